@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: MIT
+import PackageDescription
+
+/// Every Swift target of ours is built with these.
+let swift: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// And every C target with these, under clang; `make check-c` adds gcc and a few more.
+let c: [CSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableWarning("all"),
+  .enableWarning("extra"),
+  .enableWarning("conversion"),
+  .enableWarning("shadow"),
+  .enableWarning("missing-prototypes"),
+  .disableWarning("nullability-extension"),
+]
+
+let package = Package(
+  name: "larder",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "Larder", targets: ["Larder"]),
+    .library(name: "LarderCore", targets: ["LarderCore"]),
+    .library(name: "CLarder", targets: ["CLarder"]),
+    .executable(name: "larder", targets: ["LarderTool"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
+  ],
+  targets: [
+    .target(name: "CLarder", cSettings: c),
+    .target(name: "LarderCore", dependencies: ["CLarder"], swiftSettings: swift),
+    .target(name: "Larder", dependencies: ["LarderCore"], swiftSettings: swift),
+    .executableTarget(
+      name: "LarderTool",
+      dependencies: [
+        "Larder", "LarderCore",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: swift),
+
+    .target(
+      name: "LarderTestSupport", dependencies: ["LarderCore", "CLarder"],
+      path: "Tests/LarderTestSupport", swiftSettings: swift),
+    .testTarget(
+      name: "CLarderTests", dependencies: ["CLarder", "LarderTestSupport"], swiftSettings: swift),
+    .testTarget(
+      name: "LarderCoreTests", dependencies: ["LarderCore", "CLarder", "LarderTestSupport"],
+      swiftSettings: swift),
+    .testTarget(
+      name: "LarderTests", dependencies: ["Larder", "LarderTestSupport"], swiftSettings: swift),
+    .testTarget(
+      name: "LarderToolTests", dependencies: ["LarderTool", "LarderTestSupport"],
+      swiftSettings: swift),
+  ],
+  cLanguageStandard: .c11
+)

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "file_io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
+
+// Fault points ------------------------------------------------------------------------------------
+
+#ifdef LARDER_FAULTS
+#include <pthread.h>
+
+static pthread_mutex_t fault_mutex = PTHREAD_MUTEX_INITIALIZER;
+static char fault_call[32];
+static int fault_countdown;
+static int fault_error;
+static int fault_count;
+static uint8_t fault_boot[16];
+static bool fault_boot_set;
+
+void larder_fault_set(const char *call, int nth, int error) {
+    pthread_mutex_lock(&fault_mutex);
+    memset(fault_call, 0, sizeof fault_call);
+    if (call) strncpy(fault_call, call, sizeof fault_call - 1);
+    fault_countdown = call ? nth : 0;
+    fault_error = error;
+    fault_count = 0;
+    pthread_mutex_unlock(&fault_mutex);
+}
+
+int larder_fault_passes(void) {
+    pthread_mutex_lock(&fault_mutex);
+    int count = fault_count;
+    pthread_mutex_unlock(&fault_mutex);
+    return count;
+}
+
+void larder_fault_boot_id(const uint8_t *id) {
+    fault_boot_set = id != NULL;
+    if (id) memcpy(fault_boot, id, sizeof fault_boot);
+}
+
+static int fault_at(const char *call) {
+    int error = 0;
+    pthread_mutex_lock(&fault_mutex);
+    if (fault_call[0] && strcmp(call, fault_call) == 0) {
+        fault_count++;
+        if (fault_countdown > 0 && --fault_countdown == 0) error = fault_error;
+    }
+    pthread_mutex_unlock(&fault_mutex);
+    return error;
+}
+
+#define FAULT(call) fault_at(call)
+#else
+#define FAULT(call) 0
+#endif
+
+/** Fails the enclosing function at the fault point `call`. EINTR counts as a retry, as in life. */
+#define FAIL_AT(call)                                \
+    do {                                             \
+        int fault_ = FAULT(call);                    \
+        if (fault_ > 0 && fault_ != EINTR) return fault_; \
+    } while (0)
+
+// Files -------------------------------------------------------------------------------------------
+
+larder_status file_open(const char *path, int flags, uint32_t mode, int *out) {
+    *out = -1;
+    FAIL_AT("open");
+    // O_NONBLOCK so that a FIFO in the path's place is an error later and not a wait for a writer.
+    int how = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | ((flags & FILE_WRITE) ? O_RDWR : O_RDONLY);
+    if (flags & FILE_CREATE) how |= O_CREAT;
+    if (flags & FILE_EXCLUSIVE) how |= O_EXCL;
+    int file;
+    do file = open(path, how, (mode_t)mode);
+    while (file < 0 && errno == EINTR);
+    if (file < 0) return errno;
+    *out = file;
+    return LARDER_OK;
+}
+
+void file_close(int file) {
+    // After EINTR the descriptor is gone on Linux; trying again could close somebody else's.
+    if (file >= 0) close(file);
+}
+
+larder_status file_facts_get(int file, file_facts *out) {
+    struct stat facts;
+    FAIL_AT("fstat");
+    if (fstat(file, &facts) != 0) return errno;
+    out->bytes = (uint64_t)facts.st_size;
+    out->device = (uint64_t)facts.st_dev;
+    out->inode = (uint64_t)facts.st_ino;
+    out->is_regular = S_ISREG(facts.st_mode);
+    return LARDER_OK;
+}
+
+/** For file systems that cannot reserve: writing zeros takes the blocks as well. */
+static larder_status file_fill(int file, uint64_t bytes) {
+    static const uint8_t zeros[65536];
+    for (uint64_t offset = 0; offset < bytes;) {
+        uint64_t left = bytes - offset;
+        size_t length = left < sizeof zeros ? (size_t)left : sizeof zeros;
+        larder_status status = file_write_at(file, zeros, length, offset);
+        if (status) return status;
+        offset += length;
+    }
+    return LARDER_OK;
+}
+
+larder_status file_reserve(int file, uint64_t bytes) {
+    FAIL_AT("fallocate");
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        bytes > limit.rlim_cur)
+        return EFBIG;
+#ifdef LARDER_PLANT_NO_RESERVE
+    return file_truncate(file, bytes);
+#endif
+#if defined(__APPLE__)
+    fstore_t store = {F_ALLOCATECONTIG | F_ALLOCATEALL, F_PEOFPOSMODE, 0, (off_t)bytes, 0};
+    int result = fcntl(file, F_PREALLOCATE, &store);
+    if (result != 0) {
+        store.fst_flags = F_ALLOCATEALL;
+        result = fcntl(file, F_PREALLOCATE, &store);
+    }
+    if (result == 0) return file_truncate(file, bytes);
+    if (errno != ENOTSUP && errno != EINVAL) return errno;
+    return file_fill(file, bytes);
+#else
+    int result;
+    do result = fallocate(file, 0, 0, (off_t)bytes);
+    while (result != 0 && errno == EINTR);
+    if (result == 0) return LARDER_OK;
+    if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
+    return file_fill(file, bytes);
+#endif
+}
+
+larder_status file_truncate(int file, uint64_t bytes) {
+    FAIL_AT("ftruncate");
+    int result;
+    do result = ftruncate(file, (off_t)bytes);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? LARDER_OK : errno;
+}
+
+larder_status file_read_at(int file, void *target, size_t length, uint64_t offset, size_t *got) {
+    *got = 0;
+    while (*got < length) {
+        size_t want = length - *got;
+        int fault = FAULT("pread");
+        if (fault > 0 && fault != EINTR) return fault;
+        if (fault < 0) want = 1;
+        ssize_t count = pread(file, (uint8_t *)target + *got, want, (off_t)(offset + *got));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return errno;
+        if (count == 0) break;
+        *got += (size_t)count;
+    }
+    return LARDER_OK;
+}
+
+larder_status file_write_at(int file, const void *source, size_t length, uint64_t offset) {
+    size_t done = 0;
+    while (done < length) {
+        size_t want = length - done;
+        int fault = FAULT("pwrite");
+        if (fault > 0 && fault != EINTR) return fault;
+        if (fault < 0) want = 1;
+        ssize_t count = pwrite(file, (const uint8_t *)source + done, want, (off_t)(offset + done));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return errno;
+        if (count == 0) return EIO;
+        done += (size_t)count;
+    }
+    return LARDER_OK;
+}
+
+larder_status file_map(int file, size_t bytes, bool writable, uint8_t **out) {
+    *out = NULL;
+    FAIL_AT("mmap");
+    int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    void *map = mmap(NULL, bytes, protection, MAP_SHARED, file, 0);
+    if (map == MAP_FAILED) return errno;
+    *out = map;
+    return LARDER_OK;
+}
+
+void file_unmap(uint8_t *map, size_t bytes) {
+    if (map) munmap(map, bytes);
+}
+
+void file_populate(uint8_t *start, size_t bytes) {
+#if defined(__linux__)
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+    int keep = errno;
+    (void)madvise(start, bytes, MADV_POPULATE_WRITE);
+    errno = keep;
+#else
+    (void)start;
+    (void)bytes;
+#endif
+}
+
+larder_status file_sync(int file) {
+    FAIL_AT("fdatasync");
+    int result;
+#if defined(__APPLE__)
+    // Plain fsync leaves the data in the drive's cache there.
+    do result = fcntl(file, F_FULLFSYNC);
+    while (result != 0 && errno == EINTR);
+    if (result != 0 && (errno == ENOTSUP || errno == EINVAL)) result = fsync(file);
+#else
+    do result = fdatasync(file);
+    while (result != 0 && errno == EINTR);
+#endif
+    return result == 0 ? LARDER_OK : errno;
+}
+
+larder_status file_sync_parent(const char *path) {
+    FAIL_AT("fsync");
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 1;
+    if (slash == path) length = 1;
+    char *parent = malloc(length + 1);
+    if (!parent) return ENOMEM;
+    memcpy(parent, slash ? path : ".", length);
+    parent[length] = 0;
+    int folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(parent);
+    if (folder < 0) return errno;
+    // Some file systems cannot sync a folder; there is nothing more to do about its names then.
+    larder_status status = fsync(folder) == 0 || errno == EINVAL ? LARDER_OK : errno;
+    close(folder);
+    return status;
+}
+
+#if defined(F_OFD_SETLK) && defined(F_OFD_GETLK)
+
+larder_status file_lock(int file) {
+    FAIL_AT("lock");
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int result;
+    do result = fcntl(file, F_OFD_SETLK, &lock);
+    while (result != 0 && errno == EINTR);
+    if (result == 0) return LARDER_OK;
+    return errno == EAGAIN || errno == EACCES ? LARDER_EBUSY : errno;
+}
+
+bool file_is_locked(int file) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+#else
+
+larder_status file_lock(int file) {
+    FAIL_AT("lock");
+    int result;
+    do result = flock(file, LOCK_EX | LOCK_NB);
+    while (result != 0 && errno == EINTR);
+    if (result == 0) return LARDER_OK;
+    return errno == EWOULDBLOCK ? LARDER_EBUSY : errno;
+}
+
+bool file_is_locked(int file) {
+    // flock has no question without an answer: this takes a shared lock for a moment.
+    if (flock(file, LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+    (void)flock(file, LOCK_UN);
+    return false;
+}
+
+#endif
+
+larder_status file_rename(const char *from, const char *to) {
+    FAIL_AT("rename");
+    return rename(from, to) == 0 ? LARDER_OK : errno;
+}
+
+larder_status file_remove(const char *path) {
+    FAIL_AT("unlink");
+    return unlink(path) == 0 ? LARDER_OK : errno;
+}
+
+// The system --------------------------------------------------------------------------------------
+
+void system_boot_id(uint8_t out[16]) {
+    memset(out, 0, 16);
+#ifdef LARDER_FAULTS
+    if (fault_boot_set) {
+        memcpy(out, fault_boot, 16);
+        return;
+    }
+#endif
+#if defined(__linux__)
+    char text[37] = {0};
+    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    ssize_t got = read(file, text, 36);
+    close(file);
+    if (got != 36) return;
+    size_t digits = 0;
+    for (size_t i = 0; i < 36 && digits < 32; i++) {
+        char character = text[i];
+        uint8_t value;
+        if (character >= '0' && character <= '9') value = (uint8_t)(character - '0');
+        else if (character >= 'a' && character <= 'f') value = (uint8_t)(character - 'a' + 10);
+        else continue;
+        out[digits / 2] = (uint8_t)(out[digits / 2] | (digits % 2 ? value : value << 4));
+        digits++;
+    }
+#elif defined(__APPLE__)
+    struct timeval boot;
+    size_t length = sizeof boot;
+    if (sysctlbyname("kern.boottime", &boot, &length, NULL, 0) == 0) {
+        uint64_t seconds = (uint64_t)boot.tv_sec;
+        memcpy(out, &seconds, sizeof seconds);
+    }
+#endif
+}
+
+static int64_t clock_ns(clockid_t clock) {
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0) return 0;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t system_wall_clock_ns(void) { return clock_ns(CLOCK_REALTIME); }
+int64_t system_monotonic_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
+
+uint32_t system_random(void) {
+    uint32_t value = 0;
+    int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        ssize_t got = read(file, &value, sizeof value);
+        close(file);
+        if (got == (ssize_t)sizeof value) return value;
+    }
+    // Not a secret: only unlikely to be the same in two files.
+    uint64_t mixed = (uint64_t)system_wall_clock_ns() ^ ((uint64_t)getpid() << 32);
+    mixed *= 0x9E3779B97F4A7C15u;
+    return (uint32_t)(mixed >> 32);
+}

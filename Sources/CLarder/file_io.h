@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/** @file file_io.h
+    Private: the only place where Larder's C core makes system calls on files.
+
+    Each function retries after EINTR, returns LARDER_OK or an errno, and passes a fault point named
+    after its system call. Built with LARDER_FAULTS, a test can make the n-th pass of a point fail:
+    that is how each call is seen to fail once. Without it the points cost nothing. */
+#ifndef LARDER_FILE_IO_H
+#define LARDER_FILE_IO_H
+
+#include <stdbool.h>
+
+#include "larder_status.h"
+
+/** What the ring needs to know of a file. */
+typedef struct file_facts {
+    uint64_t bytes;
+    uint64_t device;
+    uint64_t inode;
+    bool is_regular;
+} file_facts;
+
+enum { FILE_WRITE = 1, FILE_CREATE = 2, FILE_EXCLUSIVE = 4 };
+
+/** Opens `path`; never follows a symbolic link in its last component. `flags` of FILE_…. */
+larder_status file_open(const char *path, int flags, uint32_t mode, int *out);
+void file_close(int file);
+larder_status file_facts_get(int file, file_facts *out);
+
+/** Gives the file `bytes` bytes with every block reserved: a later store into a mapping of it cannot
+    run out of space. The content is zeros. EFBIG instead of SIGXFSZ. */
+larder_status file_reserve(int file, uint64_t bytes);
+larder_status file_truncate(int file, uint64_t bytes);
+
+larder_status file_read_at(int file, void *target, size_t length, uint64_t offset, size_t *got);
+larder_status file_write_at(int file, const void *source, size_t length, uint64_t offset);
+
+larder_status file_map(int file, size_t bytes, bool writable, uint8_t **out);
+void file_unmap(uint8_t *map, size_t bytes);
+
+/** Makes the pages of a range present and writable, ahead of use. A hint: failure is ignored. */
+void file_populate(uint8_t *start, size_t bytes);
+
+/** Content and size to the device: fdatasync, on Apple systems F_FULLFSYNC. */
+larder_status file_sync(int file);
+/** The name of a file just made or renamed: fsync of the folder that holds `path`. */
+larder_status file_sync_parent(const char *path);
+
+/** Takes the writer's lock, which belongs to the open file and not to the process, so that a second
+    open in the same process meets it too. LARDER_EBUSY if another has it. */
+larder_status file_lock(int file);
+/** Whether somebody holds the writer's lock. Takes nothing. */
+bool file_is_locked(int file);
+
+larder_status file_rename(const char *from, const char *to);
+larder_status file_remove(const char *path);
+
+/** 16 bytes that are the same until the machine starts anew; zeros where there is no such thing. */
+void system_boot_id(uint8_t out[16]);
+int64_t system_wall_clock_ns(void);
+int64_t system_monotonic_ns(void);
+uint32_t system_random(void);
+
+#ifdef LARDER_FAULTS
+/** What happens at a fault point instead of the call. */
+enum { LARDER_FAULT_SHORT = -1 };
+/** From now on the `nth` pass (1 is the next one) of the point `call` fails with `error`, an errno;
+    with LARDER_FAULT_SHORT, a read or write moves a single byte. NULL ends it. */
+LARDER_API void larder_fault_set(const char *LARDER_NULLABLE call, int nth, int error);
+/** How often the point was passed since larder_fault_set. */
+LARDER_API int larder_fault_passes(void);
+/** The boot id that the next opens see; NULL for the real one. */
+LARDER_API void larder_fault_boot_id(const uint8_t *LARDER_NULLABLE id);
+#endif
+
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+/** @file larder_base.h
+    Annotations and the borrowed byte range that every other header uses. */
+#ifndef LARDER_BASE_H
+#define LARDER_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define LARDER_BEGIN_DECLS extern "C" {
+#define LARDER_END_DECLS }
+#else
+#define LARDER_BEGIN_DECLS
+#define LARDER_END_DECLS
+#endif
+
+#if defined(__clang__)
+#define LARDER_ASSUME_NONNULL_BEGIN _Pragma("clang assume_nonnull begin")
+#define LARDER_ASSUME_NONNULL_END _Pragma("clang assume_nonnull end")
+#define LARDER_NULLABLE _Nullable
+#define LARDER_NONNULL _Nonnull
+#else
+#define LARDER_ASSUME_NONNULL_BEGIN
+#define LARDER_ASSUME_NONNULL_END
+#define LARDER_NULLABLE
+#define LARDER_NONNULL
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define LARDER_MUST_CHECK __attribute__((warn_unused_result))
+#define LARDER_API __attribute__((visibility("default")))
+#else
+#define LARDER_MUST_CHECK
+#define LARDER_API
+#endif
+
+/** The version of this library, as `major.minor.patch`. */
+#define LARDER_VERSION "0.1.0"
+
+LARDER_BEGIN_DECLS
+LARDER_ASSUME_NONNULL_BEGIN
+
+/** A borrowed range of bytes: whoever hands it out says how long it is valid.
+    `data` may be NULL only when `length` is 0. */
+typedef struct larder_bytes {
+    const void *LARDER_NULLABLE data;
+    size_t length;
+} larder_bytes;
+
+LARDER_ASSUME_NONNULL_END
+LARDER_END_DECLS
+
+#endif

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT
+/** @file larder_ring.h
+    A message log in one memory-mapped file that survives `kill -9` at memory speed.
+
+    Messages are byte strings of 0 to 2 GiB. Each gets a sequence number: 1 for the first, never
+    used twice, so a gap between two numbers says how many messages were lost between them. The
+    file has a fixed capacity, reserved on the disk when it is created; a full ring either
+    overwrites its oldest messages or refuses the new one.
+
+    **Processes.** One handle writes; opening a second one for writing, in any process, gives
+    LARDER_EBUSY. Any number of read-only handles, in any process, read while it writes.
+    **Threads.** Every function that takes a ring may be called from any thread at any time, except
+    `larder_ring_close`, which must be the last call. A reader belongs to one thread at a time.
+    **Durability.** When an append returns, the message survives the end of the process. When
+    `larder_ring_sync_through` returns for it, it survives a power cut. After a power cut a ring
+    holds a prefix of what was appended that includes everything synced.
+    **fork(2).** A child must not use its parent's handle; calls give LARDER_EFORKED.
+
+    The file format is in ring_layout.h and in the documentation ("File formats"). */
+#ifndef LARDER_RING_H
+#define LARDER_RING_H
+
+#include "larder_status.h"
+
+LARDER_BEGIN_DECLS
+LARDER_ASSUME_NONNULL_BEGIN
+
+/** One open ring. Owned by the caller of larder_ring_open. */
+typedef struct larder_ring larder_ring;
+
+/** One pass over a ring's messages. Owned by the caller of larder_ring_reader_open. */
+typedef struct larder_ring_reader larder_ring_reader;
+
+// Limits ------------------------------------------------------------------------------------------
+
+/** The longest message: 2 GiB less one page. */
+#define LARDER_RING_MESSAGE_MAX_BYTES ((size_t)0x7FFFF000)
+/** The longest name of a cursor, in bytes. */
+#define LARDER_RING_CURSOR_NAME_MAX_BYTES ((size_t)32)
+/** Cursor slots of a new ring, unless the options say otherwise. */
+#define LARDER_RING_DEFAULT_CURSOR_SLOTS ((uint32_t)8)
+/** The most cursor slots a ring can have. */
+#define LARDER_RING_CURSOR_SLOTS_MAX ((uint32_t)1024)
+/** The largest file: 1 TiB. */
+#define LARDER_RING_CAPACITY_MAX_BYTES ((uint64_t)1 << 40)
+
+/** The smallest file with `cursor_slots` cursors: it holds one empty message. */
+LARDER_API uint64_t larder_ring_minimum_capacity(uint32_t cursor_slots);
+
+/** The capacity of the file that holds exactly `count` messages of `length` bytes each.
+    @return 0 if there is no such file: a limit above is exceeded. */
+LARDER_API uint64_t larder_ring_capacity_for(uint64_t count, size_t length, uint32_t cursor_slots);
+
+// Opening and closing -----------------------------------------------------------------------------
+
+enum {
+    /** A full ring makes room by dropping its oldest messages. Else it refuses the new one. */
+    LARDER_RING_OVERWRITE = 1u << 0,
+    /** Open for reading only; the file must exist. Takes no lock and writes nothing. */
+    LARDER_RING_READ_ONLY = 1u << 1,
+    /** Give ENOENT for a file that is missing, rather than create it. */
+    LARDER_RING_EXISTING = 1u << 2
+};
+
+/** What to open. Fill with larder_ring_options_init, then change what matters. */
+typedef struct larder_ring_options {
+    /** The size of the whole file. 0 takes an existing file with its own capacity and policy. */
+    uint64_t capacity_bytes;
+    /** LARDER_RING_… flags, or-ed. */
+    uint32_t flags;
+    /** Cursor slots of a new file. An existing file keeps its own. */
+    uint32_t cursor_slots;
+    /** What the messages are made of, for example the coder's name in ASCII, as a number. Kept in
+        the file; 0 says nothing and matches everything. */
+    uint64_t content_format;
+    /** Sync in the background so that no message waits longer than this. 0: never. */
+    int64_t sync_interval_ns;
+    /** Permissions of a new file. */
+    uint32_t mode;
+} larder_ring_options;
+
+/** Sets the defaults: capacity 0, refuse when full, 8 cursor slots, no background sync, mode
+    0600. */
+LARDER_API void larder_ring_options_init(larder_ring_options *options);
+
+/** What a failed open, check or salvage found. All zero when there is nothing to tell. */
+typedef struct larder_ring_detail {
+    /** LARDER_EBUSY: the process that holds the ring; 0 if it is unknown. */
+    int64_t holder_pid;
+    /** LARDER_EVERSION: the version in the file. */
+    uint32_t version;
+    /** LARDER_EMISMATCH and others: the policy in the file, LARDER_RING_OVERWRITE or 0. */
+    uint32_t flags;
+    /** LARDER_EMISMATCH: the capacity in the file. LARDER_EINVALID: the smallest that would do. */
+    uint64_t capacity_bytes;
+    /** LARDER_EMISMATCH: the content format in the file. */
+    uint64_t content_format;
+    /** LARDER_EDAMAGED: where in the file. */
+    uint64_t offset;
+    /** LARDER_EDAMAGED: the size of the file as it is. */
+    uint64_t file_bytes;
+} larder_ring_detail;
+
+/** Opens the ring at `path`, creating it if the file is missing or empty.
+
+    Creation reserves the whole capacity, so a full disk is ENOSPC here and never a signal later.
+    A file that was not closed is walked first: every intact message is kept, the number of those
+    that are not is reported by `larder_ring_recovery`. A damaged header is rebuilt from its backup.
+    A file that is not a ring is left alone.
+
+    @param options NULL takes an existing file with its own capacity and policy.
+    @param detail receives what is known about a failure; may be NULL.
+    @param out receives the ring, owned by the caller; NULL on failure, and then there is nothing to
+           close.
+    @return LARDER_OK; LARDER_EINVALID (capacity out of range, unknown flag), LARDER_EBUSY,
+            LARDER_EVERSION, LARDER_EMISMATCH, LARDER_EDAMAGED (shorter than its header says),
+            LARDER_EFOREIGN; ENOENT, ENOSPC, EFBIG (file size limit), EACCES, EISDIR, ELOOP (the
+            path is a symbolic link), ENOMEM, or another errno of open, flock, fallocate, mmap,
+            fstat.
+    Costs O(1) for a ring that was closed, O(capacity) for one that was not. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_open(
+    const char *path, const larder_ring_options *LARDER_NULLABLE options,
+    larder_ring_detail *LARDER_NULLABLE detail, larder_ring *LARDER_NULLABLE *LARDER_NONNULL out);
+
+/** Ends all use of the ring: syncs, marks the file closed, lets go of lock and mapping. Calls that
+    are under way finish first; later ones give LARDER_ECLOSED. The handle still needs
+    larder_ring_close. Any thread, any number of times.
+    @return LARDER_OK, or the errno of the sync; the ring is shut down all the same. */
+LARDER_API larder_status larder_ring_shutdown(larder_ring *ring);
+
+/** Shuts the ring down if that was not done, and frees it. NULL is allowed. No other call may be
+    under way, and the ring's readers must be closed. */
+LARDER_API void larder_ring_close(larder_ring *LARDER_NULLABLE ring);
+
+// Appending ---------------------------------------------------------------------------------------
+
+/** Appends one message.
+    @param message may be NULL when `length` is 0; copied.
+    @param sequence receives the message's number, 0 on failure; may be NULL.
+    @return LARDER_OK; LARDER_ETOOLARGE, LARDER_EFULL (the ring is unchanged in both cases),
+            LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED.
+    O(length), amortised; no allocation and no system call but to map fresh pages ahead. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_append(larder_ring *ring,
+                                                              const void *LARDER_NULLABLE message,
+                                                              size_t length,
+                                                              uint64_t *LARDER_NULLABLE sequence);
+
+enum {
+    /** The message is not ended: it is the last line of an input without a final newline, or a
+        piece that the next message goes on with. Larder keeps the mark and does nothing else. */
+    LARDER_MESSAGE_PARTIAL = 1u << 0
+};
+
+/** One message of a batch. */
+typedef struct larder_message {
+    larder_bytes payload;
+    /** LARDER_MESSAGE_… flags. */
+    uint32_t flags;
+} larder_message;
+
+/** Appends `count` messages in order, taking the lock once and making them visible to readers all
+    at once. If one cannot be appended, those before it have been.
+    @param appended receives how many were appended; may be NULL.
+    @param last_sequence receives the number of the last one appended, 0 if none; may be NULL.
+    @return as larder_ring_append, for the first message that failed. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_append_batch(
+    larder_ring *ring, const larder_message *LARDER_NULLABLE messages, size_t count,
+    size_t *LARDER_NULLABLE appended, uint64_t *LARDER_NULLABLE last_sequence);
+
+/** Room for one message inside the file itself. */
+typedef struct larder_reservation {
+    /** Where to write the message; borrowed, valid until commit or abort. */
+    void *LARDER_NULLABLE bytes;
+    /** How many bytes may be written there. */
+    size_t capacity;
+} larder_reservation;
+
+/** Makes room for a message of up to `capacity` bytes, to be written in place. No other thread can
+    append until the reservation is committed or aborted, by the thread that made it; so keep it
+    short. Making room may drop the oldest messages of an overwriting ring for good.
+    @return as larder_ring_append. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reserve(larder_ring *ring, size_t capacity,
+                                                               larder_reservation *reservation);
+
+/** Publishes the first `length` bytes of the reservation as a message.
+    @param flags LARDER_MESSAGE_… flags.
+    @return LARDER_OK; LARDER_EINVALID if `length` exceeds the reservation or there is none: then
+            the reservation, if any, still stands. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_commit(larder_ring *ring,
+                                                              larder_reservation *reservation,
+                                                              size_t length, uint32_t flags,
+                                                              uint64_t *LARDER_NULLABLE sequence);
+
+/** Gives the reservation up; nothing was appended. Harmless for one that was committed. */
+LARDER_API void larder_ring_abort(larder_ring *ring, larder_reservation *reservation);
+
+/** Removes the oldest messages up to and including `sequence`. A number beyond the newest removes
+    all. In memory at once; durable with the next sync.
+    @param removed receives how many messages went; may be NULL.
+    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED. O(messages removed). */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_ring_remove_through(larder_ring *ring, uint64_t sequence, uint64_t *LARDER_NULLABLE removed);
+
+// Durability --------------------------------------------------------------------------------------
+
+/** Makes every message appended before this call survive a power cut.
+    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of
+            fdatasync. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_sync(larder_ring *ring);
+
+/** The same up to message `sequence`; returns at once if that is synced already. Concurrent callers
+    share one sync (group commit). */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_sync_through(larder_ring *ring,
+                                                                    uint64_t sequence);
+
+/** Appends one message and syncs it: larder_ring_append, then larder_ring_sync_through. If the sync
+    fails the message stays appended, and `sequence` is set. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_ring_append_synced(larder_ring *ring, const void *LARDER_NULLABLE message, size_t length,
+                          uint64_t *LARDER_NULLABLE sequence);
+
+// Reading -----------------------------------------------------------------------------------------
+
+/** One message as read. */
+typedef struct larder_ring_record {
+    uint64_t sequence;
+    /** Borrowed from the reader: valid until its next call. */
+    larder_bytes payload;
+    /** LARDER_MESSAGE_… flags. */
+    uint32_t flags;
+    /** Messages missing between the one this reader returned before and this one, because they were
+        damaged or overwritten before they could be read. Not counted before the first. */
+    uint64_t lost;
+} larder_ring_record;
+
+enum {
+    /** Read in place instead of from a copy. Only for a ring that nobody appends to or removes from
+        while a record is in use: then payloads stay valid until the ring is shut down. */
+    LARDER_RING_BORROW = 1u << 0
+};
+
+/** Makes a reader that stands before the oldest message.
+    @param flags 0 or LARDER_RING_BORROW.
+    @param out receives the reader, owned by the caller; NULL on failure.
+    @return LARDER_OK; LARDER_EINVALID, LARDER_ECLOSED, LARDER_EFORKED, ENOMEM. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_open(
+    larder_ring *ring, uint32_t flags, larder_ring_reader *LARDER_NULLABLE *LARDER_NONNULL out);
+
+/** Frees the reader. NULL is allowed. */
+LARDER_API void larder_ring_reader_close(larder_ring_reader *LARDER_NULLABLE reader);
+
+/** Reads the next message, towards the newest. Every payload's checksum is verified; a damaged
+    message is skipped and counted in `lost`. At the end a later call finds what was appended since.
+    @param record receives the message.
+    @return LARDER_OK; LARDER_END; LARDER_ECLOSED, LARDER_EFORKED, ENOMEM.
+    O(payload): messages are copied out in bulk, many per lock. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_next(larder_ring_reader *reader,
+                                                                   larder_ring_record *record);
+
+/** Reads the message before the reader's place, towards the oldest: after `next` returned message
+    7, `previous` returns message 7. `lost` is 0.
+    @return as larder_ring_reader_next. O(payload) amortised. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_previous(larder_ring_reader *reader,
+                                                                       larder_ring_record *record);
+
+/** Places the reader before the first message whose number is at least `sequence`. 0 goes to the
+    oldest, UINT64_MAX behind the newest. O(log capacity). */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_seek(larder_ring_reader *reader,
+                                                                   uint64_t sequence);
+
+/** Waits until the ring holds a message with a number greater than `sequence`. Appends through the
+    same handle wake it; those of another process are noticed by looking every few milliseconds.
+    @param timeout_ns how long at most; negative waits for ever.
+    @return LARDER_OK; LARDER_END when the time is over; LARDER_ECLOSED, also when the ring is shut
+            down meanwhile; LARDER_EFORKED. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_wait(larder_ring *ring, uint64_t sequence,
+                                                            int64_t timeout_ns);
+
+// Named cursors -----------------------------------------------------------------------------------
+
+/** A consumer's place in the log, kept in the file. */
+typedef struct larder_ring_cursor {
+    /** NUL-terminated for C's convenience. */
+    char name[33];
+    uint8_t name_length;
+    /** The number of the last message acknowledged; 0 if none was. */
+    uint64_t acknowledged;
+} larder_ring_cursor;
+
+/** Remembers under `name` that every message up to `sequence` is done with. The first call for a
+    name takes a slot. A place only moves forward: a smaller number changes nothing.
+    @param name 1 to 32 bytes of any kind.
+    @return LARDER_OK; LARDER_EINVALID (name, or a number that was not given out yet),
+            LARDER_ENOSLOT, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED. O(slots). */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_acknowledge(larder_ring *ring,
+                                                                   larder_bytes name,
+                                                                   uint64_t sequence);
+
+/** What was acknowledged under `name`.
+    @return LARDER_OK; LARDER_ENOTFOUND, and `sequence` is 0; LARDER_EINVALID, LARDER_ECLOSED. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_acknowledged(larder_ring *ring,
+                                                                    larder_bytes name,
+                                                                    uint64_t *sequence);
+
+/** Forgets the cursor `name`. LARDER_ENOTFOUND if there is none. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_cursor_remove(larder_ring *ring,
+                                                                     larder_bytes name);
+
+/** Lists the cursors: up to `capacity` of them at `cursors`.
+    @param count receives how many there are, which may be more than `capacity`. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_cursors(
+    larder_ring *ring, larder_ring_cursor *LARDER_NULLABLE cursors, size_t capacity, size_t *count);
+
+// Looking inside ----------------------------------------------------------------------------------
+
+/** A ring's figures at one moment. */
+typedef struct larder_ring_statistics {
+    /** Size of the file. */
+    uint64_t capacity_bytes;
+    /** Of that, room for messages with their 16-byte heads. */
+    uint64_t data_bytes;
+    /** Of that, in use. */
+    uint64_t used_bytes;
+    /** Messages in the ring. */
+    uint64_t count;
+    /** Numbers of the oldest and newest message; both 0 in an empty ring. */
+    uint64_t oldest_sequence;
+    uint64_t newest_sequence;
+    /** The number that the next message gets. */
+    uint64_t next_sequence;
+    /** Everything up to here survives a power cut. */
+    uint64_t synced_sequence;
+    /** Since the ring was created: messages overwritten, removed by the caller, lost to damage. */
+    uint64_t overwritten;
+    uint64_t removed;
+    uint64_t lost;
+    /** How often the ring came round to its start. */
+    uint64_t wraps;
+    /** As in the file. */
+    uint64_t content_format;
+    int64_t created_ns;
+    uint32_t version;
+    /** LARDER_RING_OVERWRITE or 0. */
+    uint32_t flags;
+    uint32_t cursor_slots;
+    /** 1 if this handle cannot write. */
+    uint32_t read_only;
+    /** The process that has the ring open for writing, 0 if none. */
+    int64_t writer_pid;
+} larder_ring_statistics;
+
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_ring_statistics_get(larder_ring *ring, larder_ring_statistics *statistics);
+
+/** What a walk over a file found. */
+typedef struct larder_ring_report {
+    /** Intact messages. */
+    uint64_t intact;
+    /** Messages known to be missing between them, or at the end of a damaged one. */
+    uint64_t lost;
+    /** Places where the walk had to look for the next intact record, and the bytes passed over. */
+    uint64_t damaged_places;
+    uint64_t damaged_bytes;
+    /** Intact records behind a hole that a power cut tore: given up, so that what is left is a
+        prefix. Included in `lost`. */
+    uint64_t cut;
+    /** File offset of the first damage; 0 if there was none. */
+    uint64_t first_damage_offset;
+    uint64_t oldest_sequence;
+    uint64_t newest_sequence;
+    /** 1 if the file had been closed properly. */
+    uint32_t was_closed;
+    /** 1 if the header had to be rebuilt from its backup. */
+    uint32_t header_damaged;
+    /** 1 if the ring's state (oldest, end) was found by looking at every record. */
+    uint32_t state_damaged;
+    uint32_t reserved;
+} larder_ring_report;
+
+/** What open found in the file: `was_closed` and all counts 0 for one that had been closed. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_recovery(larder_ring *ring,
+                                                                larder_ring_report *report);
+
+/** Verifies everything in the ring: header, backup, state, cursors, every record's length, number
+    and checksum, and that counters agree with the records. Blocks appends meanwhile.
+    @param report receives what was found, also on failure.
+    @return LARDER_OK; LARDER_EDAMAGED; LARDER_ECLOSED, LARDER_EFORKED. O(capacity). */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_check(larder_ring *ring,
+                                                             larder_ring_report *report);
+
+/** Tells how far a long call is. Called from the calling thread.
+    @return 0 to go on, another value to stop with ECANCELED. */
+typedef int (*larder_progress)(void *LARDER_NULLABLE context, uint64_t done_bytes,
+                               uint64_t total_bytes);
+
+/** Copies every intact message of the file at `source`, however damaged, into a new ring at
+    `target`, with its number, and the cursors that are readable. `source` is only read, and is not
+    locked: it should not be in use.
+    @param options of the new ring; NULL, or a capacity of 0, takes those of the source.
+    @param progress may be NULL.
+    @param report receives what was found.
+    @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a ring; EEXIST if `target`
+            exists; ECANCELED; or as larder_ring_open. On failure no file is left at `target`. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_salvage(
+    const char *source, const char *target, const larder_ring_options *LARDER_NULLABLE options,
+    larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,
+    larder_ring_report *report);
+
+/** Gives the closed ring at `path` another capacity, policy or format. Keeps the newest messages
+    that fit, their numbers, and the cursors. The new file is written beside the old one, synced and
+    renamed over it: a crash leaves the one or the other.
+    @param options the capacity, policy, cursor slots and content format to have from now on.
+    @param detail as for larder_ring_open; may be NULL.
+    @return as larder_ring_open. LARDER_EFULL if the messages do not fit and the new policy is to
+            refuse: nothing is dropped then. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_ring_resize(const char *path, const larder_ring_options *options,
+                   larder_ring_detail *LARDER_NULLABLE detail);
+
+LARDER_ASSUME_NONNULL_END
+LARDER_END_DECLS
+
+#endif

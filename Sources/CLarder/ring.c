@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: MIT
+/** @file ring.c
+    Appending and removing: the hot path. Invariants are those of ring_layout.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <sched.h>
+#include <time.h>
+
+#include "ring_internal.h"
+
+/** Pages are mapped this far ahead of the first lap's end, many per system call. */
+#define POPULATE_BYTES ((uint64_t)256 * 1024)
+
+// Locking -----------------------------------------------------------------------------------------
+
+static inline void processor_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/** Waits longer and longer, without touching the lock's cache line in between. That is what makes
+    two appending threads as fast as one: the one that holds the line appends hundreds of messages
+    before the other looks again, where a queue would move the line at every message. */
+larder_status ring_lock_slowly(larder_ring *ring) {
+    uint32_t pauses = 64;
+    struct timespec nap = {0, 20000};
+    for (;;) {
+        uint32_t seen = atomic_load_explicit(ring->lock, memory_order_relaxed);
+        if (seen == LOCK_FREE) {
+            if (atomic_compare_exchange_strong_explicit(ring->lock, &seen, LOCK_HELD,
+                                                        memory_order_acquire,
+                                                        memory_order_relaxed))
+                return LARDER_OK;
+        }
+        if (seen == LOCK_FORKED) return LARDER_EFORKED;
+        if (seen == LOCK_SHUT) return LARDER_ECLOSED;
+        if (pauses <= 2048) {
+            for (uint32_t i = 0; i < pauses; i++) processor_pause();
+            pauses *= 2;
+        } else {
+            // The holder may have lost its processor; leave it ours.
+            nanosleep(&nap, NULL);
+            if (nap.tv_nsec < 1000000) nap.tv_nsec *= 2;
+        }
+    }
+}
+
+/** Marks the file as open, on the device, before its first change. If a power cut came between the
+    change and the mark, the next open would trust a state that no longer holds. */
+static larder_status ring_begin_writing(larder_ring *ring) {
+    STORE_RELEASE(ring->header->state.closed_crc, 0);
+    larder_status status = file_sync(ring->file);
+    if (status) return status;
+    ring->is_writing = true;
+    return LARDER_OK;
+}
+
+larder_status ring_lock_to_write(larder_ring *ring) {
+    if (ring->read_only) return LARDER_EREADONLY;
+    larder_status status = ring_lock(ring);
+    if (status) return status;
+    if (__builtin_expect(!ring->is_writing, 0)) {
+        status = ring_begin_writing(ring);
+        if (status) ring_unlock(ring);
+    }
+    return status;
+}
+
+/** After a change: wakes those who wait for it. The lock is not held any more. */
+static inline void ring_announce(larder_ring *ring, bool was_dirty) {
+    if (__builtin_expect(!was_dirty, 0)) ring_sync_wake(ring);
+    // A waiter raises `waiters` before it takes the lock to look, so whoever appends after that
+    // look sees it raised.
+    if (__builtin_expect(LOAD(ring->waiters) != 0, 0)) ring_wake_waiters(ring);
+}
+
+// The oldest end ----------------------------------------------------------------------------------
+
+void ring_store_oldest(larder_ring *ring) {
+    ring_state *state = &ring->header->state;
+    STORE(state->oldest, ring->oldest);
+    // Invariant 6: before any byte that it protected.
+    atomic_thread_fence(memory_order_release);
+    // If we crash here, `oldest_copy` names a message that was given up but not yet overwritten;
+    // recovery keeps it.
+    STORE(state->oldest_copy, ring->oldest);
+}
+
+void ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t after) {
+    ring_records records = ring_records_of(ring);
+    record_bounds bounds = {after + 1, ring->next_sequence - 1};
+    uint64_t position = offset % ring->data_bytes;
+    while (offset < ring->end) {
+        uint64_t rest = ring->data_bytes - position;
+        uint64_t live = ring->end - offset;
+        uint64_t limit = position + (live < rest ? live : rest);
+        uint64_t found;
+        record_head head;
+        if (record_find(&records, position, limit, bounds, &found, &head)) {
+            ring->oldest = offset + (found - position);
+            ring->oldest_position = found;
+            ring->oldest_sequence = record_sequence(head.tag);
+            return;
+        }
+        if (live <= rest) break;
+        offset += rest;
+        position = 0;
+    }
+    ring->oldest = ring->end;
+    ring->oldest_position = ring->end_position;
+    ring->oldest_sequence = ring->next_sequence;
+}
+
+/** The slow half of ring_drop_oldest: what follows is not the next number. That is a gap that an
+    earlier recovery left, or damage. */
+static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset,
+                              uint64_t dropped_position, uint64_t next_offset) {
+    ring_records records = ring_records_of(ring);
+    uint64_t dropped = ring->oldest_sequence;
+    uint64_t next_position = next_offset % ring->data_bytes;
+    if (next_offset < ring->end && ring->data_bytes - next_position >= RING_HEAD_BYTES) {
+        record_head head = record_head_at(ring->data, next_position);
+        uint64_t sequence = record_sequence(head.tag);
+        if (head.word != RECORD_PAD && sequence > dropped && sequence < ring->next_sequence &&
+            record_is_plausible(head, next_position, ring->data_bytes) &&
+            record_is_intact(&records, ring->data + next_position, head, next_position)) {
+            ring->oldest = next_offset;
+            ring->oldest_position = next_position;
+            ring->oldest_sequence = sequence;
+            return;
+        }
+    }
+    // The length that led here may be what is damaged, so look from behind the last head.
+    record_head head = record_head_at(ring->data, dropped_position);
+    bool is_intact =
+        head.word != RECORD_PAD && record_is_plausible(head, dropped_position, ring->data_bytes) &&
+        record_is_intact(&records, ring->data + dropped_position, head, dropped_position);
+    ring_settle_oldest(ring, is_intact ? next_offset : dropped_offset + 8, dropped);
+    uint64_t lost = ring->oldest_sequence - dropped - 1;
+    if (lost > ring->count) lost = ring->count;
+    ring->count -= lost;
+    ring_opened *opened = &ring->header->opened;
+    STORE(opened->lost, LOAD(opened->lost) + lost);
+}
+
+void ring_drop_oldest(larder_ring *ring) {
+    uint64_t dropped_offset = ring->oldest;
+    uint64_t dropped_position = ring->oldest_position;
+    record_head head = record_head_at(ring->data, dropped_position);
+    if (ring->count > 0) ring->count--;
+
+    uint64_t offset = dropped_offset;
+    uint64_t position = dropped_position;
+    if (record_sequence(head.tag) == ring->oldest_sequence && head.word != RECORD_PAD &&
+        record_is_plausible(head, position, ring->data_bytes)) {
+        uint64_t bytes = record_bytes(record_length(head.word));
+        offset += bytes;
+        position += bytes;
+        uint64_t rest = ring->data_bytes - position;
+        if (offset < ring->end) {
+            record_head next = {0, 0, 0};
+            if (rest >= RING_HEAD_BYTES) next = record_head_at(ring->data, position);
+            if (rest < RING_HEAD_BYTES || next.word == RECORD_PAD) {
+                offset += rest;
+                position = 0;
+                next = record_head_at(ring->data, 0);
+            }
+            if (record_sequence(next.tag) == ring->oldest_sequence + 1 &&
+                next.word != RECORD_PAD && offset < ring->end) {
+                ring->oldest = offset;
+                ring->oldest_position = position;
+                ring->oldest_sequence++;
+                return;
+            }
+        } else if (offset == ring->end) {
+            ring->oldest = ring->end;
+            ring->oldest_position = ring->end_position;
+            ring->oldest_sequence = ring->next_sequence;
+            return;
+        }
+    } else {
+        offset += 8;
+    }
+    ring_drop_damaged(ring, dropped_offset, dropped_position, offset);
+}
+
+// The newest end ----------------------------------------------------------------------------------
+
+static void ring_populate(larder_ring *ring, uint64_t needed) {
+    uint64_t until = needed + POPULATE_BYTES;
+    if (until > ring->data_bytes) until = ring->data_bytes;
+    // From page to page of the mapping; the first may be there already.
+    uint64_t page = 4096;
+    uint64_t base = (uint64_t)(ring->data - ring->map);
+    uint64_t from = (base + ring->populated) & ~(page - 1);
+    uint64_t to = (base + until + page - 1) & ~(page - 1);
+    if (to > ring->map_bytes) to = ring->map_bytes;
+    if (to > from) file_populate(ring->map + from, (size_t)(to - from));
+    ring->populated = until;
+}
+
+/** Nothing is live: starts at the first data byte, where the longest message fits. */
+static void ring_restart(larder_ring *ring) {
+    ring->end += ring->data_bytes - ring->end_position;
+    ring->end_position = 0;
+    ring->oldest = ring->end;
+    ring->oldest_position = 0;
+    ring->oldest_sequence = ring->next_sequence;
+    // `oldest` beyond the published `end` also reads as empty, so the order does not matter.
+    ring_store_oldest(ring);
+}
+
+/** Makes room for a record of `bytes`, which fits the data.
+    @param skip receives how many bytes before the end of the data are to be passed over. */
+static inline larder_status ring_make_room(larder_ring *ring, uint64_t bytes, uint64_t *skip) {
+    uint64_t rest = ring->data_bytes - ring->end_position;
+    *skip = bytes > rest ? rest : 0;
+    uint64_t need = *skip + bytes;
+    if (ring->end + need - ring->oldest > ring->data_bytes) {
+        if (!ring->overwrite && ring->oldest < ring->end) return LARDER_EFULL;
+        while (ring->oldest < ring->end && ring->end + need - ring->oldest > ring->data_bytes)
+            ring_drop_oldest(ring);
+        if (ring->oldest >= ring->end && *skip) {
+            ring_restart(ring);
+            *skip = 0;
+        } else {
+#ifndef LARDER_PLANT_EVICT_LATE
+            ring_store_oldest(ring);
+#endif
+        }
+        need = *skip + bytes;
+    }
+    uint64_t last = *skip ? ring->data_bytes : ring->end_position + bytes;
+    if (__builtin_expect(last > ring->populated, 0)) ring_populate(ring, last);
+    return LARDER_OK;
+}
+
+/** Writes the head of a record whose payload is in place, and advances the private end. */
+static inline void ring_seal(larder_ring *ring, uint32_t payload_crc, uint32_t word,
+                             uint64_t bytes) {
+    uint8_t *place = ring->data + ring->end_position;
+    record_head head;
+    head.word = word;
+    head.tag = ring->next_sequence | ring->generation_bits;
+    head.crc = record_crc(payload_crc, word, ring->end_position, head.tag);
+    memcpy(place, &head, sizeof head);
+    ring->end += bytes;
+    ring->end_position += bytes;
+    if (ring->end_position == ring->data_bytes) ring->end_position = 0;
+    ring->newest = ring->next_sequence++;
+    ring->count++;
+}
+
+/** Fills the rest of the lap (invariant 3). */
+static void ring_pad(larder_ring *ring, uint64_t skip) {
+    if (skip >= RING_HEAD_BYTES) {
+        record_head head;
+        head.word = RECORD_PAD;
+        head.tag = ring->next_sequence | ring->generation_bits;
+        head.crc = record_crc(larder_crc32c(ring->salt, NULL, 0), RECORD_PAD, ring->end_position,
+                              head.tag);
+        memcpy(ring->data + ring->end_position, &head, sizeof head);
+    }
+    ring->end += skip;
+    ring->end_position = 0;
+}
+
+/** Shows what was written since. */
+static inline void ring_publish(larder_ring *ring) {
+    ring_state *state = &ring->header->state;
+    STORE(state->newest, ring->newest);
+    STORE(state->count, ring->count);
+    // If we crash here, the new record is complete but not published; recovery finds it.
+    STORE_RELEASE(state->end, ring->end);
+}
+
+static inline void ring_write_record(larder_ring *ring, uint64_t skip, const void *message,
+                                     size_t length, uint32_t payload_crc, uint32_t partial) {
+    if (__builtin_expect(skip != 0, 0)) ring_pad(ring, skip);
+#ifdef LARDER_PLANT_HEAD_FIRST
+    STORE_RELEASE(ring->header->state.end, ring->end + record_bytes(length));
+    sched_yield();
+#endif
+    // If we crash here, or in the copy, the bytes lie behind `end` and nothing refers to them.
+    if (length) memcpy(ring->data + ring->end_position + RING_HEAD_BYTES, message, length);
+#ifdef LARDER_PLANT_EVICT_LATE
+    sched_yield();
+    ring_store_oldest(ring);
+#endif
+    ring_seal(ring, payload_crc, (uint32_t)length | partial, record_bytes(length));
+}
+
+larder_status larder_ring_append(larder_ring *ring, const void *message, size_t length,
+                                 uint64_t *sequence) {
+    if (sequence) *sequence = 0;
+    if (__builtin_expect(ring->read_only, 0)) return LARDER_EREADONLY;
+    if (__builtin_expect(length > ring->message_max, 0)) return LARDER_ETOOLARGE;
+    // Before the lock, so that two threads do this part at the same time.
+    uint32_t crc = larder_crc32c(ring->salt, message, length);
+    larder_status status = ring_lock_to_write(ring);
+    if (__builtin_expect(status != LARDER_OK, 0)) return status;
+    uint64_t skip;
+    status = ring_make_room(ring, record_bytes(length), &skip);
+    if (__builtin_expect(status != LARDER_OK, 0)) {
+        ring_unlock(ring);
+        return status;
+    }
+    ring_write_record(ring, skip, message, length, crc, 0);
+    ring_publish(ring);
+    if (sequence) *sequence = ring->newest;
+    bool was_dirty = ring->is_dirty;
+    ring->is_dirty = true;
+    ring_unlock(ring);
+    ring_announce(ring, was_dirty);
+    return LARDER_OK;
+}
+
+larder_status larder_ring_append_batch(larder_ring *ring, const larder_message *messages,
+                                       size_t count, size_t *appended, uint64_t *last_sequence) {
+    if (appended) *appended = 0;
+    if (last_sequence) *last_sequence = 0;
+    larder_status status = ring_lock_to_write(ring);
+    if (status) return status;
+    size_t done = 0;
+    for (; done < count; done++) {
+        const larder_message *message = &messages[done];
+        size_t length = message->payload.length;
+        if (length > ring->message_max) status = LARDER_ETOOLARGE;
+        else if (message->flags & ~(uint32_t)LARDER_MESSAGE_PARTIAL) status = LARDER_EINVALID;
+        if (status) break;
+        uint64_t bytes = record_bytes(length);
+        // What is written but not shown yet must not be overwritten by its own batch.
+        if (ring->end + bytes - LOAD(ring->header->state.end) > ring->data_bytes / 2)
+            ring_publish(ring);
+        uint64_t skip;
+        status = ring_make_room(ring, bytes, &skip);
+        if (status) break;
+        uint32_t crc = larder_crc32c(ring->salt, message->payload.data, length);
+        uint32_t partial = message->flags & LARDER_MESSAGE_PARTIAL ? RECORD_PARTIAL : 0;
+        ring_write_record(ring, skip, message->payload.data, length, crc, partial);
+    }
+    bool was_dirty = true;
+    if (done) {
+        ring_publish(ring);
+        if (last_sequence) *last_sequence = ring->newest;
+        was_dirty = ring->is_dirty;
+        ring->is_dirty = true;
+    }
+    ring_unlock(ring);
+    if (done) ring_announce(ring, was_dirty);
+    if (appended) *appended = done;
+    return status;
+}
+
+// Reserve and commit ------------------------------------------------------------------------------
+
+larder_status larder_ring_reserve(larder_ring *ring, size_t capacity,
+                                  larder_reservation *reservation) {
+    *reservation = (larder_reservation){NULL, 0};
+    if (ring->read_only) return LARDER_EREADONLY;
+    if (capacity > ring->message_max) return LARDER_ETOOLARGE;
+    larder_status status = ring_lock_to_write(ring);
+    if (status) return status;
+    uint64_t skip;
+    status = ring_make_room(ring, record_bytes(capacity), &skip);
+    if (status) {
+        ring_unlock(ring);
+        return status;
+    }
+    ring->reserved_skip = skip;
+    ring->reserved_position = skip ? 0 : ring->end_position;
+    ring->reserved_capacity = capacity;
+    ring->is_reserved = true;
+    reservation->bytes = ring->data + ring->reserved_position + RING_HEAD_BYTES;
+    reservation->capacity = capacity;
+    return LARDER_OK;
+}
+
+/** Whether this is the reservation whose holder holds the lock. */
+static bool reservation_is_held(const larder_ring *ring, const larder_reservation *reservation) {
+    return reservation->bytes && atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_HELD &&
+           ring->is_reserved &&
+           reservation->bytes == ring->data + ring->reserved_position + RING_HEAD_BYTES;
+}
+
+larder_status larder_ring_commit(larder_ring *ring, larder_reservation *reservation, size_t length,
+                                 uint32_t flags, uint64_t *sequence) {
+    if (sequence) *sequence = 0;
+    if (!reservation_is_held(ring, reservation) || length > ring->reserved_capacity ||
+        (flags & ~(uint32_t)LARDER_MESSAGE_PARTIAL))
+        return LARDER_EINVALID;
+    uint32_t crc = larder_crc32c(ring->salt, reservation->bytes, length);
+    if (ring->reserved_skip) ring_pad(ring, ring->reserved_skip);
+    uint32_t partial = flags & LARDER_MESSAGE_PARTIAL ? RECORD_PARTIAL : 0;
+    ring_seal(ring, crc, (uint32_t)length | partial, record_bytes(length));
+    ring_publish(ring);
+    if (sequence) *sequence = ring->newest;
+    ring->is_reserved = false;
+    *reservation = (larder_reservation){NULL, 0};
+    bool was_dirty = ring->is_dirty;
+    ring->is_dirty = true;
+    ring_unlock(ring);
+    ring_announce(ring, was_dirty);
+    return LARDER_OK;
+}
+
+void larder_ring_abort(larder_ring *ring, larder_reservation *reservation) {
+    if (reservation_is_held(ring, reservation)) {
+        ring->is_reserved = false;
+        STORE(ring->header->state.count, ring->count);
+        ring_unlock(ring);
+    }
+    *reservation = (larder_reservation){NULL, 0};
+}
+
+// Removing ----------------------------------------------------------------------------------------
+
+larder_status larder_ring_remove_through(larder_ring *ring, uint64_t sequence, uint64_t *removed) {
+    if (removed) *removed = 0;
+    larder_status status = ring_lock_to_write(ring);
+    if (status) return status;
+    uint64_t before = ring->count;
+    ring_opened *opened = &ring->header->opened;
+    uint64_t lost_before = LOAD(opened->lost);
+    while (ring->oldest < ring->end && ring->oldest_sequence <= sequence) ring_drop_oldest(ring);
+    ring_store_oldest(ring);
+    STORE(ring->header->state.count, ring->count);
+    uint64_t lost = LOAD(opened->lost) - lost_before;
+    uint64_t gone = before - ring->count > lost ? before - ring->count - lost : 0;
+    STORE(opened->removed, LOAD(opened->removed) + gone);
+    if (removed) *removed = gone;
+    bool was_dirty = ring->is_dirty;
+    ring->is_dirty = true;
+    ring_unlock(ring);
+    ring_announce(ring, was_dirty);
+    return LARDER_OK;
+}

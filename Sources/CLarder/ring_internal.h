@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+/** @file ring_internal.h
+    Private: what the ring's source files share. The bytes on disk are in ring_layout.h.
+
+    Who holds what:
+    - `ring_lock` guards everything but what is said below. It is held for the copy of a message, or
+      of a reader's chunk; over a system call only to map pages ahead, and for the first change.
+    - `sync_mutex` guards the group commit and its thread; it may be held when ring_lock is taken,
+      never the other way round.
+    - `wait_mutex` guards sleeping in larder_ring_wait, in the same order. */
+#ifndef LARDER_RING_INTERNAL_H
+#define LARDER_RING_INTERNAL_H
+
+#include <pthread.h>
+
+#include "file_io.h"
+#include "ring_layout.h"
+
+/** The lock's word lives in a page that fork(2) hands to the child as zeros: the child finds a lock
+    that is neither free nor held, and its parent's ring is never written by two processes. */
+enum { LOCK_FORKED = 0, LOCK_FREE = 1, LOCK_HELD = 2, LOCK_SHUT = 3 };
+
+/** A consistent reading of the state; of the live header for a handle of another process. */
+typedef struct ring_view {
+    uint64_t oldest;
+    uint64_t end;
+    /** The number given last. */
+    uint64_t newest;
+    uint64_t count;
+    uint32_t epoch;
+} ring_view;
+
+struct larder_ring {
+    // What an append touches.
+    _Atomic uint32_t *lock;
+    uint8_t *data;
+    uint64_t data_bytes;
+    size_t message_max;
+    ring_header *header;
+    uint32_t salt;
+    bool overwrite;
+    bool read_only;
+    /** The file is marked as being written; see ring_begin_writing. */
+    bool is_writing;
+    /** Something was appended since the background sync last looked; always true without one. */
+    bool is_dirty;
+    uint64_t end;
+    uint64_t end_position;
+    uint64_t next_sequence;
+    uint64_t newest;
+    uint64_t count;
+    uint64_t oldest;
+    uint64_t oldest_position;
+    /** Number of the record at `oldest`, or `next_sequence` in an empty ring. */
+    uint64_t oldest_sequence;
+    uint64_t generation_bits;
+    /** Pages up to here (a position) are mapped; data_bytes after the first lap. */
+    uint64_t populated;
+    _Atomic uint32_t waiters;
+
+    // The reservation under way, if any: its holder holds the lock.
+    uint64_t reserved_position;
+    size_t reserved_capacity;
+    uint64_t reserved_skip;
+    bool is_reserved;
+
+    // Once per open.
+    int file;
+    uint8_t *map;
+    size_t map_bytes;
+    ring_fixed fixed;
+    larder_ring_report recovery;
+    /** A read-only handle of a file that nobody closed: what the walk found, which holds as long as
+        the file's epoch is this. */
+    ring_view private_view;
+    bool has_private_view;
+
+    pthread_mutex_t sync_mutex;
+    pthread_cond_t sync_done;
+    pthread_cond_t sync_wanted;
+    bool is_syncing;
+    bool has_sync_thread;
+    bool stops_sync_thread;
+    bool is_shut;
+    /** The first failure of a sync stays: after it the kernel may have dropped what it could not
+        write, and a later success would prove nothing. */
+    larder_status sync_failure;
+    pthread_t sync_thread;
+    int64_t sync_interval_ns;
+
+    pthread_mutex_t wait_mutex;
+    pthread_cond_t wait_appended;
+};
+
+/** The records of a ring, for reading. */
+static inline ring_records ring_records_of(const larder_ring *ring) {
+    ring_records records = {ring->data, ring->data_bytes, ring->salt};
+    return records;
+}
+
+// Locking -----------------------------------------------------------------------------------------
+
+larder_status ring_lock_slowly(larder_ring *ring);
+
+static inline larder_status ring_lock(larder_ring *ring) {
+#ifdef LARDER_PLANT_NO_LOCK
+    uint32_t seen = atomic_load_explicit(ring->lock, memory_order_relaxed);
+    if (seen == LOCK_FREE) return LARDER_OK;
+#endif
+    uint32_t expected = LOCK_FREE;
+    if (atomic_compare_exchange_strong_explicit(ring->lock, &expected, LOCK_HELD,
+                                                memory_order_acquire, memory_order_relaxed))
+        return LARDER_OK;
+    return ring_lock_slowly(ring);
+}
+
+static inline void ring_unlock(larder_ring *ring) {
+    atomic_store_explicit(ring->lock, LOCK_FREE, memory_order_release);
+}
+
+/** Takes the lock for a change: also refuses a read-only handle and marks the file as open. */
+larder_status ring_lock_to_write(larder_ring *ring);
+
+// The ring at one moment --------------------------------------------------------------------------
+
+/** The lock must be held. */
+ring_view ring_view_get(const larder_ring *ring);
+/** The oldest offset now; what was copied before this call from below it may be torn. */
+uint64_t ring_oldest_now(const larder_ring *ring);
+
+/** Moves `oldest` past the record it stands at; the lock is held, and the ring is not empty.
+    Only in memory: ring_store_oldest publishes it. Damaged records on the way count as lost. */
+void ring_drop_oldest(larder_ring *ring);
+void ring_store_oldest(larder_ring *ring);
+
+/** Sets `oldest` to the first intact record at or after `offset`, whose number exceeds `after`. */
+void ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t after);
+
+// Recovery ----------------------------------------------------------------------------------------
+
+/** What a walk over all records concluded. */
+typedef struct ring_found {
+    uint64_t oldest;
+    uint64_t end;
+    /** Of the last record kept; without one, the last number known to have been given. */
+    uint64_t newest;
+    uint64_t next_sequence;
+    uint64_t count;
+} ring_found;
+
+/** How much to believe of a file that was not closed. */
+typedef enum recovery_trust {
+    /** Its writer was killed, but the machine ran on: every page is there. Salvage around damage. */
+    RECOVERY_KILLED,
+    /** Pages may be missing: after the last sync, keep a prefix. */
+    RECOVERY_POWER_CUT
+} recovery_trust;
+
+larder_status ring_recover(const ring_records *records, const ring_header *header,
+                           uint64_t cursors_maximum, recovery_trust trust, ring_found *found,
+                           larder_ring_report *report);
+
+/** One stretch of records that follow each other without a gap. */
+typedef struct record_run {
+    /** Positions. */
+    uint64_t start;
+    uint64_t end;
+    /** Numbers. */
+    uint64_t first;
+    uint64_t last;
+    uint64_t count;
+    /** The lap ends behind it, properly. */
+    bool ends_lap;
+    /** It holds a record that was appended after the sync that the header calls under way. */
+    bool proves_sync;
+} record_run;
+
+typedef struct record_runs {
+    record_run *items;
+    size_t count;
+    size_t capacity;
+} record_runs;
+
+/** All runs of intact records in the data, in order of position. */
+larder_status record_runs_scan(const ring_records *records, uint64_t synced, uint8_t generation,
+                               record_runs *runs);
+/** Keeps of the runs those that can have been live together, in order of number. */
+void record_runs_chain(record_runs *runs);
+/** Whether `next` follows `run` with nothing missing between them. */
+bool record_run_joins(const record_run *run, const record_run *next);
+void record_runs_free(record_runs *runs);
+
+// Opening, shared with salvage --------------------------------------------------------------------
+
+/** Reads the fixed header of an open file, from its backup if need be.
+    @param is_backup receives whether the header itself was damaged.
+    @param is_blank receives whether the file is nothing but zeros: a creation that was cut short. */
+larder_status ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *fixed, bool *is_backup,
+                              bool *is_blank);
+ring_cursor_slot *ring_cursor_slots(const larder_ring *ring);
+bool cursor_slot_is_taken(const ring_cursor_slot *slot);
+uint64_t cursor_slot_acknowledged(const ring_cursor_slot *slot);
+
+// Syncing -----------------------------------------------------------------------------------------
+
+void ring_sync_init(larder_ring *ring, int64_t interval_ns);
+/** Ends the thread, after which no sync is under way. */
+void ring_sync_stop(larder_ring *ring);
+void ring_sync_destroy(larder_ring *ring);
+/** Tells the background sync that there is work. The lock must not be held. */
+void ring_sync_wake(larder_ring *ring);
+/** Wakes everybody in larder_ring_wait. */
+void ring_wake_waiters(larder_ring *ring);
+
+#endif

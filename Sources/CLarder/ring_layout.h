@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+/** @file ring_layout.h
+    Private: the bytes of a ring file, version 1. The normative text is "File formats" in the
+    documentation; the static asserts below and the fixture in the tests hold both to it.
+
+        0        64        128        192     256             data_offset         capacity-64
+        +---------+---------+----------+-------+---------------+-------------------+----------+
+        | fixed   | state   | opened   | floor | cursors       | records           | backup   |
+        | header  |         |          | and 0 | 64 bytes each | 8-byte aligned    | of fixed |
+        +---------+---------+----------+-------+---------------+-------------------+----------+
+
+        record:  | word u32 | crc u32 | tag u64 | payload | 0 to 7 bytes of padding |
+                   |                    |
+                   |                    bits 0-55 sequence number, bits 56-63 sync generation
+                   bits 0-30 payload length, bit 31 PARTIAL; all ones: a pad, see invariant 3
+
+    All integers are little-endian. Places in the ring are counted in two ways. An *offset* is
+    logical: it only grows, and `oldest <= end` always. A *position* is `offset % data_bytes`, the
+    distance from the first data byte.
+
+    Invariants:
+    1. The live bytes are the offsets [oldest, end); `end - oldest <= data_bytes`, so a full ring is
+       not an empty one and a ring of N equal messages holds N.
+    2. A record never crosses the end of the data: its bytes are contiguous.
+    3. Where a record does not fit before the end of the data, a pad (a head without a payload, whose
+       word is all ones and whose sequence number is that of the record after it) fills the rest; a
+       rest of 8 bytes, too short for a head, is passed over without one.
+    4. Sequence numbers grow along the offsets. They start at 1. None is used twice.
+    5. `crc` covers the payload, the word, the position and the tag, and is seeded with the file's
+       salt: neither a record of an earlier lap, nor one that was moved, nor a record's image inside
+       another record's payload is taken for a live one.
+    6. `oldest` is stored before a byte that it protected is overwritten, and `end` after all bytes
+       before it: at each instruction the file in memory is consistent.
+    7. `oldest_copy` follows `oldest`: where the two differ, the smaller one is right or a step late.
+    8. `synced` is a sequence number up to which everything is on the device, and `generation` counts
+       the syncs that said so; `syncing` is what the sync under way will reach. A record's tag names
+       the generation it was appended in. So after a power cut a surviving record tells whether the
+       sync that the header calls under way had been completed. */
+#ifndef LARDER_RING_LAYOUT_H
+#define LARDER_RING_LAYOUT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "crc32c_inline.h"
+#include "larder_ring.h"
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "The ring maps little-endian integers; a big-endian port has to convert them in this file."
+#endif
+
+#define RING_MAGIC "LARDRING"
+#define RING_VERSION ((uint32_t)1)
+#define RING_HEADER_BYTES ((uint64_t)256)
+#define RING_FIXED_BYTES ((size_t)64)
+#define RING_CURSOR_BYTES ((uint64_t)64)
+#define RING_HEAD_BYTES ((uint64_t)16)
+
+#define RECORD_PARTIAL ((uint32_t)1 << 31)
+#define RECORD_LENGTH_MASK (~RECORD_PARTIAL)
+#define RECORD_PAD (~(uint32_t)0)
+#define RECORD_GENERATION_SHIFT 56
+#define RECORD_SEQUENCE_MASK (((uint64_t)1 << RECORD_GENERATION_SHIFT) - 1)
+
+/** Never changes after creation. Its CRC covers all bytes before it. */
+typedef struct ring_fixed {
+    char magic[8];
+    uint32_t version;
+    uint32_t flags;
+    uint64_t capacity_bytes;
+    uint64_t data_offset;
+    uint64_t data_bytes;
+    uint64_t content_format;
+    int64_t created_ns;
+    uint32_t salt;
+    uint32_t crc;
+} ring_fixed;
+
+/** One cache line that every append writes. */
+typedef struct ring_state {
+    _Atomic uint64_t oldest;
+    _Atomic uint64_t oldest_copy;
+    _Atomic uint64_t end;
+    /** The number given last. */
+    _Atomic uint64_t newest;
+    _Atomic uint64_t count;
+    _Atomic uint64_t synced;
+    _Atomic uint64_t syncing;
+    /** How often the ring was opened for writing; a reader of another process finds its place anew
+        when it changes. */
+    _Atomic uint32_t epoch;
+    /** CRC of the state and of `opened`, while the ring is closed; 0 while it is open. */
+    _Atomic uint32_t closed_crc;
+} ring_state;
+
+/** Who wrote last, and what changes seldom. */
+typedef struct ring_opened {
+    _Atomic uint64_t removed;
+    _Atomic uint64_t lost;
+    _Atomic uint32_t generation;
+    uint32_t reserved;
+    _Atomic int64_t writer_pid;
+    uint64_t device;
+    uint64_t inode;
+    uint8_t boot_id[16];
+} ring_opened;
+
+typedef struct ring_header {
+    ring_fixed fixed;
+    ring_state state;
+    ring_opened opened;
+    /** The next message's number is at least this: a recovery that gave messages up raises it beyond
+        theirs (invariant 4). */
+    _Atomic uint64_t next_floor;
+    uint8_t zero[56];
+} ring_header;
+
+typedef struct ring_cursor_slot {
+    char name[32];
+    uint32_t name_length;
+    /** CRC of name and length; a slot whose CRC does not agree is free. */
+    uint32_t name_crc;
+    _Atomic uint64_t acknowledged;
+    /** `~acknowledged`, stored after it: where they disagree, a kill came between or a bit flipped,
+        and the smaller of the two readings counts, so that a message is rather seen twice. */
+    _Atomic uint64_t complement;
+    uint64_t reserved;
+} ring_cursor_slot;
+
+typedef struct record_head {
+    uint32_t word;
+    uint32_t crc;
+    uint64_t tag;
+} record_head;
+
+_Static_assert(sizeof(ring_fixed) == 64, "fixed header");
+_Static_assert(offsetof(ring_fixed, version) == 8, "version");
+_Static_assert(offsetof(ring_fixed, flags) == 12, "flags");
+_Static_assert(offsetof(ring_fixed, capacity_bytes) == 16, "capacity_bytes");
+_Static_assert(offsetof(ring_fixed, data_offset) == 24, "data_offset");
+_Static_assert(offsetof(ring_fixed, data_bytes) == 32, "data_bytes");
+_Static_assert(offsetof(ring_fixed, content_format) == 40, "content_format");
+_Static_assert(offsetof(ring_fixed, created_ns) == 48, "created_ns");
+_Static_assert(offsetof(ring_fixed, salt) == 56, "salt");
+_Static_assert(offsetof(ring_fixed, crc) == 60, "crc");
+_Static_assert(sizeof(ring_state) == 64, "state");
+_Static_assert(offsetof(ring_state, end) == 16, "end");
+_Static_assert(offsetof(ring_state, epoch) == 56, "epoch");
+_Static_assert(sizeof(ring_opened) == 64, "opened");
+_Static_assert(offsetof(ring_opened, writer_pid) == 24, "writer_pid");
+_Static_assert(offsetof(ring_opened, boot_id) == 48, "boot_id");
+_Static_assert(offsetof(ring_header, next_floor) == 192, "next_floor");
+_Static_assert(sizeof(ring_header) == 256, "header");
+_Static_assert(sizeof(ring_cursor_slot) == 64, "cursor slot");
+_Static_assert(sizeof(record_head) == 16, "record head");
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "64-bit atomics in a mapping must be lock-free");
+
+#define LOAD(field) atomic_load_explicit(&(field), memory_order_relaxed)
+#define LOAD_ACQUIRE(field) atomic_load_explicit(&(field), memory_order_acquire)
+#define STORE(field, value) atomic_store_explicit(&(field), (value), memory_order_relaxed)
+#define STORE_RELEASE(field, value) atomic_store_explicit(&(field), (value), memory_order_release)
+
+/** The records of one file, as far as reading them goes. */
+typedef struct ring_records {
+    const uint8_t *data;
+    uint64_t data_bytes;
+    uint32_t salt;
+} ring_records;
+
+static inline uint64_t record_bytes(size_t length) {
+    return (RING_HEAD_BYTES + length + 7) & ~(uint64_t)7;
+}
+
+static inline size_t record_length(uint32_t word) { return word & RECORD_LENGTH_MASK; }
+
+/** LARDER_MESSAGE_… flags of a record. */
+static inline uint32_t record_flags(uint32_t word) {
+    return word & RECORD_PARTIAL ? (uint32_t)LARDER_MESSAGE_PARTIAL : 0;
+}
+
+static inline uint64_t record_sequence(uint64_t tag) { return tag & RECORD_SEQUENCE_MASK; }
+
+static inline uint8_t record_generation(uint64_t tag) {
+    return (uint8_t)(tag >> RECORD_GENERATION_SHIFT);
+}
+
+static inline record_head record_head_at(const uint8_t *data, uint64_t position) {
+    record_head head;
+    memcpy(&head, data + position, sizeof head);
+    return head;
+}
+
+/** The CRC of a record at `position`, from that of its payload (invariant 5). */
+static inline uint32_t record_crc(uint32_t payload_crc, uint32_t word, uint64_t position,
+                                  uint64_t tag) {
+    uint64_t place = (uint64_t)(uint32_t)(position >> 3) << 32;
+    return crc32c_two_words(payload_crc, word | place, tag);
+}
+
+/** Whether a head could stand at `position`: says nothing about the payload yet. */
+static inline bool record_is_plausible(record_head head, uint64_t position, uint64_t data_bytes) {
+    uint64_t room = data_bytes - position;
+    if (record_sequence(head.tag) == 0) return false;
+    if (head.word == RECORD_PAD) return true;
+    return record_bytes(record_length(head.word)) <= room;
+}
+
+/** Whether `bytes` (head and payload, complete) are the record of `position`. */
+static inline bool record_is_intact(const ring_records *records, const uint8_t *bytes,
+                                    record_head head, uint64_t position) {
+#ifdef LARDER_PLANT_SKIP_CRC
+    (void)records, (void)bytes, (void)position;
+    return true;
+#else
+    size_t length = head.word == RECORD_PAD ? 0 : record_length(head.word);
+    uint32_t crc = larder_crc32c(records->salt, bytes + RING_HEAD_BYTES, length);
+    return record_crc(crc, head.word, position, head.tag) == head.crc;
+#endif
+}
+
+/** What record_find looks for: a number in [minimum, maximum]. */
+typedef struct record_bounds {
+    uint64_t minimum;
+    uint64_t maximum;
+} record_bounds;
+
+/** The first intact record (not a pad) at or after `position` that starts before `limit`.
+    @return false if there is none. Work is bounded by a small multiple of the bytes looked at,
+    whatever they contain. */
+bool record_find(const ring_records *records, uint64_t position, uint64_t limit,
+                 record_bounds bounds, uint64_t *found, record_head *head);
+
+/** The fixed header that belongs to the options, but for what makes each file its own.
+    @return LARDER_OK, or LARDER_EINVALID if there is no such file. */
+larder_status ring_fixed_make(const larder_ring_options *options, ring_fixed *out);
+void ring_fixed_seal(ring_fixed *fixed, int64_t created_ns, uint32_t salt);
+/** Whether the bytes are a fixed header of some version: magic and CRC agree. */
+bool ring_fixed_is_intact(const ring_fixed *fixed);
+/** Whether this library can use it: its version, and places that agree with each other. */
+larder_status ring_fixed_validate(const ring_fixed *fixed);
+
+uint32_t ring_closed_crc(const ring_header *header);
+
+#endif

@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: MIT
+/** @file ring_open.c
+    From a path to a ring and back: create, open, shut down, close. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ring_internal.h"
+
+void larder_ring_options_init(larder_ring_options *options) {
+    *options = (larder_ring_options){
+        .cursor_slots = LARDER_RING_DEFAULT_CURSOR_SLOTS,
+        .mode = 0600,
+    };
+}
+
+// The fixed header of a file ----------------------------------------------------------------------
+
+static larder_status file_is_blank(int file, uint64_t bytes, bool *is_blank) {
+    uint8_t buffer[65536];
+    *is_blank = true;
+    for (uint64_t offset = 0; offset < bytes && *is_blank; offset += sizeof buffer) {
+        size_t got;
+        larder_status status = file_read_at(file, buffer, sizeof buffer, offset, &got);
+        if (status) return status;
+        for (size_t i = 0; i < got; i++) {
+            if (buffer[i]) *is_blank = false;
+        }
+        if (got < sizeof buffer) break;
+    }
+    return LARDER_OK;
+}
+
+larder_status ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *fixed, bool *is_backup,
+                              bool *is_blank) {
+    *is_backup = false;
+    *is_blank = false;
+    memset(fixed, 0, sizeof *fixed);
+    size_t got;
+    larder_status status = file_read_at(file, fixed, sizeof *fixed, 0, &got);
+    if (status) return status;
+    if (got == sizeof *fixed && ring_fixed_is_intact(fixed)) return ring_fixed_validate(fixed);
+
+    if (file_bytes >= RING_HEADER_BYTES + RING_FIXED_BYTES) {
+        uint64_t offset = file_bytes - RING_FIXED_BYTES;
+        status = file_read_at(file, fixed, sizeof *fixed, offset, &got);
+        if (status) return status;
+        // The backup says how long its file was: one inside a longer file's data is not it.
+        if (got == sizeof *fixed && ring_fixed_is_intact(fixed) &&
+            fixed->capacity_bytes == file_bytes) {
+            *is_backup = true;
+            return ring_fixed_validate(fixed);
+        }
+    }
+    status = file_is_blank(file, file_bytes, is_blank);
+    return status ? status : LARDER_EFOREIGN;
+}
+
+// Creating ----------------------------------------------------------------------------------------
+
+static larder_status ring_create(int file, const char *path, const larder_ring_options *options) {
+    ring_header header;
+    memset(&header, 0, sizeof header);
+    larder_status status = ring_fixed_make(options, &header.fixed);
+    if (status) return status;
+    ring_fixed_seal(&header.fixed, system_wall_clock_ns(), system_random());
+    STORE(header.next_floor, 1);
+    STORE(header.state.epoch, 2);
+    STORE(header.state.closed_crc, ring_closed_crc(&header));
+    uint64_t capacity = header.fixed.capacity_bytes;
+    status = file_reserve(file, capacity);
+    // If we crash here, the file is all zeros, and the next open creates it anew.
+    if (!status)
+        status = file_write_at(file, &header.fixed, RING_FIXED_BYTES, capacity - RING_FIXED_BYTES);
+    // If we crash here, the header is rebuilt from its backup.
+    if (!status) status = file_write_at(file, &header, sizeof header, 0);
+    if (!status) status = file_sync(file);
+    if (!status) status = file_sync_parent(path);
+    return status;
+}
+
+// Opening -----------------------------------------------------------------------------------------
+
+static larder_status ring_lock_page_make(larder_ring *ring) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *memory =
+        mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return ENOMEM;
+#if defined(MADV_WIPEONFORK)
+    (void)madvise(memory, page, MADV_WIPEONFORK);
+#elif defined(__APPLE__)
+    (void)minherit(memory, page, VM_INHERIT_ZERO);
+#endif
+    ring->lock = memory;
+    atomic_store_explicit(ring->lock, LOCK_FREE, memory_order_release);
+    return LARDER_OK;
+}
+
+static void ring_free(larder_ring *ring) {
+    if (ring->lock) munmap((void *)ring->lock, (size_t)sysconf(_SC_PAGESIZE));
+    ring_sync_destroy(ring);
+    free(ring);
+}
+
+/** Whether the pages that the last writer wrote are certainly all there: it was this very file, and
+    the machine has not started anew since. */
+static bool ring_was_only_killed(const ring_header *header, const file_facts *facts) {
+    uint8_t boot[16];
+    static const uint8_t zeros[16];
+    system_boot_id(boot);
+    return memcmp(boot, zeros, sizeof boot) != 0 &&
+           memcmp(boot, header->opened.boot_id, sizeof boot) == 0 &&
+           header->opened.device == facts->device && header->opened.inode == facts->inode;
+}
+
+static bool ring_is_closed(const ring_header *header, uint64_t data_bytes) {
+    uint32_t crc = LOAD_ACQUIRE(header->state.closed_crc);
+    if (crc == 0 || crc != ring_closed_crc(header)) return false;
+    uint64_t oldest = LOAD(header->state.oldest);
+    uint64_t end = LOAD(header->state.end);
+    return oldest <= end && end - oldest <= data_bytes && oldest % 8 == 0 && end % 8 == 0 &&
+           LOAD(header->state.newest) < RECORD_SEQUENCE_MASK;
+}
+
+static uint64_t ring_cursors_maximum(const larder_ring *ring) {
+    uint64_t maximum = 0;
+    const ring_cursor_slot *slots = ring_cursor_slots(ring);
+    uint64_t count = (ring->fixed.data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!cursor_slot_is_taken(&slots[i])) continue;
+        uint64_t acknowledged = cursor_slot_acknowledged(&slots[i]);
+        if (acknowledged > maximum) maximum = acknowledged;
+    }
+    return maximum;
+}
+
+/** Finds the ring's state by looking at every record. */
+static larder_status ring_walk(larder_ring *ring, const file_facts *facts, ring_found *found) {
+    ring_records records = ring_records_of(ring);
+    recovery_trust trust =
+        ring_was_only_killed(ring->header, facts) ? RECOVERY_KILLED : RECOVERY_POWER_CUT;
+    return ring_recover(&records, ring->header, ring_cursors_maximum(ring), trust, found,
+                        &ring->recovery);
+}
+
+/** Reads the state into the writer's handle, walking the records if the file was not closed. */
+static larder_status ring_load(larder_ring *ring, const file_facts *facts) {
+    const ring_header *header = ring->header;
+    ring_found found;
+    if (ring_is_closed(header, ring->data_bytes)) {
+        ring->recovery.was_closed = 1;
+        found.oldest = LOAD(header->state.oldest);
+        found.end = LOAD(header->state.end);
+        found.newest = LOAD(header->state.newest);
+        found.count = LOAD(header->state.count);
+        uint64_t floor = LOAD(header->next_floor);
+        found.next_sequence = floor > found.newest ? floor : found.newest + 1;
+    } else {
+        larder_status status = ring_walk(ring, facts, &found);
+        if (status) return status;
+    }
+    ring->end = found.end;
+    ring->end_position = found.end % ring->data_bytes;
+    ring->newest = found.newest;
+    ring->next_sequence = found.next_sequence;
+    ring->count = found.count;
+    ring->populated = found.end >= ring->data_bytes ? ring->data_bytes : ring->end_position;
+    // The record that stands there, or if it was damaged since, the next one.
+    ring_settle_oldest(ring, found.oldest, 0);
+    if (ring->oldest == ring->end) ring->count = 0;
+    return LARDER_OK;
+}
+
+/** Puts what a walk found into the file. A kill in the middle leaves a file that was not closed, and
+    the next open walks it again. */
+static larder_status ring_store_recovered(larder_ring *ring) {
+    ring_header *header = ring->header;
+    ring_state *state = &header->state;
+    STORE_RELEASE(state->closed_crc, 0);
+    // An odd epoch: a reader of another process waits for the even one.
+    STORE(state->epoch, (LOAD(state->epoch) | 1));
+    atomic_thread_fence(memory_order_seq_cst);
+    uint64_t lost = ring->recovery.lost;
+    uint64_t numbered = ring->next_sequence - 1;
+    STORE(header->next_floor, ring->next_sequence);
+    uint64_t lost_before = LOAD(header->opened.lost);
+    uint64_t removed = LOAD(header->opened.removed);
+    // Counters of a damaged header may be anything.
+    if (removed > numbered) removed = 0;
+    if (lost_before > numbered - removed) lost_before = 0;
+    if (lost > numbered - removed - lost_before) lost = numbered - removed - lost_before;
+    STORE(header->opened.removed, removed);
+    STORE(header->opened.lost, lost_before + lost);
+    memcpy(&header->fixed, &ring->fixed, sizeof ring->fixed);
+    memcpy(ring->map + ring->fixed.capacity_bytes - RING_FIXED_BYTES, &ring->fixed,
+           RING_FIXED_BYTES);
+    STORE(state->newest, ring->newest);
+    STORE(state->count, ring->count);
+    STORE(state->end, ring->end);
+    ring_store_oldest(ring);
+    larder_status status = file_sync(ring->file);
+    if (status) return status;
+    STORE(state->synced, ring->newest);
+    STORE(state->syncing, ring->newest);
+    ring->is_writing = true;
+    return LARDER_OK;
+}
+
+static void ring_sign(larder_ring *ring, const file_facts *facts) {
+    ring_opened *opened = &ring->header->opened;
+    ring_state *state = &ring->header->state;
+    STORE(opened->writer_pid, (int64_t)getpid());
+    opened->device = facts->device;
+    opened->inode = facts->inode;
+    system_boot_id(opened->boot_id);
+    // Always at least one epoch on, and even.
+    STORE_RELEASE(state->epoch, (LOAD(state->epoch) | 1) + 1);
+    ring->generation_bits = (uint64_t)(LOAD(opened->generation) & 0xFF)
+                            << RECORD_GENERATION_SHIFT;
+}
+
+/** Maps an open file whose fixed header is known, and takes it over. */
+static larder_status ring_adopt(larder_ring *ring, const file_facts *facts) {
+    const ring_fixed *fixed = &ring->fixed;
+    ring->map_bytes = (size_t)fixed->capacity_bytes;
+    larder_status status = file_map(ring->file, ring->map_bytes, !ring->read_only, &ring->map);
+    if (status) return status;
+    ring->header = (ring_header *)(void *)ring->map;
+    ring->data = ring->map + fixed->data_offset;
+    ring->data_bytes = fixed->data_bytes;
+    ring->salt = fixed->salt;
+    ring->overwrite = (fixed->flags & LARDER_RING_OVERWRITE) != 0;
+    uint64_t longest = fixed->data_bytes - RING_HEAD_BYTES;
+    ring->message_max = longest < LARDER_RING_MESSAGE_MAX_BYTES ? (size_t)longest
+                                                                : LARDER_RING_MESSAGE_MAX_BYTES;
+    if (ring->read_only) {
+        // With a live writer, or a state that was closed, the header is read at each look.
+        if (file_is_locked(ring->file) || ring_is_closed(ring->header, ring->data_bytes)) {
+            ring->recovery.was_closed = 1;
+            return LARDER_OK;
+        }
+        uint32_t epoch = LOAD_ACQUIRE(ring->header->state.epoch);
+        ring_found found;
+        status = ring_walk(ring, facts, &found);
+        ring->private_view =
+            (ring_view){found.oldest, found.end, found.newest, found.count, epoch};
+        ring->has_private_view = true;
+        return status;
+    }
+    status = ring_load(ring, facts);
+    if (status) return status;
+    if (!ring->recovery.was_closed || ring->recovery.header_damaged) {
+        status = ring_store_recovered(ring);
+        if (status) return status;
+        ring_sign(ring, facts);
+        return LARDER_OK;
+    }
+    // Still closed for the next opener, should nothing be written; sign under a fresh checksum.
+    ring_sign(ring, facts);
+    STORE_RELEASE(ring->header->state.closed_crc, ring_closed_crc(ring->header));
+    return LARDER_OK;
+}
+
+static void detail_of_fixed(larder_ring_detail *detail, const ring_fixed *fixed) {
+    detail->version = fixed->version;
+    detail->flags = fixed->flags & LARDER_RING_OVERWRITE;
+    detail->capacity_bytes = fixed->capacity_bytes;
+    detail->content_format = fixed->content_format;
+}
+
+static larder_status options_check(const larder_ring_options *options, larder_ring_detail *detail) {
+    const uint32_t known = LARDER_RING_OVERWRITE | LARDER_RING_READ_ONLY | LARDER_RING_EXISTING;
+    if (options->flags & ~known) return LARDER_EINVALID;
+    if (options->sync_interval_ns < 0) return LARDER_EINVALID;
+    if (options->cursor_slots > LARDER_RING_CURSOR_SLOTS_MAX) return LARDER_EINVALID;
+    if (options->capacity_bytes == 0) return LARDER_OK;
+    ring_fixed unused;
+    if (ring_fixed_make(options, &unused)) {
+        detail->capacity_bytes = larder_ring_minimum_capacity(options->cursor_slots);
+        return LARDER_EINVALID;
+    }
+    return LARDER_OK;
+}
+
+static larder_status fixed_matches(const ring_fixed *fixed, const larder_ring_options *options) {
+    if (options->capacity_bytes) {
+        if (fixed->capacity_bytes != options->capacity_bytes) return LARDER_EMISMATCH;
+        if ((fixed->flags ^ options->flags) & LARDER_RING_OVERWRITE) return LARDER_EMISMATCH;
+    }
+    if (options->content_format && fixed->content_format &&
+        options->content_format != fixed->content_format)
+        return LARDER_EMISMATCH;
+    return LARDER_OK;
+}
+
+/** The file, open and locked; `is_new` if this call made it. */
+static larder_status ring_file_open(const char *path, const larder_ring_options *options,
+                                    larder_ring_detail *detail, int *file, bool *is_new) {
+    *is_new = false;
+    if (options->flags & LARDER_RING_READ_ONLY) return file_open(path, 0, 0, file);
+    larder_status status = EEXIST;
+    if (options->capacity_bytes && !(options->flags & LARDER_RING_EXISTING)) {
+        status = file_open(path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, options->mode, file);
+        *is_new = status == LARDER_OK;
+    }
+    if (status == EEXIST) status = file_open(path, FILE_WRITE, 0, file);
+    if (status) return status;
+    status = file_lock(*file);
+    if (status) {
+        // Whoever has the lock owns the file, even if it was this call that made it.
+        *is_new = false;
+        ring_header header;
+        size_t got;
+        if (status == LARDER_EBUSY &&
+            file_read_at(*file, &header, sizeof header, 0, &got) == LARDER_OK &&
+            got == sizeof header)
+            detail->holder_pid = LOAD(header.opened.writer_pid);
+    }
+    return status;
+}
+
+static larder_status ring_open_file(larder_ring *ring, const char *path,
+                                    const larder_ring_options *options,
+                                    larder_ring_detail *detail, bool is_new) {
+    file_facts facts;
+    larder_status status = file_facts_get(ring->file, &facts);
+    if (status) return status;
+    if (!facts.is_regular) {
+        char probe;
+        size_t got;
+        status = file_read_at(ring->file, &probe, 1, 0, &got);
+        return status == EISDIR ? EISDIR : LARDER_EFOREIGN;
+    }
+    bool is_backup = false, is_blank = false;
+    if (facts.bytes > 0) {
+        status = ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &is_backup, &is_blank);
+        detail_of_fixed(detail, &ring->fixed);
+    }
+    if (facts.bytes == 0 || (status == LARDER_EFOREIGN && is_blank)) {
+        if (ring->read_only) return LARDER_EFOREIGN;
+        // A missing file would have been ENOENT: nothing says how large to make this one.
+        if (options->capacity_bytes == 0) return LARDER_EINVALID;
+        status = ring_create(ring->file, path, options);
+        if (status) {
+            // Leave no half-made file: ours goes, and one that was there is empty again.
+            if (is_new) (void)file_remove(path);
+            else (void)file_truncate(ring->file, 0);
+            return status;
+        }
+        status = file_facts_get(ring->file, &facts);
+        if (!status)
+            status = ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &is_backup, &is_blank);
+    }
+    if (status) return status;
+    if (facts.bytes < ring->fixed.capacity_bytes) {
+        detail->offset = facts.bytes;
+        detail->file_bytes = facts.bytes;
+        return LARDER_EDAMAGED;
+    }
+    status = fixed_matches(&ring->fixed, options);
+    if (status) return status;
+    ring->recovery.header_damaged = is_backup;
+    return ring_adopt(ring, &facts);
+}
+
+larder_status larder_ring_open(const char *path, const larder_ring_options *options,
+                               larder_ring_detail *detail, larder_ring **out) {
+    *out = NULL;
+    larder_ring_detail unused;
+    if (!detail) detail = &unused;
+    memset(detail, 0, sizeof *detail);
+    larder_ring_options defaults;
+    if (!options) {
+        larder_ring_options_init(&defaults);
+        options = &defaults;
+    }
+    if (!path[0]) return LARDER_EINVALID;
+    larder_status status = options_check(options, detail);
+    if (status) return status;
+
+    larder_ring *ring = calloc(1, sizeof *ring);
+    if (!ring) return ENOMEM;
+    ring->file = -1;
+    ring->read_only = (options->flags & LARDER_RING_READ_ONLY) != 0;
+    ring_sync_init(ring, ring->read_only ? 0 : options->sync_interval_ns);
+    status = ring_lock_page_make(ring);
+    bool is_new = false;
+    if (!status) status = ring_file_open(path, options, detail, &ring->file, &is_new);
+    if (!status) status = ring_open_file(ring, path, options, detail, is_new);
+    if (status) {
+        file_unmap(ring->map, ring->map_bytes);
+        file_close(ring->file);
+        ring_free(ring);
+        return status;
+    }
+    *out = ring;
+    return LARDER_OK;
+}
+
+// Closing -----------------------------------------------------------------------------------------
+
+larder_status larder_ring_shutdown(larder_ring *ring) {
+    if (atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_FORKED)
+        return LARDER_EFORKED;
+    ring_sync_stop(ring);
+    larder_status status = LARDER_OK;
+    bool writes = false;
+    if (!ring->read_only && ring_lock(ring) == LARDER_OK) {
+        writes = ring->is_writing;
+        ring_unlock(ring);
+    }
+    if (writes) status = larder_ring_sync(ring);
+    pthread_mutex_lock(&ring->sync_mutex);
+    while (ring->is_syncing) pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
+    larder_status locked = ring_lock(ring);
+    if (locked == LARDER_OK) {
+        ring->is_shut = true;
+        ring_state *state = &ring->header->state;
+        // Only what is wholly on the device may be trusted without a walk later.
+        bool is_synced = LOAD(state->synced) >= ring->newest;
+        if (!ring->read_only) {
+            STORE(ring->header->opened.writer_pid, 0);
+            if (!ring->is_writing || (status == LARDER_OK && is_synced && !ring->sync_failure))
+                STORE_RELEASE(state->closed_crc, ring_closed_crc(ring->header));
+        }
+        file_unmap(ring->map, ring->map_bytes);
+        ring->map = NULL;
+        file_close(ring->file);
+        ring->file = -1;
+        atomic_store_explicit(ring->lock, LOCK_SHUT, memory_order_release);
+    }
+    pthread_mutex_unlock(&ring->sync_mutex);
+    ring_wake_waiters(ring);
+    return locked == LARDER_ECLOSED || locked == LARDER_OK ? status : locked;
+}
+
+void larder_ring_close(larder_ring *ring) {
+    if (!ring) return;
+    if (larder_ring_shutdown(ring) == LARDER_EFORKED) {
+        // The child's copy: the parent's lock, file and threads are not ours to touch.
+        file_unmap(ring->map, ring->map_bytes);
+        file_close(ring->file);
+        munmap((void *)ring->lock, (size_t)sysconf(_SC_PAGESIZE));
+        free(ring);
+        return;
+    }
+    ring_free(ring);
+}
+
+// Looking inside ----------------------------------------------------------------------------------
+
+ring_view ring_view_get(const larder_ring *ring) {
+    if (!ring->read_only)
+        return (ring_view){ring->oldest, ring->end, ring->newest, ring->count,
+                           LOAD(ring->header->state.epoch)};
+    const ring_state *state = &ring->header->state;
+    ring_view view = {0, 0, 0, 0, 0};
+    // A writer that is recovering shows an odd epoch for a moment; one that was killed meanwhile
+    // shows it for ever, and then the last reading has to do.
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        view.epoch = LOAD_ACQUIRE(state->epoch);
+        if (ring->has_private_view && view.epoch == ring->private_view.epoch)
+            return ring->private_view;
+        // `end` first: it only grows, so `oldest` read later may at most exceed it, which is empty.
+        view.end = LOAD_ACQUIRE(state->end);
+        view.oldest = LOAD_ACQUIRE(state->oldest);
+        view.newest = LOAD(state->newest);
+        view.count = LOAD(state->count);
+        atomic_thread_fence(memory_order_acquire);
+        if (view.epoch % 2 == 0 && LOAD(state->epoch) == view.epoch) break;
+    }
+    if (view.oldest > view.end) view.oldest = view.end;
+    if (view.end - view.oldest > ring->data_bytes || view.end % 8 || view.oldest % 8)
+        view.oldest = view.end;
+    return view;
+}
+
+uint64_t ring_oldest_now(const larder_ring *ring) {
+    if (!ring->read_only) return ring->oldest;
+    atomic_thread_fence(memory_order_acquire);
+    uint32_t epoch = LOAD(ring->header->state.epoch);
+    if (ring->has_private_view && epoch == ring->private_view.epoch)
+        return ring->private_view.oldest;
+    return LOAD_ACQUIRE(ring->header->state.oldest);
+}
+
+larder_status larder_ring_recovery(larder_ring *ring, larder_ring_report *report) {
+    larder_status status = ring_lock(ring);
+    memset(report, 0, sizeof *report);
+    if (status) return status;
+    *report = ring->recovery;
+    ring_unlock(ring);
+    return LARDER_OK;
+}
+
+larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statistics *statistics) {
+    memset(statistics, 0, sizeof *statistics);
+    // Outside the lock: a reader asks for the oldest number, which may have to be read.
+    larder_status status = ring_lock(ring);
+    if (status) return status;
+    ring_view view = ring_view_get(ring);
+    const ring_header *header = ring->header;
+    const ring_fixed *fixed = &ring->fixed;
+    statistics->capacity_bytes = fixed->capacity_bytes;
+    statistics->data_bytes = fixed->data_bytes;
+    statistics->used_bytes = view.end - view.oldest;
+    statistics->count = view.count;
+    uint64_t floor = LOAD(header->next_floor);
+    statistics->next_sequence = floor > view.newest ? floor : view.newest + 1;
+    statistics->synced_sequence = LOAD(header->state.synced);
+    statistics->removed = LOAD(header->opened.removed);
+    statistics->lost = LOAD(header->opened.lost);
+    if (ring->has_private_view && view.epoch == ring->private_view.epoch)
+        statistics->lost += ring->recovery.lost;
+    uint64_t accounted = view.count + statistics->removed + statistics->lost;
+    if (statistics->next_sequence > accounted + 1)
+        statistics->overwritten = statistics->next_sequence - 1 - accounted;
+    statistics->wraps = view.end ? (view.end - 1) / fixed->data_bytes : 0;
+    statistics->content_format = fixed->content_format;
+    statistics->created_ns = fixed->created_ns;
+    statistics->version = fixed->version;
+    statistics->flags = fixed->flags & LARDER_RING_OVERWRITE;
+    statistics->cursor_slots =
+        (uint32_t)((fixed->data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES);
+    statistics->read_only = ring->read_only;
+    if (!ring->read_only || file_is_locked(ring->file))
+        statistics->writer_pid = LOAD(header->opened.writer_pid);
+    if (view.end > view.oldest) {
+        statistics->newest_sequence = view.newest;
+        if (!ring->read_only) {
+            statistics->oldest_sequence = ring->oldest_sequence;
+        } else {
+            record_head head = record_head_at(ring->data, view.oldest % ring->data_bytes);
+            statistics->oldest_sequence = record_sequence(head.tag);
+        }
+    }
+    ring_unlock(ring);
+    return LARDER_OK;
+}

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: MIT
+/** @file ring_reader.c
+    Reading: bytes are copied out of the ring in chunks, many messages at a time, and looked at
+    afterwards. In the writer's process the copy is made under the lock; in another process it is
+    made without one, and `oldest`, read again after it, tells which of the copied bytes can have
+    been overwritten meanwhile. Either way a message is handed out only if its checksum agrees. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ring_internal.h"
+
+#define CHUNK_BYTES ((size_t)32 * 1024)
+/** How far `previous` goes back for a place to start from. */
+#define STEP_BACK_BYTES ((uint64_t)16 * 1024)
+/** A seek that has come this close walks the rest. */
+#define SEEK_WALK_BYTES ((uint64_t)4096)
+
+struct larder_ring_reader {
+    larder_ring *ring;
+    bool borrows;
+    /** Whether `sequence` is that of a message handed out: gaps before the first do not count. */
+    bool has_started;
+    /** The last walk stopped where offsets of the file's earlier life may not hold any more. */
+    uint32_t epoch;
+    /** Where the next message starts; a record boundary, `end`, or below `oldest`. */
+    uint64_t offset;
+    /** Number of the message before `offset`, as far as known; else 0. */
+    uint64_t sequence;
+    /** Copied bytes of the offsets [chunk_start, chunk_end), all in one lap. */
+    uint64_t chunk_start;
+    uint64_t chunk_end;
+    const uint8_t *chunk;
+    uint8_t *buffer;
+    size_t buffer_bytes;
+    /** Offsets of the records before `offset`, for `previous`; the last is the nearest. */
+    uint64_t *back;
+    size_t back_count;
+    size_t back_capacity;
+};
+
+larder_status larder_ring_reader_open(larder_ring *ring, uint32_t flags,
+                                      larder_ring_reader **out) {
+    *out = NULL;
+    if (flags & ~(uint32_t)LARDER_RING_BORROW) return LARDER_EINVALID;
+    larder_ring_reader *reader = calloc(1, sizeof *reader);
+    if (!reader) return ENOMEM;
+    reader->ring = ring;
+    reader->borrows = (flags & LARDER_RING_BORROW) != 0;
+    larder_status status = larder_ring_reader_seek(reader, 0);
+    if (status) {
+        larder_ring_reader_close(reader);
+        return status;
+    }
+    *out = reader;
+    return LARDER_OK;
+}
+
+void larder_ring_reader_close(larder_ring_reader *reader) {
+    if (!reader) return;
+    free(reader->buffer);
+    free(reader->back);
+    free(reader);
+}
+
+static larder_status reader_grow(larder_ring_reader *reader, size_t bytes) {
+    if (bytes <= reader->buffer_bytes) return LARDER_OK;
+    uint8_t *buffer = malloc(bytes);
+    if (!buffer) return ENOMEM;
+    free(reader->buffer);
+    reader->buffer = buffer;
+    reader->buffer_bytes = bytes;
+    reader->chunk_start = reader->chunk_end = 0;
+    return LARDER_OK;
+}
+
+/** Whether the offsets [from, to), which do not cross a lap, are in the chunk. */
+static inline bool reader_has(const larder_ring_reader *reader, uint64_t from, uint64_t to) {
+    return reader->chunk_start <= from && to <= reader->chunk_end;
+}
+
+static inline const uint8_t *reader_bytes(const larder_ring_reader *reader, uint64_t offset) {
+    return reader->chunk + (offset - reader->chunk_start);
+}
+
+/** Copies up to `bytes` bytes of the lap from `from` on; the lock is held.
+    Afterwards the chunk holds what of it was not overwritten, which may be nothing. */
+static void reader_copy(larder_ring_reader *reader, const ring_view *view, uint64_t from,
+                        uint64_t bytes) {
+    const larder_ring *ring = reader->ring;
+    uint64_t position = from % ring->data_bytes;
+    uint64_t length = view->end - from;
+    if (length > ring->data_bytes - position) length = ring->data_bytes - position;
+    reader->chunk_start = from;
+    if (reader->borrows) {
+        reader->chunk = ring->data + position;
+        reader->chunk_end = from + length;
+        return;
+    }
+    if (length > bytes) length = bytes;
+    memcpy(reader->buffer, ring->data + position, (size_t)length);
+    reader->chunk = reader->buffer;
+    reader->chunk_end = from + length;
+    uint64_t oldest = ring_oldest_now(ring);
+    if (oldest > from) {
+        uint64_t start = oldest < reader->chunk_end ? oldest : reader->chunk_end;
+        reader->chunk = reader->buffer + (start - from);
+        reader->chunk_start = start;
+    }
+}
+
+/** Whether the record at `offset` in the chunk, whose head was checked for plausibility and is
+    complete there, is intact. */
+static inline bool reader_verifies(const larder_ring_reader *reader, uint64_t offset,
+                                   record_head head) {
+    ring_records records = ring_records_of(reader->ring);
+    return record_is_intact(&records, reader_bytes(reader, offset), head,
+                            offset % reader->ring->data_bytes);
+}
+
+/** Offset of the first intact record in [from, end) with a number in the bounds; `end` if none. */
+static uint64_t ring_find_offset(const larder_ring *ring, const ring_view *view, uint64_t from,
+                                 uint64_t end, record_bounds bounds, uint64_t *sequence) {
+    ring_records records = ring_records_of(ring);
+    if (from < view->oldest) from = view->oldest;
+    while (from < end) {
+        uint64_t position = from % ring->data_bytes;
+        uint64_t rest = ring->data_bytes - position;
+        uint64_t limit = position + (end - from < rest ? end - from : rest);
+        uint64_t found;
+        record_head head;
+        if (record_find(&records, position, limit, bounds, &found, &head)) {
+            *sequence = record_sequence(head.tag);
+            return from + (found - position);
+        }
+        from += rest;
+    }
+    return end;
+}
+
+/** The file was recovered by a new writer, or the reader is new: finds the place again by number. */
+static void reader_settle(larder_ring_reader *reader, const ring_view *view) {
+    if (reader->epoch == view->epoch) return;
+    reader->epoch = view->epoch;
+    reader->chunk_start = reader->chunk_end = 0;
+    reader->back_count = 0;
+    record_bounds bounds = {reader->sequence + 1, RECORD_SEQUENCE_MASK};
+    uint64_t unused;
+    reader->offset = ring_find_offset(reader->ring, view, view->oldest, view->end, bounds, &unused);
+}
+
+/** What is to be done about the bytes at `reader->offset`. */
+typedef enum reader_step { STEP_RECORD, STEP_AGAIN, STEP_END } reader_step;
+
+/** Makes sure the record at `offset` is wholly in the chunk, or moves on. `wanted` grows when the
+    record turns out longer than what was copied. */
+static larder_status reader_refill(larder_ring_reader *reader, uint64_t wanted, bool is_damaged,
+                                   reader_step *step) {
+    larder_ring *ring = reader->ring;
+    *step = STEP_AGAIN;
+    larder_status status = LARDER_OK;
+    if (!reader->borrows) {
+        status = reader_grow(reader, wanted > CHUNK_BYTES ? (size_t)wanted : CHUNK_BYTES);
+        if (status) return status;
+    }
+    status = ring_lock(ring);
+    if (status) return status;
+    ring_view view = ring_view_get(ring);
+    reader_settle(reader, &view);
+    if (reader->offset < view.oldest) reader->offset = view.oldest;
+    if (reader->offset >= view.end) {
+        *step = STEP_END;
+    } else if (is_damaged) {
+        record_bounds bounds = {reader->sequence + 1, view.newest};
+        uint64_t found;
+        reader->offset = ring_find_offset(ring, &view, reader->offset, view.end, bounds, &found);
+        reader->chunk_start = reader->chunk_end = 0;
+        if (reader->offset >= view.end) *step = STEP_END;
+    } else {
+        reader_copy(reader, &view, reader->offset, reader->buffer_bytes);
+        if (reader->offset < reader->chunk_start) reader->offset = reader->chunk_start;
+        if (reader->chunk_end - reader->offset >= wanted || reader->chunk_start == reader->chunk_end)
+            *step = STEP_AGAIN;
+        else *step = STEP_RECORD;  // All there is: what wants more cannot be a record.
+    }
+    ring_unlock(ring);
+    return LARDER_OK;
+}
+
+larder_status larder_ring_reader_next(larder_ring_reader *reader, larder_ring_record *record) {
+    larder_ring *ring = reader->ring;
+    bool is_damaged = false;
+    bool is_all = false;
+    uint64_t wanted = RING_HEAD_BYTES;
+    *record = (larder_ring_record){0, {NULL, 0}, 0, 0};
+    for (;;) {
+        uint64_t position = reader->offset % ring->data_bytes;
+        if (!is_damaged && reader_has(reader, reader->offset, reader->offset + RING_HEAD_BYTES)) {
+            record_head head;
+            memcpy(&head, reader_bytes(reader, reader->offset), sizeof head);
+            uint64_t sequence = record_sequence(head.tag);
+            bool fits = sequence > reader->sequence &&
+                        record_is_plausible(head, position, ring->data_bytes);
+            if (fits && head.word == RECORD_PAD) {
+                if (reader_verifies(reader, reader->offset, head)) {
+                    reader->offset += ring->data_bytes - position;
+                    wanted = RING_HEAD_BYTES;
+                    is_all = false;
+                    continue;
+                }
+            } else if (fits) {
+                uint64_t bytes = record_bytes(record_length(head.word));
+                if (reader_has(reader, reader->offset, reader->offset + bytes)) {
+                    if (reader_verifies(reader, reader->offset, head)) {
+                        record->sequence = sequence;
+                        record->payload.data =
+                            reader_bytes(reader, reader->offset) + RING_HEAD_BYTES;
+                        record->payload.length = record_length(head.word);
+                        record->flags = record_flags(head.word);
+                        if (reader->has_started) record->lost = sequence - reader->sequence - 1;
+                        reader->has_started = true;
+                        reader->sequence = sequence;
+                        reader->offset += bytes;
+                        if (reader->back_count) reader->back_count = 0;
+                        return LARDER_OK;
+                    }
+                } else if (!is_all) {
+                    wanted = bytes;
+                    goto refill;
+                }
+            }
+            // Damaged, or torn by a writer that overtook this reader: look again from here on.
+            is_damaged = true;
+            reader->offset += 8;
+        } else if (!is_damaged && ring->data_bytes - position < RING_HEAD_BYTES) {
+            uint64_t rest = ring->data_bytes - position;
+            // Only if something follows: `end` may stand right here.
+            reader_step step;
+            larder_status status = reader_refill(reader, RING_HEAD_BYTES, false, &step);
+            if (status) return status;
+            if (step == STEP_END) return LARDER_END;
+            if (reader->offset % ring->data_bytes == position) reader->offset += rest;
+            is_all = false;
+            continue;
+        }
+    refill:;
+        reader_step step;
+        larder_status status = reader_refill(reader, wanted, is_damaged, &step);
+        if (status) return status;
+        if (step == STEP_END) return LARDER_END;
+        if (is_damaged) wanted = RING_HEAD_BYTES;
+        is_all = step == STEP_RECORD;
+        // The end of what was copied, and not even a head: nothing that can be read here.
+        if (is_all && reader->chunk_end - reader->offset < RING_HEAD_BYTES) {
+            reader->offset = reader->chunk_end;
+            is_all = false;
+        }
+        is_damaged = false;
+    }
+}
+
+// Backwards ---------------------------------------------------------------------------------------
+
+static larder_status back_add(larder_ring_reader *reader, uint64_t offset) {
+    if (reader->back_count == reader->back_capacity) {
+        size_t capacity = reader->back_capacity ? reader->back_capacity * 2 : 256;
+        uint64_t *back = realloc(reader->back, capacity * sizeof *back);
+        if (!back) return ENOMEM;
+        reader->back = back;
+        reader->back_capacity = capacity;
+    }
+    reader->back[reader->back_count++] = offset;
+    return LARDER_OK;
+}
+
+/** Collects the offsets of the records in [from, until), all in one lap; the lock is held. */
+static larder_status back_collect(larder_ring_reader *reader, const ring_view *view, uint64_t from,
+                                  uint64_t until) {
+    const larder_ring *ring = reader->ring;
+    ring_records records = ring_records_of(ring);
+    uint64_t lap = from - from % ring->data_bytes;
+    uint64_t position = from - lap;
+    uint64_t minimum = 1;
+    while (lap + position < until) {
+        uint64_t found;
+        record_head head;
+        record_bounds bounds = {minimum, view->newest};
+        if (!record_find(&records, position, until - lap, bounds, &found, &head)) break;
+        larder_status status = back_add(reader, lap + found);
+        if (status) return status;
+        minimum = record_sequence(head.tag) + 1;
+        position = found + record_bytes(record_length(head.word));
+    }
+    return LARDER_OK;
+}
+
+/** Fills `back` with records before `reader->offset`; none if that is the oldest. */
+static larder_status reader_step_back(larder_ring_reader *reader) {
+    larder_ring *ring = reader->ring;
+    larder_status status = ring_lock(ring);
+    if (status) return status;
+    ring_view view = ring_view_get(ring);
+    reader_settle(reader, &view);
+    uint64_t until = reader->offset < view.end ? reader->offset : view.end;
+    for (uint64_t step = STEP_BACK_BYTES; !status && !reader->back_count && until > view.oldest;
+         step *= 2) {
+        // A lap starts with a record; other places have to be found.
+        uint64_t lap = (until - 1) - (until - 1) % ring->data_bytes;
+        uint64_t floor = lap > view.oldest ? lap : view.oldest;
+        uint64_t from = until - floor > step ? (until - step) & ~(uint64_t)7 : floor;
+        status = back_collect(reader, &view, from, until);
+        if (!reader->back_count && from == floor) {
+            until = floor;
+            step = STEP_BACK_BYTES / 2;
+        }
+    }
+    ring_unlock(ring);
+    return status;
+}
+
+/** Copies the record at `offset` into the chunk, with those before it that `back` names. */
+static larder_status reader_fetch(larder_ring_reader *reader, uint64_t offset, uint64_t bytes) {
+    larder_ring *ring = reader->ring;
+    uint64_t from = offset;
+    if (reader->back_count && reader->back[0] < offset) from = reader->back[0];
+    if (offset + bytes - from > CHUNK_BYTES) from = offset;
+    larder_status status = LARDER_OK;
+    uint64_t want = offset + bytes - from;
+    if (!reader->borrows)
+        status = reader_grow(reader, want > CHUNK_BYTES ? (size_t)want : CHUNK_BYTES);
+    if (!status) status = ring_lock(ring);
+    if (status) return status;
+    ring_view view = ring_view_get(ring);
+    reader_settle(reader, &view);
+    if (from < view.oldest) from = view.oldest;
+    if (from < view.end) reader_copy(reader, &view, from, want);
+    ring_unlock(ring);
+    return LARDER_OK;
+}
+
+larder_status larder_ring_reader_previous(larder_ring_reader *reader, larder_ring_record *record) {
+    *record = (larder_ring_record){0, {NULL, 0}, 0, 0};
+    for (;;) {
+        if (!reader->back_count) {
+            larder_status status = reader_step_back(reader);
+            if (status) return status;
+            if (!reader->back_count) return LARDER_END;
+        }
+        uint64_t offset = reader->back[--reader->back_count];
+        uint64_t bytes = RING_HEAD_BYTES;
+        record_head head = {0, 0, 0};
+        for (int attempt = 0; attempt < 2; attempt++) {
+            if (!reader_has(reader, offset, offset + bytes)) {
+                larder_status status = reader_fetch(reader, offset, bytes);
+                if (status) return status;
+            }
+            if (!reader_has(reader, offset, offset + bytes)) break;
+            memcpy(&head, reader_bytes(reader, offset), sizeof head);
+            uint64_t position = offset % reader->ring->data_bytes;
+            if (!record_is_plausible(head, position, reader->ring->data_bytes)) break;
+            bytes = record_bytes(record_length(head.word));
+            if (reader_has(reader, offset, offset + bytes)) break;
+        }
+        reader->offset = offset;
+        reader->sequence = 0;
+        reader->has_started = false;
+        // Overwritten since it was found: then so is everything before it.
+        if (head.tag == 0 || !reader_has(reader, offset, offset + bytes) ||
+            !reader_verifies(reader, offset, head)) {
+            reader->back_count = 0;
+            continue;
+        }
+        record->sequence = record_sequence(head.tag);
+        record->payload.data = reader_bytes(reader, offset) + RING_HEAD_BYTES;
+        record->payload.length = record_length(head.word);
+        record->flags = record_flags(head.word);
+        reader->sequence = record->sequence - 1;
+        return LARDER_OK;
+    }
+}
+
+// Seeking -----------------------------------------------------------------------------------------
+
+/** The last record boundary found in [low, high), one lap, whose number is at most `sequence`. */
+static uint64_t seek_in_lap(const larder_ring *ring, const ring_view *view, uint64_t low,
+                            uint64_t high, uint64_t sequence) {
+    record_bounds bounds = {1, view->newest};
+    while (high - low > SEEK_WALK_BYTES) {
+        uint64_t middle = (low + (high - low) / 2) & ~(uint64_t)7;
+        uint64_t number;
+        uint64_t found = ring_find_offset(ring, view, middle, high, bounds, &number);
+        if (found < high && number <= sequence) low = found;
+        else high = middle;
+    }
+    return low;
+}
+
+larder_status larder_ring_reader_seek(larder_ring_reader *reader, uint64_t sequence) {
+    larder_ring *ring = reader->ring;
+    larder_status status = ring_lock(ring);
+    if (status) return status;
+    ring_view view = ring_view_get(ring);
+    reader->epoch = view.epoch;
+    reader->back_count = 0;
+    reader->chunk_start = reader->chunk_end = 0;
+    reader->has_started = false;
+    reader->sequence = 0;
+    if (sequence == 0 || view.oldest >= view.end) {
+        reader->offset = view.oldest;
+    } else if (sequence > view.newest) {
+        reader->offset = view.end;
+        reader->sequence = view.newest;
+    } else {
+        uint64_t low = view.oldest;
+        uint64_t lap = (view.end - 1) - (view.end - 1) % ring->data_bytes;
+        if (lap > view.oldest) {
+            // Two laps: the later one starts with a record, whose number tells which to search.
+            uint64_t number;
+            record_bounds bounds = {1, view.newest};
+            uint64_t found = ring_find_offset(ring, &view, lap, view.end, bounds, &number);
+            if (found < view.end && number <= sequence)
+                low = seek_in_lap(ring, &view, found, view.end, sequence);
+            else low = seek_in_lap(ring, &view, low, lap, sequence);
+        } else {
+            low = seek_in_lap(ring, &view, low, view.end, sequence);
+        }
+        record_bounds bounds = {sequence, view.newest};
+        uint64_t unused;
+        reader->offset = ring_find_offset(ring, &view, low, view.end, bounds, &unused);
+        reader->sequence = sequence - 1;
+    }
+    ring_unlock(ring);
+    return LARDER_OK;
+}

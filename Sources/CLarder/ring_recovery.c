@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+/** @file ring_recovery.c
+    What open does with a file that was not closed.
+
+    All intact records are found first, in *runs* that follow each other without a gap. Ordered by
+    number and taken from the newest back, runs that lie in front of each other around the ring are
+    the *chain*; what does not fit into it is left over from an earlier lap.
+
+    If the writer was only killed, every page is there: the whole chain counts, from the `oldest` of
+    the header on, and a hole in it is damage that costs what was in it.
+
+    After a power cut any page that was written since the last sync may be old, new or half of each.
+    Then a hole behind the last synced message ends the log, so that what is left is a prefix; and a
+    hole in front of it may be where unsynced messages overwrote the oldest ones, so what lies before
+    that is given up, too, unless the very first message is still there. Which sync was the last that
+    was completed follows from invariant 8. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ring_internal.h"
+
+// Runs --------------------------------------------------------------------------------------------
+
+static larder_status record_runs_add(record_runs *runs, record_run run) {
+    if (runs->count == runs->capacity) {
+        size_t capacity = runs->capacity ? runs->capacity * 2 : 16;
+        record_run *items = realloc(runs->items, capacity * sizeof *items);
+        if (!items) return ENOMEM;
+        runs->items = items;
+        runs->capacity = capacity;
+    }
+    runs->items[runs->count++] = run;
+    return LARDER_OK;
+}
+
+void record_runs_free(record_runs *runs) {
+    free(runs->items);
+    *runs = (record_runs){NULL, 0, 0};
+}
+
+larder_status record_runs_scan(const ring_records *records, uint64_t synced, uint8_t generation,
+                               record_runs *runs) {
+    *runs = (record_runs){NULL, 0, 0};
+    const record_bounds any = {1, RECORD_SEQUENCE_MASK};
+    uint64_t position = 0;
+    record_run run = {0, 0, 0, 0, 0, false, false};
+    larder_status status = LARDER_OK;
+    while (records->data_bytes - position >= RING_HEAD_BYTES) {
+        record_head head = record_head_at(records->data, position);
+        bool is_intact = record_is_plausible(head, position, records->data_bytes) &&
+                         record_is_intact(records, records->data + position, head, position);
+        if (is_intact && head.word == RECORD_PAD) {
+            if (run.count && run.end == position) run.ends_lap = true;
+            break;
+        }
+        if (!is_intact &&
+            !record_find(records, position + 8, records->data_bytes, any, &position, &head))
+            break;
+        uint64_t sequence = record_sequence(head.tag);
+        if (run.count && (run.end != position || sequence <= run.last)) {
+            status = record_runs_add(runs, run);
+            if (status) return status;
+            run.count = 0;
+        }
+        if (!run.count) run = (record_run){position, position, sequence, sequence, 0, false, false};
+        position += record_bytes(record_length(head.word));
+        run.end = position;
+        run.last = sequence;
+        run.count++;
+        if (sequence > synced && record_generation(head.tag) == (uint8_t)(generation + 1))
+            run.proves_sync = true;
+    }
+    if (run.count) {
+        if (records->data_bytes - run.end < RING_HEAD_BYTES) run.ends_lap = true;
+        status = record_runs_add(runs, run);
+    }
+    return status;
+}
+
+static int record_run_order(const void *left, const void *right) {
+    uint64_t a = ((const record_run *)left)->first;
+    uint64_t b = ((const record_run *)right)->first;
+    return (a > b) - (a < b);
+}
+
+void record_runs_chain(record_runs *runs) {
+    if (runs->count == 0) return;
+    qsort(runs->items, runs->count, sizeof *runs->items, record_run_order);
+    size_t newest = 0;
+    for (size_t i = 1; i < runs->count; i++) {
+        if (runs->items[i].last > runs->items[newest].last) newest = i;
+    }
+    uint64_t live_end = runs->items[newest].end;
+    uint64_t start = runs->items[newest].start;
+    bool wrapped = false;
+    size_t kept = newest;
+    for (size_t i = newest; i-- > 0;) {
+        record_run run = runs->items[i];
+        if (run.last >= runs->items[kept].first) continue;
+        if (!wrapped && run.start >= live_end) wrapped = true;
+        else if (run.end > start) continue;
+        if (wrapped && run.start < live_end) continue;
+        start = run.start;
+        runs->items[--kept] = run;
+    }
+    runs->count = newest - kept + 1;
+    memmove(runs->items, runs->items + kept, runs->count * sizeof *runs->items);
+}
+
+bool record_run_joins(const record_run *run, const record_run *next) {
+    return run->end == next->start || (run->ends_lap && next->start == 0);
+}
+
+// Choosing ----------------------------------------------------------------------------------------
+
+/** The part [first, last] of a chain. */
+typedef struct chain_part {
+    size_t first;
+    size_t last;
+} chain_part;
+
+static bool part_holds(const record_runs *runs, chain_part part, uint64_t sequence) {
+    for (size_t i = part.first; i <= part.last; i++) {
+        if (runs->items[i].first <= sequence && sequence <= runs->items[i].last) return true;
+    }
+    return false;
+}
+
+static uint64_t part_count(const record_runs *runs, chain_part part) {
+    uint64_t count = 0;
+    for (size_t i = part.first; i <= part.last; i++) count += runs->items[i].count;
+    return count;
+}
+
+/** The part without holes that starts at run `first`. */
+static chain_part part_from(const record_runs *runs, size_t first) {
+    chain_part part = {first, first};
+    while (part.last + 1 < runs->count &&
+           record_run_joins(&runs->items[part.last], &runs->items[part.last + 1]))
+        part.last++;
+    return part;
+}
+
+/** What the header says about a file that was not closed, as far as it can be believed. */
+typedef struct state_hints {
+    uint64_t oldest;
+    bool oldest_is_known;
+    uint64_t synced;
+    uint64_t syncing;
+} state_hints;
+
+/** After a power cut: the part of the chain that is a prefix and holds everything synced.
+    @return false if nothing can be kept. */
+static bool choose_prefix(const record_runs *runs, const state_hints *hints, chain_part *out) {
+    bool sync_is_proven = false;
+    for (size_t i = 0; i < runs->count; i++) sync_is_proven |= runs->items[i].proves_sync;
+    uint64_t last_sync = sync_is_proven ? hints->syncing : hints->synced;
+    bool is_found = false;
+    bool is_other_found = false;
+    chain_part before = {0, 0}, largest = {0, 0}, other = {0, 0}, part;
+    bool has_before = false;
+    for (size_t i = 0; i < runs->count; i = part.last + 1) {
+        part = part_from(runs, i);
+        if (part_holds(runs, part, last_sync)) {
+            *out = part;
+            is_found = true;
+        }
+        if (!sync_is_proven && part_holds(runs, part, hints->syncing)) {
+            other = part;
+            is_other_found = true;
+        }
+        if (runs->items[part.last].last < last_sync) {
+            before = part;
+            has_before = true;
+        }
+        if (part_count(runs, part) > part_count(runs, largest)) largest = part;
+    }
+    if (is_found && is_other_found) {
+        // The sync under way may have been completed and everything since be gone, or not have been
+        // completed; the part that reaches back further is what was not being overwritten.
+        if (part_count(runs, other) > part_count(runs, *out)) *out = other;
+    }
+    if (is_found) return true;
+    if (is_other_found) *out = other;
+    else if (has_before) *out = before;
+    else *out = largest;
+    if (is_other_found || has_before) return true;
+    // Nothing that was synced is left. Without a lap in between, a prefix starts at the oldest.
+    if (runs->items[0].start >= runs->items[runs->count - 1].end) return true;
+    *out = part_from(runs, 0);
+    return hints->oldest_is_known && runs->items[0].start == hints->oldest;
+}
+
+/** Drops the records before position `start`/number `first` from the run that contains it. */
+static void record_run_trim(const ring_records *records, record_run *run, uint64_t first) {
+    while (run->count > 1 && run->first < first) {
+        record_head head = record_head_at(records->data, run->start);
+        run->start += record_bytes(record_length(head.word));
+        run->first = record_sequence(record_head_at(records->data, run->start).tag);
+        run->count--;
+    }
+}
+
+/** The number of the oldest live record, from the header; 0 if it does not say. */
+static uint64_t oldest_number(const ring_records *records, const ring_header *header,
+                              state_hints *hints) {
+    uint64_t oldest = LOAD(header->state.oldest);
+    uint64_t copy = LOAD(header->state.oldest_copy);
+    uint64_t end = LOAD(header->state.end);
+    if (oldest == copy && oldest == end && LOAD(header->state.count) == 0)
+        return LOAD(header->state.newest) + 1;
+    uint64_t offsets[2] = {oldest < copy ? oldest : copy, oldest < copy ? copy : oldest};
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t position = offsets[i] % records->data_bytes;
+        if (position % 8 || records->data_bytes - position < RING_HEAD_BYTES) continue;
+        if (!hints->oldest_is_known) {
+            hints->oldest_is_known = true;
+            hints->oldest = position;
+        }
+        record_head head = record_head_at(records->data, position);
+        if (head.word != RECORD_PAD && record_is_plausible(head, position, records->data_bytes) &&
+            record_is_intact(records, records->data + position, head, position))
+            return record_sequence(head.tag);
+    }
+    return 0;
+}
+
+static void report_hole(larder_ring_report *report, const record_run *run, const record_run *next,
+                        uint64_t data_bytes, uint64_t data_offset) {
+    report->damaged_places++;
+    report->damaged_bytes += next->start >= run->end ? next->start - run->end
+                                                     : data_bytes - run->end + next->start;
+    if (!report->first_damage_offset) report->first_damage_offset = data_offset + run->end;
+    report->lost += next->first - run->last - 1;
+}
+
+larder_status ring_recover(const ring_records *records, const ring_header *header,
+                           uint64_t cursors_maximum, recovery_trust trust, ring_found *found,
+                           larder_ring_report *report) {
+    uint32_t header_damaged = report->header_damaged;
+    memset(report, 0, sizeof *report);
+    report->header_damaged = header_damaged;
+    report->state_damaged = 1;
+
+    state_hints hints = {0, false, LOAD(header->state.synced), LOAD(header->state.syncing)};
+    record_runs runs;
+    larder_status status = record_runs_scan(
+        records, hints.synced, (uint8_t)LOAD(header->opened.generation), &runs);
+    if (status) {
+        record_runs_free(&runs);
+        return status;
+    }
+    record_runs_chain(&runs);
+    uint64_t highest = runs.count ? runs.items[runs.count - 1].last : 0;
+
+    // No number is given twice: not those of messages seen here, nor those acknowledged, nor those
+    // the header speaks of, unless it speaks of more than the file could ever have lost.
+    uint64_t next = highest + 1;
+    if (cursors_maximum >= next) next = cursors_maximum + 1;
+    uint64_t named = LOAD(header->state.newest) + 1;
+    uint64_t floor = LOAD(header->next_floor);
+    if (floor > named) named = floor;
+    bool is_believable = named > next && named < RECORD_SEQUENCE_MASK &&
+                         (highest == 0 || named - next <= records->data_bytes / RING_HEAD_BYTES);
+    if (is_believable) next = named;
+
+    // What the header gave up stays given up.
+    uint64_t lower = oldest_number(records, header, &hints);
+    if (lower > next) lower = 0;
+    size_t first = 0;
+    while (first < runs.count && runs.items[first].last < lower) first++;
+    if (first < runs.count) record_run_trim(records, &runs.items[first], lower);
+    runs.count -= first;
+    memmove(runs.items, runs.items + first, runs.count * sizeof *runs.items);
+
+    chain_part part = {0, runs.count ? runs.count - 1 : 0};
+    bool keeps = runs.count > 0;
+    if (keeps && trust == RECOVERY_POWER_CUT) {
+        keeps = choose_prefix(&runs, &hints, &part);
+        bool nothing_was_overwritten = runs.items[0].first == 1 && runs.items[0].start == 0;
+        if (keeps && nothing_was_overwritten) part.first = 0;
+    }
+    *found = (ring_found){0, 0, next - 1, next, 0};
+    uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header);
+    for (size_t i = 0; keeps && i < runs.count; i++) {
+        if (i > part.last) report->cut += runs.items[i].count;
+        if (i < part.first || i > part.last) continue;
+        found->count += runs.items[i].count;
+        if (i > part.first && !record_run_joins(&runs.items[i - 1], &runs.items[i]))
+            report_hole(report, &runs.items[i - 1], &runs.items[i], records->data_bytes,
+                        data_offset);
+    }
+    if (!keeps) {
+        for (size_t i = 0; i < runs.count; i++) report->cut += runs.items[i].count;
+    }
+    report->intact = found->count;
+
+    // Offsets go on from the header's, so that a reader of another process stays behind them.
+    uint64_t lap = LOAD(header->state.end) / records->data_bytes;
+    if (lap > (UINT64_MAX / 4) / records->data_bytes) lap = 0;
+    if (keeps) {
+        uint64_t last = runs.items[part.last].last;
+        report->lost += next - 1 > last ? next - 1 - last : 0;
+        found->newest = last;
+        uint64_t start = runs.items[part.first].start;
+        uint64_t end = runs.items[part.last].end;
+        if (start >= end && lap == 0) lap = 1;
+        found->end = lap * records->data_bytes + end;
+        found->oldest = start >= end ? found->end - end - (records->data_bytes - start)
+                                     : lap * records->data_bytes + start;
+        report->oldest_sequence = runs.items[part.first].first;
+        report->newest_sequence = last;
+    } else {
+        found->end = found->oldest = (lap + 1) * records->data_bytes;
+        report->lost += report->cut;
+    }
+    record_runs_free(&runs);
+    return LARDER_OK;
+}
