@@ -11,8 +11,18 @@
 
 #include "ring_internal.h"
 
-/** Pages are mapped this far ahead of the first lap's end, many per system call. */
-#define POPULATE_BYTES ((uint64_t)256 * 1024)
+#if defined(__GNUC__)
+#define ALWAYS_INLINE __attribute__((always_inline))
+#define HOT __attribute__((hot))
+#define COLD __attribute__((noinline, cold))
+#else
+#define ALWAYS_INLINE
+#define HOT
+#define COLD
+#endif
+
+/** How far ahead of the end a first lap's pages are warmed, with one system call. */
+#define WARM_BYTES ((uint64_t)256 * 1024)
 
 // Locking -----------------------------------------------------------------------------------------
 
@@ -27,7 +37,7 @@ static inline void processor_pause(void) {
 /** Waits longer and longer, without touching the lock's cache line in between. That is what makes
     two appending threads as fast as one: the one that holds the line appends hundreds of messages
     before the other looks again, where a queue would move the line at every message. */
-larder_status ring_lock_slowly(larder_ring *ring) {
+COLD larder_status ring_lock_slowly(larder_ring *ring) {
     uint32_t pauses = 64;
     struct timespec nap = {0, 20000};
     for (;;) {
@@ -51,26 +61,18 @@ larder_status ring_lock_slowly(larder_ring *ring) {
     }
 }
 
-/** Marks the file as open, on the device, before its first change. If a power cut came between the
-    change and the mark, the next open would trust a state that no longer holds. */
-static larder_status ring_begin_writing(larder_ring *ring) {
+larder_status ring_begin_writing(larder_ring *ring) {
+    if (ring->read_only) {
+        ring_unlock(ring);
+        return LARDER_EREADONLY;
+    }
     STORE_RELEASE(ring->header->state.closed_crc, 0);
     larder_status status = file_sync(ring->file);
-    if (status) return status;
-    ring->is_writing = true;
-    return LARDER_OK;
-}
-
-larder_status ring_lock_to_write(larder_ring *ring) {
-    if (ring->read_only) return LARDER_EREADONLY;
-    larder_status status = ring_lock(ring);
-    if (status) return status;
-    if (__builtin_expect(!ring->is_writing, 0)) {
-        status = ring_begin_writing(ring);
-        if (status) ring_unlock(ring);
-    }
+    if (status == LARDER_OK) ring->is_writing = true;
+    else ring_unlock(ring);
     return status;
 }
+
 
 /** After a change: wakes those who wait for it. The lock is not held any more. */
 static inline void ring_announce(larder_ring *ring, bool was_dirty) {
@@ -92,6 +94,13 @@ void ring_store_oldest(larder_ring *ring) {
     STORE(state->oldest_copy, ring->oldest);
 }
 
+static void ring_settle_empty(larder_ring *ring) {
+    ring->oldest = ring->end;
+    ring->oldest_position = ring->end_position;
+    ring->oldest_sequence = ring->next_sequence;
+    ring->oldest_bytes = 0;
+}
+
 void ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t after) {
     ring_records records = ring_records_of(ring);
     record_bounds bounds = {after + 1, ring->next_sequence - 1};
@@ -106,15 +115,14 @@ void ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t after) {
             ring->oldest = offset + (found - position);
             ring->oldest_position = found;
             ring->oldest_sequence = record_sequence(head.tag);
+            ring->oldest_bytes = record_bytes(record_length(head.word));
             return;
         }
         if (live <= rest) break;
         offset += rest;
         position = 0;
     }
-    ring->oldest = ring->end;
-    ring->oldest_position = ring->end_position;
-    ring->oldest_sequence = ring->next_sequence;
+    ring_settle_empty(ring);
 }
 
 /** The slow half of ring_drop_oldest: what follows is not the next number. That is a gap that an
@@ -132,6 +140,7 @@ static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset,
             record_is_intact(&records, ring->data + next_position, head, next_position)) {
             ring->oldest = next_offset;
             ring->oldest_position = next_position;
+            ring->oldest_bytes = record_bytes(record_length(head.word));
             ring->oldest_sequence = sequence;
             return;
         }
@@ -149,95 +158,102 @@ static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset,
     STORE(opened->lost, LOAD(opened->lost) + lost);
 }
 
-void ring_drop_oldest(larder_ring *ring) {
+/** The next record is not simply the next one in this lap: the ring ends, the lap ends, or something
+    is damaged. */
+COLD static void ring_drop_oldest_slowly(larder_ring *ring) {
     uint64_t dropped_offset = ring->oldest;
     uint64_t dropped_position = ring->oldest_position;
-    record_head head = record_head_at(ring->data, dropped_position);
-    if (ring->count > 0) ring->count--;
-
-    uint64_t offset = dropped_offset;
-    uint64_t position = dropped_position;
-    if (record_sequence(head.tag) == ring->oldest_sequence && head.word != RECORD_PAD &&
-        record_is_plausible(head, position, ring->data_bytes)) {
-        uint64_t bytes = record_bytes(record_length(head.word));
-        offset += bytes;
-        position += bytes;
-        uint64_t rest = ring->data_bytes - position;
-        if (offset < ring->end) {
-            record_head next = {0, 0, 0};
-            if (rest >= RING_HEAD_BYTES) next = record_head_at(ring->data, position);
-            if (rest < RING_HEAD_BYTES || next.word == RECORD_PAD) {
-                offset += rest;
-                position = 0;
-                next = record_head_at(ring->data, 0);
-            }
-            if (record_sequence(next.tag) == ring->oldest_sequence + 1 &&
-                next.word != RECORD_PAD && offset < ring->end) {
-                ring->oldest = offset;
-                ring->oldest_position = position;
-                ring->oldest_sequence++;
-                return;
-            }
-        } else if (offset == ring->end) {
-            ring->oldest = ring->end;
-            ring->oldest_position = ring->end_position;
-            ring->oldest_sequence = ring->next_sequence;
+    uint64_t offset = dropped_offset + ring->oldest_bytes;
+    uint64_t position = dropped_position + ring->oldest_bytes;
+    if (offset == ring->end) {
+        ring_settle_empty(ring);
+        return;
+    }
+    uint64_t rest = ring->data_bytes - position;
+    record_head next = {0, 0, 0};
+    if (rest >= RING_HEAD_BYTES) next = record_head_at(ring->data, position);
+    if (offset < ring->end && (rest < RING_HEAD_BYTES || next.word == RECORD_PAD)) {
+        offset += rest;
+        next = record_head_at(ring->data, 0);
+        if (record_sequence(next.tag) == ring->oldest_sequence + 1 && offset < ring->end &&
+            next.word != RECORD_PAD && record_is_plausible(next, 0, ring->data_bytes)) {
+            ring->oldest = offset;
+            ring->oldest_position = 0;
+            ring->oldest_bytes = record_bytes(record_length(next.word));
+            ring->oldest_sequence++;
             return;
         }
-    } else {
-        offset += 8;
     }
     ring_drop_damaged(ring, dropped_offset, dropped_position, offset);
 }
 
+/** Moves `oldest` past the record it stands at; the lock is held, and the ring is not empty.
+    Only in memory: ring_store_oldest publishes it. Damaged records on the way count as lost. */
+static inline void ring_drop_oldest(larder_ring *ring) {
+    uint64_t bytes = ring->oldest_bytes;
+    uint64_t position = ring->oldest_position + bytes;
+    if (ring->count > 0) ring->count--;
+    if (ring->oldest + bytes < ring->end && ring->data_bytes - position >= RING_HEAD_BYTES) {
+        record_head next = record_head_at(ring->data, position);
+        uint64_t next_bytes = record_bytes(record_length(next.word));
+        if (record_sequence(next.tag) == ring->oldest_sequence + 1 && next.word != RECORD_PAD &&
+            next_bytes <= ring->data_bytes - position) {
+            ring->oldest += bytes;
+            ring->oldest_position = position;
+            ring->oldest_bytes = next_bytes;
+            ring->oldest_sequence++;
+            return;
+        }
+    }
+    ring_drop_oldest_slowly(ring);
+}
+
 // The newest end ----------------------------------------------------------------------------------
 
-static void ring_populate(larder_ring *ring, uint64_t needed) {
-    uint64_t until = needed + POPULATE_BYTES;
+/** In the first lap, makes the pages ahead of it cheap to touch. */
+COLD static void ring_warm(larder_ring *ring, uint64_t needed) {
+    uint64_t until = needed + WARM_BYTES;
     if (until > ring->data_bytes) until = ring->data_bytes;
-    // From page to page of the mapping; the first may be there already.
-    uint64_t page = 4096;
-    uint64_t base = (uint64_t)(ring->data - ring->map);
-    uint64_t from = (base + ring->populated) & ~(page - 1);
-    uint64_t to = (base + until + page - 1) & ~(page - 1);
-    if (to > ring->map_bytes) to = ring->map_bytes;
-    if (to > from) file_populate(ring->map + from, (size_t)(to - from));
-    ring->populated = until;
+    file_warm(ring->file, ring->fixed.data_offset + ring->warmed, until - ring->warmed);
+    ring->warmed = until;
 }
 
 /** Nothing is live: starts at the first data byte, where the longest message fits. */
-static void ring_restart(larder_ring *ring) {
+COLD static void ring_restart(larder_ring *ring) {
     ring->end += ring->data_bytes - ring->end_position;
     ring->end_position = 0;
-    ring->oldest = ring->end;
-    ring->oldest_position = 0;
-    ring->oldest_sequence = ring->next_sequence;
+    ring_settle_empty(ring);
     // `oldest` beyond the published `end` also reads as empty, so the order does not matter.
     ring_store_oldest(ring);
 }
 
 /** Makes room for a record of `bytes`, which fits the data.
     @param skip receives how many bytes before the end of the data are to be passed over. */
-static inline larder_status ring_make_room(larder_ring *ring, uint64_t bytes, uint64_t *skip) {
+static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint64_t bytes, uint64_t *skip) {
     uint64_t rest = ring->data_bytes - ring->end_position;
-    *skip = bytes > rest ? rest : 0;
-    uint64_t need = *skip + bytes;
-    if (ring->end + need - ring->oldest > ring->data_bytes) {
-        if (!ring->overwrite && ring->oldest < ring->end) return LARDER_EFULL;
-        while (ring->oldest < ring->end && ring->end + need - ring->oldest > ring->data_bytes)
-            ring_drop_oldest(ring);
-        if (ring->oldest >= ring->end && *skip) {
-            ring_restart(ring);
+    *skip = 0;
+    if (__builtin_expect(bytes > rest, 0)) {
+        if (ring->oldest == ring->end) ring_restart(ring);
+        else *skip = rest;
+    }
+    if (ring->end + *skip + bytes - ring->oldest > ring->data_bytes) {
+        if (!ring->overwrite) return LARDER_EFULL;
+        do ring_drop_oldest(ring);
+        while (ring->oldest < ring->end &&
+               ring->end + *skip + bytes - ring->oldest > ring->data_bytes);
+        if (__builtin_expect(ring->oldest >= ring->end, 0)) {
+            // If we crash here, or before the message is published, an empty ring must look it:
+            // what is left of the dropped messages would come back with a hole.
+            STORE(ring->header->state.count, 0);
+            if (*skip) ring_restart(ring);
             *skip = 0;
-        } else {
-#ifndef LARDER_PLANT_EVICT_LATE
-            ring_store_oldest(ring);
-#endif
         }
-        need = *skip + bytes;
+#ifndef LARDER_PLANT_EVICT_LATE
+        ring_store_oldest(ring);
+#endif
     }
     uint64_t last = *skip ? ring->data_bytes : ring->end_position + bytes;
-    if (__builtin_expect(last > ring->populated, 0)) ring_populate(ring, last);
+    if (__builtin_expect(last > ring->warmed, 0)) ring_warm(ring, last);
     return LARDER_OK;
 }
 
@@ -250,6 +266,7 @@ static inline void ring_seal(larder_ring *ring, uint32_t payload_crc, uint32_t w
     head.tag = ring->next_sequence | ring->generation_bits;
     head.crc = record_crc(payload_crc, word, ring->end_position, head.tag);
     memcpy(place, &head, sizeof head);
+    if (__builtin_expect(ring->oldest == ring->end, 0)) ring->oldest_bytes = bytes;
     ring->end += bytes;
     ring->end_position += bytes;
     if (ring->end_position == ring->data_bytes) ring->end_position = 0;
@@ -258,7 +275,7 @@ static inline void ring_seal(larder_ring *ring, uint32_t payload_crc, uint32_t w
 }
 
 /** Fills the rest of the lap (invariant 3). */
-static void ring_pad(larder_ring *ring, uint64_t skip) {
+COLD static void ring_pad(larder_ring *ring, uint64_t skip) {
     if (skip >= RING_HEAD_BYTES) {
         record_head head;
         head.word = RECORD_PAD;
@@ -296,11 +313,12 @@ static inline void ring_write_record(larder_ring *ring, uint64_t skip, const voi
     ring_seal(ring, payload_crc, (uint32_t)length | partial, record_bytes(length));
 }
 
-larder_status larder_ring_append(larder_ring *ring, const void *message, size_t length,
-                                 uint64_t *sequence) {
+// Without HOT, clang takes this for a cold function and makes it small instead of fast.
+HOT larder_status larder_ring_append(larder_ring *ring, const void *message, size_t length,
+                                     uint64_t *sequence) {
     if (sequence) *sequence = 0;
-    if (__builtin_expect(ring->read_only, 0)) return LARDER_EREADONLY;
-    if (__builtin_expect(length > ring->message_max, 0)) return LARDER_ETOOLARGE;
+    if (__builtin_expect(length > ring->message_max, 0))
+        return ring->read_only ? LARDER_EREADONLY : LARDER_ETOOLARGE;
     // Before the lock, so that two threads do this part at the same time.
     uint32_t crc = larder_crc32c(ring->salt, message, length);
     larder_status status = ring_lock_to_write(ring);

@@ -51,11 +51,13 @@ struct larder_ring {
     uint64_t count;
     uint64_t oldest;
     uint64_t oldest_position;
+    /** Of the record at `oldest`, with its head; 0 in an empty ring. */
+    uint64_t oldest_bytes;
     /** Number of the record at `oldest`, or `next_sequence` in an empty ring. */
     uint64_t oldest_sequence;
     uint64_t generation_bits;
-    /** Pages up to here (a position) are mapped; data_bytes after the first lap. */
-    uint64_t populated;
+    /** Pages up to here (a position) are warm; data_bytes after the first lap. */
+    uint64_t warmed;
     _Atomic uint32_t waiters;
 
     // The reservation under way, if any: its holder holds the lock.
@@ -118,8 +120,18 @@ static inline void ring_unlock(larder_ring *ring) {
     atomic_store_explicit(ring->lock, LOCK_FREE, memory_order_release);
 }
 
-/** Takes the lock for a change: also refuses a read-only handle and marks the file as open. */
-larder_status ring_lock_to_write(larder_ring *ring);
+/** Marks the file as open, on the device, before its first change: if a power cut came between the
+    change and the mark, the next open would trust a state that no longer holds. The lock is held;
+    on failure it is not any more. */
+larder_status ring_begin_writing(larder_ring *ring);
+
+/** Takes the lock for a change; refuses a read-only handle. */
+static inline larder_status ring_lock_to_write(larder_ring *ring) {
+    larder_status status = ring_lock(ring);
+    if (__builtin_expect(status != LARDER_OK, 0)) return status;
+    if (__builtin_expect(!ring->is_writing, 0)) return ring_begin_writing(ring);
+    return LARDER_OK;
+}
 
 // The ring at one moment --------------------------------------------------------------------------
 
@@ -128,9 +140,6 @@ ring_view ring_view_get(const larder_ring *ring);
 /** The oldest offset now; what was copied before this call from below it may be torn. */
 uint64_t ring_oldest_now(const larder_ring *ring);
 
-/** Moves `oldest` past the record it stands at; the lock is held, and the ring is not empty.
-    Only in memory: ring_store_oldest publishes it. Damaged records on the way count as lost. */
-void ring_drop_oldest(larder_ring *ring);
 void ring_store_oldest(larder_ring *ring);
 
 /** Sets `oldest` to the first intact record at or after `offset`, whose number exceeds `after`. */

@@ -169,7 +169,7 @@ static larder_status ring_load(larder_ring *ring, const file_facts *facts) {
     ring->newest = found.newest;
     ring->next_sequence = found.next_sequence;
     ring->count = found.count;
-    ring->populated = found.end >= ring->data_bytes ? ring->data_bytes : ring->end_position;
+    ring->warmed = found.end >= ring->data_bytes ? ring->data_bytes : ring->end_position;
     // The record that stands there, or if it was damaged since, the next one.
     ring_settle_oldest(ring, found.oldest, 0);
     if (ring->oldest == ring->end) ring->count = 0;

@@ -207,7 +207,7 @@ static uint64_t oldest_number(const ring_records *records, const ring_header *he
     uint64_t oldest = LOAD(header->state.oldest);
     uint64_t copy = LOAD(header->state.oldest_copy);
     uint64_t end = LOAD(header->state.end);
-    if (oldest == copy && oldest == end && LOAD(header->state.count) == 0)
+    if (oldest == copy && oldest >= end && LOAD(header->state.count) == 0)
         return LOAD(header->state.newest) + 1;
     uint64_t offsets[2] = {oldest < copy ? oldest : copy, oldest < copy ? copy : oldest};
     for (size_t i = 0; i < 2; i++) {

@@ -16,8 +16,13 @@
 #endif
 
 #if defined(__clang__)
-#define LARDER_ASSUME_NONNULL_BEGIN _Pragma("clang assume_nonnull begin")
-#define LARDER_ASSUME_NONNULL_END _Pragma("clang assume_nonnull end")
+// A program that is compiled with -Wpedantic need not hear that nullability is an extension.
+#define LARDER_ASSUME_NONNULL_BEGIN                                                                \
+    _Pragma("clang diagnostic push")                                                               \
+        _Pragma("clang diagnostic ignored \"-Wnullability-extension\"")                            \
+            _Pragma("clang assume_nonnull begin")
+#define LARDER_ASSUME_NONNULL_END                                                                  \
+    _Pragma("clang assume_nonnull end") _Pragma("clang diagnostic pop")
 #define LARDER_NULLABLE _Nullable
 #define LARDER_NONNULL _Nonnull
 #else

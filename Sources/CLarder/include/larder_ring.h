@@ -177,7 +177,7 @@ typedef struct larder_reservation {
 
 /** Makes room for a message of up to `capacity` bytes, to be written in place. No other thread can
     append until the reservation is committed or aborted, by the thread that made it; so keep it
-    short. Making room may drop the oldest messages of an overwriting ring for good.
+    short, and make no other call on the ring meanwhile: it would wait for itself. Making room may drop the oldest messages of an overwriting ring for good.
     @return as larder_ring_append. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reserve(larder_ring *ring, size_t capacity,
                                                                larder_reservation *reservation);
