@@ -87,6 +87,10 @@ struct larder_ring {
     /** The first failure of a sync stays: after it the kernel may have dropped what it could not
         write, and a later success would prove nothing. */
     larder_status sync_failure;
+    /** Callers who wait for a sync now, and who did when the last one set out; how long that took. */
+    uint32_t sync_callers;
+    uint32_t sync_group;
+    int64_t sync_took_ns;
     pthread_t sync_thread;
     int64_t sync_interval_ns;
 

@@ -29,6 +29,8 @@ struct larder_ring_reader {
     /** Copied bytes of the offsets [chunk_start, chunk_end), all in one lap. */
     uint64_t chunk_start;
     uint64_t chunk_end;
+    /** Where in the data `chunk_start` is: spares a division a message. */
+    uint64_t chunk_position;
     const uint8_t *chunk;
     uint8_t *buffer;
     size_t buffer_bytes;
@@ -82,6 +84,12 @@ static inline const uint8_t *reader_bytes(const larder_ring_reader *reader, uint
     return reader->chunk + (offset - reader->chunk_start);
 }
 
+static inline uint64_t reader_position(const larder_ring_reader *reader, uint64_t offset) {
+    if (reader_has(reader, offset, offset + 1))
+        return reader->chunk_position + (offset - reader->chunk_start);
+    return offset % reader->ring->data_bytes;
+}
+
 /** Copies up to `bytes` bytes of the lap from `from` on; the lock is held.
     Afterwards the chunk holds what of it was not overwritten, which may be nothing. */
 static void reader_copy(larder_ring_reader *reader, const ring_view *view, uint64_t from,
@@ -91,6 +99,7 @@ static void reader_copy(larder_ring_reader *reader, const ring_view *view, uint6
     uint64_t length = view->end - from;
     if (length > ring->data_bytes - position) length = ring->data_bytes - position;
     reader->chunk_start = from;
+    reader->chunk_position = position;
     if (reader->borrows) {
         reader->chunk = ring->data + position;
         reader->chunk_end = from + length;
@@ -104,6 +113,7 @@ static void reader_copy(larder_ring_reader *reader, const ring_view *view, uint6
     if (oldest > from) {
         uint64_t start = oldest < reader->chunk_end ? oldest : reader->chunk_end;
         reader->chunk = reader->buffer + (start - from);
+        reader->chunk_position = position + (start - from);
         reader->chunk_start = start;
     }
 }
@@ -114,7 +124,7 @@ static inline bool reader_verifies(const larder_ring_reader *reader, uint64_t of
                                    record_head head) {
     ring_records records = ring_records_of(reader->ring);
     return record_is_intact(&records, reader_bytes(reader, offset), head,
-                            offset % reader->ring->data_bytes);
+                            reader_position(reader, offset));
 }
 
 /** Offset of the first intact record in [from, end) with a number in the bounds; `end` if none. */
@@ -193,7 +203,7 @@ larder_status larder_ring_reader_next(larder_ring_reader *reader, larder_ring_re
     uint64_t wanted = RING_HEAD_BYTES;
     *record = (larder_ring_record){0, {NULL, 0}, 0, 0};
     for (;;) {
-        uint64_t position = reader->offset % ring->data_bytes;
+        uint64_t position = reader_position(reader, reader->offset);
         if (!is_damaged && reader_has(reader, reader->offset, reader->offset + RING_HEAD_BYTES)) {
             record_head head;
             memcpy(&head, reader_bytes(reader, reader->offset), sizeof head);

@@ -1,0 +1,70 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: MIT
+import Foundation
+import PackageDescription
+
+// A package of its own, so that nobody who depends on Larder fetches or links a rival.
+
+/// Whether `pkg-config` knows the library. `LARDER_BENCH_<NAME>=0` or `=1` in the environment says
+/// so instead; `make bench` sets it, because SwiftPM remembers what a manifest evaluated to.
+func isInstalled(_ library: String, name: String) -> Bool {
+  if let said = Context.environment["LARDER_BENCH_\(name)"] { return said == "1" }
+  let pkgConfig = Process()
+  pkgConfig.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+  pkgConfig.arguments = ["pkg-config", "--exists", library]
+  pkgConfig.standardError = FileHandle.nullDevice
+  do { try pkgConfig.run() } catch { return false }
+  pkgConfig.waitUntilExit()
+  return pkgConfig.terminationStatus == 0
+}
+
+let swift: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let c: [CSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableWarning("all"),
+  .enableWarning("extra"),
+  .enableWarning("conversion"),
+  .enableWarning("shadow"),
+  .enableWarning("missing-prototypes"),
+  .disableWarning("nullability-extension"),
+]
+
+var rivals: [Target] = []
+var rivalNames: [Target.Dependency] = []
+var rivalDefines: [SwiftSetting] = []
+
+if isInstalled("sqlite3", name: "SQLITE") {
+  rivals.append(
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]))
+  rivalNames.append("CSQLite")
+  rivalDefines.append(.define("HAS_SQLITE"))
+}
+
+let package = Package(
+  name: "larder-benchmarks",
+  platforms: [.macOS(.v15)],
+  products: [.executable(name: "larder-bench", targets: ["LarderBench"])],
+  dependencies: [.package(name: "larder", path: "..")],
+  targets: rivals + [
+    .target(
+      name: "CRivals", dependencies: [.product(name: "CLarder", package: "larder")], cSettings: c),
+    .executableTarget(
+      name: "LarderBench",
+      dependencies: [
+        "CRivals",
+        .product(name: "CLarder", package: "larder"),
+        .product(name: "LarderCore", package: "larder"),
+      ] + rivalNames,
+      swiftSettings: swift + rivalDefines),
+  ],
+  cLanguageStandard: .c11
+)

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+import CRivals
+import Foundation
+
+/// What a row needs to run: a folder for its files, the clock, and how much to do.
+final class Bench {
+  let quick: Bool
+  /// On the same disk as the results; removed at the end.
+  let folder: URL
+  /// What one turn of an empty C loop, and of an empty Swift loop, takes.
+  let loopNanoseconds: (c: Double, swift: Double)
+
+  init(quick: Bool, folder: URL) throws {
+    self.quick = quick
+    self.folder = folder
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    loopNanoseconds = try (
+      c: Self.medianOfNine { try check(rivals_loop_empty($0)) },
+      swift: Self.medianOfNine { emptySwiftLoop($0) }
+    )
+  }
+
+  func removeFolder() { try? FileManager.default.removeItem(at: folder) }  // Only left-over files.
+
+  /// The path of a file of the row's own; whatever was there is gone.
+  func fresh(_ name: String) -> String {
+    let path = folder.appendingPathComponent(name).path
+    for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+    return path
+  }
+
+  enum Loop { case c, swift, none }
+
+  /// Times `body`, which does `count` operations in a loop of the kind given, and returns the
+  /// nanoseconds of one operation without the loop.
+  func time(_ count: Int, loop: Loop, _ body: () throws -> Void) rethrows -> Double {
+    let start = rivals_now_ns()
+    try body()
+    return perOperation(rivals_now_ns() - start, count, loop: loop)
+  }
+
+  /// The same for a time that was taken elsewhere, with the loop divided among `threads`.
+  func perOperation(_ elapsed: UInt64, _ count: Int, loop: Loop, threads: Int = 1) -> Double {
+    let turn =
+      switch loop {
+      case .c: loopNanoseconds.c
+      case .swift: loopNanoseconds.swift
+      case .none: 0.0
+      }
+    return max(0, Double(elapsed) / Double(count) - turn / Double(threads))
+  }
+
+  private static func medianOfNine(_ loop: (Int) throws -> Void) rethrows -> Double {
+    let turns = 2_000_000
+    var samples: [Double] = []
+    for _ in 0..<9 {
+      let start = rivals_now_ns()
+      try loop(turns)
+      samples.append(Double(rivals_now_ns() - start) / Double(turns))
+    }
+    return median(samples)
+  }
+}
+
+@inline(never)
+private func emptySwiftLoop(_ count: Int) {
+  for _ in 0..<count { rivals_barrier() }
+}
+
+/// A C function's status that is not 0.
+struct Failure: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// Turns a status of Larder's C functions, or an errno, into an error.
+func check(_ status: Int32) throws {
+  guard status != 0 else { return }
+  throw Failure(description: "status \(status): \(String(cString: larder_strerror(status)))")
+}
+
+func median(_ values: [Double]) -> Double {
+  let sorted = values.sorted()
+  guard !sorted.isEmpty else { return .nan }
+  let middle = sorted.count / 2
+  return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}

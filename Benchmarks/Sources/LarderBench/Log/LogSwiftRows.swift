@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import LarderCore
+
+// The rows of `MessageLog`, as a Swift program uses it.
+extension LogArea {
+  static var appendRaw: Row {
+    Row(
+      id: "log.append.raw",
+      ours: "MessageLog<Data>.append, coder .data, 100 B, 1 MiB overwriting ring, defaults",
+      rival: Rival(
+        name: "write(2)", settings: "one write(2) of 104 B a message to a file that grows"),
+      goal: .ratio(0.15)
+    ) { bench in
+      let log = try rawLog(bench, capacity: smallRing, whenFull: .overwriteOldest)
+      let file = try WrittenFile(bench.fresh("written"), message: payload)
+      let count = 20_000
+      let writes = 2_000
+      return Contest(
+        ours: {
+          try append(payload, to: log, oneLap)
+          return try bench.time(count, loop: .swift) { try append(payload, to: log, count) }
+        },
+        rival: {
+          try file.reset()
+          return try bench.time(writes, loop: .c) { try file.append(count: writes, synced: false) }
+        },
+        close: { closeQuietly(log) })
+    }
+  }
+
+  static var appendRawSQLite: Row {
+    Row(
+      id: "log.append.raw.sqlite",
+      ours: "MessageLog<Data>.append, coder .data, 100 B, 1 MiB overwriting ring, defaults",
+      rival: Rival(
+        name: "SQLite insert",
+        settings: """
+          SQLite \(SQLiteRival.version), journal_mode=WAL, synchronous=NORMAL, NOMUTEX, default \
+          checkpoints; one prepared INSERT and one transaction a message
+          """,
+        absence: SQLiteRival.absence),
+      goal: .ratio(0.006)
+    ) { bench in
+      let log = try rawLog(bench, capacity: smallRing, whenFull: .overwriteOldest)
+      let sqlite = try SQLiteRival(bench.fresh("sqlite.db"))
+      let count = 20_000
+      let inserts = 3_000  // Enough for a few of its checkpoints.
+      return Contest(
+        ours: {
+          try append(payload, to: log, oneLap)
+          return try bench.time(count, loop: .swift) { try append(payload, to: log, count) }
+        },
+        rival: {
+          try sqlite.clear()
+          return try bench.time(inserts, loop: .swift) {
+            try sqlite.append(payload, count: inserts)
+          }
+        },
+        close: { closeQuietly(log) })
+    }
+  }
+
+  static var appendCodable: Row {
+    Row(
+      id: "log.append.codable",
+      ours: """
+        MessageLog<Event>.append with its default coder, a struct of five fields (id, level, text, \
+        date, duration), 1 MiB overwriting ring
+        """,
+      rival: Rival(
+        name: "JSONEncoder alone",
+        settings: "one JSONEncoder with default settings, the same struct; nothing is stored"),
+      goal: .ratio(0.25)
+    ) { bench in
+      let log = try MessageLog<Event>(
+        fileURL: URL(fileURLWithPath: bench.fresh("ring")), maximumBytes: smallRing,
+        whenFull: .overwriteOldest)
+      let encoder = JSONEncoder()
+      let count = 400
+      return Contest(
+        ours: { try bench.time(count, loop: .swift) { try append(.sample, to: log, count) } },
+        rival: {
+          try bench.time(count, loop: .swift) { try encode(.sample, with: encoder, count) }
+        },
+        close: { closeQuietly(log) })
+    }
+  }
+
+  static var readRaw: Row {
+    Row(
+      id: "log.read.raw",
+      ours: """
+        for entry in log.entries, each made a Data: 100,000 of 100 B in a MessageLog<Data>, \
+        checksums verified
+        """,
+      rival: Rival(
+        name: "SQLite select",
+        settings: """
+          SQLite \(SQLiteRival.version), journal_mode=WAL, NOMUTEX, one prepared SELECT over the \
+          same 100,000 blobs in order, each made a Data
+          """,
+        absence: SQLiteRival.absence),
+      goal: .ratio(0.15)
+    ) { bench in
+      let count = 100_000
+      let capacity = MessageLog<Data>.maximumBytes(forMessages: count, ofSize: payload.count)
+      let log = try rawLog(bench, capacity: capacity ?? 0, whenFull: .refuse)
+      try append(payload, to: log, count)
+      let sqlite = try SQLiteRival(bench.fresh("sqlite.db"))
+      try sqlite.append(payload, count: count, oneTransaction: true)
+      func expectAll(_ read: (count: Int, bytes: Int)) throws {
+        guard read == (count, count * payload.count) else {
+          throw Failure(description: "\(read.count) messages, \(read.bytes) bytes read")
+        }
+      }
+      return Contest(
+        ours: { try bench.time(count, loop: .swift) { try expectAll(readAll(of: log)) } },
+        rival: { try bench.time(count, loop: .swift) { try expectAll(sqlite.readAll()) } },
+        close: { closeQuietly(log) })
+    }
+  }
+
+  private static func rawLog(
+    _ bench: Bench, capacity: UInt64, whenFull: OverflowPolicy
+  ) throws -> MessageLog<Data> {
+    try MessageLog(
+      fileURL: URL(fileURLWithPath: bench.fresh("ring")), maximumBytes: capacity,
+      whenFull: whenFull, coder: .data)
+  }
+
+  /// The files are thrown away: how their last sync went does not matter.
+  private static func closeQuietly<Message>(_ log: MessageLog<Message>) { try? log.close() }
+}
+
+/// What a program logs, about as long as a raw message in the other rows.
+struct Event: Codable, Sendable {
+  var id: Int
+  var level: String
+  var text: String
+  var date: Date
+  var duration: Double
+
+  static let sample = Event(
+    id: 184_467, level: "info", text: "request served from the cache",
+    date: Date(timeIntervalSinceReferenceDate: 700_000_000.125), duration: 0.0314159)
+}
+
+@inline(never)
+private func append<Message>(_ message: Message, to log: MessageLog<Message>, _ count: Int) throws {
+  for _ in 0..<count { try log.append(message) }
+}
+
+@inline(never)
+private func encode(_ event: Event, with encoder: JSONEncoder, _ count: Int) throws {
+  var bytes = 0
+  for _ in 0..<count { bytes += try encoder.encode(event).count }
+  precondition(bytes > 0 || count == 0)
+}
+
+@inline(never)
+private func readAll(of log: MessageLog<Data>) throws -> (count: Int, bytes: Int) {
+  var count = 0
+  var total = 0
+  for entry in log.entries {
+    let message = try entry.message
+    count += 1
+    total += message.count
+  }
+  return (count, total)
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+/// One line of a table: a piece of work, who else does it, and what is to be reached.
+struct Row {
+  let id: String
+  /// What our side does and how it is set up, for the notes below the table.
+  let ours: String
+  /// `nil` for a row without a rival: its goal is a figure.
+  let rival: Rival?
+  let goal: Goal
+  /// Sets both sides up. Called once, when the row's turn comes.
+  let contest: (Bench) throws -> Contest
+}
+
+struct Rival {
+  let name: String
+  /// How it is set up: its own words, so that a reader can judge whether it is fair.
+  let settings: String
+  /// Why it cannot take part, if it cannot.
+  var absence: String?
+}
+
+/// What a row has to reach.
+enum Goal {
+  /// ours / rival at most.
+  case ratio(Double)
+  /// Our figure at most, in nanoseconds. The ratio is ours / goal.
+  case nanoseconds(Double)
+  /// Our figure at most, a plain number that is reported in place of nanoseconds.
+  case count(Double, of: String)
+}
+
+/// Both sides of a row, ready to run.
+///
+/// Samples should take about a millisecond, and on both sides about as long, however many operations
+/// that is: on a busy machine a long sample is interrupted and a short one is not.
+struct Contest {
+  /// One sample of our side: sets up, runs, and returns the time per operation.
+  let ours: () throws -> Double
+  let rival: (() throws -> Double)?
+  let close: () -> Void
+
+  init(
+    ours: @escaping () throws -> Double, rival: (() throws -> Double)? = nil,
+    close: @escaping () -> Void = {}
+  ) {
+    self.ours = ours
+    self.rival = rival
+    self.close = close
+  }
+}

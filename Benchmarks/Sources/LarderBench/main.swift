@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+func fail(_ message: String, code: Int32) -> Never {
+  FileHandle.standardError.write(Data("larder-bench: \(message)\n".utf8))
+  exit(code)
+}
+
+do {
+  let options = try Options(CommandLine.arguments.dropFirst())
+  if options.help {
+    print(Options.usage)
+  } else if options.list {
+    for row in allAreas.flatMap({ $0.rows }) { print(row.id, row.goal.text, separator: "\t") }
+  } else {
+    try run(options)
+  }
+} catch let error as UsageError {
+  fail("\(error.message) Try --help.", code: 64)
+} catch {
+  fail("\(error)", code: 2)
+}
+
+func run(_ options: Options) throws {
+  #if DEBUG
+    print("Built without optimisation: the figures say nothing. Build with -c release.\n")
+  #endif
+  let output = options.output.map { URL(fileURLWithPath: $0) } ?? Results.defaultFolder
+  try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
+  let scratch = "work-\(ProcessInfo.processInfo.processIdentifier)"
+  let bench = try Bench(quick: options.quick, folder: output.appendingPathComponent(scratch))
+  defer { bench.removeFolder() }
+  let machine = Machine()
+
+  var unmet = 0
+  for area in allAreas where options.areas.isEmpty || options.areas.contains(area.name) {
+    let rows = area.rows.filter { options.includes(row: $0.id) }
+    if rows.isEmpty { continue }
+    var measurements: [Measurement] = []
+    for row in rows {
+      Progress.show("\(row.id) …")
+      do {
+        measurements.append(try row.measure(bench))
+      } catch {
+        bench.removeFolder()
+        throw Failure(description: "\(row.id): \(error)")
+      }
+    }
+    Progress.clear()
+    print(Table(area: area, measurements: measurements, machine: machine).text)
+    try Results.merge(measurements, into: output)
+    if options.rows.isEmpty {
+      let chart = Chart(area: area, measurements: measurements, machine: machine)
+      try chart.svg.write(
+        to: output.appendingPathComponent("\(area.name).svg"), atomically: true, encoding: .utf8)
+    }
+    unmet += measurements.count { $0.met == false }
+  }
+  print("Results and charts: \(output.path)")
+  if unmet > 0 { print("\(unmet) goal\(unmet == 1 ? " is" : "s are") not met.") }
+}

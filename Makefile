@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+# Every command that a developer or CI runs. `make` alone lists them.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC ?= cc
+CFLAGS ?= -O2 -g
+INSTALL ?= install
+
+# Where the Swift package manager builds; the sanitizers build in folders beside it.
+BUILD ?= .build
+# More arguments for swift build and swift test, for example SWIFT_FLAGS='-j 1'.
+SWIFT_FLAGS ?=
+SWIFT_TEST = swift test --disable-xctest $(SWIFT_FLAGS)
+
+# What a check of the C core is compiled with; clang calls the nullability marks an extension.
+STRICT = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+STRICT_C = $(STRICT) -Wmissing-prototypes
+
+C_DIR = Sources/CLarder
+C_SOURCES = $(wildcard $(C_DIR)/*.c)
+C_HEADERS = $(wildcard $(C_DIR)/include/*.h)
+VERSION := $(shell sed -n 's/^.define LARDER_VERSION "\(.*\)"/\1/p' $(C_DIR)/include/larder_base.h)
+# Grows with each change that breaks a program linked to the library.
+SOVERSION = 0
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+.PHONY: help
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: deps
+deps: ## install the system packages that are missing (apt, brew)
+	@.ci/deps base
+
+.PHONY: demo
+demo: deps ## build Larder and see it work, in under a minute
+	swift build -c release --product larder --scratch-path $(BUILD) $(SWIFT_FLAGS)
+	@$$(swift build -c release --scratch-path $(BUILD) --show-bin-path)/larder demo
+
+.PHONY: build
+build: ## build everything, optimised
+	swift build -c release --scratch-path $(BUILD) $(SWIFT_FLAGS)
+
+# Tests -------------------------------------------------------------------------------------------
+
+.PHONY: test
+test: deps lint check-c test-c torture-short test-swift ## run every check but the sanitizers
+
+.PHONY: test-swift
+test-swift: ## run the Swift tests alone
+	$(SWIFT_TEST) --scratch-path $(BUILD)
+
+.PHONY: test-asan
+test-asan: torture-asan ## run tests and torture under Address Sanitizer
+	$(SWIFT_TEST) --sanitize=address --scratch-path .build-asan
+
+.PHONY: test-tsan
+test-tsan: torture-tsan ## run tests and torture under Thread Sanitizer
+	$(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan
+
+# Swift has no such sanitizer of its own, and its linker not the runtime: undefined behaviour in the
+# C core traps here. torture-asan, which plain C compilers build, also says what it was.
+.PHONY: test-ubsan
+test-ubsan: ## run the tests with the C core under Undefined Behaviour Sanitizer
+	$(SWIFT_TEST) -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined \
+	  --scratch-path .build-ubsan
+
+# Headers alone, in both languages, and every source, by both compilers.
+.PHONY: check-c
+check-c: ## compile the C core by gcc and clang, strictly, each header alone
+	@set -e; for cc in gcc clang; do \
+	  command -v $$cc >/dev/null || { echo "check-c: no $$cc, skipped"; continue; }; \
+	  extra=; case "$$($$cc --version)" in *clang*) extra=-Wno-nullability-extension ;; esac; \
+	  for header in $(C_HEADERS); do \
+	    for language in "c -std=c11 -Wmissing-prototypes" "c++ -std=c++17"; do \
+	      printf '#include "%s"\n' "$$header" \
+	        | $$cc -x $$language $(STRICT) -I. -fsyntax-only -; \
+	    done; \
+	  done; \
+	  for header in $(wildcard $(C_DIR)/*.h); do \
+	    printf '#include "%s"\n' "$$header" \
+	      | $$cc -x c -std=c11 $(STRICT_C) -Wno-unused-function $$extra -I. -I$(C_DIR)/include \
+	        -fsyntax-only -; \
+	  done; \
+	  for source in $(C_SOURCES); do \
+	    $$cc -std=c11 $(STRICT_C) $$extra -I$(C_DIR)/include -O2 -c -o /dev/null $$source; \
+	  done; \
+	  echo "check-c: $$cc, $(words $(C_SOURCES)) sources, $(words $(C_HEADERS)) public headers: ok"; \
+	done
+
+.PHONY: test-c
+test-c: ## build a plain C program against an installed copy, run it, uninstall
+	@MAKE="$(MAKE)" sh Tests/CConsumer/run.sh
+
+include Tests/Torture/torture.mk
+
+# Benchmarks --------------------------------------------------------------------------------------
+
+.PHONY: bench
+bench: ## measure Larder beside its rivals; AREA=log for one area, QUICK=1 for 40 s an area
+	cd Benchmarks && LARDER_BENCH_SQLITE=$$(pkg-config --exists sqlite3 && echo 1 || echo 0) \
+	  swift run -c release $(SWIFT_FLAGS) larder-bench \
+	  $(if $(filter-out file,$(origin AREA)),--area $(AREA)) $(if $(filter-out 0,$(QUICK)),--quick) \
+	  --output $(CURDIR)/.build/bench
+
+.PHONY: bench-deps
+bench-deps: ## install the rivals that the benchmarks compare with
+	@.ci/deps base bench
+
+# The C library -----------------------------------------------------------------------------------
+
+C_BUILD = .build/c
+C_OBJECTS = $(C_SOURCES:$(C_DIR)/%.c=$(C_BUILD)/%.o)
+C_FLAGS = -std=c11 -DNDEBUG -fPIC -fvisibility=hidden -pthread -I$(C_DIR)/include
+LIBDIR = $(PREFIX)/lib
+INCLUDEDIR = $(PREFIX)/include
+
+ifeq ($(shell uname),Darwin)
+LIBRARY = liblarder.$(VERSION).dylib
+LIBRARY_LINKS = liblarder.$(SOVERSION).dylib liblarder.dylib
+LIBRARY_FLAGS = -dynamiclib -install_name $(LIBDIR)/liblarder.$(SOVERSION).dylib
+LOCALIZE = :
+else
+LIBRARY = liblarder.so.$(VERSION)
+LIBRARY_LINKS = liblarder.so.$(SOVERSION) liblarder.so
+LIBRARY_FLAGS = -shared -Wl,-soname,liblarder.so.$(SOVERSION) -Wl,--no-undefined
+LOCALIZE = objcopy --localize-hidden
+endif
+
+.PHONY: c
+c: $(C_BUILD)/liblarder.a $(C_BUILD)/$(LIBRARY) ## build liblarder, for C programs
+
+$(C_BUILD)/%.o: $(C_DIR)/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(C_FLAGS) -MMD -MP -c -o $@ $<
+
+-include $(C_OBJECTS:.o=.d)
+
+$(C_BUILD)/$(LIBRARY): $(C_OBJECTS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -pthread $(LIBRARY_FLAGS) -o $@ $(C_OBJECTS)
+
+# One object, in which what the files share with each other has become private to it: a program that
+# links the archive meets the same names as one that links the shared library.
+$(C_BUILD)/liblarder.a: $(C_OBJECTS)
+	@mkdir -p $(C_BUILD)/archive
+	$(CC) -r -nostdlib -o $(C_BUILD)/archive/larder.o $(C_OBJECTS)
+	$(LOCALIZE) $(C_BUILD)/archive/larder.o
+	@rm -f $@
+	ar rcs $@ $(C_BUILD)/archive/larder.o
+
+# Found from where larder.pc lies, so that an installed tree can be moved; unless lib/ is elsewhere.
+PC_PREFIX = $(if $(filter $(PREFIX)/lib,$(LIBDIR)),$${pcfiledir}/../..,$(PREFIX))
+PC_LIBDIR = $(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))
+PC_INCLUDEDIR = $(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))
+
+.PHONY: install
+install: c ## install headers, liblarder and larder.pc; PREFIX=/usr/local DESTDIR=
+	$(INSTALL) -d $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(LIBDIR)/pkgconfig
+	$(INSTALL) -m 644 $(C_HEADERS) $(DESTDIR)$(INCLUDEDIR)
+	$(INSTALL) -m 644 $(C_BUILD)/liblarder.a $(DESTDIR)$(LIBDIR)
+	$(INSTALL) -m 755 $(C_BUILD)/$(LIBRARY) $(DESTDIR)$(LIBDIR)
+	for link in $(LIBRARY_LINKS); do ln -sf $(LIBRARY) $(DESTDIR)$(LIBDIR)/$$link; done
+	@printf '%s\n' 'prefix=$(PC_PREFIX)' 'libdir=$(PC_LIBDIR)' 'includedir=$(PC_INCLUDEDIR)' '' \
+	  'Name: larder' 'Version: $(VERSION)' \
+	  'Description: A message log that survives kill -9 at memory speed' \
+	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -llarder' 'Libs.private: -pthread' \
+	  > $(DESTDIR)$(LIBDIR)/pkgconfig/larder.pc
+	@echo 'Installed. Build with: cc program.c $$(pkg-config --cflags --libs larder)'
+
+.PHONY: uninstall
+uninstall: ## remove what install put there
+	rm -f $(C_HEADERS:$(C_DIR)/include/%=$(DESTDIR)$(INCLUDEDIR)/%)
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,liblarder.a $(LIBRARY) $(LIBRARY_LINKS))
+	rm -f $(DESTDIR)$(LIBDIR)/pkgconfig/larder.pc
+
+# Housekeeping ------------------------------------------------------------------------------------
+
+SWIFT_CODE = $(wildcard Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources)
+C_CODE = $(shell find Sources Tests $(wildcard Benchmarks/Sources) -name '*.[ch]')
+
+.PHONY: format
+format: ## format all Swift and C code in place
+	swift format --in-place --recursive --parallel $(SWIFT_CODE)
+	clang-format -i $(C_CODE)
+
+.PHONY: lint
+lint: ## check the format of all Swift and C code
+	@swift format lint --strict --recursive --parallel $(SWIFT_CODE)
+	@clang-format --dry-run --Werror $(C_CODE)
+	@echo "lint: ok"
+
+# One archive for the Swift modules and the C core, with the articles of Larder's catalogue.
+SYMBOLS = .build/docs/symbols
+DOCC = docc convert $(wildcard Sources/Larder/Larder.docc)
+
+.PHONY: docs
+docs: ## build the documentation, a static web site, into .build/docs/site
+	swift package --scratch-path $(BUILD) dump-symbol-graph --minimum-access-level public \
+	  --skip-synthesized-members
+	@rm -rf .build/docs && mkdir -p $(SYMBOLS)
+	@bin=$$(swift build --scratch-path $(BUILD) --show-bin-path); \
+	cp $$bin/../symbolgraph/CLarder.symbols.json $$bin/../symbolgraph/Larder*.symbols.json $(SYMBOLS)
+	@rm -f $(SYMBOLS)/LarderTestSupport*
+	$(DOCC) --additional-symbol-graph-dir $(SYMBOLS) --output-path .build/docs/site \
+	  --fallback-display-name Larder --fallback-bundle-identifier larder \
+	  --transform-for-static-hosting
+
+.PHONY: coverage
+coverage: ## run the tests and print how much of each file they reach
+	$(SWIFT_TEST) --enable-code-coverage --scratch-path .build-coverage
+	@bin=$$(swift build --scratch-path .build-coverage --show-bin-path); \
+	llvm-cov report $$bin/larderPackageTests.xctest \
+	  -instr-profile $$bin/codecov/default.profdata -ignore-filename-regex '\.build|Tests/'
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf .build .build-* Benchmarks/.build

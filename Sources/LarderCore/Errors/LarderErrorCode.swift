@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+
+extension LarderError {
+  /// What went wrong, for programs.
+  ///
+  /// A struct and not an enum, so that a later version can add codes without
+  /// breaking a `switch` of yours; give every `switch` a `default`.
+  ///
+  /// **Concurrency.** A value; safe to pass between threads.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    private enum Value: String {
+      case tooLarge, full, busy, incompatibleVersion, configurationMismatch, damaged
+      case notALarderFile, readOnly, diskFull, closed, io, encoding, decoding, invalidArgument
+      case remote
+    }
+
+    private let value: Value
+
+    private init(_ value: Value) { self.value = value }
+
+    /// The message can never fit, however empty the log is.
+    public static let tooLarge = Code(.tooLarge)
+    /// There is no room left: in a log that refuses when full, or for another
+    /// named consumer.
+    public static let full = Code(.full)
+    /// Another writer has the file open, in this process or in another one.
+    public static let busy = Code(.busy)
+    /// The file was written by a version of Larder that this one cannot read.
+    public static let incompatibleVersion = Code(.incompatibleVersion)
+    /// The file exists with another capacity, policy or coder than asked for.
+    public static let configurationMismatch = Code(.configurationMismatch)
+    /// Bytes on disk contradict each other. Nothing was deleted; see
+    /// ``MessageLog/salvage(from:to:progress:)``.
+    public static let damaged = Code(.damaged)
+    /// The file is not empty and not one of Larder's. It was left as it was.
+    public static let notALarderFile = Code(.notALarderFile)
+    /// A write through something opened for reading only.
+    public static let readOnly = Code(.readOnly)
+    /// The disk, or the user's share of it, is full.
+    public static let diskFull = Code(.diskFull)
+    /// Use after `close()`, or of a log inherited over `fork(2)`.
+    public static let closed = Code(.closed)
+    /// The system failed; see ``LarderError/errno``.
+    public static let io = Code(.io)
+    /// A coder could not turn a value into bytes; see ``LarderError/cause``.
+    public static let encoding = Code(.encoding)
+    /// A coder could not turn bytes into a value; see ``LarderError/cause``.
+    public static let decoding = Code(.decoding)
+    /// An argument that no call of this kind can take.
+    public static let invalidArgument = Code(.invalidArgument)
+    /// A remote tier failed; see ``LarderError/cause``.
+    public static let remote = Code(.remote)
+
+    /// The code's name, as in `tooLarge`.
+    public var description: String { value.rawValue }
+  }
+}

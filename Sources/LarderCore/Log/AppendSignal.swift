@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+/// Wakes tasks that wait for the next append through the same log.
+///
+/// An append asks one atomic whether anybody waits, and does no more if nobody
+/// does. No wake-up is missed: a waiter registers first and looks into the ring
+/// afterwards, an append changes the ring first and looks for waiters afterwards,
+/// and both looks at the ring take its lock. Whoever has the lock last sees what
+/// the other one did before.
+final class AppendSignal: Sendable {
+  private struct Waiters {
+    var continuations: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    var nextID: UInt64 = 0
+  }
+
+  private let count = Atomic<Int>(0)
+  private let waiters = Mutex(Waiters())
+
+  /// To be called after each change of the ring.
+  @inline(__always)
+  func notify() {
+    if count.load(ordering: .acquiring) != 0 { wakeAll() }
+  }
+
+  @inline(never)
+  private func wakeAll() {
+    let woken = waiters.withLock { waiters in
+      defer { waiters.continuations.removeAll() }
+      count.store(0, ordering: .releasing)
+      return Array(waiters.continuations.values)
+    }
+    for continuation in woken { continuation.resume() }
+  }
+
+  /// Suspends until ``notify()`` is called, or the task is cancelled.
+  ///
+  /// - Parameter isReady: Called once after registering: true returns at once.
+  func wait(unless isReady: @Sendable () -> Bool) async {
+    let id = waiters.withLock { waiters in
+      waiters.nextID += 1
+      return waiters.nextID
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        waiters.withLock { waiters in
+          waiters.continuations[id] = continuation
+          count.store(waiters.continuations.count, ordering: .sequentiallyConsistent)
+        }
+        // The handler below may have run before there was anything to find.
+        if Task.isCancelled || isReady() { wake(id) }
+      }
+    } onCancel: {
+      wake(id)
+    }
+  }
+
+  private func wake(_ id: UInt64) {
+    let continuation = waiters.withLock { waiters in
+      let continuation = waiters.continuations.removeValue(forKey: id)
+      count.store(waiters.continuations.count, ordering: .releasing)
+      return continuation
+    }
+    continuation?.resume()
+  }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+/// A reader of a log whose place is kept in the log's file.
+///
+/// Read, do the work, acknowledge: after a restart, however sudden, reading goes on
+/// behind the last message acknowledged. So each message is seen at least once,
+/// and twice only if the program ended between work and acknowledgement.
+///
+/// ```swift
+/// let uploader = try log.consumer(named: "uploader")
+/// while let entry = try uploader.next() {
+///   try upload(entry.message)
+///   try uploader.acknowledge(through: entry.sequence)
+/// }
+/// ```
+///
+/// A log that overwrites does not wait for its consumers: what one did not read in
+/// time is counted in the ``LogEntry/lost`` of the next message it gets. To keep
+/// every message until it was read, refuse when full and
+/// ``MessageLog/remove(through:)`` what all consumers have acknowledged.
+///
+/// **Concurrency.** Safe to use from any number of threads; each message is given
+/// to one of them. Two consumers of one name, in one process or in several, share
+/// what is acknowledged but not their places.
+///
+/// **Durability.** What was acknowledged survives the end of the process, and a
+/// power cut from the next sync on; see ``MessageLog/sync()``.
+public final class LogConsumer<Message: Sendable>: Sendable {
+  private struct Place: ~Copyable {
+    var cursor: LogCursor?
+    /// The number of the message before the next one; 0 if there was none.
+    var previous: UInt64 = 0
+  }
+
+  /// The consumer's name.
+  public let name: String
+
+  private let log: MessageLog<Message>
+  private let place = Mutex(Place())
+
+  init(name: String, log: MessageLog<Message>) {
+    self.name = name
+    self.log = log
+  }
+
+  /// The number of the last message acknowledged under this name; 0 if none was.
+  ///
+  /// - Throws: `.closed`.
+  /// - Complexity: O(consumer slots).
+  public var acknowledged: UInt64 {
+    get throws { try log.handle.acknowledged(name) ?? 0 }
+  }
+
+  /// Reads the next message.
+  ///
+  /// The first call begins behind what was acknowledged, later ones go on from
+  /// there whether or not anything was acknowledged since.
+  ///
+  /// - Returns: The message; nil if there is none at present.
+  /// - Throws: `.closed`. A message that cannot be decoded throws when it is asked
+  ///   for, so that a consumer gets past it.
+  /// - Complexity: O(bytes of the message) and the coder's own, amortised. The
+  ///   first call is O(messages in the log).
+  public func next() throws -> LogEntry<Message>? {
+    try place.withLock { place in
+      let cursor = try open(&place)
+      guard let raw = try cursor.next() else { return nil }
+      let entry = LogEntry(raw, coder: log.coder)
+      defer { place.previous = raw.sequence }
+      if place.previous == 0 { return entry }
+      return entry.losing(raw.sequence - min(raw.sequence, place.previous + 1))
+    }
+  }
+
+  /// Reads several messages.
+  ///
+  /// - Parameter count: The most to read; 0 and less give nothing.
+  /// - Returns: The messages, the oldest first; fewer than `count`, possibly none,
+  ///   if there are no more at present.
+  /// - Throws: As ``next()``.
+  /// - Complexity: As ``next()``, for each.
+  public func read(upTo count: Int) throws -> [LogEntry<Message>] {
+    var entries: [LogEntry<Message>] = []
+    while entries.count < count, let entry = try next() { entries.append(entry) }
+    return entries
+  }
+
+  /// The messages behind what was acknowledged, and those to come.
+  ///
+  /// Has a place of its own: it neither moves the one of ``next()`` nor is moved
+  /// by it.
+  ///
+  /// - Returns: An asynchronous sequence; see ``MessageLogFollower``.
+  /// - Throws: `.closed`.
+  /// - Complexity: O(consumer slots).
+  public func follow() throws -> MessageLogFollower<Message> {
+    let acknowledged = try acknowledged
+    return try log.follow(from: acknowledged == 0 ? .oldest : .after(acknowledged))
+  }
+
+  /// Remembers that every message up to `sequence` is done with.
+  ///
+  /// A place only moves forward: a smaller number than before changes nothing. The
+  /// first call for a name takes one of the file's consumer slots.
+  ///
+  /// - Parameter sequence: The number of the last message that is done with.
+  /// - Throws: `.invalidArgument` for a number that no message has got yet,
+  ///   `.full` if all slots are taken, `.readOnly`, `.configurationMismatch`,
+  ///   `.closed`.
+  /// - Complexity: O(consumer slots).
+  public func acknowledge(through sequence: UInt64) throws {
+    do {
+      try log.handle.acknowledge(name, through: sequence)
+    } catch {
+      throw log.appendFailure(error)
+    }
+  }
+
+  /// Goes back to the first message that is not acknowledged.
+  ///
+  /// For messages that were read and could not be dealt with.
+  ///
+  /// - Complexity: O(1); the next read is O(messages in the log).
+  public func rewind() {
+    place.withLock { $0 = Place() }
+  }
+
+  private func open(_ place: inout Place) throws(LarderError) -> LogCursor {
+    if let cursor = place.cursor { return cursor }
+    let cursor = LogCursor(try log.handle.makeReader())
+    place.previous = try log.handle.acknowledged(name) ?? 0
+    if place.previous > 0 { try cursor.seek(to: place.previous + 1) }
+    place.cursor = cursor
+    return cursor
+  }
+}
+
+extension MessageLog {
+  /// A reader that remembers its place over a restart.
+  ///
+  /// Nothing is written before something is acknowledged, so a log opened for
+  /// reading has consumers too; only they cannot acknowledge.
+  ///
+  /// - Parameter name: 1 to 32 bytes of UTF-8; new or used before.
+  /// - Returns: A consumer that stands behind what was acknowledged under that
+  ///   name, or before the oldest message.
+  /// - Throws: `.invalidArgument` for a name of another length, `.closed`.
+  /// - Complexity: O(consumer slots).
+  public func consumer(named name: String) throws -> LogConsumer<Message> {
+    try LogFile.validate(consumer: name)
+    _ = try handle.acknowledged(name)
+    return LogConsumer(name: name, log: self)
+  }
+
+  /// The names of all consumers that have acknowledged something, with the number
+  /// of the last message each has acknowledged.
+  ///
+  /// - Throws: `.closed`.
+  /// - Complexity: O(consumer slots).
+  public var consumers: [String: UInt64] {
+    get throws { try handle.cursors() }
+  }
+
+  /// Forgets a consumer's place and frees its slot.
+  ///
+  /// - Parameter name: The consumer's name.
+  /// - Returns: Whether there was something to forget.
+  /// - Throws: `.invalidArgument` for a name that no consumer can have,
+  ///   `.readOnly`, `.configurationMismatch`, `.closed`.
+  /// - Complexity: O(consumer slots).
+  @discardableResult
+  public func removeConsumer(named name: String) throws -> Bool {
+    try LogFile.validate(consumer: name)
+    do {
+      return try handle.removeCursor(name)
+    } catch {
+      throw appendFailure(error)
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+/// One message of a log, with its number.
+///
+/// **Concurrency.** A value; safe to pass between threads. It stays valid when
+/// the log overwrites the message or is closed.
+public struct LogEntry<Message: Sendable>: Sendable {
+  /// The message's number: 1 for the first of a log, never used twice.
+  public let sequence: UInt64
+
+  /// How many messages are missing directly before this one.
+  ///
+  /// They were damaged, or overwritten before they could be read. Not counted
+  /// before the first message of a pass, as nobody knows where it would have
+  /// begun; a ``LogConsumer`` knows, and counts there too.
+  public let lost: UInt64
+
+  /// Whether the message was marked as not ended, as `larder log append` marks a
+  /// last line without a newline.
+  public let isPartial: Bool
+
+  @usableFromInline let result: Result<Message, any Error>
+
+  @inlinable
+  init(
+    sequence: UInt64, lost: UInt64, isPartial: Bool, result: Result<Message, any Error>
+  ) {
+    self.sequence = sequence
+    self.lost = lost
+    self.isPartial = isPartial
+    self.result = result
+  }
+
+  /// The message itself.
+  ///
+  /// - Throws: `.decoding` if the coder refused the bytes (its own error is the
+  ///   `cause`); in a lazy sequence also what ended it early, such as `.closed`.
+  /// - Complexity: O(1): it was decoded when the entry was read.
+  @inlinable
+  public var message: Message {
+    get throws { try result.get() }
+  }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+import CLarder
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+extension LogFile {
+  /// Carries a Swift closure through C.
+  private final class Progress {
+    let report: (UInt64, UInt64) -> Bool
+    init(_ report: @escaping (UInt64, UInt64) -> Bool) { self.report = report }
+  }
+
+  static func salvage(
+    from source: String, to target: String, progress: ((UInt64, UInt64) -> Bool)?
+  ) throws -> LogReport {
+    var report = larder_ring_report()
+    // C calls back only before it returns, and on this thread, so the context
+    // lives long enough without being retained.
+    let context = Progress(progress ?? { _, _ in true })
+    let status = withExtendedLifetime(context) {
+      larder_ring_salvage(
+        source, target, nil,
+        { context, done, total in
+          guard let context else { return 0 }
+          let progress = Unmanaged<Progress>.fromOpaque(context).takeUnretainedValue()
+          return progress.report(done, total) ? 0 : 1
+        }, Unmanaged.passUnretained(context).toOpaque(), &report)
+    }
+    if status == ECANCELED { throw CancellationError() }
+    try check(status, "salvage \(source) to \(target)")
+    return LogReport(report)
+  }
+
+  static func capacity(count: Int, bytes: Int, consumerSlots: Int) -> UInt64? {
+    guard let count = UInt64(exactly: count), count > 0, bytes >= 0,
+      let slots = try? cursorSlots(consumerSlots)  // Out of range is nil, as documented.
+    else { return nil }
+    let capacity = larder_ring_capacity_for(count, bytes, slots)
+    return capacity == 0 ? nil : capacity
+  }
+}

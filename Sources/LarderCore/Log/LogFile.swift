@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+
+import CLarder
+import Foundation
+
+/// What opening and maintaining a log's file have in common, whatever its messages are.
+enum LogFile {
+  /// The path that the system knows a URL by.
+  static func path(of url: URL) throws(LarderError) -> String {
+    guard url.isFileURL else {
+      throw LarderError(.invalidArgument, "A log needs a file URL, and \(url) is none.")
+    }
+    let path = url.path
+    try RingHandle.validate(path: path)
+    return path
+  }
+
+  static func options(
+    capacity: UInt64, whenFull: OverflowPolicy, format: String,
+    configuration: MessageLogConfiguration
+  ) throws(LarderError) -> RingOptions {
+    let slots = try cursorSlots(configuration.consumerSlots)
+    try validate(capacity: capacity, cursorSlots: slots)
+    return RingOptions(
+      capacity: capacity, overwrite: whenFull == .overwriteOldest, cursorSlots: slots,
+      contentFormat: format, syncInterval: configuration.syncInterval)
+  }
+
+  /// To the core a capacity of 0 means "the file's own", which is not what a
+  /// caller means who computed one.
+  static func validate(capacity: UInt64, cursorSlots: UInt32) throws(LarderError) {
+    let least = larder_ring_minimum_capacity(cursorSlots)
+    let most = UInt64(1) << 40
+    guard (least...most).contains(capacity) else {
+      throw LarderError(
+        .invalidArgument,
+        "A log has from \(least) to \(most) bytes, and not \(capacity).")
+    }
+  }
+
+  static func cursorSlots(_ count: Int) throws(LarderError) -> UInt32 {
+    let most = LARDER_RING_CURSOR_SLOTS_MAX
+    guard let slots = UInt32(exactly: count), slots <= most else {
+      throw LarderError(
+        .invalidArgument, "A log has from 0 to \(most) consumer slots, and not \(count).")
+    }
+    return slots
+  }
+
+  /// Opens for writing, or does what is to be done about other limits.
+  ///
+  /// - Parameter mismatch: receives why the handle can only read, if it can only read.
+  static func open(
+    _ path: String, _ options: RingOptions, onMismatch: MessageLogConfiguration.MismatchHandling,
+    mismatch: inout LarderError?
+  ) throws(LarderError) -> RingHandle {
+    let failure: LarderError
+    do {
+      return try RingHandle(path: path, options: options)
+    } catch {
+      guard error.code == .configurationMismatch else { throw error }
+      failure = error
+    }
+    // Limits can be adapted, another coder's messages cannot: this throws for them.
+    let reader = try RingHandle(
+      path: path,
+      options: RingOptions(readOnly: true, existing: true, contentFormat: options.contentFormat))
+    switch onMismatch {
+    case .readOnly:
+      mismatch = failure
+      return reader
+    case .adapt:
+      var adapted = options
+      let statistics = try reader.statistics()
+      adapted.cursorSlots = UInt32(clamping: statistics.consumerSlots)
+      if adapted.contentFormat.isEmpty { adapted.contentFormat = statistics.format }
+      try resize(path, adapted)
+      return try RingHandle(path: path, options: options)
+    }
+  }
+
+  /// Gives a closed file the capacity, policy and slots of `options`.
+  static func resize(_ path: String, _ options: RingOptions) throws(LarderError) {
+    var raw = try options.raw()
+    var detail = larder_ring_detail()
+    let status = larder_ring_resize(path, &raw, &detail)
+    if status == LARDER_OK { return }
+    throw LarderError(
+      status: status, doing: "resize \(path) to \(options.capacity) bytes",
+      reason: RingFailure.reason(status, detail: detail, asked: raw))
+  }
+}
+
+extension LogFile {
+  static func validate(consumer name: String) throws(LarderError) {
+    let most = Int(LARDER_RING_CURSOR_NAME_MAX_BYTES)
+    guard (1...most).contains(name.utf8.count) else {
+      throw LarderError(
+        .invalidArgument,
+        "A consumer's name has from 1 to \(most) bytes of UTF-8, and not \(name.utf8.count).")
+    }
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+/// A place in a log that moves both ways.
+///
+/// Where ``LogEntries`` is a pass from end to end, a reader can turn round, jump,
+/// and go on at the end when more was appended.
+///
+/// ```swift
+/// let reader = try log.makeReader()
+/// try reader.seek(to: 42)
+/// while let entry = try reader.next() {
+///   print(try entry.message)
+/// }
+/// ```
+///
+/// A reader keeps its log open, as a reference to the log does.
+///
+/// **Concurrency.** Belongs to one thread at a time; make one for each.
+public final class LogReader<Message: Sendable> {
+  @usableFromInline let cursor: LogCursor
+  @usableFromInline let coder: Coder<Message>
+
+  init(cursor: LogCursor, coder: Coder<Message>) {
+    self.cursor = cursor
+    self.coder = coder
+  }
+
+  /// Reads the next message, towards the newest.
+  ///
+  /// - Returns: The message; nil at the end. A later call finds what was appended
+  ///   since.
+  /// - Throws: `.closed`. A message that cannot be decoded throws when it is asked
+  ///   for, so that a reader gets past it.
+  /// - Complexity: O(bytes of the message) and the coder's own, amortised.
+  @inlinable
+  public func next() throws -> LogEntry<Message>? {
+    if let raw = try cursor.next() { LogEntry(raw, coder: coder) } else { nil }
+  }
+
+  /// Reads the message before the reader's place, towards the oldest: after
+  /// ``next()`` gave message 7, this gives message 7.
+  ///
+  /// - Returns: The message; nil at the start.
+  /// - Throws: As ``next()``.
+  /// - Complexity: As ``next()``.
+  @inlinable
+  public func previous() throws -> LogEntry<Message>? {
+    if let raw = try cursor.previous() { LogEntry(raw, coder: coder) } else { nil }
+  }
+
+  /// Goes before the first message whose number is at least `sequence`.
+  ///
+  /// - Parameter sequence: 0 goes before the oldest message, `UInt64.max` behind
+  ///   the newest.
+  /// - Throws: `.closed`.
+  /// - Complexity: O(messages in the log).
+  public func seek(to sequence: UInt64) throws {
+    try cursor.seek(to: sequence)
+  }
+}

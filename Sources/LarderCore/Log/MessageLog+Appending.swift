@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+
+extension MessageLog {
+  /// Appends a message.
+  ///
+  /// ```swift
+  /// let sequence = try log.append("started")
+  /// ```
+  ///
+  /// - Parameter message: What to append; encoded, it may have up to 2 GiB less a
+  ///   page, and may be empty.
+  /// - Returns: The message's number.
+  /// - Throws: `.tooLarge` and `.full` (the log is unchanged), `.encoding`,
+  ///   `.readOnly`, `.configurationMismatch` (the file has other limits than were
+  ///   asked for), `.closed`; with a durability of `.power` also `.io` and
+  ///   `.diskFull` from the sync, and then the message stays appended.
+  /// - Complexity: O(bytes), amortised. No disk read or write at a durability of
+  ///   `.process`; a sync, shared with concurrent callers, at `.power`.
+  @discardableResult
+  public func append(_ message: Message) throws -> UInt64 {
+    try append(message, durability: durability)
+  }
+
+  /// Appends a message with a durability of its own.
+  ///
+  /// - Parameters:
+  ///   - message: What to append.
+  ///   - durability: What this message, and with it all before it, survives once
+  ///     the call returns.
+  /// - Returns: The message's number.
+  /// - Throws: As ``append(_:)``.
+  /// - Complexity: As ``append(_:)``.
+  @discardableResult
+  public func append(_ message: Message, durability: Durability) throws -> UInt64 {
+    let sequence: UInt64
+    do {
+      // Two closures that capture the log alone, rather than one with a branch.
+      switch durability {
+      case .process:
+        sequence = try coder.borrow(message) { bytes throws(LarderError) in
+          try handle.append(bytes)
+        }
+      case .power:
+        sequence = try coder.borrow(message) { bytes throws(LarderError) in
+          try handle.appendSynced(bytes)
+        }
+      }
+    } catch {
+      throw appendFailure(error)
+    }
+    signal.notify()
+    return sequence
+  }
+
+  /// Appends messages together, visible to readers all at once.
+  ///
+  /// All are encoded before the first is appended, so a failing coder leaves the
+  /// log unchanged. If one cannot be appended, those before it have been.
+  ///
+  /// - Parameter messages: What to append, in order; possibly nothing.
+  /// - Returns: The number of the last one; nil for an empty sequence.
+  /// - Throws: As ``append(_:)``; the text says how many messages were appended.
+  /// - Complexity: O(bytes) in time and memory. One sync for all at a durability
+  ///   of `.power`.
+  @discardableResult
+  public func append(contentsOf messages: some Sequence<Message>) throws -> UInt64? {
+    var batch = RingBatch()
+    for message in messages {
+      do {
+        try Self.encode(message, with: coder, into: &batch)
+      } catch {
+        throw Coder<Message>.encodingFailure(error)
+      }
+    }
+    if batch.count == 0 { return nil }
+    // Those before one that failed are there to be read, too.
+    defer { signal.notify() }
+    do {
+      let last = try handle.append(batch)
+      if durability == .power { try handle.sync(through: last) }
+      return last
+    } catch {
+      throw appendFailure(error)
+    }
+  }
+
+  private static func encode(
+    _ message: Message, with coder: Coder<Message>, into batch: inout RingBatch
+  ) throws {
+    _ = try coder.borrow(message) { bytes throws(LarderError) in
+      batch.add(bytes)
+      return 0
+    }
+  }
+
+  /// Makes everything appended so far survive a power cut.
+  ///
+  /// Concurrent callers share one sync of the device.
+  ///
+  /// - Throws: `.io` or `.diskFull` if the device failed, and from then on always:
+  ///   what it lost cannot be known. `.readOnly`, `.closed`.
+  /// - Complexity: One sync of the device.
+  public func sync() throws {
+    try handle.sync()
+  }
+
+  /// Says why a log that was opened for writing cannot write, and keeps apart
+  /// what the coder threw.
+  @inline(never)
+  func appendFailure(_ error: any Error) -> any Error {
+    guard let failure = error as? LarderError else {
+      return Coder<Message>.encodingFailure(error)
+    }
+    return failure.code == .readOnly ? mismatch ?? failure : failure
+  }
+}
+
+extension MessageLog where Message == Data {
+  /// Appends bytes.
+  ///
+  /// The same as for any other message, without the way through a coder.
+  ///
+  /// - Parameter message: What to append: up to 2 GiB less a page, and possibly
+  ///   nothing.
+  /// - Returns: The message's number.
+  /// - Throws: `.tooLarge` and `.full` (the log is unchanged), `.readOnly`,
+  ///   `.configurationMismatch` (the file has other limits than were asked for),
+  ///   `.closed`; with a durability of `.power` also `.io` and `.diskFull` from
+  ///   the sync, and then the message stays appended.
+  /// - Complexity: O(bytes), amortised. No disk read or write at a durability of
+  ///   `.process`; a sync, shared with concurrent callers, at `.power`.
+  @discardableResult
+  public func append(_ message: Data) throws -> UInt64 {
+    guard coder.isIdentity, durability == .process else {
+      return try append(message, durability: durability)
+    }
+    let sequence: UInt64
+    do {
+      sequence = try message.withUnsafeBytes { try handle.append($0) }
+    } catch {
+      throw appendFailure(error)
+    }
+    signal.notify()
+    return sequence
+  }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+
+extension MessageLog {
+  /// Removes the oldest messages.
+  ///
+  /// Their room can be used again at once, which is how a log that refuses when
+  /// full goes on.
+  ///
+  /// - Parameter sequence: The number of the last message to remove. One beyond
+  ///   the newest message removes all.
+  /// - Returns: How many messages were removed.
+  /// - Throws: `.readOnly`, `.configurationMismatch`, `.closed`.
+  /// - Complexity: O(messages removed). Durable with the next sync.
+  @discardableResult
+  public func remove(through sequence: UInt64) throws -> Int {
+    do {
+      return Int(clamping: try handle.remove(through: sequence))
+    } catch {
+      throw appendFailure(error)
+    }
+  }
+
+  /// Removes all messages. Numbers go on where they were.
+  ///
+  /// - Returns: How many messages were removed.
+  /// - Throws: As ``remove(through:)``.
+  /// - Complexity: O(messages). Durable with the next sync.
+  @discardableResult
+  public func removeAll() throws -> Int {
+    try remove(through: .max)
+  }
+
+  /// The log's figures, all of the same moment.
+  ///
+  /// - Throws: `.closed`.
+  /// - Complexity: O(1).
+  public var statistics: LogStatistics {
+    get throws { try handle.statistics() }
+  }
+
+  /// What opening found in the file: all zero for one that had been closed.
+  ///
+  /// - Throws: `.closed`.
+  /// - Complexity: O(1).
+  public var recovery: LogReport {
+    get throws { try handle.recovery() }
+  }
+
+  /// Verifies the whole file: header, state, consumers, and every message's
+  /// length, number and checksum.
+  ///
+  /// - Returns: What was found; damage is not an error here.
+  /// - Throws: `.closed`, `.io`.
+  /// - Complexity: O(capacity). Appends wait meanwhile.
+  public func verify() throws -> LogReport {
+    try handle.verify()
+  }
+
+  /// Copies every intact message of a file, however damaged, into a new log.
+  ///
+  /// Messages keep their numbers, and consumers that can be read their places. The
+  /// source is only read, and should not be in use. A file that merely was not
+  /// closed needs no salvage: opening it does what is needed.
+  ///
+  /// ```swift
+  /// let report = try MessageLog<Data>.salvage(from: damaged, to: rescued)
+  /// print(report.intact, "messages saved,", report.lost, "lost")
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - source: The damaged file.
+  ///   - target: The new file, which must not exist.
+  ///   - progress: Receives the bytes done and their total from time to time, and
+  ///     gives back whether to go on; nil, the default, if nobody wants to know.
+  /// - Returns: What was found.
+  /// - Throws: `.notALarderFile` if there is nothing of a log in it, `.io` with
+  ///   errno `EEXIST` if the target exists, `CancellationError` if `progress` said
+  ///   so, `.diskFull`, `.io`. No file is left at `target` then.
+  /// - Complexity: O(size of the file).
+  public static func salvage(
+    from source: URL, to target: URL, progress: ((UInt64, UInt64) -> Bool)? = nil
+  ) throws -> LogReport {
+    try LogFile.salvage(
+      from: try LogFile.path(of: source), to: try LogFile.path(of: target), progress: progress)
+  }
+
+  /// Gives a closed log another size, and another policy if wanted.
+  ///
+  /// Keeps the newest messages that fit, with their numbers, and the consumers. A
+  /// new file is written beside the old one, synced and renamed over it, so a
+  /// crash leaves the one or the other. Whoever has the old file open for reading
+  /// goes on reading that.
+  ///
+  /// - Parameters:
+  ///   - fileURL: The file, which nobody has open for writing.
+  ///   - maximumBytes: The size to have from now on.
+  ///   - whenFull: The policy to have from now on; nil, the default, keeps it.
+  ///   - consumerSlots: The consumers to have room for; nil, the default, keeps
+  ///     their number.
+  /// - Throws: `.full` if a log that refuses when full would have to drop messages
+  ///   (nothing is changed then); `.busy`, `.invalidArgument`, `.diskFull`, and as
+  ///   ``init(readingFrom:coder:)``.
+  /// - Complexity: O(size of both files). One sync of the device.
+  public static func resize(
+    fileURL: URL, toMaximumBytes maximumBytes: UInt64, whenFull: OverflowPolicy? = nil,
+    consumerSlots: Int? = nil
+  ) throws {
+    let path = try LogFile.path(of: fileURL)
+    let current = try RingHandle(path: path, options: RingOptions(readOnly: true, existing: true))
+    let statistics = try current.statistics()
+    let slots = try LogFile.cursorSlots(consumerSlots ?? statistics.consumerSlots)
+    try LogFile.validate(capacity: maximumBytes, cursorSlots: slots)
+    try LogFile.resize(
+      path,
+      RingOptions(
+        capacity: maximumBytes, overwrite: (whenFull ?? statistics.whenFull) == .overwriteOldest,
+        cursorSlots: slots, contentFormat: statistics.format))
+  }
+
+  /// The size of the file that holds exactly so many messages of one size.
+  ///
+  /// - Parameters:
+  ///   - count: How many messages; at least 1.
+  ///   - bytes: The size of each when encoded; 0 or more.
+  ///   - consumerSlots: As in the configuration; 8 by default.
+  /// - Returns: Bytes for `maximumBytes`; nil if no log can be that large, or for
+  ///   numbers that are too small.
+  /// - Complexity: O(1).
+  public static func maximumBytes(
+    forMessages count: Int, ofSize bytes: Int, consumerSlots: Int = 8
+  ) -> UInt64? {
+    LogFile.capacity(count: count, bytes: bytes, consumerSlots: consumerSlots)
+  }
+}

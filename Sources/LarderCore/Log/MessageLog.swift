@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+
+/// A log of messages in one file of a fixed size, that survives `kill -9` at the
+/// speed of memory.
+///
+/// Each message gets a number: 1 for the first, never used twice. A full log
+/// either overwrites its oldest messages or refuses new ones, as you say when
+/// you create it.
+///
+/// ```swift
+/// let log = try MessageLog(
+///   fileURL: url, maximumBytes: 1 << 20, whenFull: .overwriteOldest, coder: .string)
+/// try log.append("started")
+/// for entry in log.entries {
+///   print(entry.sequence, try entry.message)
+/// }
+/// ```
+///
+/// There are four ways to read: ``messages()`` gives an array, ``entries`` a lazy
+/// sequence, ``follow(from:)`` an asynchronous one that goes on with what is
+/// appended later, and ``consumer(named:)`` a reader that remembers its place
+/// over a restart.
+///
+/// **Concurrency.** Safe to use from any number of threads and tasks at a time.
+/// One log at a time has a file open for writing, in all processes together; a
+/// second one gets `.busy`. Any number of logs made by
+/// ``init(readingFrom:coder:)`` read meanwhile, in this process or in others.
+/// No call but those that sync the device blocks for longer than it takes to copy
+/// the bytes.
+///
+/// **Durability.** When an append returns, its message survives the end of the
+/// process, whatever ends it. After a power cut the log holds a prefix of what
+/// was appended, with everything that was synced: see ``Durability``. Damage
+/// costs the messages it hit, and is counted; nothing is ever wiped.
+public final class MessageLog<Message: Sendable>: Sendable {
+  /// The log's file.
+  public let fileURL: URL
+
+  let handle: RingHandle
+  @usableFromInline let coder: Coder<Message>
+  let durability: Durability
+  let signal = AppendSignal()
+  /// Why a log that was asked to write cannot: the file has other limits.
+  let mismatch: LarderError?
+  /// Appends come through another log, so that ``signal`` tells nothing.
+  let isReader: Bool
+
+  /// Opens a log for reading and writing, and creates its file if it is missing
+  /// or empty.
+  ///
+  /// The whole file is reserved on the disk when it is created, so a full disk is
+  /// an error here and not later. An existing file of another capacity or policy
+  /// is opened for reading, or adapted, as the configuration says.
+  ///
+  /// - Parameters:
+  ///   - fileURL: The file. Its directory has to exist.
+  ///   - maximumBytes: The size of the file, which is all the log ever takes:
+  ///     up to 1 TiB. See ``maximumBytes(forMessages:ofSize:consumerSlots:)``.
+  ///   - whenFull: What a full log does with one more message.
+  ///   - coder: Makes bytes of messages and messages of bytes.
+  ///   - configuration: Everything else; see there for the defaults.
+  /// - Throws: `.invalidArgument` (too few or too many bytes: the message says
+  ///   which numbers are good), `.busy`, `.configurationMismatch` (another
+  ///   coder's messages), `.incompatibleVersion`, `.notALarderFile`, `.damaged`
+  ///   (the file is shorter than its header says), `.full` (adapting would drop
+  ///   messages of a log that refuses), `.diskFull`, `.io`.
+  /// - Complexity: O(1) for a log that was closed, else O(capacity).
+  public init(
+    fileURL: URL, maximumBytes: UInt64, whenFull: OverflowPolicy, coder: Coder<Message>,
+    configuration: MessageLogConfiguration = .init()
+  ) throws {
+    let path = try LogFile.path(of: fileURL)
+    let options = try LogFile.options(
+      capacity: maximumBytes, whenFull: whenFull, format: coder.format,
+      configuration: configuration)
+    var mismatch: LarderError?
+    self.handle = try LogFile.open(
+      path, options, onMismatch: configuration.onMismatch, mismatch: &mismatch)
+    self.mismatch = mismatch
+    self.isReader = mismatch != nil
+    self.fileURL = fileURL
+    self.coder = coder
+    self.durability = configuration.durability
+  }
+
+  /// Opens an existing log for reading only.
+  ///
+  /// It takes no lock, writes nothing to the file, needs no permission to write,
+  /// and reads what a writer in this or another process appends meanwhile.
+  /// Capacity and policy are those of the file.
+  ///
+  /// - Parameters:
+  ///   - fileURL: The file.
+  ///   - coder: Makes messages of bytes.
+  /// - Throws: `.io` with errno `ENOENT` if the file is missing;
+  ///   `.configurationMismatch` (another coder's messages),
+  ///   `.incompatibleVersion`, `.notALarderFile`, `.damaged`, `.io`.
+  /// - Complexity: O(1) for a log that was closed or is being written, O(capacity)
+  ///   for one that a crash left open.
+  public init(readingFrom fileURL: URL, coder: Coder<Message>) throws {
+    let path = try LogFile.path(of: fileURL)
+    self.handle = try RingHandle(
+      path: path,
+      options: RingOptions(readOnly: true, existing: true, contentFormat: coder.format))
+    self.mismatch = nil
+    self.isReader = true
+    self.fileURL = fileURL
+    self.coder = coder
+    self.durability = .process
+  }
+
+  /// Whether messages can be appended.
+  ///
+  /// False for a log opened for reading, and for one whose file has another
+  /// capacity or policy than was asked for.
+  ///
+  /// - Throws: `.closed`.
+  /// - Complexity: O(1).
+  public var isWritable: Bool {
+    get throws { try !handle.statistics().isReadOnly }
+  }
+
+  /// Whether there are no messages.
+  ///
+  /// - Throws: `.closed`.
+  /// - Complexity: O(1).
+  public var isEmpty: Bool {
+    get throws { try count == 0 }
+  }
+
+  /// How many messages there are.
+  ///
+  /// - Throws: `.closed`.
+  /// - Complexity: O(1).
+  public var count: Int {
+    get throws { try handle.statistics().count }
+  }
+
+  /// Ends the use of the log: syncs it, marks the file as closed and lets others
+  /// write to it.
+  ///
+  /// Calls under way finish first; later ones throw `.closed`, and those who
+  /// follow the log see its end. Closing twice is harmless. A log that nobody
+  /// refers to any more, and no reader of which is left, closes itself.
+  ///
+  /// - Throws: `.io` or `.diskFull` if the sync failed; the log is closed all the
+  ///   same, and holds what it would hold after a power cut.
+  /// - Complexity: One sync of the device.
+  public func close() throws {
+    defer { signal.notify() }
+    try handle.shutdown()
+  }
+}
+
+extension MessageLog where Message: Codable {
+  /// Opens a log of `Codable` messages for reading and writing.
+  ///
+  /// - Parameters:
+  ///   - fileURL: The file. Its directory has to exist.
+  ///   - maximumBytes: The size of the file, which is all the log ever takes.
+  ///   - whenFull: What a full log does with one more message.
+  ///   - configuration: Everything else; see there for the defaults.
+  /// - Throws: As ``init(fileURL:maximumBytes:whenFull:coder:configuration:)``.
+  /// - Complexity: O(1) for a log that was closed, else O(capacity).
+  public convenience init(
+    fileURL: URL, maximumBytes: UInt64, whenFull: OverflowPolicy,
+    configuration: MessageLogConfiguration = .init()
+  ) throws {
+    try self.init(
+      fileURL: fileURL, maximumBytes: maximumBytes, whenFull: whenFull, coder: .standard,
+      configuration: configuration)
+  }
+
+  /// Opens an existing log of `Codable` messages for reading only.
+  ///
+  /// - Parameter fileURL: The file.
+  /// - Throws: As ``init(readingFrom:coder:)``.
+  /// - Complexity: As ``init(readingFrom:coder:)``.
+  public convenience init(readingFrom fileURL: URL) throws {
+    try self.init(readingFrom: fileURL, coder: .standard)
+  }
+}

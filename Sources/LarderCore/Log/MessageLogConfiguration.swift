@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+/// How to open a ``MessageLog``, beyond what every caller has to say.
+///
+/// ```swift
+/// var configuration = MessageLogConfiguration()
+/// configuration.durability = .power
+/// configuration.onMismatch = .adapt
+/// let log = try MessageLog(
+///   fileURL: url, maximumBytes: 1 << 20, whenFull: .refuse, coder: .string,
+///   configuration: configuration)
+/// ```
+public struct MessageLogConfiguration: Sendable, Hashable {
+  /// What to do with an existing file of another capacity or policy.
+  public enum MismatchHandling: Sendable, Hashable {
+    /// Open it for reading: messages can be read, appending throws
+    /// `.configurationMismatch`.
+    case readOnly
+
+    /// Give the file the capacity and policy that were asked for. The newest
+    /// messages that fit are kept with their numbers; a log that refuses when
+    /// full drops none and throws `.full` instead.
+    case adapt
+  }
+
+  /// What an append survives, unless the call says otherwise.
+  public var durability: Durability
+
+  /// Sync in the background so that no message waits longer than this.
+  ///
+  /// `nil` never syncs by itself: what a power cut leaves is then up to the
+  /// system. Has to be positive.
+  public var syncInterval: Duration?
+
+  /// How many named consumers a new file has room for: 0 to 1024, 64 bytes each.
+  /// An existing file keeps its own number.
+  public var consumerSlots: Int
+
+  /// What to do with an existing file of another capacity or policy.
+  public var onMismatch: MismatchHandling
+
+  /// Makes a configuration.
+  ///
+  /// - Parameters:
+  ///   - durability: What an append survives; the end of the process by default.
+  ///   - syncInterval: How long a message waits for a sync in the background;
+  ///     nil for ever, one second by default.
+  ///   - consumerSlots: Named consumers of a new file, 8 by default.
+  ///   - onMismatch: What to do with a file of another capacity or policy; only
+  ///     read it by default.
+  /// - Complexity: O(1).
+  public init(
+    durability: Durability = .process, syncInterval: Duration? = .seconds(1),
+    consumerSlots: Int = 8, onMismatch: MismatchHandling = .readOnly
+  ) {
+    self.durability = durability
+    self.syncInterval = syncInterval
+    self.consumerSlots = consumerSlots
+    self.onMismatch = onMismatch
+  }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+
+/// Where following a log begins.
+public enum FollowStart: Sendable, Hashable {
+  /// With the oldest message there is.
+  case oldest
+  /// With the first message that is appended after the call.
+  case newest
+  /// With the first message whose number is greater; what is missing directly
+  /// after it is counted in ``LogEntry/lost``.
+  case after(UInt64)
+}
+
+/// The messages of a log, those there are and those to come.
+///
+/// ```swift
+/// for try await entry in try log.follow(from: .newest) {
+///   print(try entry.message)
+/// }
+/// ```
+///
+/// Appends through the same log are seen at once. A log opened for reading looks
+/// for those of its writer every few milliseconds, and less and less often, down
+/// to 20 times a second, while nothing comes. One that the writer overtakes counts
+/// what it missed in ``LogEntry/lost`` and goes on.
+///
+/// The sequence ends when the log is closed or the task is cancelled; messages not
+/// read until then are not given out any more. It does not end when another
+/// process that writes the log ends, as the next one may go on.
+///
+/// **Concurrency.** The sequence is a value; safe to pass between tasks. Each
+/// iterator belongs to one task at a time, and any number may follow one log.
+public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
+  /// A message with its number.
+  public typealias Element = LogEntry<Message>
+
+  let log: MessageLog<Message>
+  /// The first number to give out; 0 begins with the oldest.
+  let start: UInt64
+  /// The number before the first that is known to have been there.
+  let previous: UInt64?
+
+  /// Begins to follow.
+  ///
+  /// - Returns: An iterator with a place of its own.
+  /// - Complexity: O(1).
+  public func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(log: log, start: start, previous: previous)
+  }
+
+  /// One reader's way through the log.
+  ///
+  /// **Concurrency.** Belongs to one task at a time.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    private let log: MessageLog<Message>
+    private let start: UInt64
+    private var previous: UInt64?
+    private var cursor: LogCursor?
+    private var isFinished = false
+
+    init(log: MessageLog<Message>, start: UInt64, previous: UInt64?) {
+      self.log = log
+      self.start = start
+      self.previous = previous
+    }
+
+    /// Waits for the next message.
+    ///
+    /// - Returns: The message; nil when the log was closed or the task cancelled.
+    /// - Throws: `.io` if the system fails. A message that cannot be decoded throws
+    ///   when it is asked for, so that a follower gets past it.
+    /// - Complexity: O(bytes of the message) and the coder's own, amortised.
+    public mutating func next(
+      isolation actor: isolated (any Actor)? = #isolation
+    ) async throws -> LogEntry<Message>? {
+      if isFinished { return nil }
+      do {
+        var idle = Idleness()
+        while !Task.isCancelled {
+          if let entry = try step() { return entry }
+          try await idle.wait(for: log)
+        }
+      } catch let error as LarderError where error.code == .closed {
+        // The end that the documentation promises.
+      } catch is CancellationError {
+        // Likewise.
+      }
+      isFinished = true
+      cursor = nil
+      return nil
+    }
+
+    private mutating func step() throws -> LogEntry<Message>? {
+      let cursor = try self.cursor ?? makeCursor()
+      guard let raw = try cursor.next() else { return nil }
+      var entry = LogEntry(raw, coder: log.coder)
+      if let previous {
+        entry = entry.losing(raw.sequence - Swift.min(raw.sequence, previous + 1))
+        self.previous = nil
+      }
+      return entry
+    }
+
+    private mutating func makeCursor() throws -> LogCursor {
+      let cursor = LogCursor(try log.handle.makeReader())
+      if start > 0 { try cursor.seek(to: start) }
+      self.cursor = cursor
+      return cursor
+    }
+  }
+}
+
+/// How a follower waits: for a signal where one comes, else by looking.
+private struct Idleness {
+  /// The ring's next number when it was last found empty.
+  private var seen: UInt64?
+  private var pause: Duration = .milliseconds(1)
+
+  /// Returns when it is worth to look again.
+  mutating func wait<Message>(
+    for log: MessageLog<Message>, isolation: isolated (any Actor)? = #isolation
+  ) async throws {
+    if log.isReader {
+      try await Task.sleep(for: pause)
+      pause = min(pause * 2, .milliseconds(50))
+      return
+    }
+    // The number is taken before the last look, so that what is appended between
+    // that look and the wait is noticed: the first time round just looks again.
+    let next = try log.handle.nextSequence()
+    if seen == next {
+      await log.signal.wait {
+        // A log that cannot say is closed: looking again finds that out.
+        (try? log.handle.nextSequence()) != next
+      }
+    }
+    seen = next
+  }
+}
+
+extension MessageLog {
+  /// The messages from some place on, and those to come.
+  ///
+  /// - Parameter start: Where to begin; with the oldest message by default. For
+  ///   `.newest` that is what is appended after this call, not after the first
+  ///   turn of the loop.
+  /// - Returns: An asynchronous sequence; see ``MessageLogFollower``.
+  /// - Throws: `.closed`.
+  /// - Complexity: O(1).
+  public func follow(from start: FollowStart = .oldest) throws -> MessageLogFollower<Message> {
+    let next = try handle.nextSequence()
+    return switch start {
+    case .oldest:
+      MessageLogFollower(log: self, start: 0, previous: nil)
+    case .newest:
+      MessageLogFollower(log: self, start: next, previous: next - min(next, 1))
+    case .after(let sequence):
+      MessageLogFollower(
+        log: self, start: sequence == .max ? .max : sequence + 1,
+        previous: sequence == .max ? nil : sequence)
+    }
+  }
+}

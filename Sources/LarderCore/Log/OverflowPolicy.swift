@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+
+/// What a full log does with one more message.
+public enum OverflowPolicy: Sendable, Hashable {
+  /// Drops as many of the oldest messages as are needed, and no more.
+  ///
+  /// For those who care about what happened last.
+  case overwriteOldest
+
+  /// Throws `.full` and stays as it is; a shorter message may still fit.
+  ///
+  /// For those who must not lose a message unread.
+  case refuse
+}

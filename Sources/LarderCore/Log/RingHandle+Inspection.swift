@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+import CLarder
+import Foundation
+
+extension RingHandle {
+  /// The ring's figures at this moment.
+  package func statistics() throws(LarderError) -> LogStatistics {
+    try LogStatistics(rawStatistics())
+  }
+
+  func rawStatistics() throws(LarderError) -> larder_ring_statistics {
+    var statistics = larder_ring_statistics()
+    try check(larder_ring_statistics_get(ring, &statistics), "look into \(path)")
+    return statistics
+  }
+
+  /// The number that the next message gets.
+  func nextSequence() throws(LarderError) -> UInt64 { try rawStatistics().next_sequence }
+
+  /// What opening found in the file.
+  package func recovery() throws(LarderError) -> LogReport {
+    var report = larder_ring_report()
+    try check(larder_ring_recovery(ring, &report), "look into \(path)")
+    return LogReport(report)
+  }
+
+  /// Verifies everything in the ring. Damage is a result and not an error.
+  package func verify() throws(LarderError) -> LogReport {
+    var report = larder_ring_report()
+    let status = larder_ring_check(ring, &report)
+    if status != LARDER_EDAMAGED { try check(status, "verify \(path)") }
+    var result = LogReport(report)
+    result.isIntact = status == LARDER_OK && result.isIntact
+    return result
+  }
+
+  /// Remembers under `name` that messages up to `sequence` are done with.
+  package func acknowledge(_ name: String, through sequence: UInt64) throws(LarderError) {
+    let status = Self.withName(name) { larder_ring_acknowledge(ring, $0, sequence) }
+    try check(status, "acknowledge message \(sequence) for consumer \"\(name)\" in \(path)")
+  }
+
+  /// What was acknowledged under `name`; nil if that name was never used.
+  package func acknowledged(_ name: String) throws(LarderError) -> UInt64? {
+    var sequence: UInt64 = 0
+    let status = Self.withName(name) { larder_ring_acknowledged(ring, $0, &sequence) }
+    if status == LARDER_ENOTFOUND { return nil }
+    try check(status, "find consumer \"\(name)\" in \(path)")
+    return sequence
+  }
+
+  /// Forgets `name`.
+  ///
+  /// - Returns: false if there was nothing to forget.
+  package func removeCursor(_ name: String) throws(LarderError) -> Bool {
+    let status = Self.withName(name) { larder_ring_cursor_remove(ring, $0) }
+    if status == LARDER_ENOTFOUND { return false }
+    try check(status, "remove consumer \"\(name)\" from \(path)")
+    return true
+  }
+
+  /// All names with what was acknowledged under them.
+  package func cursors() throws(LarderError) -> [String: UInt64] {
+    let empty = larder_ring_cursor()
+    var cursors = [larder_ring_cursor](
+      repeating: empty, count: Int(LARDER_RING_CURSOR_SLOTS_MAX))
+    var count = 0
+    try check(
+      larder_ring_cursors(ring, &cursors, cursors.count, &count), "list the consumers of \(path)")
+    var result: [String: UInt64] = [:]
+    for cursor in cursors.prefix(count) {
+      let name = withUnsafeBytes(of: cursor.name) {
+        String(decoding: $0.prefix(Int(cursor.name_length)), as: UTF8.self)
+      }
+      result[name] = cursor.acknowledged
+    }
+    return result
+  }
+
+  private static func withName(_ name: String, _ body: (larder_bytes) -> Int32) -> Int32 {
+    var name = name
+    return name.withUTF8 { body(larder_bytes(data: $0.baseAddress, length: $0.count)) }
+  }
+}
+
+extension LogStatistics {
+  init(_ raw: larder_ring_statistics) {
+    self.capacity = raw.capacity_bytes
+    self.dataCapacity = raw.data_bytes
+    self.size = raw.used_bytes
+    self.count = Int(clamping: raw.count)
+    self.oldestSequence = raw.oldest_sequence == 0 ? nil : raw.oldest_sequence
+    self.newestSequence = raw.newest_sequence == 0 ? nil : raw.newest_sequence
+    self.nextSequence = raw.next_sequence
+    self.syncedSequence = raw.synced_sequence
+    self.overwritten = raw.overwritten
+    self.removed = raw.removed
+    self.lost = raw.lost
+    self.wraps = raw.wraps
+    self.format = RingOptions.format(ofNumber: raw.content_format)
+    self.created = Date(timeIntervalSince1970: Double(raw.created_ns) / 1e9)
+    self.formatVersion = Int(raw.version)
+    self.whenFull =
+      raw.flags & UInt32(LARDER_RING_OVERWRITE) != 0 ? .overwriteOldest : .refuse
+    self.consumerSlots = Int(raw.cursor_slots)
+    self.isReadOnly = raw.read_only != 0
+    self.writerProcess = raw.writer_pid == 0 ? nil : Int(raw.writer_pid)
+  }
+}
+
+extension LogReport {
+  init(_ raw: larder_ring_report) {
+    self.intact = raw.intact
+    self.lost = raw.lost
+    self.damagedPlaces = raw.damaged_places
+    self.damagedBytes = raw.damaged_bytes
+    self.cut = raw.cut
+    self.firstDamageOffset = raw.first_damage_offset == 0 ? nil : raw.first_damage_offset
+    self.oldestSequence = raw.oldest_sequence == 0 ? nil : raw.oldest_sequence
+    self.newestSequence = raw.newest_sequence == 0 ? nil : raw.newest_sequence
+    self.wasClosed = raw.was_closed != 0
+    self.isHeaderDamaged = raw.header_damaged != 0
+    self.isStateDamaged = raw.state_damaged != 0
+    self.isIntact =
+      raw.lost == 0 && raw.damaged_places == 0 && raw.header_damaged == 0
+      && raw.state_damaged == 0
+  }
+}

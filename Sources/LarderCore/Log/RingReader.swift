@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+
+import CLarder
+
+/// One message as read.
+package struct RingRecord {
+  package let sequence: UInt64
+  /// Messages missing before this one; see `larder_ring_record`.
+  package let lost: UInt64
+  package let isPartial: Bool
+  /// Borrowed: valid until the reader's next call.
+  package let bytes: UnsafeRawBufferPointer
+}
+
+/// Owns one `larder_ring_reader`, and keeps the memory of its ring.
+package struct RingReader: ~Copyable {
+  private let reader: OpaquePointer
+  private let owner: RingOwner
+  private let path: String
+
+  init(owner: RingOwner, path: String) throws(LarderError) {
+    var opened: OpaquePointer?
+    let status = larder_ring_reader_open(owner.ring, 0, &opened)
+    guard status == LARDER_OK, let opened else {
+      throw LarderError(
+        status: status == LARDER_OK ? Int32(LARDER_EINVALID) : status, doing: "read \(path)")
+    }
+    self.reader = opened
+    self.owner = owner
+    self.path = path
+  }
+
+  // The reader goes first: stored properties, and with them the ring, follow.
+  deinit { larder_ring_reader_close(reader) }
+
+  /// The next message towards the newest; nil at the end, where a later call
+  /// finds what was appended since.
+  @inline(__always)
+  package func next() throws(LarderError) -> RingRecord? {
+    var record = larder_ring_record()
+    return try result(larder_ring_reader_next(reader, &record), record)
+  }
+
+  /// The message before the reader's place, towards the oldest; nil at the start.
+  @inline(__always)
+  package func previous() throws(LarderError) -> RingRecord? {
+    var record = larder_ring_record()
+    return try result(larder_ring_reader_previous(reader, &record), record)
+  }
+
+  /// Goes before the first message whose number is at least `sequence`.
+  package func seek(to sequence: UInt64) throws(LarderError) {
+    try check(larder_ring_reader_seek(reader, sequence), "find message \(sequence) in \(path)")
+  }
+
+  @inline(__always)
+  private func result(
+    _ status: Int32, _ record: larder_ring_record
+  ) throws(LarderError) -> RingRecord? {
+    if status == LARDER_OK {
+      return RingRecord(
+        sequence: record.sequence, lost: record.lost,
+        isPartial: record.flags & UInt32(LARDER_MESSAGE_PARTIAL) != 0,
+        bytes: UnsafeRawBufferPointer(start: record.payload.data, count: record.payload.length))
+    }
+    if status == LARDER_END { return nil }
+    throw LarderError(status: status, doing: "read \(path)")
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+import LarderCore
+
+/// Appends inputs to a log, and counts.
+struct AppendJob: ~Copyable {
+  private let ring: RingHandle
+  private let sync: Bool
+  private let start: LogStatistics
+  private let clock = ContinuousClock()
+  private let startTime: ContinuousClock.Instant
+  private var progress: ProgressLine
+  private var batch = RingBatch()
+  private var bytes: UInt64 = 0
+
+  init(ring: consuming RingHandle, sync: Bool, showsProgress: Bool) throws {
+    start = try ring.statistics()
+    self.ring = ring
+    self.sync = sync
+    startTime = clock.now
+    progress = ProgressLine(isEnabled: showsProgress)
+  }
+
+  func recovery() throws -> LogReport { try ring.recovery() }
+
+  /// Appends every line of `input`.
+  mutating func append(_ input: InputFile, terminator: UInt8) throws {
+    try input.withDescriptor { descriptor in
+      let longest = Int(clamping: min(start.dataCapacity, 0x7FFF_F000))
+      var reader = LineReader(
+        descriptor: descriptor, name: input.name, terminator: terminator, longestLine: longest)
+      let before = bytes
+      while try reader.read({ try append($0) }) {
+        bytes = before + reader.byteCount
+        if progress.isDue {
+          progress.draw(progressText(input, read: reader.byteCount, lines: reader.lineCount))
+        }
+      }
+      bytes = before + reader.byteCount
+    }
+  }
+
+  private mutating func append(_ lines: LineReader.Batch) throws {
+    batch.removeAll()
+    for line in lines.lines.dropLast(lines.endsPartial ? 1 : 0) { batch.add(line) }
+    if lines.endsPartial, let last = lines.lines.last { batch.add(last, isPartial: true) }
+    try ring.append(batch)
+    if sync { try ring.sync() }
+  }
+
+  private func progressText(_ input: InputFile, read: UInt64, lines: UInt64) -> String {
+    let duration = startTime.duration(to: clock.now)
+    var text = "\(input.name)  \(Quantity.bytes(read))"
+    if let size = input.size, size > 0 {
+      text += " of \(Quantity.bytes(size)), \(min(100, read * 100 / size)) %"
+    }
+    text += "  \(Quantity.count(lines, "line"))"
+    return text + "  \(Quantity.rate(bytes: bytes, in: duration))"
+  }
+
+  mutating func endProgress() { progress.erase() }
+
+  /// What was appended so far.
+  func result() throws -> Result {
+    let end = try ring.statistics()
+    return Result(
+      appended: end.nextSequence - start.nextSequence, bytes: bytes,
+      duration: startTime.duration(to: clock.now), firstSequence: start.nextSequence,
+      lastSequence: end.nextSequence - 1, overwritten: end.overwritten - start.overwritten)
+  }
+
+  /// Closes the log, which syncs it.
+  mutating func finish() throws -> Result {
+    progress.erase()
+    var result = try result()
+    try ring.shutdown()
+    result.duration = startTime.duration(to: clock.now)
+    return result
+  }
+
+  struct Result {
+    /// Messages.
+    let appended: UInt64
+    /// Bytes read, terminators included.
+    let bytes: UInt64
+    var duration: Duration
+    /// Numbers of the first and last message, if any was appended.
+    let firstSequence: UInt64
+    let lastSequence: UInt64
+    /// Older messages that had to go.
+    let overwritten: UInt64
+  }
+}

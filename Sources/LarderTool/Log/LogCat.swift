@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import LarderCore
+
+struct LogCat: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cat",
+    abstract: "Print the messages of a log, oldest first.",
+    discussion: """
+      Lines that `larder log append` stored come out byte for byte: a newline goes behind each, \
+      and not behind a last line that had none. It works on a log of any program, also while that \
+      program writes to it; what is appended after the start is not printed. If messages are \
+      missing between two others, a note on the standard error says how many.
+
+      EXAMPLES
+        larder log cat app.larder > app.log           everything, as it was
+        larder log cat --last 100 app.larder          the 100 newest
+        larder log cat --from 5001 app.larder         from message 5,001 on
+        larder log cat --reverse app.larder | less    newest first
+        larder log cat --json app.larder | jq .sequence
+      """)
+
+  @Argument(help: "The log.", completion: .file())
+  var file: String
+
+  @Flag(name: [.customShort("r"), .long], help: "Newest first.")
+  var reverse = false
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Only messages with this number or a higher one.", valueName: "sequence"))
+  var from: UInt64?
+
+  @Option(
+    name: [.customShort("n"), .long],
+    help: ArgumentHelp("Only so many of the newest messages.", valueName: "count"))
+  var last: UInt64?
+
+  @OptionGroup(title: "Format") var format: MessageFormat
+
+  func run() throws {
+    let ring = try RingHandle(path: file, options: RingOptions(readOnly: true))
+    // A log that is being written to could go on for ever: the end is where it is now.
+    let newest = try ring.statistics().newestSequence ?? 0
+    var printer = MessagePrinter(format, path: file, endsEveryMessage: reverse)
+    if newest > 0 {
+      var reader = try ring.makeReader()
+      if reverse {
+        try printBackwards(&reader, from: newest, with: &printer)
+      } else {
+        try reader.seek(to: from ?? 0)
+        if let last { try reader.stepBack(last, from: newest, notBefore: from ?? 0) }
+        while let record = try reader.next(), record.sequence <= newest {
+          try printer.print(record, lost: record.lost)
+        }
+      }
+    }
+    try printer.flush()
+  }
+
+  private func printBackwards(
+    _ reader: inout RingReader, from newest: UInt64, with printer: inout MessagePrinter
+  ) throws {
+    try reader.seek(to: newest + 1)
+    var remaining = last ?? .max
+    while remaining > 0, let record = try reader.previous(), record.sequence >= from ?? 0 {
+      try printer.print(record, lost: record.lost)
+      remaining -= 1
+    }
+  }
+}

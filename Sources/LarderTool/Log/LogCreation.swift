@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import LarderCore
+
+/// Opening a log for writing as the command line asks for it.
+enum LogCreation {
+  static let defaultCapacity: UInt64 = 64 << 20
+
+  /// Opens the log at `path`, or creates it with what is asked for, else 64 MiB and overwriting.
+  ///
+  /// - Throws: `.configurationMismatch` if the log exists and something else was asked for.
+  static func open(
+    _ path: String, capacity: UInt64?, policy: PolicyChoice?
+  ) throws -> RingHandle {
+    var options = RingOptions(syncInterval: .seconds(1))
+    if isNewOrEmpty(path) {
+      options.capacity = capacity ?? defaultCapacity
+      options.overwrite = (policy ?? .overwrite).isOverwriting
+    } else {
+      options.existing = true
+    }
+    let ring = try RingHandle(path: path, options: options)
+    // The file's own settings were taken, so a difference can be told setting by setting.
+    let statistics = try ring.statistics()
+    if let capacity, capacity != statistics.capacity {
+      throw mismatch(
+        path, "has \(describe(statistics.capacity)), and --capacity asks for \(describe(capacity))")
+    }
+    if let policy, policy.isOverwriting != (statistics.whenFull == .overwriteOldest) {
+      throw mismatch(
+        path,
+        policy.isOverwriting
+          ? "refuses when it is full, and --overwrite asks for the opposite"
+          : "overwrites its oldest messages, and --refuse asks for the opposite")
+    }
+    return ring
+  }
+
+  private static func mismatch(_ path: String, _ difference: String) -> LarderError {
+    LarderError(
+      .configurationMismatch,
+      "\(path) exists and \(difference). Leave the option away to use the log as it is, or change "
+        + "it with larder log resize.")
+  }
+
+  /// Both forms, as two sizes can look alike in units.
+  private static func describe(_ bytes: UInt64) -> String {
+    "\(Quantity.bytes(bytes)) (\(Quantity.count(bytes, "byte")))"
+  }
+
+  private static func isNewOrEmpty(_ path: String) -> Bool {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return errno == ENOENT }
+    return status.st_mode & S_IFMT == S_IFREG && status.st_size == 0
+  }
+}

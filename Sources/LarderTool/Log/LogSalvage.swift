@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import LarderCore
+
+struct LogSalvage: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "salvage",
+    abstract: "Copy every intact message of a damaged log to a new log.",
+    discussion: """
+      The source is only read, however damaged it is: a torn header, a file that was cut off, \
+      overwritten pages. Messages keep their numbers, consumers their places, and the new log has \
+      the source's capacity and policy. Nobody should write to the source meanwhile. Exits with 0 \
+      if nothing was lost and with 1 if something was.
+
+      EXAMPLES
+        larder log salvage app.larder saved.larder
+        larder log salvage --json app.larder saved.larder | jq '.intact, .lost'
+      """)
+
+  @Argument(help: "The damaged log.", completion: .file())
+  var source: String
+
+  @Argument(help: "The log to make; must not exist.", completion: .file())
+  var target: String
+
+  @Flag(name: .long, help: "Print a JSON object.")
+  var json = false
+
+  func run() throws {
+    Interruption.enable()
+    var progress = ProgressLine()
+    let report: LogReport
+    do {
+      report = try MessageLog<Data>.salvage(
+        from: URL(fileURLWithPath: source), to: URL(fileURLWithPath: target)
+      ) { done, total in
+        if progress.isDue {
+          let percent = total > 0 ? done * 100 / total : 100
+          progress.draw(
+            "salvaging \(Quantity.bytes(done)) of \(Quantity.bytes(total)), \(percent) %")
+        }
+        return !Interruption.isRequested
+      }
+      progress.erase()
+    } catch {
+      progress.erase()
+      if Interruption.isRequested { throw ExitCode(ToolExit.interrupted) }
+      throw error
+    }
+    if json {
+      var object = JSONObject()
+      object.add("source", source)
+      object.add("target", target)
+      ReportText.add(report, to: &object)
+      print(object.line)
+    } else {
+      print("\(target): \(ReportText.messages(report)) saved from \(source)")
+      for finding in ReportText.findings(report) { print("  \(finding)") }
+      if report.lost == 0 { print("  nothing was lost") }
+    }
+    if report.lost > 0 { throw ExitCode(ToolExit.damage) }
+  }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import LarderCore
+
+struct LogStat: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "stat",
+    abstract: "Show a log's figures: messages, room, losses, consumers.",
+    discussion: """
+      Works while a program writes to the log. With --json, sizes are in bytes and the time is in \
+      seconds since 1970.
+
+      EXAMPLES
+        larder log stat app.larder
+        larder log stat --json app.larder | jq '.overwritten, .consumers'
+      """)
+
+  @Argument(help: "The log.", completion: .file())
+  var file: String
+
+  @Flag(name: .long, help: "Print a JSON object.")
+  var json = false
+
+  func run() throws {
+    let ring = try RingHandle(path: file, options: RingOptions(readOnly: true))
+    let statistics = try ring.statistics()
+    let consumers = try ring.cursors().sorted { $0.key < $1.key }
+    var output = StandardOutput()
+    if json {
+      try object(statistics, consumers).write(to: &output)
+    } else {
+      try output.write(table(statistics, consumers))
+    }
+    try output.flush()
+  }
+
+  private func table(_ s: LogStatistics, _ consumers: [(key: String, value: UInt64)]) -> String {
+    var rows: [(String, String)] = []
+    var messages = Quantity.count(s.count)
+    if let oldest = s.oldestSequence, let newest = s.newestSequence {
+      messages += "  (\(Quantity.count(oldest)) to \(Quantity.count(newest)))"
+    }
+    let percent = s.dataCapacity > 0 ? Double(s.size) / Double(s.dataCapacity) * 100 : 0
+    rows.append(("messages", messages))
+    rows.append(
+      ("capacity", "\(Quantity.bytes(s.capacity))  (\(Quantity.count(s.capacity, "byte")))"))
+    rows.append(
+      (
+        "in use",
+        "\(Quantity.bytes(s.size)) of \(Quantity.bytes(s.dataCapacity)), "
+          + "\(Quantity.decimals(percent, 1)) %"
+      ))
+    rows.append(
+      (
+        "when full",
+        s.whenFull == .overwriteOldest ? "drops its oldest messages" : "refuses new messages"
+      ))
+    rows.append(("overwritten", Quantity.count(s.overwritten)))
+    rows.append(("removed", Quantity.count(s.removed)))
+    rows.append(("lost", Quantity.count(s.lost)))
+    rows.append(("wraps", Quantity.count(s.wraps)))
+    rows.append(("next number", Quantity.count(s.nextSequence)))
+    rows.append(("on the disk to", Quantity.count(s.syncedSequence)))
+    rows.append(("written by", s.writerProcess.map { "process \($0)" } ?? "nobody now"))
+    rows.append(("message format", s.format.isEmpty ? "any" : s.format))
+    rows.append(("created", s.created.formatted(.iso8601)))
+    rows.append(("file format", "version \(s.formatVersion)"))
+    rows.append(("consumers", "\(consumers.count) of \(s.consumerSlots)"))
+    for (name, acknowledged) in consumers {
+      let behind = behind(acknowledged, s)
+      rows.append(
+        (
+          "  " + printable(name),
+          "done to \(Quantity.count(acknowledged)), "
+            + (behind == 0 ? "nothing left" : "\(Quantity.count(behind)) behind")
+        ))
+    }
+    let width = (rows.map(\.0.count).max() ?? 0) + 2
+    return "\(printable(file))\n"
+      + rows.map { "  \($0.padding(toLength: width, withPad: " ", startingAt: 0))\($1)\n" }.joined()
+  }
+
+  private func object(
+    _ s: LogStatistics, _ consumers: [(key: String, value: UInt64)]
+  ) -> JSONObject {
+    var object = JSONObject()
+    object.add("file", file)
+    object.add("count", s.count)
+    object.add("oldestSequence", s.oldestSequence)
+    object.add("newestSequence", s.newestSequence)
+    object.add("nextSequence", s.nextSequence)
+    object.add("syncedSequence", s.syncedSequence)
+    object.add("capacity", s.capacity)
+    object.add("dataCapacity", s.dataCapacity)
+    object.add("size", s.size)
+    object.add("whenFull", s.whenFull == .overwriteOldest ? "overwriteOldest" : "refuse")
+    object.add("overwritten", s.overwritten)
+    object.add("removed", s.removed)
+    object.add("lost", s.lost)
+    object.add("wraps", s.wraps)
+    object.add("writerProcess", s.writerProcess.map { UInt64($0) })
+    object.add("format", s.format)
+    object.add("created", s.created.timeIntervalSince1970)
+    object.add("formatVersion", s.formatVersion)
+    object.add("consumerSlots", s.consumerSlots)
+    object.add(
+      "consumers",
+      consumers.map { name, acknowledged in
+        var consumer = JSONObject()
+        consumer.add("name", name)
+        consumer.add("acknowledged", acknowledged)
+        consumer.add("behind", behind(acknowledged, s))
+        return consumer
+      })
+    return object
+  }
+
+  /// How many numbers a consumer has before it; what was overwritten meanwhile is among them.
+  private func behind(_ acknowledged: UInt64, _ statistics: LogStatistics) -> UInt64 {
+    let last = statistics.nextSequence - 1
+    return last > acknowledged ? last - acknowledged : 0
+  }
+
+  /// Names are bytes of any kind; control characters would get at the terminal.
+  private func printable(_ text: String) -> String {
+    String(
+      text.map {
+        $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? "?" : $0
+      })
+  }
+}

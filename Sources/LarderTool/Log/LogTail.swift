@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import LarderCore
+
+struct LogTail: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "tail",
+    abstract: "Print the newest messages of a log, and follow it.",
+    discussion: """
+      Following needs nothing from the program that writes: it may start, stop, be killed and come \
+      back, or give the log another size. Messages that were overwritten before they could be \
+      printed are counted in a note on the standard error. Ctrl-C ends it.
+
+      EXAMPLES
+        larder log tail app.larder                    the 10 newest messages
+        larder log tail -f app.larder                 and what comes after
+        larder log tail -n 0 -f app.larder            only that
+        larder log tail -f --json app.larder | jq     for a program
+      """)
+
+  @Argument(help: "The log.", completion: .file())
+  var file: String
+
+  @Option(
+    name: [.customShort("n"), .long],
+    help: ArgumentHelp("How many of the newest messages to print first.", valueName: "count"))
+  var last: UInt64 = 10
+
+  @Flag(name: .shortAndLong, help: "Go on with what is appended, until Ctrl-C.")
+  var follow = false
+
+  @OptionGroup(title: "Format") var format: MessageFormat
+
+  /// How long one wait for messages lasts before the tool looks whether it was interrupted or the
+  /// file replaced. Messages end a wait at once.
+  private static let slice = Duration.milliseconds(200)
+
+  func run() throws {
+    if follow { Interruption.enable() }
+    var printer = MessagePrinter(format, path: file)
+    var place = Place()
+    repeat {
+      let identity = FileIdentity(file)
+      let ring = try RingHandle(path: file, options: RingOptions(readOnly: true))
+      let newest = try ring.statistics().newestSequence ?? 0
+      var reader = try ring.makeReader()
+      if let printed = place.last {
+        // The file is another one now: the same log resized, or a new one that starts over.
+        try reader.seek(to: newest < printed ? 0 : printed + 1)
+        if newest < printed { place.last = 0 }
+      } else {
+        try reader.seek(to: .max)
+        try reader.stepBack(last, from: newest)
+      }
+      try print(&reader, &place, &printer)
+      if place.last == nil { place.last = newest }
+      guard follow else { break }
+      while !Interruption.isRequested, FileIdentity(file).map({ $0 == identity }) ?? true {
+        let isAwake = try ring.wait(after: max(place.last ?? 0, place.skipped), timeout: Self.slice)
+        let found = try print(&reader, &place, &printer)
+        // Something is there that cannot be read, a damaged message: wait for what comes after it.
+        if isAwake && !found { place.skipped = try ring.statistics().newestSequence ?? 0 }
+      }
+    } while follow && !Interruption.isRequested
+  }
+
+  /// How far the log was printed.
+  private struct Place {
+    /// The number of the last message printed; the newest one at the start if none was yet.
+    var last: UInt64?
+    /// Numbers up to here are known to be unreadable.
+    var skipped: UInt64 = 0
+  }
+
+  /// Prints what the reader finds by now.
+  /// - Returns: Whether that was anything.
+  @discardableResult
+  private func print(
+    _ reader: inout RingReader, _ place: inout Place, _ printer: inout MessagePrinter
+  ) throws -> Bool {
+    var found = false
+    while !Interruption.isRequested, let record = try reader.next() {
+      // A reader counts from the first message it returns; the gap before that is ours to count.
+      let gap = place.last.map { record.sequence > $0 ? record.sequence - $0 - 1 : 0 } ?? 0
+      try printer.print(record, lost: max(gap, record.lost))
+      place.last = record.sequence
+      found = true
+    }
+    try printer.flush()
+    return found
+  }
+}
+
+/// Which file a path leads to at the moment.
+struct FileIdentity: Equatable {
+  private let device: UInt64
+  private let number: UInt64
+
+  /// `nil` if there is no file.
+  init?(_ path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    device = UInt64(truncatingIfNeeded: status.st_dev)
+    number = UInt64(truncatingIfNeeded: status.st_ino)
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+import LarderCore
+
+/// What `verify` and `salvage` say about a report.
+enum ReportText {
+  /// What is wrong, one finding a line; empty if nothing is.
+  static func findings(_ report: LogReport) -> [String] {
+    var findings: [String] = []
+    if report.isHeaderDamaged {
+      findings.append("the header is damaged; its backup is good")
+    }
+    if report.isStateDamaged {
+      findings.append("the ring's state is damaged; it was found again from the messages")
+    }
+    if report.damagedPlaces > 0 {
+      var text = "\(Quantity.count(report.damagedPlaces, "damaged place")), "
+      text += Quantity.count(report.damagedBytes, "byte")
+      if let offset = report.firstDamageOffset {
+        text += "; the first at offset \(Quantity.count(offset)) of the file"
+      }
+      findings.append(text)
+    } else if let offset = report.firstDamageOffset {
+      findings.append("damage at offset \(Quantity.count(offset)) of the file")
+    }
+    if report.lost > 0 {
+      var text = "\(Quantity.count(report.lost, "message")) lost"
+      if report.cut > 0 { text += ", \(Quantity.count(report.cut)) of them behind a torn page" }
+      findings.append(text)
+    }
+    return findings
+  }
+
+  static func messages(_ report: LogReport) -> String {
+    var text = Quantity.count(report.intact, "intact message")
+    if let oldest = report.oldestSequence, let newest = report.newestSequence {
+      text += " (\(Quantity.count(oldest)) to \(Quantity.count(newest)))"
+    }
+    return text
+  }
+
+  static func add(_ report: LogReport, to object: inout JSONObject) {
+    object.add("intact", report.intact)
+    object.add("lost", report.lost)
+    object.add("cut", report.cut)
+    object.add("damagedPlaces", report.damagedPlaces)
+    object.add("damagedBytes", report.damagedBytes)
+    object.add("firstDamageOffset", report.firstDamageOffset)
+    object.add("oldestSequence", report.oldestSequence)
+    object.add("newestSequence", report.newestSequence)
+    object.add("wasClosed", report.wasClosed)
+    object.add("isHeaderDamaged", report.isHeaderDamaged)
+    object.add("isStateDamaged", report.isStateDamaged)
+  }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Notes and errors for the person at the terminal, each one line that starts with `larder:`.
+enum StandardError {
+  static func note(_ text: String) {
+    write("larder: \(text)\n")
+  }
+
+  /// Writes as it is. There is nobody left to tell if that fails.
+  static func write(_ text: String) {
+    var text = text
+    text.withUTF8 { bytes in
+      var rest = UnsafeRawBufferPointer(bytes)[...]
+      while !rest.isEmpty {
+        let slice = UnsafeRawBufferPointer(rebasing: rest)
+        let written = Foundation.write(STDERR_FILENO, slice.baseAddress, slice.count)
+        if written < 0 && errno != EINTR { return }
+        rest = rest.dropFirst(max(written, 0))
+      }
+    }
+  }
+
+  static let isTerminal = isatty(STDERR_FILENO) == 1
+}
+
+/// One line on the standard error that is drawn again and again while a long job runs, and erased
+/// at its end. Does nothing unless the standard error is a terminal, or before half a second is
+/// over.
+struct ProgressLine {
+  private let isEnabled: Bool
+  private let clock = ContinuousClock()
+  private var nextUpdate: ContinuousClock.Instant
+  private var isShown = false
+
+  init(isEnabled: Bool = true) {
+    self.isEnabled = isEnabled && StandardError.isTerminal
+    nextUpdate = clock.now + .milliseconds(500)
+  }
+
+  /// Whether it is time to draw the line again.
+  var isDue: Bool { isEnabled && clock.now >= nextUpdate }
+
+  mutating func draw(_ text: String) {
+    StandardError.write("\r\u{1B}[2K\(text)")
+    isShown = true
+    nextUpdate = clock.now + .milliseconds(100)
+  }
+
+  mutating func erase() {
+    guard isShown else { return }
+    StandardError.write("\r\u{1B}[2K")
+    isShown = false
+  }
+}

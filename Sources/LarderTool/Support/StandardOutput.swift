@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Whoever read the standard output has gone away, as `head` does. Not a failure.
+struct OutputClosed: Error {}
+
+/// The standard output behind a buffer of its own, for bytes of any kind.
+///
+/// What is buffered is written by `flush()`, or when the buffer is full; a deinit flushes nothing,
+/// because it could not report a failure.
+struct StandardOutput: ~Copyable {
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+  private var used = 0
+
+  deinit { buffer.deallocate() }
+
+  mutating func write(_ bytes: UnsafeRawBufferPointer) throws {
+    if bytes.count > buffer.count - used {
+      try flush()
+      // Longer than the whole buffer: copying it first would gain nothing.
+      guard bytes.count <= buffer.count else { return try writeThrough(bytes) }
+    }
+    guard let source = bytes.baseAddress, let target = buffer.baseAddress else { return }
+    (target + used).copyMemory(from: source, byteCount: bytes.count)
+    used += bytes.count
+  }
+
+  mutating func write(byte: UInt8) throws {
+    if used == buffer.count { try flush() }
+    buffer[used] = byte
+    used += 1
+  }
+
+  mutating func write(_ text: some StringProtocol) throws {
+    var text = String(text)
+    try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Hands everything to the system.
+  /// - Throws: `OutputClosed`, or a `ToolFailure` that says why it could not be written.
+  mutating func flush() throws {
+    guard used > 0 else { return }
+    let pending = UnsafeRawBufferPointer(rebasing: buffer[..<used])
+    used = 0
+    try writeThrough(pending)
+  }
+
+  private func writeThrough(_ bytes: UnsafeRawBufferPointer) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let slice = UnsafeRawBufferPointer(rebasing: rest)
+      let written = Foundation.write(STDOUT_FILENO, slice.baseAddress, slice.count)
+      if written >= 0 {
+        rest = rest.dropFirst(written)
+      } else if errno == EPIPE {
+        throw OutputClosed()
+      } else if errno == EAGAIN {
+        var waiting = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&waiting, 1, -1)
+      } else if errno != EINTR {
+        throw ToolFailure(errno: errno, doing: "standard output: cannot write")
+      }
+    }
+  }
+}

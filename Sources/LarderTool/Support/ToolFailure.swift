@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// A failure of the tool's own: an input it cannot read, an output it cannot write. Failures of a
+/// log are `LarderError`s.
+struct ToolFailure: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+
+  init(errno code: CInt, doing: String) {
+    // strerror's buffer is shared, but nothing of the tool calls it on two threads.
+    description = "\(doing): \(String(cString: strerror(code)))"
+  }
+}
+
+/// The tool's exit codes, as its help states them. Wrong usage is 64, by the argument parser.
+enum ToolExit {
+  /// `verify` or `salvage` found damage or loss; a claim of the demo was not seen to hold.
+  static let damage: Int32 = 1
+  /// The command could not do what it was asked to.
+  static let failure: Int32 = 2
+  /// Ended by Ctrl-C before its work was done: what shells give for SIGINT.
+  static let interrupted: Int32 = 130
+}

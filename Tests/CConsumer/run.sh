@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs liblarder into a folder of its own, builds consumer.c against what was installed, as a
+# user would, by each compiler and in each language there is, runs it, and uninstalls: make test-c.
+set -eu
+cd "$(dirname "$0")/../.."
+MAKE=${MAKE:-make}
+work=$PWD/.build/consumer
+prefix=$work/installed
+strict="-Wall -Wextra -Wpedantic -Werror"
+
+fail() {
+  echo "test-c: $*" >&2
+  exit 1
+}
+
+rm -rf "$work"
+mkdir -p "$work"
+$MAKE -s install PREFIX="$prefix" >"$work/install.log" 2>&1 || {
+  cat "$work/install.log" >&2
+  fail "make install failed"
+}
+
+# Only larder_ names leave the libraries, and all that the headers declare do.
+declared() {
+  cat "$prefix"/include/larder_*.h | tr '\n' ' ' | sed 's/LARDER_API/\n&/g' \
+    | sed -n 's/^LARDER_API[^;(]*[ *]\(larder_[a-z0-9_]*\)(.*/\1/p' | sort -u
+}
+if [ "$(uname)" = Linux ]; then
+  declared >"$work/declared"
+  nm -D --defined-only "$prefix/lib/liblarder.so" | awk '{ print $3 }' | sort -u >"$work/shared"
+  nm -g --defined-only "$prefix/lib/liblarder.a" | awk 'NF == 3 { print $3 }' | sort -u \
+    >"$work/static"
+  [ -s "$work/declared" ] || fail "found no declaration in the headers"
+  for kind in shared static; do
+    diff "$work/declared" "$work/$kind" >"$work/diff" || {
+      cat "$work/diff" >&2
+      fail "the headers declare (<) other functions than the $kind library exports (>)"
+    }
+  done
+  if ldd "$prefix/lib/liblarder.so" | grep -i swift; then fail "liblarder needs Swift"; fi
+fi
+
+# The installed tree can be moved as a whole.
+mv "$prefix" "$work/moved"
+export PKG_CONFIG_PATH="$work/moved/lib/pkgconfig"
+flags=$(pkg-config --cflags larder)
+shared="$(pkg-config --libs larder) -Wl,-rpath,$work/moved/lib"
+static="$work/moved/lib/liblarder.a -pthread"
+
+# try NAME LIBRARIES COMPILER OPTION…
+try() {
+  name=$1
+  libraries=$2
+  compiler=$3
+  shift 3
+  if ! command -v "$compiler" >/dev/null 2>&1; then
+    echo "test-c: no $compiler, skipped $name"
+    return 0
+  fi
+  "$compiler" "$@" $strict $flags -o "$work/$name" $sources $libraries
+  rm -rf "$work/files"
+  mkdir "$work/files"
+  printf 'test-c: %-14s ' "$name"
+  "$work/$name" "$work/files"
+}
+
+sources=Tests/CConsumer/consumer.c
+try gcc-c11 "$shared" gcc -std=c11 -D_POSIX_C_SOURCE=200809L
+try gcc-c11-static "$static" gcc -std=c11 -D_POSIX_C_SOURCE=200809L
+try clang-c11 "$shared" clang -std=c11 -D_POSIX_C_SOURCE=200809L
+sources="-x c++ Tests/CConsumer/consumer.c"
+try g++-c++17 "$shared" g++ -std=c++17
+try clang++-c++17 "$shared" clang++ -std=c++17
+
+if command -v valgrind >/dev/null 2>&1 && [ -x "$work/gcc-c11" ]; then
+  rm -rf "$work/files"
+  mkdir "$work/files"
+  printf 'test-c: %-14s ' valgrind
+  valgrind -q --error-exitcode=9 --leak-check=full --track-fds=yes "$work/gcc-c11" "$work/files" \
+    2>"$work/valgrind.log" || {
+    cat "$work/valgrind.log" >&2
+    fail "valgrind found something"
+  }
+fi
+
+mv "$work/moved" "$prefix"
+$MAKE -s uninstall PREFIX="$prefix" >"$work/uninstall.log" 2>&1
+left=$(find "$prefix" ! -type d)
+[ -z "$left" ] || fail "uninstall left: $left"
+rm -rf "$work/files" "$prefix"

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+/// What a person forgets and a reviewer should not have to look for.
+@Suite("The house's rules")
+struct HouseTests {
+  // MARK: - Every file
+
+  @Test func theTreeIsFound() {
+    #expect(SourceTree.swift.count > 10)
+    #expect(SourceTree.c.count > 10)
+    #expect(SourceTree.publicHeaders.count > 4)
+    #expect(Declaration.all.count > 30)
+  }
+
+  @Test func everyFileNamesItsLicenseAtTheTop() {
+    for file in SourceTree.code where !file.path.hasSuffix(".modulemap") {
+      let top = file.lines.prefix(2)
+      #expect(top.contains { $0.hasSuffix("SPDX-License-Identifier: MIT") }, "\(file.path)")
+    }
+  }
+
+  @Test func noLineIsLongerThanAHundredColumns() {
+    // A row of a table in a comment and the help text of a make target cannot be wrapped.
+    expectNoLine { line in
+      line.count > 100 && !line.contains("/// |") && !line.contains(" ## ")
+    }
+  }
+
+  @Test func noLineEndsInASpaceAndNoneBeginsWithATabButInMakefiles() {
+    expectNoLine { line in line.hasSuffix(" ") || line.hasSuffix("\r") }
+    expectNoLine(in: SourceTree.swift + SourceTree.c) { line in line.contains("\t") }
+  }
+
+  @Test func everyFileEndsWithOneNewline() {
+    for file in SourceTree.code {
+      #expect(file.text.hasSuffix("\n") && !file.text.hasSuffix("\n\n"), "\(file.path)")
+    }
+  }
+
+  @Test func nothingIsLeftForLater() {
+    let marks = ["TO" + "DO", "FIX" + "ME", "HA" + "CK"]
+    expectNoLine { line in marks.contains { line.contains($0) } }
+  }
+
+  @Test func noPathOfOneMachineIsInTheSources() {
+    let places = ["home", "root", "work", "Users", "opt"].map { "/" + $0 + "/" }
+    expectNoLine { line in
+      places.contains { place in
+        line.range(of: place).map { found in
+          // `a/root/b` is a relative path, and so may be anything.
+          found.lowerBound == line.startIndex
+            || "\"' =(:".contains(line[line.index(before: found.lowerBound)])
+        } ?? false
+      }
+    }
+  }
+
+  @Test func theTopLevelHoldsWhatTheDesignNames() throws {
+    let allowed: Set = [
+      "Package.swift", "Package.resolved", "Sources", "Tests", "Benchmarks", "README.md", "LICENSE",
+      "Makefile",
+    ]
+    let names = try FileManager.default.contentsOfDirectory(atPath: SourceTree.top.path)
+    #expect(names.filter { !$0.hasPrefix(".") && !allowed.contains($0) } == [])
+  }
+
+  // MARK: - The C core
+
+  @Test func everyPublicFunctionHasThePrefix() {
+    for declaration in Declaration.all {
+      #expect(declaration.name.hasPrefix("larder_"), "\(declaration.header): \(declaration.text)")
+    }
+  }
+
+  @Test func everyPublicFunctionThatCanFailMustBeChecked() {
+    // A shutdown that fails has shut down all the same, and most callers can do nothing about it.
+    let exempt: Set = ["larder_ring_shutdown"]
+    for declaration in Declaration.all where !exempt.contains(declaration.name) {
+      let canFail = declaration.text.contains("larder_status larder_")
+      #expect(declaration.text.hasPrefix("LARDER_MUST_CHECK") == canFail, "\(declaration.text)")
+    }
+  }
+
+  @Test func everyPublicFunctionIsDocumented() {
+    // The statistics are documented field by field at the struct right above it.
+    let exempt: Set = ["larder_ring_statistics_get"]
+    for declaration in Declaration.all where !exempt.contains(declaration.name) {
+      #expect(declaration.isDocumented, "\(declaration.header): \(declaration.name)")
+    }
+  }
+
+  @Test func theUmbrellaHeaderIncludesEveryOther() throws {
+    let umbrella = try #require(SourceTree.publicHeaders.first { $0.path.hasSuffix("/larder.h") })
+    for file in SourceTree.publicHeaders where file.path != umbrella.path {
+      let name = URL(fileURLWithPath: file.path).lastPathComponent
+      #expect(umbrella.text.contains("#include \"\(name)\"\n"), "\(name)")
+    }
+  }
+
+  @Test func everyHeaderIsGuardedByItsOwnName() {
+    for file in SourceTree.c where file.path.hasSuffix(".h") && file.path.hasPrefix("Sources/") {
+      let name = URL(fileURLWithPath: file.path).deletingPathExtension().lastPathComponent
+      let guardName = (name.hasPrefix("larder") ? name : "larder_" + name).uppercased() + "_H"
+      #expect(file.text.contains("#ifndef \(guardName)\n#define \(guardName)\n"), "\(file.path)")
+    }
+  }
+
+  @Test func theCoreNeverPrintsAbortsOrUsesAnUnsafeFunction() throws {
+    let banned = try Regex(
+      #"\b(v?f?s?printf|puts|perror|abort|_?exit|str(error|cpy|cat|tok)|gets|alloca)\((?!3\))"#)
+    expectNoLine(in: SourceTree.c.filter { $0.path.hasPrefix("Sources/") }) { line in
+      line.firstMatch(of: banned) != nil
+    }
+  }
+
+  @Test(arguments: ["c -std=c11", "c++ -std=c++17"])
+  func everyPublicHeaderCompilesAlone(language: String) throws {
+    for file in SourceTree.publicHeaders {
+      let path = SourceTree.top.appendingPathComponent(file.path).path
+      let arguments =
+        ["-x"] + language.split(separator: " ").map(String.init)
+        + ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+        + ["-Wno-pragma-once-outside-header", "-fsyntax-only", path]
+      let output = try run("clang", arguments)
+      #expect(output == "", "\(file.path)")
+    }
+  }
+
+  // MARK: - Swift
+
+  @Test func noSwiftModuleShowsACModuleToItsUsers() {
+    let sources = SourceTree.swift.filter { $0.path.hasPrefix("Sources/") }
+    expectNoLine(in: sources) { line in
+      (line.hasPrefix("public import C") || line.hasPrefix("@_exported import C"))
+        && line.dropFirst(15).contains("Larder")
+    }
+  }
+
+  @Test func dependenciesPointDownwards() {
+    let above = [
+      "Sources/LarderCore/": ["Larder", "LarderTool", "ArgumentParser"],
+      "Sources/Larder/": ["LarderTool", "ArgumentParser"],
+    ]
+    for (folder, modules) in above {
+      expectNoLine(in: SourceTree.swift.filter { $0.path.hasPrefix(folder) }) { line in
+        modules.contains { line.hasSuffix("import " + $0) }
+      }
+    }
+  }
+
+  @Test func theLibraryNeverTrapsOnPurpose() {
+    let traps = ["fatalError(", "precondition(", "preconditionFailure(", "try! ", " as! "]
+    let libraries = ["Sources/LarderCore/", "Sources/Larder/"]
+    let files = SourceTree.swift.filter { file in
+      libraries.contains { file.path.hasPrefix($0) }
+    }
+    expectNoLine(in: files) { line in traps.contains { line.contains($0) } }
+  }
+
+  @Test func thePackageStaysUsableAsADependency() {
+    expectNoLine(in: SourceTree.swift.filter { $0.path.hasSuffix("Package.swift") }) { line in
+      line.contains("unsafe" + "Flags")
+    }
+  }
+
+  // MARK: - Helpers
+
+  private func expectNoLine(
+    in files: [SourceTree.File] = SourceTree.code,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    where isWrong: (Substring) -> Bool
+  ) {
+    for file in files {
+      for (number, line) in file.lines.enumerated() where isWrong(line) {
+        Issue.record("\(file.path):\(number + 1): \(line)", sourceLocation: sourceLocation)
+      }
+    }
+  }
+
+  /// What the program printed, on either stream.
+  private func run(_ program: String, _ arguments: [String]) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [program] + arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return String(decoding: output, as: UTF8.self)
+      + (process.terminationStatus == 0 ? "" : "\n\(program) gave \(process.terminationStatus)")
+  }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+/// The Swift examples of the articles, as `ReadmeExamples` has those of the README.
+@Suite("The articles' examples") struct ArticleExamples {
+  private let directory: TemporaryDirectory
+  private let file: URL
+  private let transcript = Transcript()
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    file = directory.file("a.larder")
+  }
+
+  /// Keeps what an example prints.
+  private func print(_ items: Any...) { transcript.add(items) }
+
+  @Test func createAndAdapt() throws {
+    do {
+      // Example: create
+      let log = try MessageLog<Event>(
+        fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest)
+      // End of example
+      try log.append(Event(level: 1, text: "kept"))
+    }
+    // Example: adapt
+    var configuration = MessageLogConfiguration()
+    configuration.onMismatch = .adapt
+    let log = try MessageLog<Event>(
+      fileURL: file, maximumBytes: 2 << 20, whenFull: .overwriteOldest,
+      configuration: configuration)
+    // End of example
+    #expect(try log.messages().map(\.text) == ["kept"])
+    #expect(try log.statistics.capacity == 2 << 20)
+  }
+
+  @Test func theSizeForSomeMessages() throws {
+    // Example: size
+    let bytes = MessageLog<Data>.maximumBytes(forMessages: 1000, ofSize: 100)  // 120,832
+    // End of example
+    #expect(bytes == 120_832)
+    #expect(MessageLog<Data>.maximumBytes(forMessages: 1, ofSize: 0) == 832 + 16)
+  }
+
+  @Test func aCoderOfTwoClosures() throws {
+    // Example: coder
+    let celsius = Coder<Double>(
+      format: "f64",
+      encode: { withUnsafeBytes(of: $0.bitPattern.littleEndian) { Data($0) } },
+      decode: { bytes in
+        guard bytes.count == 8 else { throw CocoaError(.coderReadCorrupt) }
+        let pattern = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return Double(bitPattern: pattern)
+      })
+    let log = try MessageLog(
+      fileURL: file, maximumBytes: 4096, whenFull: .overwriteOldest, coder: celsius)
+    // End of example
+    try log.append(36.6)
+    #expect(try log.messages() == [36.6])
+    #expect(try log.statistics.format == "f64")
+  }
+
+  @Test func makeRoomInAFullLog() throws {
+    let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1024, whenFull: .refuse)
+    let event = Event(level: 1, text: String(repeating: "a", count: 100))
+    try log.append(event)
+    let done: UInt64 = 1
+    // Example: full
+    do {
+      try log.append(event)
+    } catch let error as LarderError where error.code == .full {
+      // Only in a log that refuses: it is unchanged. Make room, and try again.
+      try log.remove(through: done)
+      try log.append(event)
+    }
+    // End of example
+    #expect(try log.count == 1)
+    #expect(try log.statistics.removed == 1)
+  }
+
+  @Test func readFromANumberOn() throws {
+    let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)
+    for number in 1...102 { try log.append(Event(level: 1, text: "message \(number)")) }
+    // Example: entries
+    for entry in log.entries(from: 100) {
+      if entry.lost > 0 { print(entry.lost, "messages are missing here") }
+      print(entry.sequence, try entry.message.text)
+    }
+    // End of example
+    #expect(transcript.lines == ["100 message 100", "101 message 101", "102 message 102"])
+  }
+
+  @Test func salvageADamagedFile() throws {
+    do {
+      let log = try MessageLog<Event>(fileURL: file, maximumBytes: 4096, whenFull: .refuse)
+      for number in 1...10 { try log.append(Event(level: 1, text: "message \(number)")) }
+    }
+    var bytes = try Data(contentsOf: file)
+    let place = try #require(bytes.firstRange(of: Data("message 5".utf8)))
+    bytes[place.lowerBound] ^= 1
+    try bytes.write(to: file)
+    let rescued = directory.file("b.larder")
+    // Example: salvage
+    let report = try MessageLog<Event>.salvage(from: file, to: rescued)
+    print(report.intact, "messages saved,", report.lost, "lost")
+    // End of example
+    #expect(transcript.lines == ["9 messages saved, 1 lost"])
+  }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import LarderTestSupport
+
+/// A C program from the documentation, built with the C core's sources.
+struct CProgram {
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// Without a compiler there is nothing to test, and that is no failure.
+  static let isCompilerThere = (try? run("/usr/bin/env", ["cc", "--version"])) != nil
+
+  private let directory: TemporaryDirectory
+
+  /// Compiles the core once more with `code`, which takes a few seconds.
+  init(_ code: String) throws {
+    directory = try TemporaryDirectory()
+    let source = directory.file("example.c")
+    try code.write(to: source, atomically: true, encoding: .utf8)
+    let core = Documentation.top.appendingPathComponent("Sources/CLarder")
+    let sources = try FileManager.default.contentsOfDirectory(atPath: core.path)
+      .filter { $0.hasSuffix(".c") }.map { core.appendingPathComponent($0).path }
+    let strict = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
+    let include = "-I" + core.appendingPathComponent("include").path
+    _ = try Self.run(
+      "/usr/bin/env", ["cc"] + strict + ["-fsyntax-only", include, source.path])
+    _ = try Self.run(
+      "/usr/bin/env",
+      ["cc", "-std=c11", include, source.path] + sources
+        + ["-pthread", "-o", directory.file("example").path])
+  }
+
+  /// What the program prints when it runs in a folder that all its runs share.
+  ///
+  /// - Throws: if it does not exit with 0.
+  func run(_ input: String) throws -> String {
+    let inputFile = directory.file("input")
+    try input.write(to: inputFile, atomically: false, encoding: .utf8)
+    return try Self.run(directory.file("example").path, [], in: directory.url, input: inputFile)
+  }
+
+  private static func run(
+    _ path: String, _ arguments: [String], in folder: URL? = nil, input: URL? = nil
+  ) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = arguments
+    if let folder { process.currentDirectoryURL = folder }
+    process.standardInput = try input.map { try FileHandle(forReadingFrom: $0) }
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard process.terminationReason == .exit, process.terminationStatus == 0 else {
+      throw Failure(description: "\(path) ended with \(process.terminationStatus): \(output)")
+    }
+    return output
+  }
+}

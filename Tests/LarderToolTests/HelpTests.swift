@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+import Testing
+
+@Suite struct HelpTests {
+  static let commands: [[String]] =
+    [[], ["log"], ["demo"]]
+    + ["append", "cat", "tail", "stat", "verify", "salvage", "resize"].map { ["log", $0] }
+
+  @Test(arguments: commands)
+  func everyCommandHasExamples(_ command: [String]) throws {
+    let run = try Tool.run(command + ["--help"])
+    #expect(run.code == 0 && run.errors.isEmpty)
+    #expect(run.text.contains("EXAMPLES"))
+    #expect(run.text.contains("larder \((command + [""]).joined(separator: " "))"))
+    let examples = run.text.split(separator: "\n", omittingEmptySubsequences: false)
+      .drop { $0 != "EXAMPLES" }.dropFirst().prefix { !$0.isEmpty }
+    // A line that was too long for the terminal goes on without an indentation.
+    #expect(examples.allSatisfy { $0.hasPrefix("  ") })
+    #expect(examples.count >= 2)
+  }
+
+  @Test func theVersionIsThreeNumbers() throws {
+    let run = try Tool.run("--version")
+    #expect(run.code == 0)
+    #expect(run.text.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
+  }
+}

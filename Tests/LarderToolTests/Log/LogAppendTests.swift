@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import LarderTestSupport
+import Testing
+
+@Suite struct LogAppendTests {
+  private let directory: TemporaryDirectory
+  private let log: String
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    log = directory.file("log.larder").path
+  }
+
+  @Test func theSummaryIsJSONIfAsked() throws {
+    _ = try Tool.run("log", "append", log, input: Data("a\n".utf8))
+    let run = try Tool.run("log", "append", "--json", log, input: Data("b\nc\n".utf8))
+    #expect(run.errors.isEmpty)
+    let object = try run.object
+    #expect(object["appended"] as? Int == 2)
+    #expect(object["bytes"] as? Int == 4)
+    #expect(object["firstSequence"] as? Int == 2)
+    #expect(object["lastSequence"] as? Int == 3)
+    #expect(object["interrupted"] as? Bool == false)
+    #expect(try #require(object["seconds"] as? Double) >= 0)
+    let nothing = try Tool.run("log", "append", "--json", log).object
+    #expect(nothing["appended"] as? Int == 0)
+    #expect(nothing["firstSequence"] is NSNull)
+  }
+
+  @Test func theSummaryIsOneLineOnTheStandardErrorUnlessQuiet() throws {
+    let run = try Tool.run("log", "append", log, input: Data("a\nb\n".utf8))
+    #expect(run.output.isEmpty)
+    #expect(run.errors.hasPrefix("larder: \(log): appended 2 messages (1 to 2), 4 bytes in "))
+    #expect(run.errors.filter { $0 == "\n" }.count == 1)
+    #expect(try Tool.run("log", "append", "--quiet", log, input: Data("a\n".utf8)).errors.isEmpty)
+  }
+
+  @Test func aNewLogHasTheCapacityAndPolicyAskedFor() throws {
+    _ = try Tool.run("log", "append", "--capacity", "1.5MiB", "--refuse", log)
+    var stat = try Tool.run("log", "stat", "--json", log).object
+    #expect(stat["capacity"] as? Int == 1_572_864)
+    #expect(stat["whenFull"] as? String == "refuse")
+    let other = directory.file("other.larder").path
+    _ = try Tool.run("log", "append", other)
+    stat = try Tool.run("log", "stat", "--json", other).object
+    #expect(stat["capacity"] as? Int == 64 << 20)
+    #expect(stat["whenFull"] as? String == "overwriteOldest")
+  }
+
+  @Test func anEmptyFileBecomesALog() throws {
+    try Data().write(to: URL(fileURLWithPath: log))
+    #expect(try Tool.run("log", "append", log, input: Data("a\n".utf8)).code == 0)
+    #expect(try Tool.run("log", "cat", log).text == "a\n")
+  }
+
+  @Test func anExistingLogKeepsItsSettingsAndSaysSo() throws {
+    _ = try Tool.run("log", "append", "--capacity", "1MiB", "--refuse", log)
+    #expect(try Tool.run("log", "append", log, input: Data("a\n".utf8)).code == 0)
+    #expect(try Tool.run("log", "append", "--refuse", "--capacity", "1024KiB", log).code == 0)
+    let capacity = try Tool.run("log", "append", "--capacity", "2MiB", log)
+    #expect(capacity.code == 2)
+    #expect(capacity.errors.contains("1 MiB") && capacity.errors.contains("2 MiB"))
+    #expect(capacity.errors.contains("larder log resize"))
+    let policy = try Tool.run("log", "append", "--overwrite", log)
+    #expect(policy.code == 2)
+    #expect(policy.errors.contains("refuses when it is full"))
+    #expect(try Tool.run("log", "cat", log).text == "a\n")
+  }
+
+  @Test func aFullLogThatRefusesKeepsWhatItHasAndFails() throws {
+    let lines = (1...1_000).map { "message \($0)\n" }
+    let run = try Tool.run(
+      ["log", "append", "--refuse", "--capacity", "4KiB", log], input: Data(lines.joined().utf8))
+    #expect(run.code == 2)
+    let kept = try Tool.run("log", "cat", log).lines.count
+    #expect(kept > 50 && kept < 1_000)
+    #expect(try Tool.run("log", "cat", log).text == lines.prefix(kept).joined())
+    let errors = run.errors.split(separator: "\n")
+    #expect(errors.count == 2)
+    #expect(errors[0].contains("appended \(kept) messages"))
+    #expect(errors[1].hasPrefix("larder: Could not append"))
+  }
+
+  @Test func aLineThatCanNeverFitIsAnErrorThatNamesIt() throws {
+    let input = Data("short\n".utf8) + Data(repeating: 0x78, count: 3 << 20) + Data("\n".utf8)
+    let run = try Tool.run(["log", "append", "--capacity", "64KiB", log], input: input)
+    #expect(run.code == 2)
+    #expect(run.errors.contains("line 2 is longer than"))
+    #expect(try Tool.run("log", "cat", log).text == "short\n")
+  }
+
+  @Test func linesOfASlowInputAreThereBeforeItEnds() throws {
+    let append = try RunningTool("log", "append", "--json", log)
+    try append.write("one\ntwo\nthr")
+    let tail = try RunningTool("log", "tail", "-f", try existing())
+    #expect(tail.readLine() == "one\n")
+    #expect(tail.readLine() == "two\n")
+    try append.write("ee\n")
+    #expect(tail.readLine() == "three\n")
+    try append.endInput()
+    #expect(append.wait().code == 0)
+    tail.send(SIGINT)
+    #expect(tail.wait().code == 0)
+  }
+
+  @Test func anInterruptKeepsWhatWasAppended() throws {
+    let append = try RunningTool("log", "append", "--json", log)
+    try append.write("one\ntwo\nunended")
+    let tail = try RunningTool("log", "tail", "-f", try existing())
+    #expect(tail.readLine() == "one\n")
+    #expect(tail.readLine() == "two\n")
+    append.send(SIGINT)
+    let (code, output, errors) = append.wait()
+    #expect(code == 130)
+    #expect(errors.isEmpty)
+    let object = try #require(try JSONSerialization.jsonObject(with: output) as? [String: Any])
+    #expect(object["appended"] as? Int == 2)
+    #expect(object["interrupted"] as? Bool == true)
+    #expect(try Tool.run("log", "cat", log).text == "one\ntwo\n")
+    #expect(try Tool.run("log", "verify", log).code == 0)
+  }
+
+  @Test func syncedMessagesAreOnTheDiskWhenItReturns() throws {
+    #expect(try Tool.run("log", "append", "--sync", log, input: Data("a\nb\n".utf8)).code == 0)
+    #expect(try Tool.run("log", "stat", "--json", log).object["syncedSequence"] as? Int == 2)
+  }
+
+  /// The log's path, once there is a log with messages at it.
+  private func existing() throws -> String {
+    while true {
+      let stat = try Tool.run("log", "stat", "--json", log)
+      if stat.code == 0, try stat.object["count"] as? Int ?? 0 > 0 { return log }
+    }
+  }
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+// Several processes and one file: one writes, any number read.
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "concurrency.h"
+
+bool exact_by_number(torture *run, const ledger *book, const larder_ring_record *record) {
+    uint64_t key = ledger_key(book, record->sequence, record->sequence);
+    return EXPECT(run,
+                  record->payload.length == message_length(&book->profile, key) &&
+                      message_equals(key, record->payload.data, record->payload.length),
+                  "message %" PRIu64 " (%zu bytes) has a wrong value", record->sequence,
+                  record->payload.length);
+}
+
+/** Runs `body` in a child of this scene. */
+static pid_t spawn(torture *run, scene *self, void (*body)(torture *, scene *)) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(30);
+        body(run, self);
+        _exit(0);
+    }
+    return child;
+}
+
+static void join(torture *run, pid_t child) {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    EXPECT(run, WIFEXITED(status) && WEXITSTATUS(status) == 0,
+           "another process ended with status 0x%x", status);
+}
+
+// Openers -----------------------------------------------------------------------------------------
+
+static void open_busy(torture *run, scene *self) {
+    larder_ring *ring = NULL;
+    larder_ring_detail detail = {0};
+    int64_t owner = (int64_t)atomic_load(&self->book->acknowledged);
+    EXPECT_STATUS(run, larder_ring_open(torture_path(run, "ring"), NULL, &detail, &ring),
+                  LARDER_EBUSY);
+    EXPECT(run, ring == NULL && detail.holder_pid == owner,
+           "the holder is said to be %" PRId64 ", and is %" PRId64, detail.holder_pid, owner);
+    larder_ring_options reading = ring_options(0, LARDER_RING_READ_ONLY);
+    larder_ring_statistics figures;
+    if (EXPECT_STATUS(run, larder_ring_open(torture_path(run, "ring"), &reading, NULL, &ring),
+                      LARDER_OK) &&
+        EXPECT_STATUS(run, larder_ring_statistics_get(ring, &figures), LARDER_OK)) {
+        EXPECT(run, figures.count == 1 && figures.writer_pid == owner,
+               "a reader sees %" PRIu64 " messages of process %" PRId64, figures.count,
+               figures.writer_pid);
+    }
+    larder_ring_close(ring);
+}
+
+void second_opener(torture *run, void *context) {
+    scene *self = context;
+    larder_ring *ring = NULL;
+    if (!scene_open(run, self, torture_path(run, "ring"), 8192, 0, &ring)) {
+        return;
+    }
+    EXPECT_STATUS(run, larder_ring_append(ring, "x", 1, NULL), LARDER_OK);
+    atomic_store(&self->book->acknowledged, (uint64_t)getpid());
+    open_busy(run, self);
+    join(run, spawn(run, self, open_busy));
+    // The failed attempts took nothing away: the ring is still ours, and then free.
+    EXPECT_STATUS(run, larder_ring_append(ring, "x", 1, NULL), LARDER_OK);
+    larder_ring_close(ring);
+    ring = NULL;
+    EXPECT_STATUS(run, larder_ring_open(torture_path(run, "ring"), NULL, NULL, &ring), LARDER_OK);
+    larder_ring_close(ring);
+}
+
+static void open_and_append(torture *run, scene *self) {
+    for (unsigned done = 0; done < 40;) {
+        larder_ring *ring = NULL;
+        larder_ring_options options = ring_options(65536, 0);
+        larder_status status =
+            larder_ring_open(torture_path(run, "ring"), &options, NULL, &ring);
+        if (status == LARDER_EBUSY) {
+            continue;
+        }
+        uint64_t sequence = 0;
+        if (!EXPECT_STATUS(run, status, LARDER_OK) ||
+            !EXPECT_STATUS(run, larder_ring_append(ring, "x", 1, &sequence), LARDER_OK)) {
+            larder_ring_close(ring);
+            return;
+        }
+        // Nobody else can have appended since: the numbers of all processes are one row.
+        uint64_t before = atomic_fetch_add(&self->book->acknowledged, 1);
+        EXPECT(run, sequence == before + 1, "number %" PRIu64 " after %" PRIu64 " appends",
+               sequence, before);
+        larder_ring_close(ring);
+        done++;
+    }
+}
+
+void openers_race(torture *run, void *context) {
+    scene *self = context;
+    (void)unlink(torture_path(run, "ring"));
+    atomic_store(&self->book->acknowledged, 0);
+    pid_t children[4];
+    for (unsigned i = 0; i < 4; i++) {
+        children[i] = spawn(run, self, open_and_append);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        join(run, children[i]);
+    }
+}
+
+// fork --------------------------------------------------------------------------------------------
+
+static larder_ring *inherited;
+
+static void use_inherited(torture *run, scene *self) {
+    (void)self;
+    larder_ring_record record;
+    larder_ring_reader *reader = NULL;
+    larder_ring_report report;
+    larder_reservation room = {0};
+    uint64_t place;
+    EXPECT_STATUS(run, larder_ring_append(inherited, "x", 1, NULL), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_reserve(inherited, 1, &room), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_remove_through(inherited, 1, NULL), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_sync(inherited), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_acknowledge(inherited, bytes_of("a", 1), 1), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_reader_open(inherited, 0, &reader), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_check(inherited, &report), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_wait(inherited, 1000, 0), LARDER_EFORKED);
+    (void)record;
+    (void)place;
+    larder_ring_close(inherited);
+    // Its own handle it may have, once the parent's is closed; reading always.
+    larder_ring *ring = NULL;
+    larder_ring_options reading = ring_options(0, LARDER_RING_READ_ONLY);
+    EXPECT_STATUS(run, larder_ring_open(torture_path(run, "ring"), NULL, NULL, &ring),
+                  LARDER_EBUSY);
+    EXPECT_STATUS(run, larder_ring_open(torture_path(run, "ring"), &reading, NULL, &ring),
+                  LARDER_OK);
+    larder_ring_close(ring);
+}
+
+static void linger(torture *run, scene *self) {
+    (void)run;
+    while (!atomic_load(&self->book->ready)) {
+        usleep(200);
+    }
+}
+
+void forked_handle(torture *run, void *context) {
+    scene *self = context;
+    if (!scene_open(run, self, torture_path(run, "ring"), 8192, 0, &inherited)) {
+        return;
+    }
+    EXPECT_STATUS(run, larder_ring_append(inherited, "x", 1, NULL), LARDER_OK);
+    join(run, spawn(run, self, use_inherited));
+    EXPECT_STATUS(run, larder_ring_append(inherited, "x", 1, NULL), LARDER_OK);
+    larder_ring_statistics figures;
+    EXPECT_STATUS(run, larder_ring_statistics_get(inherited, &figures), LARDER_OK);
+    EXPECT(run, figures.count == 2, "%" PRIu64 " messages", figures.count);
+    // A child that only lives on with the descriptors it got must not keep the ring locked.
+    atomic_store(&self->book->ready, 0);
+    pid_t child = spawn(run, self, linger);
+    larder_ring_close(inherited);
+    larder_ring *ring = NULL;
+    larder_status status = larder_ring_open(torture_path(run, "ring"), NULL, NULL, &ring);
+    EXPECT(run, status == LARDER_OK, "closed, but held by a forked child: open gave %d", status);
+    larder_ring_close(ring);
+    atomic_store(&self->book->ready, 1);
+    join(run, child);
+}
+
+// Following ---------------------------------------------------------------------------------------
+
+static void follow(torture *run, scene *self) {
+    ledger *book = self->book;
+    larder_ring *ring = NULL;
+    larder_ring_reader *reader = NULL;
+    larder_ring_options reading = ring_options(0, LARDER_RING_READ_ONLY);
+    if (!EXPECT_STATUS(run, larder_ring_open(torture_path(run, "ring"), &reading, NULL, &ring),
+                       LARDER_OK) ||
+        !EXPECT_STATUS(run, larder_ring_reader_open(ring, 0, &reader), LARDER_OK)) {
+        return;
+    }
+    atomic_fetch_add(&book->ready, 1);
+    uint64_t previous = 0, first = 0, count = 0, lost = 0;
+    bool dawdles = rng_one_in(&self->random, 2);
+    for (;;) {
+        larder_ring_record record;
+        // Read before looking: what was appended before the end is there afterwards.
+        uint64_t end = atomic_load(&book->removed);
+        larder_status status = larder_ring_reader_next(reader, &record);
+        if (status == LARDER_END) {
+            if (end && previous >= end) {
+                break;
+            }
+            if (!EXPECT(run, !end, "%" PRIu64 " was the last message, the follower ends at %" PRIu64,
+                        end, previous)) {
+                break;
+            }
+            status = larder_ring_wait(ring, previous, 20000000);
+            if (!EXPECT(run, status == LARDER_OK || status == LARDER_END, "wait gave %d",
+                        status)) {
+                break;
+            }
+            continue;
+        }
+        if (!EXPECT_STATUS(run, status, LARDER_OK) ||
+            !EXPECT(run, record.sequence > previous, "%" PRIu64 " follows %" PRIu64,
+                    record.sequence, previous) ||
+            !exact_by_number(run, book, &record)) {
+            break;
+        }
+        first = first ? first : record.sequence;
+        lost += record.lost;
+        count++;
+        previous = record.sequence;
+        if (dawdles && rng_one_in(&self->random, 300)) {
+            usleep(300);
+        }
+    }
+    EXPECT(run, count == 0 || count + lost == previous - first + 1,
+           "%" PRIu64 " read and %" PRIu64 " lost from %" PRIu64 " to %" PRIu64, count, lost, first,
+           previous);
+    larder_ring_reader_close(reader);
+    larder_ring_close(ring);
+}
+
+void follower_elsewhere(torture *run, void *context) {
+    scene *self = context;
+    larder_ring *ring = NULL;
+    // Small rings, so that the reader is overtaken in the middle of a record.
+    uint64_t capacity = rng_between(&self->random, 3000, rng_one_in(&self->random, 2) ? 6000 : 80000);
+    if (!scene_open(run, self, torture_path(run, "ring"), capacity, LARDER_RING_OVERWRITE, &ring)) {
+        return;
+    }
+    ledger *book = self->book;
+    atomic_store(&book->removed, 0);
+    pid_t children[2];
+    for (unsigned i = 0; i < 2; i++) {
+        (void)rng_next(&self->random);
+        children[i] = spawn(run, self, follow);
+    }
+    while (atomic_load(&book->ready) < 2 && !atomic_load(&run->tally->failures)) {
+        usleep(100);
+    }
+    uint8_t bytes[1024];
+    uint64_t messages = run->brief ? 20000 : 100000;
+    for (uint64_t sequence = 1; sequence <= messages; sequence++) {
+        uint64_t key = ledger_key(book, sequence, sequence);
+        size_t length = message_length(&book->profile, key);
+        message_fill(key, bytes, length);
+        if (!EXPECT_STATUS(run, larder_ring_append(ring, bytes, length, NULL), LARDER_OK)) {
+            break;
+        }
+        if (sequence % 64 == 0 && rng_one_in(&self->random, 40)) {
+            usleep(200); // Let the readers catch up now and then.
+        }
+        if (sequence % 4096 == 0 && rng_one_in(&self->random, 4)) {
+            // Readers live through the end of a writer and the beginning of another one.
+            larder_ring_close(ring);
+            ring = NULL;
+            if (!EXPECT_STATUS(run, larder_ring_open(torture_path(run, "ring"), NULL, NULL, &ring),
+                               LARDER_OK)) {
+                break;
+            }
+        }
+    }
+    atomic_store(&book->removed, messages);
+    for (unsigned i = 0; i < 2; i++) {
+        join(run, children[i]);
+    }
+    larder_ring_close(ring);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Interception of sync calls, and images of what a disk may hold after a power cut.
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "power.h"
+
+vault *power_vault;
+
+vault *vault_make(size_t room) {
+    vault *store = shared_memory(sizeof *store);
+    store->room = room;
+    store->bases[0] = shared_memory(room);
+    store->bases[1] = shared_memory(room);
+    store->final = shared_memory(room);
+    for (unsigned i = 0; i < VAULT_SNAPSHOTS; i++) {
+        store->snapshot[i] = shared_memory(room);
+    }
+    return store;
+}
+
+void vault_clear(vault *store) {
+    atomic_store(&store->base, 0);
+    atomic_store(&store->snapshots, 0);
+    atomic_store(&store->syncs, 0);
+    store->final_size = 0;
+}
+
+static size_t read_all(int file, uint8_t *target, size_t room) {
+    size_t done = 0;
+    while (done < room) {
+        ssize_t got = pread(file, target + done, room - done, (off_t)done);
+        if (got <= 0) {
+            break;
+        }
+        done += (size_t)got;
+    }
+    return done;
+}
+
+void vault_snapshot(vault *store, int file) {
+    uint32_t count = atomic_load(&store->snapshots);
+    if (count < VAULT_SNAPSHOTS) {
+        store->snapshot_size[count] = read_all(file, store->snapshot[count], store->room);
+        atomic_store(&store->snapshots, count + 1);
+    }
+}
+
+static void note_sync(int file) {
+    struct stat facts;
+    vault *store = power_vault;
+    if (!store || fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        return;
+    }
+    // If we are killed before the base changes, the sync had not ended: the old one holds.
+    uint32_t next = atomic_load(&store->base) == 1 ? 2 : 1;
+    store->base_size[next - 1] = read_all(file, store->bases[next - 1], store->room);
+    atomic_store(&store->snapshots, 0);
+    atomic_store(&store->base, next);
+    atomic_fetch_add(&store->syncs, 1);
+}
+
+#ifdef TORTURE_WRAPS_SYNC
+// The linker sends the library's calls of fdatasync here (-Wl,--wrap).
+int __real_fdatasync(int file);
+int __wrap_fdatasync(int file);
+int __wrap_fdatasync(int file) {
+    int result = __real_fdatasync(file);
+    if (result == 0) {
+        note_sync(file);
+    }
+    return result;
+}
+int __real_fsync(int file);
+int __wrap_fsync(int file);
+int __wrap_fsync(int file) {
+    int result = __real_fsync(file);
+    if (result == 0) {
+        note_sync(file);
+    }
+    return result;
+}
+#else
+void power_unused(int file);
+void power_unused(int file) { note_sync(file); }
+#endif
+
+// Images ------------------------------------------------------------------------------------------
+
+typedef struct versions {
+    const uint8_t *bytes[VAULT_SNAPSHOTS + 2];
+    size_t size[VAULT_SNAPSHOTS + 2];
+    unsigned count;
+} versions;
+
+static void add_version(versions *all, const uint8_t *bytes, size_t size) {
+    all->bytes[all->count] = bytes;
+    all->size[all->count] = size;
+    all->count++;
+}
+
+/** Copies [from, to) of a version; beyond its end a file holds zeros. */
+static void take(const versions *all, unsigned which, size_t from, size_t to, uint8_t *target) {
+    size_t size = all->size[which];
+    size_t there = size < from ? 0 : (size < to ? size - from : to - from);
+    memcpy(target + from, all->bytes[which] + from, there);
+    memset(target + from + there, 0, to - from - there);
+}
+
+size_t power_image(const vault *store, rng *random, uint8_t *target) {
+    versions all = {.count = 0};
+    uint32_t base = atomic_load(&store->base);
+    if (base) {
+        add_version(&all, store->bases[base - 1], store->base_size[base - 1]);
+    } else {
+        add_version(&all, store->final, 0); // Nothing was ever synced: zeros.
+    }
+    for (unsigned i = 0; i < atomic_load(&store->snapshots); i++) {
+        add_version(&all, store->snapshot[i], store->snapshot_size[i]);
+    }
+    add_version(&all, store->final, store->final_size);
+    unsigned newest = all.count - 1;
+
+    size_t size = store->final_size;
+    size_t unit = rng_one_in(random, 3) ? 512 : 4096;
+    size_t units = (size + unit - 1) / unit;
+    uint64_t shape = rng_below(random, 8);
+    size_t odd_one = (size_t)rng_below(random, units);
+    uint64_t bias = rng_between(random, 1, 15);
+    uint64_t tears = rng_one_in(random, 3) ? rng_between(random, 2, 12) : 0;
+    for (size_t i = 0; i < units; i++) {
+        size_t from = i * unit;
+        size_t to = from + unit < size ? from + unit : size;
+        unsigned which;
+        switch (shape) {
+        case 0: which = i == odd_one ? 0 : newest; break;            // One page is late.
+        case 1: which = i == odd_one ? newest : 0; break;            // One page is early.
+        case 2: which = i == 0 ? 0 : newest; break;                  // The header is late.
+        case 3: which = i == 0 ? newest : 0; break;                  // The header is early.
+        case 4: which = rng_below(random, 16) < bias ? newest : 0; break;
+        default: which = (unsigned)rng_below(random, all.count); break;
+        }
+        take(&all, which, from, to, target);
+        if (tears && rng_one_in(random, tears)) {
+            size_t step = unit == 4096 && rng_one_in(random, 2) ? 512 : 8;
+            size_t cut = from + step * (size_t)rng_below(random, (to - from + step - 1) / step);
+            take(&all, (unsigned)rng_below(random, all.count), cut, to, target);
+        }
+    }
+    return size;
+}

@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Shows that the harness can fail: for each defect that can be planted in the library, builds a
+# harness with it and runs the family that has to find it. Called by `make torture-selftest`, which
+# sets TORTURE_CC, TORTURE_FLAGS, TORTURE_LINK and TORTURE_OUT.
+set -eu
+
+SEED=${SEED:-1}
+out=$TORTURE_OUT/planted
+mkdir -p "$out"
+failed=0
+
+# Runs a harness until its first failure. The seconds are a limit, reached only if nothing is found.
+hurt() { # HARNESS FAMILY SECONDS
+    "$1" --family "$2" --seconds "$3" --seed "$SEED" --stop
+}
+
+planted() { # DEFECT FAMILY SECONDS
+    if ! grep -q "LARDER_PLANT_$1" Sources/CLarder/*.c Sources/CLarder/*.h; then
+        printf '%-16s is not in the library: nothing to find\n' "$1"
+        failed=$((failed + 1))
+        return
+    fi
+    objects=
+    mkdir -p "$out/$1"
+    for source in Sources/CLarder/*.c; do
+        object=$out/$1/$(basename "$source" .c).o
+        # What does not know the defect is the same as without it.
+        plain=$TORTURE_OUT/clarder/$(basename "$source" .c).o
+        if grep -q "LARDER_PLANT_$1" "$source" Sources/CLarder/*.h; then
+            # shellcheck disable=SC2086
+            $TORTURE_CC $TORTURE_FLAGS -w -O1 "-DLARDER_PLANT_$1" -c "$source" -o "$object"
+        else
+            object=$plain
+        fi
+        objects="$objects $object"
+    done
+    # shellcheck disable=SC2086
+    $TORTURE_CC -pthread $TORTURE_LINK "$TORTURE_OUT"/*.o $objects -o "$out/larder-torture-$1"
+    if hurt "$out/larder-torture-$1" "$2" "$3" >"$out/$1.log" 2>&1; then
+        printf '%-16s NOT FOUND by %s; see %s\n' "$1" "$2" "$out/$1.log"
+        failed=$((failed + 1))
+    elif grep -q '^FAILED' "$out/$1.log"; then
+        printf '%-16s found by %s: %s\n' "$1" "$2" \
+            "$(sed -n 's/^FAILED [a-z]*: //p' "$out/$1.log" | head -n 1)"
+    else
+        printf '%-16s the harness itself failed; see %s\n' "$1" "$out/$1.log"
+        failed=$((failed + 1))
+    fi
+}
+
+# Without a defect nothing may be found, or finding one would show nothing.
+if ! "$TORTURE_OUT/larder-torture" --short --seed "$SEED" --seconds 6 >"$out/none.log" 2>&1; then
+    echo "without a defect: FAILED; see $out/none.log"
+    failed=$((failed + 1))
+else
+    echo "without a defect: $(tail -n 1 "$out/none.log")"
+fi
+
+planted SKIP_CRC damage 10
+planted NO_BOUNDS damage 10
+planted HEAD_FIRST kill 20
+planted EVICT_LATE concurrency 20
+planted NO_SYNC power 10
+planted REUSE_SEQUENCE power 10
+planted NO_LOCK concurrency 10
+planted NO_RESERVE exhaustion 10
+
+if [ "$failed" -gt 0 ]; then
+    echo "$failed of 9 are not as they should be"
+    exit 1
+fi
+echo "every planted defect was found"
