@@ -55,7 +55,8 @@ test-swift: ## run the Swift tests alone
 
 .PHONY: test-asan
 test-asan: torture-asan ## run tests and torture under Address Sanitizer
-	$(SWIFT_TEST) --sanitize=address --scratch-path .build-asan
+	LSAN_OPTIONS=suppressions=$(CURDIR)/.ci/lsan-suppressions:print_suppressions=0 \
+	  $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan
 
 .PHONY: test-tsan
 test-tsan: torture-tsan ## run tests and torture under Thread Sanitizer
@@ -189,7 +190,10 @@ format: ## format all Swift and C code in place
 .PHONY: lint
 lint: ## check the format of all Swift and C code
 	@swift format lint --strict --recursive --parallel $(SWIFT_CODE)
-	@clang-format --dry-run --Werror $(C_CODE)
+	@wrong=; for file in $(C_CODE); do \
+	  clang-format --dry-run --Werror $$file 2>/dev/null || wrong="$$wrong $$file"; \
+	done; \
+	if [ -n "$$wrong" ]; then echo "lint: make format would change:$$wrong"; exit 1; fi
 	@echo "lint: ok"
 
 # One archive for the Swift modules and the C core, with the articles of Larder's catalogue.

@@ -73,10 +73,10 @@ static int fault_at(const char *call) {
 #endif
 
 /** Fails the enclosing function at the fault point `call`. EINTR counts as a retry, as in life. */
-#define FAIL_AT(call)                                \
-    do {                                             \
-        int fault_ = FAULT(call);                    \
-        if (fault_ > 0 && fault_ != EINTR) return fault_; \
+#define FAIL_AT(call)                                                                              \
+    do {                                                                                           \
+        int fault_ = FAULT(call);                                                                  \
+        if (fault_ > 0 && fault_ != EINTR) return fault_;                                          \
     } while (0)
 
 // Files -------------------------------------------------------------------------------------------
@@ -108,6 +108,7 @@ larder_status file_facts_get(int file, file_facts *out) {
     out->bytes = (uint64_t)facts.st_size;
     out->device = (uint64_t)facts.st_dev;
     out->inode = (uint64_t)facts.st_ino;
+    out->mode = (uint32_t)facts.st_mode & 07777;
     out->is_regular = S_ISREG(facts.st_mode);
     return LARDER_OK;
 }
@@ -274,6 +275,11 @@ larder_status file_lock(int file) {
     return errno == EAGAIN || errno == EACCES ? LARDER_EBUSY : errno;
 }
 
+void file_unlock(int file) {
+    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    (void)fcntl(file, F_OFD_SETLK, &lock);
+}
+
 bool file_is_locked(int file) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     return fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
@@ -289,6 +295,8 @@ larder_status file_lock(int file) {
     if (result == 0) return LARDER_OK;
     return errno == EWOULDBLOCK ? LARDER_EBUSY : errno;
 }
+
+void file_unlock(int file) { (void)flock(file, LOCK_UN); }
 
 bool file_is_locked(int file) {
     // flock has no question without an answer: this takes a shared lock for a moment.

@@ -17,6 +17,7 @@ typedef struct file_facts {
     uint64_t bytes;
     uint64_t device;
     uint64_t inode;
+    uint32_t mode;
     bool is_regular;
 } file_facts;
 
@@ -27,8 +28,8 @@ larder_status file_open(const char *path, int flags, uint32_t mode, int *out);
 void file_close(int file);
 larder_status file_facts_get(int file, file_facts *out);
 
-/** Gives the file `bytes` bytes with every block reserved: a later store into a mapping of it cannot
-    run out of space. The content is zeros. EFBIG instead of SIGXFSZ. */
+/** Gives the file `bytes` bytes with every block reserved: a later store into a mapping of it
+    cannot run out of space. The content is zeros. EFBIG instead of SIGXFSZ. */
 larder_status file_reserve(int file, uint64_t bytes);
 larder_status file_truncate(int file, uint64_t bytes);
 
@@ -38,9 +39,9 @@ larder_status file_write_at(int file, const void *source, size_t length, uint64_
 larder_status file_map(int file, size_t bytes, bool writable, uint8_t **out);
 void file_unmap(uint8_t *map, size_t bytes);
 
-/** Zeros over a range of the file that holds nothing yet. Its pages then come as large folios, filled
-    by one call, and a mapping's first touch of each costs half of what it costs otherwise (measured:
-    13 ns instead of 28 ns a message of 100 bytes). A hint: failure is ignored. */
+/** Zeros over a range of the file that holds nothing yet. Its pages then come as large folios,
+    filled by one call, and a mapping's first touch of each costs half of what it costs otherwise
+    (measured: 13 ns instead of 28 ns a message of 100 bytes). A hint: failure is ignored. */
 void file_warm(int file, uint64_t offset, uint64_t bytes);
 
 /** Content and size to the device: fdatasync, on Apple systems F_FULLFSYNC. */
@@ -51,6 +52,9 @@ larder_status file_sync_parent(const char *path);
 /** Takes the writer's lock, which belongs to the open file and not to the process, so that a second
     open in the same process meets it too. LARDER_EBUSY if another has it. */
 larder_status file_lock(int file);
+/** Lets go of it at once. Closing alone is not enough: a child that another thread is just starting
+    has the open file too, up to its exec, and with it the lock. */
+void file_unlock(int file);
 /** Whether somebody holds the writer's lock. Takes nothing. */
 bool file_is_locked(int file);
 

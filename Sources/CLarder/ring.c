@@ -44,8 +44,7 @@ COLD larder_status ring_lock_slowly(larder_ring *ring) {
         uint32_t seen = atomic_load_explicit(ring->lock, memory_order_relaxed);
         if (seen == LOCK_FREE) {
             if (atomic_compare_exchange_strong_explicit(ring->lock, &seen, LOCK_HELD,
-                                                        memory_order_acquire,
-                                                        memory_order_relaxed))
+                                                        memory_order_acquire, memory_order_relaxed))
                 return LARDER_OK;
         }
         if (seen == LOCK_FORKED) return LARDER_EFORKED;
@@ -68,11 +67,20 @@ larder_status ring_begin_writing(larder_ring *ring) {
     }
     STORE_RELEASE(ring->header->state.closed_crc, 0);
     larder_status status = file_sync(ring->file);
-    if (status == LARDER_OK) ring->is_writing = true;
-    else ring_unlock(ring);
-    return status;
+    if (status) {
+        ring_unlock(ring);
+        return status;
+    }
+    ring->is_writing = true;
+    if (ring->damaged_oldest) {
+        ring_opened *opened = &ring->header->opened;
+        STORE(opened->lost, LOAD(opened->lost) + ring->damaged_oldest);
+        STORE(ring->header->state.count, ring->count);
+        ring_store_oldest(ring);
+        ring->damaged_oldest = 0;
+    }
+    return LARDER_OK;
 }
-
 
 /** After a change: wakes those who wait for it. The lock is not held any more. */
 static inline void ring_announce(larder_ring *ring, bool was_dirty) {
@@ -127,8 +135,8 @@ void ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t after) {
 
 /** The slow half of ring_drop_oldest: what follows is not the next number. That is a gap that an
     earlier recovery left, or damage. */
-static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset,
-                              uint64_t dropped_position, uint64_t next_offset) {
+static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset, uint64_t dropped_position,
+                              uint64_t next_offset) {
     ring_records records = ring_records_of(ring);
     uint64_t dropped = ring->oldest_sequence;
     uint64_t next_position = next_offset % ring->data_bytes;
@@ -158,8 +166,8 @@ static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset,
     STORE(opened->lost, LOAD(opened->lost) + lost);
 }
 
-/** The next record is not simply the next one in this lap: the ring ends, the lap ends, or something
-    is damaged. */
+/** The next record is not simply the next one in this lap: the ring ends, the lap ends, or
+    something is damaged. */
 COLD static void ring_drop_oldest_slowly(larder_ring *ring) {
     uint64_t dropped_offset = ring->oldest;
     uint64_t dropped_position = ring->oldest_position;
@@ -229,7 +237,8 @@ COLD static void ring_restart(larder_ring *ring) {
 
 /** Makes room for a record of `bytes`, which fits the data.
     @param skip receives how many bytes before the end of the data are to be passed over. */
-static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint64_t bytes, uint64_t *skip) {
+static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint64_t bytes,
+                                                         uint64_t *skip) {
     uint64_t rest = ring->data_bytes - ring->end_position;
     *skip = 0;
     if (__builtin_expect(bytes > rest, 0)) {
@@ -402,7 +411,8 @@ larder_status larder_ring_reserve(larder_ring *ring, size_t capacity,
 
 /** Whether this is the reservation whose holder holds the lock. */
 static bool reservation_is_held(const larder_ring *ring, const larder_reservation *reservation) {
-    return reservation->bytes && atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_HELD &&
+    return reservation->bytes &&
+           atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_HELD &&
            ring->is_reserved &&
            reservation->bytes == ring->data + ring->reserved_position + RING_HEAD_BYTES;
 }
@@ -431,7 +441,8 @@ larder_status larder_ring_commit(larder_ring *ring, larder_reservation *reservat
 void larder_ring_abort(larder_ring *ring, larder_reservation *reservation) {
     if (reservation_is_held(ring, reservation)) {
         ring->is_reserved = false;
-        STORE(ring->header->state.count, ring->count);
+        // Making room may have dropped messages and moved the end to the next lap.
+        ring_publish(ring);
         ring_unlock(ring);
     }
     *reservation = (larder_reservation){NULL, 0};
@@ -447,6 +458,8 @@ larder_status larder_ring_remove_through(larder_ring *ring, uint64_t sequence, u
     ring_opened *opened = &ring->header->opened;
     uint64_t lost_before = LOAD(opened->lost);
     while (ring->oldest < ring->end && ring->oldest_sequence <= sequence) ring_drop_oldest(ring);
+    // If we crash in between, an empty ring must look it: see ring_make_room.
+    if (ring->oldest == ring->end) STORE(ring->header->state.count, 0);
     ring_store_oldest(ring);
     STORE(ring->header->state.count, ring->count);
     uint64_t lost = LOAD(opened->lost) - lost_before;

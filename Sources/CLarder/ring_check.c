@@ -94,19 +94,33 @@ static void check_header(const larder_ring *ring, larder_ring_report *report) {
     }
 }
 
+/** Everything once; the lock is held. */
+static bool check_all(const larder_ring *ring, const ring_view *view, larder_ring_report *report) {
+    memset(report, 0, sizeof *report);
+    report->was_closed = ring->recovery.was_closed;
+    check_header(ring, report);
+    check_records(ring, view, report);
+    // Of the messages that the state counts, those are missing that no record stands for.
+    if (view->count > report->intact && view->count - report->intact > report->lost)
+        report->lost = view->count - report->intact;
+    if (report->intact != view->count && report->damaged_places == 0) report->state_damaged = 1;
+    return report->damaged_places == 0 && report->intact == view->count;
+}
+
 larder_status larder_ring_check(larder_ring *ring, larder_ring_report *report) {
     memset(report, 0, sizeof *report);
     larder_status status = ring_lock(ring);
     if (status) return status;
-    report->was_closed = ring->recovery.was_closed;
-    check_header(ring, report);
-    ring_view view = ring_view_get(ring);
-    check_records(ring, &view, report);
-    // Of the messages that the state counts, those are missing that no record stands for.
-    if (view.count > report->intact && view.count - report->intact > report->lost)
-        report->lost = view.count - report->intact;
-    bool is_sound = report->damaged_places == 0 && report->intact == view.count;
-    if (report->intact != view.count && report->damaged_places == 0) report->state_damaged = 1;
+    bool is_sound = false;
+    // A writer in another process goes on meanwhile, and what it overtook looks like damage: look
+    // again until nothing moved, or take what was seen last.
+    for (int attempt = 0; attempt < 16 && !is_sound; attempt++) {
+        ring_view view = ring_view_get(ring);
+        is_sound = check_all(ring, &view, report);
+        ring_view after = ring_view_get(ring);
+        if (after.oldest == view.oldest && after.end == view.end && after.count == view.count)
+            break;
+    }
     ring_unlock(ring);
     return is_sound ? LARDER_OK : LARDER_EDAMAGED;
 }

@@ -6,7 +6,6 @@
 #endif
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "ring_internal.h"
@@ -63,7 +62,7 @@ static void wreck_close(wreck_file *wreck) {
 static larder_status wreck_open(const char *path, wreck_file *wreck) {
     memset(wreck, 0, sizeof *wreck);
     larder_status status = file_open(path, 0, 0, &wreck->file);
-    file_facts facts = {0, 0, 0, false};
+    file_facts facts = {0};
     if (!status) status = file_facts_get(wreck->file, &facts);
     if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
     bool is_blank = false;
@@ -72,8 +71,8 @@ static larder_status wreck_open(const char *path, wreck_file *wreck) {
                                  &is_blank);
     if (!status && facts.bytes <= wreck->fixed.data_offset) status = LARDER_EDAMAGED;
     if (status) return status;
-    uint64_t bytes = facts.bytes < wreck->fixed.capacity_bytes ? facts.bytes
-                                                               : wreck->fixed.capacity_bytes;
+    uint64_t bytes =
+        facts.bytes < wreck->fixed.capacity_bytes ? facts.bytes : wreck->fixed.capacity_bytes;
     wreck->map_bytes = (size_t)bytes;
     status = file_map(wreck->file, wreck->map_bytes, false, &wreck->map);
     if (status) return status;
@@ -91,22 +90,22 @@ typedef struct wreck_copy {
     void *context;
     uint64_t done_bytes;
     uint64_t told_bytes;
+    uint64_t first_sequence;
     uint64_t last_sequence;
     const record_run *last_run;
 } wreck_copy;
 
-static larder_status wreck_copy_run(const wreck_file *wreck, const record_run *run, wreck_copy *copy,
-                                    larder_ring_report *report) {
+static larder_status wreck_copy_run(const wreck_file *wreck, const record_run *run,
+                                    wreck_copy *copy, larder_ring_report *report) {
     uint64_t position = run->start;
-    if (copy->last_run) {
+    if (copy->last_run && copy->last_sequence) {
         if (!record_run_joins(copy->last_run, run)) {
             report->damaged_places++;
             report->lost += run->first - copy->last_sequence - 1;
             if (!report->first_damage_offset)
                 report->first_damage_offset = wreck->fixed.data_offset + copy->last_run->end;
-            report->damaged_bytes += run->start > copy->last_run->end
-                                         ? run->start - copy->last_run->end
-                                         : run->start;
+            report->damaged_bytes +=
+                run->start > copy->last_run->end ? run->start - copy->last_run->end : run->start;
         }
     }
     while (position < run->end) {
@@ -114,14 +113,15 @@ static larder_status wreck_copy_run(const wreck_file *wreck, const record_run *r
         size_t length = record_length(head.word);
         larder_bytes payload = {wreck->records.data + position + RING_HEAD_BYTES, length};
         uint64_t sequence = record_sequence(head.tag);
+        position += record_bytes(length);
+        copy->done_bytes += record_bytes(length);
+        if (sequence < copy->first_sequence) continue;
         larder_status status =
             ring_append_as(copy->target, sequence, payload, record_flags(head.word));
         if (status) return status;
         if (!report->intact) report->oldest_sequence = sequence;
         report->newest_sequence = copy->last_sequence = sequence;
         report->intact++;
-        position += record_bytes(length);
-        copy->done_bytes += record_bytes(length);
         if (copy->progress && copy->done_bytes - copy->told_bytes >= PROGRESS_BYTES) {
             copy->told_bytes = copy->done_bytes;
             if (copy->progress(copy->context, copy->done_bytes, wreck->records.data_bytes))
@@ -149,6 +149,10 @@ static larder_status wreck_copy_all(const wreck_file *wreck, wreck_copy *copy,
     larder_status status = record_runs_scan(&wreck->records, 0, 0, &runs);
     if (!status) {
         record_runs_chain(&runs);
+        // What was removed, or dropped for newer messages, is not to come back.
+        const ring_header *header = (const ring_header *)(const void *)wreck->map;
+        oldest_hint hint = ring_oldest_hint(&wreck->records, wreck->fixed.data_bytes, header);
+        copy->first_sequence = hint.number;
         for (size_t i = 0; i < runs.count && !status; i++)
             status = wreck_copy_run(wreck, &runs.items[i], copy, report);
     }
@@ -158,8 +162,7 @@ static larder_status wreck_copy_all(const wreck_file *wreck, wreck_copy *copy,
     // Behind the last record found, what the file still counted is gone.
     if (copy->last_sequence && next > copy->last_sequence + 1)
         report->lost += next - 1 - copy->last_sequence;
-    size_t slots =
-        (size_t)((wreck->fixed.data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES);
+    size_t slots = (size_t)((wreck->fixed.data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES);
     ring_inherit(copy->target,
                  (const ring_cursor_slot *)(const void *)(wreck->map + RING_HEADER_BYTES), slots,
                  next);
@@ -232,8 +235,7 @@ static larder_status ring_copy_into(larder_ring *source, larder_ring *target) {
     }
     larder_ring_reader_close(reader);
     if (status != LARDER_END) return status;
-    size_t slots =
-        (size_t)((source->fixed.data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES);
+    size_t slots = (size_t)((source->fixed.data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES);
     ring_inherit(target, ring_cursor_slots(source), slots, source->next_sequence);
     ring_opened *opened = &target->header->opened;
     const ring_opened *before = &source->header->opened;
@@ -258,12 +260,16 @@ larder_status larder_ring_resize(const char *path, const larder_ring_options *op
     char *temporary = malloc(strlen(path) + sizeof suffix);
     if (!temporary) status = ENOMEM;
     if (!status) {
-        sprintf(temporary, "%s%s", path, suffix);
+        memcpy(temporary, path, strlen(path));
+        memcpy(temporary + strlen(path), suffix, sizeof suffix);
         // One that an earlier resize left when it was killed; nobody else uses the name.
         larder_status removed = file_remove(temporary);
         if (removed && removed != ENOENT) status = removed;
     }
     larder_ring_options wanted = options_after(options, &source->fixed);
+    file_facts facts;
+    if (!status) status = file_facts_get(source->file, &facts);
+    if (!status) wanted.mode = facts.mode;
     if (!status) status = larder_ring_open(temporary, &wanted, detail, &target);
     if (!status) {
         status = ring_copy_into(source, target);

@@ -72,6 +72,9 @@ struct larder_ring {
     size_t map_bytes;
     ring_fixed fixed;
     larder_ring_report recovery;
+    /** Messages at the oldest end that open found damaged in a file that had been closed; counted
+        as lost with the first change. */
+    uint64_t damaged_oldest;
     /** A read-only handle of a file that nobody closed: what the walk found, which holds as long as
         the file's epoch is this. */
     ring_view private_view;
@@ -87,7 +90,8 @@ struct larder_ring {
     /** The first failure of a sync stays: after it the kernel may have dropped what it could not
         write, and a later success would prove nothing. */
     larder_status sync_failure;
-    /** Callers who wait for a sync now, and who did when the last one set out; how long that took. */
+    /** Callers who wait for a sync now, and who did when the last one set out; how long that took.
+        */
     uint32_t sync_callers;
     uint32_t sync_group;
     int64_t sync_took_ns;
@@ -163,7 +167,8 @@ typedef struct ring_found {
 
 /** How much to believe of a file that was not closed. */
 typedef enum recovery_trust {
-    /** Its writer was killed, but the machine ran on: every page is there. Salvage around damage. */
+    /** Its writer was killed, but the machine ran on: every page is there. Salvage around damage.
+        */
     RECOVERY_KILLED,
     /** Pages may be missing: after the last sync, keep a prefix. */
     RECOVERY_POWER_CUT
@@ -172,6 +177,19 @@ typedef enum recovery_trust {
 larder_status ring_recover(const ring_records *records, const ring_header *header,
                            uint64_t cursors_maximum, recovery_trust trust, ring_found *found,
                            larder_ring_report *report);
+
+/** Where the oldest live record is, as far as a header can be believed. */
+typedef struct oldest_hint {
+    uint64_t position;
+    /** Its number; 0 if there is no such record any more. */
+    uint64_t number;
+    bool is_known;
+} oldest_hint;
+
+/** @param lap_bytes what positions are counted modulo; more than `records` has of a truncated file.
+    */
+oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
+                             const ring_header *header);
 
 /** One stretch of records that follow each other without a gap. */
 typedef struct record_run {
@@ -182,7 +200,8 @@ typedef struct record_run {
     uint64_t first;
     uint64_t last;
     uint64_t count;
-    /** The lap ends behind it, properly. */
+    /** The lap ends behind it, properly, and goes on with the number `next`. */
+    uint64_t next;
     bool ends_lap;
     /** It holds a record that was appended after the sync that the header calls under way. */
     bool proves_sync;
@@ -207,7 +226,8 @@ void record_runs_free(record_runs *runs);
 
 /** Reads the fixed header of an open file, from its backup if need be.
     @param is_backup receives whether the header itself was damaged.
-    @param is_blank receives whether the file is nothing but zeros: a creation that was cut short. */
+    @param is_blank receives whether the file is nothing but zeros: a creation that was cut short.
+    */
 larder_status ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *fixed, bool *is_backup,
                               bool *is_blank);
 ring_cursor_slot *ring_cursor_slots(const larder_ring *ring);

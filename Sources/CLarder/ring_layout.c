@@ -44,8 +44,7 @@ larder_status ring_fixed_validate(const ring_fixed *fixed) {
     uint64_t capacity = fixed->capacity_bytes;
     if (capacity > LARDER_RING_CAPACITY_MAX_BYTES) return LARDER_EDAMAGED;
     if (fixed->data_offset < RING_HEADER_BYTES || fixed->data_offset % 8 != 0 ||
-        fixed->data_offset >
-            RING_HEADER_BYTES + RING_CURSOR_BYTES * LARDER_RING_CURSOR_SLOTS_MAX)
+        fixed->data_offset > RING_HEADER_BYTES + RING_CURSOR_BYTES * LARDER_RING_CURSOR_SLOTS_MAX)
         return LARDER_EDAMAGED;
     if (fixed->data_bytes < RING_HEAD_BYTES || fixed->data_bytes % 8 != 0) return LARDER_EDAMAGED;
     if (capacity < fixed->data_offset + RING_FIXED_BYTES ||
@@ -97,5 +96,5 @@ uint32_t ring_closed_crc(const ring_header *header) {
     memcpy(bytes, &header->state, sizeof bytes);
     memset(bytes + offsetof(ring_state, closed_crc), 0, sizeof(uint32_t));
     uint32_t crc = larder_crc32c(0, bytes, sizeof bytes);
-    return crc ? crc : 1;  // 0 says that the ring is open.
+    return crc ? crc : 1; // 0 says that the ring is open.
 }

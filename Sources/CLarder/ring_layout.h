@@ -22,20 +22,21 @@
     1. The live bytes are the offsets [oldest, end); `end - oldest <= data_bytes`, so a full ring is
        not an empty one and a ring of N equal messages holds N.
     2. A record never crosses the end of the data: its bytes are contiguous.
-    3. Where a record does not fit before the end of the data, a pad (a head without a payload, whose
-       word is all ones and whose sequence number is that of the record after it) fills the rest; a
-       rest of 8 bytes, too short for a head, is passed over without one.
+    3. Where a record does not fit before the end of the data, a pad (a head without a payload,
+       whose word is all ones and whose sequence number is that of the record after it) fills the
+       rest; a rest of 8 bytes, too short for a head, is passed over without one.
     4. Sequence numbers grow along the offsets. They start at 1. None is used twice.
     5. `crc` covers the payload, the word, the position and the tag, and is seeded with the file's
        salt: neither a record of an earlier lap, nor one that was moved, nor a record's image inside
        another record's payload is taken for a live one.
     6. `oldest` is stored before a byte that it protected is overwritten, and `end` after all bytes
        before it: at each instruction the file in memory is consistent.
-    7. `oldest_copy` follows `oldest`: where the two differ, the smaller one is right or a step late.
-    8. `synced` is a sequence number up to which everything is on the device, and `generation` counts
-       the syncs that said so; `syncing` is what the sync under way will reach. A record's tag names
-       the generation it was appended in. So after a power cut a surviving record tells whether the
-       sync that the header calls under way had been completed. */
+    7. `oldest_copy` follows `oldest`: where the two differ, the smaller one is right or a step
+       late.
+    8. `synced` is a sequence number up to which everything is on the device, and `generation`
+       counts the syncs that said so; `syncing` is what the sync under way will reach. A record's
+       tag names the generation it was appended in. So after a power cut a surviving record tells
+       whether the sync that the header calls under way had been completed. */
 #ifndef LARDER_RING_LAYOUT_H
 #define LARDER_RING_LAYOUT_H
 
@@ -110,8 +111,8 @@ typedef struct ring_header {
     ring_fixed fixed;
     ring_state state;
     ring_opened opened;
-    /** The next message's number is at least this: a recovery that gave messages up raises it beyond
-        theirs (invariant 4). */
+    /** The next message's number is at least this: a recovery that gave messages up raises it
+        beyond theirs (invariant 4). */
     _Atomic uint64_t next_floor;
     uint8_t zero[56];
 } ring_header;

@@ -88,8 +88,7 @@ static larder_status ring_create(int file, const char *path, const larder_ring_o
 
 static larder_status ring_lock_page_make(larder_ring *ring) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *memory =
-        mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return ENOMEM;
 #if defined(MADV_WIPEONFORK)
     (void)madvise(memory, page, MADV_WIPEONFORK);
@@ -172,12 +171,17 @@ static larder_status ring_load(larder_ring *ring, const file_facts *facts) {
     ring->warmed = found.end >= ring->data_bytes ? ring->data_bytes : ring->end_position;
     // The record that stands there, or if it was damaged since, the next one.
     ring_settle_oldest(ring, found.oldest, 0);
-    if (ring->oldest == ring->end) ring->count = 0;
+    // Then no more are left than there are numbers from there on.
+    uint64_t numbers = ring->oldest < ring->end ? found.newest - ring->oldest_sequence + 1 : 0;
+    if (ring->count > numbers) {
+        ring->damaged_oldest = ring->count - numbers;
+        ring->count = numbers;
+    }
     return LARDER_OK;
 }
 
-/** Puts what a walk found into the file. A kill in the middle leaves a file that was not closed, and
-    the next open walks it again. */
+/** Puts what a walk found into the file. A kill in the middle leaves a file that was not closed,
+    and the next open walks it again. */
 static larder_status ring_store_recovered(larder_ring *ring) {
     ring_header *header = ring->header;
     ring_state *state = &header->state;
@@ -185,15 +189,19 @@ static larder_status ring_store_recovered(larder_ring *ring) {
     // An odd epoch: a reader of another process waits for the even one.
     STORE(state->epoch, (LOAD(state->epoch) | 1));
     atomic_thread_fence(memory_order_seq_cst);
-    uint64_t lost = ring->recovery.lost;
+    // Those in holes still count as in the ring; whoever drops them counts them as lost.
+    uint64_t held = ring->count > ring->recovery.intact ? ring->count - ring->recovery.intact : 0;
+    uint64_t lost = ring->recovery.lost > held ? ring->recovery.lost - held : 0;
     uint64_t numbered = ring->next_sequence - 1;
     STORE(header->next_floor, ring->next_sequence);
     uint64_t lost_before = LOAD(header->opened.lost);
     uint64_t removed = LOAD(header->opened.removed);
-    // Counters of a damaged header may be anything.
-    if (removed > numbered) removed = 0;
-    if (lost_before > numbered - removed) lost_before = 0;
-    if (lost > numbered - removed - lost_before) lost = numbered - removed - lost_before;
+    // Counters of a damaged header may be anything; together with the messages that are here they
+    // are no more than the numbers given.
+    uint64_t gone = numbered - ring->count;
+    if (removed > gone) removed = 0;
+    if (lost_before > gone - removed) lost_before = 0;
+    if (lost > gone - removed - lost_before) lost = gone - removed - lost_before;
     STORE(header->opened.removed, removed);
     STORE(header->opened.lost, lost_before + lost);
     memcpy(&header->fixed, &ring->fixed, sizeof ring->fixed);
@@ -220,8 +228,7 @@ static void ring_sign(larder_ring *ring, const file_facts *facts) {
     system_boot_id(opened->boot_id);
     // Always at least one epoch on, and even.
     STORE_RELEASE(state->epoch, (LOAD(state->epoch) | 1) + 1);
-    ring->generation_bits = (uint64_t)(LOAD(opened->generation) & 0xFF)
-                            << RECORD_GENERATION_SHIFT;
+    ring->generation_bits = (uint64_t)(LOAD(opened->generation) & 0xFF) << RECORD_GENERATION_SHIFT;
 }
 
 /** Maps an open file whose fixed header is known, and takes it over. */
@@ -236,8 +243,8 @@ static larder_status ring_adopt(larder_ring *ring, const file_facts *facts) {
     ring->salt = fixed->salt;
     ring->overwrite = (fixed->flags & LARDER_RING_OVERWRITE) != 0;
     uint64_t longest = fixed->data_bytes - RING_HEAD_BYTES;
-    ring->message_max = longest < LARDER_RING_MESSAGE_MAX_BYTES ? (size_t)longest
-                                                                : LARDER_RING_MESSAGE_MAX_BYTES;
+    ring->message_max =
+        longest < LARDER_RING_MESSAGE_MAX_BYTES ? (size_t)longest : LARDER_RING_MESSAGE_MAX_BYTES;
     if (ring->read_only) {
         // With a live writer, or a state that was closed, the header is read at each look.
         if (file_is_locked(ring->file) || ring_is_closed(ring->header, ring->data_bytes)) {
@@ -247,8 +254,7 @@ static larder_status ring_adopt(larder_ring *ring, const file_facts *facts) {
         uint32_t epoch = LOAD_ACQUIRE(ring->header->state.epoch);
         ring_found found;
         status = ring_walk(ring, facts, &found);
-        ring->private_view =
-            (ring_view){found.oldest, found.end, found.newest, found.count, epoch};
+        ring->private_view = (ring_view){found.oldest, found.end, found.newest, found.count, epoch};
         ring->has_private_view = true;
         return status;
     }
@@ -260,6 +266,8 @@ static larder_status ring_adopt(larder_ring *ring, const file_facts *facts) {
         ring_sign(ring, facts);
         return LARDER_OK;
     }
+    uint8_t *backup = ring->map + fixed->capacity_bytes - RING_FIXED_BYTES;
+    if (memcmp(backup, fixed, RING_FIXED_BYTES) != 0) memcpy(backup, fixed, RING_FIXED_BYTES);
     // Still closed for the next opener, should nothing be written; sign under a fresh checksum.
     ring_sign(ring, facts);
     STORE_RELEASE(ring->header->state.closed_crc, ring_closed_crc(ring->header));
@@ -325,8 +333,8 @@ static larder_status ring_file_open(const char *path, const larder_ring_options 
 }
 
 static larder_status ring_open_file(larder_ring *ring, const char *path,
-                                    const larder_ring_options *options,
-                                    larder_ring_detail *detail, bool is_new) {
+                                    const larder_ring_options *options, larder_ring_detail *detail,
+                                    bool is_new) {
     file_facts facts;
     larder_status status = file_facts_get(ring->file, &facts);
     if (status) return status;
@@ -345,7 +353,10 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
         if (ring->read_only) return LARDER_EFOREIGN;
         // A missing file would have been ENOENT: nothing says how large to make this one.
         if (options->capacity_bytes == 0) return LARDER_EINVALID;
-        status = ring_create(ring->file, path, options);
+        // Zeros that are longer than the new file would leave its backup in the middle.
+        if (facts.bytes > 0) status = file_truncate(ring->file, 0);
+        else status = LARDER_OK;
+        if (!status) status = ring_create(ring->file, path, options);
         if (status) {
             // Leave no half-made file: ours goes, and one that was there is empty again.
             if (is_new) (void)file_remove(path);
@@ -394,6 +405,7 @@ larder_status larder_ring_open(const char *path, const larder_ring_options *opti
     if (!status) status = ring_open_file(ring, path, options, detail, is_new);
     if (status) {
         file_unmap(ring->map, ring->map_bytes);
+        if (!ring->read_only && ring->file >= 0) file_unlock(ring->file);
         file_close(ring->file);
         ring_free(ring);
         return status;
@@ -430,6 +442,7 @@ larder_status larder_ring_shutdown(larder_ring *ring) {
         }
         file_unmap(ring->map, ring->map_bytes);
         ring->map = NULL;
+        if (!ring->read_only) file_unlock(ring->file);
         file_close(ring->file);
         ring->file = -1;
         atomic_store_explicit(ring->lock, LOCK_SHUT, memory_order_release);

@@ -40,8 +40,7 @@ struct larder_ring_reader {
     size_t back_capacity;
 };
 
-larder_status larder_ring_reader_open(larder_ring *ring, uint32_t flags,
-                                      larder_ring_reader **out) {
+larder_status larder_ring_reader_open(larder_ring *ring, uint32_t flags, larder_ring_reader **out) {
     *out = NULL;
     if (flags & ~(uint32_t)LARDER_RING_BORROW) return LARDER_EINVALID;
     larder_ring_reader *reader = calloc(1, sizeof *reader);
@@ -147,7 +146,22 @@ static uint64_t ring_find_offset(const larder_ring *ring, const ring_view *view,
     return end;
 }
 
-/** The file was recovered by a new writer, or the reader is new: finds the place again by number. */
+/** The number of the oldest live message, or 1 if it cannot be read. What lies behind a pad is left
+    over from earlier laps, and whoever starts to look there must not take it for live. */
+static uint64_t ring_first_number(const larder_ring *ring, const ring_view *view) {
+    if (!ring->read_only) return ring->oldest_sequence;
+    ring_records records = ring_records_of(ring);
+    uint64_t position = view->oldest % ring->data_bytes;
+    if (view->oldest >= view->end || ring->data_bytes - position < RING_HEAD_BYTES) return 1;
+    record_head head = record_head_at(ring->data, position);
+    if (!record_is_plausible(head, position, ring->data_bytes) ||
+        !record_is_intact(&records, ring->data + position, head, position))
+        return 1;
+    return record_sequence(head.tag);
+}
+
+/** The file was recovered by a new writer, or the reader is new: finds the place again by number.
+    */
 static void reader_settle(larder_ring_reader *reader, const ring_view *view) {
     if (reader->epoch == view->epoch) return;
     reader->epoch = view->epoch;
@@ -188,9 +202,10 @@ static larder_status reader_refill(larder_ring_reader *reader, uint64_t wanted, 
     } else {
         reader_copy(reader, &view, reader->offset, reader->buffer_bytes);
         if (reader->offset < reader->chunk_start) reader->offset = reader->chunk_start;
-        if (reader->chunk_end - reader->offset >= wanted || reader->chunk_start == reader->chunk_end)
+        if (reader->chunk_end - reader->offset >= wanted ||
+            reader->chunk_start == reader->chunk_end)
             *step = STEP_AGAIN;
-        else *step = STEP_RECORD;  // All there is: what wants more cannot be a record.
+        else *step = STEP_RECORD; // All there is: what wants more cannot be a record.
     }
     ring_unlock(ring);
     return LARDER_OK;
@@ -198,6 +213,9 @@ static larder_status reader_refill(larder_ring_reader *reader, uint64_t wanted, 
 
 larder_status larder_ring_reader_next(larder_ring_reader *reader, larder_ring_record *record) {
     larder_ring *ring = reader->ring;
+    // What is read in place is gone with the mapping.
+    if (reader->borrows && atomic_load_explicit(ring->lock, memory_order_acquire) == LOCK_SHUT)
+        return LARDER_ECLOSED;
     bool is_damaged = false;
     bool is_all = false;
     uint64_t wanted = RING_HEAD_BYTES;
@@ -289,7 +307,7 @@ static larder_status back_collect(larder_ring_reader *reader, const ring_view *v
     ring_records records = ring_records_of(ring);
     uint64_t lap = from - from % ring->data_bytes;
     uint64_t position = from - lap;
-    uint64_t minimum = 1;
+    uint64_t minimum = ring_first_number(ring, view);
     while (lap + position < until) {
         uint64_t found;
         record_head head;
@@ -349,6 +367,9 @@ static larder_status reader_fetch(larder_ring_reader *reader, uint64_t offset, u
 
 larder_status larder_ring_reader_previous(larder_ring_reader *reader, larder_ring_record *record) {
     *record = (larder_ring_record){0, {NULL, 0}, 0, 0};
+    if (reader->borrows &&
+        atomic_load_explicit(reader->ring->lock, memory_order_acquire) == LOCK_SHUT)
+        return LARDER_ECLOSED;
     for (;;) {
         if (!reader->back_count) {
             larder_status status = reader_step_back(reader);
@@ -393,7 +414,7 @@ larder_status larder_ring_reader_previous(larder_ring_reader *reader, larder_rin
 /** The last record boundary found in [low, high), one lap, whose number is at most `sequence`. */
 static uint64_t seek_in_lap(const larder_ring *ring, const ring_view *view, uint64_t low,
                             uint64_t high, uint64_t sequence) {
-    record_bounds bounds = {1, view->newest};
+    record_bounds bounds = {ring_first_number(ring, view), view->newest};
     while (high - low > SEEK_WALK_BYTES) {
         uint64_t middle = (low + (high - low) / 2) & ~(uint64_t)7;
         uint64_t number;
@@ -425,7 +446,7 @@ larder_status larder_ring_reader_seek(larder_ring_reader *reader, uint64_t seque
         if (lap > view.oldest) {
             // Two laps: the later one starts with a record, whose number tells which to search.
             uint64_t number;
-            record_bounds bounds = {1, view.newest};
+            record_bounds bounds = {ring_first_number(ring, &view), view.newest};
             uint64_t found = ring_find_offset(ring, &view, lap, view.end, bounds, &number);
             if (found < view.end && number <= sequence)
                 low = seek_in_lap(ring, &view, found, view.end, sequence);

@@ -11,9 +11,9 @@
 
     After a power cut any page that was written since the last sync may be old, new or half of each.
     Then a hole behind the last synced message ends the log, so that what is left is a prefix; and a
-    hole in front of it may be where unsynced messages overwrote the oldest ones, so what lies before
-    that is given up, too, unless the very first message is still there. Which sync was the last that
-    was completed follows from invariant 8. */
+    hole in front of it may be where unsynced messages overwrote the oldest ones, so what lies
+    before that is given up, too. Which sync was the last that was completed follows from invariant
+    8. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -43,26 +43,31 @@ larder_status record_runs_scan(const ring_records *records, uint64_t synced, uin
     *runs = (record_runs){NULL, 0, 0};
     const record_bounds any = {1, RECORD_SEQUENCE_MASK};
     uint64_t position = 0;
-    record_run run = {0, 0, 0, 0, 0, false, false};
+    record_run run = {0};
     larder_status status = LARDER_OK;
     while (records->data_bytes - position >= RING_HEAD_BYTES) {
         record_head head = record_head_at(records->data, position);
         bool is_intact = record_is_plausible(head, position, records->data_bytes) &&
                          record_is_intact(records, records->data + position, head, position);
         if (is_intact && head.word == RECORD_PAD) {
-            if (run.count && run.end == position) run.ends_lap = true;
+            if (run.count && run.end == position) {
+                run.ends_lap = true;
+                run.next = record_sequence(head.tag);
+            }
             break;
         }
         if (!is_intact &&
             !record_find(records, position + 8, records->data_bytes, any, &position, &head))
             break;
         uint64_t sequence = record_sequence(head.tag);
-        if (run.count && (run.end != position || sequence <= run.last)) {
+        if (run.count && (run.end != position || sequence != run.last + 1)) {
             status = record_runs_add(runs, run);
             if (status) return status;
             run.count = 0;
         }
-        if (!run.count) run = (record_run){position, position, sequence, sequence, 0, false, false};
+        if (!run.count)
+            run = (record_run){
+                .start = position, .end = position, .first = sequence, .last = sequence};
         position += record_bytes(record_length(head.word));
         run.end = position;
         run.last = sequence;
@@ -71,7 +76,10 @@ larder_status record_runs_scan(const ring_records *records, uint64_t synced, uin
             run.proves_sync = true;
     }
     if (run.count) {
-        if (records->data_bytes - run.end < RING_HEAD_BYTES) run.ends_lap = true;
+        if (records->data_bytes - run.end < RING_HEAD_BYTES) {
+            run.ends_lap = true;
+            run.next = run.last + 1;
+        }
         status = record_runs_add(runs, run);
     }
     return status;
@@ -108,7 +116,8 @@ void record_runs_chain(record_runs *runs) {
 }
 
 bool record_run_joins(const record_run *run, const record_run *next) {
-    return run->end == next->start || (run->ends_lap && next->start == 0);
+    return run->end == next->start ||
+           (run->ends_lap && next->start == 0 && next->first == run->next);
 }
 
 // Choosing ----------------------------------------------------------------------------------------
@@ -143,8 +152,7 @@ static chain_part part_from(const record_runs *runs, size_t first) {
 
 /** What the header says about a file that was not closed, as far as it can be believed. */
 typedef struct state_hints {
-    uint64_t oldest;
-    bool oldest_is_known;
+    oldest_hint oldest;
     uint64_t synced;
     uint64_t syncing;
 } state_hints;
@@ -188,7 +196,7 @@ static bool choose_prefix(const record_runs *runs, const state_hints *hints, cha
     // Nothing that was synced is left. Without a lap in between, a prefix starts at the oldest.
     if (runs->items[0].start >= runs->items[runs->count - 1].end) return true;
     *out = part_from(runs, 0);
-    return hints->oldest_is_known && runs->items[0].start == hints->oldest;
+    return hints->oldest.is_known && runs->items[0].start == hints->oldest.position;
 }
 
 /** Drops the records before position `start`/number `first` from the run that contains it. */
@@ -201,37 +209,54 @@ static void record_run_trim(const ring_records *records, record_run *run, uint64
     }
 }
 
-/** The number of the oldest live record, from the header; 0 if it does not say. */
-static uint64_t oldest_number(const ring_records *records, const ring_header *header,
-                              state_hints *hints) {
-    uint64_t oldest = LOAD(header->state.oldest);
-    uint64_t copy = LOAD(header->state.oldest_copy);
+oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
+                             const ring_header *header) {
+    oldest_hint hint = {0, 0, false};
+    uint64_t offsets[2] = {LOAD(header->state.oldest), LOAD(header->state.oldest_copy)};
     uint64_t end = LOAD(header->state.end);
-    if (oldest == copy && oldest >= end && LOAD(header->state.count) == 0)
-        return LOAD(header->state.newest) + 1;
-    uint64_t offsets[2] = {oldest < copy ? oldest : copy, oldest < copy ? copy : oldest};
+    uint64_t newest = LOAD(header->state.newest);
+    if (end == 0 && newest == 0) {
+        hint.is_known = true; // As created: nothing was shown yet.
+        return hint;
+    }
+    if (LOAD(header->state.count) == 0 && offsets[0] >= end && offsets[1] >= end) {
+        hint.number = newest + 1;
+        return hint;
+    }
     for (size_t i = 0; i < 2; i++) {
-        uint64_t position = offsets[i] % records->data_bytes;
-        if (position % 8 || records->data_bytes - position < RING_HEAD_BYTES) continue;
-        if (!hints->oldest_is_known) {
-            hints->oldest_is_known = true;
-            hints->oldest = position;
-        }
+        uint64_t position = offsets[i] % lap_bytes;
+        if (position % 8 || position + RING_HEAD_BYTES > records->data_bytes) continue;
+        if (!hint.is_known || offsets[i] < offsets[0]) hint.position = position;
+        hint.is_known = true;
         record_head head = record_head_at(records->data, position);
+        // A number that this header did not know yet: the place was written over since.
+        uint64_t sequence = record_sequence(head.tag);
+        if (sequence > newest || (hint.number && sequence >= hint.number)) continue;
         if (head.word != RECORD_PAD && record_is_plausible(head, position, records->data_bytes) &&
             record_is_intact(records, records->data + position, head, position))
-            return record_sequence(head.tag);
+            hint.number = sequence;
     }
-    return 0;
+    return hint;
 }
 
-static void report_hole(larder_ring_report *report, const record_run *run, const record_run *next,
-                        uint64_t data_bytes, uint64_t data_offset) {
+/** The number of the oldest live record, from the header; 0 if it does not say. */
+static uint64_t oldest_number(const ring_header *header, oldest_hint hint) {
+    if (hint.number) return hint.number;
+    // The record itself is gone. Where no numbers are missing this is the same.
+    uint64_t newest = LOAD(header->state.newest);
+    uint64_t count = LOAD(header->state.count);
+    return count && count <= newest ? newest - count + 1 : 0;
+}
+
+/** @return how many messages are missing there. */
+static uint64_t report_hole(larder_ring_report *report, const record_run *run,
+                            const record_run *next, uint64_t data_bytes, uint64_t data_offset) {
     report->damaged_places++;
-    report->damaged_bytes += next->start >= run->end ? next->start - run->end
-                                                     : data_bytes - run->end + next->start;
+    report->damaged_bytes +=
+        next->start >= run->end ? next->start - run->end : data_bytes - run->end + next->start;
     if (!report->first_damage_offset) report->first_damage_offset = data_offset + run->end;
     report->lost += next->first - run->last - 1;
+    return next->first - run->last - 1;
 }
 
 larder_status ring_recover(const ring_records *records, const ring_header *header,
@@ -242,10 +267,11 @@ larder_status ring_recover(const ring_records *records, const ring_header *heade
     report->header_damaged = header_damaged;
     report->state_damaged = 1;
 
-    state_hints hints = {0, false, LOAD(header->state.synced), LOAD(header->state.syncing)};
+    state_hints hints = {ring_oldest_hint(records, records->data_bytes, header),
+                         LOAD(header->state.synced), LOAD(header->state.syncing)};
     record_runs runs;
-    larder_status status = record_runs_scan(
-        records, hints.synced, (uint8_t)LOAD(header->opened.generation), &runs);
+    larder_status status =
+        record_runs_scan(records, hints.synced, (uint8_t)LOAD(header->opened.generation), &runs);
     if (status) {
         record_runs_free(&runs);
         return status;
@@ -265,20 +291,20 @@ larder_status ring_recover(const ring_records *records, const ring_header *heade
     if (is_believable) next = named;
 
     // What the header gave up stays given up.
-    uint64_t lower = oldest_number(records, header, &hints);
+    uint64_t lower = oldest_number(header, hints.oldest);
     if (lower > next) lower = 0;
     size_t first = 0;
     while (first < runs.count && runs.items[first].last < lower) first++;
     if (first < runs.count) record_run_trim(records, &runs.items[first], lower);
     runs.count -= first;
-    memmove(runs.items, runs.items + first, runs.count * sizeof *runs.items);
+    if (runs.count) memmove(runs.items, runs.items + first, runs.count * sizeof *runs.items);
 
     chain_part part = {0, runs.count ? runs.count - 1 : 0};
     bool keeps = runs.count > 0;
+    // A header that was made has an epoch. Without it, it is not a power cut that did the damage.
+    if (LOAD(header->state.epoch) == 0 && LOAD(header->next_floor) == 0) trust = RECOVERY_KILLED;
     if (keeps && trust == RECOVERY_POWER_CUT) {
         keeps = choose_prefix(&runs, &hints, &part);
-        bool nothing_was_overwritten = runs.items[0].first == 1 && runs.items[0].start == 0;
-        if (keeps && nothing_was_overwritten) part.first = 0;
     }
     *found = (ring_found){0, 0, next - 1, next, 0};
     uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header);
@@ -286,14 +312,14 @@ larder_status ring_recover(const ring_records *records, const ring_header *heade
         if (i > part.last) report->cut += runs.items[i].count;
         if (i < part.first || i > part.last) continue;
         found->count += runs.items[i].count;
+        report->intact += runs.items[i].count;
         if (i > part.first && !record_run_joins(&runs.items[i - 1], &runs.items[i]))
-            report_hole(report, &runs.items[i - 1], &runs.items[i], records->data_bytes,
-                        data_offset);
+            found->count += report_hole(report, &runs.items[i - 1], &runs.items[i],
+                                        records->data_bytes, data_offset);
     }
     if (!keeps) {
         for (size_t i = 0; i < runs.count; i++) report->cut += runs.items[i].count;
     }
-    report->intact = found->count;
 
     // Offsets go on from the header's, so that a reader of another process stays behind them.
     uint64_t lap = LOAD(header->state.end) / records->data_bytes;

@@ -147,10 +147,10 @@ static void *read_messages(void *argument) {
         }
         previous = record.sequence;
         if (rng_one_in(&self->random, 500)) {
-            EXPECT_STATUS(all->run,
-                          larder_ring_acknowledge(all->ring, ledger_cursor_name(self->number % 3),
-                                                  previous),
-                          LARDER_OK);
+            EXPECT_STATUS(
+                all->run,
+                larder_ring_acknowledge(all->ring, ledger_cursor_name(self->number % 3), previous),
+                LARDER_OK);
         }
     }
     larder_ring_reader_close(reader);
@@ -165,9 +165,10 @@ static void *look_and_remove(void *argument) {
         larder_ring_statistics figures;
         larder_ring_report report;
         EXPECT_STATUS(all->run, larder_ring_statistics_get(all->ring, &figures), LARDER_OK);
-        EXPECT(all->run, figures.used_bytes <= figures.data_bytes &&
-                             (figures.count == 0 || figures.newest_sequence -
-                              figures.oldest_sequence + 1 == figures.count),
+        EXPECT(all->run,
+               figures.used_bytes <= figures.data_bytes &&
+                   (figures.count == 0 ||
+                    figures.newest_sequence - figures.oldest_sequence + 1 == figures.count),
                "%" PRIu64 " messages, %" PRIu64 " to %" PRIu64, figures.count,
                figures.oldest_sequence, figures.newest_sequence);
         if (figures.count && (!overwrites || rng_one_in(&self->random, 20))) {
@@ -375,9 +376,8 @@ void used_after_shutdown(torture *run, void *context) {
 
 void family_concurrency(torture *run) {
     static void (*const scenes[])(torture *, void *) = {
-        threads_on_one_ring, second_opener,        follower_elsewhere,
-        shut_down_under_load, forked_handle,       synced_together,
-        openers_race,         used_after_shutdown,
+        threads_on_one_ring, second_opener,   follower_elsewhere, shut_down_under_load,
+        forked_handle,       synced_together, openers_race,       used_after_shutdown,
     };
     enum { SCENES = sizeof scenes / sizeof *scenes };
     scene self = {.book = shared_memory(sizeof(ledger))};

@@ -81,8 +81,7 @@ static void open_and_append(torture *run, scene *self) {
     for (unsigned done = 0; done < 40;) {
         larder_ring *ring = NULL;
         larder_ring_options options = ring_options(65536, 0);
-        larder_status status =
-            larder_ring_open(torture_path(run, "ring"), &options, NULL, &ring);
+        larder_status status = larder_ring_open(torture_path(run, "ring"), &options, NULL, &ring);
         if (status == LARDER_EBUSY) {
             continue;
         }
@@ -200,13 +199,13 @@ static void follow(torture *run, scene *self) {
             if (end && previous >= end) {
                 break;
             }
-            if (!EXPECT(run, !end, "%" PRIu64 " was the last message, the follower ends at %" PRIu64,
-                        end, previous)) {
+            if (!EXPECT(run, !end,
+                        "%" PRIu64 " was the last message, the follower ends at %" PRIu64, end,
+                        previous)) {
                 break;
             }
             status = larder_ring_wait(ring, previous, 20000000);
-            if (!EXPECT(run, status == LARDER_OK || status == LARDER_END, "wait gave %d",
-                        status)) {
+            if (!EXPECT(run, status == LARDER_OK || status == LARDER_END, "wait gave %d", status)) {
                 break;
             }
             continue;
@@ -236,7 +235,8 @@ void follower_elsewhere(torture *run, void *context) {
     scene *self = context;
     larder_ring *ring = NULL;
     // Small rings, so that the reader is overtaken in the middle of a record.
-    uint64_t capacity = rng_between(&self->random, 3000, rng_one_in(&self->random, 2) ? 6000 : 80000);
+    uint64_t capacity =
+        rng_between(&self->random, 3000, rng_one_in(&self->random, 2) ? 6000 : 80000);
     if (!scene_open(run, self, torture_path(run, "ring"), capacity, LARDER_RING_OVERWRITE, &ring)) {
         return;
     }

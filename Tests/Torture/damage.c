@@ -33,6 +33,13 @@ static void flip_byte(torture *run, void *context, uint64_t index) {
     }
 }
 
+/** In front of the records every bit counts. */
+static void flip_header_bit(torture *run, void *context, uint64_t index) {
+    bench *self = context;
+    self->bit = (unsigned)(index % 8);
+    flip_byte(run, context, index / 8);
+}
+
 static void truncate_at(torture *run, void *context, uint64_t index) {
     bench *self = context;
     const specimen *what = self->what;
@@ -52,8 +59,9 @@ static void truncate_at(torture *run, void *context, uint64_t index) {
         if (!EXPECT(run, status == LARDER_EDAMAGED || (size < 64 && status == LARDER_EFOREIGN),
                     "a file cut to %zu of %zu bytes opens with status %d", size, what->size,
                     status) ||
-            !EXPECT(run, read_file(self->path, self->work, what->size) == (int64_t)size &&
-                             memcmp(self->work, what->bytes, size) == 0,
+            !EXPECT(run,
+                    read_file(self->path, self->work, what->size) == (int64_t)size &&
+                        memcmp(self->work, what->bytes, size) == 0,
                     "a file cut to %zu bytes was changed by a refused open", size)) {
             return;
         }
@@ -118,6 +126,7 @@ static void hurt_small(torture *run, bench *self, unsigned laps, uint64_t capaci
         }
     }
     torture_guard_each(run, small.size, 5, true, flip_byte, self);
+    torture_guard_each(run, self->first_record * 8, 5, true, flip_header_bit, self);
     torture_guard_each(run, small.size - 1, 5, true, truncate_at, self);
     for (self->bit = 0; self->bit < 8 && !run->brief; self->bit++) {
         torture_guard_each(run, small.size, 5, false, flip_byte, self);
@@ -145,9 +154,8 @@ void family_damage(torture *run) {
         specimen large = {0};
         torture_trial(run);
         message_profile profile = {80, 110, 120};
-        uint64_t capacity = rng_one_in(&random, 2)
-                                ? larder_ring_capacity_for(10000, 112, 8) + 4096
-                                : larder_ring_capacity_for(5000, 112, 8);
+        uint64_t capacity = rng_one_in(&random, 2) ? larder_ring_capacity_for(10000, 112, 8) + 4096
+                                                   : larder_ring_capacity_for(5000, 112, 8);
         capacity = (capacity + 4095) & ~(uint64_t)4095;
         if (!specimen_make(run, &large, self.path, capacity, 8, profile, 2, 10000,
                            rng_next(&random))) {

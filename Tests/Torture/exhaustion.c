@@ -145,8 +145,7 @@ static void read_only_disk(torture *run, void *context) {
         EXPECT_STATUS(run, larder_ring_append(ring, "x", 1, NULL), LARDER_EREADONLY);
         EXPECT_STATUS(run, larder_ring_sync(ring), LARDER_EREADONLY);
         EXPECT_STATUS(run, larder_ring_remove_through(ring, 1, NULL), LARDER_EREADONLY);
-        EXPECT_STATUS(run, larder_ring_acknowledge(ring, bytes_of_text("a"), 1),
-                      LARDER_EREADONLY);
+        EXPECT_STATUS(run, larder_ring_acknowledge(ring, bytes_of_text("a"), 1), LARDER_EREADONLY);
     }
     larder_ring_close(ring);
 }
@@ -204,7 +203,8 @@ static void descriptor_limit(torture *run, void *context) {
         setrlimit(RLIMIT_NOFILE, &limit);
         (void)unlink(copy);
         if (!EXPECT(run, opened == LARDER_OK || opened == EMFILE, "open gave %d", opened) ||
-            !EXPECT(run, salvaged == LARDER_OK || salvaged == EMFILE, "salvage gave %d", salvaged) ||
+            !EXPECT(run, salvaged == LARDER_OK || salvaged == EMFILE, "salvage gave %d",
+                    salvaged) ||
             !EXPECT(run, resized == LARDER_OK || resized == EMFILE, "resize gave %d", resized) ||
             !EXPECT(run, open_descriptors() == before, "%u descriptors are open, not %u",
                     open_descriptors(), before) ||

@@ -18,8 +18,9 @@
 #pragma clang diagnostic pop
 #endif
 
-static const char *const calls[] = {"open",  "fstat",  "fallocate", "ftruncate", "pread",  "pwrite",
-                                    "mmap",  "fdatasync", "fsync",  "lock",      "rename", "unlink"};
+static const char *const calls[] = {"open",  "fstat",  "fallocate", "ftruncate",
+                                    "pread", "pwrite", "mmap",      "fdatasync",
+                                    "fsync", "lock",   "rename",    "unlink"};
 static const int errors[] = {EIO, EINTR, ENOSPC, ENOMEM, LARDER_FAULT_SHORT};
 enum { CALLS = sizeof calls / sizeof *calls, ERRORS = sizeof errors / sizeof *errors };
 
@@ -87,8 +88,8 @@ static larder_status do_resize(const char *path, const char *other) {
 }
 
 static const operation operations[] = {
-    {"create", do_open, true, false},   {"open", do_open, false, false},
-    {"recover", do_open, false, true},  {"read", do_read, false, false},
+    {"create", do_open, true, false},    {"open", do_open, false, false},
+    {"recover", do_open, false, true},   {"read", do_read, false, false},
     {"append", do_append, false, false}, {"salvage", do_salvage, false, true},
     {"resize", do_resize, false, false},
 };
@@ -130,10 +131,12 @@ static bool fail_once(torture *run, fault_bench *self, const operation *what, co
     ledger_contents held = {0};
     if (EXPECT(run, again == LARDER_OK, "%s: after pass %d of %s failed with %d, opening gives %d",
                what->name, nth, call, error, again) &&
-        !what->on_nothing && what->function != do_append && ledger_verify(run, self->book, ring, &held)) {
-        EXPECT(run, held.newest == self->newest, "%s: after pass %d of %s failed with %d, the "
-               "newest message is %" PRIu64 ", not %" PRIu64, what->name, nth, call, error,
-               held.newest, self->newest);
+        !what->on_nothing && what->function != do_append &&
+        ledger_verify(run, self->book, ring, &held)) {
+        EXPECT(run, held.newest == self->newest,
+               "%s: after pass %d of %s failed with %d, the "
+               "newest message is %" PRIu64 ", not %" PRIu64,
+               what->name, nth, call, error, held.newest, self->newest);
     }
     larder_ring_close(ring);
     return reached;

@@ -47,8 +47,8 @@ static void capacities(torture *run, const char *path) {
     larder_ring *ring = NULL;
     torture_trial(run);
     EXPECT_STATUS(run, larder_ring_open(path, &options, &detail, &ring), LARDER_EINVALID);
-    EXPECT(run, detail.capacity_bytes == least, "the smallest is said to be %" PRIu64
-           ", and is %" PRIu64, detail.capacity_bytes, least);
+    EXPECT(run, detail.capacity_bytes == least,
+           "the smallest is said to be %" PRIu64 ", and is %" PRIu64, detail.capacity_bytes, least);
     for (uint64_t capacity = least; capacity < least + 80; capacity++) {
         torture_trial(run);
         torture_note(run, "capacity %" PRIu64, capacity);
@@ -134,9 +134,8 @@ static void messages(torture *run, const char *path) {
     if (!EXPECT_STATUS(run, larder_ring_open(path, &options, NULL, &ring), LARDER_OK)) {
         return;
     }
-    static const size_t huge[] = {8192,       0x7FFFEFFF,      0x7FFFF000, 0x7FFFF001, 0x7FFFFFFF,
-                                  0x80000000, 0xFFFFFFFF,      SIZE_MAX / 2, SIZE_MAX - 8,
-                                  SIZE_MAX};
+    static const size_t huge[] = {8192,       0x7FFFEFFF, 0x7FFFF000,   0x7FFFF001,   0x7FFFFFFF,
+                                  0x80000000, 0xFFFFFFFF, SIZE_MAX / 2, SIZE_MAX - 8, SIZE_MAX};
     uint64_t kept = 0;
     EXPECT_STATUS(run, larder_ring_append(ring, "kept", 4, &kept), LARDER_OK);
     for (size_t i = 0; i < sizeof huge / sizeof *huge; i++) {
@@ -170,8 +169,7 @@ static void messages(torture *run, const char *path) {
     EXPECT(run, removed == 0, "%" PRIu64 " were removed through 0", removed);
     EXPECT_STATUS(run, larder_ring_remove_through(ring, UINT64_MAX, &removed), LARDER_OK);
     EXPECT_STATUS(run, larder_ring_statistics_get(ring, &figures), LARDER_OK);
-    EXPECT(run, figures.count == 0 && removed > 0, "%" PRIu64 " messages are left",
-           figures.count);
+    EXPECT(run, figures.count == 0 && removed > 0, "%" PRIu64 " messages are left", figures.count);
     EXPECT_STATUS(run, larder_ring_remove_through(ring, UINT64_MAX, &removed), LARDER_OK);
     EXPECT_STATUS(run, larder_ring_sync_through(ring, UINT64_MAX), LARDER_OK);
     EXPECT_STATUS(run, larder_ring_wait(ring, figures.next_sequence, 0), LARDER_END);
@@ -272,8 +270,7 @@ static void foreign(torture *run, const char *path) {
             write_file(path, bytes, sizes[i]);
             larder_status writing = open_with(path, 65536, 0);
             larder_status reading = open_with(path, 0, LARDER_RING_READ_ONLY);
-            larder_status salvage =
-                larder_ring_salvage(path, target, NULL, NULL, NULL, &report);
+            larder_status salvage = larder_ring_salvage(path, target, NULL, NULL, NULL, &report);
             EXPECT(run, writing == LARDER_EFOREIGN || (kind == 2 && writing == LARDER_EDAMAGED),
                    "opening gave %d", writing);
             EXPECT(run, reading == LARDER_EFOREIGN || (kind == 2 && reading == LARDER_EDAMAGED),
@@ -281,8 +278,9 @@ static void foreign(torture *run, const char *path) {
             EXPECT(run, salvage == LARDER_EFOREIGN || (kind == 2 && salvage == LARDER_EDAMAGED),
                    "salvage gave %d", salvage);
             EXPECT(run, size_of_file(target) < 0, "a failed salvage left its target");
-            EXPECT(run, read_file(path, after, sizeof after) == (int64_t)sizes[i] &&
-                            memcmp(bytes, after, sizes[i]) == 0,
+            EXPECT(run,
+                   read_file(path, after, sizeof after) == (int64_t)sizes[i] &&
+                       memcmp(bytes, after, sizes[i]) == 0,
                    "a foreign file of %zu bytes was changed", sizes[i]);
         }
     }
@@ -302,8 +300,9 @@ static void versions_and_mismatches(torture *run, const char *path) {
     larder_ring_options other = options;
     other.capacity_bytes = 16384;
     EXPECT_STATUS(run, larder_ring_open(path, &other, &detail, &ring), LARDER_EMISMATCH);
-    EXPECT(run, detail.capacity_bytes == 8192 && detail.flags == LARDER_RING_OVERWRITE &&
-                    detail.content_format == options.content_format,
+    EXPECT(run,
+           detail.capacity_bytes == 8192 && detail.flags == LARDER_RING_OVERWRITE &&
+               detail.content_format == options.content_format,
            "the detail has capacity %" PRIu64 " and flags %u", detail.capacity_bytes, detail.flags);
     other = options;
     other.flags = 0;

@@ -103,7 +103,7 @@ static bool verify_read_only(torture *run, life *file) {
     larder_status status = larder_ring_open(file->path, &options, NULL, &ring);
     ledger_contents held;
     if (status == LARDER_EFOREIGN && !file->was_opened) {
-        return true; // Killed before there was a header: nothing to read, and a writer makes it anew.
+        return true; // Killed before there was a header: a writer will make it anew.
     }
     bool good = EXPECT_STATUS(run, status, LARDER_OK) &&
                 ledger_verify(run, file->book, ring, &held) &&
@@ -125,8 +125,7 @@ static bool verify(torture *run, life *file) {
                   "recovery tells of %" PRIu64 " lost, %" PRIu64 " cut, %" PRIu64
                   " damaged places after a mere kill",
                   report.lost, report.cut, report.damaged_places) &&
-           ledger_verify(run, book, ring, &held) &&
-           ledger_verify_acknowledged(run, book, &held) &&
+           ledger_verify(run, book, ring, &held) && ledger_verify_acknowledged(run, book, &held) &&
            ledger_verify_cursors(run, book, ring, book->cursor);
     if (good) {
         // What the dead child had in hand is settled now, one way or the other.
@@ -154,7 +153,8 @@ static void plan_life(life *file, uint64_t *capacity) {
     uint32_t flags = rng_one_in(random, 3) ? 0 : LARDER_RING_OVERWRITE;
     ledger_reset(book, rng_next(random), *capacity, flags);
     uint32_t usual = (uint32_t)rng_between(random, 1, rng_one_in(random, 2) ? 40 : 400);
-    uint32_t longest = (uint32_t)rng_between(random, usual, *capacity / 3 < 20000 ? *capacity / 3 : 20000);
+    uint32_t longest =
+        (uint32_t)rng_between(random, usual, *capacity / 3 < 20000 ? *capacity / 3 : 20000);
     book->profile = (message_profile){0, usual, longest};
     if (rng_one_in(random, 4)) {
         book->threads = (uint32_t)rng_between(random, 2, LEDGER_THREADS);

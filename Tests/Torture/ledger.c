@@ -43,7 +43,8 @@ uint64_t ledger_key(const ledger *book, uint64_t sequence, uint64_t tag) {
 }
 
 larder_bytes ledger_cursor_name(unsigned index) {
-    static const char *const names[LEDGER_CURSORS] = {"a", "mailer", "exactly-32-bytes-long-a-name-ok."};
+    static const char *const names[LEDGER_CURSORS] = {"a", "mailer",
+                                                      "exactly-32-bytes-long-a-name-ok."};
     return bytes_of_text(names[index]);
 }
 
@@ -103,9 +104,8 @@ static bool verify_tagged(torture *run, const ledger *book, const larder_ring_re
 static bool verify_plain(torture *run, const ledger *book, const larder_ring_record *record) {
     uint64_t key = ledger_key(book, record->sequence, record->sequence);
     size_t length = message_length(&book->profile, key);
-    if (!EXPECT(run, record->payload.length == length,
-                "message %" PRIu64 " has %zu bytes, not %zu", record->sequence,
-                record->payload.length, length)) {
+    if (!EXPECT(run, record->payload.length == length, "message %" PRIu64 " has %zu bytes, not %zu",
+                record->sequence, record->payload.length, length)) {
         return false;
     }
     return EXPECT(run, message_equals(key, record->payload.data, length),
@@ -117,15 +117,13 @@ static bool verify_plain(torture *run, const ledger *book, const larder_ring_rec
 static bool verify_check(torture *run, larder_ring *ring, uint64_t count, uint64_t gaps) {
     larder_ring_report report;
     larder_status status = larder_ring_check(ring, &report);
-    return EXPECT(run,
-                  status == LARDER_OK && report.intact == count &&
-                      (report.lost == 0 || report.lost == gaps),
-                  "check gave %d (%s): %" PRIu64 " messages intact of %" PRIu64 ", %" PRIu64
-                  " lost, %" PRIu64 " damaged places, the first at %" PRIu64
-                  ", header damaged %u, state damaged %u",
-                  status, larder_strerror(status), report.intact, count, report.lost,
-                  report.damaged_places, report.first_damage_offset, report.header_damaged,
-                  report.state_damaged);
+    return EXPECT(
+        run,
+        status == LARDER_OK && report.intact == count && (report.lost == 0 || report.lost == gaps),
+        "check gave %d (%s): %" PRIu64 " messages intact of %" PRIu64 ", %" PRIu64 " lost, %" PRIu64
+        " damaged places, the first at %" PRIu64 ", header damaged %u, state damaged %u",
+        status, larder_strerror(status), report.intact, count, report.lost, report.damaged_places,
+        report.first_damage_offset, report.header_damaged, report.state_damaged);
 }
 
 bool ledger_verify(torture *run, const ledger *book, larder_ring *ring, ledger_contents *out) {
@@ -143,13 +141,14 @@ bool ledger_verify(torture *run, const ledger *book, larder_ring *ring, ledger_c
         uint64_t gap = out->newest ? record.sequence - out->newest - 1 : 0;
         bool may_gap = book->gaps_between_epochs && begins_epoch(book, record.sequence);
         gaps += gap;
-        good = EXPECT(run, gap == 0 || (may_gap && record.sequence > out->newest),
-                      "a hole: message %" PRIu64 " follows %" PRIu64, record.sequence,
-                      out->newest) &&
-               EXPECT(run, record.lost == gap, "message %" PRIu64 " says that %" PRIu64
-                      " before it were lost", record.sequence, record.lost) &&
-               (book->threads > 1 ? verify_tagged(run, book, &record, &seen)
-                                  : verify_plain(run, book, &record));
+        good =
+            EXPECT(run, gap == 0 || (may_gap && record.sequence > out->newest),
+                   "a hole: message %" PRIu64 " follows %" PRIu64, record.sequence, out->newest) &&
+            EXPECT(run, record.lost == gap,
+                   "message %" PRIu64 " says that %" PRIu64 " before it were lost", record.sequence,
+                   record.lost) &&
+            (book->threads > 1 ? verify_tagged(run, book, &record, &seen)
+                               : verify_plain(run, book, &record));
         out->oldest = out->oldest ? out->oldest : record.sequence;
         out->newest = record.sequence;
         out->count++;
@@ -188,8 +187,8 @@ bool ledger_verify_acknowledged(torture *run, const ledger *book, const ledger_c
     uint64_t removed_intent = atomic_load(&book->removed_intent);
     uint64_t oldest = atomic_load(&book->oldest);
     if (!EXPECT(run, held->next > acknowledged,
-                "number %" PRIu64 " was given out, and comes again: next is %" PRIu64,
-                acknowledged, held->next)) {
+                "number %" PRIu64 " was given out, and comes again: next is %" PRIu64, acknowledged,
+                held->next)) {
         return false;
     }
     if (held->count == 0) {
@@ -272,8 +271,8 @@ bool ledger_append_more(torture *run, ledger *book, larder_ring *ring, rng *rand
             break;
         }
         if (!EXPECT_STATUS(run, status, LARDER_OK) ||
-            !EXPECT(run, sequence == next, "append gave number %" PRIu64 ", not %" PRIu64,
-                    sequence, next)) {
+            !EXPECT(run, sequence == next, "append gave number %" PRIu64 ", not %" PRIu64, sequence,
+                    next)) {
             return false;
         }
         next++;

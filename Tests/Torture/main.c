@@ -84,11 +84,16 @@ static void choose(arguments *given, const char *name) {
 
 static arguments parse(int count, char **values) {
     static const struct option known[] = {
-        {"area", required_argument, NULL, 'a'},    {"seconds", required_argument, NULL, 't'},
-        {"seed", required_argument, NULL, 's'},    {"family", required_argument, NULL, 'f'},
-        {"case", required_argument, NULL, 'c'},    {"short", no_argument, NULL, 'b'},
-        {"stop", no_argument, NULL, 'x'},          {"directory", required_argument, NULL, 'd'},
-        {"keep", no_argument, NULL, 'k'},          {"help", no_argument, NULL, 'h'},
+        {"area", required_argument, NULL, 'a'},
+        {"seconds", required_argument, NULL, 't'},
+        {"seed", required_argument, NULL, 's'},
+        {"family", required_argument, NULL, 'f'},
+        {"case", required_argument, NULL, 'c'},
+        {"short", no_argument, NULL, 'b'},
+        {"stop", no_argument, NULL, 'x'},
+        {"directory", required_argument, NULL, 'd'},
+        {"keep", no_argument, NULL, 'k'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     arguments given = {.only_case = UINT64_MAX};

@@ -83,10 +83,10 @@ static bool compare(model *self, bool deep) {
     }
     for (unsigned i = 0; i < LEDGER_CURSORS; i++) {
         uint64_t found = 0;
-        larder_status status =
-            larder_ring_acknowledged(self->ring, ledger_cursor_name(i), &found);
-        if (!EXPECT(run, status == (self->known[i] ? LARDER_OK : LARDER_ENOTFOUND) &&
-                             found == self->cursor[i],
+        larder_status status = larder_ring_acknowledged(self->ring, ledger_cursor_name(i), &found);
+        if (!EXPECT(run,
+                    status == (self->known[i] ? LARDER_OK : LARDER_ENOTFOUND) &&
+                        found == self->cursor[i],
                     "cursor %u is at %" PRIu64 " (status %d), not %" PRIu64, i, found, status,
                     self->cursor[i])) {
             return false;
@@ -208,9 +208,9 @@ static bool read_some(model *self) {
     uint64_t count = self->next - self->oldest;
     uint64_t from = self->oldest + rng_below(&self->random, count + 1);
     bool borrow = rng_one_in(&self->random, 3);
-    if (!EXPECT_STATUS(run, larder_ring_reader_open(self->ring, borrow ? LARDER_RING_BORROW : 0,
-                                                    &reader),
-                       LARDER_OK)) {
+    if (!EXPECT_STATUS(
+            run, larder_ring_reader_open(self->ring, borrow ? LARDER_RING_BORROW : 0, &reader),
+            LARDER_OK)) {
         return false;
     }
     bool good = EXPECT_STATUS(run, larder_ring_reader_seek(reader, from), LARDER_OK);
@@ -251,9 +251,8 @@ static bool move_cursor(model *self) {
         larder_status wanted = self->known[index] ? LARDER_OK : LARDER_ENOTFOUND;
         self->known[index] = false;
         self->cursor[index] = 0;
-        return EXPECT_STATUS(self->run,
-                             larder_ring_cursor_remove(self->ring, ledger_cursor_name(index)),
-                             wanted);
+        return EXPECT_STATUS(
+            self->run, larder_ring_cursor_remove(self->ring, ledger_cursor_name(index)), wanted);
     }
     uint64_t place = rng_below(&self->random, self->next);
     if (!EXPECT_STATUS(self->run,
@@ -336,10 +335,9 @@ void family_model(torture *run) {
         ledger_begin_epoch(self.book, 1);
         larder_ring_options options = ring_options(capacity, self.book->flags);
         larder_ring_statistics figures = {0};
-        bool good =
-            EXPECT_STATUS(run, larder_ring_open(self.path, &options, NULL, &self.ring),
-                          LARDER_OK) &&
-            EXPECT_STATUS(run, larder_ring_statistics_get(self.ring, &figures), LARDER_OK);
+        bool good = EXPECT_STATUS(run, larder_ring_open(self.path, &options, NULL, &self.ring),
+                                  LARDER_OK) &&
+                    EXPECT_STATUS(run, larder_ring_statistics_get(self.ring, &figures), LARDER_OK);
         self.data_bytes = figures.data_bytes;
         for (; good && self.operations < 4000; self.operations++) {
             torture_trial(run);

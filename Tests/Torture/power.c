@@ -110,16 +110,16 @@ static bool verify_promises(torture *run, const cut *self, const ledger_contents
     if (due <= intent) {
         due = intent + 1;
     }
-    if (synced >= due &&
-        !EXPECT(run, held->count && held->oldest <= due && held->newest >= synced,
-                "messages %" PRIu64 " to %" PRIu64 " were synced; found are %" PRIu64 " to %" PRIu64,
-                due, synced, held->oldest, held->newest)) {
+    if (synced >= due && !EXPECT(run, held->count && held->oldest <= due && held->newest >= synced,
+                                 "messages %" PRIu64 " to %" PRIu64
+                                 " were synced; found are %" PRIu64 " to %" PRIu64,
+                                 due, synced, held->oldest, held->newest)) {
         return false;
     }
-    // A prefix: whatever is there, the older ones that were still due are there as well. Where
-    // messages that were not synced are the oldest, because they took the place of those that were,
+    // A prefix: where no message was ever dropped, whatever is there starts with the first. Where
+    // messages that were not synced are the oldest, because they took the place of older ones,
     // any of them may be what is left, and that there is no hole is all that can be asked.
-    if (complete->oldest <= synced + 1 && held->count && complete->count &&
+    if (complete->oldest == 1 && held->count && complete->count &&
         held->newest >= complete->oldest &&
         !EXPECT(run, held->oldest <= complete->oldest,
                 "message %" PRIu64 " is there and %" PRIu64 " is not", held->newest,
@@ -139,8 +139,8 @@ static void open_image(torture *run, void *context) {
     cut *self = context;
     ledger *book = self->book;
     if (!write_file(self->image_path, self->image, self->image_size) ||
-        (run->keep && !write_file(torture_path(run, "image-as-it-was"), self->image,
-                                  self->image_size))) {
+        (run->keep &&
+         !write_file(torture_path(run, "image-as-it-was"), self->image, self->image_size))) {
         torture_fail(run, "cannot write the image");
         return;
     }
@@ -158,8 +158,7 @@ static void open_image(torture *run, void *context) {
         }
     }
     larder_ring_options options = ring_options(book->capacity, book->flags);
-    if (!EXPECT_STATUS(run, larder_ring_open(self->image_path, &options, NULL, &ring),
-                       LARDER_OK)) {
+    if (!EXPECT_STATUS(run, larder_ring_open(self->image_path, &options, NULL, &ring), LARDER_OK)) {
         return;
     }
     bool good = ledger_verify(run, book, ring, &held) && verify_promises(run, self, &held) &&
@@ -173,11 +172,11 @@ static void open_image(torture *run, void *context) {
     }
     // Closed, what was recovered is as durable as anything, and nothing older comes back.
     ledger_contents again;
-    good = EXPECT_STATUS(run, larder_ring_open(self->image_path, &options, NULL, &ring),
-                         LARDER_OK) &&
-           ledger_verify(run, book, ring, &again) &&
-           EXPECT(run, again.next >= held.next, "the next number went back from %" PRIu64
-                  " to %" PRIu64, held.next, again.next);
+    good =
+        EXPECT_STATUS(run, larder_ring_open(self->image_path, &options, NULL, &ring), LARDER_OK) &&
+        ledger_verify(run, book, ring, &again) &&
+        EXPECT(run, again.next >= held.next,
+               "the next number went back from %" PRIu64 " to %" PRIu64, held.next, again.next);
     larder_ring_close(ring);
     if (good && self->chained) {
         atomic_store(&book->acknowledged, again.next - 1);
@@ -213,8 +212,7 @@ static void plan_file(cut *self) {
     self->book->gaps_between_epochs = true;
     uint32_t usual = (uint32_t)rng_between(random, 1, rng_one_in(random, 2) ? 60 : 700);
     uint32_t most = (uint32_t)(capacity / 3 < 12000 ? capacity / 3 : 12000);
-    self->book->profile =
-        (message_profile){0, usual, (uint32_t)rng_between(random, usual, most)};
+    self->book->profile = (message_profile){0, usual, (uint32_t)rng_between(random, usual, most)};
 }
 
 /** After a cut the surviving image is the file: a session continues on it. */

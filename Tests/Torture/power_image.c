@@ -135,10 +135,10 @@ size_t power_image(const vault *store, rng *random, uint8_t *target) {
         size_t to = from + unit < size ? from + unit : size;
         unsigned which;
         switch (shape) {
-        case 0: which = i == odd_one ? 0 : newest; break;            // One page is late.
-        case 1: which = i == odd_one ? newest : 0; break;            // One page is early.
-        case 2: which = i == 0 ? 0 : newest; break;                  // The header is late.
-        case 3: which = i == 0 ? newest : 0; break;                  // The header is early.
+        case 0: which = i == odd_one ? 0 : newest; break; // One page is late.
+        case 1: which = i == odd_one ? newest : 0; break; // One page is early.
+        case 2: which = i == 0 ? 0 : newest; break;       // The header is late.
+        case 3: which = i == 0 ? newest : 0; break;       // The header is early.
         case 4: which = rng_below(random, 16) < bias ? newest : 0; break;
         default: which = (unsigned)rng_below(random, all.count); break;
         }

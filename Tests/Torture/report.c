@@ -20,8 +20,7 @@ uint64_t now_ns(void) {
 }
 
 void *shared_memory(size_t size) {
-    void *memory =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         perror("larder-torture: mmap");
         abort();
@@ -87,8 +86,8 @@ void torture_fail(torture *run, const char *format, ...) {
         return;
     }
     char text[1024];
-    int used = snprintf(text, sizeof text, "%sFAILED %s: ", run->progress ? "\r\033[K" : "",
-                        run->family);
+    int used =
+        snprintf(text, sizeof text, "%sFAILED %s: ", run->progress ? "\r\033[K" : "", run->family);
     va_list arguments;
     va_start(arguments, format);
     used += vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);

@@ -22,8 +22,8 @@ static void *read_along(void *argument) {
     uint64_t previous = 0;
     for (unsigned round = 0; !atomic_load(&self->stop); round++) {
         larder_ring_record record;
-        if (!reader && !EXPECT_STATUS(self->run, larder_ring_reader_open(self->ring, 0, &reader),
-                                      LARDER_OK)) {
+        if (!reader &&
+            !EXPECT_STATUS(self->run, larder_ring_reader_open(self->ring, 0, &reader), LARDER_OK)) {
             break;
         }
         larder_status status = larder_ring_reader_next(reader, &record);

@@ -29,10 +29,10 @@ static bool learn_places(torture *run, specimen *what, larder_ring *ring) {
             larder_ring_reader_close(reader);
             return false;
         }
-        const uint8_t *place = record.payload.length < 16
-                                   ? NULL
-                                   : memmem(what->bytes, what->size, record.payload.data,
-                                            record.payload.length);
+        const uint8_t *place =
+            record.payload.length < 16
+                ? NULL
+                : memmem(what->bytes, what->size, record.payload.data, record.payload.length);
         if (place) {
             start = (uintptr_t)record.payload.data - (uintptr_t)(place - what->bytes);
             found = true;
@@ -42,8 +42,8 @@ static bool learn_places(torture *run, specimen *what, larder_ring *ring) {
     bool good = EXPECT_STATUS(run, larder_ring_reader_seek(reader, 0), LARDER_OK);
     while (good && larder_ring_reader_next(reader, &record) == LARDER_OK) {
         uint64_t from = (uintptr_t)record.payload.data - start - 16;
-        what->records[what->count++] = (specimen_record){
-            record.sequence, from, from + record_bytes(record.payload.length)};
+        what->records[what->count++] =
+            (specimen_record){record.sequence, from, from + record_bytes(record.payload.length)};
     }
     larder_ring_reader_close(reader);
     return good;
@@ -72,17 +72,17 @@ bool specimen_make(torture *run, specimen *what, const char *path, uint64_t capa
     bool good = true;
     larder_ring_statistics figures = {0};
     for (uint64_t next = 1; good; next++) {
-        if (larder_ring_statistics_get(ring, &figures) != LARDER_OK ||
-            (most && next > most) || (!most && figures.wraps >= laps && next % 8 == 3)) {
+        if (larder_ring_statistics_get(ring, &figures) != LARDER_OK || (most && next > most) ||
+            (!most && figures.wraps >= laps && next % 8 == 3)) {
             break;
         }
         good = EXPECT_STATUS(run, append_one(what, ring, next, scratch), LARDER_OK);
     }
     what->cursor = figures.newest_sequence;
-    good = good && EXPECT_STATUS(run,
-                                 larder_ring_acknowledge(ring, bytes_of_text("reader"),
-                                                         figures.newest_sequence),
-                                 LARDER_OK);
+    good = good &&
+           EXPECT_STATUS(
+               run, larder_ring_acknowledge(ring, bytes_of_text("reader"), figures.newest_sequence),
+               LARDER_OK);
     larder_ring_close(ring);
     what->size = (size_t)read_file(path, what->bytes, capacity);
     ring = NULL;
@@ -172,8 +172,8 @@ bool specimen_read(torture *run, const specimen *what, larder_ring *ring, const 
         out->missing++;
     }
     good = good && EXPECT_STATUS(run, status, LARDER_END) &&
-           EXPECT(run, out->missing <= most_missing, "%" PRIu64 " messages are missing, not %" PRIu64,
-                  out->missing, most_missing) &&
+           EXPECT(run, out->missing <= most_missing,
+                  "%" PRIu64 " messages are missing, not %" PRIu64, out->missing, most_missing) &&
            EXPECT(run, out->found == 0 || lost == out->newest - first + 1 - out->found,
                   "the reader tells of %" PRIu64 " lost messages among %" PRIu64 " to %" PRIu64
                   ", of which it returned %" PRIu64,
@@ -190,15 +190,14 @@ bool specimen_salvage(torture *run, const specimen *what, const char *path, cons
     larder_ring *ring = NULL;
     finding found;
     larder_ring_options reading = ring_options(0, LARDER_RING_READ_ONLY);
-    bool good =
-        EXPECT_STATUS(run, larder_ring_salvage(path, target, NULL, NULL, NULL, &report),
-                      LARDER_OK) &&
-        EXPECT_STATUS(run, larder_ring_open(target, &reading, NULL, &ring), LARDER_OK) &&
-        specimen_read(run, what, ring, damages, damage_count, most_missing, &found) &&
-        EXPECT(run, report.intact == found.found,
-               "salvage tells of %" PRIu64 " messages, the new ring has %" PRIu64, report.intact,
-               found.found) &&
-        EXPECT_STATUS(run, larder_ring_check(ring, &report), LARDER_OK);
+    bool good = EXPECT_STATUS(run, larder_ring_salvage(path, target, NULL, NULL, NULL, &report),
+                              LARDER_OK) &&
+                EXPECT_STATUS(run, larder_ring_open(target, &reading, NULL, &ring), LARDER_OK) &&
+                specimen_read(run, what, ring, damages, damage_count, most_missing, &found) &&
+                EXPECT(run, report.intact == found.found,
+                       "salvage tells of %" PRIu64 " messages, the new ring has %" PRIu64,
+                       report.intact, found.found) &&
+                EXPECT_STATUS(run, larder_ring_check(ring, &report), LARDER_OK);
     larder_ring_close(ring);
     (void)unlink(target);
     return good;
@@ -216,12 +215,11 @@ static bool verify_reading(torture *run, const specimen *what, const char *path,
                 specimen_read(run, what, ring, damages, damage_count, most_missing, &found);
     if (good) {
         larder_status checked = larder_ring_check(ring, &report);
-        larder_status status =
-            larder_ring_acknowledged(ring, bytes_of_text("reader"), &cursor);
+        larder_status status = larder_ring_acknowledged(ring, bytes_of_text("reader"), &cursor);
         good = EXPECT(run, checked == LARDER_EDAMAGED || (checked == LARDER_OK && !found.missing),
                       "check gave %d with %" PRIu64 " messages missing", checked, found.missing) &&
-               EXPECT(run, (status == LARDER_OK && cursor <= what->cursor) ||
-                               status == LARDER_ENOTFOUND,
+               EXPECT(run,
+                      (status == LARDER_OK && cursor <= what->cursor) || status == LARDER_ENOTFOUND,
                       "the cursor is at %" PRIu64 " (status %d), not %" PRIu64, cursor, status,
                       what->cursor);
     }
@@ -249,8 +247,8 @@ void specimen_verify(torture *run, const specimen *what, const char *path, const
                        figures.next_sequence, found.newest);
     uint64_t mine = 0;
     static const char text[] = "appended to a damaged ring";
-    good = good && EXPECT_STATUS(run, larder_ring_append(ring, text, sizeof text, &mine),
-                                 LARDER_OK);
+    good =
+        good && EXPECT_STATUS(run, larder_ring_append(ring, text, sizeof text, &mine), LARDER_OK);
     larder_ring_close(ring);
     ring = NULL;
     larder_ring_reader *reader = NULL;

@@ -54,7 +54,7 @@ bool specimen_read(torture *run, const specimen *what, larder_ring *ring, const 
 void specimen_verify(torture *run, const specimen *what, const char *path, const char *target,
                      const damage *damages, unsigned damage_count, uint64_t most_missing);
 
-/** Salvages `path` into `target` and verifies that nothing is missing but what touches `damages`. */
+/** Salvages `path` into `target`; nothing may be missing but what touches `damages`. */
 bool specimen_salvage(torture *run, const specimen *what, const char *path, const char *target,
                       const damage *damages, unsigned damage_count, uint64_t most_missing);
 

@@ -79,8 +79,7 @@ void torture_note(torture *run, const char *format, ...) __attribute__((format(p
 void torture_skip(torture *run, const char *why);
 
 /** Fails the trial unless `condition` holds. Evaluates to whether it does. */
-#define EXPECT(run, condition, ...)                                                                \
-    ((condition) ? true : (torture_fail((run), __VA_ARGS__), false))
+#define EXPECT(run, condition, ...) ((condition) ? true : (torture_fail((run), __VA_ARGS__), false))
 
 /** Fails the trial unless `call` gives `wanted`. Evaluates to whether it does. */
 #define EXPECT_STATUS(run, call, wanted)                                                           \

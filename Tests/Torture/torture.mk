@@ -49,20 +49,20 @@ TORTURE_LIBRARY := $(patsubst Sources/CLarder/%.c,$(TORTURE_OUT)/clarder/%.o,$(C
 $(TORTURE_OUT)/larder-torture: $(TORTURE_OBJECTS) $(TORTURE_LIBRARY)
 	$(TORTURE_CC) -pthread $(TORTURE_LINK) $^ -o $@
 
-torture: $(TORTURE_OUT)/larder-torture ## Hurt the log in every way it must survive (AREA, SECONDS, SEED)
+torture: $(TORTURE_OUT)/larder-torture ## hurt the log in every way; AREA, SECONDS, SEED
 	$< --area $(AREA) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
 
 torture-short: $(TORTURE_OUT)/larder-torture
 	$< --area $(AREA) --short $(if $(SEED),--seed $(SEED))
 
 # A harness for each planted defect, from the same objects and a library with the defect in it.
-torture-selftest: $(TORTURE_OUT)/larder-torture
+torture-selftest: $(TORTURE_OUT)/larder-torture ## show that torture finds every planted defect
 	@TORTURE_CC="$(TORTURE_CC)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
 	  TORTURE_OUT="$(TORTURE_OUT)" sh $(TORTURE_DIR)/selftest.sh
 
 $(TORTURE_OUT)/larder-torture-tsan: $(TORTURE_ALL)
 	@mkdir -p $(@D)
-	$(TORTURE_TSAN_CC) $(TORTURE_FLAGS) -O1 -g -fsanitize=thread $(TORTURE_LINK) \
+	$(TORTURE_TSAN_CC) $(TORTURE_FLAGS) -w -O1 -g -fsanitize=thread $(TORTURE_LINK) \
 	  $(call TORTURE_CLANG_LD,$(TORTURE_TSAN_CC)) $(TORTURE_SOURCES) $(CLARDER_SOURCES) -o $@
 
 torture-tsan: $(TORTURE_OUT)/larder-torture-tsan
@@ -94,7 +94,7 @@ FUZZ_RUN = mkdir -p $(FUZZ_OUT)/corpus-$(1) && $(FUZZ_OUT)/fuzz-$(1) \
   -artifact_prefix=$(FUZZ_OUT)/ $(if $(SEED),-seed=$(SEED)) \
   $(FUZZ_OUT)/corpus-$(1) $(TORTURE_DIR)/fuzz/corpus-$(1)
 
-fuzz: $(FUZZ_OUT)/fuzz-ring $(FUZZ_OUT)/fuzz-frame ## Feed the readers of ring files and frames with arbitrary bytes (SECONDS)
+fuzz: $(FUZZ_OUT)/fuzz-ring $(FUZZ_OUT)/fuzz-frame ## feed arbitrary bytes to the readers; SECONDS
 	$(call FUZZ_RUN,frame,$(shell expr $(or $(SECONDS),60) / 6 + 1),512)
 	$(call FUZZ_RUN,ring,$(shell expr $(or $(SECONDS),60) \* 5 / 6 + 1),8192)
 

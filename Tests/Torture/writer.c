@@ -45,8 +45,8 @@ static bool came_well(writer *self, larder_status status, const char *call) {
 /** Writes the `ahead`-th message from here into `target`. */
 static larder_message make_message(writer *self, unsigned ahead, uint8_t *target) {
     bool tagged = self->book->threads > 1;
-    uint64_t tag = tagged ? ((uint64_t)self->thread << 40) + self->count + ahead + 1
-                          : self->next + ahead;
+    uint64_t tag =
+        tagged ? ((uint64_t)self->thread << 40) + self->count + ahead + 1 : self->next + ahead;
     // All numbers of this session lie in the newest epoch.
     uint64_t key = mix2(self->book->epochs[self->book->epoch_count - 1].salt, tag);
     size_t length = message_length(&self->book->profile, key);
@@ -103,8 +103,7 @@ static void append_batch(writer *self, unsigned count) {
     }
     size_t done = 0;
     uint64_t last = 0;
-    larder_status status =
-        larder_ring_append_batch(self->ring, messages, count, &done, &last);
+    larder_status status = larder_ring_append_batch(self->ring, messages, count, &done, &last);
     appended(self, done, last);
     if (status == LARDER_EFULL && !(self->book->flags & LARDER_RING_OVERWRITE)) {
         make_room(self);
@@ -153,11 +152,10 @@ static void append_one(writer *self, bool synced) {
         return;
     }
     uint64_t sequence = 0;
-    larder_status status =
-        synced ? larder_ring_append_synced(self->ring, message.payload.data,
-                                           message.payload.length, &sequence)
-               : larder_ring_append(self->ring, message.payload.data, message.payload.length,
-                                    &sequence);
+    larder_status status = synced ? larder_ring_append_synced(self->ring, message.payload.data,
+                                                              message.payload.length, &sequence)
+                                  : larder_ring_append(self->ring, message.payload.data,
+                                                       message.payload.length, &sequence);
     if (status == LARDER_EFULL && !(self->book->flags & LARDER_RING_OVERWRITE)) {
         make_room(self);
     } else if (came_well(self, status, synced ? "append_synced" : "append")) {
@@ -192,8 +190,7 @@ static void acknowledge(writer *self) {
     }
     uint64_t through = newest - rng_below(&self->random, newest < 20 ? newest : 20);
     raise_to(&self->book->cursor_intent[index], through);
-    if (came_well(self,
-                  larder_ring_acknowledge(self->ring, ledger_cursor_name(index), through),
+    if (came_well(self, larder_ring_acknowledge(self->ring, ledger_cursor_name(index), through),
                   "acknowledge")) {
         raise_to(&self->book->cursor[index], through);
     }

@@ -159,7 +159,8 @@ typedef struct larder_message {
 } larder_message;
 
 /** Appends `count` messages in order, taking the lock once and making them visible to readers all
-    at once. If one cannot be appended, those before it have been.
+    at once, or, where they need more than half the ring, in as few steps as that allows. If one
+    cannot be appended, those before it have been.
     @param appended receives how many were appended; may be NULL.
     @param last_sequence receives the number of the last one appended, 0 if none; may be NULL.
     @return as larder_ring_append, for the first message that failed. */
@@ -177,7 +178,8 @@ typedef struct larder_reservation {
 
 /** Makes room for a message of up to `capacity` bytes, to be written in place. No other thread can
     append until the reservation is committed or aborted, by the thread that made it; so keep it
-    short, and make no other call on the ring meanwhile: it would wait for itself. Making room may drop the oldest messages of an overwriting ring for good.
+    short, and make no other call on the ring meanwhile: it would wait for itself. Making room may
+    drop the oldest messages of an overwriting ring for good.
     @return as larder_ring_append. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reserve(larder_ring *ring, size_t capacity,
                                                                larder_reservation *reservation);
@@ -399,7 +401,8 @@ typedef int (*larder_progress)(void *LARDER_NULLABLE context, uint64_t done_byte
     @param options of the new ring; NULL, or a capacity of 0, takes those of the source.
     @param progress may be NULL.
     @param report receives what was found.
-    @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a ring; EEXIST if `target`
+    @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a ring; LARDER_EDAMAGED if it
+    ends inside its header; EEXIST if `target`
             exists; ECANCELED; or as larder_ring_open. On failure no file is left at `target`. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_salvage(
     const char *source, const char *target, const larder_ring_options *LARDER_NULLABLE options,

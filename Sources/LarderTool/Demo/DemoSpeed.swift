@@ -9,22 +9,37 @@ enum DemoSpeed {
   static func run(_ tour: Tour) throws {
     try tour.heading("A million messages")
     tour.explain("One append call each, every message with a checksum and a number of its own.")
-    let file = tour.file("speed.larder")
     // Made before the clock runs: this is about the log.
     let messages = (0..<4_093).map { DemoMessage.make($0) }
+    try runFull(tour, messages)
+    try runNew(tour, messages)
+  }
+
+  /// What appending costs a log that has been running for a while.
+  private static func runFull(_ tour: Tour, _ messages: [Data]) throws {
+    let log = try MessageLog(
+      fileURL: tour.file("small.larder"), maximumBytes: 1 << 20, whenFull: .overwriteOldest,
+      coder: .data)
+    try append(messages, to: log)
+    try measure(tour, "append to a full log of 1 MiB") { try append(messages, to: log) }
+    let statistics = try log.statistics
+    try tour.claim(
+      statistics.newestSequence == 2 * count
+        && statistics.overwritten + UInt64(statistics.count) == 2 * count,
+      "It kept the newest \(Quantity.count(statistics.count)), and counted what it dropped.")
+    try log.close()
+  }
+
+  /// What it costs while the file is new, and reading all of it.
+  private static func runNew(_ tour: Tour, _ messages: [Data]) throws {
+    let file = tour.file("new.larder")
     let log = try MessageLog(
       fileURL: file, maximumBytes: 128 << 20, whenFull: .refuse, coder: .data)
-    var index = 0
-    try measure(tour, "append   ") {
-      for _ in 0..<count {
-        try log.append(messages[index])
-        index = index + 1 == messages.count ? 0 : index + 1
-      }
-    }
+    try measure(tour, "append to a new file         ") { try append(messages, to: log) }
     var expected: UInt64 = 1
     var areEqual = true
-    index = 0
-    try measure(tour, "read back") {
+    var index = 0
+    try measure(tour, "read them back, verified     ") {
       try log.forEachMessageBytes { sequence, bytes in
         areEqual =
           areEqual && sequence == expected && DemoMessage.isEqual(bytes, to: messages[index])
@@ -41,15 +56,22 @@ enum DemoSpeed {
     let opening = try clock.measure {
       _ = try MessageLog(readingFrom: file, coder: .data).count
     }
-    tour.show("opening the log again, however full it is: \(tour.time(opening))")
+    tour.show("opening that log again takes \(tour.time(opening)), however full it is")
     try FileManager.default.removeItem(at: file)
+  }
+
+  private static func append(_ messages: [Data], to log: MessageLog<Data>) throws {
+    var index = 0
+    for _ in 0..<count {
+      try log.append(messages[index])
+      index = index + 1 == messages.count ? 0 : index + 1
+    }
   }
 
   private static func measure(_ tour: Tour, _ name: String, _ body: () throws -> Void) rethrows {
     let duration = try ContinuousClock().measure(body)
-    let rate = Quantity.rate(bytes: count * UInt64(DemoMessage.size), in: duration)
     tour.show(
-      "\(name)  \(tour.time(duration)), that is \(tour.time(duration / Int(count))) a message of "
-        + "\(DemoMessage.size) bytes, \(rate)")
+      "\(name)  \(tour.time(duration / Int(count))) a message of \(DemoMessage.size) bytes, "
+        + "\(Quantity.rate(bytes: count * UInt64(DemoMessage.size), in: duration))")
   }
 }

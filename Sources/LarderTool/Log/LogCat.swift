@@ -44,9 +44,9 @@ struct LogCat: ParsableCommand {
     let newest = try ring.statistics().newestSequence ?? 0
     var printer = MessagePrinter(format, path: file, endsEveryMessage: reverse)
     if newest > 0 {
-      var reader = try ring.makeReader()
+      let reader = try ring.makeReader()
       if reverse {
-        try printBackwards(&reader, from: newest, with: &printer)
+        try printBackwards(reader, from: newest, with: &printer)
       } else {
         try reader.seek(to: from ?? 0)
         if let last { try reader.stepBack(last, from: newest, notBefore: from ?? 0) }
@@ -59,7 +59,7 @@ struct LogCat: ParsableCommand {
   }
 
   private func printBackwards(
-    _ reader: inout RingReader, from newest: UInt64, with printer: inout MessagePrinter
+    _ reader: borrowing RingReader, from newest: UInt64, with printer: inout MessagePrinter
   ) throws {
     try reader.seek(to: newest + 1)
     var remaining = last ?? .max

@@ -44,7 +44,7 @@ struct LogTail: ParsableCommand {
       let identity = FileIdentity(file)
       let ring = try RingHandle(path: file, options: RingOptions(readOnly: true))
       let newest = try ring.statistics().newestSequence ?? 0
-      var reader = try ring.makeReader()
+      let reader = try ring.makeReader()
       if let printed = place.last {
         // The file is another one now: the same log resized, or a new one that starts over.
         try reader.seek(to: newest < printed ? 0 : printed + 1)
@@ -53,12 +53,12 @@ struct LogTail: ParsableCommand {
         try reader.seek(to: .max)
         try reader.stepBack(last, from: newest)
       }
-      try print(&reader, &place, &printer)
+      try print(reader, &place, &printer)
       if place.last == nil { place.last = newest }
       guard follow else { break }
       while !Interruption.isRequested, FileIdentity(file).map({ $0 == identity }) ?? true {
         let isAwake = try ring.wait(after: max(place.last ?? 0, place.skipped), timeout: Self.slice)
-        let found = try print(&reader, &place, &printer)
+        let found = try print(reader, &place, &printer)
         // Something is there that cannot be read, a damaged message: wait for what comes after it.
         if isAwake && !found { place.skipped = try ring.statistics().newestSequence ?? 0 }
       }
@@ -77,7 +77,7 @@ struct LogTail: ParsableCommand {
   /// - Returns: Whether that was anything.
   @discardableResult
   private func print(
-    _ reader: inout RingReader, _ place: inout Place, _ printer: inout MessagePrinter
+    _ reader: borrowing RingReader, _ place: inout Place, _ printer: inout MessagePrinter
   ) throws -> Bool {
     var found = false
     while !Interruption.isRequested, let record = try reader.next() {

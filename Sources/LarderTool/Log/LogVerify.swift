@@ -32,34 +32,96 @@ struct LogVerify: ParsableCommand {
     let ticker = ProgressTicker {
       "verifying \(Quantity.bytes(size))  \(Quantity.time(.now - start))"
     }
-    let found = Result { try ring.verify() }
+    let found = Result { try Finding(ring) }
     ticker.stop()
-    let opening = try ring.recovery()
-    let report = try found.get()
-    // What opening found is gone from the ring that the check then sees.
-    let isIntact = report.isIntact && opening.isIntact
+    let finding = try found.get()
     if json {
-      var object = JSONObject()
-      object.add("file", file)
-      object.add("isIntact", isIntact)
-      ReportText.add(opening.isIntact ? report : opening, to: &object)
-      print(object.line)
+      print(object(finding).line)
     } else {
-      describe(report, opening)
+      describe(finding)
     }
-    if !isIntact { throw ExitCode(ToolExit.damage) }
+    if !finding.isIntact { throw ExitCode(ToolExit.damage) }
   }
 
-  private func describe(_ report: LogReport, _ opening: LogReport) {
-    let findings = ReportText.findings(opening.isIntact ? report : opening)
-    if report.isIntact && opening.isIntact {
-      let closed =
-        opening.wasClosed ? "" : "; its last writer has not closed it, which is no damage"
-      print("\(file): all is well, \(ReportText.messages(report))\(closed)")
-    } else {
-      print("\(file): damaged, \(ReportText.messages(report))")
-      for finding in findings { print("  \(finding)") }
-      print("  larder log salvage copies what is intact to a new log")
+  private struct Finding {
+    /// What is wrong with the file; `nil` while a process writes to it.
+    let report: LogReport?
+    /// Which messages are missing; `nil` if nothing is wrong.
+    let walk: MessageWalk?
+    let writer: Int?
+    let intact: UInt64
+    let isIntact: Bool
+
+    init(_ ring: borrowing RingHandle) throws {
+      let before = try ring.statistics().writerProcess
+      var check = try ring.verify()
+      writer = try before ?? ring.statistics().writerProcess
+      if writer != nil {
+        // What is overwritten under the eyes of the check looks like damage; so only a message
+        // that is still there, and still cannot be read, counts.
+        for _ in 0..<2 where !check.isIntact { check = try ring.verify() }
+        let walk = check.isIntact ? nil : try MessageWalk(ring)
+        report = nil
+        self.walk = walk
+        intact = walk?.intact ?? check.intact
+        isIntact = walk?.missing.isEmpty ?? true
+      } else {
+        // Opening leaves out what it found damaged, so the check cannot see that again.
+        let opening = try ring.recovery()
+        let isIntact = check.isIntact && !opening.foundDamage
+        report = opening.foundDamage ? opening : check
+        walk = isIntact ? nil : try MessageWalk(ring)
+        intact = check.intact
+        self.isIntact = isIntact
+      }
     }
   }
+
+  private func object(_ finding: Finding) -> JSONObject {
+    var object = JSONObject()
+    object.add("file", file)
+    object.add("isIntact", finding.isIntact)
+    object.add("writerProcess", finding.writer.map { UInt64($0) })
+    if let report = finding.report {
+      ReportText.add(report, to: &object)
+    } else {
+      object.add("intact", finding.intact)
+      object.add("lost", finding.walk?.missingCount ?? 0)
+    }
+    object.add(
+      "missing",
+      (finding.walk?.missing ?? []).map { range in
+        var object = JSONObject()
+        object.add("firstSequence", range.lowerBound)
+        object.add("lastSequence", range.upperBound)
+        return object
+      })
+    return object
+  }
+
+  private func describe(_ finding: Finding) {
+    let messages =
+      finding.report.map(ReportText.messages) ?? Quantity.count(finding.intact, "intact message")
+    print("\(file): \(finding.isIntact ? "all is well" : "damaged"), \(messages)")
+    for line in finding.report.map(ReportText.findings) ?? [] { print("  \(line)") }
+    let missing = finding.walk?.missing ?? []
+    for range in missing.prefix(Self.mostRanges) {
+      let isOne = range.count == 1
+      let numbers =
+        Quantity.count(range.lowerBound)
+        + (isOne ? "" : " to " + Quantity.count(range.upperBound))
+      print("  missing: \(isOne ? "message" : "messages") \(numbers)")
+    }
+    if missing.count > Self.mostRanges {
+      print("  and \(Quantity.count(missing.count - Self.mostRanges)) places more")
+    }
+    if let writer = finding.writer {
+      print("  process \(writer) is writing to it, so only its messages were checked")
+    } else if finding.isIntact, finding.report?.wasClosed == false {
+      print("  its last writer did not close it, which is no damage")
+    }
+    if !finding.isIntact { print("  larder log salvage copies what is intact to a new log") }
+  }
+
+  private static let mostRanges = 20
 }

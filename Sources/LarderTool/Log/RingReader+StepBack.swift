@@ -6,7 +6,7 @@ extension RingReader {
   /// `oldest`. Counts messages and not numbers, which may have gaps.
   ///
   /// - Complexity: O(bytes of those messages).
-  mutating func stepBack(
+  func stepBack(
     _ count: UInt64, from newest: UInt64, notBefore oldest: UInt64 = 0
   ) throws(LarderError) {
     try seek(to: newest == .max ? newest : newest + 1)

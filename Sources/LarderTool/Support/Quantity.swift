@@ -31,7 +31,9 @@ enum Quantity {
       unit = next
     }
     let isWhole = scaled == scaled.rounded()
-    return (isWhole ? String(Int(scaled)) : decimals(scaled, 1)) + " " + unit
+    // Rounded down, or what is just short of a GiB would read as 1024.0 MiB.
+    return (isWhole ? String(Int(scaled)) : decimals((scaled * 10).rounded(.down) / 10, 1))
+      + " " + unit
   }
 
   /// A throughput, in powers of 1,000 as rates usually are: `2,173 MB/s`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import Foundation
 import LarderCore
 import LarderTestSupport
 import Testing
@@ -45,6 +46,35 @@ import Testing
     try log.append(text(15))
     #expect(try reader.next()?.message == text(15))
     #expect(try reader.next() == nil)
+  }
+
+  /// Behind the last message of a lap, where a long one did not fit, lie messages
+  /// of earlier laps, whole and well, and dead.
+  @Test func messagesOfEarlierLapsNeverComeBackBehindALongMessage() throws {
+    var random = SeededGenerator(seed: 7)
+    let fixture = try LogFixture()
+    let log = try MessageLog<Data>(
+      fileURL: fixture.url, maximumBytes: 1 << 20, whenFull: .overwriteOldest, coder: .data)
+    for round in 0..<60 {
+      let comment: Comment = "seed \(random.seed), round \(round)"
+      for _ in 0..<200 {
+        try log.append(random.bytes(Int.random(in: 0...300, using: &random)))
+      }
+      try log.append(random.bytes(Int.random(in: 0...400_000, using: &random)))
+      let statistics = try log.statistics
+      let oldest = try #require(statistics.oldestSequence)
+      let newest = try #require(statistics.newestSequence)
+      #expect(log.reversed().map(\.sequence) == (oldest...newest).reversed(), comment)
+      let reader = try log.makeReader()
+      for _ in 0..<20 {
+        let sequence = UInt64.random(in: oldest...newest, using: &random)
+        try reader.seek(to: sequence)
+        #expect(try reader.next()?.sequence == sequence, comment)
+        #expect(try reader.previous()?.sequence == sequence, comment)
+        let before = sequence > oldest ? sequence - 1 : nil
+        #expect(try reader.previous()?.sequence == before, comment)
+      }
+    }
   }
 
   @Test func readersDoNotDisturbEachOther() throws {

@@ -2,10 +2,11 @@
 import Foundation
 import LarderCore
 import LarderTestSupport
+import Synchronization
 import Testing
 
 /// `stat`, `verify`, `salvage` and `resize`.
-@Suite struct LogMaintenanceTests {
+@Suite(.timeLimit(.minutes(2))) struct LogMaintenanceTests {
   private let directory: TemporaryDirectory
   private let file: URL
   private var log: String { file.path }
@@ -67,15 +68,73 @@ import Testing
     #expect(run.text.contains("damaged"))
     #expect(run.text.contains("999 intact messages"))
     #expect(run.text.contains("1 message lost"))
+    #expect(run.text.contains("missing: message 500"))
     let again = try Tool.run("log", "verify", "--json", log)
     #expect(again.code == 1)
     let object = try again.object
     #expect(object["isIntact"] as? Bool == false)
     #expect(object["lost"] as? Int == 1)
+    let missing = try #require(object["missing"] as? [[String: Any]])
+    #expect(missing.map { $0["firstSequence"] as? Int } == [500])
     let place = try #require(
       try Data(contentsOf: file).range(of: Data("message number 499".utf8))?.lowerBound)
     let offset = try #require(object["firstDamageOffset"] as? Int)
     #expect(abs(offset - place) < 100)
+  }
+
+  @Test func verifyOfALogThatAKilledWriterLeftIsGood() throws {
+    let writer = try RunningTool("log", "append", "--quiet", log)
+    try writer.write("the last one\n")
+    let tail = try RunningTool("log", "tail", "-n", "1001", "-f", log)
+    while tail.readLine() != "the last one\n" {}
+    writer.send(SIGKILL)
+    #expect(writer.wait().code == -SIGKILL)
+    tail.send(SIGINT)
+    #expect(tail.wait().code == 0)
+    let run = try Tool.run("log", "verify", log)
+    #expect(run.code == 0)
+    #expect(run.text.contains("1,001 intact messages"))
+    #expect(run.text.contains("its last writer did not close it"))
+  }
+
+  @Test func verifyOfALogThatIsBeingOverwrittenFindsNoDamage() throws {
+    let busy = directory.file("busy.larder")
+    let writer = try MessageLog(
+      fileURL: busy, maximumBytes: 64 << 10, whenFull: .overwriteOldest, coder: .string)
+    for line in lines { try writer.append(line) }
+    let isDone = Mutex(false)
+    let thread = Thread {
+      while !isDone.withLock({ $0 }) {
+        for line in lines { _ = try? writer.append(line) }  // Counted below by their numbers.
+      }
+    }
+    let first = try writer.statistics.nextSequence
+    thread.start()
+    for _ in 1...5 {
+      let run = try Tool.run("log", "verify", busy.path)
+      #expect(run.code == 0, "\(run.text)")
+      #expect(run.text.contains("process \(ProcessInfo.processInfo.processIdentifier) is writing"))
+    }
+    isDone.withLock { $0 = true }
+    #expect(try writer.statistics.nextSequence > first)
+  }
+
+  @Test func verifyFindsDamageWhileAProcessWrites() throws {
+    let writer = try MessageLog(
+      fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest, coder: .string)
+    let handle = try FileHandle(forUpdating: file)
+    let range = try #require(
+      try Data(contentsOf: file).range(of: Data("number 500".utf8)))
+    try handle.seek(toOffset: UInt64(range.lowerBound))
+    try handle.write(contentsOf: Data("N".utf8))
+    try handle.close()
+    let run = try Tool.run("log", "verify", "--json", log)
+    #expect(run.code == 1)
+    let object = try run.object
+    #expect(object["lost"] as? Int == 1 && object["intact"] as? Int == 999)
+    #expect(
+      object["writerProcess"] as? Int == Int(ProcessInfo.processInfo.processIdentifier))
+    try writer.close()
   }
 
   @Test func catSkipsADamagedMessageAndSaysSo() throws {

@@ -64,7 +64,8 @@ struct SampleLogTests {
   func itComesBackByteForByteFromATailThatFollowsTheAppend(_ sample: URL) throws {
     let input = try Data(contentsOf: sample)
     _ = try Tool.run("log", "append", log)
-    let tail = try RunningTool("log", "tail", "-f", log)
+    // Whatever was appended before it looked, too.
+    let tail = try RunningTool("log", "tail", "-n", "1000000", "-f", log)
     let append = try RunningTool("log", "append", "--quiet", log, sample.path)
     #expect(tail.read(input.count) == input)
     #expect(append.wait().code == 0)
@@ -77,7 +78,8 @@ struct SampleLogTests {
   func itComesBackByteForByteFromATailOfALogThatWraps(_ sample: URL) throws {
     let input = try Data(contentsOf: sample)
     _ = try Tool.run("log", "append", "--capacity", "64KiB", log)
-    let tail = try RunningTool("log", "tail", "-f", log)
+    // Whatever was appended before it looked, too.
+    let tail = try RunningTool("log", "tail", "-n", "1000000", "-f", log)
     let append = try RunningTool("log", "append", "--quiet", log)
     // Pieces well below the capacity, each seen by the tail before the next one is appended.
     var offset = 0

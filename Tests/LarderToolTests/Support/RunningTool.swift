@@ -38,13 +38,23 @@ final class RunningTool {
   /// Reads exactly `count` bytes, or fewer if the output ends.
   func read(_ count: Int) -> Data {
     while unread.count < count {
-      let more = outputPipe.fileHandleForReading.availableData
+      let more = readAvailable()
       if more.isEmpty { break }
       unread.append(more)
     }
     let result = Data(unread.prefix(count))
     unread = Data(unread.dropFirst(count))
     return result
+  }
+
+  /// What is there, at least a byte. Empty at the end, and if nothing comes for a minute, so that a
+  /// test of a tool that hangs fails instead of hanging, too.
+  private func readAvailable() -> Data {
+    var waiting = pollfd(
+      fd: outputPipe.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
+    var ready: Int32
+    repeat { ready = poll(&waiting, 1, 60_000) } while ready < 0 && errno == EINTR
+    return ready > 0 ? outputPipe.fileHandleForReading.availableData : Data()
   }
 
   /// Reads a line with its newline, or less if the output ends.

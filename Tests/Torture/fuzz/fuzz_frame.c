@@ -35,8 +35,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         uint8_t *frame = malloc(consumed);
         size_t written = 0;
         HOLD(consumed <= size && consumed == larder_frame_size(payload.length));
-        HOLD(payload.length == 0 || ((const uint8_t *)payload.data >= data &&
-                                     (const uint8_t *)payload.data + payload.length <= data + size));
+        HOLD(payload.length == 0 ||
+             ((const uint8_t *)payload.data >= data &&
+              (const uint8_t *)payload.data + payload.length <= data + size));
         HOLD(frame && larder_frame_write(payload, frame, consumed, &written) == LARDER_OK);
         HOLD(written == consumed && memcmp(frame, data, consumed) == 0);
         HOLD(larder_frame_write(payload, frame, consumed - 1, &written) == LARDER_ETOOLARGE);

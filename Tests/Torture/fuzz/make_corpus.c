@@ -53,7 +53,8 @@ static void make_ring(const char *folder, const char *name, uint32_t flags, unsi
     larder_ring_close(ring);
 }
 
-static void make_open_ring(const char *folder, const char *name, uint32_t flags, unsigned messages) {
+static void make_open_ring(const char *folder, const char *name, uint32_t flags,
+                           unsigned messages) {
     pid_t child = fork();
     if (child == 0) {
         make_ring(folder, name, flags, messages, 60, 0, 1);
