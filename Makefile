@@ -60,7 +60,8 @@ test-asan: torture-asan ## run tests and torture under Address Sanitizer
 
 .PHONY: test-tsan
 test-tsan: torture-tsan ## run tests and torture under Thread Sanitizer
-	$(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan
+	TSAN_OPTIONS=suppressions=$(CURDIR)/.ci/tsan-suppressions \
+	  $(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan
 
 # Swift has no such sanitizer of its own, and its linker not the runtime: undefined behaviour in the
 # C core traps here. torture-asan, which plain C compilers build, also says what it was.

@@ -265,7 +265,6 @@ larder_status ring_recover(const ring_records *records, const ring_header *heade
     uint32_t header_damaged = report->header_damaged;
     memset(report, 0, sizeof *report);
     report->header_damaged = header_damaged;
-    report->state_damaged = 1;
 
     state_hints hints = {ring_oldest_hint(records, records->data_bytes, header),
                          LOAD(header->state.synced), LOAD(header->state.syncing)};
@@ -291,6 +290,7 @@ larder_status ring_recover(const ring_records *records, const ring_header *heade
     if (is_believable) next = named;
 
     // What the header gave up stays given up.
+    report->state_damaged = runs.count > 0 && !hints.oldest.is_known && !hints.oldest.number;
     uint64_t lower = oldest_number(header, hints.oldest);
     if (lower > next) lower = 0;
     size_t first = 0;

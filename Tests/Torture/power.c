@@ -191,6 +191,8 @@ static void open_complete(torture *run, void *context) {
     larder_ring_options options = ring_options(self->book->capacity, self->book->flags);
     larder_ring *ring = NULL;
     ledger_contents held;
+    (void)(run->keep && write_file(torture_path(run, "image-as-it-was"), self->store->final,
+                                   self->store->final_size));
     if (write_file(self->image_path, self->store->final, self->store->final_size) &&
         EXPECT_STATUS(run, larder_ring_open(self->image_path, &options, NULL, &ring), LARDER_OK) &&
         ledger_verify(run, self->book, ring, &held) &&

@@ -116,7 +116,7 @@ struct LogAppend: ParsableCommand {
   /// Says what opening found in a log whose last writer did not close it, if that is worth saying.
   private func reportRecovery(_ job: borrowing AppendJob) throws {
     let report = try job.recovery()
-    guard report.foundDamage else { return }
+    guard !report.isIntact else { return }
     StandardError.note(
       "\(file): the last writer did not close it; \(Quantity.count(report.lost, "message")) lost "
         + "and \(Quantity.count(report.intact, "message")) intact, see larder log verify")

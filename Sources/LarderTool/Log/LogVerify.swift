@@ -68,8 +68,8 @@ struct LogVerify: ParsableCommand {
       } else {
         // Opening leaves out what it found damaged, so the check cannot see that again.
         let opening = try ring.recovery()
-        let isIntact = check.isIntact && !opening.foundDamage
-        report = opening.foundDamage ? opening : check
+        let isIntact = check.isIntact && opening.isIntact
+        report = opening.isIntact ? check : opening
         walk = isIntact ? nil : try MessageWalk(ring)
         intact = check.intact
         self.isIntact = isIntact

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 import LarderCore
 
-extension LogReport {
-  /// Whether opening a file found more than that its last writer had not closed it, which always
-  /// makes it find the ring's state again from the messages.
-  var foundDamage: Bool { lost > 0 || damagedPlaces > 0 || isHeaderDamaged }
-}
-
 /// What `verify` and `salvage` say about a report.
 enum ReportText {
   /// What is wrong, one finding a line; empty if nothing is.
@@ -15,7 +9,7 @@ enum ReportText {
     if report.isHeaderDamaged {
       findings.append("the header is damaged; its backup is good")
     }
-    if report.isStateDamaged && report.wasClosed {
+    if report.isStateDamaged {
       findings.append("the ring's state is damaged; it was found again from the messages")
     }
     if report.damagedPlaces > 0 {
