@@ -68,6 +68,7 @@ int64_t system_monotonic_ns(void);
 uint32_t system_random(void);
 
 #ifdef LARDER_FAULTS
+LARDER_ASSUME_NONNULL_BEGIN
 /** What happens at a fault point instead of the call. */
 enum { LARDER_FAULT_SHORT = -1 };
 /** From now on the `nth` pass (1 is the next one) of the point `call` fails with `error`, an errno;
@@ -77,6 +78,7 @@ LARDER_API void larder_fault_set(const char *LARDER_NULLABLE call, int nth, int 
 LARDER_API int larder_fault_passes(void);
 /** The boot id that the next opens see; NULL for the real one. */
 LARDER_API void larder_fault_boot_id(const uint8_t *LARDER_NULLABLE id);
+LARDER_ASSUME_NONNULL_END
 #endif
 
 #endif

@@ -72,6 +72,7 @@ larder_status ring_begin_writing(larder_ring *ring) {
         return status;
     }
     ring->is_writing = true;
+    ring->marked = ring->synced;
     if (ring->damaged_oldest) {
         ring_opened *opened = &ring->header->opened;
         STORE(opened->lost, LOAD(opened->lost) + ring->damaged_oldest);
@@ -235,6 +236,20 @@ COLD static void ring_restart(larder_ring *ring) {
     ring_store_oldest(ring);
 }
 
+/** Whether the oldest record may not be dropped yet (invariant 9). */
+static inline bool ring_must_mark(const larder_ring *ring) {
+    return __builtin_expect(ring->synced != ring->marked, 0) &&
+           ring->oldest_sequence > ring->marked && ring->oldest_sequence <= ring->synced;
+}
+
+/** Brings the header to the device. At most once after a sync, and only if the ring comes round
+    before the background sync has done it. */
+COLD static larder_status ring_mark(larder_ring *ring) {
+    larder_status status = file_sync(ring->file);
+    if (status == LARDER_OK) ring->marked = ring->synced;
+    return status;
+}
+
 /** Makes room for a record of `bytes`, which fits the data.
     @param skip receives how many bytes before the end of the data are to be passed over. */
 static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint64_t bytes,
@@ -247,9 +262,15 @@ static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint
     }
     if (ring->end + *skip + bytes - ring->oldest > ring->data_bytes) {
         if (!ring->overwrite) return LARDER_EFULL;
-        do ring_drop_oldest(ring);
-        while (ring->oldest < ring->end &&
-               ring->end + *skip + bytes - ring->oldest > ring->data_bytes);
+        do {
+            larder_status status = ring_must_mark(ring) ? ring_mark(ring) : LARDER_OK;
+            if (__builtin_expect(status != LARDER_OK, 0)) {
+                ring_store_oldest(ring);
+                return status;
+            }
+            ring_drop_oldest(ring);
+        } while (ring->oldest < ring->end &&
+                 ring->end + *skip + bytes - ring->oldest > ring->data_bytes);
         if (__builtin_expect(ring->oldest >= ring->end, 0)) {
             // If we crash here, or before the message is published, an empty ring must look it:
             // what is left of the dropped messages would come back with a hole.
@@ -273,6 +294,7 @@ static inline void ring_seal(larder_ring *ring, uint32_t payload_crc, uint32_t w
     record_head head;
     head.word = word;
     head.tag = ring->next_sequence | ring->generation_bits;
+    if (__builtin_expect(ring->next_sequence != ring->newest + 1, 0)) head.tag |= RECORD_AFTER_GAP;
     head.crc = record_crc(payload_crc, word, ring->end_position, head.tag);
     memcpy(place, &head, sizeof head);
     if (__builtin_expect(ring->oldest == ring->end, 0)) ring->oldest_bytes = bytes;
@@ -285,14 +307,9 @@ static inline void ring_seal(larder_ring *ring, uint32_t payload_crc, uint32_t w
 
 /** Fills the rest of the lap (invariant 3). */
 COLD static void ring_pad(larder_ring *ring, uint64_t skip) {
-    if (skip >= RING_HEAD_BYTES) {
-        record_head head;
-        head.word = RECORD_PAD;
-        head.tag = ring->next_sequence | ring->generation_bits;
-        head.crc = record_crc(larder_crc32c(ring->salt, NULL, 0), RECORD_PAD, ring->end_position,
-                              head.tag);
-        memcpy(ring->data + ring->end_position, &head, sizeof head);
-    }
+    if (skip >= RING_HEAD_BYTES)
+        record_write_pad(ring->data, ring->end_position, ring->salt,
+                         ring->next_sequence | ring->generation_bits);
     ring->end += skip;
     ring->end_position = 0;
 }
@@ -457,7 +474,11 @@ larder_status larder_ring_remove_through(larder_ring *ring, uint64_t sequence, u
     uint64_t before = ring->count;
     ring_opened *opened = &ring->header->opened;
     uint64_t lost_before = LOAD(opened->lost);
-    while (ring->oldest < ring->end && ring->oldest_sequence <= sequence) ring_drop_oldest(ring);
+    while (!status && ring->oldest < ring->end && ring->oldest_sequence <= sequence) {
+        if (ring_must_mark(ring)) status = ring_mark(ring);
+        if (!status) ring_drop_oldest(ring);
+    }
+    ring_store_removed_through(ring->header, ring->oldest_sequence - 1);
     // If we crash in between, an empty ring must look it: see ring_make_room.
     if (ring->oldest == ring->end) STORE(ring->header->state.count, 0);
     ring_store_oldest(ring);
@@ -470,5 +491,5 @@ larder_status larder_ring_remove_through(larder_ring *ring, uint64_t sequence, u
     ring->is_dirty = true;
     ring_unlock(ring);
     ring_announce(ring, was_dirty);
-    return LARDER_OK;
+    return status;
 }

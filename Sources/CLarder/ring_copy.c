@@ -138,7 +138,7 @@ static uint64_t wreck_next_sequence(const wreck_file *wreck, uint64_t highest) {
     uint64_t named = LOAD(header->state.newest) + 1;
     uint64_t floor = LOAD(header->next_floor);
     if (floor > named) named = floor;
-    bool is_believable = named > highest + 1 && named < RECORD_SEQUENCE_MASK &&
+    bool is_believable = named > highest + 1 && named <= RING_SEQUENCE_MAX &&
                          named - highest - 1 <= wreck->fixed.data_bytes / RING_HEAD_BYTES;
     return is_believable ? named : highest + 1;
 }
@@ -151,8 +151,10 @@ static larder_status wreck_copy_all(const wreck_file *wreck, wreck_copy *copy,
         record_runs_chain(&runs);
         // What was removed, or dropped for newer messages, is not to come back.
         const ring_header *header = (const ring_header *)(const void *)wreck->map;
-        oldest_hint hint = ring_oldest_hint(&wreck->records, wreck->fixed.data_bytes, header);
-        copy->first_sequence = hint.number;
+        oldest_hint hint = {0};
+        if (!wreck->header_damaged)
+            hint = ring_oldest_hint(&wreck->records, wreck->fixed.data_bytes, header);
+        copy->first_sequence = oldest_hint_lower(hint);
         for (size_t i = 0; i < runs.count && !status; i++)
             status = wreck_copy_run(wreck, &runs.items[i], copy, report);
     }

@@ -26,6 +26,7 @@ typedef struct ring_view {
     uint64_t end;
     /** The number given last. */
     uint64_t newest;
+    uint64_t next_sequence;
     uint64_t count;
     uint32_t epoch;
 } ring_view;
@@ -55,7 +56,11 @@ struct larder_ring {
     uint64_t oldest_bytes;
     /** Number of the record at `oldest`, or `next_sequence` in an empty ring. */
     uint64_t oldest_sequence;
+    /** The last generation completed, as a tag without a number. */
     uint64_t generation_bits;
+    /** What is on the device, and up to where a header that says so is, too (invariant 9). */
+    uint64_t synced;
+    uint64_t marked;
     /** Pages up to here (a position) are warm; data_bytes after the first lap. */
     uint64_t warmed;
     _Atomic uint32_t waiters;
@@ -163,6 +168,10 @@ typedef struct ring_found {
     uint64_t newest;
     uint64_t next_sequence;
     uint64_t count;
+    /** Where the lap that is live in part ends, and the number it goes on with; 0 without one. The
+        pad there may be torn, or be that of an earlier lap. */
+    uint64_t pad_position;
+    uint64_t pad_sequence;
 } ring_found;
 
 /** How much to believe of a file that was not closed. */
@@ -183,8 +192,15 @@ typedef struct oldest_hint {
     uint64_t position;
     /** Its number; 0 if there is no such record any more. */
     uint64_t number;
+    /** No number up to this one is live. */
+    uint64_t removed_through;
     bool is_known;
 } oldest_hint;
+
+/** No smaller number is live. */
+static inline uint64_t oldest_hint_lower(oldest_hint hint) {
+    return hint.number > hint.removed_through ? hint.number : hint.removed_through + 1;
+}
 
 /** @param lap_bytes what positions are counted modulo; more than `records` has of a truncated file.
     */
@@ -200,8 +216,9 @@ typedef struct record_run {
     uint64_t first;
     uint64_t last;
     uint64_t count;
-    /** The lap ends behind it, properly, and goes on with the number `next`. */
-    uint64_t next;
+    /** The first one's AFTER GAP bit. */
+    bool is_after_gap;
+    /** The lap ends behind it, properly. */
     bool ends_lap;
     /** It holds a record that was appended after the sync that the header calls under way. */
     bool proves_sync;

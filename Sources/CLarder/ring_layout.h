@@ -11,7 +11,8 @@
 
         record:  | word u32 | crc u32 | tag u64 | payload | 0 to 7 bytes of padding |
                    |                    |
-                   |                    bits 0-55 sequence number, bits 56-63 sync generation
+                   |                    bits 0-54 sequence number, bit 55 AFTER GAP,
+                   |                    bits 56-63 sync generation
                    bits 0-30 payload length, bit 31 PARTIAL; all ones: a pad, see invariant 3
 
     All integers are little-endian. Places in the ring are counted in two ways. An *offset* is
@@ -25,7 +26,8 @@
     3. Where a record does not fit before the end of the data, a pad (a head without a payload,
        whose word is all ones and whose sequence number is that of the record after it) fills the
        rest; a rest of 8 bytes, too short for a head, is passed over without one.
-    4. Sequence numbers grow along the offsets. They start at 1. None is used twice.
+    4. Sequence numbers grow along the offsets, by one, but for a record whose AFTER GAP bit is set.
+       They start at 1. None is used twice.
     5. `crc` covers the payload, the word, the position and the tag, and is seeded with the file's
        salt: neither a record of an earlier lap, nor one that was moved, nor a record's image inside
        another record's payload is taken for a live one.
@@ -33,10 +35,12 @@
        before it: at each instruction the file in memory is consistent.
     7. `oldest_copy` follows `oldest`: where the two differ, the smaller one is right or a step
        late.
-    8. `synced` is a sequence number up to which everything is on the device, and `generation`
-       counts the syncs that said so; `syncing` is what the sync under way will reach. A record's
-       tag names the generation it was appended in. So after a power cut a surviving record tells
-       whether the sync that the header calls under way had been completed. */
+    8. `synced` and `syncing` are tags. `synced` names a number up to which everything is on the
+       device, and the generation that the sync which said so began; `syncing` names what the latest
+       sync set out to reach. A record's tag names the last generation completed before it. So after
+       a power cut a surviving record tells whether the sync under way had been completed.
+    9. No record up to `synced` is dropped before a header that says so is on the device: what the
+       header on the device calls synced was overwritten only if it was meant to be. */
 #ifndef LARDER_RING_LAYOUT_H
 #define LARDER_RING_LAYOUT_H
 
@@ -62,7 +66,10 @@
 #define RECORD_LENGTH_MASK (~RECORD_PARTIAL)
 #define RECORD_PAD (~(uint32_t)0)
 #define RECORD_GENERATION_SHIFT 56
-#define RECORD_SEQUENCE_MASK (((uint64_t)1 << RECORD_GENERATION_SHIFT) - 1)
+#define RECORD_AFTER_GAP ((uint64_t)1 << 55)
+#define RECORD_SEQUENCE_MASK (RECORD_AFTER_GAP - 1)
+/** No file of ours names a larger number: at ten million messages a second it takes 57 years. */
+#define RING_SEQUENCE_MAX ((uint64_t)1 << 54)
 
 /** Never changes after creation. Its CRC covers all bytes before it. */
 typedef struct ring_fixed {
@@ -99,8 +106,7 @@ typedef struct ring_state {
 typedef struct ring_opened {
     _Atomic uint64_t removed;
     _Atomic uint64_t lost;
-    _Atomic uint32_t generation;
-    uint32_t reserved;
+    uint64_t reserved;
     _Atomic int64_t writer_pid;
     uint64_t device;
     uint64_t inode;
@@ -114,7 +120,12 @@ typedef struct ring_header {
     /** The next message's number is at least this: a recovery that gave messages up raises it
         beyond theirs (invariant 4). */
     _Atomic uint64_t next_floor;
-    uint8_t zero[56];
+    /** No message up to this number is live: the caller removed it or a recovery gave it up. It
+        holds even where the record that `oldest` leads to is lost. */
+    _Atomic uint64_t removed_through;
+    /** `~removed_through`, stored after it; the smaller reading counts, as in a cursor's slot. */
+    _Atomic uint64_t removed_complement;
+    uint8_t zero[40];
 } ring_header;
 
 typedef struct ring_cursor_slot {
@@ -152,6 +163,8 @@ _Static_assert(sizeof(ring_opened) == 64, "opened");
 _Static_assert(offsetof(ring_opened, writer_pid) == 24, "writer_pid");
 _Static_assert(offsetof(ring_opened, boot_id) == 48, "boot_id");
 _Static_assert(offsetof(ring_header, next_floor) == 192, "next_floor");
+_Static_assert(offsetof(ring_header, removed_through) == 200, "removed_through");
+_Static_assert(offsetof(ring_header, removed_complement) == 208, "removed_complement");
 _Static_assert(sizeof(ring_header) == 256, "header");
 _Static_assert(sizeof(ring_cursor_slot) == 64, "cursor slot");
 _Static_assert(sizeof(record_head) == 16, "record head");
@@ -182,6 +195,12 @@ static inline uint32_t record_flags(uint32_t word) {
 
 static inline uint64_t record_sequence(uint64_t tag) { return tag & RECORD_SEQUENCE_MASK; }
 
+static inline uint64_t record_tag(uint64_t sequence, uint8_t generation) {
+    return sequence | (uint64_t)generation << RECORD_GENERATION_SHIFT;
+}
+
+static inline bool record_is_after_gap(uint64_t tag) { return (tag & RECORD_AFTER_GAP) != 0; }
+
 static inline uint8_t record_generation(uint64_t tag) {
     return (uint8_t)(tag >> RECORD_GENERATION_SHIFT);
 }
@@ -199,12 +218,24 @@ static inline uint32_t record_crc(uint32_t payload_crc, uint32_t word, uint64_t 
     return crc32c_two_words(payload_crc, word | place, tag);
 }
 
+/** Writes the pad of `position` (invariant 3). */
+static inline void record_write_pad(uint8_t *data, uint64_t position, uint32_t salt, uint64_t tag) {
+    record_head head = {RECORD_PAD, 0, tag};
+    head.crc = record_crc(larder_crc32c(salt, NULL, 0), RECORD_PAD, position, tag);
+    memcpy(data + position, &head, sizeof head);
+}
+
 /** Whether a head could stand at `position`: says nothing about the payload yet. */
 static inline bool record_is_plausible(record_head head, uint64_t position, uint64_t data_bytes) {
-    uint64_t room = data_bytes - position;
-    if (record_sequence(head.tag) == 0) return false;
+    uint64_t sequence = record_sequence(head.tag);
+    if (sequence == 0 || sequence > RING_SEQUENCE_MAX) return false;
     if (head.word == RECORD_PAD) return true;
-    return record_bytes(record_length(head.word)) <= room;
+#ifdef LARDER_PLANT_NO_BOUNDS
+    (void)position, (void)data_bytes;
+    return true;
+#else
+    return record_bytes(record_length(head.word)) <= data_bytes - position;
+#endif
 }
 
 /** Whether `bytes` (head and payload, complete) are the record of `position`. */
@@ -231,6 +262,20 @@ typedef struct record_bounds {
     whatever they contain. */
 bool record_find(const ring_records *records, uint64_t position, uint64_t limit,
                  record_bounds bounds, uint64_t *found, record_head *head);
+
+/** The number that `removed_through` speaks of. */
+static inline uint64_t ring_removed_through(const ring_header *header) {
+    uint64_t through = LOAD(header->removed_through);
+    uint64_t copy = ~LOAD(header->removed_complement);
+    return through < copy ? through : copy;
+}
+
+static inline void ring_store_removed_through(ring_header *header, uint64_t through) {
+    STORE(header->removed_through, through);
+    atomic_thread_fence(memory_order_release);
+    // If we crash here, the number before this one counts.
+    STORE(header->removed_complement, ~through);
+}
 
 /** The fixed header that belongs to the options, but for what makes each file its own.
     @return LARDER_OK, or LARDER_EINVALID if there is no such file. */

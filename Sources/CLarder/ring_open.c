@@ -70,15 +70,17 @@ static larder_status ring_create(int file, const char *path, const larder_ring_o
     if (status) return status;
     ring_fixed_seal(&header.fixed, system_wall_clock_ns(), system_random());
     STORE(header.next_floor, 1);
+    ring_store_removed_through(&header, 0);
     STORE(header.state.epoch, 2);
     STORE(header.state.closed_crc, ring_closed_crc(&header));
     uint64_t capacity = header.fixed.capacity_bytes;
     status = file_reserve(file, capacity);
-    // If we crash here, the file is all zeros, and the next open creates it anew.
+    // If we crash here, the file is all zeros, and the next open creates it anew. The header is
+    // inside one page, so a kill leaves all of it or nothing.
+    if (!status) status = file_write_at(file, &header, sizeof header, 0);
+    // If we crash here, or half-way through the backup, the next open for writing completes it.
     if (!status)
         status = file_write_at(file, &header.fixed, RING_FIXED_BYTES, capacity - RING_FIXED_BYTES);
-    // If we crash here, the header is rebuilt from its backup.
-    if (!status) status = file_write_at(file, &header, sizeof header, 0);
     if (!status) status = file_sync(file);
     if (!status) status = file_sync_parent(path);
     return status;
@@ -123,7 +125,8 @@ static bool ring_is_closed(const ring_header *header, uint64_t data_bytes) {
     uint64_t oldest = LOAD(header->state.oldest);
     uint64_t end = LOAD(header->state.end);
     return oldest <= end && end - oldest <= data_bytes && oldest % 8 == 0 && end % 8 == 0 &&
-           LOAD(header->state.newest) < RECORD_SEQUENCE_MASK;
+           LOAD(header->state.newest) <= RING_SEQUENCE_MAX &&
+           LOAD(header->next_floor) <= RING_SEQUENCE_MAX;
 }
 
 static uint64_t ring_cursors_maximum(const larder_ring *ring) {
@@ -148,9 +151,9 @@ static larder_status ring_walk(larder_ring *ring, const file_facts *facts, ring_
 }
 
 /** Reads the state into the writer's handle, walking the records if the file was not closed. */
-static larder_status ring_load(larder_ring *ring, const file_facts *facts) {
+static larder_status ring_load(larder_ring *ring, const file_facts *facts, ring_found *out) {
     const ring_header *header = ring->header;
-    ring_found found;
+    ring_found found = {0};
     if (ring_is_closed(header, ring->data_bytes)) {
         ring->recovery.was_closed = 1;
         found.oldest = LOAD(header->state.oldest);
@@ -163,6 +166,7 @@ static larder_status ring_load(larder_ring *ring, const file_facts *facts) {
         larder_status status = ring_walk(ring, facts, &found);
         if (status) return status;
     }
+    *out = found;
     ring->end = found.end;
     ring->end_position = found.end % ring->data_bytes;
     ring->newest = found.newest;
@@ -180,9 +184,36 @@ static larder_status ring_load(larder_ring *ring, const file_facts *facts) {
     return LARDER_OK;
 }
 
+/** Records behind a torn place were given up. They are intact, so they must not be there any more
+    when new ones lead up to them. */
+static void ring_erase_cut(larder_ring *ring) {
+    ring_records records = ring_records_of(ring);
+    record_bounds cut = {ring->newest + 1, RING_SEQUENCE_MAX};
+    record_head head;
+    for (uint64_t position = 0;
+         record_find(&records, position, ring->data_bytes, cut, &position, &head); position += 8)
+        memset(ring->data + position, 0, RING_HEAD_BYTES);
+}
+
+/** A kill may have come between the two halves of a cursor's place, or into the taking of a slot.
+    */
+static void ring_repair_cursors(larder_ring *ring) {
+    ring_cursor_slot *slots = ring_cursor_slots(ring);
+    uint64_t count = (ring->fixed.data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!cursor_slot_is_taken(&slots[i])) {
+            memset(&slots[i], 0, sizeof slots[i]);
+            continue;
+        }
+        uint64_t acknowledged = cursor_slot_acknowledged(&slots[i]);
+        STORE(slots[i].acknowledged, acknowledged);
+        STORE(slots[i].complement, ~acknowledged);
+    }
+}
+
 /** Puts what a walk found into the file. A kill in the middle leaves a file that was not closed,
     and the next open walks it again. */
-static larder_status ring_store_recovered(larder_ring *ring) {
+static larder_status ring_store_recovered(larder_ring *ring, const ring_found *found) {
     ring_header *header = ring->header;
     ring_state *state = &header->state;
     STORE_RELEASE(state->closed_crc, 0);
@@ -194,6 +225,11 @@ static larder_status ring_store_recovered(larder_ring *ring) {
     uint64_t lost = ring->recovery.lost > held ? ring->recovery.lost - held : 0;
     uint64_t numbered = ring->next_sequence - 1;
     STORE(header->next_floor, ring->next_sequence);
+    ring_store_removed_through(header, ring->oldest_sequence - 1);
+    if (ring->recovery.cut) ring_erase_cut(ring);
+    if (found->pad_sequence && ring->data_bytes - found->pad_position >= RING_HEAD_BYTES)
+        record_write_pad(ring->data, found->pad_position, ring->salt, found->pad_sequence);
+    ring_repair_cursors(ring);
     uint64_t lost_before = LOAD(header->opened.lost);
     uint64_t removed = LOAD(header->opened.removed);
     // Counters of a damaged header may be anything; together with the messages that are here they
@@ -213,8 +249,10 @@ static larder_status ring_store_recovered(larder_ring *ring) {
     ring_store_oldest(ring);
     larder_status status = file_sync(ring->file);
     if (status) return status;
-    STORE(state->synced, ring->newest);
-    STORE(state->syncing, ring->newest);
+    ring->synced = ring->newest;
+    uint64_t tag = record_tag(ring->newest, record_generation(LOAD(state->syncing)));
+    STORE(state->syncing, tag);
+    STORE(state->synced, tag);
     ring->is_writing = true;
     return LARDER_OK;
 }
@@ -228,7 +266,8 @@ static void ring_sign(larder_ring *ring, const file_facts *facts) {
     system_boot_id(opened->boot_id);
     // Always at least one epoch on, and even.
     STORE_RELEASE(state->epoch, (LOAD(state->epoch) | 1) + 1);
-    ring->generation_bits = (uint64_t)(LOAD(opened->generation) & 0xFF) << RECORD_GENERATION_SHIFT;
+    ring->generation_bits = record_tag(0, record_generation(LOAD(state->synced)));
+    ring->synced = record_sequence(LOAD(state->synced));
 }
 
 /** Maps an open file whose fixed header is known, and takes it over. */
@@ -254,14 +293,22 @@ static larder_status ring_adopt(larder_ring *ring, const file_facts *facts) {
         uint32_t epoch = LOAD_ACQUIRE(ring->header->state.epoch);
         ring_found found;
         status = ring_walk(ring, facts, &found);
-        ring->private_view = (ring_view){found.oldest, found.end, found.newest, found.count, epoch};
+        ring->private_view = (ring_view){
+            .oldest = found.oldest,
+            .end = found.end,
+            .newest = found.newest,
+            .next_sequence = found.next_sequence,
+            .count = found.count,
+            .epoch = epoch,
+        };
         ring->has_private_view = true;
         return status;
     }
-    status = ring_load(ring, facts);
+    ring_found found;
+    status = ring_load(ring, facts, &found);
     if (status) return status;
     if (!ring->recovery.was_closed || ring->recovery.header_damaged) {
-        status = ring_store_recovered(ring);
+        status = ring_store_recovered(ring, &found);
         if (status) return status;
         ring_sign(ring, facts);
         return LARDER_OK;
@@ -269,6 +316,8 @@ static larder_status ring_adopt(larder_ring *ring, const file_facts *facts) {
     uint8_t *backup = ring->map + fixed->capacity_bytes - RING_FIXED_BYTES;
     if (memcmp(backup, fixed, RING_FIXED_BYTES) != 0) memcpy(backup, fixed, RING_FIXED_BYTES);
     // Still closed for the next opener, should nothing be written; sign under a fresh checksum.
+    // If we crash in between, the next open walks the file.
+    STORE_RELEASE(ring->header->state.closed_crc, 0);
     ring_sign(ring, facts);
     STORE_RELEASE(ring->header->state.closed_crc, ring_closed_crc(ring->header));
     return LARDER_OK;
@@ -433,11 +482,19 @@ larder_status larder_ring_shutdown(larder_ring *ring) {
     if (locked == LARDER_OK) {
         ring->is_shut = true;
         ring_state *state = &ring->header->state;
-        // Only what is wholly on the device may be trusted without a walk later.
-        bool is_synced = LOAD(state->synced) >= ring->newest;
         if (!ring->read_only) {
+            // Others may have appended after the sync. Only what is wholly on the device may be
+            // trusted without a walk later.
+            if (!status && !ring->sync_failure && ring->synced < ring->newest) {
+                status = file_sync(ring->file);
+                uint64_t tag = record_tag(ring->newest, record_generation(LOAD(state->syncing)));
+                if (!status) STORE(state->syncing, tag);
+                if (!status) STORE(state->synced, tag);
+            }
+            // While it is open, `closed_crc` may be that of the open without a change.
+            STORE_RELEASE(state->closed_crc, 0);
             STORE(ring->header->opened.writer_pid, 0);
-            if (!ring->is_writing || (status == LARDER_OK && is_synced && !ring->sync_failure))
+            if (!ring->is_writing || (!status && !ring->sync_failure))
                 STORE_RELEASE(state->closed_crc, ring_closed_crc(ring->header));
         }
         file_unmap(ring->map, ring->map_bytes);
@@ -469,10 +526,10 @@ void larder_ring_close(larder_ring *ring) {
 
 ring_view ring_view_get(const larder_ring *ring) {
     if (!ring->read_only)
-        return (ring_view){ring->oldest, ring->end, ring->newest, ring->count,
-                           LOAD(ring->header->state.epoch)};
+        return (ring_view){ring->oldest,        ring->end,   ring->newest,
+                           ring->next_sequence, ring->count, LOAD(ring->header->state.epoch)};
     const ring_state *state = &ring->header->state;
-    ring_view view = {0, 0, 0, 0, 0};
+    ring_view view = {0};
     // A writer that is recovering shows an odd epoch for a moment; one that was killed meanwhile
     // shows it for ever, and then the last reading has to do.
     for (int attempt = 0; attempt < 1000; attempt++) {
@@ -483,6 +540,8 @@ ring_view ring_view_get(const larder_ring *ring) {
         view.end = LOAD_ACQUIRE(state->end);
         view.oldest = LOAD_ACQUIRE(state->oldest);
         view.newest = LOAD(state->newest);
+        uint64_t floor = LOAD(ring->header->next_floor);
+        view.next_sequence = floor > view.newest ? floor : view.newest + 1;
         view.count = LOAD(state->count);
         atomic_thread_fence(memory_order_acquire);
         if (view.epoch % 2 == 0 && LOAD(state->epoch) == view.epoch) break;
@@ -523,9 +582,8 @@ larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statisti
     statistics->data_bytes = fixed->data_bytes;
     statistics->used_bytes = view.end - view.oldest;
     statistics->count = view.count;
-    uint64_t floor = LOAD(header->next_floor);
-    statistics->next_sequence = floor > view.newest ? floor : view.newest + 1;
-    statistics->synced_sequence = LOAD(header->state.synced);
+    statistics->next_sequence = view.next_sequence;
+    statistics->synced_sequence = record_sequence(LOAD(header->state.synced));
     statistics->removed = LOAD(header->opened.removed);
     statistics->lost = LOAD(header->opened.lost);
     if (ring->has_private_view && view.epoch == ring->private_view.epoch)

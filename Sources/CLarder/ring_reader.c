@@ -167,7 +167,7 @@ static void reader_settle(larder_ring_reader *reader, const ring_view *view) {
     reader->epoch = view->epoch;
     reader->chunk_start = reader->chunk_end = 0;
     reader->back_count = 0;
-    record_bounds bounds = {reader->sequence + 1, RECORD_SEQUENCE_MASK};
+    record_bounds bounds = {reader->sequence + 1, RING_SEQUENCE_MAX};
     uint64_t unused;
     reader->offset = ring_find_offset(reader->ring, view, view->oldest, view->end, bounds, &unused);
 }

@@ -38,10 +38,16 @@ void record_runs_free(record_runs *runs) {
     *runs = (record_runs){NULL, 0, 0};
 }
 
+/** Whether a record with this tag comes right after number `last`. */
+static bool record_follows(uint64_t tag, uint64_t last) {
+    uint64_t sequence = record_sequence(tag);
+    return sequence == last + 1 || (record_is_after_gap(tag) && sequence > last);
+}
+
 larder_status record_runs_scan(const ring_records *records, uint64_t synced, uint8_t generation,
                                record_runs *runs) {
     *runs = (record_runs){NULL, 0, 0};
-    const record_bounds any = {1, RECORD_SEQUENCE_MASK};
+    const record_bounds any = {1, RING_SEQUENCE_MAX};
     uint64_t position = 0;
     record_run run = {0};
     larder_status status = LARDER_OK;
@@ -49,55 +55,46 @@ larder_status record_runs_scan(const ring_records *records, uint64_t synced, uin
         record_head head = record_head_at(records->data, position);
         bool is_intact = record_is_plausible(head, position, records->data_bytes) &&
                          record_is_intact(records, records->data + position, head, position);
-        if (is_intact && head.word == RECORD_PAD) {
-            if (run.count && run.end == position) {
-                run.ends_lap = true;
-                run.next = record_sequence(head.tag);
-            }
-            break;
-        }
-        if (!is_intact &&
+        bool is_pad = is_intact && head.word == RECORD_PAD;
+        if (is_pad && run.count && run.end == position) run.ends_lap = true;
+        // Behind a pad are records of earlier laps or, if the pad itself is an old page, of later
+        // ones.
+        if ((is_pad || !is_intact) &&
             !record_find(records, position + 8, records->data_bytes, any, &position, &head))
             break;
         uint64_t sequence = record_sequence(head.tag);
-        if (run.count && (run.end != position || sequence != run.last + 1)) {
+        if (run.count && (run.end != position || !record_follows(head.tag, run.last))) {
             status = record_runs_add(runs, run);
             if (status) return status;
             run.count = 0;
         }
-        if (!run.count)
-            run = (record_run){
-                .start = position, .end = position, .first = sequence, .last = sequence};
+        if (!run.count) {
+            run = (record_run){.start = position, .first = sequence};
+            run.is_after_gap = record_is_after_gap(head.tag);
+        }
         position += record_bytes(record_length(head.word));
         run.end = position;
         run.last = sequence;
         run.count++;
-        if (sequence > synced && record_generation(head.tag) == (uint8_t)(generation + 1))
-            run.proves_sync = true;
+        if (sequence > synced && record_generation(head.tag) == generation) run.proves_sync = true;
     }
     if (run.count) {
-        if (records->data_bytes - run.end < RING_HEAD_BYTES) {
-            run.ends_lap = true;
-            run.next = run.last + 1;
-        }
+        if (records->data_bytes - run.end < RING_HEAD_BYTES) run.ends_lap = true;
         status = record_runs_add(runs, run);
     }
     return status;
 }
 
 static int record_run_order(const void *left, const void *right) {
-    uint64_t a = ((const record_run *)left)->first;
-    uint64_t b = ((const record_run *)right)->first;
+    uint64_t a = ((const record_run *)left)->last;
+    uint64_t b = ((const record_run *)right)->last;
     return (a > b) - (a < b);
 }
 
 void record_runs_chain(record_runs *runs) {
     if (runs->count == 0) return;
     qsort(runs->items, runs->count, sizeof *runs->items, record_run_order);
-    size_t newest = 0;
-    for (size_t i = 1; i < runs->count; i++) {
-        if (runs->items[i].last > runs->items[newest].last) newest = i;
-    }
+    size_t newest = runs->count - 1;
     uint64_t live_end = runs->items[newest].end;
     uint64_t start = runs->items[newest].start;
     bool wrapped = false;
@@ -116,8 +113,10 @@ void record_runs_chain(record_runs *runs) {
 }
 
 bool record_run_joins(const record_run *run, const record_run *next) {
-    return run->end == next->start ||
-           (run->ends_lap && next->start == 0 && next->first == run->next);
+    // The pad between two laps may be torn: consecutive numbers tell as much.
+    if (next->first == run->last + 1) return run->end == next->start || next->start == 0;
+    bool touches = run->end == next->start || (run->ends_lap && next->start == 0);
+    return touches && next->is_after_gap && next->first > run->last;
 }
 
 // Choosing ----------------------------------------------------------------------------------------
@@ -155,27 +154,29 @@ typedef struct state_hints {
     oldest_hint oldest;
     uint64_t synced;
     uint64_t syncing;
+    /** Of the sync under way. */
+    uint8_t generation;
+    /** A record was begun that belongs behind the sync under way. */
+    bool sync_is_proven;
 } state_hints;
 
 /** After a power cut: the part of the chain that is a prefix and holds everything synced.
     @return false if nothing can be kept. */
 static bool choose_prefix(const record_runs *runs, const state_hints *hints, chain_part *out) {
-    bool sync_is_proven = false;
+    bool sync_is_proven = hints->sync_is_proven;
     for (size_t i = 0; i < runs->count; i++) sync_is_proven |= runs->items[i].proves_sync;
     uint64_t last_sync = sync_is_proven ? hints->syncing : hints->synced;
-    bool is_found = false;
-    bool is_other_found = false;
-    chain_part before = {0, 0}, largest = {0, 0}, other = {0, 0}, part;
-    bool has_before = false;
+    bool is_found = false, has_syncing = false, has_before = false;
+    chain_part before = {0, 0}, largest = {0, 0}, syncing = {0, 0}, part;
     for (size_t i = 0; i < runs->count; i = part.last + 1) {
         part = part_from(runs, i);
         if (part_holds(runs, part, last_sync)) {
             *out = part;
             is_found = true;
         }
-        if (!sync_is_proven && part_holds(runs, part, hints->syncing)) {
-            other = part;
-            is_other_found = true;
+        if (part_holds(runs, part, hints->syncing)) {
+            syncing = part;
+            has_syncing = true;
         }
         if (runs->items[part.last].last < last_sync) {
             before = part;
@@ -183,16 +184,11 @@ static bool choose_prefix(const record_runs *runs, const state_hints *hints, cha
         }
         if (part_count(runs, part) > part_count(runs, largest)) largest = part;
     }
-    if (is_found && is_other_found) {
-        // The sync under way may have been completed and everything since be gone, or not have been
-        // completed; the part that reaches back further is what was not being overwritten.
-        if (part_count(runs, other) > part_count(runs, *out)) *out = other;
-    }
     if (is_found) return true;
-    if (is_other_found) *out = other;
+    if (has_syncing) *out = syncing;
     else if (has_before) *out = before;
     else *out = largest;
-    if (is_other_found || has_before) return true;
+    if (has_syncing || has_before) return true;
     // Nothing that was synced is left. Without a lap in between, a prefix starts at the oldest.
     if (runs->items[0].start >= runs->items[runs->count - 1].end) return true;
     *out = part_from(runs, 0);
@@ -204,14 +200,16 @@ static void record_run_trim(const ring_records *records, record_run *run, uint64
     while (run->count > 1 && run->first < first) {
         record_head head = record_head_at(records->data, run->start);
         run->start += record_bytes(record_length(head.word));
-        run->first = record_sequence(record_head_at(records->data, run->start).tag);
+        uint64_t tag = record_head_at(records->data, run->start).tag;
+        run->first = record_sequence(tag);
+        run->is_after_gap = record_is_after_gap(tag);
         run->count--;
     }
 }
 
 oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
                              const ring_header *header) {
-    oldest_hint hint = {0, 0, false};
+    oldest_hint hint = {0};
     uint64_t offsets[2] = {LOAD(header->state.oldest), LOAD(header->state.oldest_copy)};
     uint64_t end = LOAD(header->state.end);
     uint64_t newest = LOAD(header->state.newest);
@@ -219,6 +217,7 @@ oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
         hint.is_known = true; // As created: nothing was shown yet.
         return hint;
     }
+    hint.removed_through = ring_removed_through(header);
     if (LOAD(header->state.count) == 0 && offsets[0] >= end && offsets[1] >= end) {
         hint.number = newest + 1;
         return hint;
@@ -239,13 +238,14 @@ oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
     return hint;
 }
 
-/** The number of the oldest live record, from the header; 0 if it does not say. */
-static uint64_t oldest_number(const ring_header *header, oldest_hint hint) {
-    if (hint.number) return hint.number;
-    // The record itself is gone. Where no numbers are missing this is the same.
-    uint64_t newest = LOAD(header->state.newest);
-    uint64_t count = LOAD(header->state.count);
-    return count && count <= newest ? newest - count + 1 : 0;
+/** Whether the head right behind the header's `end` is that of a record appended after the sync
+    under way, even if the rest of it is torn. */
+static bool next_head_proves_sync(const ring_records *records, const ring_header *header) {
+    uint64_t position = LOAD(header->state.end) % records->data_bytes;
+    if (position % 8 || records->data_bytes - position < RING_HEAD_BYTES) return false;
+    record_head head = record_head_at(records->data, position);
+    return record_sequence(head.tag) == LOAD(header->state.newest) + 1 &&
+           record_generation(head.tag) == record_generation(LOAD(header->state.syncing));
 }
 
 /** @return how many messages are missing there. */
@@ -266,11 +266,22 @@ larder_status ring_recover(const ring_records *records, const ring_header *heade
     memset(report, 0, sizeof *report);
     report->header_damaged = header_damaged;
 
-    state_hints hints = {ring_oldest_hint(records, records->data_bytes, header),
-                         LOAD(header->state.synced), LOAD(header->state.syncing)};
+    // A header that is not one says nothing, and it was not a power cut that made it so.
+    state_hints hints = {0};
+    if (header_damaged || (LOAD(header->state.epoch) == 0 && LOAD(header->next_floor) == 0)) {
+        trust = RECOVERY_KILLED;
+    } else {
+        hints.oldest = ring_oldest_hint(records, records->data_bytes, header);
+        uint64_t synced = LOAD(header->state.synced);
+        uint64_t syncing = LOAD(header->state.syncing);
+        hints.synced = record_sequence(synced);
+        hints.syncing = record_sequence(syncing);
+        hints.generation = record_generation(syncing);
+        hints.sync_is_proven = record_generation(synced) == record_generation(syncing) ||
+                               next_head_proves_sync(records, header);
+    }
     record_runs runs;
-    larder_status status =
-        record_runs_scan(records, hints.synced, (uint8_t)LOAD(header->opened.generation), &runs);
+    larder_status status = record_runs_scan(records, hints.synced, hints.generation, &runs);
     if (status) {
         record_runs_free(&runs);
         return status;
@@ -281,17 +292,20 @@ larder_status ring_recover(const ring_records *records, const ring_header *heade
     // No number is given twice: not those of messages seen here, nor those acknowledged, nor those
     // the header speaks of, unless it speaks of more than the file could ever have lost.
     uint64_t next = highest + 1;
-    if (cursors_maximum >= next) next = cursors_maximum + 1;
-    uint64_t named = LOAD(header->state.newest) + 1;
-    uint64_t floor = LOAD(header->next_floor);
-    if (floor > named) named = floor;
-    bool is_believable = named > next && named < RECORD_SEQUENCE_MASK &&
-                         (highest == 0 || named - next <= records->data_bytes / RING_HEAD_BYTES);
-    if (is_believable) next = named;
+    const uint64_t named[] = {
+        cursors_maximum, LOAD(header->state.newest),   hints.synced,
+        hints.syncing,   hints.oldest.removed_through, LOAD(header->next_floor) - 1};
+    uint64_t most = highest ? next + records->data_bytes / RING_HEAD_BYTES : RING_SEQUENCE_MAX;
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        if (named[i] >= next && named[i] < most) next = named[i] + 1;
+    }
+#ifdef LARDER_PLANT_REUSE_SEQUENCE
+    next = 1;
+#endif
 
     // What the header gave up stays given up.
     report->state_damaged = runs.count > 0 && !hints.oldest.is_known && !hints.oldest.number;
-    uint64_t lower = oldest_number(header, hints.oldest);
+    uint64_t lower = oldest_hint_lower(hints.oldest);
     if (lower > next) lower = 0;
     size_t first = 0;
     while (first < runs.count && runs.items[first].last < lower) first++;
@@ -301,17 +315,17 @@ larder_status ring_recover(const ring_records *records, const ring_header *heade
 
     chain_part part = {0, runs.count ? runs.count - 1 : 0};
     bool keeps = runs.count > 0;
-    // A header that was made has an epoch. Without it, it is not a power cut that did the damage.
-    if (LOAD(header->state.epoch) == 0 && LOAD(header->next_floor) == 0) trust = RECOVERY_KILLED;
-    if (keeps && trust == RECOVERY_POWER_CUT) {
-        keeps = choose_prefix(&runs, &hints, &part);
-    }
-    *found = (ring_found){0, 0, next - 1, next, 0};
+    if (keeps && trust == RECOVERY_POWER_CUT) keeps = choose_prefix(&runs, &hints, &part);
+    *found = (ring_found){.newest = next - 1, .next_sequence = next};
     uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header);
     for (size_t i = 0; keeps && i < runs.count; i++) {
         if (i > part.last) report->cut += runs.items[i].count;
         if (i < part.first || i > part.last) continue;
         found->count += runs.items[i].count;
+        if (i > part.first && runs.items[i].start == 0) {
+            found->pad_position = runs.items[i - 1].end;
+            found->pad_sequence = runs.items[i].first;
+        }
         report->intact += runs.items[i].count;
         if (i > part.first && !record_run_joins(&runs.items[i - 1], &runs.items[i]))
             found->count += report_hole(report, &runs.items[i - 1], &runs.items[i],

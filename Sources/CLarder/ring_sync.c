@@ -76,6 +76,43 @@ static void sync_gather(larder_ring *ring) {
     }
 }
 
+/** The system call. `sync_mutex` is held, and given up over it. */
+static larder_status sync_unlocked(larder_ring *ring) {
+    pthread_mutex_unlock(&ring->sync_mutex);
+    int64_t start = system_monotonic_ns();
+#ifdef LARDER_PLANT_NO_SYNC
+    larder_status status = LARDER_OK;
+#else
+    larder_status status = file_sync(ring->file);
+#endif
+    int64_t took = system_monotonic_ns() - start;
+    pthread_mutex_lock(&ring->sync_mutex);
+    ring->sync_took_ns = took;
+    if (status && !ring->sync_failure) ring->sync_failure = status;
+    return status;
+}
+
+/** Brings the mark of the last sync to the device too, so that no append has to (invariant 9).
+    `sync_mutex` is held, and given up over the system call. */
+static larder_status sync_mark(larder_ring *ring) {
+    larder_status status = ring_lock(ring);
+    if (status) return status;
+    uint64_t mark = ring->synced;
+    bool is_needed = mark > ring->marked;
+    ring_unlock(ring);
+    if (!is_needed) return LARDER_OK;
+    ring->is_syncing = true;
+    status = sync_unlocked(ring);
+    if (status == LARDER_OK) status = ring_lock(ring);
+    if (status == LARDER_OK) {
+        if (mark > ring->marked) ring->marked = mark;
+        ring_unlock(ring);
+    }
+    ring->is_syncing = false;
+    pthread_cond_broadcast(&ring->sync_done);
+    return status;
+}
+
 /** One sync of everything appended so far. `sync_mutex` is held and given up over the system call.
     @param synced receives what is now durable. */
 static larder_status sync_once(larder_ring *ring, uint64_t *synced) {
@@ -90,34 +127,24 @@ static larder_status sync_once(larder_ring *ring, uint64_t *synced) {
     }
     ring_state *state = &ring->header->state;
     uint64_t target = ring->newest;
+    uint64_t mark = ring->synced;
+    uint8_t generation = (uint8_t)(record_generation(ring->generation_bits) + 1);
     // If we crash here, or in the sync, the header names a sync that may not have been completed;
     // recovery finds out whether it was.
-    STORE(state->syncing, target);
+    STORE(state->syncing, record_tag(target, generation));
     ring_unlock(ring);
 
-    pthread_mutex_unlock(&ring->sync_mutex);
-    int64_t start = system_monotonic_ns();
-#ifdef LARDER_PLANT_NO_SYNC
-    status = LARDER_OK;
-#else
-    status = file_sync(ring->file);
-#endif
-    pthread_mutex_lock(&ring->sync_mutex);
-    ring->is_syncing = false;
-    ring->sync_took_ns = system_monotonic_ns() - start;
-    if (status) {
-        if (!ring->sync_failure) ring->sync_failure = status;
-    } else {
-        status = ring_lock(ring);
-        if (status == LARDER_OK) {
-            uint32_t generation = LOAD(ring->header->opened.generation) + 1;
-            STORE(state->synced, target);
-            STORE(ring->header->opened.generation, generation);
-            ring->generation_bits = (uint64_t)(generation & 0xFF) << RECORD_GENERATION_SHIFT;
-            ring_unlock(ring);
-            *synced = target;
-        }
+    status = sync_unlocked(ring);
+    if (status == LARDER_OK) status = ring_lock(ring);
+    if (status == LARDER_OK) {
+        if (mark > ring->marked) ring->marked = mark;
+        ring->synced = target;
+        ring->generation_bits = record_tag(0, generation);
+        STORE(state->synced, record_tag(target, generation));
+        ring_unlock(ring);
+        *synced = target;
     }
+    ring->is_syncing = false;
     pthread_cond_broadcast(&ring->sync_done);
     return status;
 }
@@ -134,7 +161,7 @@ static larder_status ring_sync_until(larder_ring *ring, uint64_t sequence, bool 
     while (status == LARDER_OK) {
         if (ring->is_shut) status = LARDER_ECLOSED;
         else if (ring->sync_failure) status = ring->sync_failure;
-        else if (!must_sync && LOAD(ring->header->state.synced) >= sequence) break;
+        else if (!must_sync && record_sequence(LOAD(ring->header->state.synced)) >= sequence) break;
         else if (ring->is_syncing) pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
         else {
             uint64_t synced = 0;
@@ -201,7 +228,7 @@ static void *sync_loop(void *context) {
         while (ring->is_syncing) pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
         uint64_t synced;
         // A failure stays in sync_failure, where the next caller of sync finds it.
-        if (ring->sync_failure || sync_once(ring, &synced) != LARDER_OK) break;
+        if (ring->sync_failure || sync_once(ring, &synced) || sync_mark(ring)) break;
     }
     pthread_mutex_unlock(&ring->sync_mutex);
     return NULL;
@@ -239,7 +266,9 @@ void ring_wake_waiters(larder_ring *ring) {
 larder_status larder_ring_wait(larder_ring *ring, uint64_t sequence, int64_t timeout_ns) {
     if (atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_FORKED)
         return LARDER_EFORKED;
-    int64_t until = timeout_ns < 0 ? INT64_MAX : system_monotonic_ns() + timeout_ns;
+    int64_t now = system_monotonic_ns();
+    bool is_endless = timeout_ns < 0 || timeout_ns > INT64_MAX - now;
+    int64_t until = is_endless ? INT64_MAX : now + timeout_ns;
     pthread_mutex_lock(&ring->wait_mutex);
     // Before looking: see ring_announce.
     atomic_fetch_add_explicit(&ring->waiters, 1, memory_order_relaxed);

@@ -32,8 +32,8 @@ enum Goal {
 
 /// Both sides of a row, ready to run.
 ///
-/// Samples should take about a millisecond, and on both sides about as long, however many operations
-/// that is: on a busy machine a long sample is interrupted and a short one is not.
+/// Samples should take about a millisecond, and on both sides about as long, however many
+/// operations that is: on a busy machine a long sample is interrupted and a short one is not.
 struct Contest {
   /// One sample of our side: sets up, runs, and returns the time per operation.
   let ours: () throws -> Double

@@ -3,8 +3,8 @@ import ArgumentParser
 import Foundation
 import LarderCore
 
-/// The process that the demo kills: appends for ever, and reports each number on its standard output
-/// once the append has returned, as eight bytes, least significant first.
+/// The process that the demo kills: appends for ever, and reports each number on its standard
+/// output once the append has returned, as eight bytes, least significant first.
 struct DemoWriterCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo-writer",

@@ -54,8 +54,8 @@ LARDER_MUST_CHECK int32_t rivals_loop_write(int file, const void *message, size_
 LARDER_MUST_CHECK int32_t rivals_loop_write_synced(int file, const void *message, size_t length,
                                                    size_t count);
 
-/** Runs rivals_loop_ring, or rivals_loop_ring_synced, on `threads` threads at once, `count` messages
-    each.
+/** Runs rivals_loop_ring, or rivals_loop_ring_synced, on `threads` threads at once, `count`
+    messages each.
     @param elapsed_ns receives the time from the first thread's start to the last one's end.
     @return the first status that is not 0. */
 LARDER_MUST_CHECK int32_t rivals_loop_ring_threads(larder_ring *ring, bool synced, unsigned threads,

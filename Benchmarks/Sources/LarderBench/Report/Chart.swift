@@ -87,7 +87,8 @@ struct Chart {
     [
       "<rect x=\"20\" y=\"\(y - 10)\" width=\"24\" height=\"11\" rx=\"2\" fill=\"\(ourColor)\"/>",
       text("Larder", x: 50, y: y, fill: grey),
-      "<rect x=\"116\" y=\"\(y - 10)\" width=\"24\" height=\"11\" rx=\"2\" fill=\"\(rivalColor)\"/>",
+      "<rect x=\"116\" y=\"\(y - 10)\" width=\"24\" height=\"11\" rx=\"2\" "
+        + "fill=\"\(rivalColor)\"/>",
       text("rival", x: 146, y: y, fill: grey),
       "<line x1=\"204\" y1=\"\(y - 13)\" x2=\"204\" y2=\"\(y + 4)\" stroke=\"\(goalColor)\" "
         + "stroke-width=\"2.5\"/>",
@@ -158,7 +159,8 @@ struct Chart {
     anchor: String = "start"
   ) -> String {
     "<text x=\"\(coordinate(x))\" y=\"\(coordinate(y))\" font-size=\"\(size)\" "
-      + "font-weight=\"\(weight)\" fill=\"\(fill)\" text-anchor=\"\(anchor)\">\(escape(text))</text>"
+      + "font-weight=\"\(weight)\" fill=\"\(fill)\" text-anchor=\"\(anchor)\">"
+      + "\(escape(text))</text>"
   }
 }
 
