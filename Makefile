@@ -47,7 +47,7 @@ build: ## build everything, optimised
 # Tests -------------------------------------------------------------------------------------------
 
 .PHONY: test
-test: deps lint check-c test-c torture-short test-swift ## run every check but the sanitizers
+test: deps lint check-c test-c torture-short torture-selftest test-swift ## run every check but the sanitizers
 
 .PHONY: test-swift
 test-swift: ## run the Swift tests alone

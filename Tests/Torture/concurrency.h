@@ -10,6 +10,8 @@
 typedef struct scene {
     ledger *book;
     rng random;
+    /** The ring has room for every message, so a follower has to see each. */
+    bool keeps_all;
 } scene;
 
 /** Opens a ring that the scene's book describes. */

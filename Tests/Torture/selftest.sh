@@ -59,7 +59,7 @@ fi
 
 planted SKIP_CRC damage 10
 planted NO_BOUNDS damage 10
-planted HEAD_FIRST kill 20
+planted HEAD_FIRST concurrency 20
 planted EVICT_LATE concurrency 20
 planted NO_SYNC power 10
 planted REUSE_SEQUENCE power 10

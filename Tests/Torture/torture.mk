@@ -3,7 +3,7 @@
 #
 #   make torture SECONDS=120 SEED=7     everything, longer, with that seed
 #   make torture-short                  about ten seconds, as `make test` runs it
-#   make torture-selftest               each planted defect must be found
+#   make torture-selftest               each planted defect must be found; `make test` runs it
 #   make torture-tsan                   the concurrency family under the Thread Sanitizer
 #   make torture-asan                   all of it under the Address and UB Sanitizers, short
 #   make fuzz SECONDS=60                libFuzzer on ring files, frames and varints

@@ -9,7 +9,7 @@ enum LogArea: Area {
   static var rows: [Row] {
     [
       appendC, appendRaw, appendRawSQLite, appendFill, appendCodable, appendTwoThreads, appendPower,
-      appendPowerEightThreads, readRaw, open, allocations,
+      appendPowerEightThreads, readRaw, readRawData, open, allocations,
     ]
   }
 

@@ -67,6 +67,21 @@ import Foundation
       return (count, total)
     }
 
+    func readInPlace() throws -> (count: Int, bytes: Int) {
+      var count = 0
+      var total = 0
+      while true {
+        let status = sqlite3_step(select)
+        if status == SQLITE_DONE { break }
+        try expect(status, SQLITE_ROW)
+        guard sqlite3_column_blob(select, 0) != nil else { continue }
+        count += 1
+        total += Int(sqlite3_column_bytes(select, 0))
+      }
+      try expect(sqlite3_reset(select), SQLITE_OK)
+      return (count, total)
+    }
+
     private func execute(_ sql: String) throws {
       try expect(sqlite3_exec(database, sql, nil, nil, nil), SQLITE_OK)
     }
@@ -94,5 +109,6 @@ import Foundation
     func clear() throws {}
     func append(_ message: Data, count: Int, oneTransaction: Bool = false) throws {}
     func readAll() throws -> (count: Int, bytes: Int) { (0, 0) }
+    func readInPlace() throws -> (count: Int, bytes: Int) { (0, 0) }
   }
 #endif
