@@ -4,7 +4,8 @@
 
     Who holds what:
     - `ring_lock` guards everything but what is said below. It is held for the copy of a message, or
-      of a reader's chunk; over a system call only to map pages ahead, and for the first change.
+      of a reader's chunk; over a system call only to warm pages ahead and for the two syncs that an
+      append can have to make, ring_begin_writing and ring_mark.
     - `sync_mutex` guards the group commit and its thread; it may be held when ring_lock is taken,
       never the other way round.
     - `wait_mutex` guards sleeping in larder_ring_wait, in the same order. */

@@ -44,7 +44,8 @@ struct RingAppendTests {
   @Test(arguments: [0, 1, 7, 8, 9, 40])
   func aRefusingRingHasRoomForExactlyAsManyAsWereRemoved(length: Int) throws {
     for count in 1...8 {
-      let ring = try Ring(directory.file("\(count)"), data: UInt64(count * recordBytes(length)),
+      let ring = try Ring(
+        directory.file("\(count)"), data: UInt64(count * recordBytes(length)),
         overwrite: false)
       try ring.append(lengths: repeatElement(length, count: count))
       for removed in Array(1...count) + Array(1...count).reversed() {

@@ -142,7 +142,8 @@ struct RingDamageTests {
       let expected = length == 0 ? LARDER_EINVALID : length < 64 ? LARDER_EFOREIGN : LARDER_EDAMAGED
       #expect(status { try Ring(url) } == expected, "\(length)")
       #expect(
-        status { try Ring(reading: url) } == (length == 0 ? LARDER_EFOREIGN : expected), "\(length)")
+        status { try Ring(reading: url) } == (length == 0 ? LARDER_EFOREIGN : expected), "\(length)"
+      )
       #expect(try url.bytes().count == length)
 
       var report = larder_ring_report()

@@ -21,7 +21,8 @@ struct RingImage {
   var end: UInt64 { bytes.integer(at: 80) }
   var newest: UInt64 { bytes.integer(at: 88) }
   var count: UInt64 { bytes.integer(at: 96) }
-  var synced: UInt64 { bytes.integer(at: 104) }
+  /// Without its generation.
+  var synced: UInt64 { bytes.integer(at: 104, as: UInt64.self) & (1 << 55 - 1) }
 
   /// Whether an intact record or pad stands at a position of the data.
   func isIntact(at position: Int) -> Bool {

@@ -34,7 +34,8 @@ struct RingMessage: Equatable, CustomStringConvertible {
 
   init(_ record: larder_ring_record) {
     sequence = record.sequence
-    payload = [UInt8](UnsafeRawBufferPointer(start: record.payload.data, count: record.payload.length))
+    payload = [UInt8](
+      UnsafeRawBufferPointer(start: record.payload.data, count: record.payload.length))
     isPartial = record.flags & UInt32(LARDER_MESSAGE_PARTIAL) != 0
     lost = record.lost
   }

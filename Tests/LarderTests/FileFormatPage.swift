@@ -15,6 +15,7 @@ struct FileFormatPage {
     case fixed = "Fixed header"
     case state = "State"
     case opened = "Opened"
+    case floor = "Floor"
     case cursor = "Cursor slots"
     case record = "Records"
   }
@@ -49,8 +50,22 @@ struct FileFormatPage {
 struct RingImage {
   /// A record as it lies in the file.
   struct Record: Equatable {
-    let sequence: UInt64
+    let tag: Tag
     let payload: Data
+    var sequence: UInt64 { tag.sequence }
+  }
+
+  /// A record's number and what is said along with it.
+  struct Tag: Equatable {
+    let sequence: UInt64
+    let isAfterGap: Bool
+    let generation: UInt64
+
+    init(_ value: UInt64) {
+      sequence = value & 0x007F_FFFF_FFFF_FFFF
+      isAfterGap = value >> 55 & 1 == 1
+      generation = value >> 56
+    }
   }
 
   /// What contradicts the page.
@@ -101,7 +116,7 @@ struct RingImage {
       }
       let place = dataOffset + position
       let word = try number(.record, "word", at: place)
-      let tag = try number(.record, "tag", at: place)
+      let tag = Tag(try number(.record, "tag", at: place))
       let isPad = word == 0xFFFF_FFFF
       let length = isPad ? 0 : Int(word & 0x7FFF_FFFF)
       let payload = bytes(place + 16, length)
@@ -113,12 +128,18 @@ struct RingImage {
       guard UInt64(crc.value) == (try number(.record, "crc", at: place)) else {
         throw Contradiction(text: "The checksum does not agree.", position: position)
       }
-      let sequence = tag & 0x00FF_FFFF_FFFF_FFFF
-      if let pad, pad != sequence {
+      if let pad, pad != tag.sequence {
         throw Contradiction(text: "A pad announced \(pad).", position: position)
       }
-      pad = isPad ? sequence : nil
-      if !isPad { records.append(Record(sequence: sequence, payload: payload)) }
+      pad = isPad ? tag.sequence : nil
+      if !isPad {
+        if let last = records.last, tag.sequence != last.sequence + 1,
+          !tag.isAfterGap || tag.sequence <= last.sequence
+        {
+          throw Contradiction(text: "It comes after \(last.sequence).", position: position)
+        }
+        records.append(Record(tag: tag, payload: payload))
+      }
       offset += isPad ? rest : (16 + length + 7) / 8 * 8
     }
     return records

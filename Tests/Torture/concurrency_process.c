@@ -236,7 +236,8 @@ static void follow(torture *run, scene *self) {
 void follower_elsewhere(torture *run, void *context) {
     scene *self = context;
     larder_ring *ring = NULL;
-    // Small rings, so that the reader is overtaken in the middle of a record; or one that keeps all.
+    // Small rings, so that the reader is overtaken in the middle of a record; or one that keeps
+    // all.
     uint64_t capacity =
         rng_between(&self->random, 3000, rng_one_in(&self->random, 2) ? 6000 : 80000);
     uint64_t messages = run->brief ? 20000 : 100000;

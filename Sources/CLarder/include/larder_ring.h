@@ -138,8 +138,11 @@ LARDER_API void larder_ring_close(larder_ring *LARDER_NULLABLE ring);
     @param message may be NULL when `length` is 0; copied.
     @param sequence receives the message's number, 0 on failure; may be NULL.
     @return LARDER_OK; LARDER_ETOOLARGE, LARDER_EFULL (the ring is unchanged in both cases),
-            LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED.
-    O(length), amortised; no allocation and no system call but to map fresh pages ahead. */
+            LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of a sync, see below.
+    O(length), amortised; no allocation, and no system call but these: one that warms fresh pages,
+    every 256 KiB of the first lap; a sync with the first change after opening; and at most one
+    after each sync, where an overwriting ring comes round to what that sync covered before the
+    background sync has followed it up. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_append(larder_ring *ring,
                                                               const void *LARDER_NULLABLE message,
                                                               size_t length,

@@ -14,10 +14,12 @@ extension MessageLog {
   /// - Returns: The message's number.
   /// - Throws: `.tooLarge` and `.full` (the log is unchanged), `.encoding`,
   ///   `.readOnly`, `.configurationMismatch` (the file has other limits than were
-  ///   asked for), `.closed`; with a durability of `.power` also `.io` and
-  ///   `.diskFull` from the sync, and then the message stays appended.
-  /// - Complexity: O(bytes), amortised. No disk read or write at a durability of
-  ///   `.process`; a sync, shared with concurrent callers, at `.power`.
+  ///   asked for), `.closed`; `.io` and `.diskFull` from a sync, and then at a
+  ///   durability of `.power` the message may have been appended.
+  /// - Complexity: O(bytes), amortised. At a durability of `.power` a sync, shared
+  ///   with concurrent callers. At `.process` no disk read or write, but for a sync
+  ///   with the first change after opening and, in a log that overwrites, at most
+  ///   one after each sync.
   @discardableResult
   public func append(_ message: Message) throws -> UInt64 {
     try append(message, durability: durability)
@@ -30,8 +32,8 @@ extension MessageLog {
   ///   - durability: What this message, and with it all before it, survives once
   ///     the call returns.
   /// - Returns: The message's number.
-  /// - Throws: As ``append(_:)``.
-  /// - Complexity: As ``append(_:)``.
+  /// - Throws: As ``append(_:)-(Message)``.
+  /// - Complexity: As ``append(_:)-(Message)``.
   @discardableResult
   public func append(_ message: Message, durability: Durability) throws -> UInt64 {
     let sequence: UInt64
@@ -61,7 +63,7 @@ extension MessageLog {
   ///
   /// - Parameter messages: What to append, in order; possibly nothing.
   /// - Returns: The number of the last one; nil for an empty sequence.
-  /// - Throws: As ``append(_:)``; the text says how many messages were appended.
+  /// - Throws: As ``append(_:)-(Message)``; the text says how many messages were appended.
   /// - Complexity: O(bytes) in time and memory. One sync for all at a durability
   ///   of `.power`.
   @discardableResult
@@ -127,10 +129,12 @@ extension MessageLog where Message == Data {
   /// - Returns: The message's number.
   /// - Throws: `.tooLarge` and `.full` (the log is unchanged), `.readOnly`,
   ///   `.configurationMismatch` (the file has other limits than were asked for),
-  ///   `.closed`; with a durability of `.power` also `.io` and `.diskFull` from
-  ///   the sync, and then the message stays appended.
-  /// - Complexity: O(bytes), amortised. No disk read or write at a durability of
-  ///   `.process`; a sync, shared with concurrent callers, at `.power`.
+  ///   `.closed`; `.io` and `.diskFull` from a sync, and then at a durability of
+  ///   `.power` the message may have been appended.
+  /// - Complexity: O(bytes), amortised. At a durability of `.power` a sync, shared
+  ///   with concurrent callers. At `.process` no disk read or write, but for a sync
+  ///   with the first change after opening and, in a log that overwrites, at most
+  ///   one after each sync.
   @discardableResult
   public func append(_ message: Data) throws -> UInt64 {
     guard coder.isIdentity, durability == .process else {
