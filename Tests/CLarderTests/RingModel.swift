@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import CLarder
 
-/// What a ring has to hold, in the simplest way to say it: an array. It knows the offsets too, since
-/// they decide what has to go.
+/// What a ring has to hold, in the simplest way to say it: an array. It knows the offsets too,
+/// since they decide what has to go.
 struct RingModel {
   struct Record {
     var sequence: UInt64
