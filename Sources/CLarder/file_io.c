@@ -307,6 +307,11 @@ bool file_is_locked(int file) {
 
 #endif
 
+larder_status file_change_mode(int file, uint32_t mode) {
+    FAIL_AT("fchmod");
+    return fchmod(file, (mode_t)mode) == 0 ? LARDER_OK : errno;
+}
+
 larder_status file_rename(const char *from, const char *to) {
     FAIL_AT("rename");
     return rename(from, to) == 0 ? LARDER_OK : errno;

@@ -58,6 +58,8 @@ void file_unlock(int file);
 /** Whether somebody holds the writer's lock. Takes nothing. */
 bool file_is_locked(int file);
 
+/** Permissions as they are to be, whatever the umask took away when the file was made. */
+larder_status file_change_mode(int file, uint32_t mode);
 larder_status file_rename(const char *from, const char *to);
 larder_status file_remove(const char *path);
 

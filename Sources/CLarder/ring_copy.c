@@ -151,9 +151,9 @@ static larder_status wreck_copy_all(const wreck_file *wreck, wreck_copy *copy,
         record_runs_chain(&runs);
         // What was removed, or dropped for newer messages, is not to come back.
         const ring_header *header = (const ring_header *)(const void *)wreck->map;
-        oldest_hint hint = {0};
-        if (!wreck->header_damaged)
-            hint = ring_oldest_hint(&wreck->records, wreck->fixed.data_bytes, header);
+        oldest_hint hint = wreck->header_damaged
+                               ? oldest_hint_of_damaged(header)
+                               : ring_oldest_hint(&wreck->records, wreck->fixed.data_bytes, header);
         copy->first_sequence = oldest_hint_lower(hint);
         for (size_t i = 0; i < runs.count && !status; i++)
             status = wreck_copy_run(wreck, &runs.items[i], copy, report);
@@ -274,7 +274,8 @@ larder_status larder_ring_resize(const char *path, const larder_ring_options *op
     if (!status) wanted.mode = facts.mode;
     if (!status) status = larder_ring_open(temporary, &wanted, detail, &target);
     if (!status) {
-        status = ring_copy_into(source, target);
+        status = file_change_mode(target->file, facts.mode);
+        if (!status) status = ring_copy_into(source, target);
         larder_status closed = larder_ring_shutdown(target);
         if (!status) status = closed;
         larder_ring_close(target);

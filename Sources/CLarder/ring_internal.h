@@ -198,6 +198,15 @@ typedef struct oldest_hint {
     bool is_known;
 } oldest_hint;
 
+/** What a header may be believed that is damaged elsewhere: a number that agrees with its
+    complement. */
+static inline oldest_hint oldest_hint_of_damaged(const ring_header *header) {
+    oldest_hint hint = {0};
+    uint64_t through = LOAD(header->removed_through);
+    if (through == ~LOAD(header->removed_complement)) hint.removed_through = through;
+    return hint;
+}
+
 /** No smaller number is live. */
 static inline uint64_t oldest_hint_lower(oldest_hint hint) {
     return hint.number > hint.removed_through ? hint.number : hint.removed_through + 1;

@@ -209,7 +209,7 @@ static void record_run_trim(const ring_records *records, record_run *run, uint64
 
 oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
                              const ring_header *header) {
-    oldest_hint hint = {0};
+    oldest_hint hint = {.removed_through = ring_removed_through(header)};
     uint64_t offsets[2] = {LOAD(header->state.oldest), LOAD(header->state.oldest_copy)};
     uint64_t end = LOAD(header->state.end);
     uint64_t newest = LOAD(header->state.newest);
@@ -217,7 +217,6 @@ oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
         hint.is_known = true; // As created: nothing was shown yet.
         return hint;
     }
-    hint.removed_through = ring_removed_through(header);
     if (LOAD(header->state.count) == 0 && offsets[0] >= end && offsets[1] >= end) {
         hint.number = newest + 1;
         return hint;
@@ -268,8 +267,9 @@ larder_status ring_recover(const ring_records *records, const ring_header *heade
 
     // A header that is not one says nothing, and it was not a power cut that made it so.
     state_hints hints = {0};
-    if (header_damaged || (LOAD(header->state.epoch) == 0 && LOAD(header->next_floor) == 0)) {
+    if (header_damaged || LOAD(header->state.epoch) == 0) {
         trust = RECOVERY_KILLED;
+        hints.oldest = oldest_hint_of_damaged(header);
     } else {
         hints.oldest = ring_oldest_hint(records, records->data_bytes, header);
         uint64_t synced = LOAD(header->state.synced);

@@ -2,7 +2,6 @@
 import CLarder
 import Foundation
 import LarderTestSupport
-import Synchronization
 import Testing
 
 @Suite("Ring: several threads")
@@ -27,8 +26,8 @@ struct RingConcurrencyTests {
     let each = 4000
     let ring = try Ring(url, data: data)
     let reading = try readOnly ? Ring(reading: url) : ring
-    let failures = Mutex<[String]>([])
-    let seen = Mutex<UInt64>(0)
+    let failures = Locked<[String]>([])
+    let seen = Locked<UInt64>(0)
     onThreads(5) { thread in
       do {
         if thread < 4 {
@@ -69,8 +68,8 @@ struct RingConcurrencyTests {
     for _ in 0..<20 {
       try? FileManager.default.removeItem(at: url)  // It need not be there.
       let ring = try Ring(url, data: 4_000_000, syncInterval: 1_000_000)
-      let statuses = Mutex<Set<Int>>([])
-      let confirmed = Mutex<UInt64>(0)
+      let statuses = Locked<Set<Int>>([])
+      let confirmed = Locked<UInt64>(0)
       onThreads(4) { thread in
         for count in 1... {
           if thread == 3 && count == 100 {
@@ -101,7 +100,7 @@ struct RingConcurrencyTests {
 
   @Test func batchesAndReservationsOfSeveralThreadsDoNotMix() throws {
     let ring = try Ring(url, data: 200_000)
-    let failures = Mutex<[Int32]>([])
+    let failures = Locked<[Int32]>([])
     onThreads(3) { thread in
       for count in 1...300 {
         let bytes = Self.message(thread, count)

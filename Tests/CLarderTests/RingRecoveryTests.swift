@@ -54,7 +54,7 @@ struct RingRecoveryTests {
 
   @Test(arguments: headerParts)
   func everyMessageIsFoundWithoutAPartOfTheHeader(part: Range<Int>) throws {
-    // What was removed may come back only if the state that says so is gone.
+    // What was removed or overwritten may come back only if the state that says so is gone.
     let saysSo = !part.overlaps(64..<128)
     for (appended, removed) in Self.shapes {
       let ring = try filled(appended, removed)

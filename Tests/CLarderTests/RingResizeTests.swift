@@ -89,7 +89,7 @@ struct RingResizeTests {
 
   @Test func permissionsAreKept() throws {
     try filled(20)
-    for mode in [0o644, 0o600, 0o640] {
+    for mode in [0o644, 0o600, 0o640, 0o660] {
       let manager = FileManager.default
       try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path)
       try resize(to: UInt64(4000 + mode * 8))

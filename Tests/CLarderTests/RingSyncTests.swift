@@ -2,7 +2,6 @@
 import CLarder
 import Foundation
 import LarderTestSupport
-import Synchronization
 import Testing
 
 @Suite("Ring: syncing and waiting")
@@ -57,7 +56,7 @@ struct RingSyncTests {
 
   @Test func synchronousAppendsOfSeveralThreadsAreAllSynced() throws {
     let ring = try Ring(url, data: 100_000)
-    let failures = Mutex<[String]>([])
+    let failures = Locked<[String]>([])
     onThreads(4) { thread in
       for index in 0..<50 {
         let message = [UInt8(thread), UInt8(index)]
@@ -125,7 +124,7 @@ struct RingSyncTests {
   func anAppendInAnotherThreadWakesAWait(readOnly: Bool) throws {
     let ring = try Ring(url, data: 4000)
     let waiting = try readOnly ? Ring(reading: url) : ring
-    let failures = Mutex<[Int32]>([])
+    let failures = Locked<[Int32]>([])
     onThreads(2) { thread in
       // Each message is appended only when the one before it was waited for.
       for round in 1...UInt64(100) {
@@ -143,7 +142,7 @@ struct RingSyncTests {
   @Test func aWaitEndsWithTheShutdown() throws {
     for _ in 0..<20 {
       let ring = try Ring(url, data: 4000)
-      let statuses = Mutex<[Int32]>([])
+      let statuses = Locked<[Int32]>([])
       onThreads(3) { thread in
         let status =
           thread == 0

@@ -18,9 +18,9 @@
 #pragma clang diagnostic pop
 #endif
 
-static const char *const calls[] = {"open",  "fstat",  "fallocate", "ftruncate",
-                                    "pread", "pwrite", "mmap",      "fdatasync",
-                                    "fsync", "lock",   "rename",    "unlink"};
+static const char *const calls[] = {"open",   "fstat",  "fallocate", "ftruncate", "pread",
+                                    "pwrite", "mmap",   "fdatasync", "fsync",     "lock",
+                                    "rename", "unlink", "fchmod"};
 static const int errors[] = {EIO, EINTR, ENOSPC, ENOMEM, LARDER_FAULT_SHORT};
 enum { CALLS = sizeof calls / sizeof *calls, ERRORS = sizeof errors / sizeof *errors };
 
