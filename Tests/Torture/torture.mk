@@ -58,7 +58,9 @@ torture-short: $(TORTURE_OUT)/larder-torture
 # A harness for each planted defect, from the same objects and a library with the defect in it.
 torture-selftest: $(TORTURE_OUT)/larder-torture ## show that torture finds every planted defect
 	@TORTURE_CC="$(TORTURE_CC)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
-	  TORTURE_OUT="$(TORTURE_OUT)" sh $(TORTURE_DIR)/selftest.sh
+	  TORTURE_OUT="$(TORTURE_OUT)" FUZZ_CC="$(FUZZ_CC)" \
+	  FUZZ_FLAGS="$(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC))" \
+	  sh $(TORTURE_DIR)/selftest.sh
 
 $(TORTURE_OUT)/larder-torture-tsan: $(TORTURE_ALL)
 	@mkdir -p $(@D)
