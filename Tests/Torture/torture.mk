@@ -2,7 +2,7 @@
 # Rules of the torture harness, the planted defects and the fuzzers; included by the Makefile.
 #
 #   make torture SECONDS=120 SEED=7     everything, longer, with that seed
-#   make torture-short                  about ten seconds, as `make test` runs it
+#   make torture-short                  about ten seconds, as `make test` runs it; SEED is 1 there
 #   make torture-selftest               each planted defect must be found; `make test` runs it
 #   make torture-tsan                   the concurrency family under the Thread Sanitizer
 #   make torture-asan                   all of it under the Address and UB Sanitizers, short
@@ -53,7 +53,7 @@ torture: $(TORTURE_OUT)/larder-torture ## hurt the log in every way; AREA, SECON
 	$< --area $(AREA) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
 
 torture-short: $(TORTURE_OUT)/larder-torture
-	$< --area $(AREA) --short $(if $(SEED),--seed $(SEED))
+	$< --area $(AREA) --short --seed $(or $(SEED),1)
 
 # A harness for each planted defect, from the same objects and a library with the defect in it.
 torture-selftest: $(TORTURE_OUT)/larder-torture ## show that torture finds every planted defect
@@ -69,7 +69,7 @@ $(TORTURE_OUT)/larder-torture-tsan: $(TORTURE_ALL)
 
 torture-tsan: $(TORTURE_OUT)/larder-torture-tsan
 	TSAN_OPTIONS="halt_on_error=1 exitcode=66" $< --family concurrency \
-	  --seconds $(or $(SECONDS),20) $(if $(SEED),--seed $(SEED))
+	  --seconds $(or $(SECONDS),20) --seed $(or $(SEED),1)
 
 $(TORTURE_OUT)/larder-torture-asan: $(TORTURE_ALL)
 	@mkdir -p $(@D)
@@ -78,7 +78,7 @@ $(TORTURE_OUT)/larder-torture-asan: $(TORTURE_ALL)
 	  $(TORTURE_SOURCES) $(CLARDER_SOURCES) -o $@
 
 torture-asan: $(TORTURE_OUT)/larder-torture-asan
-	$< --short --seconds $(or $(SECONDS),30) $(if $(SEED),--seed $(SEED))
+	$< --short --seconds $(or $(SECONDS),30) --seed $(or $(SEED),1)
 
 # Fuzzing -----------------------------------------------------------------------------------------
 
