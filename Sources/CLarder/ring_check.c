@@ -99,7 +99,7 @@ static void check_header(const larder_ring *ring, larder_ring_report *report) {
     }
     // A reader may look between the two halves of a writer's change, or of a killed one's.
     if (ring->read_only) return;
-    uint64_t slots = (ring->fixed.data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES;
+    uint64_t slots = ring_fixed_slots(&ring->fixed);
     const ring_cursor_slot *slot = ring_cursor_slots(ring);
     static const ring_cursor_slot empty;
     for (uint64_t i = 0; i < slots; i++) {

@@ -164,7 +164,7 @@ static larder_status wreck_copy_all(const wreck_file *wreck, wreck_copy *copy,
     // Behind the last record found, what the file still counted is gone.
     if (copy->last_sequence && next > copy->last_sequence + 1)
         report->lost += next - 1 - copy->last_sequence;
-    size_t slots = (size_t)((wreck->fixed.data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES);
+    size_t slots = ring_fixed_slots(&wreck->fixed);
     ring_inherit(copy->target,
                  (const ring_cursor_slot *)(const void *)(wreck->map + RING_HEADER_BYTES), slots,
                  next);
@@ -180,8 +180,7 @@ static larder_ring_options options_after(const larder_ring_options *asked,
     if (options.capacity_bytes == 0) {
         options.capacity_bytes = fixed->capacity_bytes;
         options.flags = fixed->flags & LARDER_RING_OVERWRITE;
-        options.cursor_slots =
-            (uint32_t)((fixed->data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES);
+        options.cursor_slots = ring_fixed_slots(fixed);
     }
     if (options.content_format == 0) options.content_format = fixed->content_format;
     options.flags &= (uint32_t)LARDER_RING_OVERWRITE;
@@ -237,7 +236,7 @@ static larder_status ring_copy_into(larder_ring *source, larder_ring *target) {
     }
     larder_ring_reader_close(reader);
     if (status != LARDER_END) return status;
-    size_t slots = (size_t)((source->fixed.data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES);
+    size_t slots = ring_fixed_slots(&source->fixed);
     ring_inherit(target, ring_cursor_slots(source), slots, source->next_sequence);
     ring_opened *opened = &target->header->opened;
     const ring_opened *before = &source->header->opened;

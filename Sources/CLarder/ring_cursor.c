@@ -8,7 +8,7 @@ ring_cursor_slot *ring_cursor_slots(const larder_ring *ring) {
 }
 
 static size_t ring_cursor_slot_count(const larder_ring *ring) {
-    return (size_t)((ring->fixed.data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES);
+    return ring_fixed_slots(&ring->fixed);
 }
 
 static uint32_t cursor_name_crc(const char name[32], uint32_t length) {

@@ -281,6 +281,10 @@ static inline void ring_store_removed_through(ring_header *header, uint64_t thro
     @return LARDER_OK, or LARDER_EINVALID if there is no such file. */
 larder_status ring_fixed_make(const larder_ring_options *options, ring_fixed *out);
 void ring_fixed_seal(ring_fixed *fixed, int64_t created_ns, uint32_t salt);
+/** How many cursor slots lie between the header and the data. */
+static inline uint32_t ring_fixed_slots(const ring_fixed *fixed) {
+    return (uint32_t)((fixed->data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES);
+}
 /** Whether the bytes are a fixed header of some version: magic and CRC agree. */
 bool ring_fixed_is_intact(const ring_fixed *fixed);
 /** Whether this library can use it: its version, and places that agree with each other. */

@@ -132,7 +132,7 @@ static bool ring_is_closed(const ring_header *header, uint64_t data_bytes) {
 static uint64_t ring_cursors_maximum(const larder_ring *ring) {
     uint64_t maximum = 0;
     const ring_cursor_slot *slots = ring_cursor_slots(ring);
-    uint64_t count = (ring->fixed.data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES;
+    uint64_t count = ring_fixed_slots(&ring->fixed);
     for (uint64_t i = 0; i < count; i++) {
         if (!cursor_slot_is_taken(&slots[i])) continue;
         uint64_t acknowledged = cursor_slot_acknowledged(&slots[i]);
@@ -199,7 +199,7 @@ static void ring_erase_cut(larder_ring *ring) {
     */
 static void ring_repair_cursors(larder_ring *ring) {
     ring_cursor_slot *slots = ring_cursor_slots(ring);
-    uint64_t count = (ring->fixed.data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES;
+    uint64_t count = ring_fixed_slots(&ring->fixed);
     for (uint64_t i = 0; i < count; i++) {
         if (!cursor_slot_is_taken(&slots[i])) {
             memset(&slots[i], 0, sizeof slots[i]);
@@ -596,8 +596,7 @@ larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statisti
     statistics->created_ns = fixed->created_ns;
     statistics->version = fixed->version;
     statistics->flags = fixed->flags & LARDER_RING_OVERWRITE;
-    statistics->cursor_slots =
-        (uint32_t)((fixed->data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES);
+    statistics->cursor_slots = ring_fixed_slots(fixed);
     statistics->read_only = ring->read_only;
     if (!ring->read_only || file_is_locked(ring->file))
         statistics->writer_pid = LOAD(header->opened.writer_pid);
