@@ -5,6 +5,7 @@
 #define LARDER_H
 
 #include "larder_base.h"
+#include "larder_cbor.h"
 #include "larder_crc32c.h"
 #include "larder_frame.h"
 #include "larder_ring.h"

@@ -6,12 +6,12 @@ extension Coder where Value: Codable & SendableMetatype {
   /// JSON with the strategies of `JSONEncoder` and `JSONDecoder`; format `json`.
   ///
   /// ```swift
-  /// let coder = Coder<Event>.json(dates: (.iso8601, .iso8601))
+  /// let coder = Coder<Event>.json(dates: (.millisecondsSince1970, .millisecondsSince1970))
   /// ```
   ///
   /// - Parameters:
-  ///   - dates: How dates are written and read; as the `Codable` of `Date` says
-  ///     by default.
+  ///   - dates: How dates are written and read; by default as text in the form of
+  ///     ISO 8601, with as many digits of a second as the date has: `.rfc3339`.
   ///   - data: How `Data` is written and read; Base64 by default.
   ///   - floats: How infinities and NaN are written and read; refused by default.
   ///   - keys: How the names of properties are written and read; as they are by
@@ -23,7 +23,7 @@ extension Coder where Value: Codable & SendableMetatype {
   /// - Complexity: O(1).
   public static func json(
     dates: (JSONEncoder.DateEncodingStrategy, JSONDecoder.DateDecodingStrategy) = (
-      .deferredToDate, .deferredToDate
+      .rfc3339, .rfc3339
     ),
     data: (JSONEncoder.DataEncodingStrategy, JSONDecoder.DataDecodingStrategy) = (.base64, .base64),
     floats: (
@@ -64,11 +64,9 @@ extension Coder where Value: Codable & SendableMetatype {
       decode: { try decoder.decode(Value.self, from: $0) })
   }
 
-  /// JSON with the defaults of `JSONEncoder` and `JSONDecoder`; format `json`.
+  /// JSON with the defaults of `JSONEncoder` and `JSONDecoder`, but for dates,
+  /// which are text such as `2023-03-08T20:26:40.125Z`; format `json`.
   ///
   /// - Complexity: O(1).
   public static var json: Coder<Value> { json() }
-
-  /// What a log or cache of `Codable` values uses unless told otherwise.
-  static var standard: Coder<Value> { .json }
 }

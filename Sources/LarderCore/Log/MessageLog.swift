@@ -169,7 +169,7 @@ extension MessageLog where Message: Codable {
     configuration: MessageLogConfiguration = .init()
   ) throws {
     try self.init(
-      fileURL: fileURL, maximumBytes: maximumBytes, whenFull: whenFull, coder: .standard,
+      fileURL: fileURL, maximumBytes: maximumBytes, whenFull: whenFull, coder: .cbor,
       configuration: configuration)
   }
 
@@ -179,6 +179,6 @@ extension MessageLog where Message: Codable {
   /// - Throws: As ``init(readingFrom:coder:)``.
   /// - Complexity: As ``init(readingFrom:coder:)``.
   public convenience init(readingFrom fileURL: URL) throws {
-    try self.init(readingFrom: fileURL, coder: .standard)
+    try self.init(readingFrom: fileURL, coder: .cbor)
   }
 }

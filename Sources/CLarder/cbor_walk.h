@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+/** @file cbor_walk.h
+    Private: one walk over an item, which serves the check and the skip.
+
+    It does not call itself: what encloses the place where it is lies on a stack of bounded size, so
+    that no input can exhaust the thread's. Everything here is inlined into the two functions that
+    need it, and the parts of a check drop out of the skip.
+
+    Invariants:
+      1. `at` never exceeds `length`, and a length or count is compared with what is left before
+         anything is done with it: each element takes a byte, each pair two.
+      2. On a fault, `at` is the offset that the detail reports.
+      3. Whatever the check finds good, the skip finds to end at the same offset. */
+#ifndef LARDER_CBOR_WALK_H
+#define LARDER_CBOR_WALK_H
+
+#include "cbor_keys.h"
+
+#if defined(__GNUC__) || defined(__clang__)
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE static inline
+#endif
+
+/** The input, and how far it was read. */
+typedef struct input {
+    const uint8_t *bytes;
+    size_t length;
+    size_t at;
+    larder_cbor_fault fault;
+} input;
+
+/** What is left of an array, map or tag: how many items, keys counted as such, and two flags. One
+    of indefinite length starts with a number that is even and never used up. */
+enum { LEFT_INDEFINITE_BIT = 63, LEFT_MAP_BIT = 62 };
+static const uint64_t left_indefinite = (uint64_t)1 << LEFT_INDEFINITE_BIT;
+static const uint64_t left_map = (uint64_t)1 << LEFT_MAP_BIT;
+static const uint64_t left_count = ((uint64_t)1 << LEFT_MAP_BIT) - 1;
+static const uint64_t left_endless = (uint64_t)1 << LEFT_INDEFINITE_BIT | (uint64_t)1 << 61;
+
+typedef struct level {
+    uint64_t left;
+    /** Index of the first key of this map. */
+    size_t keys;
+} level;
+
+/** Of a map, keys and values are taken in turns, and an even number of them is left at a key. */
+ALWAYS_INLINE bool level_is_at_key(uint64_t left) { return (left & left_map) && !(left & 1); }
+
+static inline larder_status fault_status(larder_cbor_fault fault) {
+    switch (fault) {
+    case LARDER_CBOR_GOOD: return LARDER_OK;
+    case LARDER_CBOR_CUT_OFF: return LARDER_EINCOMPLETE;
+    case LARDER_CBOR_TOO_DEEP: return LARDER_ETOOLARGE;
+    default: return LARDER_EDAMAGED;
+    }
+}
+
+static inline larder_status fail(input *in, larder_cbor_fault fault, size_t offset) {
+    in->fault = fault;
+    in->at = offset;
+    return fault_status(fault);
+}
+
+ALWAYS_INLINE larder_status read_head(input *in, larder_cbor_head *head) {
+    if (larder_cbor_read_head(in->bytes + in->at, in->length - in->at, head)) {
+        in->at += head->length;
+        return LARDER_OK;
+    }
+    bool is_cut_off = in->at == in->length || (in->bytes[in->at] & 31) < 28;
+    return fail(in, is_cut_off ? LARDER_CBOR_CUT_OFF : LARDER_CBOR_RESERVED, in->at);
+}
+
+/** The content of a string whose head, at `start`, was read. */
+ALWAYS_INLINE larder_status read_content(input *in, size_t start, uint64_t length, bool is_text) {
+    size_t readable = in->length - in->at;
+#ifndef LARDER_PLANT_CBOR_LENGTH
+    if (length > readable) {
+        return fail(in, LARDER_CBOR_CUT_OFF, start);
+    }
+#endif
+    if (is_text) {
+        size_t valid = text_valid_length(in->bytes + in->at, (size_t)length, readable);
+        if (valid != length) {
+            return fail(in, LARDER_CBOR_BAD_UTF8, in->at + valid);
+        }
+    }
+    in->at += (size_t)length;
+    return LARDER_OK;
+}
+
+/** The chunks of a string of indefinite length, and the break behind them. */
+static inline larder_status read_chunks(input *in, unsigned major, bool is_text) {
+    for (;;) {
+        size_t start = in->at;
+        if (start < in->length) {
+            uint8_t initial = in->bytes[start];
+            if (initial == LARDER_CBOR_BREAK) {
+                in->at++;
+                return LARDER_OK;
+            }
+            if (initial >> 5 != major || (initial & 31) == LARDER_CBOR_INFO_INDEFINITE) {
+                return fail(in, LARDER_CBOR_BAD_CHUNK, start);
+            }
+        }
+        larder_cbor_head head;
+        larder_status status = read_head(in, &head);
+        if (status == LARDER_OK) {
+            status = read_content(in, start, head.argument, is_text);
+        }
+        if (status != LARDER_OK) {
+            return status;
+        }
+    }
+}
+
+/** What is behind the head of an item, at `start`, that holds no other item. */
+ALWAYS_INLINE larder_status read_leaf(input *in, size_t start, const larder_cbor_head *head,
+                                      bool validates) {
+    if (head->major == LARDER_CBOR_BYTES || head->major == LARDER_CBOR_TEXT) {
+        bool is_text = validates && head->major == LARDER_CBOR_TEXT;
+        return head->info == LARDER_CBOR_INFO_INDEFINITE
+                   ? read_chunks(in, head->major, is_text)
+                   : read_content(in, start, head->argument, is_text);
+    }
+    if (head->major == LARDER_CBOR_SIMPLE) {
+        if (head->info == LARDER_CBOR_INFO_INDEFINITE) {
+            return fail(in, LARDER_CBOR_STRAY_BREAK, start);
+        }
+        if (head->info == 24 && head->argument < 32) {
+            return fail(in, LARDER_CBOR_BAD_SIMPLE, start);
+        }
+    }
+    return LARDER_OK;
+}
+
+ALWAYS_INLINE bool head_is_leaf(const larder_cbor_head *head) {
+    return head->major < LARDER_CBOR_ARRAY || head->major == LARDER_CBOR_SIMPLE;
+}
+
+/** How many items the array, map or tag encloses. */
+ALWAYS_INLINE larder_status read_count(input *in, size_t start, const larder_cbor_head *head,
+                                       uint64_t *left) {
+    uint64_t per_element = head->major == LARDER_CBOR_MAP ? 2 : 1;
+    *left = head->major == LARDER_CBOR_MAP ? left_map : 0;
+    if (head->major == LARDER_CBOR_TAG) {
+        *left |= 1;
+    } else if (head->info == LARDER_CBOR_INFO_INDEFINITE) {
+        *left |= left_endless;
+    } else if (head->argument > (in->length - in->at) / per_element) {
+        return fail(in, LARDER_CBOR_CUT_OFF, start);
+    } else {
+        *left |= head->argument * per_element;
+    }
+    return LARDER_OK;
+}
+
+/** Whether no two keys of the map that just ended are equal; they are forgotten. */
+static inline larder_status close_map(input *in, cbor_keys *keys, size_t base) {
+    size_t first, second;
+    larder_status status = cbor_keys_find_equal(keys, base, &first, &second);
+    keys->count = base;
+    if (status == LARDER_OK) {
+        return fail(in, LARDER_CBOR_DUPLICATE_KEY, second);
+    }
+    return status == LARDER_END ? LARDER_OK : status;
+}
+
+/** An item inside of `top` has ended. */
+ALWAYS_INLINE larder_status end_item(const input *in, cbor_keys *keys, level *top) {
+    bool was_key = keys && level_is_at_key(top->left);
+    top->left--;
+    return was_key ? cbor_keys_end(keys, in->at) : LARDER_OK;
+}
+
+/** Reads a key of the usual kind, a text of less than 24 bytes, if there is one and nothing is wrong
+    with it. Only faster than the rest. */
+ALWAYS_INLINE bool read_short_key(input *in, cbor_keys *keys) {
+    const uint8_t *item = in->bytes + in->at;
+    size_t readable = in->length - in->at;
+    size_t length = readable > 24 ? (size_t)*item - (LARDER_CBOR_TEXT << 5) : SIZE_MAX;
+    if (length >= 24 || keys->count == keys->capacity ||
+        text_valid_length(item + 1, length, readable - 1) != length) {
+        return false;
+    }
+    cbor_key *key = &keys->all[keys->count++];
+    key->item = item;
+    cbor_key_set(key, LARDER_CBOR_TEXT, item + 1, length, readable - 1);
+    in->at += 1 + length;
+    return true;
+}
+
+/** Reads the item at `in`. With `keys`, which are none yet, it is checked in full; without, only as
+    far as its end depends on it. */
+ALWAYS_INLINE larder_status walk(input *in, uint32_t depth_limit, cbor_keys *keys) {
+    level outer[LARDER_CBOR_MAX_DEPTH];
+    size_t depth = 0;
+    level top = {1, 0};
+    larder_status status;
+    for (;;) {
+        size_t start = in->at;
+        if (keys && level_is_at_key(top.left) && read_short_key(in, keys)) {
+            top.left--;
+            continue;
+        }
+        bool is_break = start < in->length && in->bytes[start] == LARDER_CBOR_BREAK;
+        if (is_break && (top.left & left_indefinite) &&
+            (!(top.left & left_map) || level_is_at_key(top.left))) {
+            in->at++;
+            top.left &= ~left_count;
+        } else {
+            if (keys && level_is_at_key(top.left) &&
+                (status = cbor_keys_begin(keys, start)) != LARDER_OK) {
+                return status;
+            }
+            larder_cbor_head head;
+            if ((status = read_head(in, &head)) != LARDER_OK) {
+                return status;
+            }
+            if (head_is_leaf(&head)) {
+                if ((status = read_leaf(in, start, &head, keys != NULL)) != LARDER_OK ||
+                    (status = end_item(in, keys, &top)) != LARDER_OK) {
+                    return status;
+                }
+            } else {
+                uint64_t left;
+                if ((status = read_count(in, start, &head, &left)) != LARDER_OK) {
+                    return status;
+                }
+                if (depth == depth_limit) {
+                    return fail(in, LARDER_CBOR_TOO_DEEP, start);
+                }
+                outer[depth++] = top;
+                top = (level){left, keys ? keys->count : 0};
+            }
+        }
+        // What has nothing left ends here, and with it perhaps what it is in.
+        while (!(top.left & left_count)) {
+            if (depth == 0) {
+                return LARDER_OK;
+            }
+            if (keys && (top.left & left_map) &&
+                (status = close_map(in, keys, top.keys)) != LARDER_OK) {
+                return status;
+            }
+            top = outer[--depth];
+            if ((status = end_item(in, keys, &top)) != LARDER_OK) {
+                return status;
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+
+import CLarder
+
+/// The entries of a map.
+struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let writer: CBORWriter
+  let item: CBORItem
+  let path: CBORPath?
+  /// Whether a key that has a number is written as one.
+  let writesIntegers: Bool
+  /// Whether no key can come twice.
+  let hasUniqueKeys: Bool
+
+  init(writer: CBORWriter, item: CBORItem, path: CBORPath?) {
+    self.writer = writer
+    self.item = item
+    self.path = path
+    hasUniqueKeys = ObjectIdentifier(Key.self) == DictionaryKeys.codingKeyType
+    writesIntegers = !hasUniqueKeys || DictionaryKeys.areIntegers(of: writer.valueType)
+  }
+
+  var codingPath: [any CodingKey] { path.keys }
+
+  /// Writes a key, and makes the place behind it ready for the value.
+  @inline(__always)
+  private func begin(_ key: Key) throws -> CBORWriter.Mark {
+    let isLate = try writer.focus(item, path)
+    let mark = CBORWriter.Mark(count: writer.count, itemCount: writer.itemCount, isLate: isLate)
+    let record = writer.items + Int(item.index)
+    record.pointee.count += 1
+    let hash: UInt
+    if writesIntegers, let number = key.intValue {
+      hash = UInt(bitPattern: number)
+      writer.write(number)
+    } else if hasUniqueKeys || writer.hasPlainKeys {
+      hash = writer.write(key: key.stringValue)
+    } else {
+      hash = writer.write(key: writer.options.converted(key, path))
+    }
+    if !hasUniqueKeys {
+      let bit: UInt128 = 1 &<< UInt128(truncatingIfNeeded: hash)
+      if record.pointee.keyMask & bit != 0 { record.pointee.mayRepeatKeys = true }
+      record.pointee.keyMask |= bit
+    }
+    return mark
+  }
+
+  @inline(__always)
+  private func write(_ key: Key, _ body: (CBORWriter) -> Void) throws {
+    let mark = try begin(key)
+    body(writer)
+    if mark.isLate { writer.endLate() }
+  }
+
+  func encodeNil(forKey key: Key) throws { try write(key) { $0.writeNil() } }
+  func encode(_ value: Bool, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: String, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: Double, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: Float, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: Int, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: Int8, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: Int16, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: Int32, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: Int64, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: Int128, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: UInt, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: UInt8, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: UInt16, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: UInt32, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: UInt64, forKey key: Key) throws { try write(key) { $0.write(value) } }
+  func encode(_ value: UInt128, forKey key: Key) throws { try write(key) { $0.write(value) } }
+
+  func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+    let mark = try begin(key)
+    do {
+      try writer.write(value, at: { CBORPath(path, key) })
+    } catch {
+      writer.rollBack(item, to: mark)
+      throw error
+    }
+    if mark.isLate { writer.endLate() }
+  }
+
+  /// Writes an empty container that can be added to as long as this one.
+  private func open(_ kind: CBORWriter.Kind, _ key: Key) -> CBOREncoding {
+    let path = CBORPath(path, key)
+    do {
+      let mark = try begin(key)
+      let nested = writer.open(kind)
+      if mark.isLate { writer.endLate() }
+      return CBOREncoding(writer: writer, item: nested, path: path)
+    } catch {
+      writer.fail(error)
+      return CBOREncoding(writer: writer, item: .none, path: path)
+    }
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<NestedKey> {
+    open(.map, key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    open(.array, key).unkeyedContainer()
+  }
+
+  func superEncoder() -> any Encoder {
+    let named = CBORKeyedEncoding<CBORKey>(writer: writer, item: item, path: path)
+    return named.open(.pending, .super)
+  }
+
+  func superEncoder(forKey key: Key) -> any Encoder { open(.pending, key) }
+}
+
+extension CBORItem {
+  /// Names no record.
+  static let none = CBORItem(index: .max, serial: 0)
+}
+
+extension CBORWriter {
+  /// Writes a text key.
+  ///
+  /// - Returns: A number that differs for most other keys.
+  @inline(__always)
+  func write(key: String) -> UInt {
+    var key = key
+    return key.withUTF8 { text in
+      write(bytes: UnsafeRawBufferPointer(text), LARDER_CBOR_TEXT)
+      guard let first = text.first, let last = text.last else { return 0 }
+      let sample = UInt(first) << 24 | UInt(text[text.count / 2]) << 16 | UInt(last) << 8
+      // The top bits of the product depend on all of the sample's.
+      return ((sample | UInt(truncatingIfNeeded: text.count) & 255) &* 0x9e37_79b9_7f4a_7c15) >> 57
+    }
+  }
+}

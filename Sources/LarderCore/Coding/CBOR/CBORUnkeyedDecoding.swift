@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+
+import CLarder
+
+/// The elements of an array, one after the other.
+struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
+  private let input: CBORInput
+  private let path: CBORPath?
+  /// Where the array begins.
+  private let start: Int
+  private let length: Int
+  /// Where the next element begins.
+  private var next: Int
+  private(set) var currentIndex = 0
+
+  init(input: CBORInput, offset: Int, path: CBORPath?) throws {
+    self.input = input
+    self.path = path
+    start = offset
+    do throws(CBORFault) {
+      var inner = offset
+      let head = try input.head(at: &inner)
+      guard Int(head.major) == LARDER_CBOR_ARRAY else { throw input.mismatch(head) }
+      next = inner + Int(head.length)
+      if Int(head.info) == LARDER_CBOR_INFO_INDEFINITE {
+        length = try input.countToBreak(at: next)
+      } else {
+        length = Int(truncatingIfNeeded: head.argument)
+      }
+    } catch {
+      throw input.error(error, [Any].self, path)
+    }
+    if length == 0 { input.note(container: start, endsAt: next) }
+  }
+
+  var codingPath: [any CodingKey] { path.keys }
+  var count: Int? { length }
+  var isAtEnd: Bool { currentIndex >= length }
+
+  private var elementPath: CBORPath { CBORPath(path, CBORKey.index(currentIndex)) }
+
+  /// Goes behind the element that was read.
+  @inline(__always)
+  private mutating func advance(_ type: Any.Type) throws {
+    do { next = try input.end(of: next) } catch { throw input.error(error, type, elementPath) }
+    currentIndex += 1
+    if currentIndex == length { input.note(container: start, endsAt: next) }
+  }
+
+  @inline(__always)
+  private func checkEnd(_ type: Any.Type) throws {
+    if isAtEnd { throw atEnd(type) }
+  }
+
+  @inline(never)
+  private func atEnd(_ type: Any.Type) -> DecodingError {
+    .valueNotFound(
+      type,
+      DecodingError.Context(
+        codingPath: CBORPath?.some(elementPath).keys,
+        debugDescription: "The array has no more than \(length) elements."))
+  }
+
+  /// Reads an element, and says where it was if that fails.
+  @inline(__always)
+  private mutating func read<T>(_ body: (CBORInput, Int) throws(CBORFault) -> T) throws -> T {
+    try checkEnd(T.self)
+    let value: T
+    do {
+      value = try body(input, next)
+    } catch {
+      throw input.error(error, T.self, elementPath)
+    }
+    try advance(T.self)
+    return value
+  }
+
+  mutating func decodeNil() throws -> Bool {
+    try checkEnd(Any?.self)
+    guard input.isNil(at: next) else { return false }
+    try advance(Any?.self)
+    return true
+  }
+
+  mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    try checkEnd(type)
+    let value = try input.decode(type, at: next) { elementPath }
+    try advance(type)
+    return value
+  }
+
+  mutating func decode(_ type: Bool.Type) throws -> Bool {
+    try read { input, at throws(CBORFault) in try input.bool(at: at) }
+  }
+  mutating func decode(_ type: String.Type) throws -> String {
+    try read { input, at throws(CBORFault) in try input.string(at: at) }
+  }
+  mutating func decode(_ type: Double.Type) throws -> Double {
+    try read { input, at throws(CBORFault) in try input.double(at: at) }
+  }
+  mutating func decode(_ type: Float.Type) throws -> Float {
+    try read { input, at throws(CBORFault) in try input.float(at: at) }
+  }
+  @inline(__always)
+  private mutating func integer<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
+    try read { input, at throws(CBORFault) in try input.integer(at: at, as: type) }
+  }
+  mutating func decode(_ type: Int.Type) throws -> Int { try integer(type) }
+  mutating func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
+  mutating func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
+  mutating func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
+  mutating func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
+  mutating func decode(_ type: Int128.Type) throws -> Int128 { try integer(type) }
+  mutating func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
+  mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
+  mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
+  mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
+  mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
+  mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
+
+  mutating func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type
+  ) throws -> KeyedDecodingContainer<NestedKey> {
+    let container = try decoder(KeyedDecodingContainer<NestedKey>.self).container(keyedBy: type)
+    try advance(NestedKey.self)
+    return container
+  }
+
+  mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    let container = try decoder((any UnkeyedDecodingContainer).self).unkeyedContainer()
+    try advance([Any].self)
+    return container
+  }
+
+  mutating func superDecoder() throws -> any Decoder {
+    let decoder = try decoder((any Decoder).self)
+    try advance(Any.self)
+    return decoder
+  }
+
+  private func decoder(_ type: Any.Type) throws -> CBORDecoding {
+    try checkEnd(type)
+    return CBORDecoding(input: input, offset: next, path: elementPath)
+  }
+}
+
+extension CBORInput {
+  /// How many elements stand before the break that ends them.
+  fileprivate func countToBreak(at offset: Int) throws(CBORFault) -> Int {
+    var offset = offset
+    var elements = 0
+    while let bytes, offset < count, Int(bytes[offset]) != LARDER_CBOR_BREAK {
+      offset = try end(of: offset)
+      elements += 1
+    }
+    return elements
+  }
+}
