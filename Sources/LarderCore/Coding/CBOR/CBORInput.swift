@@ -100,6 +100,13 @@ final class CBORInput {
       && (Int(head.info) == LARDER_CBOR_NULL & 31 || Int(head.info) == LARDER_CBOR_UNDEFINED & 31)
   }
 
+  /// How many entries a container has. The check has seen that they are there; bytes that were
+  /// changed since claim no more than there can be.
+  @inline(__always)
+  func clampedCount(_ head: larder_cbor_head) -> Int {
+    Int(truncatingIfNeeded: min(head.argument, UInt64(truncatingIfNeeded: count)))
+  }
+
   // MARK: - Ends
 
   /// Where the item at `offset` ends.

@@ -30,7 +30,7 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let record = writer.items + Int(item.index)
     record.pointee.count += 1
     let hash: UInt
-    if writesIntegers, let number = key.intValue {
+    if writesIntegers, let number = key.integer {
       hash = UInt(bitPattern: number)
       writer.write(number)
     } else if hasUniqueKeys || writer.hasPlainKeys {

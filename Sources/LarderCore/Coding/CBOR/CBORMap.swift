@@ -39,7 +39,7 @@ final class CBORMap {
     firstPair = offset + Int(head.length)
     next = firstPair
     let isIndefinite = Int(head.info) == LARDER_CBOR_INFO_INDEFINITE
-    count = isIndefinite ? nil : Int(truncatingIfNeeded: head.argument)
+    count = isIndefinite ? nil : input.clampedCount(head)
     self.convertsKeys = convertsKeys
     if convertsKeys { makeIndex() }
     if count == 0 { input.note(container: start, endsAt: firstPair) }
@@ -88,7 +88,7 @@ final class CBORMap {
     case LARDER_CBOR_TEXT where Int(head.info) != LARDER_CBOR_INFO_INDEFINITE:
       return input.text(head, at: offset, equals: key.stringValue)
     case LARDER_CBOR_UNSIGNED, LARDER_CBOR_NEGATIVE:
-      guard let number = key.intValue else { return nil }
+      guard let number = key.integer else { return nil }
       let isNegative = Int(head.major) == LARDER_CBOR_NEGATIVE
       let argument = UInt64(bitPattern: Int64(isNegative ? ~number : number))
       return (number < 0) == isNegative && head.argument == argument
@@ -186,7 +186,7 @@ final class CBORMapIndex {
   }
 
   func value(for key: some CodingKey) -> Int? {
-    if let number = key.intValue, let value = numbers[number] { return value }
+    if let number = key.integer, let value = numbers[number] { return value }
     return texts[key.stringValue]
   }
 }

@@ -28,6 +28,25 @@ extension Optional where Wrapped == CBORPath {
   }
 }
 
+extension CodingKey {
+  /// The number that stands for the key in a map, if one does.
+  ///
+  /// Many types make the number of the text: of "05" and "+5" they make 5, which says less than the
+  /// text, and so does not stand for it.
+  @inline(__always)
+  var integer: Int? {
+    guard let number = intValue else { return nil }
+    let text = stringValue.utf8
+    switch text.first {
+    case UInt8(ascii: "0"): return text.count == 1 ? number : nil
+    case UInt8(ascii: "+"): return nil
+    case UInt8(ascii: "-"):
+      return text.dropFirst().first == UInt8(ascii: "0") ? nil : number
+    default: return number
+    }
+  }
+}
+
 /// A key that no type of the caller's has: a place in an array, `super`, or what
 /// a key strategy made of a key.
 ///

@@ -25,7 +25,7 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
       if Int(head.info) == LARDER_CBOR_INFO_INDEFINITE {
         length = try input.countToBreak(at: next)
       } else {
-        length = Int(truncatingIfNeeded: head.argument)
+        length = input.clampedCount(head)
       }
     } catch {
       throw input.error(error, [Any].self, path)
