@@ -9,7 +9,8 @@ struct LogAppend: ParsableCommand {
     abstract: "Append lines to a log, one message a line.",
     discussion: """
       Reads the inputs, or the standard input, and appends every line as one message, without its \
-      newline. A missing log is created; a log that exists keeps its capacity and policy. Lines \
+      newline. A missing log is created; a log that exists keeps its capacity and policy. One \
+      whose messages are CBOR, or of another format that is no text, does not take lines. Lines \
       are appended as they come, so a slow input is not held back, and what was appended survives \
       the end of this and any other program. Ctrl-C stops reading and keeps what was appended.
 

@@ -12,11 +12,16 @@ struct LogCat: ParsableCommand {
       program writes to it; what is appended after the start is not printed. If messages are \
       missing between two others, a note on the standard error says how many.
 
+      Messages that are CBOR, which Codable types are unless their log was made with another \
+      coder, come out as JSON, one message a line: dates as text, bytes as base64url. A message \
+      that is not valid CBOR is left out, and a note says which. --raw prints what is stored.
+
       EXAMPLES
         larder log cat app.larder > app.log           everything, as it was
         larder log cat --last 100 app.larder          the 100 newest
         larder log cat --from 5001 app.larder         from message 5,001 on
         larder log cat --reverse app.larder | less    newest first
+        larder log cat events.larder | jq .level      CBOR as JSON
         larder log cat --json app.larder | jq .sequence
       """)
 
@@ -41,8 +46,10 @@ struct LogCat: ParsableCommand {
   func run() throws {
     let ring = try RingHandle(path: file, options: RingOptions(readOnly: true))
     // A log that is being written to could go on for ever: the end is where it is now.
-    let newest = try ring.statistics().newestSequence ?? 0
+    let statistics = try ring.statistics()
+    let newest = statistics.newestSequence ?? 0
     var printer = MessagePrinter(format, path: file, endsEveryMessage: reverse)
+    printer.contentFormat = statistics.format
     if newest > 0 {
       let reader = try ring.makeReader()
       if reverse {

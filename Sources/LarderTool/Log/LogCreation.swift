@@ -8,7 +8,8 @@ enum LogCreation {
 
   /// Opens the log at `path`, or creates it with what is asked for, else 64 MiB and overwriting.
   ///
-  /// - Throws: `.configurationMismatch` if the log exists and something else was asked for.
+  /// - Throws: `.configurationMismatch` if the log exists and something else was asked for, or if
+  ///   lines of text are not what its coder makes.
   static func open(
     _ path: String, capacity: UInt64?, policy: PolicyChoice?
   ) throws -> RingHandle {
@@ -22,6 +23,12 @@ enum LogCreation {
     let ring = try RingHandle(path: path, options: options)
     // The file's own settings were taken, so a difference can be told setting by setting.
     let statistics = try ring.statistics()
+    guard takesLines(statistics.format) else {
+      throw LarderError(
+        .configurationMismatch,
+        "\(path) holds messages of the format \"\(statistics.format)\", and lines of text are not. "
+          + "Append to it with a program that uses this coder, or lines to a log of their own.")
+    }
     if let capacity, capacity != statistics.capacity {
       throw mismatch(
         path, "has \(describe(statistics.capacity)), and --capacity asks for \(describe(capacity))")
@@ -34,6 +41,14 @@ enum LogCreation {
           : "overwrites its oldest messages, and --refuse asks for the opposite")
     }
     return ring
+  }
+
+  /// Whether a line of text may be a message of this format: not of those coders of Larder that
+  /// make bytes of another kind, compressed and encrypted ones included. Nothing is known of the
+  /// formats of others.
+  private static func takesLines(_ format: String) -> Bool {
+    if ["cbor", "plist", "image"].contains(format) { return false }
+    return format.wholeMatch(of: /.*\+[ze]+/) == nil
   }
 
   private static func mismatch(_ path: String, _ difference: String) -> LarderError {

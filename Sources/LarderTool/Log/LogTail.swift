@@ -10,12 +10,14 @@ struct LogTail: ParsableCommand {
     discussion: """
       Following needs nothing from the program that writes: it may start, stop, be killed and come \
       back, or give the log another size. Messages that were overwritten before they could be \
-      printed are counted in a note on the standard error. Ctrl-C ends it.
+      printed are counted in a note on the standard error. Ctrl-C ends it. Messages that are CBOR \
+      come out as JSON, one a line, as larder log cat prints them.
 
       EXAMPLES
         larder log tail app.larder                    the 10 newest messages
         larder log tail -f app.larder                 and what comes after
         larder log tail -n 0 -f app.larder            only that
+        larder log tail -f events.larder | jq .text   CBOR as JSON
         larder log tail -f --json app.larder | jq     for a program
       """)
 
@@ -43,7 +45,9 @@ struct LogTail: ParsableCommand {
     repeat {
       let identity = FileIdentity(file)
       let ring = try RingHandle(path: file, options: RingOptions(readOnly: true))
-      let newest = try ring.statistics().newestSequence ?? 0
+      let statistics = try ring.statistics()
+      let newest = statistics.newestSequence ?? 0
+      printer.contentFormat = statistics.format
       let reader = try ring.makeReader()
       if let printed = place.last {
         // The file is another one now: the same log resized, or a new one that starts over.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
+import Foundation
 import LarderCore
 
 /// The options of `cat` and `tail` that say what a message looks like.
@@ -10,10 +11,14 @@ struct MessageFormat: ParsableArguments {
   @Flag(
     name: .long,
     help: """
-      Print one JSON object a line: "sequence", "message" (or "base64" if it is not UTF-8), \
-      "partial" if its line was not ended, "lost" if messages before it are missing.
+      Print one JSON object a line: "sequence", "message" (text, or the value that it is in a log \
+      of CBOR; "base64" if it is neither), "partial" if its line was not ended, "lost" if messages \
+      before it are missing.
       """)
   var json = false
+
+  @Flag(name: .long, help: "Print the bytes of CBOR messages as they are stored, not as JSON.")
+  var raw = false
 
   @Flag(name: [.customShort("0"), .long], help: "End messages with a NUL byte, not a newline.")
   var null = false
@@ -29,13 +34,19 @@ struct MessageFormat: ParsableArguments {
 ///
 /// A terminator goes behind every message but a partial one, the last line of an input that did not
 /// end with one; behind that it is written only when another message follows.
+///
+/// Messages of a log whose format is `cbor` are printed as the JSON that they amount to.
 struct MessagePrinter: ~Copyable {
   private let format: MessageFormat
   private let path: String
   private let endsEveryMessage: Bool
   private var output = StandardOutput()
   private var object = JSONObject()
+  private var cbor = CBORText()
   private var owesTerminator = false
+
+  /// The log's coder, as its file names it. To be set before the first message.
+  var contentFormat = ""
 
   /// - Parameters:
   ///   - endsEveryMessage: End partial messages too, for orders in which they are not the last.
@@ -45,6 +56,7 @@ struct MessagePrinter: ~Copyable {
     self.endsEveryMessage = endsEveryMessage || format.sequence
   }
 
+  private var isCBOR: Bool { contentFormat == "cbor" && !format.raw }
   private var terminator: UInt8 { format.null ? 0 : UInt8(ascii: "\n") }
 
   /// - Parameter lost: How many messages are missing before this one.
@@ -56,9 +68,23 @@ struct MessagePrinter: ~Copyable {
         "\(path): \(Quantity.count(lost, "message")) lost before message "
           + "\(record.sequence): overwritten before they were read, or damaged")
     }
+    if isCBOR {
+      do {
+        try cbor.convert(record.bytes)
+      } catch {
+        try flush()
+        return StandardError.note(
+          "\(path): message \(record.sequence) is left out, it is not valid CBOR: "
+            + "\(reason(error)); --raw prints its bytes")
+      }
+    }
     if owesTerminator { try output.write(byte: terminator) }
     if format.sequence { try output.write("\(record.sequence)\t") }
-    try output.write(record.bytes)
+    if isCBOR {
+      try cbor.json.withUnsafeBytes { try output.write($0) }
+    } else {
+      try output.write(record.bytes)
+    }
     owesTerminator = record.isPartial && !endsEveryMessage
     if !owesTerminator { try output.write(byte: terminator) }
   }
@@ -68,9 +94,25 @@ struct MessagePrinter: ~Copyable {
   private mutating func printObject(_ record: RingRecord, lost: UInt64) throws {
     object.removeAll()
     object.add("sequence", record.sequence)
-    object.add(message: record.bytes)
+    add(message: record.bytes)
     if record.isPartial { object.add("partial", true) }
     if lost > 0 { object.add("lost", lost) }
     try object.write(to: &output)
+  }
+
+  private mutating func add(message bytes: UnsafeRawBufferPointer) {
+    guard isCBOR else { return object.add(message: bytes) }
+    do {
+      try cbor.convert(bytes)
+      object.add("message", json: cbor.json)
+    } catch {
+      // That it is there, and is not what the file says, shows in the key.
+      object.add("base64", Data(bytes).base64EncodedString())
+    }
+  }
+
+  private func reason(_ error: any Error) -> String {
+    if case DecodingError.dataCorrupted(let context) = error { return context.debugDescription }
+    return "\(error)"
   }
 }

@@ -27,9 +27,9 @@ struct JSONObject {
   }
 
   mutating func add(_ key: String, _ value: String?) {
-    guard var value else { return add(key, raw: "null") }
+    guard let value else { return add(key, raw: "null") }
     addKey(key)
-    value.withUTF8 { addString(UnsafeRawBufferPointer($0)) }
+    text.appendJSON(string: value)
   }
 
   mutating func add(_ key: String, _ values: [JSONObject]) {
@@ -40,10 +40,16 @@ struct JSONObject {
   mutating func add(message payload: UnsafeRawBufferPointer) {
     if String(validating: payload, as: UTF8.self) != nil {
       addKey("message")
-      addString(payload)
+      text.appendJSON(string: payload)
     } else {
       add("base64", Data(payload).base64EncodedString())
     }
+  }
+
+  /// Adds what is JSON already.
+  mutating func add(_ key: String, json: [UInt8]) {
+    addKey(key)
+    text.append(contentsOf: json)
   }
 
   mutating func removeAll() {
@@ -70,32 +76,5 @@ struct JSONObject {
     text.append(UInt8(ascii: "\""))
     text.append(contentsOf: key.utf8)
     text.append(contentsOf: "\":".utf8)
-  }
-
-  /// RFC 8259, section 7: quotation mark, backslash and the control characters are escaped.
-  private mutating func addString(_ utf8: UnsafeRawBufferPointer) {
-    text.reserveCapacity(text.count + utf8.count + 2)
-    text.append(UInt8(ascii: "\""))
-    var plain = 0
-    for (index, byte) in utf8.enumerated()
-    where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
-      text.append(contentsOf: utf8[plain..<index])
-      plain = index + 1
-      switch byte {
-      case UInt8(ascii: "\n"): text.append(contentsOf: "\\n".utf8)
-      case UInt8(ascii: "\r"): text.append(contentsOf: "\\r".utf8)
-      case UInt8(ascii: "\t"): text.append(contentsOf: "\\t".utf8)
-      case 0..<0x20:
-        let hexadecimal = Array("0123456789abcdef".utf8)
-        text.append(contentsOf: "\\u00".utf8)
-        text.append(hexadecimal[Int(byte >> 4)])
-        text.append(hexadecimal[Int(byte & 15)])
-      default:
-        text.append(UInt8(ascii: "\\"))
-        text.append(byte)
-      }
-    }
-    text.append(contentsOf: utf8[plain...])
-    text.append(UInt8(ascii: "\""))
   }
 }
