@@ -11,6 +11,8 @@ INSTALL ?= install
 BUILD ?= .build
 # More arguments for swift build and swift test, for example SWIFT_FLAGS='-j 1'.
 SWIFT_FLAGS ?=
+# What a user has to ask for, tests and documentation have: it adds swift-crypto, a minute to build.
+TRAITS = --traits Encryption
 SWIFT_TEST = swift test --disable-xctest $(SWIFT_FLAGS)
 
 # What a check of the C core is compiled with; clang calls the nullability marks an extension.
@@ -51,20 +53,21 @@ test: deps lint check-c test-c torture-short torture-selftest test-swift ## run 
 
 .PHONY: test-swift
 test-swift: ## run the Swift tests alone
-	$(SWIFT_TEST) --scratch-path $(BUILD)
+	$(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD)
 
 .PHONY: test-asan
 test-asan: torture-asan ## run tests and torture under Address Sanitizer
 	LSAN_OPTIONS=suppressions=$(CURDIR)/.ci/lsan-suppressions:print_suppressions=0 \
-	  $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan
+	  $(SWIFT_TEST) $(TRAITS) --sanitize=address --scratch-path .build-asan
 
 .PHONY: test-tsan
 test-tsan: torture-tsan ## run tests and torture under Thread Sanitizer
 	TSAN_OPTIONS=suppressions=$(CURDIR)/.ci/tsan-suppressions \
-	  $(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan
+	  $(SWIFT_TEST) $(TRAITS) --sanitize=thread --scratch-path .build-tsan
 
 # Swift has no such sanitizer of its own, and its linker not the runtime: undefined behaviour in the
-# C core traps here. torture-asan, which plain C compilers build, also says what it was.
+# C core traps here. torture-asan, which plain C compilers build, also says what it was. Without
+# traits: it would not be our C that is added, and so the package is built once as users have it.
 .PHONY: test-ubsan
 test-ubsan: ## run the tests with the C core under Undefined Behaviour Sanitizer
 	$(SWIFT_TEST) -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined \
@@ -102,7 +105,7 @@ include Tests/Torture/torture.mk
 # Benchmarks --------------------------------------------------------------------------------------
 
 .PHONY: bench
-bench: ## measure Larder beside its rivals; AREA=log for one area, QUICK=1 for 40 s an area
+bench: ## measure Larder beside its rivals; AREA=log or coding for one, QUICK=1 for 40 s an area
 	cd Benchmarks && LARDER_BENCH_SQLITE=$$(pkg-config --exists sqlite3 && echo 1 || echo 0) \
 	  swift run -c release $(SWIFT_FLAGS) larder-bench \
 	  $(if $(filter-out file,$(origin AREA)),--area $(AREA)) $(if $(filter-out 0,$(QUICK)),--quick) \
@@ -203,7 +206,7 @@ DOCC = docc convert $(wildcard Sources/Larder/Larder.docc)
 
 .PHONY: docs
 docs: ## build the documentation, a static web site, into .build/docs/site
-	swift package --scratch-path $(BUILD) dump-symbol-graph --minimum-access-level public \
+	swift package --scratch-path $(BUILD) $(TRAITS) dump-symbol-graph --minimum-access-level public \
 	  --skip-synthesized-members
 	@rm -rf .build/docs && mkdir -p $(SYMBOLS)
 	@bin=$$(swift build --scratch-path $(BUILD) --show-bin-path); \
@@ -215,7 +218,7 @@ docs: ## build the documentation, a static web site, into .build/docs/site
 
 .PHONY: coverage
 coverage: ## run the tests and print how much of each file they reach
-	$(SWIFT_TEST) --enable-code-coverage --scratch-path .build-coverage
+	$(SWIFT_TEST) $(TRAITS) --enable-code-coverage --scratch-path .build-coverage
 	@bin=$$(swift build --scratch-path .build-coverage --show-bin-path); \
 	llvm-cov report $$bin/larderPackageTests.xctest \
 	  -instr-profile $$bin/codecov/default.profdata -ignore-filename-regex '\.build|Tests/'

@@ -28,16 +28,37 @@ let package = Package(
   products: [
     .library(name: "Larder", targets: ["Larder"]),
     .library(name: "LarderCore", targets: ["LarderCore"]),
+    .library(name: "LarderCompression", targets: ["LarderCompression"]),
+    .library(name: "LarderEncryption", targets: ["LarderEncryption"]),
     .library(name: "CLarder", targets: ["CLarder"]),
     .executable(name: "larder", targets: ["LarderTool"]),
   ],
+  traits: [
+    .trait(
+      name: "Encryption",
+      description: "Coders that encrypt, in LarderEncryption; adds a dependency on swift-crypto.")
+  ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    // Not even fetched without the trait.
+    .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
   ],
   targets: [
     .target(name: "CLarder", cSettings: c),
     .target(name: "LarderCore", dependencies: ["CLarder"], swiftSettings: swift),
     .target(name: "Larder", dependencies: ["LarderCore"], swiftSettings: swift),
+    .systemLibrary(
+      name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .target(
+      name: "LarderCompression", dependencies: ["LarderCore", "CZlib"], swiftSettings: swift),
+    .target(
+      name: "LarderEncryption",
+      dependencies: [
+        "LarderCore",
+        .product(
+          name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
+      ],
+      swiftSettings: swift),
     .executableTarget(
       name: "LarderTool",
       dependencies: [
@@ -53,6 +74,18 @@ let package = Package(
       name: "CLarderTests", dependencies: ["CLarder", "LarderTestSupport"], swiftSettings: swift),
     .testTarget(
       name: "LarderCoreTests", dependencies: ["LarderCore", "CLarder", "LarderTestSupport"],
+      swiftSettings: swift),
+    .testTarget(
+      name: "LarderCompressionTests",
+      dependencies: ["LarderCompression", "LarderCore", "CZlib", "LarderTestSupport"],
+      swiftSettings: swift),
+    .testTarget(
+      name: "LarderEncryptionTests",
+      dependencies: [
+        "LarderEncryption", "LarderCompression", "LarderCore", "LarderTestSupport",
+        .product(
+          name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
+      ],
       swiftSettings: swift),
     .testTarget(
       name: "LarderTests", dependencies: ["Larder", "LarderTestSupport"], swiftSettings: swift),

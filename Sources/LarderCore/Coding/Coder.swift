@@ -4,7 +4,7 @@ public import Foundation
 
 /// Turns values into bytes and bytes into values.
 ///
-/// Ready-made are `cbor`, ``json(dates:data:floats:keys:sortedKeys:)`` and
+/// Ready-made are ``cbor``, ``json(dates:data:floats:keys:sortedKeys:)`` and
 /// ``binaryPlist`` for everything `Codable`, ``data`` for bytes as they are and
 /// ``string`` for text. Any other one is two closures:
 ///
@@ -130,7 +130,7 @@ extension Coder {
 
   /// Lends the encoded bytes of a value to a closure.
   ///
-  /// ``data`` and ``string`` lend the value's own bytes; `cbor` lends those that
+  /// ``data`` and ``string`` lend the value's own bytes; ``cbor`` lends those that
   /// it made.
   ///
   /// - Parameters:

@@ -3,9 +3,8 @@
 public import Foundation
 
 extension JSONEncoder.DateEncodingStrategy {
-  /// Text as in `2023-03-08T20:26:40.125Z`, exact: reading it with
-  /// ``Foundation/JSONDecoder/DateDecodingStrategy/rfc3339`` gives back the very
-  /// same date.
+  /// Text as in `2023-03-08T20:26:40.125Z`, exact: `.rfc3339` of `JSONDecoder` gives
+  /// back the very same date.
   ///
   /// The form is that of `.iso8601`, which drops fractions of a second. Here they
   /// are written where there are any, with 3 digits at least and as many as the

@@ -74,6 +74,7 @@ extension CBORInput {
     if T.self == Date.self, case .custom(let decode) = options.dateDecodingStrategy {
       return unsafeBitCast(try decode(decoding), to: T.self)
     }
+    valueType = type
     return try T(from: decoding)
   }
 

@@ -87,7 +87,11 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let path = CBORPath(path, key)
     do {
       let mark = try begin(key)
-      let nested = writer.open(kind)
+      if let earlier = writer.container(kind, in: item, sinceKeyAt: mark.count) {
+        writer.rollBack(item, to: mark)
+        return CBOREncoding(writer: writer, item: earlier, path: path)
+      }
+      let nested = writer.open(kind, keyBytes: writer.count - mark.count)
       if mark.isLate { writer.endLate() }
       return CBOREncoding(writer: writer, item: nested, path: path)
     } catch {

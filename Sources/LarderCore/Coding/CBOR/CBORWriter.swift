@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import CLarder
+import Foundation
 
 // How values become bytes while the caller's types decide what comes next.
 //
@@ -46,6 +47,8 @@ final class CBORWriter {
     /// Two keys may be the same.
     var mayRepeatKeys: Bool
     var headBytes: UInt8
+    /// The length of the key before it; 0 if it has none.
+    var keyBytes: Int32
     /// Where it begins.
     var head: Int
     /// Where it ends, if it is sealed.
@@ -157,19 +160,35 @@ final class CBORWriter {
   // MARK: - Items
 
   /// Writes an empty map in the place of a value to come, as part of `top`.
-  func open(_ kind: Kind) -> CBORItem {
+  func open(_ kind: Kind, keyBytes: Int = 0) -> CBORItem {
     if itemCount == itemCapacity { growItems() }
     lastSerial &+= 1
     let index = Int32(truncatingIfNeeded: itemCount)
     items[itemCount] = Item(
       serial: lastSerial, parent: top, kind: kind, isSealed: false, mayRepeatKeys: false,
-      headBytes: 1, head: count, end: 0, count: 0, keyMask: 0)
+      headBytes: 1, keyBytes: Int32(clamping: keyBytes), head: count, end: 0, count: 0, keyMask: 0)
     itemCount += 1
     top = index
     reserve(1)
     bytes[count] = kind == .array ? 0x80 : 0xa0
     count += 1
     return CBORItem(index: index, serial: lastSerial)
+  }
+
+  /// A container that was opened before under the key that was just written at the end: a type and
+  /// its superclass may both add to it, as they may with Foundation's encoders.
+  func container(_ kind: Kind, in parent: CBORItem, sinceKeyAt offset: Int) -> CBORItem? {
+    guard kind != .pending, items[Int(parent.index)].mayRepeatKeys else { return nil }
+    let length = count - offset
+    for index in Int(parent.index) + 1..<max(itemCount, Int(parent.index) + 1) {
+      let item = items[index]
+      if item.parent == parent.index, item.kind == kind, Int(item.keyBytes) == length,
+        memcmp(bytes + item.head - length, bytes + offset, length) == 0
+      {
+        return CBORItem(index: Int32(index), serial: item.serial)
+      }
+    }
+    return nil
   }
 
   @inline(never)

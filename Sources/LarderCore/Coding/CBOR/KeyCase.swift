@@ -4,18 +4,24 @@
 /// Foundation's JSON coders.
 enum KeyCase {
   /// `oneTwoThree` as `one_two_three`, `myURLProperty` as `my_url_property`.
+  ///
+  /// A word begins with an upper-case letter; of several in a row only the last
+  /// does, before the lower-case letter that follows, and none if none follows.
   static func snake(_ key: String) -> String {
-    let characters = Array(key)
-    var result = ""
-    for (index, character) in characters.enumerated() {
-      if index > 0, character.isUppercase {
-        let next = index + 1 < characters.count ? characters[index + 1] : nil
-        // A word begins after a letter that is not upper case, and with the last of several.
-        if !characters[index - 1].isUppercase || next?.isLowercase == true { result.append("_") }
-      }
-      result += character.lowercased()
+    let letters = Array(key)
+    var starts: [Int] = []
+    var search = 1
+    while let upper = letters.indices.first(where: { $0 >= search && letters[$0].isUppercase }) {
+      starts.append(upper)
+      guard let lower = letters.indices.first(where: { $0 > upper && letters[$0].isLowercase })
+      else { break }
+      if lower > upper + 1 { starts.append(lower - 1) }
+      search = lower + 1
     }
-    return result
+    let bounds = [0] + starts + [letters.count]
+    return zip(bounds, bounds.dropFirst())
+      .map { String(letters[$0..<$1]).lowercased() }
+      .joined(separator: "_")
   }
 
   /// `one_two_three` as `oneTwoThree`; underscores at the ends stay.
