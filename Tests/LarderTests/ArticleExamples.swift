@@ -46,24 +46,6 @@ import Testing
     #expect(MessageLog<Data>.maximumBytes(forMessages: 1, ofSize: 0) == 848)
   }
 
-  @Test func aCoderOfTwoClosures() throws {
-    // Example: coder
-    let celsius = Coder<Double>(
-      format: "f64",
-      encode: { withUnsafeBytes(of: $0.bitPattern.littleEndian) { Data($0) } },
-      decode: { bytes in
-        guard bytes.count == 8 else { throw CocoaError(.coderReadCorrupt) }
-        let pattern = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        return Double(bitPattern: pattern)
-      })
-    let log = try MessageLog(
-      fileURL: file, maximumBytes: 4096, whenFull: .overwriteOldest, coder: celsius)
-    // End of example
-    try log.append(36.6)
-    #expect(try log.messages() == [36.6])
-    #expect(try log.statistics.format == "f64")
-  }
-
   @Test func makeRoomInAFullLog() throws {
     let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1024, whenFull: .refuse)
     let event = Event(level: 1, text: String(repeating: "a", count: 100))

@@ -61,17 +61,23 @@ extension Documentation.Page {
   }
 }
 
-/// Code between `// Example: NAME` and `// End of example` in this folder's Swift files.
+/// Code between `// Example: NAME` and `// End of example` in files named `…Examples.swift`.
 enum MarkedCode {
+  /// In this folder, and with the modules that not everybody links.
+  private static let folders = ["Tests/LarderTests", "Tests/LarderEncryptionTests"]
+
+  private static let files: [String] = folders.flatMap { folder in
+    let url = Documentation.top.appendingPathComponent(folder)
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
+    return names.filter { $0.hasSuffix("Examples.swift") }.sorted().map { folder + "/" + $0 }
+  }
+
   /// By name; parts of one name follow each other.
   static let examples: [String: String] = {
     var examples: [String: String] = [:]
-    let folder = "Tests/LarderTests"
-    let url = Documentation.top.appendingPathComponent(folder)
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
-    for name in names.sorted() where name.hasSuffix("Examples.swift") {
+    for file in files {
       var example: String?
-      let text = Documentation.page(folder + "/" + name).text
+      let text = Documentation.page(file).text
       for line in text.split(separator: "\n") {
         let code = line.trimmingCharacters(in: .whitespaces)
         if code.hasPrefix("// Example: ") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// A part of Larder with its table of rows: `log`, `memory`, …
+/// A part of Larder with its table of rows: `log`, `coding`, …
 ///
 /// An area is added by a file with a type like this and by its line in `allAreas`.
 protocol Area {
@@ -12,4 +12,4 @@ protocol Area {
 }
 
 /// Every area, in the order of their tables.
-var allAreas: [any Area.Type] { [LogArea.self] }
+var allAreas: [any Area.Type] { [LogArea.self, CodingArea.self] }

@@ -50,6 +50,19 @@ final class Bench {
     return max(0, Double(elapsed) / Double(count) - turn / Double(threads))
   }
 
+  /// How many operations make a sample of about a millisecond; `body` does as many as it is told.
+  func turns(_ body: (Int) throws -> Void) rethrows -> Int {
+    try body(1)  // The first call is slow, and says nothing of the others.
+    var count = 1
+    while true {
+      let start = rivals_now_ns()
+      try body(count)
+      let elapsed = rivals_now_ns() - start
+      if elapsed > 200_000 { return max(1, Int(Double(count) * 1e6 / Double(elapsed))) }
+      count *= 2
+    }
+  }
+
   private static func medianOfNine(_ loop: (Int) throws -> Void) rethrows -> Double {
     let turns = 2_000_000
     var samples: [Double] = []

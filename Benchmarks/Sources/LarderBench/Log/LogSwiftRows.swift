@@ -153,19 +153,6 @@ extension LogArea {
   private static func closeQuietly<Message>(_ log: MessageLog<Message>) { try? log.close() }
 }
 
-/// What a program logs, about as long as a raw message in the other rows.
-struct Event: Codable, Sendable {
-  var id: Int
-  var level: String
-  var text: String
-  var date: Date
-  var duration: Double
-
-  static let sample = Event(
-    id: 184_467, level: "info", text: "request served from the cache",
-    date: Date(timeIntervalSinceReferenceDate: 700_000_000.125), duration: 0.0314159)
-}
-
 @inline(never)
 private func append<Message>(_ message: Message, to log: MessageLog<Message>, _ count: Int) throws {
   for _ in 0..<count { try log.append(message) }
