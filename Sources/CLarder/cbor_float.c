@@ -36,8 +36,8 @@ double larder_cbor_half_value(uint16_t bits) {
     return value;
 }
 
-/** Whether the double with this pattern, which is no NaN, is also a number of a narrower format, and
-    then which. */
+/** Whether the double with this pattern, which is no NaN, is also a number of a narrower format,
+    and then which. */
 static bool double_narrow(uint64_t pattern, int exponent_bits, int fraction_bits,
                           uint32_t *narrow) {
     int exponent_max = (1 << exponent_bits) - 1;

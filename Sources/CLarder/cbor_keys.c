@@ -79,7 +79,7 @@ static size_t key_offset(const cbor_keys *keys, const cbor_key *key) {
     return copy.offset;
 }
 
-/** Negative, 0 or positive: an order of no meaning, in which only equal keys have the same place. */
+/** Negative, 0 or positive: an order of no meaning, but that equal keys alone have one place. */
 static int key_compare(const cbor_key *a, const cbor_key *b) {
     if (a->kind != b->kind) {
         return a->kind < b->kind ? -1 : 1;

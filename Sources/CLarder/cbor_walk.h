@@ -173,8 +173,8 @@ ALWAYS_INLINE larder_status end_item(const input *in, cbor_keys *keys, level *to
     return was_key ? cbor_keys_end(keys, in->at) : LARDER_OK;
 }
 
-/** Reads a key of the usual kind, a text of less than 24 bytes, if there is one and nothing is wrong
-    with it. Only faster than the rest. */
+/** Reads a key of the usual kind, a text of less than 24 bytes, if there is one and nothing is
+    wrong with it. Only faster than the rest. */
 ALWAYS_INLINE bool read_short_key(input *in, cbor_keys *keys) {
     const uint8_t *item = in->bytes + in->at;
     size_t readable = in->length - in->at;

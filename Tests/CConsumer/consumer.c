@@ -285,6 +285,66 @@ static void checksums_and_frames_work(void) {
     CHECK_TEXT(larder_strerror(-1), "unknown status");
 }
 
+static size_t put_text(uint8_t *target, const char *text) {
+    size_t length = strlen(text);
+    size_t head = larder_cbor_write_head(target, LARDER_CBOR_TEXT, length);
+    memcpy(target + head, text, length);
+    return head + length;
+}
+
+/// Whether the text at `offset` is `text`.
+static int is_text(const uint8_t *bytes, size_t length, size_t offset, const char *text) {
+    larder_cbor_head head;
+    return larder_cbor_read_head(bytes + offset, length - offset, &head) &&
+           head.major == LARDER_CBOR_TEXT && head.argument == strlen(text) &&
+           memcmp(bytes + offset + head.length, text, strlen(text)) == 0;
+}
+
+static void a_map_is_written_and_read_as_cbor(void) {
+    // {"id": 1000000, "ratio": 0.5, "tags": ["a", "b"]}
+    static const uint8_t wanted[] = {0xa3, 0x62, 'i', 'd',  0x1a, 0x00, 0x0f, 0x42, 0x40, 0x65,
+                                     'r',  'a',  't', 'i',  'o',  0xf9, 0x38, 0x00, 0x64, 't',
+                                     'a',  'g',  's', 0x82, 0x61, 'a',  0x61, 'b'};
+    uint8_t bytes[64];
+    size_t used = larder_cbor_write_head(bytes, LARDER_CBOR_MAP, 3);
+    used += put_text(bytes + used, "id");
+    used += larder_cbor_write_head(bytes + used, LARDER_CBOR_UNSIGNED, 1000000);
+    used += put_text(bytes + used, "ratio");
+    used += larder_cbor_write_float(bytes + used, 0.5);
+    used += put_text(bytes + used, "tags");
+    used += larder_cbor_write_head(bytes + used, LARDER_CBOR_ARRAY, 2);
+    used += put_text(bytes + used, "a");
+    used += put_text(bytes + used, "b");
+    CHECK(used == sizeof wanted && memcmp(bytes, wanted, used) == 0);
+
+    larder_cbor_detail detail;
+    CHECK_OK(larder_cbor_check(bytes, used, 2, &detail));
+    CHECK(detail.fault == LARDER_CBOR_GOOD);
+    larder_cbor_pair pairs[4], first, second;
+    size_t count = 0, end = 0;
+    CHECK_OK(larder_cbor_map_pairs(bytes, used, 0, pairs, 4, &count, &end));
+    CHECK(count == 3 && end == used);
+    CHECK(larder_cbor_find_duplicate(bytes, used, 1, 3, &first, &second) == LARDER_END);
+    CHECK(is_text(bytes, used, pairs[0].key, "id"));
+    CHECK(is_text(bytes, used, pairs[1].key, "ratio"));
+    CHECK(is_text(bytes, used, pairs[2].key, "tags"));
+    larder_cbor_head head;
+    CHECK(larder_cbor_read_head(bytes + pairs[0].value, used - pairs[0].value, &head));
+    CHECK(head.major == LARDER_CBOR_UNSIGNED && head.argument == 1000000);
+    CHECK(larder_cbor_read_head(bytes + pairs[1].value, used - pairs[1].value, &head));
+    CHECK(head.info == LARDER_CBOR_INFO_HALF);
+    CHECK(larder_cbor_half_value((uint16_t)head.argument) == 0.5);
+    CHECK_OK(larder_cbor_skip(bytes, used, pairs[2].value, &end));
+    CHECK(end == used);
+
+    CHECK(larder_cbor_check(bytes, used, 1, &detail) == LARDER_ETOOLARGE);
+    CHECK(detail.fault == LARDER_CBOR_TOO_DEEP && detail.offset == pairs[2].value);
+    CHECK(larder_cbor_check(bytes, used - 1, 2, &detail) == LARDER_EINCOMPLETE);
+    bytes[used - 1] = 0xff;
+    CHECK(larder_cbor_check(bytes, used, 2, &detail) == LARDER_EDAMAGED);
+    CHECK_TEXT(larder_cbor_fault_text(detail.fault), "a text is not UTF-8");
+}
+
 int main(int count, char **arguments) {
     if (count != 2) {
         fprintf(stderr, "usage: %s FOLDER      (an empty folder to work in)\n", arguments[0]);
@@ -292,6 +352,7 @@ int main(int count, char **arguments) {
     }
     folder = arguments[1];
     RUN(checksums_and_frames_work);
+    RUN(a_map_is_written_and_read_as_cbor);
     RUN(appended_messages_are_read_back_after_a_reopen);
     RUN(a_reader_goes_both_ways_and_seeks);
     RUN(a_full_ring_of_n_equal_messages_holds_n);

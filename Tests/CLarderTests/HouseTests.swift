@@ -122,7 +122,8 @@ struct HouseTests {
       let arguments =
         ["-x"] + language.split(separator: " ").map(String.init)
         + ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-        + ["-Wno-pragma-once-outside-header", "-fsyntax-only", path]
+        // An inline function of a header is unused where the header is all there is.
+        + ["-Wno-pragma-once-outside-header", "-Wno-unused-function", "-fsyntax-only", path]
       let output = try run("clang", arguments)
       #expect(output == "", "\(file.path)")
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// larder-torture: hurts a ring in every way that it has to survive, and counts what did not hold.
+// larder-torture: hurts logs and coded values in every way that they have to survive, and counts
+// what did not hold.
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "torture.h"
 
 typedef struct family {
+    const char *area;
     const char *name;
     torture_family function;
     /** Share of the time, in percent. The others take what they need. */
@@ -17,34 +19,40 @@ typedef struct family {
 } family;
 
 static const family families[] = {
-    {"input", family_input, 0, "arguments and files that no caller should pass"},
-    {"exhaustion", family_exhaustion, 0, "full disks, limits, every system call failing once"},
-    {"model", family_model, 7, "random operations beside a model in memory"},
-    {"damage", family_damage, 18, "flipped bytes, truncations, zeroed and swapped pages"},
-    {"concurrency", family_concurrency, 13, "threads, second openers, fork, readers elsewhere"},
-    {"kill", family_kill, 30, "SIGKILL at a random moment, then reopen"},
-    {"power", family_power, 25, "pages old, new or torn as after a power cut, then reopen"},
-    {"soak", family_soak, 7, "mixed load at full speed: memory, files, descriptors level"},
+    {"log", "input", family_input, 0, "arguments and files that no caller should pass"},
+    {"log", "exhaustion", family_exhaustion, 0,
+     "full disks, limits, every system call failing once"},
+    {"log", "model", family_model, 7, "random operations beside a model in memory"},
+    {"log", "damage", family_damage, 18, "flipped bytes, truncations, zeroed and swapped pages"},
+    {"log", "concurrency", family_concurrency, 13,
+     "threads, second openers, fork, readers elsewhere"},
+    {"log", "kill", family_kill, 30, "SIGKILL at a random moment, then reopen"},
+    {"log", "power", family_power, 25, "pages old, new or torn as after a power cut, then reopen"},
+    {"log", "soak", family_soak, 7, "mixed load at full speed: memory, files, descriptors level"},
+    {"coding", "coding", family_coding, 8, "CBOR and damaged CBOR beside a simple reference"},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
 static void usage(FILE *target) {
-    fputs("Usage: larder-torture [options]\n\n"
-          "Hurts a message log in every way it must survive, for about a minute, prints one line\n"
-          "for each family of trials and ends with 'N passed, M failed'. Fails if anything did.\n\n"
-          "  --area NAME       what to torture: log (default)\n"
-          "  --seconds N       time for everything together (default 60)\n"
-          "  --seed N          seed of all random choices (default: a new one, printed)\n"
-          "  --family NAME     only this family; may be given several times\n"
-          "  --case N          only this case of each family, as a failure tells it\n"
-          "  --short           about ten seconds, with fewer repeats\n"
-          "  --stop            stop a family at its first failure\n"
-          "  --keep            leave the files of the last case behind\n"
-          "  --directory PATH  where files go (default: /dev/shm, else $TMPDIR, else /tmp)\n"
-          "  --help            this text\n\nFamilies:\n",
-          target);
+    fputs(
+        "Usage: larder-torture [options]\n\n"
+        "Hurts a message log in every way it must survive, and what reads coded values, for about\n"
+        "a minute, prints one line for each family of trials and ends with 'N passed, M failed'.\n"
+        "Fails if anything did.\n\n"
+        "  --area NAME       what to torture: log, coding or all (default)\n"
+        "  --seconds N       time for everything together (default 60)\n"
+        "  --seed N          seed of all random choices (default: a new one, printed)\n"
+        "  --family NAME     only this family; may be given several times\n"
+        "  --case N          only this case of each family, as a failure tells it\n"
+        "  --short           about ten seconds, with fewer repeats\n"
+        "  --stop            stop a family at its first failure\n"
+        "  --keep            leave the files of the last case behind\n"
+        "  --directory PATH  where files go (default: /dev/shm, else $TMPDIR, else /tmp)\n"
+        "  --help            this text\n\nFamilies:\n",
+        target);
     for (size_t i = 0; i < FAMILIES; i++) {
-        fprintf(target, "  %-12s %s\n", families[i].name, families[i].summary);
+        fprintf(target, "  %-12s %-7s %s\n", families[i].name, families[i].area,
+                families[i].summary);
     }
     fputs("\nExamples:\n"
           "  larder-torture --seconds 120\n"
@@ -69,6 +77,8 @@ typedef struct arguments {
     bool chosen[FAMILIES];
     bool any_chosen;
     const char *directory;
+    /** NULL for all. */
+    const char *area;
 } arguments;
 
 static void choose(arguments *given, const char *name) {
@@ -80,6 +90,26 @@ static void choose(arguments *given, const char *name) {
     }
     fprintf(stderr, "larder-torture: no family is called '%s'; see --help\n", name);
     exit(64);
+}
+
+static void choose_area(arguments *given, const char *name) {
+    given->area = NULL;
+    for (size_t i = 0; i < FAMILIES; i++) {
+        if (strcmp(families[i].area, name) == 0) {
+            given->area = families[i].area;
+        }
+    }
+    if (!given->area && strcmp(name, "all") != 0) {
+        fprintf(stderr, "larder-torture: no area is called '%s'; there are: log, coding, all\n",
+                name);
+        exit(64);
+    }
+}
+
+/** A family that was named is run, whatever its area. */
+static bool is_wanted(const arguments *given, size_t i) {
+    return given->any_chosen ? given->chosen[i]
+                             : !given->area || strcmp(given->area, families[i].area) == 0;
 }
 
 static arguments parse(int count, char **values) {
@@ -100,12 +130,7 @@ static arguments parse(int count, char **values) {
     int option;
     while ((option = getopt_long(count, values, "h", known, NULL)) != -1) {
         switch (option) {
-        case 'a':
-            if (strcmp(optarg, "log") != 0 && strcmp(optarg, "all") != 0) {
-                fprintf(stderr, "larder-torture: no area is called '%s'; there is: log\n", optarg);
-                exit(64);
-            }
-            break;
+        case 'a': choose_area(&given, optarg); break;
         case 't': given.seconds = number(optarg, "seconds"); break;
         case 's':
             given.seed = number(optarg, "seed");
@@ -150,7 +175,7 @@ static void make_workplace(char *path, size_t size, const char *wanted) {
 static unsigned total_share(const arguments *given) {
     unsigned total = 0;
     for (size_t i = 0; i < FAMILIES; i++) {
-        total += !given->any_chosen || given->chosen[i] ? families[i].share : 0;
+        total += is_wanted(given, i) ? families[i].share : 0;
     }
     return total ? total : 1;
 }
@@ -172,7 +197,7 @@ int main(int count, char **values) {
     uint64_t passed = 0, failed = 0;
     unsigned shares = total_share(&given);
     for (size_t i = 0; i < FAMILIES; i++) {
-        if (given.any_chosen && !given.chosen[i]) {
+        if (!is_wanted(&given, i)) {
             continue;
         }
         torture run = {.family = families[i].name,

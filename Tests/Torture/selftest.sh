@@ -49,24 +49,24 @@ planted() { # DEFECT FAMILY SECONDS
     fi
 }
 
-# The same for the fuzzer, which has to come upon it from the seeds in the repository.
-planted_for_fuzzer() { # DEFECT SECONDS
-    fuzzer=$out/fuzz-ring-$1
+# The same for a fuzzer, which has to come upon it from the seeds in the repository.
+planted_for_fuzzer() { # DEFECT FUZZER SECONDS LONGEST
+    fuzzer=$out/fuzz-$2-$1
+    log=$out/fuzz-$1.log
     # shellcheck disable=SC2086
-    if ! $FUZZ_CC $FUZZ_FLAGS -w "-DLARDER_PLANT_$1" Tests/Torture/fuzz/fuzz_ring.c \
-        Sources/CLarder/*.c -o "$fuzzer" 2>"$out/fuzz-$1.log"; then
+    if ! $FUZZ_CC $FUZZ_FLAGS -w "-DLARDER_PLANT_$1" "Tests/Torture/fuzz/fuzz_$2.c" \
+        Sources/CLarder/*.c -o "$fuzzer" 2>"$log"; then
         printf '%-16s not tried by the fuzzer: %s cannot build one here\n' "$1" "$FUZZ_CC"
         return
     fi
-    mkdir -p "$out/corpus"
-    if "$fuzzer" -max_total_time="$2" -timeout=10 -max_len=8192 -verbosity=0 -seed="$SEED" \
-        -artifact_prefix="$out/" "$out/corpus" Tests/Torture/fuzz/corpus-ring \
-        >"$out/fuzz-$1.log" 2>&1; then
-        printf '%-16s NOT FOUND by the fuzzer; see %s\n' "$1" "$out/fuzz-$1.log"
+    mkdir -p "$out/corpus-$2"
+    if "$fuzzer" -max_total_time="$3" -timeout=10 -max_len="$4" -verbosity=0 -seed="$SEED" \
+        -artifact_prefix="$out/" "$out/corpus-$2" "Tests/Torture/fuzz/corpus-$2" >"$log" 2>&1; then
+        printf '%-16s NOT FOUND by the fuzzer; see %s\n' "$1" "$log"
         failed=$((failed + 1))
     else
         printf '%-16s found by the fuzzer: %s\n' "$1" \
-            "$(sed -n 's/^SUMMARY: //p' "$out/fuzz-$1.log" | head -n 1 | cut -c 1-60)"
+            "$(sed -n 's/^SUMMARY: //p' "$log" | head -n 1 | cut -c 1-60)"
     fi
 }
 
@@ -87,10 +87,12 @@ planted REUSE_SEQUENCE kill 10
 planted NO_LOCK concurrency 10
 planted NO_RESERVE exhaustion 10
 planted FOLLOW_LINKS input 10
-planted_for_fuzzer NO_BOUNDS 30
+planted CBOR_LENGTH coding 10
+planted_for_fuzzer NO_BOUNDS ring 30 8192
+planted_for_fuzzer CBOR_LENGTH cbor 30 4096
 
 if [ "$failed" -gt 0 ]; then
-    echo "$failed of 11 are not as they should be"
+    echo "$failed of 13 are not as they should be"
     exit 1
 fi
 echo "every planted defect was found"

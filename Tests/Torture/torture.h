@@ -62,6 +62,7 @@ void family_input(torture *run);
 void family_concurrency(torture *run);
 void family_model(torture *run);
 void family_soak(torture *run);
+void family_coding(torture *run);
 
 /** Starts the next case. False when time is up (but never before the first case). */
 bool torture_next_case(torture *run, rng *random);

@@ -2,18 +2,20 @@
 # Rules of the torture harness, the planted defects and the fuzzers; included by the Makefile.
 #
 #   make torture SECONDS=120 SEED=7     everything, longer, with that seed
+#   make torture AREA=coding            the coders and their fuzzers alone; AREA=log, the log alone
 #   make torture-short                  about ten seconds, as `make test` runs it; SEED is 1 there
 #   make torture-selftest               each planted defect must be found; `make test` runs it
 #   make torture-tsan                   the concurrency family under the Thread Sanitizer
 #   make torture-asan                   all of it under the Address and UB Sanitizers, short
-#   make fuzz SECONDS=60                libFuzzer on ring files, frames and varints
+#   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR; or an AREA
 
 TORTURE_DIR := Tests/Torture
 TORTURE_OUT := .build/torture
 TORTURE_CC ?= cc
 TORTURE_TSAN_CC ?= $(if $(shell command -v gcc 2>/dev/null),gcc,$(TORTURE_CC))
 FUZZ_CC ?= clang
-AREA ?= log
+FUZZ_SWIFTC ?= swiftc
+AREA ?= all
 
 TORTURE_SOURCES := $(wildcard $(TORTURE_DIR)/*.c)
 TORTURE_HEADERS := $(wildcard $(TORTURE_DIR)/*.h)
@@ -49,8 +51,17 @@ TORTURE_LIBRARY := $(patsubst Sources/CLarder/%.c,$(TORTURE_OUT)/clarder/%.o,$(C
 $(TORTURE_OUT)/larder-torture: $(TORTURE_OBJECTS) $(TORTURE_LIBRARY)
 	$(TORTURE_CC) -pthread $(TORTURE_LINK) $^ -o $@
 
-torture: $(TORTURE_OUT)/larder-torture ## hurt the log in every way; AREA, SECONDS, SEED
-	$< --area $(AREA) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
+# The coders' fuzzers take part: each has two fifths of the time of their own area, a tenth of all.
+TORTURE_SECONDS = $(or $(SECONDS),60)
+TORTURE_FUZZES = $(filter coding all,$(AREA))
+TORTURE_FUZZ_SECONDS = $(if $(TORTURE_FUZZES),$(shell expr $(TORTURE_SECONDS) \* \
+  $(if $(filter coding,$(AREA)),4,1) / 10),0)
+
+torture: $(TORTURE_OUT)/larder-torture ## hurt log and coders in every way; AREA, SECONDS, SEED
+	$< --area $(AREA) $(if $(SEED),--seed $(SEED)) \
+	  --seconds $(shell expr $(TORTURE_SECONDS) - 2 \* $(TORTURE_FUZZ_SECONDS))
+	$(if $(TORTURE_FUZZES),@$(call FUZZ_RUN,cbor,$(TORTURE_FUZZ_SECONDS),4096))
+	$(if $(TORTURE_FUZZES),@$(call FUZZ_RUN,cbor-swift,$(TORTURE_FUZZ_SECONDS),4096))
 
 torture-short: $(TORTURE_OUT)/larder-torture
 	$< --area $(AREA) --short --seed $(or $(SEED),1)
@@ -90,19 +101,40 @@ $(FUZZ_OUT)/fuzz-%: $(TORTURE_DIR)/fuzz/fuzz_%.c $(CLARDER_SOURCES) $(CLARDER_HE
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC)) $< $(CLARDER_SOURCES) -o $@
 
-# New finds stay in .build; what is in the repository only seeds them.
-FUZZ_RUN = mkdir -p $(FUZZ_OUT)/corpus-$(1) && $(FUZZ_OUT)/fuzz-$(1) \
-  -max_total_time=$(2) -timeout=10 -max_len=$(3) -verbosity=0 -print_final_stats=1 \
-  -artifact_prefix=$(FUZZ_OUT)/ $(if $(SEED),-seed=$(SEED)) \
-  $(FUZZ_OUT)/corpus-$(1) $(TORTURE_DIR)/fuzz/corpus-$(1)
+# LarderCore's sources as one module with the target, so that the fuzzer sees all of the coder.
+FUZZ_SWIFT_SOURCES := $(shell find Sources/LarderCore -name '*.swift')
+FUZZ_SWIFT_CORE := $(patsubst Sources/CLarder/%.c,$(FUZZ_OUT)/swift/%.o,$(CLARDER_SOURCES))
+FUZZ_SWIFT_FLAGS := -O -g -parse-as-library -module-name LarderFuzz -package-name larder \
+  -swift-version 6 -enable-upcoming-feature InternalImportsByDefault \
+  -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility \
+  -sanitize=fuzzer,address -ISources/CLarder/include
 
-fuzz: $(FUZZ_OUT)/fuzz-ring $(FUZZ_OUT)/fuzz-frame ## feed arbitrary bytes to the readers; SECONDS
-	$(call FUZZ_RUN,frame,$(shell expr $(or $(SECONDS),60) / 6 + 1),512)
-	$(call FUZZ_RUN,ring,$(shell expr $(or $(SECONDS),60) \* 5 / 6 + 1),8192)
+$(FUZZ_OUT)/swift/%.o: Sources/CLarder/%.c $(CLARDER_HEADERS)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -std=c11 -D_GNU_SOURCE -ISources/CLarder/include -O1 -g \
+	  -fsanitize=fuzzer-no-link,address -c $< -o $@
+
+$(FUZZ_OUT)/fuzz-cbor-swift: $(TORTURE_DIR)/fuzz/FuzzCBOR.swift $(FUZZ_SWIFT_SOURCES) \
+    $(FUZZ_SWIFT_CORE)
+	$(FUZZ_SWIFTC) $(FUZZ_SWIFT_FLAGS) \
+	  $(shell command -v ld.lld >/dev/null 2>&1 && echo -use-ld=lld) $^ -o $@
+
+# One line of output for each: FUZZ_RUN NAME, SECONDS, longest input.
+FUZZ_RUN = FUZZ_CC="$(FUZZ_CC)" FUZZ_SWIFTC="$(FUZZ_SWIFTC)" FUZZ_OUT="$(FUZZ_OUT)" \
+  MAKE="$(MAKE)" SEED="$(SEED)" sh $(TORTURE_DIR)/fuzz/run.sh $(1) $(2) $(3)
+
+# So many sixths of the time; of half of it, if both areas have a turn.
+FUZZ_SHARE = $(shell expr $(or $(SECONDS),60) \* $(1) / $(if $(filter all,$(AREA)),12,6) + 1)
+
+fuzz: ## feed arbitrary bytes to the readers; AREA, SECONDS, SEED
+	$(if $(filter log all,$(AREA)),@$(call FUZZ_RUN,frame,$(call FUZZ_SHARE,1),512))
+	$(if $(filter log all,$(AREA)),@$(call FUZZ_RUN,ring,$(call FUZZ_SHARE,5),8192))
+	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor,$(call FUZZ_SHARE,2),4096))
+	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor-swift,$(call FUZZ_SHARE,4),4096))
 
 # Writes the seeds anew, after a change of the format.
 fuzz-corpus: $(TORTURE_LIBRARY)
 	@mkdir -p $(TORTURE_DIR)/fuzz/corpus-ring $(FUZZ_OUT)
-	$(TORTURE_CC) $(TORTURE_FLAGS) $(TORTURE_DIR)/fuzz/make_corpus.c $(TORTURE_LIBRARY) \
+	$(TORTURE_CC) $(TORTURE_FLAGS) $(TORTURE_DIR)/fuzz/make_*.c $(TORTURE_LIBRARY) \
 	  -o $(FUZZ_OUT)/make-corpus
 	$(FUZZ_OUT)/make-corpus $(TORTURE_DIR)/fuzz

@@ -62,7 +62,7 @@ enum {
 
 /** The first bytes of an item. */
 typedef struct larder_cbor_head {
-    /** A value, length, count, tag number, simple value, or the bits of a float; 0 if indefinite. */
+    /** A value, length, count, tag, simple value, or the bits of a float; 0 if indefinite. */
     uint64_t argument;
     /** LARDER_CBOR_UNSIGNED to LARDER_CBOR_SIMPLE. */
     uint8_t major;
@@ -126,7 +126,8 @@ static inline size_t larder_cbor_write_head(uint8_t *target, unsigned major, uin
             nothing, or 31 for a type that has no indefinite length. */
 static inline bool larder_cbor_read_head(const uint8_t *LARDER_NULLABLE source, size_t length,
                                          larder_cbor_head *head) {
-    uint8_t initial = length > 0 && source ? source[0] : LARDER_CBOR_INFO_INDEFINITE;
+    // Nothing at all is read as a head that means nothing.
+    uint8_t initial = length > 0 && source ? source[0] : (uint8_t)0x1f;
     uint8_t info = initial & 31;
     head->argument = info;
     head->major = initial >> 5;
@@ -233,10 +234,10 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_cbor_map_pairs(
     const uint8_t *LARDER_NULLABLE source, size_t length, size_t offset,
     larder_cbor_pair *LARDER_NULLABLE pairs, size_t capacity, size_t *count, size_t *end);
 
-/** Finds two equal keys among the `pair_count` pairs that begin at `offset`, which may be the inside
-    of a map that is still being written.
-    @param first receives the earlier pair of the two, `second` the later one, which is the first that
-           repeats a key.
+/** Finds two equal keys among the `pair_count` pairs that begin at `offset`, which may be the
+    inside of a map that is still being written.
+    @param first receives the earlier pair of the two, `second` the later one, which is the first
+           that repeats a key.
     @return LARDER_OK; LARDER_END if there are none; ENOMEM, or as larder_cbor_skip. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_cbor_find_duplicate(const uint8_t *LARDER_NULLABLE source, size_t length, size_t offset,

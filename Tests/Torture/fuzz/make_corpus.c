@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Writes the seeds of the fuzzers: small rings in every state worth starting from.
-#include <stdio.h>
+#include "make_corpus.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,7 +63,7 @@ static void make_open_ring(const char *folder, const char *name, uint32_t flags,
     waitpid(child, NULL, 0);
 }
 
-static void write_bytes(const char *folder, const char *name, const void *bytes, size_t size) {
+void write_bytes(const char *folder, const char *name, const void *bytes, size_t size) {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "wb");
@@ -101,5 +102,6 @@ int main(int count, char **values) {
     write_bytes(frames, "frame-empty", "\x00", 1);
     write_bytes(frames, "frame-text", "\x05hello", 6);
     write_bytes(frames, "frame-cut", "\x20hello", 6);
+    make_cbor_corpus(values[1]);
     return 0;
 }
