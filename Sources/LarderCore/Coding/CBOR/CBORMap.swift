@@ -191,6 +191,26 @@ final class CBORMapIndex {
   }
 }
 
+/// As `memcmp`, but quicker for what is as short as keys are.
+@inline(__always)
+private func equal(_ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>, _ length: Int) -> Bool {
+  let a = UnsafeRawPointer(a)
+  let b = UnsafeRawPointer(b)
+  @inline(__always)
+  func difference<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: Word.Type) -> Word {
+    a.loadUnaligned(fromByteOffset: offset, as: Word.self)
+      ^ b.loadUnaligned(fromByteOffset: offset, as: Word.self)
+  }
+  switch length {
+  case 0: return true
+  case 1: return difference(0, UInt8.self) == 0
+  case 2...3: return difference(0, UInt16.self) | difference(length - 2, UInt16.self) == 0
+  case 4...7: return difference(0, UInt32.self) | difference(length - 4, UInt32.self) == 0
+  case 8...16: return difference(0, UInt64.self) | difference(length - 8, UInt64.self) == 0
+  default: return memcmp(a, b, length) == 0
+  }
+}
+
 extension CBORInput {
   /// The map at `offset`.
   ///
@@ -232,7 +252,7 @@ extension CBORInput {
     let isEqual = key.withUTF8 { key in
       guard key.count == length else { return false }
       guard let first = key.baseAddress else { return true }
-      return memcmp(bytes + start, first, length) == 0
+      return equal(bytes + start, first, length)
     }
     return isEqual ? start + length : nil
   }

@@ -6,7 +6,8 @@
 /// text is at hand when an error has to name it.
 final class CBORPath {
   let parent: CBORPath?
-  let key: any CodingKey
+  /// Changed only by whoever made the step and knows that nobody else refers to it.
+  var key: any CodingKey
 
   init(_ parent: CBORPath?, _ key: some CodingKey) {
     self.parent = parent

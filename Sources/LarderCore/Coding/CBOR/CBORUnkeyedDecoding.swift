@@ -12,6 +12,8 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
   /// Where the next element begins.
   private var next: Int
   private(set) var currentIndex = 0
+  /// The step to an element, for the next one to use again.
+  private var step: CBORPath?
 
   init(input: CBORInput, offset: Int, path: CBORPath?) throws {
     self.input = input
@@ -38,6 +40,17 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
   var isAtEnd: Bool { currentIndex >= length }
 
   private var elementPath: CBORPath { CBORPath(path, CBORKey.index(currentIndex)) }
+
+  /// As `elementPath`, without a new object for each element if none of them kept its own.
+  private mutating func stepToElement() -> CBORPath {
+    if isKnownUniquelyReferenced(&step), let step {
+      step.key = CBORKey.index(currentIndex)
+      return step
+    }
+    let step = elementPath
+    self.step = step
+    return step
+  }
 
   /// Goes behind the element that was read.
   @inline(__always)
@@ -84,7 +97,7 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
 
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
     try checkEnd(type)
-    let value = try input.decode(type, at: next) { elementPath }
+    let value = try input.decode(type, at: next) { stepToElement() }
     try advance(type)
     return value
   }
