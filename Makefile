@@ -51,18 +51,26 @@ build: ## build everything, optimised
 .PHONY: test
 test: deps lint check-c test-c torture-short torture-selftest test-swift ## run every check but the sanitizers
 
+# A Python with cbor2, for the tests that hold our CBOR to another's; without it they are skipped.
+PEERS = .build/peers
+WITH_PEERS = LARDER_TEST_PYTHON=$(wildcard $(CURDIR)/$(PEERS)/bin/python3)
+
+.PHONY: peers
+peers:
+	@.ci/peers $(PEERS)
+
 .PHONY: test-swift
-test-swift: ## run the Swift tests alone
-	$(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD)
+test-swift: peers ## run the Swift tests alone
+	$(WITH_PEERS) $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD)
 
 .PHONY: test-asan
 test-asan: torture-asan ## run tests and torture under Address Sanitizer
-	LSAN_OPTIONS=suppressions=$(CURDIR)/.ci/lsan-suppressions:print_suppressions=0 \
+	$(WITH_PEERS) LSAN_OPTIONS=suppressions=$(CURDIR)/.ci/lsan-suppressions:print_suppressions=0 \
 	  $(SWIFT_TEST) $(TRAITS) --sanitize=address --scratch-path .build-asan
 
 .PHONY: test-tsan
 test-tsan: torture-tsan ## run tests and torture under Thread Sanitizer
-	TSAN_OPTIONS=suppressions=$(CURDIR)/.ci/tsan-suppressions \
+	$(WITH_PEERS) TSAN_OPTIONS=suppressions=$(CURDIR)/.ci/tsan-suppressions \
 	  $(SWIFT_TEST) $(TRAITS) --sanitize=thread --scratch-path .build-tsan
 
 # Swift has no such sanitizer of its own, and its linker not the runtime: undefined behaviour in the

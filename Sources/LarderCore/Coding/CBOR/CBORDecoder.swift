@@ -126,7 +126,7 @@ public struct CBORDecoder: Sendable {
 
   /// Refuses bytes that are not one good item.
   private func check(_ bytes: UnsafeRawBufferPointer) throws {
-    let limit = UInt32(max(0, min(maximumDepth, Int(LARDER_CBOR_MAX_DEPTH))))
+    let limit = UInt32(clamping: min(maximumDepth, Int(LARDER_CBOR_MAX_DEPTH)))
     var detail = larder_cbor_detail()
     let status = larder_cbor_check(
       bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, limit, &detail)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import CLarder
 public import Foundation
 
 /// Encodes `Codable` values as CBOR, the binary relative of JSON (RFC 8949).
@@ -77,8 +78,8 @@ public struct CBOREncoder: Sendable {
   /// No by default; it costs another pass.
   public var isDeterministic = false
 
-  /// How many values may enclose each other; 512 by default. A value that goes
-  /// deeper, perhaps in a circle, is an error.
+  /// How many arrays, maps and tags may enclose each other: 512 by default, 1,024
+  /// at most. A value that goes deeper, perhaps in a circle, is an error.
   public var maximumDepth = 512
 
   /// What types find in `encoder.userInfo`.
@@ -158,6 +159,7 @@ extension CBORWriter {
     itemCount = 0
     top = -1
     if let failure { throw failure }
+    if !isWithinDepth() { throw tooDeep(value, nil) }
     if items[0].kind == .pending {
       throw EncodingError.invalidValue(
         value,
@@ -168,6 +170,9 @@ extension CBORWriter {
 }
 
 extension CBOREncoder {
+  /// The depth that is allowed, and that the core can follow.
+  var depthLimit: Int { max(0, min(maximumDepth, Int(LARDER_CBOR_MAX_DEPTH))) }
+
   var hasPlainKeys: Bool {
     if case .useDefaultKeys = keyEncodingStrategy { true } else { false }
   }

@@ -12,7 +12,8 @@ extension CBORInput {
     switch Int(head.info) {
     case LARDER_CBOR_FALSE & 31: return false
     case LARDER_CBOR_TRUE & 31: return true
-    default: throw mismatch(head)
+    // For null, too, as in Foundation's decoders.
+    default: throw .mismatch
     }
   }
 

@@ -74,7 +74,6 @@ extension CBORInput {
     if T.self == Date.self, case .custom(let decode) = options.dateDecodingStrategy {
       return unsafeBitCast(try decode(decoding), to: T.self)
     }
-    valueType = type
     return try T(from: decoding)
   }
 
@@ -197,7 +196,7 @@ extension CBORInput {
     }
     let array = offset + Int(head.length)
     let pair = try rawHead(at: array)
-    guard Int(pair.major) == LARDER_CBOR_ARRAY, pair.argument == 2 else {
+    guard Int(pair.major) == LARDER_CBOR_ARRAY, try length(pair, at: array) == 2 else {
       throw .invalid("A decimal fraction is an array of two.")
     }
     let exponentAt = array + Int(pair.length)

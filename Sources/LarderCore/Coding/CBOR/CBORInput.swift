@@ -23,9 +23,6 @@ final class CBORInput {
   private(set) var bytes: UnsafePointer<UInt8>?
   private(set) var count: Int
 
-  /// The type whose `init(from:)` was called last.
-  var valueType: Any.Type = Void.self
-
   /// Containers that were read to their end, the outer ones first: where each begins, and where it
   /// ends or, as a complement, where its last value begins.
   private var ended: ContiguousArray<(container: Int, end: Int)> = []

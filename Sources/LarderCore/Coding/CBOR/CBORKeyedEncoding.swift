@@ -26,7 +26,7 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   @inline(__always)
   private func begin(_ key: Key) throws -> CBORWriter.Mark {
     let isLate = try writer.focus(item, path)
-    let mark = CBORWriter.Mark(count: writer.count, itemCount: writer.itemCount, isLate: isLate)
+    var mark = CBORWriter.Mark(count: writer.count, itemCount: writer.itemCount, isLate: isLate)
     let record = writer.items + Int(item.index)
     record.pointee.count += 1
     let hash: UInt
@@ -40,17 +40,28 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
     if !hasUniqueKeys {
       let bit: UInt128 = 1 &<< UInt128(truncatingIfNeeded: hash)
-      if record.pointee.keyMask & bit != 0 { record.pointee.mayRepeatKeys = true }
+      if record.pointee.keyMask & bit != 0 {
+        record.pointee.mayRepeatKeys = true
+        mark.mayRepeatKey = true
+      }
       record.pointee.keyMask |= bit
     }
+    mark.keyEnd = writer.count
     return mark
+  }
+
+  /// Ends the entry whose value was written.
+  @inline(__always)
+  private func end(_ mark: CBORWriter.Mark) {
+    if mark.mayRepeatKey { writer.disown(item, at: mark) }
+    if mark.isLate { writer.endLate() }
   }
 
   @inline(__always)
   private func write(_ key: Key, _ body: (CBORWriter) -> Void) throws {
     let mark = try begin(key)
     body(writer)
-    if mark.isLate { writer.endLate() }
+    end(mark)
   }
 
   func encodeNil(forKey key: Key) throws { try write(key) { $0.writeNil() } }
@@ -79,7 +90,7 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
       writer.rollBack(item, to: mark)
       throw error
     }
-    if mark.isLate { writer.endLate() }
+    end(mark)
   }
 
   /// Writes an empty container that can be added to as long as this one.
@@ -87,12 +98,12 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let path = CBORPath(path, key)
     do {
       let mark = try begin(key)
-      if let earlier = writer.container(kind, in: item, sinceKeyAt: mark.count) {
+      if mark.mayRepeatKey, let earlier = writer.container(kind, in: item, at: mark) {
         writer.rollBack(item, to: mark)
         return CBOREncoding(writer: writer, item: earlier, path: path)
       }
-      let nested = writer.open(kind, keyBytes: writer.count - mark.count)
-      if mark.isLate { writer.endLate() }
+      let nested = writer.open(kind, keyBytes: mark.keyEnd - mark.count)
+      end(mark)
       return CBOREncoding(writer: writer, item: nested, path: path)
     } catch {
       writer.fail(error)

@@ -219,11 +219,7 @@ extension CBORInput {
     do throws(CBORFault) {
       var inner = offset
       let head = try head(at: &inner)
-      guard Int(head.major) == LARDER_CBOR_MAP else {
-        // Foundation's decoders have it that a dictionary of text keys is never missing.
-        let isText = isDictionary && !DictionaryKeys.areIntegers(of: valueType)
-        throw isText ? .mismatch : mismatch(head)
-      }
+      guard Int(head.major) == LARDER_CBOR_MAP else { throw mismatch(head) }
       return CBORMap(
         self, start: offset, head: head, at: inner, path,
         convertsKeys: !hasPlainKeys && !isDictionary)

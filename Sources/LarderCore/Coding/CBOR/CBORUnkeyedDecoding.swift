@@ -24,11 +24,7 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
       let head = try input.head(at: &inner)
       guard Int(head.major) == LARDER_CBOR_ARRAY else { throw input.mismatch(head) }
       next = inner + Int(head.length)
-      if Int(head.info) == LARDER_CBOR_INFO_INDEFINITE {
-        length = try input.countToBreak(at: next)
-      } else {
-        length = input.clampedCount(head)
-      }
+      length = try input.length(head, at: inner)
     } catch {
       throw input.error(error, [Any].self, path)
     }
@@ -158,9 +154,10 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
 }
 
 extension CBORInput {
-  /// How many elements stand before the break that ends them.
-  fileprivate func countToBreak(at offset: Int) throws(CBORFault) -> Int {
-    var offset = offset
+  /// How many elements the array has whose head is at `offset`.
+  func length(_ head: larder_cbor_head, at offset: Int) throws(CBORFault) -> Int {
+    guard Int(head.info) == LARDER_CBOR_INFO_INDEFINITE else { return clampedCount(head) }
+    var offset = offset + Int(head.length)
     var elements = 0
     while let bytes, offset < count, Int(bytes[offset]) != LARDER_CBOR_BREAK {
       offset = try end(of: offset)

@@ -89,7 +89,7 @@ extension CBORWriter {
   /// Calls the value's `encode(to:)`, and ends what it opened.
   @inline(never)
   func writeNested<T: Encodable>(_ value: T, _ path: CBORPath?) throws {
-    guard depth < options.maximumDepth else { throw tooDeep(value, path) }
+    guard depth < options.depthLimit else { throw tooDeep(value, path) }
     depth += 1
     defer { depth -= 1 }
     let parent = top
@@ -101,13 +101,20 @@ extension CBORWriter {
     close(item, parent: parent)
   }
 
+  /// Whether arrays, maps and tags enclose each other no deeper than the limit.
+  func isWithinDepth() -> Bool {
+    // A decimal, a tag around an array, is the deepest of the known types.
+    if deepest + 2 <= options.depthLimit { return true }
+    return larder_cbor_check(bytes, count, UInt32(options.depthLimit), nil) != LARDER_ETOOLARGE
+  }
+
   @inline(never)
   func tooDeep(_ value: Any, _ path: CBORPath?) -> EncodingError {
     EncodingError.invalidValue(
       value,
       EncodingError.Context(
         codingPath: path.keys,
-        debugDescription: "Values are nested more than \(options.maximumDepth) levels deep."))
+        debugDescription: "Values are nested more than \(options.depthLimit) levels deep."))
   }
 
   /// - Returns: false for a date that writes itself.

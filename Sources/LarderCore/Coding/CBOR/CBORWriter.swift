@@ -42,6 +42,8 @@ final class CBORWriter {
     var serial: UInt32
     /// -1 for the outermost.
     var parent: Int32
+    /// How many records there are from the outermost to this one.
+    var depth: Int32
     var kind: Kind
     var isSealed: Bool
     /// Two keys may be the same.
@@ -64,6 +66,10 @@ final class CBORWriter {
     var count: Int
     var itemCount: Int
     var isLate: Bool
+    /// Where its key ends, if it has one.
+    var keyEnd = 0
+    /// The key may have been written before.
+    var mayRepeatKey = false
   }
 
   private(set) var options: CBOREncoder
@@ -80,7 +86,11 @@ final class CBORWriter {
   /// The innermost open item; -1 before the first and after the end.
   var top: Int32 = -1
 
+  /// How many calls of `encode(to:)` are under way.
   var depth = 0
+  /// The most records on a chain so far, and thus the most containers, but for those that a value
+  /// of a known type brings with it.
+  var deepest = 0
   /// The type whose `encode(to:)` was called last.
   var valueType: Any.Type = Void.self
   /// Entries being added to sealed containers, the outermost first.
@@ -127,6 +137,7 @@ final class CBORWriter {
     writer.count = 0
     writer.itemCount = 0
     writer.depth = 0
+    writer.deepest = 0
     writer.top = -1
     if writer.capacity <= mostSpareBytes, isKnownUniquelyReferenced(&writer) { spare.give(writer) }
   }
@@ -164,8 +175,11 @@ final class CBORWriter {
     if itemCount == itemCapacity { growItems() }
     lastSerial &+= 1
     let index = Int32(truncatingIfNeeded: itemCount)
+    let depth = (top < 0 ? 0 : items[Int(top)].depth) + 1
+    deepest = max(deepest, Int(depth))
     items[itemCount] = Item(
-      serial: lastSerial, parent: top, kind: kind, isSealed: false, mayRepeatKeys: false,
+      serial: lastSerial, parent: top, depth: depth, kind: kind, isSealed: false,
+      mayRepeatKeys: false,
       headBytes: 1, keyBytes: Int32(clamping: keyBytes), head: count, end: 0, count: 0, keyMask: 0)
     itemCount += 1
     top = index
@@ -175,20 +189,27 @@ final class CBORWriter {
     return CBORItem(index: index, serial: lastSerial)
   }
 
-  /// A container that was opened before under the key that was just written at the end: a type and
-  /// its superclass may both add to it, as they may with Foundation's encoders.
-  func container(_ kind: Kind, in parent: CBORItem, sinceKeyAt offset: Int) -> CBORItem? {
-    guard kind != .pending, items[Int(parent.index)].mayRepeatKeys else { return nil }
-    let length = count - offset
-    for index in Int(parent.index) + 1..<max(itemCount, Int(parent.index) + 1) {
+  /// The container that was opened before under the key of an entry: a type and its superclass may
+  /// both add to it, as they may with Foundation's encoders.
+  func container(_ kind: Kind, in parent: CBORItem, at mark: Mark) -> CBORItem? {
+    nested(in: parent, at: mark).first { items[$0].kind == kind }
+      .map { CBORItem(index: Int32(truncatingIfNeeded: $0), serial: items[$0].serial) }
+  }
+
+  /// Keeps the containers under that key from being found again: another value takes their place.
+  func disown(_ parent: CBORItem, at mark: Mark) {
+    for index in nested(in: parent, at: mark) { items[index].keyBytes = 0 }
+  }
+
+  /// Records of what was opened before under the key of an entry.
+  @inline(never)
+  private func nested(in parent: CBORItem, at mark: Mark) -> [Int] {
+    let length = mark.keyEnd - mark.count
+    return (Int(parent.index) + 1..<mark.itemCount).filter { index in
       let item = items[index]
-      if item.parent == parent.index, item.kind == kind, Int(item.keyBytes) == length,
-        memcmp(bytes + item.head - length, bytes + offset, length) == 0
-      {
-        return CBORItem(index: Int32(index), serial: item.serial)
-      }
+      return item.parent == parent.index && Int(item.keyBytes) == length
+        && memcmp(bytes + item.head - length, bytes + mark.count, length) == 0
     }
-    return nil
   }
 
   @inline(never)
@@ -285,6 +306,7 @@ final class CBORWriter {
       for other in firstMovable..<itemCount
       where items[other].head >= first.key && items[other].head < end {
         items[other].serial = 0
+        items[other].keyBytes = 0
       }
       shift(behind: first.key, by: first.key - end)
       item.pointee.count -= 1
