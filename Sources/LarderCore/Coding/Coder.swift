@@ -177,7 +177,7 @@ extension Coder {
   /// - Throws: `.decoding`, with the coder's own error as its `cause`.
   /// - Complexity: The coder's own.
   public func decode(_ bytes: Data) throws -> Value {
-    try bytes.withUnsafeBytes { try decode($0) }
+    try bytes.withContiguousBytes { try decode($0) }
   }
 
   /// Decodes a value from memory of yours.

@@ -55,17 +55,31 @@ public struct CBORDecoder: Sendable {
   }
 
   /// How dates are read; by their tag by default.
-  public var dateDecodingStrategy = DateDecodingStrategy.tagged
+  public var dateDecodingStrategy: DateDecodingStrategy {
+    get { options.values.dates }
+    set { options = options.with { $0.dates = newValue } }
+  }
 
   /// How keys are read; as they are by default.
-  public var keyDecodingStrategy = KeyDecodingStrategy.useDefaultKeys
+  public var keyDecodingStrategy: KeyDecodingStrategy {
+    get { options.values.keys }
+    set { options = options.with { $0.keys = newValue } }
+  }
 
   /// How many arrays, maps and tags may enclose each other: 512 by default, 1,024
   /// at most.
-  public var maximumDepth = 512
+  public var maximumDepth: Int {
+    get { options.values.maximumDepth }
+    set { options = options.with { $0.maximumDepth = newValue } }
+  }
 
   /// What types find in `decoder.userInfo`.
-  public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+  public var userInfo: [CodingUserInfoKey: any Sendable] {
+    get { options.values.userInfo }
+    set { options = options.with { $0.userInfo = newValue } }
+  }
+
+  var options = Options.defaults
 
   /// Makes a decoder with the defaults above.
   ///
@@ -85,7 +99,7 @@ public struct CBORDecoder: Sendable {
   ///   that asks for keys out of order, also the number of keys it asks for times
   ///   that of a small map.
   public func decode<T: Decodable>(_ type: T.Type, from bytes: Data) throws -> T {
-    try bytes.withUnsafeBytes { try decode(type, from: $0) }
+    try bytes.withContiguousBytes { try decode(type, from: $0) }
   }
 
   /// Decodes a value from memory of the caller's, which is not referred to when the
@@ -101,7 +115,7 @@ public struct CBORDecoder: Sendable {
     _ type: T.Type, from bytes: UnsafeRawBufferPointer
   ) throws -> T {
     try check(bytes)
-    let input = CBORInput.take(bytes, self)
+    let input = CBORInput.take(bytes, options)
     do {
       let value = try input.decode(type, at: 0) { nil }
       CBORInput.giveBack(input)
@@ -126,7 +140,7 @@ public struct CBORDecoder: Sendable {
 
   /// Refuses bytes that are not one good item.
   private func check(_ bytes: UnsafeRawBufferPointer) throws {
-    let limit = UInt32(clamping: min(maximumDepth, Int(LARDER_CBOR_MAX_DEPTH)))
+    let limit = UInt32(clamping: min(options.values.maximumDepth, Int(LARDER_CBOR_MAX_DEPTH)))
     var detail = larder_cbor_detail()
     let status = larder_cbor_check(
       bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, limit, &detail)
@@ -150,13 +164,22 @@ public struct CBORDecoder: Sendable {
 #endif
 
 extension CBORDecoder {
-  var hasPlainKeys: Bool {
-    if case .useDefaultKeys = keyDecodingStrategy { true } else { false }
+  struct Options {
+    static let defaults = CBOROptions(Options())
+
+    var dates = DateDecodingStrategy.tagged
+    var keys = KeyDecodingStrategy.useDefaultKeys
+    var maximumDepth = 512
+    var userInfo: [CodingUserInfoKey: any Sendable] = [:]
   }
+}
+
+extension CBORDecoder.Options {
+  var hasPlainKeys: Bool { if case .useDefaultKeys = keys { true } else { false } }
 
   /// What a key of the bytes is to the type that is decoded.
   func converted(_ key: String, _ path: CBORPath?) -> String {
-    switch keyDecodingStrategy {
+    switch keys {
     case .useDefaultKeys: key
     case .convertFromSnakeCase: KeyCase.camel(key)
     case .custom(let convert):

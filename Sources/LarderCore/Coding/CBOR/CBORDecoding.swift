@@ -11,7 +11,7 @@ struct CBORDecoding: Decoder {
 
   var codingPath: [any CodingKey] { path.keys }
 
-  var userInfo: [CodingUserInfoKey: Any] { input.options.userInfo }
+  var userInfo: [CodingUserInfoKey: Any] { input.options.values.userInfo }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     let map = try input.map(

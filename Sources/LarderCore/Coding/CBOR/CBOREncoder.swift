@@ -68,22 +68,39 @@ public struct CBOREncoder: Sendable {
   }
 
   /// How dates are written; tagged by default.
-  public var dateEncodingStrategy = DateEncodingStrategy.tagged
+  public var dateEncodingStrategy: DateEncodingStrategy {
+    get { options.values.dates }
+    set { options = options.with { $0.dates = newValue } }
+  }
 
   /// How keys are written; as they are by default.
-  public var keyEncodingStrategy = KeyEncodingStrategy.useDefaultKeys
+  public var keyEncodingStrategy: KeyEncodingStrategy {
+    get { options.values.keys }
+    set { options = options.with { $0.keys = newValue } }
+  }
 
   /// Whether equal values always get equal bytes, as a signature or a comparison
   /// needs it: the keys of every map in bytewise order (RFC 8949, section 4.2.1).
   /// No by default; it costs another pass.
-  public var isDeterministic = false
+  public var isDeterministic: Bool {
+    get { options.values.isDeterministic }
+    set { options = options.with { $0.isDeterministic = newValue } }
+  }
 
   /// How many arrays, maps and tags may enclose each other: 512 by default, 1,024
   /// at most. A value that goes deeper, perhaps in a circle, is an error.
-  public var maximumDepth = 512
+  public var maximumDepth: Int {
+    get { options.values.maximumDepth }
+    set { options = options.with { $0.maximumDepth = newValue } }
+  }
 
   /// What types find in `encoder.userInfo`.
-  public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+  public var userInfo: [CodingUserInfoKey: any Sendable] {
+    get { options.values.userInfo }
+    set { options = options.with { $0.userInfo = newValue } }
+  }
+
+  var options = Options.defaults
 
   /// Makes an encoder with the defaults above.
   ///
@@ -136,9 +153,9 @@ public struct CBOREncoder: Sendable {
   public func withEncodedBytes<Result>(
     of value: some Encodable, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result {
-    let writer = CBORWriter.take(self)
+    let writer = CBORWriter.take(options)
     try writer.encode(value)
-    if isDeterministic { writer.sortKeys() }
+    if options.values.isDeterministic { writer.sortKeys() }
     let result = try body(UnsafeRawBufferPointer(start: writer.bytes, count: writer.count))
     CBORWriter.giveBack(writer)
     return result
@@ -170,16 +187,26 @@ extension CBORWriter {
 }
 
 extension CBOREncoder {
+  struct Options {
+    static let defaults = CBOROptions(Options())
+
+    var dates = DateEncodingStrategy.tagged
+    var keys = KeyEncodingStrategy.useDefaultKeys
+    var isDeterministic = false
+    var maximumDepth = 512
+    var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+  }
+}
+
+extension CBOREncoder.Options {
   /// The depth that is allowed, and that the core can follow.
   var depthLimit: Int { max(0, min(maximumDepth, Int(LARDER_CBOR_MAX_DEPTH))) }
 
-  var hasPlainKeys: Bool {
-    if case .useDefaultKeys = keyEncodingStrategy { true } else { false }
-  }
+  var hasPlainKeys: Bool { if case .useDefaultKeys = keys { true } else { false } }
 
   /// The text of a key by the strategy that is not the default.
   func converted(_ key: some CodingKey, _ path: CBORPath?) -> String {
-    switch keyEncodingStrategy {
+    switch keys {
     case .useDefaultKeys: key.stringValue
     case .convertToSnakeCase: KeyCase.snake(key.stringValue)
     case .custom(let convert): convert(CBORPath?.some(CBORPath(path, key)).keys).stringValue

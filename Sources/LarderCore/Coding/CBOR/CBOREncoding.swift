@@ -10,7 +10,7 @@ struct CBOREncoding: Encoder {
 
   var codingPath: [any CodingKey] { path.keys }
 
-  var userInfo: [CodingUserInfoKey: Any] { writer.options.userInfo }
+  var userInfo: [CodingUserInfoKey: Any] { writer.options.values.userInfo }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     writer.become(.map, item, path)

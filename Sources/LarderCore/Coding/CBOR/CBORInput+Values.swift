@@ -71,7 +71,7 @@ extension CBORInput {
       throw self.error(error, type, path())
     }
     let decoding = CBORDecoding(input: self, offset: offset, path: path())
-    if T.self == Date.self, case .custom(let decode) = options.dateDecodingStrategy {
+    if T.self == Date.self, case .custom(let decode) = options.values.dates {
       return unsafeBitCast(try decode(decoding), to: T.self)
     }
     return try T(from: decoding)
@@ -145,7 +145,7 @@ extension CBORInput {
 
   /// - Returns: nil for a date that reads itself, or that a closure reads.
   private func date(at offset: Int) throws(CBORFault) -> Date? {
-    switch options.dateDecodingStrategy {
+    switch options.values.dates {
     case .tagged: try taggedDate(at: offset)
     case .secondsSince1970: Date(timeIntervalSince1970: try double(at: offset))
     case .millisecondsSince1970: Date(timeIntervalSince1970: try double(at: offset) / 1000)

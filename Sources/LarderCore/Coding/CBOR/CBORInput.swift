@@ -17,7 +17,7 @@ import Foundation
 ///
 /// Belongs to one call of `decode`, and so to one thread.
 final class CBORInput {
-  private(set) var options: CBORDecoder
+  private(set) var options: CBOROptions<CBORDecoder.Options>
   /// Whether keys are read as they are.
   private(set) var hasPlainKeys: Bool
   private(set) var bytes: UnsafePointer<UInt8>?
@@ -27,9 +27,9 @@ final class CBORInput {
   /// ends or, as a complement, where its last value begins.
   private var ended: ContiguousArray<(container: Int, end: Int)> = []
 
-  init(_ bytes: UnsafeRawBufferPointer, _ options: CBORDecoder) {
+  init(_ bytes: UnsafeRawBufferPointer, _ options: CBOROptions<CBORDecoder.Options>) {
     self.options = options
-    hasPlainKeys = options.hasPlainKeys
+    hasPlainKeys = options.values.hasPlainKeys
     self.bytes = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
     count = bytes.count
   }
@@ -38,10 +38,14 @@ final class CBORInput {
   private static let spare = Spare<CBORInput>()
 
   /// The spare input, or a new one.
-  static func take(_ bytes: UnsafeRawBufferPointer, _ options: CBORDecoder) -> CBORInput {
+  static func take(_ bytes: UnsafeRawBufferPointer, _ options: CBOROptions<CBORDecoder.Options>)
+    -> CBORInput
+  {
     guard let input = spare.take() else { return CBORInput(bytes, options) }
-    input.options = options
-    input.hasPlainKeys = options.hasPlainKeys
+    if input.options !== options {
+      input.options = options
+      input.hasPlainKeys = options.values.hasPlainKeys
+    }
     input.bytes = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
     input.count = bytes.count
     return input
@@ -52,7 +56,9 @@ final class CBORInput {
   static func giveBack(_ input: consuming CBORInput) {
     input.bytes = nil
     input.count = 0
-    input.ended.removeAll(keepingCapacity: input.ended.capacity <= 1024)
+    if !input.ended.isEmpty {
+      input.ended.removeAll(keepingCapacity: input.ended.capacity <= 1024)
+    }
     if isKnownUniquelyReferenced(&input) { spare.give(input) }
   }
 

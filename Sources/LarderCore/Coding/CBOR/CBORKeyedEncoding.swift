@@ -36,7 +36,7 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     } else if hasUniqueKeys || writer.hasPlainKeys {
       hash = writer.write(key: key.stringValue)
     } else {
-      hash = writer.write(key: writer.options.converted(key, path))
+      hash = writer.write(key: writer.options.values.converted(key, path))
     }
     if !hasUniqueKeys {
       let bit: UInt128 = 1 &<< UInt128(truncatingIfNeeded: hash)

@@ -174,7 +174,7 @@ final class CBORMapIndex {
     keys = pairs.compactMap { pair in
       guard let key = input.key(at: pair.key) else { return nil }
       guard map.convertsKeys, case .text(let text) = key else { return (key, pair.value) }
-      return (.text(input.options.converted(text, map.path)), pair.value)
+      return (.text(input.options.values.converted(text, map.path)), pair.value)
     }
     // Keys that a strategy made equal: the first counts, as in Foundation's decoders.
     for (key, value) in keys {

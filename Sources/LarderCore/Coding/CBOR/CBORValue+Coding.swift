@@ -44,7 +44,7 @@ extension CBORWriter {
   private func nest(
     _ value: CBORValue, _ path: () -> CBORPath?, _ body: () throws -> Void
   ) throws {
-    guard depth < options.depthLimit else { throw tooDeep(value, path()) }
+    guard depth < depthLimit else { throw tooDeep(value, path()) }
     depth += 1
     defer { depth -= 1 }
     deepest = max(deepest, depth + (top < 0 ? 0 : Int(items[Int(top)].depth)))

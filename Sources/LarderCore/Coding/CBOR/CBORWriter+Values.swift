@@ -89,7 +89,7 @@ extension CBORWriter {
   /// Calls the value's `encode(to:)`, and ends what it opened.
   @inline(never)
   func writeNested<T: Encodable>(_ value: T, _ path: CBORPath?) throws {
-    guard depth < options.depthLimit else { throw tooDeep(value, path) }
+    guard depth < depthLimit else { throw tooDeep(value, path) }
     depth += 1
     defer { depth -= 1 }
     let parent = top
@@ -104,8 +104,8 @@ extension CBORWriter {
   /// Whether arrays, maps and tags enclose each other no deeper than the limit.
   func isWithinDepth() -> Bool {
     // A decimal, a tag around an array, is the deepest of the known types.
-    if deepest + 2 <= options.depthLimit { return true }
-    return larder_cbor_check(bytes, count, UInt32(options.depthLimit), nil) != LARDER_ETOOLARGE
+    if deepest + 2 <= depthLimit { return true }
+    return larder_cbor_check(bytes, count, UInt32(depthLimit), nil) != LARDER_ETOOLARGE
   }
 
   @inline(never)
@@ -114,12 +114,12 @@ extension CBORWriter {
       value,
       EncodingError.Context(
         codingPath: path.keys,
-        debugDescription: "Values are nested more than \(options.depthLimit) levels deep."))
+        debugDescription: "Values are nested more than \(depthLimit) levels deep."))
   }
 
   /// - Returns: false for a date that writes itself.
   private func write(_ date: Date, at path: () -> CBORPath?) throws -> Bool {
-    switch options.dateEncodingStrategy {
+    switch options.values.dates {
     case .tagged:
       let seconds = date.timeIntervalSince1970
       if Date(timeIntervalSince1970: seconds) == date || !writeText(date) { writeEpoch(seconds) }

@@ -72,9 +72,10 @@ final class CBORWriter {
     var mayRepeatKey = false
   }
 
-  private(set) var options: CBOREncoder
+  private(set) var options: CBOROptions<CBOREncoder.Options>
   /// Whether keys are written as they are.
   private(set) var hasPlainKeys: Bool
+  private(set) var depthLimit: Int
   var bytes: UnsafeMutablePointer<UInt8>
   var count = 0
   private var capacity: Int
@@ -100,9 +101,10 @@ final class CBORWriter {
   /// Set by calls that cannot throw, thrown when the outermost value is done.
   var failure: (any Error)?
 
-  init(_ options: CBOREncoder) {
+  init(_ options: CBOROptions<CBOREncoder.Options>) {
     self.options = options
-    hasPlainKeys = options.hasPlainKeys
+    hasPlainKeys = options.values.hasPlainKeys
+    depthLimit = options.values.depthLimit
     capacity = 512
     bytes = .allocate(capacity: capacity)
     itemCapacity = 8
@@ -124,10 +126,13 @@ final class CBORWriter {
 
   /// The spare writer, or a new one.
   @inline(__always)
-  static func take(_ options: CBOREncoder) -> CBORWriter {
+  static func take(_ options: CBOROptions<CBOREncoder.Options>) -> CBORWriter {
     guard let writer = spare.take() else { return CBORWriter(options) }
-    writer.options = options
-    writer.hasPlainKeys = options.hasPlainKeys
+    if writer.options !== options {
+      writer.options = options
+      writer.hasPlainKeys = options.values.hasPlainKeys
+      writer.depthLimit = options.values.depthLimit
+    }
     return writer
   }
 
