@@ -113,8 +113,8 @@ public struct CBOREncoder: Sendable {
   /// - Returns: One CBOR item.
   /// - Throws: `EncodingError.invalidValue` for a value that encodes nothing, or
   ///   that is nested too deep; and whatever the value throws.
-  /// - Complexity: O(bytes); the square of the depth for a type that writes to
-  ///   containers out of turn.
+  /// - Complexity: O(bytes). A type that writes to two containers in turn moves, with
+  ///   each entry, the bytes of the one behind.
   public func encode(_ value: some Encodable) throws -> Data {
     try withEncodedBytes(of: value) { Data(copying: $0) }
   }

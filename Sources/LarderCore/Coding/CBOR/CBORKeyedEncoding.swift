@@ -40,11 +40,14 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
     if !hasUniqueKeys {
       let bit: UInt128 = 1 &<< UInt128(truncatingIfNeeded: hash)
-      if record.pointee.keyMask & bit != 0 {
+      let isNew = record.pointee.keyMask & bit == 0
+      record.pointee.keyMask |= bit
+      if !isNew || record.pointee.count > CBORWriter.fewKeys,
+        writer.noteRepeatableKey(item, at: mark, isNew: isNew)
+      {
         record.pointee.mayRepeatKeys = true
         mark.mayRepeatKey = true
       }
-      record.pointee.keyMask |= bit
     }
     mark.keyEnd = writer.count
     return mark

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 import CLarder
-import Foundation
 
 // How values become bytes while the caller's types decide what comes next.
 //
@@ -82,8 +81,8 @@ final class CBORWriter {
 
   var items: UnsafeMutablePointer<Item>
   var itemCount = 0
-  private var itemCapacity: Int
-  private(set) var lastSerial: UInt32 = 0
+  private(set) var itemCapacity: Int
+  var lastSerial: UInt32 = 0
   /// The innermost open item; -1 before the first and after the end.
   var top: Int32 = -1
 
@@ -98,6 +97,8 @@ final class CBORWriter {
   var late: [Late] = []
   /// Records before this one stand in bytes put aside, or are outside.
   var firstMovable = 0
+  /// Hashes of the keys of large maps, by the serial numbers of their records.
+  var keys: [UInt32: Set<Int>] = [:]
   /// Set by calls that cannot throw, thrown when the outermost value is done.
   var failure: (any Error)?
 
@@ -144,10 +145,11 @@ final class CBORWriter {
     writer.depth = 0
     writer.deepest = 0
     writer.top = -1
+    if !writer.keys.isEmpty { writer.keys = [:] }
     if writer.capacity <= mostSpareBytes, isKnownUniquelyReferenced(&writer) { spare.give(writer) }
   }
 
-  // MARK: - Bytes
+  // MARK: - Memory
 
   /// Makes room for `extra` more bytes.
   @inline(__always)
@@ -173,196 +175,13 @@ final class CBORWriter {
     count += distance
   }
 
-  // MARK: - Items
-
-  /// Writes an empty map in the place of a value to come, as part of `top`.
-  func open(_ kind: Kind, keyBytes: Int = 0) -> CBORItem {
-    if itemCount == itemCapacity { growItems() }
-    lastSerial &+= 1
-    let index = Int32(truncatingIfNeeded: itemCount)
-    let depth = (top < 0 ? 0 : items[Int(top)].depth) + 1
-    deepest = max(deepest, Int(depth))
-    items[itemCount] = Item(
-      serial: lastSerial, parent: top, depth: depth, kind: kind, isSealed: false,
-      mayRepeatKeys: false,
-      headBytes: 1, keyBytes: Int32(clamping: keyBytes), head: count, end: 0, count: 0, keyMask: 0)
-    itemCount += 1
-    top = index
-    reserve(1)
-    bytes[count] = kind == .array ? 0x80 : 0xa0
-    count += 1
-    return CBORItem(index: index, serial: lastSerial)
-  }
-
-  /// The container that was opened before under the key of an entry: a type and its superclass may
-  /// both add to it, as they may with Foundation's encoders.
-  func container(_ kind: Kind, in parent: CBORItem, at mark: Mark) -> CBORItem? {
-    nested(in: parent, at: mark).first { items[$0].kind == kind }
-      .map { CBORItem(index: Int32(truncatingIfNeeded: $0), serial: items[$0].serial) }
-  }
-
-  /// Keeps the containers under that key from being found again: another value takes their place.
-  func disown(_ parent: CBORItem, at mark: Mark) {
-    for index in nested(in: parent, at: mark) { items[index].keyBytes = 0 }
-  }
-
-  /// Records of what was opened before under the key of an entry.
+  /// Makes room for one more record.
   @inline(never)
-  private func nested(in parent: CBORItem, at mark: Mark) -> [Int] {
-    let length = mark.keyEnd - mark.count
-    return (Int(parent.index) + 1..<mark.itemCount).filter { index in
-      let item = items[index]
-      return item.parent == parent.index && Int(item.keyBytes) == length
-        && memcmp(bytes + item.head - length, bytes + mark.count, length) == 0
-    }
-  }
-
-  @inline(never)
-  private func growItems() {
+  func growItems() {
     let grown = UnsafeMutablePointer<Item>.allocate(capacity: 2 * itemCapacity)
     grown.update(from: items, count: itemCount)
     items.deallocate()
     items = grown
     itemCapacity *= 2
-  }
-
-  /// Ends the place of a value and all that was opened in it.
-  func close(_ item: CBORItem, parent: Int32) {
-    if isCurrent(item), !items[Int(item.index)].isSealed {
-      seal(downTo: parent)
-    } else {
-      // The value wrote to a container around it, which sealed its own place.
-      while top >= item.index { seal(downTo: items[Int(top)].parent) }
-    }
-    itemCount = min(itemCount, Int(item.index))
-  }
-
-  /// Whether the record is the one that the name was made for.
-  @inline(__always)
-  func isCurrent(_ item: CBORItem) -> Bool {
-    Int(item.index) < itemCount && items[Int(item.index)].serial == item.serial
-  }
-
-  /// Seals open items until `index` is the innermost.
-  func seal(downTo index: Int32) {
-    while top != index, top >= 0 {
-      let item = items + Int(top)
-      item.pointee.end = count
-      item.pointee.isSealed = true
-      top = item.pointee.parent
-      setHead(item)
-    }
-  }
-
-  /// Brings a container's head in line with its entries.
-  @inline(__always)
-  func setHead(_ item: UnsafeMutablePointer<Item>) {
-    if item.pointee.count >= 24 || item.pointee.mayRepeatKeys { return settle(item) }
-    // The type and the count share the one byte there is.
-    if item.pointee.kind == .map || item.pointee.kind == .array {
-      bytes[item.pointee.head] =
-        (item.pointee.kind == .map ? 0xa0 : 0x80) | UInt8(truncatingIfNeeded: item.pointee.count)
-    }
-  }
-
-  @inline(never)
-  private func settle(_ item: UnsafeMutablePointer<Item>) {
-    if item.pointee.mayRepeatKeys { removeRepeatedKeys(item) }
-    let major = item.pointee.kind == .map ? LARDER_CBOR_MAP : LARDER_CBOR_ARRAY
-    var head: (UInt64, UInt64) = (0, 0)
-    withUnsafeMutableBytes(of: &head) { head in
-      let start = head.baseAddress!.assumingMemoryBound(to: UInt8.self)
-      let length = larder_cbor_write_head(
-        start, UInt32(major), UInt64(truncatingIfNeeded: item.pointee.count))
-      let old = Int(item.pointee.headBytes)
-      if length != old {
-        let head = item.pointee.head
-        move(from: head + old, by: length - old)
-        shift(behind: head, by: length - old)
-        item.pointee.headBytes = UInt8(truncatingIfNeeded: length)
-      }
-      (bytes + item.pointee.head).update(from: start, count: length)
-    }
-  }
-
-  /// Accounts for `distance` bytes more, or fewer, directly behind the head at `offset`.
-  private func shift(behind offset: Int, by distance: Int) {
-    for other in firstMovable..<itemCount {
-      if items[other].head > offset { items[other].head += distance }
-      if items[other].isSealed, items[other].end > offset { items[other].end += distance }
-    }
-  }
-
-  /// Of two pairs with one key the later is kept, as a dictionary would.
-  private func removeRepeatedKeys(_ item: UnsafeMutablePointer<Item>) {
-    item.pointee.mayRepeatKeys = false
-    while true {
-      var first = larder_cbor_pair()
-      var second = larder_cbor_pair()
-      var end = 0
-      guard
-        larder_cbor_find_duplicate(
-          bytes, item.pointee.end, item.pointee.head + Int(item.pointee.headBytes),
-          item.pointee.count, &first, &second) == LARDER_OK,
-        larder_cbor_skip(bytes, item.pointee.end, first.value, &end) == LARDER_OK
-      else { return }
-      move(from: end, by: first.key - end)
-      // What was inside the pair that is gone cannot be written to any more.
-      for other in firstMovable..<itemCount
-      where items[other].head >= first.key && items[other].head < end {
-        items[other].serial = 0
-        items[other].keyBytes = 0
-      }
-      shift(behind: first.key, by: first.key - end)
-      item.pointee.count -= 1
-    }
-  }
-
-  // MARK: - Entries
-
-  /// Makes `item` the place where bytes go.
-  ///
-  /// - Returns: Whether it was sealed, so that `endLate` has to be called when the entry is
-  ///   written.
-  @inline(__always)
-  func focus(_ item: CBORItem, _ path: CBORPath?) throws -> Bool {
-    if item.index == top, items[Int(top)].serial == item.serial { return false }
-    return try focusElsewhere(item, path)
-  }
-
-  @inline(never)
-  private func focusElsewhere(_ item: CBORItem, _ path: CBORPath?) throws -> Bool {
-    guard isCurrent(item), item.index >= firstMovable || item.index == late.last?.item.index else {
-      throw unusable(
-        path, "A container was used after the value it belongs to, or in the midst of another one.")
-    }
-    if items[Int(item.index)].isSealed {
-      beginLate(item)
-      return true
-    }
-    seal(downTo: item.index)
-    return false
-  }
-
-  /// Takes back what was written of an entry that failed.
-  @inline(never)
-  func rollBack(_ item: CBORItem, to mark: Mark) {
-    // Sealed, it was left for a container around it, and what it has is whole.
-    guard isCurrent(item), !items[Int(item.index)].isSealed else { return }
-    itemCount = mark.itemCount
-    top = item.index
-    count = mark.count
-    items[Int(item.index)].count -= 1
-    if mark.isLate { endLate() }
-  }
-
-  func unusable(_ path: CBORPath?, _ why: String) -> EncodingError {
-    EncodingError.invalidValue(
-      valueType, EncodingError.Context(codingPath: path.keys, debugDescription: why))
-  }
-
-  /// Keeps the first failure of calls that cannot throw.
-  func fail(_ error: any Error) {
-    if failure == nil { failure = error }
   }
 }

@@ -120,6 +120,39 @@ import Testing
     struct Inner: Codable, Equatable { var innerValue = true }
   }
 
+  @Test(arguments: [1, 63, 64, 65, 66, 128, 129, 5000])
+  func ofKeysThatAreWrittenTwiceTheLaterValueCounts(count: Int) throws {
+    let value = CBORContainerTests.Written { encoder in
+      var container = encoder.container(keyedBy: Name.self)
+      for number in 0..<count { try container.encode(0, forKey: Name(stringValue: "k\(number)")) }
+      for number in (0..<count).reversed() {
+        try container.encode(number, forKey: Name(stringValue: "k\(number)"))
+      }
+      try container.encode(-1, forKey: Name(stringValue: "last"))
+    }
+    var expected = ["last": -1]
+    for number in 0..<count { expected["k\(number)"] = number }
+    #expect(try CBORDecoder().decode([String: Int].self, from: cbor(value)) == expected)
+  }
+
+  @Test(arguments: [1, 65, 3000])
+  func aNestedContainerIsFoundAgainAmongMany(count: Int) throws {
+    let value = CBORContainerTests.Written { encoder in
+      var container = encoder.container(keyedBy: Name.self)
+      for round in 0..<2 {
+        for number in 0..<count {
+          let key = Name(stringValue: "k\(number)")
+          var nested = container.nestedContainer(keyedBy: Name.self, forKey: key)
+          try nested.encode(number, forKey: Name(stringValue: "round \(round)"))
+        }
+      }
+    }
+    let pairs = (0..<count).map { ("k\($0)", ["round 0": $0, "round 1": $0]) }
+    #expect(
+      try CBORDecoder().decode([String: [String: Int]].self, from: cbor(value))
+        == Dictionary(uniqueKeysWithValues: pairs))
+  }
+
   @Test func snakeCaseIsThatOfJSONEncoder() throws {
     var encoder = CBOREncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
