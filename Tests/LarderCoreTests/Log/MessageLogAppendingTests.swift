@@ -32,6 +32,35 @@ import Testing
       fileURL: fixture.url, maximumBytes: 4096, whenFull: .overwriteOldest, coder: picky)
   }
 
+  /// Appends to a log of its own kind while it is being encoded.
+  private struct Talkative: Codable, Sendable, Equatable {
+    var text: String
+    private static let log = Locked<MessageLog<Talkative>?>(nil)
+
+    init(_ text: String) { self.text = text }
+
+    init(from decoder: any Decoder) throws {
+      text = try decoder.singleValueContainer().decode(String.self)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      if text == "outer" { try Self.log.withLock { $0 }?.append(Talkative("inner")) }
+      var container = encoder.singleValueContainer()
+      try container.encode(text)
+    }
+
+    static func use(_ other: MessageLog<Talkative>?) { log.withLock { $0 = other } }
+  }
+
+  @Test func aMessageThatIsLoggedWhileAnotherIsEncodedComesFirst() throws {
+    let log = try MessageLog<Talkative>(
+      fileURL: fixture.url, maximumBytes: 4096, whenFull: .overwriteOldest)
+    Talkative.use(log)
+    defer { Talkative.use(nil) }
+    #expect(try log.append(Talkative("outer")) == 2)
+    #expect(try log.messages().map(\.text) == ["inner", "outer"])
+  }
+
   @Test func batchIsAppendedInOrderAndGivesItsLastNumber() throws {
     let log = try fixture.open(4096)
     #expect(try log.append("a") == 1)

@@ -113,8 +113,8 @@ public struct CBOREncoder: Sendable {
   /// - Returns: One CBOR item.
   /// - Throws: `EncodingError.invalidValue` for a value that encodes nothing, or
   ///   that is nested too deep; and whatever the value throws.
-  /// - Complexity: O(bytes). A type that writes to two containers in turn moves, with
-  ///   each entry, the bytes of the one behind.
+  /// - Complexity: O(bytes); amortised, for a type that writes to two containers in
+  ///   turn.
   public func encode(_ value: some Encodable) throws -> Data {
     try withEncodedBytes(of: value) { Data(copying: $0) }
   }

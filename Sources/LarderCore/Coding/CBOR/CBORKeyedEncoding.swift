@@ -26,7 +26,8 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   @inline(__always)
   private func begin(_ key: Key) throws -> CBORWriter.Mark {
     let isLate = try writer.focus(item, path)
-    var mark = CBORWriter.Mark(count: writer.count, itemCount: writer.itemCount, isLate: isLate)
+    var mark = CBORWriter.Mark(
+      count: writer.count, itemCount: writer.itemCount, isLate: isLate, keyEnd: writer.count)
     let record = writer.items + Int(item.index)
     record.pointee.count += 1
     let hash: UInt

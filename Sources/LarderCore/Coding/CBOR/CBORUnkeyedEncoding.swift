@@ -15,7 +15,8 @@ struct CBORUnkeyedEncoding: UnkeyedEncodingContainer {
   private func begin() throws -> CBORWriter.Mark {
     let isLate = try writer.focus(item, path)
     writer.items[Int(item.index)].count += 1
-    return CBORWriter.Mark(count: writer.count, itemCount: writer.itemCount, isLate: isLate)
+    return CBORWriter.Mark(
+      count: writer.count, itemCount: writer.itemCount, isLate: isLate, keyEnd: writer.count)
   }
 
   @inline(__always)

@@ -30,6 +30,7 @@ extension CBORWriter {
       // The value wrote to a container around it, which sealed its own place.
       while top >= item.index { seal(downTo: items[Int(top)].parent) }
     }
+    if hasGaps { closeGaps(from: Int(item.index)) }
     itemCount = min(itemCount, Int(item.index))
   }
 
@@ -118,9 +119,11 @@ extension CBORWriter {
   func rollBack(_ item: CBORItem, to mark: Mark) {
     // Sealed, it was left for a container around it, and what it has is whole.
     guard isCurrent(item), !items[Int(item.index)].isSealed else { return }
+    // The entry's value has the first record behind, which knows where it is if bytes were moved.
+    let value = itemCount > mark.itemCount ? items[mark.itemCount].head : mark.keyEnd
     itemCount = mark.itemCount
     top = item.index
-    count = mark.count
+    count = value - (mark.keyEnd - mark.count)
     items[Int(item.index)].count -= 1
     if mark.isLate { endLate() }
   }

@@ -19,6 +19,7 @@ extension CBORWriter {
     let record = items + Int(item.index)
     guard record.pointee.count > Self.fewKeys else { return !isNew }
     if keys[item.serial] == nil {
+      guard !hasGaps, late.isEmpty else { return true }
       var seen: Set<Int> = []
       var offset = record.pointee.head + Int(record.pointee.headBytes)
       while offset < mark.count {
@@ -67,6 +68,7 @@ extension CBORWriter {
   /// Of two pairs with one key the later is kept, as a dictionary would.
   func removeRepeatedKeys(_ item: UnsafeMutablePointer<Item>) {
     item.pointee.mayRepeatKeys = false
+    if hasGaps { closeGaps(from: item - items) }
     while true {
       var first = larder_cbor_pair()
       var second = larder_cbor_pair()

@@ -11,9 +11,7 @@ import CLarder
 // A container that can still be written to has a record, `Item`. Those whose end is the end of the
 // buffer are open; they form a chain from `top` to the outermost. Writing to one of them seals what
 // is above it. What is sealed is in its place, and can be added to all the same, because `Codable`
-// lets a type keep two containers and write to both in turn: the bytes behind are put aside, the
-// entry is written, and they are put back. (CBORWriter+Late.swift; rare, and linear in those
-// bytes.)
+// lets a type keep two containers and write to both in turn: CBORWriter+Late.swift.
 //
 // Invariants:
 //  1. An item is unsealed exactly if it is on the chain of parents from `top`.
@@ -54,6 +52,8 @@ final class CBORWriter {
     var head: Int
     /// Where it ends, if it is sealed.
     var end: Int
+    /// How many bytes behind its end are room for more.
+    var gap = 0
     /// Entries: values of an array, pairs of a map.
     var count: Int
     /// A bit for each key so far, by its hash.
@@ -65,8 +65,8 @@ final class CBORWriter {
     var count: Int
     var itemCount: Int
     var isLate: Bool
-    /// Where its key ends, if it has one.
-    var keyEnd = 0
+    /// Where its value begins, behind the key if it has one.
+    var keyEnd: Int
     /// The key may have been written before.
     var mayRepeatKey = false
   }
@@ -95,8 +95,10 @@ final class CBORWriter {
   var valueType: Any.Type = Void.self
   /// Entries being added to sealed containers, the outermost first.
   var late: [Late] = []
-  /// Records before this one stand in bytes put aside, or are outside.
+  /// Records before this one are not part of the entry that is being added to a sealed container.
   var firstMovable = 0
+  /// Whether there may be room left between containers.
+  var hasGaps = false
   /// Hashes of the keys of large maps, by the serial numbers of their records.
   var keys: [UInt32: Set<Int>] = [:]
   /// Set by calls that cannot throw, thrown when the outermost value is done.
@@ -145,6 +147,7 @@ final class CBORWriter {
     writer.depth = 0
     writer.deepest = 0
     writer.top = -1
+    writer.hasGaps = false
     if !writer.keys.isEmpty { writer.keys = [:] }
     if writer.capacity <= mostSpareBytes, isKnownUniquelyReferenced(&writer) { spare.give(writer) }
   }

@@ -117,6 +117,28 @@ import Testing
     #expect(lists == "[1, 2, 3]")
   }
 
+  @Test func twoContainersThatAreWrittenToInTurnHaveAllTheyWereGiven() throws {
+    let value = Written { encoder in
+      var container = encoder.container(keyedBy: Name.self)
+      var xs = container.nestedUnkeyedContainer(forKey: "x")
+      var ys = container.nestedUnkeyedContainer(forKey: "y")
+      try container.encode("between", forKey: "z")
+      for number in 0..<50_000 {
+        try xs.encode(number)
+        try ys.encode(-number)
+      }
+    }
+    struct Points: Decodable {
+      var x: [Int]
+      var y: [Int]
+      var z: String
+    }
+    let points = try CBORDecoder().decode(Points.self, from: cbor(value))
+    #expect(points.x == Array(0..<50_000))
+    #expect(points.y == (0..<50_000).map { -$0 })
+    #expect(points.z == "between")
+  }
+
   @Test func twoNestedContainersForOneKeyAreOneAsInJSON() throws {
     let value = Written { encoder in
       var parent = encoder.container(keyedBy: Name.self)
