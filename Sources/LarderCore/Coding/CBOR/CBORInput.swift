@@ -42,13 +42,15 @@ final class CBORInput {
     -> CBORInput
   {
     guard let input = spare.take() else { return CBORInput(bytes, options) }
-    if input.options !== options {
-      input.options = options
-      input.hasPlainKeys = options.values.hasPlainKeys
-    }
+    if input.options !== options { input.set(options) }
     input.bytes = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
     input.count = bytes.count
     return input
+  }
+
+  private func set(_ options: CBOROptions<CBORDecoder.Options>) {
+    self.options = options
+    hasPlainKeys = options.values.hasPlainKeys
   }
 
   /// Ends the use of the bytes, which belong to the caller again, and keeps the input for the next
@@ -59,6 +61,8 @@ final class CBORInput {
     if !input.ended.isEmpty {
       input.ended.removeAll(keepingCapacity: input.ended.capacity <= 1024)
     }
+    // What a caller put into options, such as userInfo, lives no longer than the call.
+    if input.options !== CBORDecoder.Options.defaults { input.set(CBORDecoder.Options.defaults) }
     if isKnownUniquelyReferenced(&input) { spare.give(input) }
   }
 

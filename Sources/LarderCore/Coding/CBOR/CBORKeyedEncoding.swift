@@ -30,25 +30,18 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
       count: writer.count, itemCount: writer.itemCount, isLate: isLate, keyEnd: writer.count)
     let record = writer.items + Int(item.index)
     record.pointee.count += 1
-    let hash: UInt
+    let hash: UInt16
     if writesIntegers, let number = key.integer {
-      hash = UInt(bitPattern: number)
       writer.write(number)
+      hash = UInt16(truncatingIfNeeded: number)
     } else if hasUniqueKeys || writer.hasPlainKeys {
       hash = writer.write(key: key.stringValue)
     } else {
       hash = writer.write(key: writer.options.values.converted(key, path))
     }
-    if !hasUniqueKeys {
-      let bit: UInt128 = 1 &<< UInt128(truncatingIfNeeded: hash)
-      let isNew = record.pointee.keyMask & bit == 0
-      record.pointee.keyMask |= bit
-      if !isNew || record.pointee.count > CBORWriter.fewKeys,
-        writer.noteRepeatableKey(item, at: mark, isNew: isNew)
-      {
-        record.pointee.mayRepeatKeys = true
-        mark.mayRepeatKey = true
-      }
+    if !hasUniqueKeys, writer.noteKey(hash, item, at: mark) {
+      record.pointee.mayRepeatKeys = true
+      mark.mayRepeatKey = true
     }
     mark.keyEnd = writer.count
     return mark
@@ -136,21 +129,4 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 extension CBORItem {
   /// Names no record.
   static let none = CBORItem(index: .max, serial: 0)
-}
-
-extension CBORWriter {
-  /// Writes a text key.
-  ///
-  /// - Returns: A number that differs for most other keys.
-  @inline(__always)
-  func write(key: String) -> UInt {
-    var key = key
-    return key.withUTF8 { text in
-      write(bytes: UnsafeRawBufferPointer(text), LARDER_CBOR_TEXT)
-      guard let first = text.first, let last = text.last else { return 0 }
-      let sample = UInt(first) << 24 | UInt(text[text.count / 2]) << 16 | UInt(last) << 8
-      // The top bits of the product depend on all of the sample's.
-      return ((sample | UInt(truncatingIfNeeded: text.count) & 255) &* 0x9e37_79b9_7f4a_7c15) >> 57
-    }
-  }
 }

@@ -5,19 +5,70 @@ import Foundation
 
 // A type may encode a key twice, in itself or with its superclass. As with Foundation's encoders
 // the later value counts, and a nested container of the same kind is the one that is there already.
-// Most types never do: a bit for each key tells them apart, beyond 64 keys a set of their hashes.
+// Most types never do: short hashes tell the keys of a small map apart, a set those of a large one.
 
 extension CBORWriter {
-  /// Up to here the bits tell most keys apart.
-  static var fewKeys: Int { 64 }
+  /// The keys of a small map.
+  static var fewKeys: Int { 32 }
 
-  /// Notes the key of an entry of a large map, or one whose bit was set before.
+  /// Writes a text key.
+  ///
+  /// - Returns: A number that seldom is the same for two names in one type.
+  @inline(__always)
+  func write(key: String) -> UInt16 {
+    var key = key
+    return key.withUTF8 { text in
+      let bytes = UnsafeRawBufferPointer(text)
+      write(bytes: bytes, LARDER_CBOR_TEXT)
+      return Self.shortHash(bytes)
+    }
+  }
+
+  /// Of the first bytes and the last.
+  @inline(__always)
+  private static func shortHash(_ bytes: UnsafeRawBufferPointer) -> UInt16 {
+    guard let start = bytes.baseAddress, bytes.count > 0 else { return 0 }
+    let length = bytes.count
+    var (first, last): (UInt64, UInt64)
+    if length >= 8 {
+      first = start.loadUnaligned(as: UInt64.self)
+      last = start.loadUnaligned(fromByteOffset: length - 8, as: UInt64.self)
+    } else if length >= 4 {
+      first = UInt64(start.loadUnaligned(as: UInt32.self))
+      last = UInt64(start.loadUnaligned(fromByteOffset: length - 4, as: UInt32.self))
+    } else {
+      first = UInt64(start.load(as: UInt8.self))
+      last = UInt64(start.load(fromByteOffset: length - 1, as: UInt8.self)) << 8
+      last |= UInt64(start.load(fromByteOffset: length / 2, as: UInt8.self))
+    }
+    first &*= 0x9e37_79b9_7f4a_7c15
+    last = (last &+ UInt64(truncatingIfNeeded: length)) &* 0xd6e8_feb8_6659_fd93
+    return UInt16(truncatingIfNeeded: (first ^ last) >> 48)
+  }
+
+  /// Notes the key of an entry, which stands at the end, and its hash.
   ///
   /// - Returns: Whether it may have been written before.
-  @inline(never)
-  func noteRepeatableKey(_ item: CBORItem, at mark: Mark, isNew: Bool) -> Bool {
+  @inline(__always)
+  func noteKey(_ hash: UInt16, _ item: CBORItem, at mark: Mark) -> Bool {
     let record = items + Int(item.index)
-    guard record.pointee.count > Self.fewKeys else { return !isNew }
+    let place = record.pointee.count - 1
+    if place >= Self.fewKeys { return noteKeyOfLargeMap(item, at: mark) }
+    let hashes = keyHashes + Int(item.index) * Self.fewKeys
+    hashes[place] = hash
+    // Most often a bit tells, and spares the comparison.
+    let bit: UInt128 = 1 &<< UInt128(truncatingIfNeeded: hash)
+    if record.pointee.keyMask & bit == 0 {
+      record.pointee.keyMask |= bit
+      return false
+    }
+    for earlier in 0..<place where hashes[earlier] == hash { return true }
+    return false
+  }
+
+  @inline(never)
+  private func noteKeyOfLargeMap(_ item: CBORItem, at mark: Mark) -> Bool {
+    let record = items + Int(item.index)
     if keys[item.serial] == nil {
       guard !hasGaps, late.isEmpty else { return true }
       var seen: Set<Int> = []

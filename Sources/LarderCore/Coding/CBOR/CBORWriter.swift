@@ -82,6 +82,8 @@ final class CBORWriter {
   var items: UnsafeMutablePointer<Item>
   var itemCount = 0
   private(set) var itemCapacity: Int
+  /// For each record the hashes of its first keys.
+  private(set) var keyHashes: UnsafeMutablePointer<UInt16>
   var lastSerial: UInt32 = 0
   /// The innermost open item; -1 before the first and after the end.
   var top: Int32 = -1
@@ -112,11 +114,13 @@ final class CBORWriter {
     bytes = .allocate(capacity: capacity)
     itemCapacity = 8
     items = .allocate(capacity: itemCapacity)
+    keyHashes = .allocate(capacity: itemCapacity * Self.fewKeys)
   }
 
   deinit {
     bytes.deallocate()
     items.deallocate()
+    keyHashes.deallocate()
   }
 
   // MARK: - Reuse
@@ -131,12 +135,14 @@ final class CBORWriter {
   @inline(__always)
   static func take(_ options: CBOROptions<CBOREncoder.Options>) -> CBORWriter {
     guard let writer = spare.take() else { return CBORWriter(options) }
-    if writer.options !== options {
-      writer.options = options
-      writer.hasPlainKeys = options.values.hasPlainKeys
-      writer.depthLimit = options.values.depthLimit
-    }
+    if writer.options !== options { writer.set(options) }
     return writer
+  }
+
+  private func set(_ options: CBOROptions<CBOREncoder.Options>) {
+    self.options = options
+    hasPlainKeys = options.values.hasPlainKeys
+    depthLimit = options.values.depthLimit
   }
 
   /// Keeps the writer for the next one who needs it, if nobody else refers to it.
@@ -148,6 +154,8 @@ final class CBORWriter {
     writer.deepest = 0
     writer.top = -1
     writer.hasGaps = false
+    // What a caller put into options, such as userInfo, lives no longer than the call.
+    if writer.options !== CBOREncoder.Options.defaults { writer.set(CBOREncoder.Options.defaults) }
     if !writer.keys.isEmpty { writer.keys = [:] }
     if writer.capacity <= mostSpareBytes, isKnownUniquelyReferenced(&writer) { spare.give(writer) }
   }
@@ -185,6 +193,10 @@ final class CBORWriter {
     grown.update(from: items, count: itemCount)
     items.deallocate()
     items = grown
+    let hashes = UnsafeMutablePointer<UInt16>.allocate(capacity: 2 * itemCapacity * Self.fewKeys)
+    hashes.update(from: keyHashes, count: itemCount * Self.fewKeys)
+    keyHashes.deallocate()
+    keyHashes = hashes
     itemCapacity *= 2
   }
 }

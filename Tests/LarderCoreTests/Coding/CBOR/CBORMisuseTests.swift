@@ -82,6 +82,12 @@ import Testing
         let list = try container.nestedUnkeyedContainer(forKey: "a")
         unkeyed.withLock { $0 = list }
       } as CBORDecodingTests.Read.Body
+    // They refer to the closure, and the closure to them.
+    defer {
+      keyed.withLock { $0 = nil }
+      unkeyed.withLock { $0 = nil }
+      kept.withLock { $0 = nil }
+    }
     _ = try decoder.decode(CBORDecodingTests.Read.self, from: UnsafeRawBufferPointer(memory))
     memory.initializeMemory(as: UInt8.self, repeating: 0xff)
     keyed.withLock { container in
