@@ -38,10 +38,10 @@ extension MessageLog {
   public func append(_ message: Message, durability: Durability) throws -> UInt64 {
     let sequence: UInt64
     do {
-      // Encoded first and copied once. In a reservation of the ring it would be encoded in place, but
-      // under the ring's lock: other threads would wait for it, a message that logs while it is
-      // encoded would wait for itself, and room for the longest message would cost old ones. The
-      // copy of a hundred bytes takes a hundredth of the time that encoding them does.
+      // Encoded first and copied once. In a reservation of the ring it would be encoded in place,
+      // but under the ring's lock: other threads would wait for it, a message that logs while it
+      // is encoded would wait for itself, and room for the longest message would cost old ones.
+      // The copy of a hundred bytes takes a hundredth of the time that encoding them does.
       // Two closures that capture the log alone, rather than one with a branch.
       switch durability {
       case .process:

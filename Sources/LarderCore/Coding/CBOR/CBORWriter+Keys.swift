@@ -52,8 +52,9 @@ extension CBORWriter {
   @inline(__always)
   func noteKey(_ hash: UInt16, _ item: CBORItem, at mark: Mark) -> Bool {
     let record = items + Int(item.index)
-    let place = record.pointee.count - 1
+    let place = record.pointee.notedKeys
     if place >= Self.fewKeys { return noteKeyOfLargeMap(item, at: mark) }
+    record.pointee.notedKeys = place + 1
     let hashes = keyHashes + Int(item.index) * Self.fewKeys
     hashes[place] = hash
     // Most often a bit tells, and spares the comparison.

@@ -58,6 +58,8 @@ final class CBORWriter {
     var count: Int
     /// A bit for each key so far, by its hash.
     var keyMask: UInt128
+    /// How many keys were noted, with those that are gone again.
+    var notedKeys = 0
   }
 
   /// Where an entry begins, to be able to take it back.
