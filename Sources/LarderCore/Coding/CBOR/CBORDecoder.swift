@@ -165,7 +165,7 @@ public struct CBORDecoder: Sendable {
 
 extension CBORDecoder {
   struct Options {
-    static let defaults = CBOROptions(Options())
+    static let defaults = CBOROptions(Options(), areDefaults: true)
 
     var dates = DateDecodingStrategy.tagged
     var keys = KeyDecodingStrategy.useDefaultKeys

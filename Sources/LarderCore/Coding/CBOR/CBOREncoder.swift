@@ -188,7 +188,7 @@ extension CBORWriter {
 
 extension CBOREncoder {
   struct Options {
-    static let defaults = CBOROptions(Options())
+    static let defaults = CBOROptions(Options(), areDefaults: true)
 
     var dates = DateEncodingStrategy.tagged
     var keys = KeyEncodingStrategy.useDefaultKeys

@@ -62,7 +62,7 @@ final class CBORInput {
       input.ended.removeAll(keepingCapacity: input.ended.capacity <= 1024)
     }
     // What a caller put into options, such as userInfo, lives no longer than the call.
-    if input.options !== CBORDecoder.Options.defaults { input.set(CBORDecoder.Options.defaults) }
+    if !input.options.areDefaults { input.set(CBORDecoder.Options.defaults) }
     if isKnownUniquelyReferenced(&input) { spare.give(input) }
   }
 

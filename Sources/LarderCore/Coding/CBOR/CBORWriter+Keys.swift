@@ -83,6 +83,7 @@ extension CBORWriter {
         offset = end
       }
       keys[item.serial] = seen
+      hasLargeMaps = true
     }
     return keys[item.serial]?.insert(hash(mark.count..<count)).inserted == false
   }

@@ -105,6 +105,7 @@ final class CBORWriter {
   var hasGaps = false
   /// Hashes of the keys of large maps, by the serial numbers of their records.
   var keys: [UInt32: Set<Int>] = [:]
+  var hasLargeMaps = false
   /// Set by calls that cannot throw, thrown when the outermost value is done.
   var failure: (any Error)?
 
@@ -157,8 +158,11 @@ final class CBORWriter {
     writer.top = -1
     writer.hasGaps = false
     // What a caller put into options, such as userInfo, lives no longer than the call.
-    if writer.options !== CBOREncoder.Options.defaults { writer.set(CBOREncoder.Options.defaults) }
-    if !writer.keys.isEmpty { writer.keys = [:] }
+    if !writer.options.areDefaults { writer.set(CBOREncoder.Options.defaults) }
+    if writer.hasLargeMaps {
+      writer.hasLargeMaps = false
+      writer.keys = [:]
+    }
     if writer.capacity <= mostSpareBytes, isKnownUniquelyReferenced(&writer) { spare.give(writer) }
   }
 
