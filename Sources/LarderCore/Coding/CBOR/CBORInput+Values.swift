@@ -96,6 +96,18 @@ extension CBORInput {
     return url
   }
 
+  /// Where the entries of an array or a map begin, and how many there are.
+  ///
+  /// - Returns: nil for anything else, and for a length that is not known or cannot be.
+  @inline(__always)
+  private func entries(of major: Int, at offset: Int) -> (start: Int, count: Int)? {
+    guard let head = try? rawHead(at: offset), Int(head.major) == major,
+      Int(head.info) != LARDER_CBOR_INFO_INDEFINITE,
+      head.argument <= UInt64(truncatingIfNeeded: count)
+    else { return nil }
+    return (offset + Int(head.length), Int(truncatingIfNeeded: head.argument))
+  }
+
   /// The elements of an array of one simple type.
   ///
   /// - Returns: nil if one of them, or the array, is something else: then the array
@@ -104,14 +116,10 @@ extension CBORInput {
   private func elements<Element>(
     at offset: Int, _ element: (CBORInput, Int) throws(CBORFault) -> Element
   ) throws(CBORFault) -> [Element]? {
-    guard let head = try? rawHead(at: offset), Int(head.major) == LARDER_CBOR_ARRAY,
-      Int(head.info) != LARDER_CBOR_INFO_INDEFINITE,
-      head.argument <= UInt64(truncatingIfNeeded: count)
-    else { return nil }
-    let length = Int(truncatingIfNeeded: head.argument)
+    guard let (start, length) = entries(of: LARDER_CBOR_ARRAY, at: offset) else { return nil }
+    var next = start
     var elements: [Element] = []
     elements.reserveCapacity(length)
-    var next = offset + Int(head.length)
     for _ in 0..<length {
       guard let value = try? element(self, next) else { return nil }
       elements.append(value)
@@ -126,13 +134,9 @@ extension CBORInput {
   /// - Returns: nil if something in it is no text: then it decodes itself, and finds
   ///   out where.
   private func dictionary(at offset: Int) throws(CBORFault) -> [String: String]? {
-    guard let head = try? rawHead(at: offset), Int(head.major) == LARDER_CBOR_MAP,
-      Int(head.info) != LARDER_CBOR_INFO_INDEFINITE,
-      head.argument <= UInt64(truncatingIfNeeded: count)
-    else { return nil }
-    let length = Int(truncatingIfNeeded: head.argument)
+    guard let (start, length) = entries(of: LARDER_CBOR_MAP, at: offset) else { return nil }
+    var next = start
     var pairs = [String: String](minimumCapacity: length)
-    var next = offset + Int(head.length)
     for _ in 0..<length {
       let value = try end(of: next)
       guard let key = try? string(at: next), let text = try? string(at: value) else { return nil }

@@ -7,11 +7,7 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var codingPath: [any CodingKey] { map.path.keys }
 
   var allKeys: [Key] {
-    var keys: [Key] = []
-    map.forEachKey { key, _ in
-      if let key = key.codingKey(as: Key.self) { keys.append(key) }
-    }
-    return keys
+    map.keys.compactMap { $0.codingKey(as: Key.self) }
   }
 
   func contains(_ key: Key) -> Bool {

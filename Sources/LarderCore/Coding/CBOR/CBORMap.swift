@@ -141,11 +141,8 @@ final class CBORMap {
   }
 
   /// The keys that are text or an integer, in order.
-  func forEachKey(_ body: (CBORMapKey, _ value: Int) -> Void) {
-    if let index { return index.keys.forEach(body) }
-    for pair in pairs().list {
-      if let key = input.key(at: pair.key) { body(key, pair.value) }
-    }
+  var keys: [CBORMapKey] {
+    index?.keys.map(\.0) ?? pairs().list.compactMap { input.key(at: $0.key) }
   }
 }
 
