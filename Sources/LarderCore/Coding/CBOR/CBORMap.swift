@@ -130,7 +130,8 @@ final class CBORMap {
     var found = count ?? 0
     var list: [larder_cbor_pair] = []
     repeat {
-      let capacity = found
+      // Of length 0 it would be the empty array of all threads that is written to.
+      let capacity = max(found, 1)
       list = Array(unsafeUninitializedCapacity: capacity) { buffer, used in
         let status = larder_cbor_map_pairs(
           input.bytes, input.count, offset, buffer.baseAddress, capacity, &found, &end)
