@@ -8,6 +8,7 @@
 #include "larder_cbor.h"
 #include "larder_crc32c.h"
 #include "larder_frame.h"
+#include "larder_index.h"
 #include "larder_ring.h"
 #include "larder_status.h"
 
