@@ -15,8 +15,8 @@
     at 255. What a search does not read lies in arrays of its own beside the groups.
 
     The directory leads from the hash's top bits to a segment (Fagin et al., "Extendible hashing",
-    ACM TODS 1979). A full segment moves into one a third larger, or, at full size, into two.
-    So no insertion moves more than 3,840 entries, and about a quarter of the places are free.
+    ACM TODS 1979). A full segment moves into a larger one, or, at full size, into two that are two
+    thirds full. So no insertion moves more than 3,840 entries.
 
     A slot is `segment id << 12 | group * 15 + place`. It changes when a segment is replaced.
 
@@ -60,6 +60,9 @@ enum {
     MARK_OWN_EXPIRY = 1 << 6,
 };
 
+/** Wide enough for the costs of all entries, whatever they are. */
+__extension__ typedef unsigned __int128 index_total;
+
 /** A place in a list. `newer` leads to the list's first entry, `older` to its last. */
 typedef struct index_link {
     larder_index_slot newer;
@@ -89,6 +92,14 @@ typedef struct index_deadline {
     larder_index_slot slot;
 } index_deadline;
 
+/** What every place has beside its tag and payload. */
+typedef struct index_entry {
+    /** The hash's upper half. */
+    uint32_t hash;
+    /** Says when, without limits; see above. */
+    _Atomic uint32_t stamp;
+} index_entry;
+
 typedef struct index_segment {
     uint8_t *groups;
     uint32_t group_count;
@@ -96,10 +107,10 @@ typedef struct index_segment {
     uint32_t id;
     /** Leading bits of the hash that all its entries have in common. */
     uint32_t depth;
-    uint32_t *hashes;
+    /** Where a search goes on when the hashes cannot be told apart any further; else NULL. */
+    struct index_segment *next;
+    index_entry *entries;
     uint8_t *marks;
-    /** Without limits; else NULL. */
-    _Atomic uint32_t *stamps;
     /** With limits; else NULL. */
     index_link *links;
     /** Once an entry has a cost that is not 0; NULL before. */
@@ -171,22 +182,26 @@ struct larder_index {
     bool marks_reads;
     /** Reads hold the index for writing: LRU, and few entries. */
     _Atomic bool reads_exclusively;
+    /** Taken when the index was held, if it is timed: searches of one hold agree. */
+    _Atomic int64_t now;
     /** 0 open, 1 held for writing, 2 and somebody waits. */
     _Alignas(64) _Atomic uint32_t gate;
 
     // What a writer needs.
     _Alignas(64) uint64_t count;
-    uint64_t total_cost;
+    index_total total_cost;
     uint64_t count_limit;
     uint64_t cost_limit;
     const index_policy *policy;
     void *policy_state;
     index_list lists[LISTS];
-    /** Taken when the index was held for writing. */
-    int64_t now;
-    _Atomic uint32_t stamp;
+    /** The last stamp that was given; see INDEX_STAMPS_END. */
+    _Atomic uint64_t stamp;
+    /** `segments` by id, NULL where an id is free; the free ones are in `free_ids`. */
     uint32_t segment_count;
     uint32_t segment_capacity;
+    uint32_t *free_ids;
+    uint32_t free_id_count;
     larder_index_slot newest;
     larder_index_options options;
     larder_index_expiry expiry;
@@ -198,128 +213,127 @@ struct larder_index {
     bool has_times;
     uint64_t insertions;
     uint64_t gone[LARDER_INDEX_CAUSES];
-    uint64_t memory_bytes;
+    /** Memory that the policy has; it keeps this itself. */
+    uint64_t policy_bytes;
 };
 
 // Places ------------------------------------------------------------------------------------------
 
-static inline index_segment *index_segment_of(const larder_index *index, larder_index_slot slot)
-{
+static inline index_segment *index_segment_of(const larder_index *index, larder_index_slot slot) {
     return index->segments[slot >> SEGMENT_SHIFT];
 }
 
-static inline uint32_t index_place_of(larder_index_slot slot)
-{
+static inline uint32_t index_place_of(larder_index_slot slot) {
     return slot & ((1u << SEGMENT_SHIFT) - 1);
 }
 
-static inline uint32_t index_hash_of(const larder_index *index, larder_index_slot slot)
-{
-    return index_segment_of(index, slot)->hashes[index_place_of(slot)];
+static inline uint32_t index_hash_of(const larder_index *index, larder_index_slot slot) {
+    return index_segment_of(index, slot)->entries[index_place_of(slot)].hash;
 }
 
-static inline uint8_t *index_mark_of(const larder_index *index, larder_index_slot slot)
-{
+static inline _Atomic uint32_t *index_stamp_of(const larder_index *index, larder_index_slot slot) {
+    return &index_segment_of(index, slot)->entries[index_place_of(slot)].stamp;
+}
+
+static inline uint8_t *index_mark_of(const larder_index *index, larder_index_slot slot) {
     return &index_segment_of(index, slot)->marks[index_place_of(slot)];
 }
 
-static inline index_link *index_link_of(const larder_index *index, larder_index_slot slot)
-{
+static inline index_link *index_link_of(const larder_index *index, larder_index_slot slot) {
     return &index_segment_of(index, slot)->links[index_place_of(slot)];
 }
 
 /** The two bits that a policy has for itself in each entry: 0 after insertion. */
-static inline uint32_t index_uses_of(const larder_index *index, larder_index_slot slot)
-{
+static inline uint32_t index_uses_of(const larder_index *index, larder_index_slot slot) {
     return (*index_mark_of(index, slot) & MARK_USES) >> MARK_USES_SHIFT;
 }
 
-static inline void index_set_uses(const larder_index *index, larder_index_slot slot, uint32_t uses)
-{
+static inline void index_set_uses(const larder_index *index, larder_index_slot slot,
+                                  uint32_t uses) {
     uint8_t *mark = index_mark_of(index, slot);
-    *mark = (uint8_t)((*mark & ~MARK_USES) | (uses << MARK_USES_SHIFT));
+    *mark = (uint8_t)((*mark & ~(unsigned)MARK_USES) | uses << MARK_USES_SHIFT);
 }
 
-static inline uint32_t index_list_of(const larder_index *index, larder_index_slot slot)
-{
+static inline uint32_t index_list_of(const larder_index *index, larder_index_slot slot) {
     return *index_mark_of(index, slot) & MARK_LIST;
 }
 
 // Lists -------------------------------------------------------------------------------------------
 
 static inline void index_list_put(larder_index *index, uint32_t list, larder_index_slot slot,
-                                  larder_index_slot newer, larder_index_slot older)
-{
+                                  larder_index_slot newer, larder_index_slot older) {
     index_list *at = &index->lists[list];
     index_link *link = index_link_of(index, slot);
     uint8_t *mark = index_mark_of(index, slot);
-    *mark = (uint8_t)((*mark & ~MARK_LIST) | list);
+    *mark = (uint8_t)((*mark & ~(unsigned)MARK_LIST) | list);
     link->newer = newer;
     link->older = older;
-    if (newer == LARDER_INDEX_NONE)
-        at->first = slot;
-    else
-        index_link_of(index, newer)->older = slot;
-    if (older == LARDER_INDEX_NONE)
-        at->last = slot;
-    else
-        index_link_of(index, older)->newer = slot;
+    if (newer == LARDER_INDEX_NONE) at->first = slot;
+    else index_link_of(index, newer)->older = slot;
+    if (older == LARDER_INDEX_NONE) at->last = slot;
+    else index_link_of(index, older)->newer = slot;
     at->count++;
 }
 
 /** Puts an entry that is in no list first, which is the most recent end. */
-static inline void index_list_put_first(larder_index *index, uint32_t list, larder_index_slot slot)
-{
+static inline void index_list_put_first(larder_index *index, uint32_t list,
+                                        larder_index_slot slot) {
     index_list_put(index, list, slot, LARDER_INDEX_NONE, index->lists[list].first);
 }
 
-static inline void index_list_put_last(larder_index *index, uint32_t list, larder_index_slot slot)
-{
+static inline void index_list_put_last(larder_index *index, uint32_t list, larder_index_slot slot) {
     index_list_put(index, list, slot, index->lists[list].last, LARDER_INDEX_NONE);
 }
 
 /** Takes an entry out of the list it is in. */
-static inline void index_list_remove(larder_index *index, larder_index_slot slot)
-{
+static inline void index_list_remove(larder_index *index, larder_index_slot slot) {
     uint8_t *mark = index_mark_of(index, slot);
     index_list *from = &index->lists[*mark & MARK_LIST];
     const index_link link = *index_link_of(index, slot);
-    *mark &= (uint8_t)~MARK_LIST;
-    if (link.newer == LARDER_INDEX_NONE)
-        from->first = link.older;
-    else
-        index_link_of(index, link.newer)->older = link.older;
-    if (link.older == LARDER_INDEX_NONE)
-        from->last = link.newer;
-    else
-        index_link_of(index, link.older)->newer = link.newer;
+    *mark &= (uint8_t) ~(unsigned)MARK_LIST;
+    if (link.newer == LARDER_INDEX_NONE) from->first = link.older;
+    else index_link_of(index, link.newer)->older = link.older;
+    if (link.older == LARDER_INDEX_NONE) from->last = link.newer;
+    else index_link_of(index, link.older)->newer = link.newer;
     from->count--;
 }
 
-static inline void index_list_move_first(larder_index *index, uint32_t list, larder_index_slot slot)
-{
-    if (index->lists[list].first == slot)
-        return;
+static inline void index_list_move_first(larder_index *index, uint32_t list,
+                                         larder_index_slot slot) {
+    if (index->lists[list].first == slot) return;
     index_list_remove(index, slot);
     index_list_put_first(index, list, slot);
 }
 
 /** How many entries the policy should reckon with: the limit of entries, or as many as there are
     where only the cost is limited. */
-static inline uint64_t index_capacity(const larder_index *index)
-{
+static inline uint64_t index_capacity(const larder_index *index) {
     return index->count_limit != LARDER_INDEX_UNLIMITED ? index->count_limit : index->count;
 }
 
-// index_segment.c ---------------------------------------------------------------------------------
+/** Stamps are 32 bits wide: before they run out, entries are numbered afresh. A new index starts
+    shortly before that, so that it happens in every test and not once in a long life. */
+#define INDEX_STAMPS_END UINT64_C(0xF0000000)
+#define INDEX_STAMPS_BEGIN (INDEX_STAMPS_END - 50000)
+/** How many stamps a reader takes at once. */
+#define INDEX_STAMPS_TAKEN 64
+/** LRU indexes of up to so many entries are read exclusively: the order is exact whatever the
+    threads do. */
+#define INDEX_EXCLUSIVE_MAX 1024
 
-void *index_payload_at(const larder_index *index, const index_segment *segment, uint32_t place);
+// index_segment.c, index_growth.c ---------------------------------------------------------------------------------
+
+/** Finds a free place for an entry in a segment that has one, and takes it. */
+uint32_t index_segment_place(const larder_index *index, index_segment *segment, uint32_t word,
+                             uint8_t tag);
 /** The place that is free for an entry with this hash; makes segments as needed. */
 larder_status index_place(larder_index *index, uint64_t hash, larder_index_slot *slot);
 /** Frees the entry's place. It is in no list and not in the heap. */
 void index_vacate(larder_index *index, larder_index_slot slot);
-/** Gives every segment an array that it lacks, or takes it: links, stamps, costs, times. */
-typedef enum index_array { ARRAY_LINKS, ARRAY_STAMPS, ARRAY_COSTS, ARRAY_TIMES } index_array;
+/** What segments have only when it is needed: links with limits, costs once there is one that is not
+    0, times once an entry can expire. */
+typedef enum index_array { ARRAY_LINKS, ARRAY_COSTS, ARRAY_TIMES } index_array;
+/** Gives the array to every segment; or to none, if memory runs out. */
 larder_status index_add_array(larder_index *index, index_array array);
 void index_drop_array(larder_index *index, index_array array);
 larder_status index_segments_create(larder_index *index);
@@ -327,30 +341,49 @@ void index_segments_destroy(larder_index *index);
 /** Whether the entry was read since it was inserted, as its tag says. */
 bool index_was_read(const larder_index *index, larder_index_slot slot);
 void index_mark_read(const larder_index *index, larder_index_slot slot);
+bool index_take_read_mark(larder_index *index, larder_index_slot slot);
 /** Steps over all entries: from LARDER_INDEX_NONE to the first, from the last to it. */
 larder_index_slot index_step(const larder_index *index, larder_index_slot slot);
+/** Frees all places, or all memory. */
+void index_segments_clear(larder_index *index, bool keep_capacity);
+uint64_t index_segments_bytes(const larder_index *index);
+/** Invariants 1 and 2; NULL if they hold. */
+const char *index_segments_check(const larder_index *index);
 
 // index_lock.c ------------------------------------------------------------------------------------
 
 larder_status index_readers_create(larder_index *index);
 void index_readers_destroy(larder_index *index);
+/** A stamp later than all that were given, for one who holds the index for writing. */
+static inline uint32_t index_next_stamp(larder_index *index) {
+    const uint64_t stamp = atomic_load_explicit(&index->stamp, memory_order_relaxed) + 1;
+    atomic_store_explicit(&index->stamp, stamp, memory_order_relaxed);
+    return (uint32_t)stamp;
+}
 
 // index.c -----------------------------------------------------------------------------------------
 
-/** Entries in the order in which they would go. `slots` has room for all. */
-larder_status index_order(larder_index *index, larder_index_slot *slots, bool *read);
 /** Tells the policy of a use, or stamps the entry. */
 void index_used(larder_index *index, larder_index_slot slot);
 
+// index_order.c -----------------------------------------------------------------------------------
+
+/** Entries in the order in which they would go, pinned ones last. `slots` has room for all.
+    @return LARDER_OK; ENOMEM, for an index without limits. */
+larder_status index_order(larder_index *index, larder_index_slot *slots);
+/** Stamps the entries by their rank, before stamps run out. */
+void index_renumber(larder_index *index);
+
 // index_expiry.c ----------------------------------------------------------------------------------
 
-/** An entry was written: its life begins. */
+/** Has the arrays that an entry's expiry wants. */
+larder_status index_make_timed(larder_index *index);
+/** An entry was written: its life begins. Has room in the heap: index_make_timed saw to it. */
 void index_begin_life(larder_index *index, larder_index_slot slot);
 /** An entry goes. */
 void index_end_life(larder_index *index, larder_index_slot slot);
-/** An entry was read by a reader, at that time. */
-void index_extend_life(const larder_index *index, larder_index_slot slot, int64_t now);
-bool index_is_expired(const larder_index *index, const index_segment *segment, uint32_t place,
-                      int64_t now);
+/** An entry was read. */
+void index_extend_life(const larder_index *index, larder_index_slot slot);
+bool index_is_expired(const larder_index *index, const index_segment *segment, uint32_t place);
 
 #endif

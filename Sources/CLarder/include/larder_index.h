@@ -137,10 +137,10 @@ typedef struct larder_index_probe {
     void *LARDER_NULLABLE payload;
     // Private.
     const void *LARDER_NULLABLE segment;
+    uint64_t hash;
     uint32_t group;
     uint32_t matches;
     uint32_t groups_left;
-    uint32_t hash;
 } larder_index_probe;
 
 /** Finds the first entry that may have this hash. The caller compares keys, and goes on with
@@ -179,7 +179,7 @@ LARDER_API void *larder_index_payload(const larder_index *index, larder_index_sl
     larder_index_expire has said that nothing is due and a search that the key is not there; after
     it, larder_index_evict is to be called until it gives LARDER_INDEX_NONE.
     @param cost the entry's weight for the limit of cost.
-    @return LARDER_OK; ENOMEM (nothing changed; also when 2^31 entries are there).
+    @return LARDER_OK; ENOMEM (nothing changed; also when 2^30 entries are there).
     Costs O(1) amortised; at worst a segment of 3,840 entries moves. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_index_insert(larder_index *index, uint64_t hash,
                                                                uint64_t cost,
@@ -207,7 +207,8 @@ LARDER_API larder_index_slot larder_index_evict(larder_index *index,
 /** Takes out one entry whose deadline has passed; as larder_index_take. O(log n). */
 LARDER_API larder_index_slot larder_index_expire(larder_index *index);
 
-/** Whether larder_index_expire would find something. For readers too. O(1). */
+/** Whether larder_index_expire may find something: never false when it would, and true without
+    reason at most until it was called, after a read put a deadline off. For readers too. O(1). */
 LARDER_API bool larder_index_is_due(const larder_index *index);
 
 /** Forgets all entries, whose payloads the caller has moved away, and what the policy remembers.
@@ -240,16 +241,15 @@ typedef struct larder_index_expiry {
 } larder_index_expiry;
 
 /** Sets the expiry of all entries that have none of their own, those that are there included: their
-    lives count from their last write; entries that were written while nothing in the index could
-    expire count from now. O(n log n). @return LARDER_OK; ENOMEM, and nothing changed. */
+    lives count from their last write, and `after_access_ns` from now; entries that were written
+    while nothing in the index could expire count from now. O(n log n). @return LARDER_OK; ENOMEM, and nothing changed. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_index_set_expiry(larder_index *index, const larder_index_expiry *expiry);
 
 /** Gives one entry an expiry of its own, until it is written again; NULL gives it the index's.
     O(log n). @return LARDER_OK; ENOMEM, and nothing changed. */
-LARDER_API LARDER_MUST_CHECK larder_status
-larder_index_set_entry_expiry(larder_index *index, larder_index_slot slot,
-                              const larder_index_expiry *LARDER_NULLABLE expiry);
+LARDER_API LARDER_MUST_CHECK larder_status larder_index_set_entry_expiry(
+    larder_index *index, larder_index_slot slot, const larder_index_expiry *LARDER_NULLABLE expiry);
 
 /** When an entry expires, LARDER_INDEX_NEVER if it does not. O(1). */
 LARDER_API int64_t larder_index_deadline(const larder_index *index, larder_index_slot slot);
@@ -307,8 +307,7 @@ LARDER_API void larder_index_reset_statistics(larder_index *index);
     @param reason receives a sentence on the first contradiction, a static string; may be NULL.
     @return LARDER_OK; LARDER_EDAMAGED; ENOMEM. */
 LARDER_API LARDER_MUST_CHECK larder_status
-larder_index_check(const larder_index *index,
-                   const char *LARDER_NULLABLE *LARDER_NULLABLE reason);
+larder_index_check(const larder_index *index, const char *LARDER_NULLABLE *LARDER_NULLABLE reason);
 
 LARDER_ASSUME_NONNULL_END
 LARDER_END_DECLS

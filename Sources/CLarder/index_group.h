@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+/** @file index_group.h
+    Private: tags, groups and the way from a hash to them; the drawing is in index_internal.h. */
+#ifndef LARDER_INDEX_GROUP_H
+#define LARDER_INDEX_GROUP_H
+
+#include "index_internal.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+enum {
+    TAG_READ = 0x80,
+    TAG_HASH = 0x7F,
+    GROUP_HEAD_BYTES = 16,
+    /** The place of the overflow counter in a group's head, after the tags. */
+    OVERFLOW = GROUP_PLACES,
+    OVERFLOW_STUCK = 255,
+};
+
+static inline uint8_t hash_tag(uint64_t hash) {
+    const uint8_t tag = (uint8_t)(hash & TAG_HASH);
+    return tag != 0 ? tag : 1;
+}
+
+static inline uint32_t hash_word(uint64_t hash) { return (uint32_t)(hash >> 32); }
+
+static inline uint32_t home_group(const index_segment *segment, uint32_t word) {
+    const uint32_t rest = (uint32_t)((uint64_t)word << segment->depth);
+    return (uint32_t)(((uint64_t)rest * segment->group_count) >> 32);
+}
+
+static inline uint32_t next_group(const index_segment *segment, uint32_t group) {
+    return group + 1 == segment->group_count ? 0 : group + 1;
+}
+
+static inline uint8_t *group_at(const larder_index *index, const index_segment *segment,
+                                uint32_t group) {
+    return segment->groups + (size_t)group * index->group_stride;
+}
+
+static inline index_segment *directory_at(const larder_index *index, uint32_t word) {
+    return index->directory[((uint64_t)word << index->directory_depth) >> 32];
+}
+
+// The most entries before a segment is replaced: 17 of 20 places.
+static inline uint32_t segment_room(const index_segment *segment) {
+    return segment->group_count * GROUP_PLACES * 17 / 20;
+}
+
+static inline uint32_t segment_places(const index_segment *segment) {
+    return segment->group_count * GROUP_PLACES;
+}
+
+static inline void *index_payload_at(const larder_index *index, const index_segment *segment,
+                                     uint32_t place) {
+    return group_at(index, segment, place / GROUP_PLACES) + index->payload_offset +
+           (size_t)(place % GROUP_PLACES) * index->payload_stride;
+}
+
+// Tags --------------------------------------------------------------------------------------------
+
+// Readers set the top bit of a tag while others look at it, so tags are read and written as atomics;
+// that a group is read as two words and written in bytes is what processors do well.
+static inline uint64_t tags_word(const uint8_t *group, size_t at) {
+    return atomic_load_explicit((_Atomic uint64_t *)(uintptr_t)(group + at), memory_order_relaxed);
+}
+
+static inline uint8_t tag_get(const uint8_t *group, uint32_t place) {
+    return atomic_load_explicit((_Atomic uint8_t *)(uintptr_t)(group + place),
+                                memory_order_relaxed);
+}
+
+static inline void tag_set(uint8_t *group, uint32_t place, uint8_t tag) {
+    atomic_store_explicit((_Atomic uint8_t *)(group + place), tag, memory_order_relaxed);
+}
+
+#if !defined(__SSE2__)
+// Bit i for each byte i that equals; exact, with no carry from byte to byte.
+static inline uint32_t equal_bytes(uint64_t word, uint8_t byte) {
+    const uint64_t low = UINT64_C(0x7F7F7F7F7F7F7F7F);
+    const uint64_t differs = (word & low) ^ (UINT64_C(0x0101010101010101) * byte);
+    const uint64_t equal = ~(differs + low) & ~low;
+    return (uint32_t)((equal >> 7) * UINT64_C(0x0102040810204080) >> 56);
+}
+#endif
+
+// A bit for each place whose tag is this one, read or not; 0 finds the free ones.
+static inline uint32_t group_matches(const uint8_t *group, uint8_t tag) {
+    const uint64_t first = tags_word(group, 0), second = tags_word(group, 8);
+    const uint32_t places = (1u << GROUP_PLACES) - 1;
+#if defined(__SSE2__)
+    const __m128i tags = _mm_set_epi64x((long long)second, (long long)first);
+    const __m128i hashes = _mm_and_si128(tags, _mm_set1_epi8(TAG_HASH));
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(hashes, _mm_set1_epi8((char)tag))) & places;
+#else
+    return (equal_bytes(first, tag) | equal_bytes(second, tag) << 8) & places;
+#endif
+}
+
+#endif

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT
+// Segments: made, grown, split, found by the directory (Fagin et al., "Extendible hashing", 1979).
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "index_group.h"
+
+enum {
+    SEGMENTS_MAX = 1 << (32 - SEGMENT_SHIFT),
+    /** A directory has at most so many more bits than its entries need. */
+    DEPTH_SLACK = 3,
+};
+
+// Segments ----------------------------------------------------------------------------------------
+
+static size_t array_element_bytes(index_array array) {
+    switch (array) {
+    case ARRAY_LINKS: return sizeof(index_link);
+    case ARRAY_COSTS: return sizeof(uint64_t);
+    case ARRAY_TIMES: return sizeof(index_times);
+    }
+    return 0;
+}
+
+static void **array_of(index_segment *segment, index_array array) {
+    switch (array) {
+    case ARRAY_LINKS: return (void **)&segment->links;
+    case ARRAY_COSTS: return (void **)&segment->costs;
+    case ARRAY_TIMES: break;
+    }
+    return (void **)&segment->times;
+}
+
+static bool has_array(const larder_index *index, index_array array) {
+    switch (array) {
+    case ARRAY_LINKS: return index->is_limited;
+    case ARRAY_COSTS: return index->has_costs;
+    case ARRAY_TIMES: return index->has_times;
+    }
+    return false;
+}
+
+larder_status index_add_array(larder_index *index, index_array array) {
+    for (uint32_t id = 0; id < index->segment_count; id++) {
+        index_segment *segment = index->segments[id];
+        if (segment == NULL) continue;
+        void **at = array_of(segment, array);
+        *at = calloc(segment_places(segment), array_element_bytes(array));
+        if (*at == NULL) {
+            index_drop_array(index, array);
+            return ENOMEM;
+        }
+    }
+    return LARDER_OK;
+}
+
+void index_drop_array(larder_index *index, index_array array) {
+    for (uint32_t id = 0; id < index->segment_count; id++) {
+        if (index->segments[id] == NULL) continue;
+        void **at = array_of(index->segments[id], array);
+        free(*at);
+        *at = NULL;
+    }
+}
+
+static void segment_destroy(index_segment *segment) {
+    if (segment == NULL) return;
+    free(segment->groups);
+    free(segment->entries);
+    free(segment->marks);
+    for (int array = ARRAY_LINKS; array <= ARRAY_TIMES; array++)
+        free(*array_of(segment, (index_array)array));
+    free(segment);
+}
+
+// Without an id.
+static index_segment *segment_create(const larder_index *index, uint32_t group_count,
+                                     uint32_t depth) {
+    index_segment *segment = calloc(1, sizeof *segment);
+    if (segment == NULL) return NULL;
+    const size_t places = (size_t)group_count * GROUP_PLACES;
+    const size_t alignment =
+        index->options.payload_alignment > 64 ? index->options.payload_alignment : 64;
+    const size_t bytes = (size_t)group_count * index->group_stride;
+    segment->group_count = group_count;
+    segment->depth = depth;
+    segment->entries = malloc(places * sizeof *segment->entries);
+    segment->marks = calloc(places, 1);
+    void *groups = NULL;
+    bool failed = posix_memalign(&groups, alignment, bytes) != 0;
+    segment->groups = failed ? NULL : groups;
+    for (int array = ARRAY_LINKS; array <= ARRAY_TIMES; array++) {
+        if (!has_array(index, (index_array)array)) continue;
+        void **at = array_of(segment, (index_array)array);
+        *at = calloc(places, array_element_bytes((index_array)array));
+        failed = failed || *at == NULL;
+    }
+    if (failed || segment->entries == NULL || segment->marks == NULL) {
+        segment_destroy(segment);
+        return NULL;
+    }
+    for (uint32_t group = 0; group < group_count; group++)
+        memset(group_at(index, segment, group), 0, GROUP_HEAD_BYTES);
+    return segment;
+}
+
+// Gives the segment an id, for which index_reserve_ids has made room.
+static void segment_register(larder_index *index, index_segment *segment) {
+    segment->id =
+        index->free_id_count > 0 ? index->free_ids[--index->free_id_count] : index->segment_count++;
+    index->segments[segment->id] = segment;
+}
+
+static void segment_unregister(larder_index *index, const index_segment *segment) {
+    index->segments[segment->id] = NULL;
+    index->free_ids[index->free_id_count++] = segment->id;
+}
+
+static larder_status reserve_ids(larder_index *index, uint32_t count) {
+    if (index->free_id_count + (index->segment_capacity - index->segment_count) >= count)
+        return LARDER_OK;
+    const uint32_t capacity = index->segment_capacity == 0 ? 4 : 2 * index->segment_capacity;
+    if (capacity > SEGMENTS_MAX) return ENOMEM;
+    index_segment **segments = realloc(index->segments, capacity * sizeof *segments);
+    if (segments == NULL) return ENOMEM;
+    index->segments = segments;
+    uint32_t *free_ids = realloc(index->free_ids, capacity * sizeof *free_ids);
+    if (free_ids == NULL) return ENOMEM;
+    index->free_ids = free_ids;
+    index->segment_capacity = capacity;
+    return LARDER_OK;
+}
+
+larder_status index_segments_create(larder_index *index) {
+    index->directory_depth = 0;
+    index->directory = malloc(sizeof *index->directory);
+    index_segment *segment = segment_create(index, 1, 0);
+    if (index->directory == NULL || segment == NULL || reserve_ids(index, 1) != LARDER_OK) {
+        segment_destroy(segment);
+        free(index->directory);
+        index->directory = NULL;
+        return ENOMEM;
+    }
+    segment_register(index, segment);
+    index->directory[0] = segment;
+    return LARDER_OK;
+}
+
+void index_segments_destroy(larder_index *index) {
+    for (uint32_t id = 0; id < index->segment_count; id++) segment_destroy(index->segments[id]);
+    free(index->segments);
+    free(index->free_ids);
+    free(index->directory);
+    index->segments = NULL;
+    index->free_ids = NULL;
+    index->directory = NULL;
+    index->segment_count = index->segment_capacity = index->free_id_count = 0;
+}
+
+void index_segments_clear(larder_index *index, bool keep_capacity) {
+    if (!keep_capacity) {
+        // The smallest segment, made before the others go: an index is never without one.
+        index_segment **old = index->segments, **directory = index->directory;
+        uint32_t *free_ids = index->free_ids;
+        const uint32_t count = index->segment_count, capacity = index->segment_capacity,
+                       free_id_count = index->free_id_count, depth = index->directory_depth;
+        index->segments = NULL;
+        index->free_ids = NULL;
+        index->segment_count = index->segment_capacity = index->free_id_count = 0;
+        if (index_segments_create(index) == LARDER_OK) {
+            for (uint32_t id = 0; id < count; id++) segment_destroy(old[id]);
+            free(old);
+            free(free_ids);
+            free(directory);
+            return;
+        }
+        free(index->segments);
+        free(index->free_ids);
+        index->segments = old;
+        index->free_ids = free_ids;
+        index->directory = directory;
+        index->segment_count = count;
+        index->segment_capacity = capacity;
+        index->free_id_count = free_id_count;
+        index->directory_depth = depth;
+    }
+    for (uint32_t id = 0; id < index->segment_count; id++) {
+        index_segment *segment = index->segments[id];
+        if (segment == NULL) continue;
+        for (uint32_t group = 0; group < segment->group_count; group++)
+            memset(group_at(index, segment, group), 0, GROUP_HEAD_BYTES);
+        segment->used = 0;
+    }
+}
+
+uint64_t index_segments_bytes(const larder_index *index) {
+    uint64_t bytes =
+        ((uint64_t)1 << index->directory_depth) * sizeof *index->directory +
+        (uint64_t)index->segment_capacity * (sizeof *index->segments + sizeof *index->free_ids);
+    for (uint32_t id = 0; id < index->segment_count; id++) {
+        const index_segment *segment = index->segments[id];
+        if (segment == NULL) continue;
+        uint64_t each = sizeof *segment->entries + sizeof *segment->marks;
+        for (int array = ARRAY_LINKS; array <= ARRAY_TIMES; array++)
+            each +=
+                has_array(index, (index_array)array) ? array_element_bytes((index_array)array) : 0;
+        bytes += sizeof *segment + (uint64_t)segment->group_count * index->group_stride +
+                 each * segment_places(segment);
+    }
+    return bytes;
+}
+
+// Growing -----------------------------------------------------------------------------------------
+
+// All that knows a slot hears of the new one.
+static void entry_moved(larder_index *index, larder_index_slot source, larder_index_slot target) {
+    if (index->newest == source) index->newest = target;
+    if (index->has_times) {
+        const index_times *times = &index_segment_of(index, target)->times[index_place_of(target)];
+        if (times->heap_position != INDEX_NOT_IN_HEAP)
+            index->heap[times->heap_position].slot = target;
+    }
+    const uint32_t list = index_list_of(index, target);
+    if (list == LIST_NONE) return;
+    const index_link link = *index_link_of(index, target);
+    if (link.newer == LARDER_INDEX_NONE) index->lists[list].first = target;
+    else index_link_of(index, link.newer)->older = target;
+    if (link.older == LARDER_INDEX_NONE) index->lists[list].last = target;
+    else index_link_of(index, link.older)->newer = target;
+}
+
+// Payloads are a multiple of 8 bytes long in all but odd cases: words are quicker than a call.
+static void payload_copy(void *target, const void *source, uint32_t bytes) {
+    if (bytes == 16) {
+        memcpy(target, source, 16);
+        return;
+    }
+    if (bytes % 8 != 0 || bytes > 64) {
+        memcpy(target, source, bytes);
+        return;
+    }
+    for (uint32_t at = 0; at < bytes; at += 8)
+        memcpy((char *)target + at, (const char *)source + at, 8);
+}
+
+// What lies beside the groups. Both segments are registered: links between entries of the two resolve
+// at every step.
+static void entry_move_rest(larder_index *index, const index_segment *from, uint32_t place,
+                            index_segment *to, uint32_t target) {
+    to->marks[target] = from->marks[place];
+    atomic_store_explicit(&to->entries[target].stamp,
+                          atomic_load_explicit(&from->entries[place].stamp, memory_order_relaxed),
+                          memory_order_relaxed);
+    if (index->is_limited) to->links[target] = from->links[place];
+    if (index->has_costs) to->costs[target] = from->costs[place];
+    if (index->has_times) to->times[target] = from->times[place];
+    if (index->is_limited || index->has_times || index->newest != LARDER_INDEX_NONE)
+        entry_moved(index, from->id << SEGMENT_SHIFT | place, to->id << SEGMENT_SHIFT | target);
+}
+
+// In a segment of a directory's depth d, the entries whose next bit is set.
+static bool goes_right(const index_segment *segment, uint32_t word) {
+    return (word >> (31 - segment->depth) & 1) != 0;
+}
+
+static void directory_replace(larder_index *index, const index_segment *old, index_segment *left,
+                              index_segment *right) {
+    // The entries of the directory that led to the old one lie side by side.
+    uint64_t at = 0;
+    const uint64_t count = UINT64_C(1) << index->directory_depth;
+    for (uint32_t place = 0; place < segment_places(old); place++)
+        if (tag_get(group_at(index, old, place / GROUP_PLACES), place % GROUP_PLACES) != 0) {
+            at = ((uint64_t)old->entries[place].hash << index->directory_depth) >> 32;
+            break;
+        }
+    while (at > 0 && index->directory[at - 1] == old) at--;
+    uint64_t end = at;
+    while (end < count && index->directory[end] == old) end++;
+    const uint64_t middle = left == right ? end : at + (end - at) / 2;
+    for (uint64_t i = at; i < end; i++) index->directory[i] = i < middle ? left : right;
+}
+
+static void segment_empty_into(larder_index *index, index_segment *old, index_segment *left,
+                               index_segment *right) {
+    const uint32_t offset = index->payload_offset, stride = index->payload_stride;
+    directory_replace(index, old, left, right);
+    for (uint32_t group = 0; group < old->group_count; group++) {
+        uint8_t *source = group_at(index, old, group);
+        uint32_t used = ~group_matches(source, 0) & ((1u << GROUP_PLACES) - 1);
+        for (; used != 0; used &= used - 1) {
+            const uint32_t in_group = (uint32_t)__builtin_ctz(used);
+            const uint32_t place = group * GROUP_PLACES + in_group, word = old->entries[place].hash;
+            index_segment *to = goes_right(old, word) ? right : left;
+            const uint32_t target = index_segment_place(index, to, word, tag_get(source, in_group));
+            void *target_payload = index_payload_at(index, to, target);
+            void *source_payload = source + offset + (size_t)in_group * stride;
+            if (index->options.move != NULL)
+                index->options.move(target_payload, source_payload, index->options.context);
+            else payload_copy(target_payload, source_payload, stride);
+            entry_move_rest(index, old, place, to, target);
+        }
+    }
+    segment_unregister(index, old);
+    segment_destroy(old);
+}
+
+// Groups for so many entries, two thirds full.
+static uint32_t groups_for(uint32_t entries) {
+    const uint32_t groups = (entries * 3 / 2 + GROUP_PLACES - 1) / GROUP_PLACES;
+    return groups < 1 ? 1 : groups > SEGMENT_GROUPS_MAX ? SEGMENT_GROUPS_MAX : groups;
+}
+
+static larder_status segment_enlarge(larder_index *index, index_segment *old) {
+    const uint32_t count = old->group_count;
+    const uint32_t larger =
+        count < SEGMENT_GROUPS_MAX / 2 ? 2 * count : (uint32_t)SEGMENT_GROUPS_MAX;
+    if (reserve_ids(index, 1) != LARDER_OK) return ENOMEM;
+    index_segment *segment = segment_create(index, larger, old->depth);
+    if (segment == NULL) return ENOMEM;
+    segment_register(index, segment);
+    segment_empty_into(index, old, segment, segment);
+    return LARDER_OK;
+}
+
+static larder_status directory_double(larder_index *index) {
+    const uint64_t count = UINT64_C(1) << index->directory_depth;
+    index_segment **directory = malloc(2 * count * sizeof *directory);
+    if (directory == NULL) return ENOMEM;
+    for (uint64_t i = 0; i < 2 * count; i++) directory[i] = index->directory[i / 2];
+    free(index->directory);
+    index->directory = directory;
+    index->directory_depth++;
+    return LARDER_OK;
+}
+
+// Whether to split is worth a directory of that size; hashes with few different bits in front would
+// have it grow without end.
+static bool may_split(const larder_index *index, const index_segment *segment) {
+    if (segment->depth < index->directory_depth) return true;
+    return index->directory_depth < 28 &&
+           (UINT64_C(1024) << index->directory_depth) <= index->count << DEPTH_SLACK;
+}
+
+static larder_status segment_split(larder_index *index, index_segment *old) {
+    uint32_t right_count = 0;
+    for (uint32_t place = 0; place < segment_places(old); place++) {
+        const uint8_t *group = group_at(index, old, place / GROUP_PLACES);
+        if (tag_get(group, place % GROUP_PLACES) != 0)
+            right_count += goes_right(old, old->entries[place].hash);
+    }
+    if (reserve_ids(index, 2) != LARDER_OK ||
+        (old->depth == index->directory_depth && directory_double(index) != LARDER_OK))
+        return ENOMEM;
+    const uint32_t left_count = old->used - right_count;
+    index_segment *left = segment_create(index, groups_for(left_count), old->depth + 1);
+    index_segment *right = segment_create(index, groups_for(right_count), old->depth + 1);
+    if (left == NULL || right == NULL) {
+        segment_destroy(left);
+        segment_destroy(right);
+        return ENOMEM;
+    }
+    segment_register(index, left);
+    segment_register(index, right);
+    segment_empty_into(index, old, left, right);
+    return LARDER_OK;
+}
+
+// A further segment for hashes that cannot be told apart.
+static larder_status segment_chain(larder_index *index, index_segment *last) {
+    if (reserve_ids(index, 1) != LARDER_OK) return ENOMEM;
+    index_segment *segment = segment_create(index, SEGMENT_GROUPS_MAX, last->depth);
+    if (segment == NULL) return ENOMEM;
+    segment_register(index, segment);
+    last->next = segment;
+    return LARDER_OK;
+}
+
+larder_status index_place(larder_index *index, uint64_t hash, larder_index_slot *slot) {
+    const uint32_t word = hash_word(hash);
+    index_segment *segment = directory_at(index, word);
+    while (segment->used >= segment_room(segment)) {
+        larder_status status = LARDER_OK;
+        if (segment->next != NULL) {
+            segment = segment->next;
+            continue;
+        }
+        const bool is_chained = segment != directory_at(index, word);
+        if (segment->group_count < SEGMENT_GROUPS_MAX) status = segment_enlarge(index, segment);
+        else if (!is_chained && may_split(index, segment)) status = segment_split(index, segment);
+        else status = segment_chain(index, segment);
+        if (status != LARDER_OK) return status;
+        segment = directory_at(index, word);
+    }
+    const uint32_t place = index_segment_place(index, segment, word, hash_tag(hash));
+    *slot = segment->id << SEGMENT_SHIFT | place;
+    return LARDER_OK;
+}
