@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The index: entries come and go, within limits. Where they lie is in index_segment.c, which goes
 // first in index_policy_*.c, how readers and writers keep apart in index_lock.c.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +170,7 @@ larder_status larder_index_insert(larder_index *index, uint64_t hash, uint64_t c
 
 void larder_index_rewrite(larder_index *index, larder_index_slot slot, uint64_t cost) {
     if (cost == 0 || make_costly(index) == LARDER_OK) set_cost(index, slot, cost);
+    index->gone[LARDER_INDEX_REPLACED]++;
     index->newest = slot;
     index_begin_life(index, slot);
     index_used(index, slot);

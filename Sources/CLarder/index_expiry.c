@@ -4,6 +4,10 @@
 // A read can only put a deadline off, and does so in the entry alone; the heap keeps the earlier
 // time and finds out when it comes to that (invariant 4). So a read costs no move in the heap, which
 // has four children a node: fewer levels, and the four lie in one cache line.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>

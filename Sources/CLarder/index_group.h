@@ -24,6 +24,11 @@ static inline uint8_t hash_tag(uint64_t hash) {
     return tag != 0 ? tag : 1;
 }
 
+/** Where in a group an entry is put if it can be, so that a search can guess it. */
+static inline uint32_t wanted_place(uint8_t tag) {
+    return (uint32_t)(tag & TAG_HASH) * GROUP_PLACES >> 7;
+}
+
 static inline uint32_t hash_word(uint64_t hash) { return (uint32_t)(hash >> 32); }
 
 static inline uint32_t home_group(const index_segment *segment, uint32_t word) {
@@ -97,6 +102,19 @@ static inline uint32_t group_matches(const uint8_t *group, uint8_t tag) {
 #else
     return (equal_bytes(first, tag) | equal_bytes(second, tag) << 8) & places;
 #endif
+}
+
+/** The first free place from the wanted one on. */
+static inline uint32_t choose_place(uint32_t free_places, uint8_t tag) {
+    const uint32_t wanted = wanted_place(tag);
+    const uint32_t from_there = free_places & (UINT32_MAX << wanted);
+    return (uint32_t)__builtin_ctz(from_there != 0 ? from_there : free_places);
+}
+
+/** An entry found the group full. */
+static inline void group_count_overflow(uint8_t *group) {
+    const uint8_t overflow = tag_get(group, OVERFLOW);
+    if (overflow != OVERFLOW_STUCK) tag_set(group, OVERFLOW, (uint8_t)(overflow + 1));
 }
 
 #endif

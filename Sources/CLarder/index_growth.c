@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Segments: made, grown, split, found by the directory (Fagin et al., "Extendible hashing", 1979).
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +194,7 @@ void index_segments_clear(larder_index *index, bool keep_capacity) {
         if (segment == NULL) continue;
         for (uint32_t group = 0; group < segment->group_count; group++)
             memset(group_at(index, segment, group), 0, GROUP_HEAD_BYTES);
+        memset(segment->marks, 0, segment_places(segment));
         segment->used = 0;
     }
 }
@@ -248,7 +253,8 @@ static void payload_copy(void *target, const void *source, uint32_t bytes) {
 // at every step.
 static void entry_move_rest(larder_index *index, const index_segment *from, uint32_t place,
                             index_segment *to, uint32_t target) {
-    to->marks[target] = from->marks[place];
+    if (from->marks[place] != 0) to->marks[target] = from->marks[place];
+    to->entries[target].hash = from->entries[place].hash;
     atomic_store_explicit(&to->entries[target].stamp,
                           atomic_load_explicit(&from->entries[place].stamp, memory_order_relaxed),
                           memory_order_relaxed);
@@ -281,24 +287,50 @@ static void directory_replace(larder_index *index, const index_segment *old, ind
     for (uint64_t i = at; i < end; i++) index->directory[i] = i < middle ? left : right;
 }
 
+// A segment that is being filled. Which places are taken is kept aside: to read a group's tags right
+// after one of them was written would wait for that write.
+typedef struct filling {
+    index_segment *segment;
+    uint16_t taken[SEGMENT_GROUPS_MAX];
+} filling;
+
+static uint32_t filling_place(const larder_index *index, filling *into, uint32_t word,
+                              uint8_t tag) {
+    index_segment *segment = into->segment;
+    const uint32_t all = (1u << GROUP_PLACES) - 1;
+    uint32_t group = home_group(segment, word);
+    while (into->taken[group] == all) {
+        group_count_overflow(group_at(index, segment, group));
+        group = next_group(segment, group);
+    }
+    const uint32_t in_group = choose_place(all & ~(uint32_t)into->taken[group], tag);
+    into->taken[group] |= (uint16_t)(1u << in_group);
+    tag_set(group_at(index, segment, group), in_group, tag);
+    return group * GROUP_PLACES + in_group;
+}
+
 static void segment_empty_into(larder_index *index, index_segment *old, index_segment *left,
                                index_segment *right) {
+    filling into[2] = {{.segment = left}, {.segment = right}};
     const uint32_t offset = index->payload_offset, stride = index->payload_stride;
+    const bool is_split = left != right;
     directory_replace(index, old, left, right);
     for (uint32_t group = 0; group < old->group_count; group++) {
         uint8_t *source = group_at(index, old, group);
         uint32_t used = ~group_matches(source, 0) & ((1u << GROUP_PLACES) - 1);
         for (; used != 0; used &= used - 1) {
             const uint32_t in_group = (uint32_t)__builtin_ctz(used);
-            const uint32_t place = group * GROUP_PLACES + in_group, word = old->entries[place].hash;
-            index_segment *to = goes_right(old, word) ? right : left;
-            const uint32_t target = index_segment_place(index, to, word, tag_get(source, in_group));
-            void *target_payload = index_payload_at(index, to, target);
+            const uint32_t place = group * GROUP_PLACES + in_group;
+            const uint32_t word = old->entries[place].hash;
+            filling *to = &into[is_split && goes_right(old, word)];
+            const uint32_t target = filling_place(index, to, word, tag_get(source, in_group));
+            void *target_payload = index_payload_at(index, to->segment, target);
             void *source_payload = source + offset + (size_t)in_group * stride;
             if (index->options.move != NULL)
                 index->options.move(target_payload, source_payload, index->options.context);
             else payload_copy(target_payload, source_payload, stride);
-            entry_move_rest(index, old, place, to, target);
+            to->segment->used++;
+            entry_move_rest(index, old, place, to->segment, target);
         }
     }
     segment_unregister(index, old);

@@ -3,6 +3,10 @@
 //
 // Words are folded into the hash by a multiplication of 64 by 64 bits whose two halves are combined
 // by exclusive or, as wyhash (Wang Yi) and its kin do. The seeds differ from process to process.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <string.h>
 #include <time.h>
 #include <unistd.h>

@@ -8,6 +8,10 @@
 //
 // A place is also where a reader notes what it read. So notes need no lock of their own, and a
 // writer, who waits for all places anyway, finds them there.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

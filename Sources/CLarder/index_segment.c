@@ -71,8 +71,20 @@ void larder_index_next(larder_index *index, larder_index_probe *probe) {
 }
 
 void larder_index_first(larder_index *index, uint64_t hash, larder_index_probe *probe) {
+    const index_segment *segment = directory_at(index, hash_word(hash));
+    const uint32_t group = home_group(segment, hash_word(hash));
+    const uint32_t wanted = wanted_place(hash_tag(hash));
+    // The payload most likely lies where it was wanted: it comes while the tags do. A writer will
+    // want to write the entry, too.
+    __builtin_prefetch(group_at(index, segment, group) + index->payload_offset +
+                       (size_t)wanted * index->payload_stride);
+    if (atomic_load_explicit(&index->gate, memory_order_relaxed) != 0)
+        __builtin_prefetch(&segment->entries[group * GROUP_PLACES + wanted], 1);
     probe->hash = hash;
-    probe_segment(index, probe, directory_at(index, hash_word(hash)));
+    probe->segment = segment;
+    probe->group = group;
+    probe->groups_left = segment->group_count;
+    probe_group(index, probe);
     larder_index_next(index, probe);
 }
 
@@ -116,19 +128,14 @@ uint32_t index_segment_place(const larder_index *index, index_segment *segment, 
         uint8_t *at = group_at(index, segment, group);
         const uint32_t free_places = group_matches(at, 0);
         if (free_places != 0) {
-            const uint32_t wanted = (uint32_t)(tag & TAG_HASH) * GROUP_PLACES >> 7;
-            const uint32_t from_there = free_places >> wanted;
-            const uint32_t in_group = from_there != 0 ? wanted + (uint32_t)__builtin_ctz(from_there)
-                                                      : (uint32_t)__builtin_ctz(free_places);
+            const uint32_t in_group = choose_place(free_places, tag);
             const uint32_t place = group * GROUP_PLACES + in_group;
             tag_set(at, in_group, tag);
             segment->entries[place].hash = word;
-            segment->marks[place] = 0;
             segment->used++;
             return place;
         }
-        const uint8_t overflow = tag_get(at, OVERFLOW);
-        if (overflow != OVERFLOW_STUCK) tag_set(at, OVERFLOW, overflow + 1);
+        group_count_overflow(at);
         group = next_group(segment, group);
     }
 }
@@ -143,6 +150,8 @@ void index_vacate(larder_index *index, larder_index_slot slot) {
         if (overflow != OVERFLOW_STUCK) tag_set(at, OVERFLOW, overflow - 1);
     }
     tag_set(group_at(index, segment, last), place % GROUP_PLACES, 0);
+    // A free place has no marks; to look is cheaper than to write.
+    if (segment->marks[place] != 0) segment->marks[place] = 0;
     segment->used--;
 }
 

@@ -129,16 +129,16 @@ LARDER_API void larder_index_write_end(larder_index *index);
 
 // Finding -----------------------------------------------------------------------------------------
 
-/** Where a search stands. The two fields before the line are for the caller. */
+/** Where a search stands. The first two fields are for the caller. */
 typedef struct larder_index_probe {
-    /** The candidate, or LARDER_INDEX_NONE. */
-    larder_index_slot slot;
     /** The candidate's payload; NULL when there is no further one. */
     void *LARDER_NULLABLE payload;
+    /** The candidate, or LARDER_INDEX_NONE. */
+    larder_index_slot slot;
     // Private.
+    uint32_t group;
     const void *LARDER_NULLABLE segment;
     uint64_t hash;
-    uint32_t group;
     uint32_t matches;
     uint32_t groups_left;
 } larder_index_probe;
@@ -186,7 +186,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_index_insert(larder_index *ind
                                                                larder_index_slot *slot);
 
 /** Says that an entry was written again: it counts as used, has a new cost, and the index's own
-    expiry from now on. */
+    expiry from now on. Counts LARDER_INDEX_REPLACED. */
 LARDER_API void larder_index_rewrite(larder_index *index, larder_index_slot slot, uint64_t cost);
 
 /** Says that an entry was used. For callers that hold the index for writing while they read. */
