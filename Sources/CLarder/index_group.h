@@ -31,9 +31,14 @@ static inline uint32_t wanted_place(uint8_t tag) {
 
 static inline uint32_t hash_word(uint64_t hash) { return (uint32_t)(hash >> 32); }
 
+/** The group of a word in a segment with a common prefix of so many bits. */
+static inline uint32_t group_of(uint32_t word, uint32_t depth, uint32_t group_count) {
+    const uint32_t rest = (uint32_t)((uint64_t)word << depth);
+    return (uint32_t)(((uint64_t)rest * group_count) >> 32);
+}
+
 static inline uint32_t home_group(const index_segment *segment, uint32_t word) {
-    const uint32_t rest = (uint32_t)((uint64_t)word << segment->depth);
-    return (uint32_t)(((uint64_t)rest * segment->group_count) >> 32);
+    return group_of(word, segment->depth, segment->group_count);
 }
 
 static inline uint32_t next_group(const index_segment *segment, uint32_t group) {
@@ -45,8 +50,12 @@ static inline uint8_t *group_at(const larder_index *index, const index_segment *
     return segment->groups + (size_t)group * index->group_stride;
 }
 
+static inline const index_way *way_of(const larder_index *index, uint32_t word) {
+    return &index->directory[((uint64_t)word << index->directory_depth) >> 32];
+}
+
 static inline index_segment *directory_at(const larder_index *index, uint32_t word) {
-    return index->directory[((uint64_t)word << index->directory_depth) >> 32];
+    return index->segments[way_of(index, word)->id];
 }
 
 // The most entries before a segment is replaced: 17 of 20 places.

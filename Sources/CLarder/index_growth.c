@@ -136,6 +136,11 @@ static larder_status reserve_ids(larder_index *index, uint32_t count) {
     return LARDER_OK;
 }
 
+static index_way way_to(const index_segment *segment) {
+    return (index_way){segment->groups, segment->id, (uint16_t)segment->group_count,
+                       (uint8_t)segment->depth, segment->next != NULL};
+}
+
 larder_status index_segments_create(larder_index *index) {
     index->directory_depth = 0;
     index->directory = malloc(sizeof *index->directory);
@@ -147,7 +152,7 @@ larder_status index_segments_create(larder_index *index) {
         return ENOMEM;
     }
     segment_register(index, segment);
-    index->directory[0] = segment;
+    index->directory[0] = way_to(segment);
     return LARDER_OK;
 }
 
@@ -165,7 +170,8 @@ void index_segments_destroy(larder_index *index) {
 void index_segments_clear(larder_index *index, bool keep_capacity) {
     if (!keep_capacity) {
         // The smallest segment, made before the others go: an index is never without one.
-        index_segment **old = index->segments, **directory = index->directory;
+        index_segment **old = index->segments;
+        index_way *directory = index->directory;
         uint32_t *free_ids = index->free_ids;
         const uint32_t count = index->segment_count, capacity = index->segment_capacity,
                        free_id_count = index->free_id_count, depth = index->directory_depth;
@@ -270,21 +276,13 @@ static bool goes_right(const index_segment *segment, uint32_t word) {
     return (word >> (31 - segment->depth) & 1) != 0;
 }
 
-static void directory_replace(larder_index *index, const index_segment *old, index_segment *left,
-                              index_segment *right) {
-    // The entries of the directory that led to the old one lie side by side.
-    uint64_t at = 0;
-    const uint64_t count = UINT64_C(1) << index->directory_depth;
-    for (uint32_t place = 0; place < segment_places(old); place++)
-        if (tag_get(group_at(index, old, place / GROUP_PLACES), place % GROUP_PLACES) != 0) {
-            at = ((uint64_t)old->entries[place].hash << index->directory_depth) >> 32;
-            break;
-        }
-    while (at > 0 && index->directory[at - 1] == old) at--;
-    uint64_t end = at;
-    while (end < count && index->directory[end] == old) end++;
-    const uint64_t middle = left == right ? end : at + (end - at) / 2;
-    for (uint64_t i = at; i < end; i++) index->directory[i] = i < middle ? left : right;
+// Leads what led to the segment that a word is in, of so many bits in common, to others.
+static void directory_lead(larder_index *index, uint32_t word, uint32_t depth,
+                           const index_segment *left, const index_segment *right) {
+    const uint64_t count = UINT64_C(1) << (index->directory_depth - depth);
+    const uint64_t first = ((uint64_t)word << depth >> 32) * count;
+    for (uint64_t i = 0; i < count; i++)
+        index->directory[first + i] = way_to(left == right || i < count / 2 ? left : right);
 }
 
 // A segment that is being filled. Which places are taken is kept aside: to read a group's tags right
@@ -309,12 +307,12 @@ static uint32_t filling_place(const larder_index *index, filling *into, uint32_t
     return group * GROUP_PLACES + in_group;
 }
 
-static void segment_empty_into(larder_index *index, index_segment *old, index_segment *left,
-                               index_segment *right) {
+static void segment_empty_into(larder_index *index, index_segment *old, uint32_t word_there,
+                               index_segment *left, index_segment *right) {
     filling into[2] = {{.segment = left}, {.segment = right}};
     const uint32_t offset = index->payload_offset, stride = index->payload_stride;
     const bool is_split = left != right;
-    directory_replace(index, old, left, right);
+    directory_lead(index, word_there, old->depth, left, right);
     for (uint32_t group = 0; group < old->group_count; group++) {
         uint8_t *source = group_at(index, old, group);
         uint32_t used = ~group_matches(source, 0) & ((1u << GROUP_PLACES) - 1);
@@ -343,7 +341,7 @@ static uint32_t groups_for(uint32_t entries) {
     return groups < 1 ? 1 : groups > SEGMENT_GROUPS_MAX ? SEGMENT_GROUPS_MAX : groups;
 }
 
-static larder_status segment_enlarge(larder_index *index, index_segment *old) {
+static larder_status segment_enlarge(larder_index *index, index_segment *old, uint32_t word) {
     const uint32_t count = old->group_count;
     const uint32_t larger =
         count < SEGMENT_GROUPS_MAX / 2 ? 2 * count : (uint32_t)SEGMENT_GROUPS_MAX;
@@ -351,13 +349,13 @@ static larder_status segment_enlarge(larder_index *index, index_segment *old) {
     index_segment *segment = segment_create(index, larger, old->depth);
     if (segment == NULL) return ENOMEM;
     segment_register(index, segment);
-    segment_empty_into(index, old, segment, segment);
+    segment_empty_into(index, old, word, segment, segment);
     return LARDER_OK;
 }
 
 static larder_status directory_double(larder_index *index) {
     const uint64_t count = UINT64_C(1) << index->directory_depth;
-    index_segment **directory = malloc(2 * count * sizeof *directory);
+    index_way *directory = malloc(2 * count * sizeof *directory);
     if (directory == NULL) return ENOMEM;
     for (uint64_t i = 0; i < 2 * count; i++) directory[i] = index->directory[i / 2];
     free(index->directory);
@@ -374,7 +372,7 @@ static bool may_split(const larder_index *index, const index_segment *segment) {
            (UINT64_C(1024) << index->directory_depth) <= index->count << DEPTH_SLACK;
 }
 
-static larder_status segment_split(larder_index *index, index_segment *old) {
+static larder_status segment_split(larder_index *index, index_segment *old, uint32_t word) {
     uint32_t right_count = 0;
     for (uint32_t place = 0; place < segment_places(old); place++) {
         const uint8_t *group = group_at(index, old, place / GROUP_PLACES);
@@ -394,17 +392,19 @@ static larder_status segment_split(larder_index *index, index_segment *old) {
     }
     segment_register(index, left);
     segment_register(index, right);
-    segment_empty_into(index, old, left, right);
+    segment_empty_into(index, old, word, left, right);
     return LARDER_OK;
 }
 
 // A further segment for hashes that cannot be told apart.
-static larder_status segment_chain(larder_index *index, index_segment *last) {
+static larder_status segment_chain(larder_index *index, index_segment *last, uint32_t word) {
     if (reserve_ids(index, 1) != LARDER_OK) return ENOMEM;
     index_segment *segment = segment_create(index, SEGMENT_GROUPS_MAX, last->depth);
     if (segment == NULL) return ENOMEM;
     segment_register(index, segment);
     last->next = segment;
+    const index_segment *head = directory_at(index, word);
+    directory_lead(index, word, head->depth, head, head);
     return LARDER_OK;
 }
 
@@ -418,9 +418,11 @@ larder_status index_place(larder_index *index, uint64_t hash, larder_index_slot 
             continue;
         }
         const bool is_chained = segment != directory_at(index, word);
-        if (segment->group_count < SEGMENT_GROUPS_MAX) status = segment_enlarge(index, segment);
-        else if (!is_chained && may_split(index, segment)) status = segment_split(index, segment);
-        else status = segment_chain(index, segment);
+        if (segment->group_count < SEGMENT_GROUPS_MAX)
+            status = segment_enlarge(index, segment, word);
+        else if (!is_chained && may_split(index, segment))
+            status = segment_split(index, segment, word);
+        else status = segment_chain(index, segment, word);
         if (status != LARDER_OK) return status;
         segment = directory_at(index, word);
     }

@@ -119,6 +119,15 @@ typedef struct index_segment {
     index_times *times;
 } index_segment;
 
+/** What the directory says of a segment: all that a search needs. */
+typedef struct index_way {
+    uint8_t *groups;
+    uint32_t id;
+    uint16_t group_count;
+    uint8_t depth;
+    bool is_chained;
+} index_way;
+
 /** One of the places where readers announce themselves: a cache line, and what they noted. */
 typedef struct index_reader {
     _Alignas(64) _Atomic uint32_t busy;
@@ -162,7 +171,7 @@ extern const index_policy index_policy_lru, index_policy_fifo, index_policy_s3fi
 
 struct larder_index {
     // What a read needs.
-    index_segment **directory;
+    index_way *directory;
     index_segment **segments;
     uint32_t directory_depth;
     /** Bytes from group to group, to the first payload, and from payload to payload. */

@@ -25,66 +25,66 @@ bool index_take_read_mark(larder_index *index, larder_index_slot slot) {
 
 // Searching ---------------------------------------------------------------------------------------
 
-static void probe_group(const larder_index *index, larder_index_probe *probe) {
-    probe->matches =
-        group_matches(group_at(index, probe->segment, probe->group), hash_tag(probe->hash));
-}
-
-static void probe_segment(const larder_index *index, larder_index_probe *probe,
-                          const index_segment *segment) {
-    probe->segment = segment;
-    probe->group = home_group(segment, hash_word(probe->hash));
-    probe->groups_left = segment->group_count;
-    probe_group(index, probe);
+static void probe_group(larder_index_probe *probe, const uint8_t *group, uint32_t number) {
+    probe->group = number;
+    probe->tags = group;
+    probe->matches = (uint16_t)group_matches(group, hash_tag(probe->hash));
 }
 
 // Leaves the probe at the next group to look at; false if there is none.
 static bool probe_further(const larder_index *index, larder_index_probe *probe) {
-    const index_segment *segment = probe->segment;
-    if (tag_get(group_at(index, segment, probe->group), OVERFLOW) != 0 &&
-        --probe->groups_left != 0) {
-        probe->group = next_group(segment, probe->group);
-        probe_group(index, probe);
-        return true;
+    const index_segment *segment = index->segments[probe->segment];
+    uint32_t group;
+    if (tag_get(probe->tags, OVERFLOW) != 0 && --probe->groups_left != 0) {
+        group = next_group(segment, probe->group);
+    } else {
+        segment = segment->next;
+        if (segment == NULL) return false;
+        group = home_group(segment, hash_word(probe->hash));
+        probe->segment = segment->id;
+        probe->groups_left = (uint16_t)segment->group_count;
     }
-    if (segment->next == NULL) return false;
-    probe_segment(index, probe, segment->next);
+    probe_group(probe, group_at(index, segment, group), group);
     return true;
 }
 
 void larder_index_next(larder_index *index, larder_index_probe *probe) {
-    do {
+    for (;;) {
         while (probe->matches != 0) {
             const uint32_t in_group = (uint32_t)__builtin_ctz(probe->matches);
-            const index_segment *segment = probe->segment;
             const uint32_t place = probe->group * GROUP_PLACES + in_group;
-            probe->matches &= probe->matches - 1;
-            if (index->is_timed && index_is_expired(index, segment, place)) continue;
-            probe->slot = segment->id << SEGMENT_SHIFT | place;
-            probe->payload = group_at(index, segment, probe->group) + index->payload_offset +
+            probe->matches &= (uint16_t)(probe->matches - 1);
+            if (index->is_timed && index_is_expired(index, index->segments[probe->segment], place))
+                continue;
+            probe->slot = probe->segment << SEGMENT_SHIFT | place;
+            probe->payload = (uint8_t *)(uintptr_t)probe->tags + index->payload_offset +
                              (size_t)in_group * index->payload_stride;
             return;
         }
-    } while (probe_further(index, probe));
+        // Most misses end here, without a look at the segment.
+        const index_way *way = way_of(index, hash_word(probe->hash));
+        if ((tag_get(probe->tags, OVERFLOW) == 0 && !way->is_chained) ||
+            !probe_further(index, probe))
+            break;
+    }
     probe->slot = LARDER_INDEX_NONE;
     probe->payload = NULL;
 }
 
 void larder_index_first(larder_index *index, uint64_t hash, larder_index_probe *probe) {
-    const index_segment *segment = directory_at(index, hash_word(hash));
-    const uint32_t group = home_group(segment, hash_word(hash));
+    const index_way *way = way_of(index, hash_word(hash));
+    const uint32_t group = group_of(hash_word(hash), way->depth, way->group_count);
+    const uint8_t *tags = way->groups + (size_t)group * index->group_stride;
     const uint32_t wanted = wanted_place(hash_tag(hash));
     // The payload most likely lies where it was wanted: it comes while the tags do. A writer will
     // want to write the entry, too.
-    __builtin_prefetch(group_at(index, segment, group) + index->payload_offset +
-                       (size_t)wanted * index->payload_stride);
+    __builtin_prefetch(tags + index->payload_offset + (size_t)wanted * index->payload_stride);
     if (atomic_load_explicit(&index->gate, memory_order_relaxed) != 0)
-        __builtin_prefetch(&segment->entries[group * GROUP_PLACES + wanted], 1);
+        __builtin_prefetch(&index->segments[way->id]->entries[group * GROUP_PLACES + wanted], 1);
     probe->hash = hash;
-    probe->segment = segment;
-    probe->group = group;
-    probe->groups_left = segment->group_count;
-    probe_group(index, probe);
+    probe->segment = way->id;
+    probe->groups_left = way->group_count;
+    probe_group(probe, tags, group);
     larder_index_next(index, probe);
 }
 

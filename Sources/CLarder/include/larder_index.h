@@ -137,10 +137,11 @@ typedef struct larder_index_probe {
     larder_index_slot slot;
     // Private.
     uint32_t group;
-    const void *LARDER_NULLABLE segment;
+    const void *LARDER_NULLABLE tags;
     uint64_t hash;
-    uint32_t matches;
-    uint32_t groups_left;
+    uint32_t segment;
+    uint16_t matches;
+    uint16_t groups_left;
 } larder_index_probe;
 
 /** Finds the first entry that may have this hash. The caller compares keys, and goes on with
