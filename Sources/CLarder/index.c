@@ -30,18 +30,6 @@ static const index_policy *policy_of(larder_index_policy policy) {
     return NULL;
 }
 
-static bool is_unlimited(uint64_t count_limit, uint64_t cost_limit) {
-    return count_limit == LARDER_INDEX_UNLIMITED && cost_limit == LARDER_INDEX_UNLIMITED;
-}
-
-// What readers do with a hit follows from the policy and from whether there are lists.
-static void set_limited(larder_index *index, bool is_limited) {
-    index->is_limited = is_limited;
-    index->notes_reads = is_limited && index->policy->hears_reads;
-    index->stamps_reads = !is_limited && index->options.policy == LARDER_INDEX_LRU;
-    index->marks_reads = !is_limited && index->policy->hears_reads && !index->stamps_reads;
-}
-
 // Creating ----------------------------------------------------------------------------------------
 
 void larder_index_options_init(larder_index_options *options) {
@@ -54,7 +42,7 @@ void larder_index_options_init(larder_index_options *options) {
     };
 }
 
-static void index_empty_lists(larder_index *index) {
+void index_empty_lists(larder_index *index) {
     for (uint32_t list = 0; list < LISTS; list++)
         index->lists[list] = (index_list){LARDER_INDEX_NONE, LARDER_INDEX_NONE, 0};
 }
@@ -76,7 +64,8 @@ static larder_status index_set_up(larder_index *index) {
     atomic_init(&index->stamp, INDEX_STAMPS_BEGIN);
     atomic_init(&index->now, INT64_MIN);
     atomic_init(&index->reads_exclusively, options->policy == LARDER_INDEX_LRU);
-    set_limited(index, !is_unlimited(index->count_limit, index->cost_limit));
+    index_set_limited(index, index->count_limit != LARDER_INDEX_UNLIMITED ||
+                                 index->cost_limit != LARDER_INDEX_UNLIMITED);
     index_empty_lists(index);
     larder_status status = index_readers_create(index);
     if (status == LARDER_OK) status = index_segments_create(index);
@@ -129,7 +118,7 @@ static void set_cost(larder_index *index, larder_index_slot slot, uint64_t cost)
     *at = cost;
 }
 
-static void stamp(larder_index *index, larder_index_slot slot) {
+void index_stamp(larder_index *index, larder_index_slot slot) {
     atomic_store_explicit(index_stamp_of(index, slot), index_next_stamp(index),
                           memory_order_relaxed);
 }
@@ -138,7 +127,7 @@ void index_used(larder_index *index, larder_index_slot slot) {
     if (index->is_limited) {
         if (index_list_of(index, slot) != LIST_PINNED) index->policy->touched(index, slot);
     } else if (index->stamps_reads) {
-        stamp(index, slot);
+        index_stamp(index, slot);
     } else if (index->marks_reads) {
         index_mark_read(index, slot);
     }
@@ -164,7 +153,7 @@ larder_status larder_index_insert(larder_index *index, uint64_t hash, uint64_t c
         index_begin_life(index, *slot);
     }
     if (index->is_limited) index->policy->inserted(index, *slot);
-    else stamp(index, *slot);
+    else index_stamp(index, *slot);
     return LARDER_OK;
 }
 
@@ -228,91 +217,6 @@ void larder_index_clear(larder_index *index, bool keep_capacity) {
     // What cannot be made afresh for want of memory is kept: it only remembers.
     const larder_status forgotten = index->policy->start(index, true);
     (void)forgotten;
-}
-
-// Limits ------------------------------------------------------------------------------------------
-
-static bool is_pinned(const larder_index *index, larder_index_slot slot) {
-    return (*index_mark_of(index, slot) & MARK_PINNED) != 0;
-}
-
-// Entries that have stamps come into lists.
-static larder_status make_lists(larder_index *index) {
-    const size_t count = index->count;
-    larder_index_slot *slots = malloc((count + 1) * sizeof *slots);
-    bool *read = malloc((count + 1) * sizeof *read);
-    larder_status status =
-        slots != NULL && read != NULL ? index_order(index, slots) : (larder_status)ENOMEM;
-    if (status == LARDER_OK) status = index_add_array(index, ARRAY_LINKS);
-    if (status == LARDER_OK && (status = index->policy->start(index, true)) != LARDER_OK)
-        index_drop_array(index, ARRAY_LINKS);
-    if (status == LARDER_OK) {
-        set_limited(index, true);
-        size_t unpinned = 0;
-        for (size_t i = 0; i < count; i++) {
-            const bool was_read = index_take_read_mark(index, slots[i]);
-            if (is_pinned(index, slots[i])) {
-                index_list_put_first(index, LIST_PINNED, slots[i]);
-                continue;
-            }
-            slots[unpinned] = slots[i];
-            read[unpinned++] = was_read;
-        }
-        index->policy->adopt(index, slots, read, unpinned);
-    }
-    free(slots);
-    free(read);
-    return status;
-}
-
-// The other way: what was first to go has the lowest stamp.
-static larder_status drop_lists(larder_index *index) {
-    larder_index_slot *slots = malloc((size_t)(index->count + 1) * sizeof *slots);
-    if (slots == NULL || index_order(index, slots) != LARDER_OK) {
-        free(slots);
-        return ENOMEM;
-    }
-    index_drop_array(index, ARRAY_LINKS);
-    index_empty_lists(index);
-    set_limited(index, false);
-    for (size_t i = 0; i < index->count; i++) {
-        *index_mark_of(index, slots[i]) &= (uint8_t) ~(unsigned)(MARK_LIST | MARK_USES);
-        stamp(index, slots[i]);
-    }
-    free(slots);
-    return LARDER_OK;
-}
-
-larder_status larder_index_set_limits(larder_index *index, uint64_t count_limit,
-                                      uint64_t cost_limit) {
-    const uint64_t old_count = index->count_limit, old_cost = index->cost_limit;
-    const bool was_limited = index->is_limited;
-    const bool is_limited = !is_unlimited(count_limit, cost_limit);
-    larder_status status = LARDER_OK;
-    index->count_limit = count_limit;
-    index->cost_limit = cost_limit;
-    if (is_limited && !was_limited) status = make_lists(index);
-    else if (!is_limited && was_limited) status = drop_lists(index);
-    else if (is_limited) status = index->policy->start(index, false);
-    if (status != LARDER_OK) {
-        index->count_limit = old_count;
-        index->cost_limit = old_cost;
-    }
-    return status;
-}
-
-larder_status larder_index_pin(larder_index *index, larder_index_slot slot, bool pinned) {
-    if (is_pinned(index, slot) == pinned) return LARDER_OK;
-    *index_mark_of(index, slot) ^= MARK_PINNED;
-    if (!index->is_limited) return LARDER_OK;
-    index_list_remove(index, slot);
-    if (pinned) index_list_put_first(index, LIST_PINNED, slot);
-    else index->policy->inserted(index, slot);
-    return LARDER_OK;
-}
-
-bool larder_index_is_pinned(const larder_index *index, larder_index_slot slot) {
-    return is_pinned(index, slot);
 }
 
 // Asking ------------------------------------------------------------------------------------------

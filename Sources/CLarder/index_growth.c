@@ -1,228 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Segments: made, grown, split, found by the directory (Fagin et al., "Extendible hashing", 1979).
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
+// How segments grow and split, and the directory that leads to them (Fagin et al., "Extendible
+// hashing", ACM TODS 1979).
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "index_group.h"
 
-enum {
-    SEGMENTS_MAX = 1 << (32 - SEGMENT_SHIFT),
-    /** A directory has at most so many more bits than its entries need. */
-    DEPTH_SLACK = 3,
-};
-
-// Segments ----------------------------------------------------------------------------------------
-
-static size_t array_element_bytes(index_array array) {
-    switch (array) {
-    case ARRAY_LINKS: return sizeof(index_link);
-    case ARRAY_COSTS: return sizeof(uint64_t);
-    case ARRAY_TIMES: return sizeof(index_times);
-    }
-    return 0;
-}
-
-static void **array_of(index_segment *segment, index_array array) {
-    switch (array) {
-    case ARRAY_LINKS: return (void **)&segment->links;
-    case ARRAY_COSTS: return (void **)&segment->costs;
-    case ARRAY_TIMES: break;
-    }
-    return (void **)&segment->times;
-}
-
-static bool has_array(const larder_index *index, index_array array) {
-    switch (array) {
-    case ARRAY_LINKS: return index->is_limited;
-    case ARRAY_COSTS: return index->has_costs;
-    case ARRAY_TIMES: return index->has_times;
-    }
-    return false;
-}
-
-larder_status index_add_array(larder_index *index, index_array array) {
-    for (uint32_t id = 0; id < index->segment_count; id++) {
-        index_segment *segment = index->segments[id];
-        if (segment == NULL) continue;
-        void **at = array_of(segment, array);
-        *at = calloc(segment_places(segment), array_element_bytes(array));
-        if (*at == NULL) {
-            index_drop_array(index, array);
-            return ENOMEM;
-        }
-    }
-    return LARDER_OK;
-}
-
-void index_drop_array(larder_index *index, index_array array) {
-    for (uint32_t id = 0; id < index->segment_count; id++) {
-        if (index->segments[id] == NULL) continue;
-        void **at = array_of(index->segments[id], array);
-        free(*at);
-        *at = NULL;
-    }
-}
-
-static void segment_destroy(index_segment *segment) {
-    if (segment == NULL) return;
-    free(segment->groups);
-    free(segment->entries);
-    free(segment->marks);
-    for (int array = ARRAY_LINKS; array <= ARRAY_TIMES; array++)
-        free(*array_of(segment, (index_array)array));
-    free(segment);
-}
-
-// Without an id.
-static index_segment *segment_create(const larder_index *index, uint32_t group_count,
-                                     uint32_t depth) {
-    index_segment *segment = calloc(1, sizeof *segment);
-    if (segment == NULL) return NULL;
-    const size_t places = (size_t)group_count * GROUP_PLACES;
-    const size_t alignment =
-        index->options.payload_alignment > 64 ? index->options.payload_alignment : 64;
-    const size_t bytes = (size_t)group_count * index->group_stride;
-    segment->group_count = group_count;
-    segment->depth = depth;
-    segment->entries = malloc(places * sizeof *segment->entries);
-    segment->marks = calloc(places, 1);
-    void *groups = NULL;
-    bool failed = posix_memalign(&groups, alignment, bytes) != 0;
-    segment->groups = failed ? NULL : groups;
-    for (int array = ARRAY_LINKS; array <= ARRAY_TIMES; array++) {
-        if (!has_array(index, (index_array)array)) continue;
-        void **at = array_of(segment, (index_array)array);
-        *at = calloc(places, array_element_bytes((index_array)array));
-        failed = failed || *at == NULL;
-    }
-    if (failed || segment->entries == NULL || segment->marks == NULL) {
-        segment_destroy(segment);
-        return NULL;
-    }
-    for (uint32_t group = 0; group < group_count; group++)
-        memset(group_at(index, segment, group), 0, GROUP_HEAD_BYTES);
-    return segment;
-}
-
-// Gives the segment an id, for which index_reserve_ids has made room.
-static void segment_register(larder_index *index, index_segment *segment) {
-    segment->id =
-        index->free_id_count > 0 ? index->free_ids[--index->free_id_count] : index->segment_count++;
-    index->segments[segment->id] = segment;
-}
-
-static void segment_unregister(larder_index *index, const index_segment *segment) {
-    index->segments[segment->id] = NULL;
-    index->free_ids[index->free_id_count++] = segment->id;
-}
-
-static larder_status reserve_ids(larder_index *index, uint32_t count) {
-    if (index->free_id_count + (index->segment_capacity - index->segment_count) >= count)
-        return LARDER_OK;
-    const uint32_t capacity = index->segment_capacity == 0 ? 4 : 2 * index->segment_capacity;
-    if (capacity > SEGMENTS_MAX) return ENOMEM;
-    index_segment **segments = realloc(index->segments, capacity * sizeof *segments);
-    if (segments == NULL) return ENOMEM;
-    index->segments = segments;
-    uint32_t *free_ids = realloc(index->free_ids, capacity * sizeof *free_ids);
-    if (free_ids == NULL) return ENOMEM;
-    index->free_ids = free_ids;
-    index->segment_capacity = capacity;
-    return LARDER_OK;
-}
-
-static index_way way_to(const index_segment *segment) {
-    return (index_way){segment->groups, segment->id, (uint16_t)segment->group_count,
-                       (uint8_t)segment->depth, segment->next != NULL};
-}
-
-larder_status index_segments_create(larder_index *index) {
-    index->directory_depth = 0;
-    index->directory = malloc(sizeof *index->directory);
-    index_segment *segment = segment_create(index, 1, 0);
-    if (index->directory == NULL || segment == NULL || reserve_ids(index, 1) != LARDER_OK) {
-        segment_destroy(segment);
-        free(index->directory);
-        index->directory = NULL;
-        return ENOMEM;
-    }
-    segment_register(index, segment);
-    index->directory[0] = way_to(segment);
-    return LARDER_OK;
-}
-
-void index_segments_destroy(larder_index *index) {
-    for (uint32_t id = 0; id < index->segment_count; id++) segment_destroy(index->segments[id]);
-    free(index->segments);
-    free(index->free_ids);
-    free(index->directory);
-    index->segments = NULL;
-    index->free_ids = NULL;
-    index->directory = NULL;
-    index->segment_count = index->segment_capacity = index->free_id_count = 0;
-}
-
-void index_segments_clear(larder_index *index, bool keep_capacity) {
-    if (!keep_capacity) {
-        // The smallest segment, made before the others go: an index is never without one.
-        index_segment **old = index->segments;
-        index_way *directory = index->directory;
-        uint32_t *free_ids = index->free_ids;
-        const uint32_t count = index->segment_count, capacity = index->segment_capacity,
-                       free_id_count = index->free_id_count, depth = index->directory_depth;
-        index->segments = NULL;
-        index->free_ids = NULL;
-        index->segment_count = index->segment_capacity = index->free_id_count = 0;
-        if (index_segments_create(index) == LARDER_OK) {
-            for (uint32_t id = 0; id < count; id++) segment_destroy(old[id]);
-            free(old);
-            free(free_ids);
-            free(directory);
-            return;
-        }
-        free(index->segments);
-        free(index->free_ids);
-        index->segments = old;
-        index->free_ids = free_ids;
-        index->directory = directory;
-        index->segment_count = count;
-        index->segment_capacity = capacity;
-        index->free_id_count = free_id_count;
-        index->directory_depth = depth;
-    }
-    for (uint32_t id = 0; id < index->segment_count; id++) {
-        index_segment *segment = index->segments[id];
-        if (segment == NULL) continue;
-        for (uint32_t group = 0; group < segment->group_count; group++)
-            memset(group_at(index, segment, group), 0, GROUP_HEAD_BYTES);
-        memset(segment->marks, 0, segment_places(segment));
-        segment->used = 0;
-    }
-}
-
-uint64_t index_segments_bytes(const larder_index *index) {
-    uint64_t bytes =
-        ((uint64_t)1 << index->directory_depth) * sizeof *index->directory +
-        (uint64_t)index->segment_capacity * (sizeof *index->segments + sizeof *index->free_ids);
-    for (uint32_t id = 0; id < index->segment_count; id++) {
-        const index_segment *segment = index->segments[id];
-        if (segment == NULL) continue;
-        uint64_t each = sizeof *segment->entries + sizeof *segment->marks;
-        for (int array = ARRAY_LINKS; array <= ARRAY_TIMES; array++)
-            each +=
-                has_array(index, (index_array)array) ? array_element_bytes((index_array)array) : 0;
-        bytes += sizeof *segment + (uint64_t)segment->group_count * index->group_stride +
-                 each * segment_places(segment);
-    }
-    return bytes;
-}
-
-// Growing -----------------------------------------------------------------------------------------
+/** A directory has at most so many more bits than its entries need. */
+enum { DEPTH_SLACK = 3 };
 
 // All that knows a slot hears of the new one.
 static void entry_moved(larder_index *index, larder_index_slot source, larder_index_slot target) {
@@ -282,7 +68,7 @@ static void directory_lead(larder_index *index, uint32_t word, uint32_t depth,
     const uint64_t count = UINT64_C(1) << (index->directory_depth - depth);
     const uint64_t first = ((uint64_t)word << depth >> 32) * count;
     for (uint64_t i = 0; i < count; i++)
-        index->directory[first + i] = way_to(left == right || i < count / 2 ? left : right);
+        index->directory[first + i] = index_way_to(left == right || i < count / 2 ? left : right);
 }
 
 // A segment that is being filled. Which places are taken is kept aside: to read a group's tags right
@@ -331,8 +117,8 @@ static void segment_empty_into(larder_index *index, index_segment *old, uint32_t
             entry_move_rest(index, old, place, to->segment, target);
         }
     }
-    segment_unregister(index, old);
-    segment_destroy(old);
+    index_segment_unregister(index, old);
+    index_segment_destroy(old);
 }
 
 // Groups for so many entries, two thirds full.
@@ -345,10 +131,10 @@ static larder_status segment_enlarge(larder_index *index, index_segment *old, ui
     const uint32_t count = old->group_count;
     const uint32_t larger =
         count < SEGMENT_GROUPS_MAX / 2 ? 2 * count : (uint32_t)SEGMENT_GROUPS_MAX;
-    if (reserve_ids(index, 1) != LARDER_OK) return ENOMEM;
-    index_segment *segment = segment_create(index, larger, old->depth);
+    if (index_reserve_ids(index, 1) != LARDER_OK) return ENOMEM;
+    index_segment *segment = index_segment_create(index, larger, old->depth);
     if (segment == NULL) return ENOMEM;
-    segment_register(index, segment);
+    index_segment_register(index, segment);
     segment_empty_into(index, old, word, segment, segment);
     return LARDER_OK;
 }
@@ -379,29 +165,29 @@ static larder_status segment_split(larder_index *index, index_segment *old, uint
         if (tag_get(group, place % GROUP_PLACES) != 0)
             right_count += goes_right(old, old->entries[place].hash);
     }
-    if (reserve_ids(index, 2) != LARDER_OK ||
+    if (index_reserve_ids(index, 2) != LARDER_OK ||
         (old->depth == index->directory_depth && directory_double(index) != LARDER_OK))
         return ENOMEM;
     const uint32_t left_count = old->used - right_count;
-    index_segment *left = segment_create(index, groups_for(left_count), old->depth + 1);
-    index_segment *right = segment_create(index, groups_for(right_count), old->depth + 1);
+    index_segment *left = index_segment_create(index, groups_for(left_count), old->depth + 1);
+    index_segment *right = index_segment_create(index, groups_for(right_count), old->depth + 1);
     if (left == NULL || right == NULL) {
-        segment_destroy(left);
-        segment_destroy(right);
+        index_segment_destroy(left);
+        index_segment_destroy(right);
         return ENOMEM;
     }
-    segment_register(index, left);
-    segment_register(index, right);
+    index_segment_register(index, left);
+    index_segment_register(index, right);
     segment_empty_into(index, old, word, left, right);
     return LARDER_OK;
 }
 
 // A further segment for hashes that cannot be told apart.
 static larder_status segment_chain(larder_index *index, index_segment *last, uint32_t word) {
-    if (reserve_ids(index, 1) != LARDER_OK) return ENOMEM;
-    index_segment *segment = segment_create(index, SEGMENT_GROUPS_MAX, last->depth);
+    if (index_reserve_ids(index, 1) != LARDER_OK) return ENOMEM;
+    index_segment *segment = index_segment_create(index, SEGMENT_GROUPS_MAX, last->depth);
     if (segment == NULL) return ENOMEM;
-    segment_register(index, segment);
+    index_segment_register(index, segment);
     last->next = segment;
     const index_segment *head = directory_at(index, word);
     directory_lead(index, word, head->depth, head, head);

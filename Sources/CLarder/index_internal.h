@@ -330,8 +330,18 @@ static inline uint64_t index_capacity(const larder_index *index) {
     threads do. */
 #define INDEX_EXCLUSIVE_MAX 1024
 
-// index_segment.c, index_growth.c ---------------------------------------------------------------------------------
+// index_memory.c, index_segment.c, index_growth.c ---------------------------------------------------------------------------------
 
+/** A segment with no entries and no number; NULL for want of memory. */
+index_segment *index_segment_create(const larder_index *index, uint32_t group_count,
+                                    uint32_t depth);
+void index_segment_destroy(index_segment *segment);
+/** Has so many numbers free. */
+larder_status index_reserve_ids(larder_index *index, uint32_t count);
+/** Gives a segment a number, for which there is room. */
+void index_segment_register(larder_index *index, index_segment *segment);
+void index_segment_unregister(larder_index *index, const index_segment *segment);
+index_way index_way_to(const index_segment *segment);
 /** Finds a free place for an entry in a segment that has one, and takes it. */
 uint32_t index_segment_place(const larder_index *index, index_segment *segment, uint32_t word,
                              uint8_t tag);
@@ -374,6 +384,15 @@ static inline uint32_t index_next_stamp(larder_index *index) {
 
 /** Tells the policy of a use, or stamps the entry. */
 void index_used(larder_index *index, larder_index_slot slot);
+
+/** No list has entries. */
+void index_empty_lists(larder_index *index);
+void index_stamp(larder_index *index, larder_index_slot slot);
+
+// index_limits.c ----------------------------------------------------------------------------------
+
+/** What readers do with a hit follows from the policy and from whether there are lists. */
+void index_set_limited(larder_index *index, bool is_limited);
 
 // index_order.c -----------------------------------------------------------------------------------
 

@@ -166,9 +166,10 @@ LARDER_API bool larder_index_equals_u64(const void *payload, const void *key);
     `key`. */
 LARDER_API bool larder_index_equals_bytes(const void *payload, const void *key);
 
-/** A hash of an integer, and of bytes, that differs from process to process, so that nobody can
+/** A hash of an integer that differs from process to process, so that nobody can
     prepare keys that collide. All 64 bits are good. Thread-safe. */
 LARDER_API uint64_t larder_index_hash_u64(uint64_t key);
+/** The same for bytes. O(length). */
 LARDER_API uint64_t larder_index_hash_bytes(const void *LARDER_NULLABLE data, size_t length);
 
 /** The payload of an entry. O(1). */
@@ -263,9 +264,13 @@ LARDER_API int64_t larder_index_now(const larder_index *index);
 
 // Asking ------------------------------------------------------------------------------------------
 
+/** How many entries there are. O(1). */
 LARDER_API uint64_t larder_index_count(const larder_index *index);
+/** The sum of their costs; UINT64_MAX if it is more. O(1). */
 LARDER_API uint64_t larder_index_total_cost(const larder_index *index);
+/** What one entry costs. O(1). */
 LARDER_API uint64_t larder_index_cost(const larder_index *index, larder_index_slot slot);
+/** Whether an entry is pinned. O(1). */
 LARDER_API bool larder_index_is_pinned(const larder_index *index, larder_index_slot slot);
 
 /** Orders in which entries can be listed. */
