@@ -27,9 +27,23 @@ static uint64_t *sketch_block(const index_sketch *sketch, uint32_t hash) {
 /** Bits for the places in the block that have nothing to do with which block it is. */
 static uint64_t sketch_places(uint32_t hash) { return hash * UINT64_C(0x9E3779B97F4A7C15); }
 
-static uint32_t sketch_place(uint64_t places, uint32_t row) {
+static inline uint32_t sketch_place(uint64_t places, uint32_t row) {
     return (uint32_t)(places >> (64 - ROW_BITS * (row + 1))) & ((1u << ROW_BITS) - 1);
 }
+
+static inline void row_add(uint64_t *block, uint64_t places, uint32_t row) {
+    const uint32_t place = sketch_place(places, row);
+    uint64_t *word = block + row * ROW_WORDS + (place >> 4);
+    const uint32_t shift = (place & 15) * 4;
+    *word += (uint64_t)((*word >> shift & COUNTER_MAX) != COUNTER_MAX) << shift;
+}
+
+static inline uint32_t row_get(const uint64_t *block, uint64_t places, uint32_t row) {
+    const uint32_t place = sketch_place(places, row);
+    return (uint32_t)(block[row * ROW_WORDS + (place >> 4)] >> (place & 15) * 4) & COUNTER_MAX;
+}
+
+static inline uint32_t lesser(uint32_t one, uint32_t other) { return one < other ? one : other; }
 
 static void sketch_halve(index_sketch *sketch) {
     const size_t words = (size_t)sketch->block_count * BLOCK_WORDS;
@@ -38,16 +52,15 @@ static void sketch_halve(index_sketch *sketch) {
     sketch->uses = 0;
 }
 
+// The four rows are written out, as not every compiler unrolls a loop over them.
 void index_sketch_add(index_sketch *sketch, uint32_t hash) {
     if (sketch->block_count == 0) return;
     uint64_t *block = sketch_block(sketch, hash);
     const uint64_t places = sketch_places(hash);
-    for (uint32_t row = 0; row < ROWS; row++) {
-        const uint32_t place = sketch_place(places, row);
-        uint64_t *word = block + row * ROW_WORDS + (place >> 4);
-        const uint32_t shift = (place & 15) * 4;
-        *word += (uint64_t)((*word >> shift & COUNTER_MAX) != COUNTER_MAX) << shift;
-    }
+    row_add(block, places, 0);
+    row_add(block, places, 1);
+    row_add(block, places, 2);
+    row_add(block, places, 3);
     if (++sketch->uses >= sketch->entries * USES_PER_ENTRY) sketch_halve(sketch);
 }
 
@@ -55,14 +68,8 @@ uint32_t index_sketch_estimate(const index_sketch *sketch, uint32_t hash) {
     if (sketch->block_count == 0) return 0;
     const uint64_t *block = sketch_block(sketch, hash);
     const uint64_t places = sketch_places(hash);
-    uint32_t least = COUNTER_MAX;
-    for (uint32_t row = 0; row < ROWS; row++) {
-        const uint32_t place = sketch_place(places, row);
-        const uint64_t word = block[row * ROW_WORDS + (place >> 4)];
-        const uint32_t count = (uint32_t)(word >> (place & 15) * 4) & COUNTER_MAX;
-        least = count < least ? count : least;
-    }
-    return least;
+    return lesser(lesser(row_get(block, places, 0), row_get(block, places, 1)),
+                  lesser(row_get(block, places, 2), row_get(block, places, 3)));
 }
 
 static size_t sketch_bytes(const index_sketch *sketch) {

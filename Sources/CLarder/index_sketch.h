@@ -12,8 +12,8 @@
 
         | 32 counters | 32 counters | 32 counters | 32 counters |      64 bytes, a block
 
-    The hash's high bits lead to the block. If there are twice as many blocks, two have the hashes of
-    one, at the same places in it: it can grow by copying each block, and no count is lost.
+    The hash's high bits lead to the block. If there are twice as many blocks, two have the hashes
+    of one, at the same places in it: it can grow by copying each block, and no count is lost.
 
     24 counters for each entry take 12 bytes. That much pays: on recorded traces 8 lose 2 % of the
     hits of 24, and 64 gain another half. A small sketch has 8,192, as a page does not matter. */
