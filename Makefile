@@ -113,10 +113,11 @@ include Tests/Torture/torture.mk
 # Benchmarks --------------------------------------------------------------------------------------
 
 .PHONY: bench
-bench: ## measure Larder beside its rivals; AREA=log or coding for one, QUICK=1 for 40 s an area
+bench: ## measure Larder beside its rivals; AREA=log, coding, memory or hitratio for one, QUICK=1: 40 s an area
 	cd Benchmarks && LARDER_BENCH_SQLITE=$$(pkg-config --exists sqlite3 && echo 1 || echo 0) \
 	  swift run -c release $(SWIFT_FLAGS) larder-bench \
 	  $(if $(filter-out file,$(origin AREA)),--area $(AREA)) $(if $(filter-out 0,$(QUICK)),--quick) \
+  $(if $(TRACES),--traces $(abspath $(TRACES))) \
 	  --output $(CURDIR)/.build/bench
 
 .PHONY: bench-deps

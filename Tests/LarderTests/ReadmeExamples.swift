@@ -100,6 +100,20 @@ struct Event: Codable, Sendable {
     #expect(try log.consumers == ["uploader": 5])
   }
 
+  @Test func aCacheThatKnowsWhenToStop() async throws {
+    @Sendable func render(_ path: String) async throws -> String { "<h1>\(path)</h1>" }
+    // Example: memory cache
+    let pages = MemoryCache<String, String>(countLimit: 1000, expiration: .seconds(300))
+    pages["/"] = "<h1>Home</h1>"
+
+    // However many ask at a time, one of them renders.
+    let page = try await pages.value(forKey: "/news") { try await render("/news") }
+    print(page, pages.totalCount)  // <h1>/news</h1> 2
+    // End of example
+    #expect(transcript.lines == ["<h1>/news</h1> 2"])
+    #expect(pages["/"] == "<h1>Home</h1>")
+  }
+
   private func uploadAll(_ upload: (Event) throws -> Void) throws {
     // Example: queue
     let queue = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)

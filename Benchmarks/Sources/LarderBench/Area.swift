@@ -9,7 +9,45 @@ protocol Area {
   /// The table's and the chart's heading.
   static var title: String { get }
   static var rows: [Row] { get }
+  /// How often its rows are repeated with `--quick`, so that all of them take 40 s at most.
+  static var quickEffort: Effort { get }
+
+  /// Measures `rows`, which are some of the area's own. An area whose figures come from one piece
+  /// of work for all rows has a method of its own.
+  static func run(_ rows: [Row], _ bench: Bench, _ machine: Machine) throws -> AreaReport
+}
+
+/// What is printed and drawn of an area.
+struct AreaReport {
+  let measurements: [Measurement]
+  let text: String
+  let chart: String
+  /// More files to write beside the chart, by name.
+  var files: [String: String] = [:]
 }
 
 /// Every area, in the order of their tables.
-var allAreas: [any Area.Type] { [LogArea.self, CodingArea.self] }
+var allAreas: [any Area.Type] {
+  [LogArea.self, CodingArea.self, MemoryArea.self, HitRatioArea.self]
+}
+
+extension Area {
+  static var quickEffort: Effort { .quick }
+
+  static func run(_ rows: [Row], _ bench: Bench, _ machine: Machine) throws -> AreaReport {
+    let effort = bench.quick ? quickEffort : .full
+    let measurements = try rows.map { row in
+      Progress.show("\(row.id) …")
+      do {
+        return try row.measure(bench, row.effort ?? effort)
+      } catch {
+        throw Failure(description: "\(row.id): \(error)")
+      }
+    }
+    Progress.clear()
+    return AreaReport(
+      measurements: measurements,
+      text: Table(area: self, measurements: measurements, machine: machine).text,
+      chart: Chart(area: self, measurements: measurements, machine: machine).svg)
+  }
+}

@@ -5,13 +5,16 @@ import Foundation
 /// What a row needs to run: a folder for its files, the clock, and how much to do.
 final class Bench {
   let quick: Bool
+  /// The folder of cache traces that was asked for, if any.
+  let traces: String?
   /// On the same disk as the results; removed at the end.
   let folder: URL
   /// What one turn of an empty C loop, and of an empty Swift loop, takes.
   let loopNanoseconds: (c: Double, swift: Double)
 
-  init(quick: Bool, folder: URL) throws {
+  init(quick: Bool, traces: String?, folder: URL) throws {
     self.quick = quick
+    self.traces = traces
     self.folder = folder
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     loopNanoseconds = try (

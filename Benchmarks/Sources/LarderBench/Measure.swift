@@ -16,8 +16,7 @@ extension Row {
   ///
   /// The first pair only warms up and does not count. Whatever slows the machine down for a while
   /// slows neighbours down alike, so the spread is that of the pairs' own ratios.
-  func measure(_ bench: Bench) throws -> Measurement {
-    let effort = bench.quick ? Effort.quick : .full
+  func measure(_ bench: Bench, _ effort: Effort) throws -> Measurement {
     let contest = try self.contest(bench)
     defer { contest.close() }
     let rival = self.rival?.absence == nil ? contest.rival : nil
@@ -69,9 +68,17 @@ struct Measurement {
       met = self.ours <= goal
       ratios = ours.map { $0 / goal }
     case .count(let goal, _):
-      ratio = goal == 0 ? self.ours : self.ours / goal
-      met = self.ours <= goal
+      ratio = self.ours
+      met = self.ours.isNaN ? nil : self.ours <= goal
       ratios = []
+    case .atLeast(let goal, _):
+      ratio = self.rival.map { median(ours) / $0 }
+      met = self.ours.isNaN ? nil : self.ours >= goal
+      ratios = []
+    case .none:
+      ratio = self.rival.map { median(ours) / $0 }
+      met = nil
+      ratios = zip(ours, rival).map { $0 / $1 }
     }
     ratios.sort()
     extremes = ratios.first.map { $0...(ratios.last ?? $0) }

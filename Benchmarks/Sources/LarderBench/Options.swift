@@ -8,13 +8,17 @@ struct Options {
   var quick = ProcessInfo.processInfo.environment["QUICK"].map { $0 != "" && $0 != "0" } ?? false
   var list = false
   var help = false
+  /// Where the area hitratio finds cache traces; nil for `../shared/traces`, seen from the top of
+  /// the main package.
+  var traces = ProcessInfo.processInfo.environment["TRACES"].flatMap { $0.isEmpty ? nil : $0 }
   /// Where results and charts go; nil for `.build/bench` at the top of the main package.
   var output: String?
 
   static let usage = """
     OVERVIEW: Measures Larder beside its rivals, interleaved in one run.
 
-    USAGE: larder-bench [--area NAME]… [--row ID]… [--quick] [--output FOLDER] [--list] [--help]
+    USAGE: larder-bench [--area NAME]… [--row ID]… [--quick] [--output FOLDER]
+                        [--traces FOLDER] [--list] [--help]
 
     Each row of the table is one piece of work done by Larder and by a rival, in turn: A B A B …
     The figures are medians over the repeats, in nanoseconds per operation, without the cost of the
@@ -30,6 +34,9 @@ struct Options {
       --output FOLDER   Write results and charts here. Default: .build/bench in the main package.
                         The files that are measured are made in this folder too, and removed: it
                         should be on the disk that matters, not in memory.
+      --traces FOLDER   Where the area hitratio finds cache traces and MANIFEST.tsv, in which they
+                        are named. Default: $TRACES, or ../shared/traces beside the main package.
+                        Without that folder, or without zstd, it makes traces up.
       --list            Print the rows' ids and goals, and run nothing.
       --help            Print this.
 
@@ -51,6 +58,7 @@ struct Options {
       case "--area": areas.append(try value())
       case "--row": rows.append(try value())
       case "--output": output = try value()
+      case "--traces": traces = try value()
       case "--quick": quick = true
       case "--list": list = true
       case "--help", "-h": help = true

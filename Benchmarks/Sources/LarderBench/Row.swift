@@ -8,6 +8,11 @@ struct Row {
   /// `nil` for a row without a rival: its goal is a figure.
   let rival: Rival?
   let goal: Goal
+  /// What the figures are; where they are no time they stand in the columns of nanoseconds all the
+  /// same.
+  var unit = "ns"
+  /// How often it is repeated, where that is not as often as the others of its area.
+  var effort: Effort?
   /// Sets both sides up. Called once, when the row's turn comes.
   let contest: (Bench) throws -> Contest
 }
@@ -28,6 +33,10 @@ enum Goal {
   case nanoseconds(Double)
   /// Our figure at most, a plain number that is reported in place of nanoseconds.
   case count(Double, of: String)
+  /// Our figure at least, a plain number: a part of the rival's, for which more is better.
+  case atLeast(Double, of: String)
+  /// Nothing: the row is there to tell what else there is to know.
+  case none
 }
 
 /// Both sides of a row, ready to run.

@@ -6,6 +6,10 @@ func fail(_ message: String, code: Int32) -> Never {
   exit(code)
 }
 
+if let subject = ResidentBytes.subject(of: CommandLine.arguments) {
+  ResidentBytes.runAsChild(subject)
+}
+
 do {
   let options = try Options(CommandLine.arguments.dropFirst())
   if options.help {
@@ -28,7 +32,8 @@ func run(_ options: Options) throws {
   let output = options.output.map { URL(fileURLWithPath: $0) } ?? Results.defaultFolder
   try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
   let scratch = "work-\(ProcessInfo.processInfo.processIdentifier)"
-  let bench = try Bench(quick: options.quick, folder: output.appendingPathComponent(scratch))
+  let bench = try Bench(
+    quick: options.quick, traces: options.traces, folder: output.appendingPathComponent(scratch))
   defer { bench.removeFolder() }
   let machine = Machine()
 
@@ -36,25 +41,18 @@ func run(_ options: Options) throws {
   for area in allAreas where options.areas.isEmpty || options.areas.contains(area.name) {
     let rows = area.rows.filter { options.includes(row: $0.id) }
     if rows.isEmpty { continue }
-    var measurements: [Measurement] = []
-    for row in rows {
-      Progress.show("\(row.id) …")
-      do {
-        measurements.append(try row.measure(bench))
-      } catch {
-        bench.removeFolder()
-        throw Failure(description: "\(row.id): \(error)")
+    let report = try area.run(rows, bench, machine)
+    print(report.text)
+    try Results.merge(report.measurements, into: output)
+    if options.rows.isEmpty {
+      for (name, text) in report.files.merging(
+        ["\(area.name).svg": report.chart], uniquingKeysWith: { $1 })
+      {
+        try text.write(
+          to: output.appendingPathComponent(name), atomically: true, encoding: .utf8)
       }
     }
-    Progress.clear()
-    print(Table(area: area, measurements: measurements, machine: machine).text)
-    try Results.merge(measurements, into: output)
-    if options.rows.isEmpty {
-      let chart = Chart(area: area, measurements: measurements, machine: machine)
-      try chart.svg.write(
-        to: output.appendingPathComponent("\(area.name).svg"), atomically: true, encoding: .utf8)
-    }
-    unmet += measurements.count { $0.met == false }
+    unmet += report.measurements.count { $0.met == false }
   }
   print("Results and charts: \(output.path)")
   if unmet > 0 { print("\(unmet) goal\(unmet == 1 ? " is" : "s are") not met.") }

@@ -8,17 +8,10 @@ import Foundation
 struct Chart {
   let svg: String
 
-  private static let ink = "#1f2328"
-  private static let grey = "#59636e"
-  private static let line = "#e4e7eb"
-  private static let ourColor = "#0b7a75"
-  private static let rivalColor = "#c3cad2"
-  private static let goalColor = "#d1570a"
-
   init(area: any Area.Type, measurements: [Measurement], machine: Machine) {
-    let bars = measurements.filter { $0.row.goal.isTime }
-    let counts = measurements.filter { !$0.row.goal.isTime }
-    let labelWidth = 8 * Double(bars.map { $0.labelLength }.max() ?? 10) + 16
+    let bars = measurements.filter { $0.row.isTime }
+    let counts = measurements.filter { !$0.row.isTime }
+    let labelWidth = 8 * Double(measurements.map { $0.labelLength }.max() ?? 10) + 16
     let plot = Plot(left: labelWidth + 20, width: 520, values: bars.flatMap { $0.values })
     let right = plot.left + plot.width + 84
     let width = right + 124
@@ -28,73 +21,69 @@ struct Chart {
     let height = bottom + 54 + 28 * Double(counts.count)
 
     var out: [String] = []
-    out.append(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\(plain(width))\" "
-        + "height=\"\(plain(height))\" viewBox=\"0 0 \(plain(width)) \(plain(height))\" "
-        + "role=\"img\" font-family=\"-apple-system, 'Segoe UI', 'DejaVu Sans', Helvetica, Arial, "
-        + "sans-serif\" font-size=\"13\">")
-    out.append("<title>\(escape(area.title))</title>")
-    out.append("<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#ffffff\"/>")
-    out.append(Self.text(area.title, x: 20, y: 34, size: 19, weight: 600))
+    out += SVG.head(area.title, width: width, height: height)
     out += Self.legend(y: 58)
 
     for (value, label) in plot.ticks {
       let x = plot.x(value)
       out.append(
-        "<line x1=\"\(x)\" y1=\"\(top - 6)\" x2=\"\(x)\" y2=\"\(bottom)\" stroke=\"\(Self.line)\"/>"
+        "<line x1=\"\(x)\" y1=\"\(top - 6)\" x2=\"\(x)\" y2=\"\(bottom)\" stroke=\"\(SVG.line)\"/>"
       )
-      out.append(Self.text(label, x: x, y: top - 12, size: 12, fill: Self.grey, anchor: "middle"))
+      out.append(SVG.text(label, x: x, y: top - 12, size: 12, fill: SVG.grey, anchor: "middle"))
     }
-    out.append(Self.text("ratio", x: right, y: top - 12, size: 12, fill: Self.grey, anchor: "end"))
-    out.append(Self.text("goal", x: right + 16, y: top - 12, size: 12, fill: Self.grey))
+    out.append(SVG.text("ratio", x: right, y: top - 12, size: 12, fill: SVG.grey, anchor: "end"))
+    out.append(SVG.text("goal", x: right + 16, y: top - 12, size: 12, fill: SVG.grey))
 
     for (number, measurement) in bars.enumerated() {
       let y = top + rowHeight * Double(number)
       if number > 0 {
         out.append(
-          "<line x1=\"20\" y1=\"\(y)\" x2=\"\(width - 20)\" y2=\"\(y)\" stroke=\"\(Self.line)\"/>")
+          "<line x1=\"20\" y1=\"\(y)\" x2=\"\(width - 20)\" y2=\"\(y)\" stroke=\"\(SVG.line)\"/>")
       }
       out += Self.row(measurement, y: y, plot: plot, right: right)
     }
     var y = bottom + 20
     out.append(
       "<line x1=\"20\" y1=\"\(bottom)\" x2=\"\(width - 20)\" y2=\"\(bottom)\" "
-        + "stroke=\"\(Self.line)\"/>")
+        + "stroke=\"\(SVG.line)\"/>")
     for measurement in counts {
-      let met = measurement.met == true
-      let figure = "\(significant(measurement.ours)) \(measurement.unit)"
-      out.append(Self.text(measurement.row.id, x: 20, y: y + 6, weight: 600))
-      out.append(Self.text(figure, x: plot.left + 6, y: y + 6, size: 12, weight: 600))
+      var figure = "\(significant(measurement.ours)) \(measurement.row.unitName)"
+      if let rival = measurement.row.rival, let theirs = measurement.rival {
+        figure += ", \(rival.name) \(significant(theirs))"
+      }
+      let ratio = measurement.ratio ?? measurement.ours
+      out.append(SVG.text(measurement.row.id, x: 20, y: y + 6, weight: 600))
+      out.append(SVG.text(figure, x: plot.left + 6, y: y + 6, size: 12, weight: 600))
       out.append(
-        Self.text(
-          significant(measurement.ours), x: right, y: y + 6, size: 14, weight: 600,
-          anchor: "end"))
-      out.append(Self.text(measurement.row.goal.text, x: right + 16, y: y + 6, fill: Self.grey))
-      out.append(Self.mark(met, x: right + 100, y: y + 6))
+        SVG.text(
+          significant(ratio), x: right, y: y + 6, size: 14, weight: 600, anchor: "end"))
+      out.append(SVG.text(measurement.row.goal.text, x: right + 16, y: y + 6, fill: SVG.grey))
+      if let met = measurement.met { out.append(SVG.mark(met, x: right + 100, y: y + 6)) }
       y += 28
     }
     let repeats = bars.map { $0.repeats }
     let span = repeats.min() == repeats.max() ? "" : "\(repeats.min() ?? 0) to "
     out.append(
-      Self.text(
+      SVG.text(
         "Medians of \(span)\(repeats.max() ?? 0) interleaved repeats; logarithmic scale. "
-          + machine.text + ".", x: 20, y: height - 18, size: 12, fill: Self.grey))
+          + machine.text + ".", x: 20, y: height - 18, size: 12, fill: SVG.grey))
     out.append("</svg>")
     svg = out.joined(separator: "\n") + "\n"
   }
 
   private static func legend(y: Double) -> [String] {
     [
-      "<rect x=\"20\" y=\"\(y - 10)\" width=\"24\" height=\"11\" rx=\"2\" fill=\"\(ourColor)\"/>",
-      text("Larder", x: 50, y: y, fill: grey),
+      "<rect x=\"20\" y=\"\(y - 10)\" width=\"24\" height=\"11\" rx=\"2\" "
+        + "fill=\"\(SVG.ourColor)\"/>",
+      SVG.text("Larder", x: 50, y: y, fill: SVG.grey),
       "<rect x=\"116\" y=\"\(y - 10)\" width=\"24\" height=\"11\" rx=\"2\" "
-        + "fill=\"\(rivalColor)\"/>",
-      text("rival", x: 146, y: y, fill: grey),
-      "<line x1=\"204\" y1=\"\(y - 13)\" x2=\"204\" y2=\"\(y + 4)\" stroke=\"\(goalColor)\" "
+        + "fill=\"\(SVG.rivalColor)\"/>",
+      SVG.text("rival", x: 146, y: y, fill: SVG.grey),
+      "<line x1=\"204\" y1=\"\(y - 13)\" x2=\"204\" y2=\"\(y + 4)\" stroke=\"\(SVG.goalColor)\" "
         + "stroke-width=\"2.5\"/>",
-      text(
+      SVG.text(
         "goal: Larder's bar should end left of it. Time per operation, shorter is better.",
-        x: 214, y: y, fill: grey),
+        x: 214, y: y, fill: SVG.grey),
     ]
   }
 
@@ -103,38 +92,41 @@ struct Chart {
   ) -> [String] {
     var out: [String] = []
     let rival = measurement.row.rival
-    out.append(text(measurement.row.id, x: 20, y: y + 24, weight: 600))
+    out.append(SVG.text(measurement.row.id, x: 20, y: y + 24, weight: 600))
     out.append(
-      text(rival.map { "against \($0.name)" } ?? "no rival", x: 20, y: y + 43, size: 12, fill: grey)
+      SVG.text(
+        rival.map { "against \($0.name)" } ?? "no rival", x: 20, y: y + 43, size: 12, fill: SVG.grey
+      )
     )
-    out.append(bar(measurement.ours, y: y + 13, color: ourColor, plot: plot))
+    out.append(bar(measurement.ours, y: y + 13, color: SVG.ourColor, plot: plot))
     if let time = measurement.rival {
-      out.append(bar(time, y: y + 32, color: rivalColor, plot: plot))
+      out.append(bar(time, y: y + 32, color: SVG.rivalColor, plot: plot))
     }
     let limit = measurement.row.goal.limit(rival: measurement.rival)
     if let limit {
       let x = plot.x(limit)
       out.append(
-        "<line x1=\"\(x)\" y1=\"\(y + 8)\" x2=\"\(x)\" y2=\"\(y + 50)\" stroke=\"\(goalColor)\" "
-          + "stroke-width=\"2.5\"/>")
+        "<line x1=\"\(x)\" y1=\"\(y + 8)\" x2=\"\(x)\" y2=\"\(y + 50)\" "
+          + "stroke=\"\(SVG.goalColor)\" stroke-width=\"2.5\"/>")
     }
     let goalX = limit.map { plot.x($0) }
     out.append(value(measurement.ours, y: y + 24, plot: plot, goalX: goalX, weight: 600))
     if let time = measurement.rival {
       out.append(value(time, y: y + 43, plot: plot, goalX: goalX, weight: 400))
     } else if let absence = rival?.absence {
-      out.append(text("skipped: \(absence)", x: plot.left + 6, y: y + 43, size: 12, fill: grey))
+      out.append(
+        SVG.text("skipped: \(absence)", x: plot.left + 6, y: y + 43, size: 12, fill: SVG.grey))
     }
     let ratio = measurement.ratio.map(significant) ?? "–"
-    out.append(text(ratio, x: right, y: y + 34, size: 14, weight: 600, anchor: "end"))
-    out.append(text(measurement.row.goal.text, x: right + 16, y: y + 34, fill: grey))
-    if let met = measurement.met { out.append(mark(met, x: right + 100, y: y + 34)) }
+    out.append(SVG.text(ratio, x: right, y: y + 34, size: 14, weight: 600, anchor: "end"))
+    out.append(SVG.text(measurement.row.goal.text, x: right + 16, y: y + 34, fill: SVG.grey))
+    if let met = measurement.met { out.append(SVG.mark(met, x: right + 100, y: y + 34)) }
     return out
   }
 
   private static func bar(_ value: Double, y: Double, color: String, plot: Plot) -> String {
     let width = max(2, plot.x(value) - plot.left)
-    return "<rect x=\"\(plot.left)\" y=\"\(y)\" width=\"\(coordinate(width))\" height=\"14\" "
+    return "<rect x=\"\(plot.left)\" y=\"\(y)\" width=\"\(SVG.coordinate(width))\" height=\"14\" "
       + "rx=\"2\" fill=\"\(color)\"/>"
   }
 
@@ -145,22 +137,7 @@ struct Chart {
     let label = duration(value)
     var x = plot.x(value) + 7
     if let goalX, goalX > x - 7, goalX < x + 8 * Double(label.count) + 4 { x = goalX + 8 }
-    return text(label, x: x, y: y, size: 12, weight: weight)
-  }
-
-  private static func mark(_ met: Bool, x: Double, y: Double) -> String {
-    text(
-      met ? "✓" : "✗", x: x, y: y, size: 16, weight: 700, fill: met ? "#1a7f37" : "#c6262e",
-      anchor: "middle")
-  }
-
-  private static func text(
-    _ text: String, x: Double, y: Double, size: Int = 13, weight: Int = 400, fill: String = ink,
-    anchor: String = "start"
-  ) -> String {
-    "<text x=\"\(coordinate(x))\" y=\"\(coordinate(y))\" font-size=\"\(size)\" "
-      + "font-weight=\"\(weight)\" fill=\"\(fill)\" text-anchor=\"\(anchor)\">"
-      + "\(escape(text))</text>"
+    return SVG.text(label, x: x, y: y, size: 12, weight: weight)
   }
 }
 
@@ -182,7 +159,7 @@ private struct Plot {
 
   func x(_ value: Double) -> Double {
     let position = (log10(max(value, 1e-9)) - low) / (high - low)
-    return coordinate(left + width * min(1, max(0, position)))
+    return SVG.coordinate(left + width * min(1, max(0, position)))
   }
 
   var ticks: [(value: Double, label: String)] {
@@ -198,17 +175,4 @@ extension Measurement {
   fileprivate var labelLength: Int {
     max(row.id.count, (row.rival?.name.count ?? 0) + 7)
   }
-
-  fileprivate var unit: String {
-    if case .count(_, let unit) = row.goal { return unit }
-    return "ns"
-  }
-}
-
-/// Tenths of a pixel.
-private func coordinate(_ value: Double) -> Double { (value * 10).rounded() / 10 }
-
-private func escape(_ text: String) -> String {
-  text.replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "<", with: "&lt;")
-    .replacingOccurrences(of: ">", with: "&gt;")
 }

@@ -8,21 +8,32 @@ extension Goal {
     case .ratio(let value): "≤ \(plain(value))"
     case .nanoseconds(let value): "≤ \(duration(value))"
     case .count(let value, _): value == 0 ? "0" : "≤ \(plain(value))"
+    case .atLeast(let value, _): "≥ \(plain(value))"
+    case .none: "–"
     }
   }
 
-  /// The highest of our figures that meets the goal; `nil` if that depends on an absent rival.
+  /// The highest of our figures that meets the goal; `nil` if there is none, or if it depends on an
+  /// absent rival.
   func limit(rival: Double?) -> Double? {
     switch self {
     case .ratio(let value): rival.map { $0 * value }
     case .nanoseconds(let value), .count(let value, _): value
+    case .atLeast, .none: nil
+    }
+  }
+}
+
+extension Row {
+  /// The word behind our figure: "ns", "bytes", "allocations".
+  var unitName: String {
+    switch goal {
+    case .count(_, let unit), .atLeast(_, let unit): unit
+    case .ratio, .nanoseconds, .none: unit
     }
   }
 
-  var isTime: Bool {
-    if case .count = self { return false }
-    return true
-  }
+  var isTime: Bool { unitName == "ns" }
 }
 
 /// A number with three significant digits and groups of three: 0.0123, 4.56, 78.9, 12,345.

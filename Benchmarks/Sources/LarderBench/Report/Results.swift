@@ -34,12 +34,14 @@ enum Results {
 
 extension Measurement {
   /// `ratio ≤ goal` whenever `met`: a goal in time is given in the unit `goal_unit`, and the ratio
-  /// is then ours in that unit.
+  /// is then ours in that unit. Where more is better, `goal_unit` begins with "at least", and `met`
+  /// means `ratio ≥ goal`. Figures whose `unit` is not "ns" are in `ours_ns` and `rival_ns` too.
   fileprivate var json: [String: Any] {
     var object: [String: Any] = [
       "id": row.id, "ours_ns": rounded(ours), "rival": row.rival?.name ?? NSNull(),
       "rival_ns": rival.map(rounded) ?? NSNull(), "ratio": ratio.map(rounded) ?? NSNull(),
-      "met": met ?? NSNull(), "repeats": repeats, "quick": quick, "ours": row.ours,
+      "unit": row.unitName, "met": met ?? NSNull(), "repeats": repeats, "quick": quick,
+      "ours": row.ours,
     ]
     switch row.goal {
     case .ratio(let value):
@@ -52,6 +54,12 @@ extension Measurement {
     case .count(let value, let unit):
       object["goal"] = value
       object["goal_unit"] = unit
+    case .atLeast(let value, let unit):
+      object["goal"] = value
+      object["goal_unit"] = "at least, \(unit)"
+    case .none:
+      object["goal"] = NSNull()
+      object["goal_unit"] = NSNull()
     }
     if let spread, let extremes {
       object["ratio_min"] = rounded(extremes.lowerBound)

@@ -17,7 +17,7 @@ struct Table {
     }
     lines.append("")
     lines.append("ns: median time of one operation, the loop's own cost subtracted on both sides.")
-    lines.append("ratio = ours / rival, lower is better; without rival ours / goal, or the count.")
+    lines.append("ratio = ours / rival, lower is better; without rival ours / goal, or ours.")
     lines.append("middle half: of the ratios of single pairs, which were run in turn.")
     lines.append("")
     for measurement in measurements { lines += measurement.notes }
@@ -31,13 +31,14 @@ extension Measurement {
       row.id, significant(ours), rivalName, rival.map(significant) ?? "–",
       ratio.map(significant) ?? "–",
       spread.map { "\(significant($0.lowerBound)) … \(significant($0.upperBound))" } ?? "–",
-      row.goal.text, met.map { $0 ? "✓" : "✗" } ?? "skipped",
+      row.goal.text, met.map { $0 ? "✓" : "✗" } ?? (row.rival?.absence == nil ? "–" : "skipped"),
     ]
   }
 
   private var rivalName: String {
-    if case .count(_, let unit) = row.goal { return "(\(unit), not ns)" }
-    return row.rival?.name ?? "–"
+    let unit = row.isTime ? nil : "(unit: \(row.unitName))"
+    guard let rival = row.rival, rival.absence == nil else { return unit ?? row.rival?.name ?? "–" }
+    return [rival.name, unit].compactMap { $0 }.joined(separator: " ")
   }
 
   fileprivate var notes: [String] {
