@@ -1,101 +1,88 @@
 // SPDX-License-Identifier: MIT
-// The index: entries come and go, within limits. Where they lie is in index_segment.c, which goes
-// first in index_policy_*.c, how readers and writers keep apart in index_lock.c.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
+// What programs call all the time: to search, to read, to write, to make room. It is one file so
+// that a compiler sees it all; what happens seldom is elsewhere.
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "index_internal.h"
+#include "index_group.h"
+#include "index_lock.h"
 
-enum {
-    PAYLOAD_MAX_BYTES = 1 << 20,
-    ALIGNMENT_MAX = 4096,
-    GROUP_HEAD_BYTES = 16,
-    ENTRIES_MAX = 1 << 30,
-};
+enum { ENTRIES_MAX = 1 << 30 };
 
-static size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
+// Searching ---------------------------------------------------------------------------------------
 
-static const index_policy *policy_of(larder_index_policy policy) {
-    switch (policy) {
-    case LARDER_INDEX_LRU: return &index_policy_lru;
-    case LARDER_INDEX_FIFO: return &index_policy_fifo;
-    case LARDER_INDEX_S3FIFO: return &index_policy_s3fifo;
-    case LARDER_INDEX_ADAPTIVE: return &index_policy_adaptive;
+static inline void probe_group(larder_index_probe *probe, const uint8_t *group, uint32_t number) {
+    probe->group = number;
+    probe->tags = group;
+    probe->matches = (uint16_t)group_matches(group, hash_tag(probe->hash));
+}
+
+// Leaves the probe at the next group to look at; false if there is none.
+static bool probe_further(const larder_index *index, larder_index_probe *probe) {
+    const index_segment *segment = index->segments[probe->segment];
+    uint32_t group;
+    if (tag_get(probe->tags, OVERFLOW) != 0 && --probe->groups_left != 0) {
+        group = next_group(segment, probe->group);
+    } else {
+        segment = segment->next;
+        if (segment == NULL) return false;
+        group = home_group(segment, hash_word(probe->hash));
+        probe->segment = segment->id;
+        probe->groups_left = (uint16_t)segment->group_count;
     }
-    return NULL;
+    probe_group(probe, group_at(index, segment, group), group);
+    return true;
 }
 
-// Creating ----------------------------------------------------------------------------------------
-
-void larder_index_options_init(larder_index_options *options) {
-    *options = (larder_index_options){
-        .policy = LARDER_INDEX_ADAPTIVE,
-        .payload_bytes = 16,
-        .payload_alignment = 8,
-        .count_limit = LARDER_INDEX_UNLIMITED,
-        .cost_limit = LARDER_INDEX_UNLIMITED,
-    };
+void larder_index_next(larder_index *index, larder_index_probe *probe) {
+    for (;;) {
+        while (probe->matches != 0) {
+            const uint32_t in_group = (uint32_t)__builtin_ctz(probe->matches);
+            const uint32_t place = probe->group * GROUP_PLACES + in_group;
+            probe->matches &= (uint16_t)(probe->matches - 1);
+            if (index->is_timed && index_is_expired(index, index->segments[probe->segment], place))
+                continue;
+            probe->slot = probe->segment << SEGMENT_SHIFT | place;
+            probe->payload = (uint8_t *)(uintptr_t)probe->tags + index->payload_offset +
+                             (size_t)in_group * index->payload_stride;
+            return;
+        }
+        // Most misses end here, without a look at the segment.
+        const index_way *way = way_of(index, hash_word(probe->hash));
+        if ((tag_get(probe->tags, OVERFLOW) == 0 && !way->is_chained) ||
+            !probe_further(index, probe))
+            break;
+    }
+    probe->slot = LARDER_INDEX_NONE;
+    probe->payload = NULL;
 }
 
-void index_empty_lists(larder_index *index) {
-    for (uint32_t list = 0; list < LISTS; list++)
-        index->lists[list] = (index_list){LARDER_INDEX_NONE, LARDER_INDEX_NONE, 0};
+void larder_index_first(larder_index *index, uint64_t hash, larder_index_probe *probe) {
+    const index_way *way = way_of(index, hash_word(hash));
+    const uint32_t group = group_of(hash_word(hash), way->depth, way->group_count);
+    const uint8_t *tags = way->groups + (size_t)group * index->group_stride;
+    const uint32_t wanted = wanted_place(hash_tag(hash));
+    // The payload most likely lies where it was wanted: it comes while the tags do. A writer will
+    // want to write the entry, too.
+    __builtin_prefetch(tags + index->payload_offset + (size_t)wanted * index->payload_stride);
+    if (atomic_load_explicit(&index->gate, memory_order_relaxed) != 0)
+        __builtin_prefetch(&index->segments[way->id]->entries[group * GROUP_PLACES + wanted], 1);
+    probe->hash = hash;
+    probe->segment = way->id;
+    probe->groups_left = way->group_count;
+    probe_group(probe, tags, group);
+    larder_index_next(index, probe);
 }
 
-static larder_status index_set_up(larder_index *index) {
-    const larder_index_options *options = &index->options;
-    const size_t alignment =
-        options->payload_alignment < 16 ? 16 : (size_t)options->payload_alignment;
-    index->payload_stride = (uint32_t)round_up(options->payload_bytes, options->payload_alignment);
-    index->payload_offset = (uint32_t)round_up(GROUP_HEAD_BYTES, options->payload_alignment);
-    index->group_stride = (uint32_t)round_up(
-        index->payload_offset + (size_t)GROUP_PLACES * index->payload_stride, alignment);
-    index->policy = policy_of(options->policy);
-    index->count_limit = options->count_limit;
-    index->cost_limit = options->cost_limit;
-    index->newest = LARDER_INDEX_NONE;
-    index->expiry =
-        (larder_index_expiry){LARDER_INDEX_NEVER, LARDER_INDEX_NEVER, LARDER_INDEX_NEVER};
-    atomic_init(&index->stamp, INDEX_STAMPS_BEGIN);
-    atomic_init(&index->now, INT64_MIN);
-    atomic_init(&index->reads_exclusively, options->policy == LARDER_INDEX_LRU);
-    index_set_limited(index, index->count_limit != LARDER_INDEX_UNLIMITED ||
-                                 index->cost_limit != LARDER_INDEX_UNLIMITED);
-    index_empty_lists(index);
-    larder_status status = index_readers_create(index);
-    if (status == LARDER_OK) status = index_segments_create(index);
-    if (status == LARDER_OK && index->is_limited) status = index->policy->start(index, true);
-    return status;
+larder_index_slot larder_index_find(larder_index *index, uint64_t hash, larder_index_equals equals,
+                                    const void *key) {
+    larder_index_probe probe;
+    larder_index_first(index, hash, &probe);
+    while (probe.payload != NULL && !equals(probe.payload, key)) larder_index_next(index, &probe);
+    return probe.slot;
 }
 
-larder_status larder_index_create(const larder_index_options *options, larder_index **out) {
-    *out = NULL;
-    const size_t alignment = options->payload_alignment;
-    if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > ALIGNMENT_MAX ||
-        options->payload_bytes > PAYLOAD_MAX_BYTES || policy_of(options->policy) == NULL)
-        return LARDER_EINVALID;
-    void *memory = NULL;
-    if (posix_memalign(&memory, _Alignof(larder_index), sizeof(larder_index)) != 0) return ENOMEM;
-    larder_index *index = memset(memory, 0, sizeof *index);
-    index->options = *options;
-    const larder_status status = index_set_up(index);
-    if (status != LARDER_OK) larder_index_destroy(index);
-    else *out = index;
-    return status;
-}
-
-void larder_index_destroy(larder_index *index) {
-    if (index == NULL) return;
-    index->policy->stop(index);
-    index_segments_destroy(index);
-    index_readers_destroy(index);
-    free(index->heap);
-    free(index);
+void *larder_index_payload(const larder_index *index, larder_index_slot slot) {
+    return index_payload_at(index, index_segment_of(index, slot), index_place_of(slot));
 }
 
 // Coming and going --------------------------------------------------------------------------------
@@ -129,7 +116,7 @@ void index_used(larder_index *index, larder_index_slot slot) {
     } else if (index->stamps_reads) {
         index_stamp(index, slot);
     } else if (index->marks_reads) {
-        index_mark_read(index, slot);
+        segment_mark_read(index, slot);
     }
 }
 
@@ -174,7 +161,7 @@ void larder_index_take(larder_index *index, larder_index_slot slot, larder_index
     if (index->is_limited) index_list_remove(index, slot);
     index_end_life(index, slot);
     set_cost(index, slot, 0);
-    index_vacate(index, slot);
+    segment_vacate(index, slot);
     index->count--;
     index->gone[cause < LARDER_INDEX_CAUSES ? cause : LARDER_INDEX_REMOVED]++;
     if (index->newest == slot) index->newest = LARDER_INDEX_NONE;
@@ -205,18 +192,96 @@ larder_index_slot larder_index_evict(larder_index *index, larder_index_cause *ca
     return slot;
 }
 
-void larder_index_clear(larder_index *index, bool keep_capacity) {
-    index->gone[LARDER_INDEX_REMOVED] += index->count;
-    index->count = 0;
-    index->total_cost = 0;
-    index->heap_count = 0;
-    index->newest = LARDER_INDEX_NONE;
-    index_empty_lists(index);
-    index_segments_clear(index, keep_capacity);
-    if (!index->is_limited) return;
-    // What cannot be made afresh for want of memory is kept: it only remembers.
-    const larder_status forgotten = index->policy->start(index, true);
-    (void)forgotten;
+// Holding -----------------------------------------------------------------------------------------
+
+uint32_t larder_index_read_begin(larder_index *index) { return lock_read(index); }
+
+// The stamp of a read: later than all that were given to earlier reads of this thread.
+static uint32_t reader_stamp(larder_index *index, index_reader *reader) {
+    if (reader->stamps_left == 0) {
+        reader->stamp = (uint32_t)atomic_fetch_add_explicit(&index->stamp, INDEX_STAMPS_TAKEN,
+                                                            memory_order_relaxed);
+        reader->stamps_left = INDEX_STAMPS_TAKEN;
+    }
+    reader->stamps_left--;
+    return ++reader->stamp;
+}
+
+// Whether a writer has to come: a buffer is full, or stamps run out.
+static bool reader_note(larder_index *index, index_reader *reader, larder_index_slot slot) {
+    if (index->notes_reads) {
+        if (reader->noted < READER_NOTES) reader->notes[reader->noted++] = slot;
+        return reader->noted == READER_NOTES;
+    }
+    if (index->stamps_reads) {
+        const uint32_t stamp = reader_stamp(index, reader);
+        atomic_store_explicit(index_stamp_of(index, slot), stamp, memory_order_relaxed);
+        return stamp >= INDEX_STAMPS_END;
+    }
+    if (index->marks_reads) segment_mark_read(index, slot);
+    return false;
+}
+
+static void read_end_exclusive(larder_index *index, larder_index_slot outcome) {
+    if (outcome == LARDER_INDEX_NONE) {
+        index->readers[0].misses++;
+    } else if (outcome != LARDER_INDEX_QUIET) {
+        index->readers[0].hits++;
+        larder_index_touch(index, outcome);
+    }
+    unlock_write(index);
+}
+
+void larder_index_read_end(larder_index *index, uint32_t token, larder_index_slot outcome) {
+    if (token == TOKEN_EXCLUSIVE) {
+        read_end_exclusive(index, outcome);
+        return;
+    }
+    index_reader *reader = &index->readers[token];
+    bool wants_writer = false;
+    if (outcome == LARDER_INDEX_NONE) {
+        reader->misses++;
+    } else if (outcome != LARDER_INDEX_QUIET) {
+        reader->hits++;
+        if (index->is_timed) index_extend_life(index, outcome);
+        wants_writer = reader_note(index, reader, outcome);
+    }
+    atomic_store_explicit(&reader->busy, 0, memory_order_release);
+#ifndef LARDER_PLANT_INDEX_NOTES // A defect that tests can put in.
+    if (wants_writer) {
+        lock_write(index);
+        unlock_write(index);
+    }
+#else
+    (void)wants_writer;
+#endif
+}
+
+void larder_index_write_begin(larder_index *index) { lock_write(index); }
+
+void larder_index_write_end(larder_index *index) { unlock_write(index); }
+
+// In one call -------------------------------------------------------------------------------------
+
+uint32_t larder_index_read_first(larder_index *index, uint64_t hash, larder_index_probe *probe) {
+    const uint32_t token = lock_read(index);
+    larder_index_first(index, hash, probe);
+    return token;
+}
+
+bool larder_index_write_first(larder_index *index, uint64_t hash, larder_index_probe *probe) {
+    lock_write(index);
+    if (index->heap_count > 0 && larder_index_is_due(index)) return true;
+    larder_index_first(index, hash, probe);
+    return false;
+}
+
+larder_index_slot larder_index_write_settle(larder_index *index, larder_index_cause *cause) {
+    larder_index_slot slot = LARDER_INDEX_NONE;
+    if (index->heap_count > 0 && (slot = larder_index_expire(index)) != LARDER_INDEX_NONE)
+        *cause = LARDER_INDEX_EXPIRED;
+    else if ((slot = larder_index_evict(index, cause)) == LARDER_INDEX_NONE) unlock_write(index);
+    return slot;
 }
 
 // Asking ------------------------------------------------------------------------------------------
@@ -229,23 +294,4 @@ uint64_t larder_index_total_cost(const larder_index *index) {
 
 uint64_t larder_index_cost(const larder_index *index, larder_index_slot slot) {
     return index->has_costs ? *cost_of(index, slot) : 0;
-}
-
-void larder_index_get_statistics(const larder_index *index, larder_index_statistics *statistics) {
-    *statistics = (larder_index_statistics){.insertions = index->insertions};
-    memcpy(statistics->gone, index->gone, sizeof index->gone);
-    for (uint32_t at = 0; at <= index->reader_mask; at++) {
-        statistics->hits += index->readers[at].hits;
-        statistics->misses += index->readers[at].misses;
-    }
-    statistics->memory_bytes = sizeof *index + index_segments_bytes(index) + index->policy_bytes +
-                               (uint64_t)index->heap_capacity * sizeof *index->heap +
-                               ((uint64_t)index->reader_mask + 1) * sizeof *index->readers;
-}
-
-void larder_index_reset_statistics(larder_index *index) {
-    index->insertions = 0;
-    memset(index->gone, 0, sizeof index->gone);
-    for (uint32_t at = 0; at <= index->reader_mask; at++)
-        index->readers[at].hits = index->readers[at].misses = 0;
 }

@@ -2,8 +2,8 @@
 // Deadlines: a heap of the entries that have one, the earliest on top.
 //
 // A read can only put a deadline off, and does so in the entry alone; the heap keeps the earlier
-// time and finds out when it comes to that (invariant 4). So a read costs no move in the heap, which
-// has four children a node: fewer levels, and the four lie in one cache line.
+// time and finds out when it comes to that (invariant 4). So a read costs no move in the heap,
+// which has four children a node: fewer levels, and the four lie in one cache line.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -85,11 +85,7 @@ static void heap_move(larder_index *index, uint32_t position, index_deadline dea
 static void heap_remove(larder_index *index, uint32_t position) {
     times_of(index, index->heap[position].slot)->heap_position = INDEX_NOT_IN_HEAP;
     const index_deadline last = index->heap[--index->heap_count];
-#ifndef LARDER_PLANT_INDEX_HEAP // A defect that tests can put in.
     if (position < index->heap_count) heap_move(index, position, last);
-#else
-    (void)last;
-#endif
 }
 
 // Lives -------------------------------------------------------------------------------------------

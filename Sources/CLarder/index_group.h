@@ -75,8 +75,8 @@ static inline void *index_payload_at(const larder_index *index, const index_segm
 
 // Tags --------------------------------------------------------------------------------------------
 
-// Readers set the top bit of a tag while others look at it, so tags are read and written as atomics;
-// that a group is read as two words and written in bytes is what processors do well.
+// Readers set the top bit of a tag while others look at it, so tags are read and written as
+// atomics; that a group is read as two words and written in bytes is what processors do well.
 static inline uint64_t tags_word(const uint8_t *group, size_t at) {
     return atomic_load_explicit((_Atomic uint64_t *)(uintptr_t)(group + at), memory_order_relaxed);
 }
@@ -124,6 +124,57 @@ static inline uint32_t choose_place(uint32_t free_places, uint8_t tag) {
 static inline void group_count_overflow(uint8_t *group) {
     const uint8_t overflow = tag_get(group, OVERFLOW);
     if (overflow != OVERFLOW_STUCK) tag_set(group, OVERFLOW, (uint8_t)(overflow + 1));
+}
+
+// Places ------------------------------------------------------------------------------------------
+
+/** Takes the first free place from an entry's home on; there is one. Where in a group it lies
+    depends on the tag, so that a search can guess it before it has read the tags. */
+static inline uint32_t segment_place(const larder_index *index, index_segment *segment,
+                                     uint32_t word, uint8_t tag) {
+    uint32_t group = home_group(segment, word);
+    for (;;) {
+        uint8_t *at = group_at(index, segment, group);
+        const uint32_t free_places = group_matches(at, 0);
+        if (free_places != 0) {
+            const uint32_t in_group = choose_place(free_places, tag);
+            const uint32_t place = group * GROUP_PLACES + in_group;
+            tag_set(at, in_group, tag);
+            segment->entries[place].hash = word;
+            segment->used++;
+            return place;
+        }
+        group_count_overflow(at);
+        group = next_group(segment, group);
+    }
+}
+
+/** Frees the entry's place. It is in no list and not in the heap. */
+static inline void segment_vacate(larder_index *index, larder_index_slot slot) {
+    index_segment *segment = index_segment_of(index, slot);
+    const uint32_t place = index_place_of(slot), last = place / GROUP_PLACES;
+    for (uint32_t group = home_group(segment, segment->entries[place].hash); group != last;
+         group = next_group(segment, group)) {
+        uint8_t *at = group_at(index, segment, group);
+        const uint8_t overflow = tag_get(at, OVERFLOW);
+#ifndef LARDER_PLANT_INDEX_OVERFLOW // A defect that tests can put in.
+        if (overflow != OVERFLOW_STUCK) tag_set(at, OVERFLOW, overflow - 1);
+#else
+        (void)overflow;
+#endif
+    }
+    tag_set(group_at(index, segment, last), place % GROUP_PLACES, 0);
+    // A free place has no marks; to look is cheaper than to write.
+    if (segment->marks[place] != 0) segment->marks[place] = 0;
+    segment->used--;
+}
+
+/** Notes in the tag that the entry was read. */
+static inline void segment_mark_read(const larder_index *index, larder_index_slot slot) {
+    const uint32_t place = index_place_of(slot);
+    uint8_t *group = group_at(index, index_segment_of(index, slot), place / GROUP_PLACES);
+    const uint8_t tag = tag_get(group, place % GROUP_PLACES);
+    if ((tag & TAG_READ) == 0) tag_set(group, place % GROUP_PLACES, tag | TAG_READ);
 }
 
 #endif

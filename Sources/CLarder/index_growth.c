@@ -41,8 +41,8 @@ static void payload_copy(void *target, const void *source, uint32_t bytes) {
         memcpy((char *)target + at, (const char *)source + at, 8);
 }
 
-// What lies beside the groups. Both segments are registered: links between entries of the two resolve
-// at every step.
+// What lies beside the groups. Both segments are registered: links between entries of the two
+// resolve at every step.
 static void entry_move_rest(larder_index *index, const index_segment *from, uint32_t place,
                             index_segment *to, uint32_t target) {
     if (from->marks[place] != 0) to->marks[target] = from->marks[place];
@@ -71,8 +71,8 @@ static void directory_lead(larder_index *index, uint32_t word, uint32_t depth,
         index->directory[first + i] = index_way_to(left == right || i < count / 2 ? left : right);
 }
 
-// A segment that is being filled. Which places are taken is kept aside: to read a group's tags right
-// after one of them was written would wait for that write.
+// A segment that is being filled. Which places are taken is kept aside: to read a group's tags
+// right after one of them was written would wait for that write.
 typedef struct filling {
     index_segment *segment;
     uint16_t taken[SEGMENT_GROUPS_MAX];
@@ -212,7 +212,7 @@ larder_status index_place(larder_index *index, uint64_t hash, larder_index_slot 
         if (status != LARDER_OK) return status;
         segment = directory_at(index, word);
     }
-    const uint32_t place = index_segment_place(index, segment, word, hash_tag(hash));
+    const uint32_t place = segment_place(index, segment, word, hash_tag(hash));
     *slot = segment->id << SEGMENT_SHIFT | place;
     return LARDER_OK;
 }

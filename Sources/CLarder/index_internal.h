@@ -153,6 +153,8 @@ typedef struct index_policy {
     void (*stop)(larder_index *index);
     /** Puts a new entry into a list. */
     void (*inserted)(larder_index *index, larder_index_slot slot);
+    /** Brings nearer what `touched` will want. May be NULL. */
+    void (*approach)(const larder_index *index, larder_index_slot slot);
     /** An entry was read or written again. */
     void (*touched)(larder_index *index, larder_index_slot slot);
     /** Says who has to go; may move entries between lists, and remember the one that goes. There is
@@ -252,7 +254,8 @@ static inline index_link *index_link_of(const larder_index *index, larder_index_
     return &index_segment_of(index, slot)->links[index_place_of(slot)];
 }
 
-/** The two bits that a policy has for itself in each entry: 0 after insertion. */
+/** The two bits that a policy has for itself in each entry: 0 in a new one. (An entry that is not
+    pinned any more is handed to `inserted` as it is.) */
 static inline uint32_t index_uses_of(const larder_index *index, larder_index_slot slot) {
     return (*index_mark_of(index, slot) & MARK_USES) >> MARK_USES_SHIFT;
 }
@@ -330,7 +333,7 @@ static inline uint64_t index_capacity(const larder_index *index) {
     threads do. */
 #define INDEX_EXCLUSIVE_MAX 1024
 
-// index_memory.c, index_segment.c, index_growth.c ---------------------------------------------------------------------------------
+// index_memory.c, index_segment.c, index_growth.c -------------------------------------------------
 
 /** A segment with no entries and no number; NULL for want of memory. */
 index_segment *index_segment_create(const larder_index *index, uint32_t group_count,
@@ -342,15 +345,10 @@ larder_status index_reserve_ids(larder_index *index, uint32_t count);
 void index_segment_register(larder_index *index, index_segment *segment);
 void index_segment_unregister(larder_index *index, const index_segment *segment);
 index_way index_way_to(const index_segment *segment);
-/** Finds a free place for an entry in a segment that has one, and takes it. */
-uint32_t index_segment_place(const larder_index *index, index_segment *segment, uint32_t word,
-                             uint8_t tag);
 /** The place that is free for an entry with this hash; makes segments as needed. */
 larder_status index_place(larder_index *index, uint64_t hash, larder_index_slot *slot);
-/** Frees the entry's place. It is in no list and not in the heap. */
-void index_vacate(larder_index *index, larder_index_slot slot);
-/** What segments have only when it is needed: links with limits, costs once there is one that is not
-    0, times once an entry can expire. */
+/** What segments have only when it is needed: links with limits, costs once there is one that is
+    not 0, times once an entry can expire. */
 typedef enum index_array { ARRAY_LINKS, ARRAY_COSTS, ARRAY_TIMES } index_array;
 /** Gives the array to every segment; or to none, if memory runs out. */
 larder_status index_add_array(larder_index *index, index_array array);
@@ -359,7 +357,6 @@ larder_status index_segments_create(larder_index *index);
 void index_segments_destroy(larder_index *index);
 /** Whether the entry was read since it was inserted, as its tag says. */
 bool index_was_read(const larder_index *index, larder_index_slot slot);
-void index_mark_read(const larder_index *index, larder_index_slot slot);
 bool index_take_read_mark(larder_index *index, larder_index_slot slot);
 /** Steps over all entries: from LARDER_INDEX_NONE to the first, from the last to it. */
 larder_index_slot index_step(const larder_index *index, larder_index_slot slot);

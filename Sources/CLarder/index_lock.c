@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Holding an index: a lock that readers of different processors do not share a cache line of.
-//
-// A reader marks its own place as busy, and looks if the gate is open; a writer closes the gate, and
-// looks if the places are free. Both first write and then look, in sequentially consistent order, so
-// one of them sees the other. (Linux had such locks as "big reader locks"; the idea of the flags is
-// Dekker's.) Reading costs one exchange of a line that no other processor wants.
-//
-// A place is also where a reader notes what it read. So notes need no lock of their own, and a
-// writer, who waits for all places anyway, finds them there.
+// Holding an index when somebody else holds it: index_lock.h tells the idea.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -17,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "index_internal.h"
+#include "index_lock.h"
 
 #if defined(__linux__)
 #include <linux/futex.h>
@@ -30,15 +22,9 @@
 #include <sched.h>
 #endif
 
-enum {
-    GATE_OPEN = 0,
-    GATE_CLOSED = 1,
-    /** And somebody sleeps until it opens. */
-    GATE_CLOSED_WAITED = 2,
-    SPINS = 100,
-    /** A token of one who holds the index for writing in order to read. */
-    TOKEN_EXCLUSIVE = READERS_MAX,
-};
+enum { SPINS = 100 };
+
+_Thread_local uint32_t index_thread;
 
 static void spin_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -83,17 +69,57 @@ static void gate_wait(_Atomic uint32_t *gate) {
     }
 }
 
-static void gate_close(_Atomic uint32_t *gate) {
-    uint32_t open = GATE_OPEN;
-    if (atomic_compare_exchange_strong(gate, &open, GATE_CLOSED)) return;
-    gate_wait(gate);
-    // Others may sleep: whoever has slept, or may have, leaves word for them.
-    while (atomic_exchange(gate, GATE_CLOSED_WAITED) != GATE_OPEN) gate_sleep(gate);
+static uint32_t thread_number(void) {
+    static _Atomic uint32_t last;
+    if (index_thread == 0)
+        index_thread = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+    return index_thread;
 }
 
-static void gate_open(_Atomic uint32_t *gate) {
-    if (atomic_exchange_explicit(gate, GATE_OPEN, memory_order_release) == GATE_CLOSED_WAITED)
-        gate_wake_all(gate);
+uint32_t lock_read_slowly(larder_index *index) {
+    if (atomic_load_explicit(&index->reads_exclusively, memory_order_relaxed)) {
+        lock_write(index);
+        return TOKEN_EXCLUSIVE;
+    }
+    uint32_t at = thread_number() & index->reader_mask;
+    for (int tries = 1;; tries++) {
+        index_reader *reader = &index->readers[at];
+        if (atomic_exchange(&reader->busy, 1) == 0) {
+            if (atomic_load(&index->gate) == GATE_OPEN) break;
+            atomic_store_explicit(&reader->busy, 0, memory_order_release);
+            gate_wait(&index->gate);
+        } else if (tries % SPINS == 0) {
+            sched_yield();
+        } else {
+            spin_pause();
+            at = (at + 1) & index->reader_mask;
+        }
+    }
+    if (index->is_timed) lock_take_time(index);
+    return at;
+}
+
+void lock_write_slowly(larder_index *index) {
+    gate_wait(&index->gate);
+    // Others may sleep: whoever has slept, or may have, leaves word for them.
+    while (atomic_exchange(&index->gate, GATE_CLOSED_WAITED) != GATE_OPEN) gate_sleep(&index->gate);
+}
+
+void lock_wait_for_readers(larder_index *index) {
+    for (uint32_t at = 0; at <= index->reader_mask; at++)
+        for (int spins = 1; atomic_load(&index->readers[at].busy) != 0; spins++) {
+            if (spins % SPINS == 0) sched_yield();
+            else spin_pause();
+        }
+}
+
+void lock_wake(larder_index *index) { gate_wake_all(&index->gate); }
+
+void lock_take_time(larder_index *index) {
+    const int64_t now = larder_index_now(index);
+    // Readers come together; the line is written when the clock has moved, and not by each of them.
+    if (atomic_load_explicit(&index->now, memory_order_relaxed) < now)
+        atomic_store_explicit(&index->now, now, memory_order_relaxed);
 }
 
 // Readers -----------------------------------------------------------------------------------------
@@ -117,148 +143,31 @@ larder_status index_readers_create(larder_index *index) {
 
 void index_readers_destroy(larder_index *index) { free(index->readers); }
 
-// Threads are numbered as they come, so that the first few have a place each.
-static uint32_t thread_number(void) {
-    static _Atomic uint32_t last;
-    static _Thread_local uint32_t own __attribute__((tls_model("initial-exec")));
-    if (own == 0) own = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
-    return own;
+// Notes -------------------------------------------------------------------------------------------
+
+enum { NOTES_AHEAD = 8 };
+
+// Brings nearer what the policy will touch, so that it does not wait for each entry in turn: first
+// the entry's own, later, when its links are there, its neighbours'.
+static void approach(const larder_index *index, larder_index_slot slot) {
+    __builtin_prefetch(index_mark_of(index, slot), 1);
+    __builtin_prefetch(index_link_of(index, slot), 1);
+    if (index->policy->approach != NULL) index->policy->approach(index, slot);
 }
 
-static void take_time(larder_index *index) {
-    const int64_t now = larder_index_now(index);
-    // Readers come together; the line is written when the clock has moved, and not by each of them.
-    if (atomic_load_explicit(&index->now, memory_order_relaxed) < now)
-        atomic_store_explicit(&index->now, now, memory_order_relaxed);
+static void approach_neighbours(const larder_index *index, larder_index_slot slot) {
+    const index_link link = *index_link_of(index, slot);
+    if (link.newer != LARDER_INDEX_NONE) __builtin_prefetch(index_link_of(index, link.newer), 1);
+    if (link.older != LARDER_INDEX_NONE) __builtin_prefetch(index_link_of(index, link.older), 1);
 }
 
-uint32_t larder_index_read_begin(larder_index *index) {
-    if (atomic_load_explicit(&index->reads_exclusively, memory_order_relaxed)) {
-        larder_index_write_begin(index);
-        return TOKEN_EXCLUSIVE;
+void lock_tell_notes(larder_index *index, index_reader *reader) {
+    const uint32_t count = reader->noted;
+    for (uint32_t i = 0; i < count + 2 * NOTES_AHEAD; i++) {
+        if (i < count) approach(index, reader->notes[i]);
+        if (i >= NOTES_AHEAD && i - NOTES_AHEAD < count)
+            approach_neighbours(index, reader->notes[i - NOTES_AHEAD]);
+        if (i >= 2 * NOTES_AHEAD) index_used(index, reader->notes[i - 2 * NOTES_AHEAD]);
     }
-    uint32_t at = thread_number() & index->reader_mask;
-    for (int tries = 1;; tries++) {
-        index_reader *reader = &index->readers[at];
-        if (atomic_exchange(&reader->busy, 1) == 0) {
-            if (atomic_load(&index->gate) == GATE_OPEN) break;
-            atomic_store_explicit(&reader->busy, 0, memory_order_release);
-            gate_wait(&index->gate);
-        } else if ((tries & (SPINS - 1)) == 0) {
-            sched_yield();
-        } else {
-            spin_pause();
-            at = (at + 1) & index->reader_mask;
-        }
-    }
-    if (index->is_timed) take_time(index);
-    return at;
-}
-
-// The stamp of a read: later than all that were given to earlier reads of this thread.
-static uint32_t reader_stamp(larder_index *index, index_reader *reader) {
-    if (reader->stamps_left == 0) {
-        reader->stamp = (uint32_t)atomic_fetch_add_explicit(&index->stamp, INDEX_STAMPS_TAKEN,
-                                                            memory_order_relaxed);
-        reader->stamps_left = INDEX_STAMPS_TAKEN;
-    }
-    reader->stamps_left--;
-    return ++reader->stamp;
-}
-
-// Whether a writer has to come: a buffer is full, or stamps run out.
-static bool reader_note(larder_index *index, index_reader *reader, larder_index_slot slot) {
-    if (index->notes_reads) {
-        if (reader->noted < READER_NOTES) reader->notes[reader->noted++] = slot;
-        return reader->noted == READER_NOTES;
-    }
-    if (index->stamps_reads) {
-        const uint32_t stamp = reader_stamp(index, reader);
-        atomic_store_explicit(index_stamp_of(index, slot), stamp, memory_order_relaxed);
-        return stamp >= INDEX_STAMPS_END;
-    }
-    if (index->marks_reads) index_mark_read(index, slot);
-    return false;
-}
-
-static void read_end_exclusive(larder_index *index, larder_index_slot outcome) {
-    if (outcome == LARDER_INDEX_NONE) {
-        index->readers[0].misses++;
-    } else if (outcome != LARDER_INDEX_QUIET) {
-        index->readers[0].hits++;
-        larder_index_touch(index, outcome);
-    }
-    larder_index_write_end(index);
-}
-
-void larder_index_read_end(larder_index *index, uint32_t token, larder_index_slot outcome) {
-    if (token == TOKEN_EXCLUSIVE) {
-        read_end_exclusive(index, outcome);
-        return;
-    }
-    index_reader *reader = &index->readers[token];
-    bool wants_writer = false;
-    if (outcome == LARDER_INDEX_NONE) {
-        reader->misses++;
-    } else if (outcome != LARDER_INDEX_QUIET) {
-        reader->hits++;
-        if (index->is_timed) index_extend_life(index, outcome);
-        wants_writer = reader_note(index, reader, outcome);
-    }
-    atomic_store_explicit(&reader->busy, 0, memory_order_release);
-#ifndef LARDER_PLANT_INDEX_NOTES // A defect that tests can put in.
-    if (wants_writer) {
-        larder_index_write_begin(index);
-        larder_index_write_end(index);
-    }
-#else
-    (void)wants_writer;
-#endif
-}
-
-// Writers -----------------------------------------------------------------------------------------
-
-// Brings what the policy will touch nearer, so that it does not wait for each entry in turn.
-static void prefetch_notes(const larder_index *index, const index_reader *reader) {
-    for (uint32_t i = 0; i < reader->noted; i++) {
-        __builtin_prefetch(index_mark_of(index, reader->notes[i]), 1);
-        __builtin_prefetch(index_link_of(index, reader->notes[i]), 1);
-    }
-}
-
-static void tell_notes(larder_index *index, index_reader *reader) {
-    prefetch_notes(index, reader);
-    for (uint32_t i = 0; i < reader->noted; i++) index_used(index, reader->notes[i]);
     reader->noted = 0;
-}
-
-static void wait_for_reader(const index_reader *reader) {
-    for (int spins = 1; atomic_load(&reader->busy) != 0; spins++) {
-        if (spins % SPINS == 0) sched_yield();
-        else spin_pause();
-    }
-}
-
-void larder_index_write_begin(larder_index *index) {
-    gate_close(&index->gate);
-    for (uint32_t at = 0; at <= index->reader_mask; at++) {
-        index_reader *reader = &index->readers[at];
-        wait_for_reader(reader);
-        // Stamps that were taken and not given are older than what is written now.
-        reader->stamps_left = 0;
-        if (reader->noted != 0) tell_notes(index, reader);
-    }
-    if (index->is_timed) take_time(index);
-    if (atomic_load_explicit(&index->stamp, memory_order_relaxed) >= INDEX_STAMPS_END)
-        index_renumber(index);
-}
-
-void larder_index_write_end(larder_index *index) {
-    // Only who wrote it now may not be the one to go for it.
-    index->newest = LARDER_INDEX_NONE;
-    const bool exclusively =
-        index->options.policy == LARDER_INDEX_LRU && index->count <= INDEX_EXCLUSIVE_MAX;
-    if (atomic_load_explicit(&index->reads_exclusively, memory_order_relaxed) != exclusively)
-        atomic_store_explicit(&index->reads_exclusively, exclusively, memory_order_relaxed);
-    gate_open(&index->gate);
 }

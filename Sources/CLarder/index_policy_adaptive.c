@@ -178,6 +178,11 @@ static void adaptive_inserted(larder_index *index, larder_index_slot slot) {
     shrink_window(index, window_target(index) + 1);
 }
 
+static void adaptive_approach(const larder_index *index, larder_index_slot slot) {
+    const adaptive_state *state = index->policy_state;
+    index_sketch_approach(&state->sketch, index_hash_of(index, slot));
+}
+
 static void adaptive_touched(larder_index *index, larder_index_slot slot) {
     adaptive_state *state = index->policy_state;
     index_sketch_add(&state->sketch, index_hash_of(index, slot));
@@ -258,6 +263,7 @@ const index_policy index_policy_adaptive = {
     .start = adaptive_start,
     .stop = adaptive_stop,
     .inserted = adaptive_inserted,
+    .approach = adaptive_approach,
     .touched = adaptive_touched,
     .victim = adaptive_victim,
     .adopt = adaptive_adopt,

@@ -53,6 +53,10 @@ static void sketch_halve(index_sketch *sketch) {
 }
 
 // The four rows are written out, as not every compiler unrolls a loop over them.
+void index_sketch_approach(const index_sketch *sketch, uint32_t hash) {
+    if (sketch->block_count != 0) __builtin_prefetch(sketch_block(sketch, hash), 1);
+}
+
 void index_sketch_add(index_sketch *sketch, uint32_t hash) {
     if (sketch->block_count == 0) return;
     uint64_t *block = sketch_block(sketch, hash);

@@ -37,6 +37,8 @@ typedef struct index_sketch {
 void index_sketch_resize(larder_index *index, index_sketch *sketch, uint64_t entries);
 void index_sketch_free(larder_index *index, index_sketch *sketch);
 
+/** Brings nearer what counting a use will want. */
+void index_sketch_approach(const index_sketch *sketch, uint32_t hash);
 /** Counts one use. */
 void index_sketch_add(index_sketch *sketch, uint32_t hash);
 /** How often it was used: at least so often, up to 15, and halved from time to time. */

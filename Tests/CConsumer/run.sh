@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs liblarder into a folder of its own, builds consumer.c against what was installed, as a
-# user would, by each compiler and in each language there is, runs it, and uninstalls: make test-c.
+# Installs liblarder into a folder of its own, builds consumer.c and index.c against what was
+# installed, as a user would, by each compiler and in each language there is, runs them, and
+# uninstalls: make test-c.
 set -eu
 cd "$(dirname "$0")/../.."
 MAKE=${MAKE:-make}
@@ -48,41 +49,42 @@ flags=$(pkg-config --cflags larder)
 shared="$(pkg-config --libs larder) -Wl,-rpath,$work/moved/lib"
 static="$work/moved/lib/liblarder.a -pthread"
 
-# try NAME LIBRARIES COMPILER OPTION…
+# try PROGRAM NAME LIBRARIES COMPILER OPTION…
 try() {
-  name=$1
-  libraries=$2
-  compiler=$3
-  shift 3
+  program=$1
+  name=$1-$2
+  libraries=$3
+  compiler=$4
+  shift 4
   if ! command -v "$compiler" >/dev/null 2>&1; then
     echo "test-c: no $compiler, skipped $name"
     return 0
   fi
-  "$compiler" "$@" $strict $flags -o "$work/$name" $sources $libraries
+  "$compiler" "$@" "Tests/CConsumer/$program.c" $strict $flags -o "$work/$name" $libraries
   rm -rf "$work/files"
   mkdir "$work/files"
-  printf 'test-c: %-14s ' "$name"
+  printf 'test-c: %-24s ' "$name"
   "$work/$name" "$work/files"
 }
 
-sources=Tests/CConsumer/consumer.c
-try gcc-c11 "$shared" gcc -std=c11 -D_POSIX_C_SOURCE=200809L
-try gcc-c11-static "$static" gcc -std=c11 -D_POSIX_C_SOURCE=200809L
-try clang-c11 "$shared" clang -std=c11 -D_POSIX_C_SOURCE=200809L
-sources="-x c++ Tests/CConsumer/consumer.c"
-try g++-c++17 "$shared" g++ -std=c++17
-try clang++-c++17 "$shared" clang++ -std=c++17
+for program in consumer index; do
+  try $program gcc-c11 "$shared" gcc -std=c11 -D_POSIX_C_SOURCE=200809L
+  try $program gcc-c11-static "$static" gcc -std=c11 -D_POSIX_C_SOURCE=200809L
+  try $program clang-c11 "$shared" clang -std=c11 -D_POSIX_C_SOURCE=200809L
+  try $program g++-c++17 "$shared" g++ -std=c++17 -x c++
+  try $program clang++-c++17 "$shared" clang++ -std=c++17 -x c++
 
-if command -v valgrind >/dev/null 2>&1 && [ -x "$work/gcc-c11" ]; then
-  rm -rf "$work/files"
-  mkdir "$work/files"
-  printf 'test-c: %-14s ' valgrind
-  valgrind -q --error-exitcode=9 --leak-check=full --track-fds=yes "$work/gcc-c11" "$work/files" \
-    2>"$work/valgrind.log" || {
-    cat "$work/valgrind.log" >&2
-    fail "valgrind found something"
-  }
-fi
+  if command -v valgrind >/dev/null 2>&1 && [ -x "$work/$program-gcc-c11" ]; then
+    rm -rf "$work/files"
+    mkdir "$work/files"
+    printf 'test-c: %-24s ' "$program-valgrind"
+    valgrind -q --error-exitcode=9 --leak-check=full --track-fds=yes "$work/$program-gcc-c11" \
+      "$work/files" 2>"$work/valgrind.log" || {
+      cat "$work/valgrind.log" >&2
+      fail "valgrind found something"
+    }
+  fi
+done
 
 mv "$work/moved" "$prefix"
 $MAKE -s uninstall PREFIX="$prefix" >"$work/uninstall.log" 2>&1

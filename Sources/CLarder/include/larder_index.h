@@ -172,6 +172,25 @@ LARDER_API uint64_t larder_index_hash_u64(uint64_t key);
 /** The same for bytes. O(length). */
 LARDER_API uint64_t larder_index_hash_bytes(const void *LARDER_NULLABLE data, size_t length);
 
+/** larder_index_read_begin and larder_index_first in one call. @return the token. */
+LARDER_API uint32_t larder_index_read_first(larder_index *index, uint64_t hash,
+                                            larder_index_probe *probe);
+
+/** larder_index_write_begin and larder_index_first in one call.
+    @return false; or true if something may be due, and then there was no search:
+            larder_index_expire has to say that nothing is left, and larder_index_first to
+            follow. */
+LARDER_API LARDER_MUST_CHECK bool larder_index_write_first(larder_index *index, uint64_t hash,
+                                                           larder_index_probe *probe);
+
+/** larder_index_expire, larder_index_evict and larder_index_write_end in one call: takes out one
+    entry that has to go, or lets go of the index if there is none.
+    @param cause receives why it had to go.
+    @return the entry whose payload is to be moved away before the next call; LARDER_INDEX_NONE when
+    the index is not held any more. */
+LARDER_API LARDER_MUST_CHECK larder_index_slot larder_index_write_settle(larder_index *index,
+                                                                         larder_index_cause *cause);
+
 /** The payload of an entry. O(1). */
 LARDER_API void *larder_index_payload(const larder_index *index, larder_index_slot slot);
 
@@ -218,8 +237,8 @@ LARDER_API bool larder_index_is_due(const larder_index *index);
 LARDER_API void larder_index_clear(larder_index *index, bool keep_capacity);
 
 /** Sets the limits. What is over them goes with larder_index_evict, which must follow.
-    O(n) when the first limit is set, and when the last is lifted: entries of an index without limits
-    are in no list, see index_internal.h.
+    O(n) when the first limit is set, and when the last is lifted: entries of an index without
+    limits are in no list, see index_internal.h.
     @return LARDER_OK; ENOMEM, and then the limits are as they were. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_index_set_limits(larder_index *index,
                                                                    uint64_t count_limit,
@@ -234,7 +253,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_index_pin(larder_index *index,
 
 /** How long entries live. The earliest of the three counts. */
 typedef struct larder_index_expiry {
-    /** Nanoseconds after the last write; LARDER_INDEX_NEVER for no such end. 0 and less: at once. */
+    /** Nanoseconds after the last write; LARDER_INDEX_NEVER for no such end. 0 and less: at
+        once. */
     int64_t after_write_ns;
     /** Nanoseconds after the last read or write. */
     int64_t after_access_ns;
@@ -244,7 +264,8 @@ typedef struct larder_index_expiry {
 
 /** Sets the expiry of all entries that have none of their own, those that are there included: their
     lives count from their last write, and `after_access_ns` from now; entries that were written
-    while nothing in the index could expire count from now. O(n log n). @return LARDER_OK; ENOMEM, and nothing changed. */
+    while nothing in the index could expire count from now. O(n log n).
+    @return LARDER_OK; ENOMEM, and nothing changed. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_index_set_expiry(larder_index *index, const larder_index_expiry *expiry);
 
