@@ -218,7 +218,6 @@ static bool reader_note(larder_index *index, index_reader *reader, larder_index_
         atomic_store_explicit(index_stamp_of(index, slot), stamp, memory_order_relaxed);
         return stamp >= INDEX_STAMPS_END;
     }
-    if (index->marks_reads) segment_mark_read(index, slot);
     return false;
 }
 
@@ -230,6 +229,20 @@ static void read_end_exclusive(larder_index *index, larder_index_slot outcome) {
         larder_index_touch(index, outcome);
     }
     unlock_write(index);
+}
+
+// Lets go of a reader's place, and, if need be, has a writer take up what was noted.
+static void leave_reader(larder_index *index, index_reader *reader, bool wants_writer) {
+    atomic_store_explicit(&reader->busy, 0, memory_order_release);
+#ifndef LARDER_PLANT_INDEX_NOTES // A defect that tests can put in.
+    if (wants_writer) {
+        lock_write(index);
+        unlock_write(index);
+    }
+#else
+    (void)wants_writer;
+    (void)index;
+#endif
 }
 
 void larder_index_read_end(larder_index *index, uint32_t token, larder_index_slot outcome) {
@@ -245,16 +258,26 @@ void larder_index_read_end(larder_index *index, uint32_t token, larder_index_slo
         reader->hits++;
         if (index->is_timed) index_extend_life(index, outcome);
         wants_writer = reader_note(index, reader, outcome);
+        if (index->marks_reads) segment_mark_read(index, outcome);
     }
-    atomic_store_explicit(&reader->busy, 0, memory_order_release);
-#ifndef LARDER_PLANT_INDEX_NOTES // A defect that tests can put in.
-    if (wants_writer) {
-        lock_write(index);
-        unlock_write(index);
+    leave_reader(index, reader, wants_writer);
+}
+
+void larder_index_read_hit(larder_index *index, uint32_t token, const larder_index_probe *probe) {
+    if (token == TOKEN_EXCLUSIVE) {
+        read_end_exclusive(index, probe->slot);
+        return;
     }
-#else
-    (void)wants_writer;
-#endif
+    index_reader *reader = &index->readers[token];
+    reader->hits++;
+    if (index->is_timed) index_extend_life(index, probe->slot);
+    // The way to the segment can be a miss of the cache; the probe knows the tag without it.
+    bool wants_writer = false;
+    if (index->marks_reads)
+        tag_mark_read((uint8_t *)(uintptr_t)probe->tags,
+                      index_place_of(probe->slot) - probe->group * GROUP_PLACES);
+    else wants_writer = reader_note(index, reader, probe->slot);
+    leave_reader(index, reader, wants_writer);
 }
 
 void larder_index_write_begin(larder_index *index) { lock_write(index); }

@@ -42,6 +42,10 @@ static index_times *times_of(const larder_index *index, larder_index_slot slot) 
     return &index_segment_of(index, slot)->times[index_place_of(slot)];
 }
 
+static _Atomic int64_t *deadline_of(const larder_index *index, larder_index_slot slot) {
+    return &index_segment_of(index, slot)->deadlines[index_place_of(slot)];
+}
+
 // The heap ----------------------------------------------------------------------------------------
 
 enum { HEAP_CHILDREN = 4 };
@@ -108,15 +112,19 @@ static const larder_index_expiry *expiry_of(const larder_index *index, larder_in
 // The deadline of an entry that is used now.
 static int64_t deadline_now(const larder_index *index, larder_index_slot slot) {
     const larder_index_expiry *expiry = expiry_of(index, slot);
-    return earlier(earlier(time_after(times_of(index, slot)->written, expiry->after_write_ns),
-                           time_after(held_time(index), expiry->after_access_ns)),
-                   expiry->at_ns);
+    int64_t deadline =
+        earlier(time_after(held_time(index), expiry->after_access_ns), expiry->at_ns);
+    // When it was written lies further away in memory, and most often does not matter.
+    if (expiry->after_write_ns != LARDER_INDEX_NEVER)
+        deadline =
+            earlier(deadline, time_after(times_of(index, slot)->written, expiry->after_write_ns));
+    return deadline;
 }
 
 static void set_deadline(larder_index *index, larder_index_slot slot) {
     index_times *times = times_of(index, slot);
     const index_deadline deadline = {deadline_now(index, slot), slot};
-    atomic_store_explicit(&times->deadline, deadline.at, memory_order_relaxed);
+    atomic_store_explicit(deadline_of(index, slot), deadline.at, memory_order_relaxed);
     if (deadline.at == LARDER_INDEX_NEVER) {
         if (times->heap_position != INDEX_NOT_IN_HEAP) heap_remove(index, times->heap_position);
     } else if (times->heap_position != INDEX_NOT_IN_HEAP) {
@@ -141,6 +149,10 @@ larder_status index_make_timed(larder_index *index) {
     if (heap_reserve(index, index->count + 1) != LARDER_OK) return ENOMEM;
     if (index->has_times) return LARDER_OK;
     if (index_add_array(index, ARRAY_TIMES) != LARDER_OK) return ENOMEM;
+    if (index_add_array(index, ARRAY_DEADLINES) != LARDER_OK) {
+        index_drop_array(index, ARRAY_TIMES);
+        return ENOMEM;
+    }
     index->has_times = true;
     index->is_timed = true;
     atomic_store_explicit(&index->now, larder_index_now(index), memory_order_relaxed);
@@ -151,7 +163,7 @@ larder_status index_make_timed(larder_index *index) {
         times->written = held_time(index);
         times->expiry = never;
         times->heap_position = INDEX_NOT_IN_HEAP;
-        atomic_store_explicit(&times->deadline, LARDER_INDEX_NEVER, memory_order_relaxed);
+        atomic_store_explicit(deadline_of(index, slot), LARDER_INDEX_NEVER, memory_order_relaxed);
     }
     return LARDER_OK;
 }
@@ -171,13 +183,8 @@ void index_end_life(larder_index *index, larder_index_slot slot) {
 
 void index_extend_life(const larder_index *index, larder_index_slot slot) {
     if (expiry_of(index, slot)->after_access_ns == LARDER_INDEX_NEVER) return;
-    atomic_store_explicit(&times_of(index, slot)->deadline, deadline_now(index, slot),
+    atomic_store_explicit(deadline_of(index, slot), deadline_now(index, slot),
                           memory_order_relaxed);
-}
-
-bool index_is_expired(const larder_index *index, const index_segment *segment, uint32_t place) {
-    return atomic_load_explicit(&segment->times[place].deadline, memory_order_relaxed) <=
-           held_time(index);
 }
 
 // Calls -------------------------------------------------------------------------------------------
@@ -213,9 +220,8 @@ larder_status larder_index_set_entry_expiry(larder_index *index, larder_index_sl
 }
 
 int64_t larder_index_deadline(const larder_index *index, larder_index_slot slot) {
-    return index->has_times
-               ? atomic_load_explicit(&times_of(index, slot)->deadline, memory_order_relaxed)
-               : LARDER_INDEX_NEVER;
+    return index->has_times ? atomic_load_explicit(deadline_of(index, slot), memory_order_relaxed)
+                            : LARDER_INDEX_NEVER;
 }
 
 int64_t larder_index_next_deadline(const larder_index *index) {

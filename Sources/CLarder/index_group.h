@@ -169,12 +169,16 @@ static inline void segment_vacate(larder_index *index, larder_index_slot slot) {
     segment->used--;
 }
 
-/** Notes in the tag that the entry was read. */
+/** Notes in a tag that its entry was read. */
+static inline void tag_mark_read(uint8_t *group, uint32_t place) {
+    const uint8_t tag = tag_get(group, place);
+    if ((tag & TAG_READ) == 0) tag_set(group, place, tag | TAG_READ);
+}
+
 static inline void segment_mark_read(const larder_index *index, larder_index_slot slot) {
     const uint32_t place = index_place_of(slot);
-    uint8_t *group = group_at(index, index_segment_of(index, slot), place / GROUP_PLACES);
-    const uint8_t tag = tag_get(group, place % GROUP_PLACES);
-    if ((tag & TAG_READ) == 0) tag_set(group, place % GROUP_PLACES, tag | TAG_READ);
+    tag_mark_read(group_at(index, index_segment_of(index, slot), place / GROUP_PLACES),
+                  place % GROUP_PLACES);
 }
 
 #endif

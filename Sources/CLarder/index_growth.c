@@ -52,7 +52,12 @@ static void entry_move_rest(larder_index *index, const index_segment *from, uint
                           memory_order_relaxed);
     if (index->is_limited) to->links[target] = from->links[place];
     if (index->has_costs) to->costs[target] = from->costs[place];
-    if (index->has_times) to->times[target] = from->times[place];
+    if (index->has_times) {
+        const int64_t deadline =
+            atomic_load_explicit(&from->deadlines[place], memory_order_relaxed);
+        atomic_store_explicit(&to->deadlines[target], deadline, memory_order_relaxed);
+        to->times[target] = from->times[place];
+    }
     if (index->is_limited || index->has_times || index->newest != LARDER_INDEX_NONE)
         entry_moved(index, from->id << SEGMENT_SHIFT | place, to->id << SEGMENT_SHIFT | target);
 }

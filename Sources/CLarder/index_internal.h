@@ -75,10 +75,8 @@ typedef struct index_list {
     uint64_t count;
 } index_list;
 
-/** When an entry ends; there is one for each place once any entry of the index can expire. */
+/** What an entry's life depends on, beside its deadline. */
 typedef struct index_times {
-    /** The true deadline; a read moves it where the expiry says so. */
-    _Atomic int64_t deadline;
     int64_t written;
     larder_index_expiry expiry;
     /** Its place in the heap, or INDEX_NOT_IN_HEAP. */
@@ -115,7 +113,9 @@ typedef struct index_segment {
     index_link *links;
     /** Once an entry has a cost that is not 0; NULL before. */
     uint64_t *costs;
-    /** Once an entry can expire; NULL before. */
+    /** Once an entry can expire; NULL before. A read looks at the deadline, and moves it where the
+        expiry says so; all else is for writers. */
+    _Atomic int64_t *deadlines;
     index_times *times;
 } index_segment;
 
@@ -349,7 +349,12 @@ index_way index_way_to(const index_segment *segment);
 larder_status index_place(larder_index *index, uint64_t hash, larder_index_slot *slot);
 /** What segments have only when it is needed: links with limits, costs once there is one that is
     not 0, times once an entry can expire. */
-typedef enum index_array { ARRAY_LINKS, ARRAY_COSTS, ARRAY_TIMES } index_array;
+typedef enum index_array {
+    ARRAY_LINKS,
+    ARRAY_COSTS,
+    ARRAY_DEADLINES,
+    ARRAY_TIMES,
+} index_array;
 /** Gives the array to every segment; or to none, if memory runs out. */
 larder_status index_add_array(larder_index *index, index_array array);
 void index_drop_array(larder_index *index, index_array array);
@@ -409,6 +414,10 @@ void index_begin_life(larder_index *index, larder_index_slot slot);
 void index_end_life(larder_index *index, larder_index_slot slot);
 /** An entry was read. */
 void index_extend_life(const larder_index *index, larder_index_slot slot);
-bool index_is_expired(const larder_index *index, const index_segment *segment, uint32_t place);
+static inline bool index_is_expired(const larder_index *index, const index_segment *segment,
+                                    uint32_t place) {
+    return atomic_load_explicit(&segment->deadlines[place], memory_order_relaxed) <=
+           atomic_load_explicit(&index->now, memory_order_relaxed);
+}
 
 #endif

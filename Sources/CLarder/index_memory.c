@@ -16,6 +16,7 @@ static size_t array_element_bytes(index_array array) {
     switch (array) {
     case ARRAY_LINKS: return sizeof(index_link);
     case ARRAY_COSTS: return sizeof(uint64_t);
+    case ARRAY_DEADLINES: return sizeof(int64_t);
     case ARRAY_TIMES: return sizeof(index_times);
     }
     return 0;
@@ -25,6 +26,7 @@ static void **array_of(index_segment *segment, index_array array) {
     switch (array) {
     case ARRAY_LINKS: return (void **)&segment->links;
     case ARRAY_COSTS: return (void **)&segment->costs;
+    case ARRAY_DEADLINES: return (void **)&segment->deadlines;
     case ARRAY_TIMES: break;
     }
     return (void **)&segment->times;
@@ -34,6 +36,7 @@ static bool has_array(const larder_index *index, index_array array) {
     switch (array) {
     case ARRAY_LINKS: return index->is_limited;
     case ARRAY_COSTS: return index->has_costs;
+    case ARRAY_DEADLINES:
     case ARRAY_TIMES: return index->has_times;
     }
     return false;

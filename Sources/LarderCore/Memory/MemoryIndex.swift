@@ -80,7 +80,8 @@ struct MemoryIndex: @unchecked Sendable {
   /// The candidate was it: a hit.
   @usableFromInline
   func endReadingHit(_ probe: inout MemoryProbe) {
-    larder_index_read_end(pointer, probe.token, probe.slot)
+    let token = probe.token
+    probe.withRaw { larder_index_read_hit(pointer, token, $0) }
   }
 
   /// Nothing is counted, and no order changes.
