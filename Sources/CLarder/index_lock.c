@@ -148,17 +148,20 @@ void index_readers_destroy(larder_index *index) { free(index->readers); }
 enum { NOTES_AHEAD = 8 };
 
 // Brings nearer what the policy will touch, so that it does not wait for each entry in turn: first
-// the entry's own, later, when its links are there, its neighbours'.
+// what is the entry's own; later, when that is there, what it leads to.
 static void approach(const larder_index *index, larder_index_slot slot) {
-    __builtin_prefetch(index_mark_of(index, slot), 1);
-    __builtin_prefetch(index_link_of(index, slot), 1);
-    if (index->policy->approach != NULL) index->policy->approach(index, slot);
+    const index_segment *segment = index_segment_of(index, slot);
+    const uint32_t place = index_place_of(slot);
+    __builtin_prefetch(&segment->marks[place], 1);
+    __builtin_prefetch(&segment->links[place], 1);
+    __builtin_prefetch(&segment->entries[place]);
 }
 
-static void approach_neighbours(const larder_index *index, larder_index_slot slot) {
+static void approach_further(const larder_index *index, larder_index_slot slot) {
     const index_link link = *index_link_of(index, slot);
     if (link.newer != LARDER_INDEX_NONE) __builtin_prefetch(index_link_of(index, link.newer), 1);
     if (link.older != LARDER_INDEX_NONE) __builtin_prefetch(index_link_of(index, link.older), 1);
+    if (index->policy->approach != NULL) index->policy->approach(index, slot);
 }
 
 void lock_tell_notes(larder_index *index, index_reader *reader) {
@@ -166,7 +169,7 @@ void lock_tell_notes(larder_index *index, index_reader *reader) {
     for (uint32_t i = 0; i < count + 2 * NOTES_AHEAD; i++) {
         if (i < count) approach(index, reader->notes[i]);
         if (i >= NOTES_AHEAD && i - NOTES_AHEAD < count)
-            approach_neighbours(index, reader->notes[i - NOTES_AHEAD]);
+            approach_further(index, reader->notes[i - NOTES_AHEAD]);
         if (i >= 2 * NOTES_AHEAD) index_used(index, reader->notes[i - 2 * NOTES_AHEAD]);
     }
     reader->noted = 0;

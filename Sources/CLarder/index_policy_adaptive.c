@@ -38,7 +38,7 @@
     - The window is kept as a share, not as a number, so it follows the number of entries where only
       the cost is limited, and pinned entries do not count.
 
-    It remembers up to 20 bytes for each entry that fits in: 12 of the sketch, 8 of the ghosts. */
+    It remembers up to 23 bytes for each entry that fits in: 12 of the sketch, 11 of the ghosts. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -167,9 +167,27 @@ static void fit_sketch(larder_index *index, index_sketch *sketch) {
     index_sketch_resize(index, sketch, twice < index->count_limit ? twice : index->count_limit);
 }
 
+/** Something will have to go: brings nearer what the choice will look at. */
+static void approach_contest(const larder_index *index, const adaptive_state *state) {
+    const larder_index_slot candidate = index->lists[LIST_WINDOW].last;
+    const larder_index_slot victim = index->lists[LIST_PROBATION].last;
+    if (candidate != LARDER_INDEX_NONE) {
+        const uint32_t hash = index_hash_of(index, candidate);
+        index_sketch_approach(&state->sketch, hash);
+        // What loses is the usual case.
+        index_ghost_approach(&state->window_ghost, hash);
+    }
+    if (victim != LARDER_INDEX_NONE)
+        index_sketch_approach(&state->sketch, index_hash_of(index, victim));
+}
+
 static void adaptive_inserted(larder_index *index, larder_index_slot slot) {
     adaptive_state *state = index->policy_state;
     const uint32_t hash = index_hash_of(index, slot);
+    index_sketch_approach(&state->sketch, hash);
+    index_ghost_approach(&state->window_ghost, hash);
+    index_ghost_approach(&state->main_ghost, hash);
+    if (index->count > index->count_limit) approach_contest(index, state);
     if (index->count > state->sketch.entries) fit_sketch(index, &state->sketch);
     index_sketch_add(&state->sketch, hash);
     adapt(index, hash);

@@ -16,7 +16,7 @@
     The queues have no fixed lengths: as long as the small one has its tenth or more, it gives. The
     entry that comes in is not reckoned with until the next one comes.
 
-    It remembers 14 bytes for each entry that fits in: 0.9 hashes of 16. */
+    It remembers 19 bytes for each entry that fits in: 0.9 hashes of 21. */
 #include <errno.h>
 #include <stdlib.h>
 

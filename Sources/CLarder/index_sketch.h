@@ -37,11 +37,68 @@ typedef struct index_sketch {
 void index_sketch_resize(larder_index *index, index_sketch *sketch, uint64_t entries);
 void index_sketch_free(larder_index *index, index_sketch *sketch);
 
+/** Halves all counters. */
+void index_sketch_halve(index_sketch *sketch);
+
+enum {
+    BLOCK_WORDS = 8,
+    ROWS = 4,
+    ROW_WORDS = BLOCK_WORDS / ROWS,
+    /** The number of a counter in its row has so many bits; a word has 16 counters of 4 bits. */
+    ROW_BITS = 5,
+    COUNTER_MAX = 15,
+    USES_PER_ENTRY = 20,
+};
+
+static inline uint64_t *sketch_block(const index_sketch *sketch, uint32_t hash) {
+    return sketch->blocks + ((uint64_t)hash * sketch->block_count >> 32) * BLOCK_WORDS;
+}
+
+/** Bits for the places in the block that have nothing to do with which block it is. */
+static inline uint64_t sketch_places(uint32_t hash) { return hash * UINT64_C(0x9E3779B97F4A7C15); }
+
+static inline uint32_t sketch_place(uint64_t places, uint32_t row) {
+    return (uint32_t)(places >> (64 - ROW_BITS * (row + 1))) & ((1u << ROW_BITS) - 1);
+}
+
+static inline void row_add(uint64_t *block, uint64_t places, uint32_t row) {
+    const uint32_t place = sketch_place(places, row);
+    uint64_t *word = block + row * ROW_WORDS + (place >> 4);
+    const uint32_t shift = (place & 15) * 4;
+    *word += (uint64_t)((*word >> shift & COUNTER_MAX) != COUNTER_MAX) << shift;
+}
+
+static inline uint32_t row_get(const uint64_t *block, uint64_t places, uint32_t row) {
+    const uint32_t place = sketch_place(places, row);
+    return (uint32_t)(block[row * ROW_WORDS + (place >> 4)] >> (place & 15) * 4) & COUNTER_MAX;
+}
+
+static inline uint32_t lesser(uint32_t one, uint32_t other) { return one < other ? one : other; }
+
 /** Brings nearer what counting a use will want. */
-void index_sketch_approach(const index_sketch *sketch, uint32_t hash);
-/** Counts one use. */
-void index_sketch_add(index_sketch *sketch, uint32_t hash);
+static inline void index_sketch_approach(const index_sketch *sketch, uint32_t hash) {
+    if (sketch->block_count != 0) __builtin_prefetch(sketch_block(sketch, hash), 1);
+}
+
+/** Counts one use. The rows are written out, as not every compiler unrolls a loop over them. */
+static inline void index_sketch_add(index_sketch *sketch, uint32_t hash) {
+    if (sketch->block_count == 0) return;
+    uint64_t *block = sketch_block(sketch, hash);
+    const uint64_t places = sketch_places(hash);
+    row_add(block, places, 0);
+    row_add(block, places, 1);
+    row_add(block, places, 2);
+    row_add(block, places, 3);
+    if (++sketch->uses >= sketch->entries * USES_PER_ENTRY) index_sketch_halve(sketch);
+}
+
 /** How often it was used: at least so often, up to 15, and halved from time to time. */
-uint32_t index_sketch_estimate(const index_sketch *sketch, uint32_t hash);
+static inline uint32_t index_sketch_estimate(const index_sketch *sketch, uint32_t hash) {
+    if (sketch->block_count == 0) return 0;
+    const uint64_t *block = sketch_block(sketch, hash);
+    const uint64_t places = sketch_places(hash);
+    return lesser(lesser(row_get(block, places, 0), row_get(block, places, 1)),
+                  lesser(row_get(block, places, 2), row_get(block, places, 3)));
+}
 
 #endif

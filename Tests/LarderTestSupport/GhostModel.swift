@@ -2,9 +2,9 @@
 
 /// Hashes of entries that went lately, in the order in which they went.
 ///
-/// Each has a stamp, by which the oldest are forgotten. They lie in buckets of
-/// eight, as in `index_ghost.c`: a hash that finds eight others there takes the
-/// place of the oldest.
+/// Each has a stamp, by which the oldest are forgotten. They lie in buckets, as in
+/// `index_ghost.h`: rings of seven, in which a hash takes the place of the one that
+/// came seven before.
 struct GhostModel {
   private struct Place {
     var hash: UInt32 = 0
@@ -15,6 +15,8 @@ struct GhostModel {
   private static let longAgo = 1 << 30
 
   private var buckets: [[Place]] = []
+  /// Where the next hash goes in each.
+  private var next: [Int] = []
   /// For how many hashes there is memory.
   private(set) var room: UInt64 = 0
   /// The last stamp, and the one up to which all are forgotten.
@@ -45,7 +47,8 @@ struct GhostModel {
     self = GhostModel()
     if wanted == 0 { return }
     room = wanted
-    buckets = Array(repeating: Array(repeating: Place(), count: 8), count: Int(room / 4) + 1)
+    buckets = Array(repeating: Array(repeating: Place(), count: 7), count: Int(room / 3) + 1)
+    next = Array(repeating: 0, count: buckets.count)
     for place in old { put(place.hash, limit: room) }
   }
 
@@ -64,15 +67,12 @@ struct GhostModel {
     if limit == 0 { return }
     if count == 0 { horizon = stamp }
     let bucket = bucket(of: hash)
-    // The first of those that are oldest; what is not there is older than what is.
-    var oldest = 0
-    for place in 1..<8 where buckets[bucket][place].stamp < buckets[bucket][oldest].stamp {
-      oldest = place
-    }
-    alive.remove(buckets[bucket][oldest].stamp)
+    let place = next[bucket]
+    next[bucket] = (place + 1) % 7
+    alive.remove(buckets[bucket][place].stamp)
     stamp += 1
     alive.insert(stamp)
-    buckets[bucket][oldest] = Place(hash: hash, stamp: stamp)
+    buckets[bucket][place] = Place(hash: hash, stamp: stamp)
   }
 
   /// The same, with more room if the limit wants it: at once so much as the limit of
@@ -86,10 +86,9 @@ struct GhostModel {
   mutating func take(_ hash: UInt32) -> Bool {
     if count == 0 { return false }
     let bucket = bucket(of: hash)
-    for place in 0..<8 {
+    for place in 0..<7 {
       let found = buckets[bucket][place]
       if found.hash != hash || !isThere(found) { continue }
-      // The later it is taken out, the later its place is the oldest.
       alive.remove(found.stamp)
       buckets[bucket][place].stamp = horizon - Self.longAgo
       return true
