@@ -120,12 +120,22 @@ void index_used(larder_index *index, larder_index_slot slot) {
     }
 }
 
+// Most often there is room in the segment that the hash leads to.
+static inline larder_status place_entry(larder_index *index, uint64_t hash,
+                                        larder_index_slot *slot) {
+    index_segment *segment = directory_at(index, hash_word(hash));
+    if (segment->used >= segment_room(segment)) return index_place(index, hash, slot);
+    const uint32_t place = segment_place(index, segment, hash_word(hash), hash_tag(hash));
+    *slot = segment->id << SEGMENT_SHIFT | place;
+    return LARDER_OK;
+}
+
 larder_status larder_index_insert(larder_index *index, uint64_t hash, uint64_t cost,
                                   larder_index_slot *slot) {
     *slot = LARDER_INDEX_NONE;
     if (index->count >= ENTRIES_MAX || (cost != 0 && make_costly(index) != LARDER_OK) ||
         (index->has_times && index_make_timed(index) != LARDER_OK) ||
-        index_place(index, hash, slot) != LARDER_OK)
+        place_entry(index, hash, slot) != LARDER_OK)
         return ENOMEM;
     index->count++;
     index->insertions++;
@@ -299,12 +309,27 @@ bool larder_index_write_first(larder_index *index, uint64_t hash, larder_index_p
     return false;
 }
 
-larder_index_slot larder_index_write_settle(larder_index *index, larder_index_cause *cause) {
-    larder_index_slot slot = LARDER_INDEX_NONE;
-    if (index->heap_count > 0 && (slot = larder_index_expire(index)) != LARDER_INDEX_NONE)
+larder_status larder_index_write_insert(larder_index *index, uint64_t cost,
+                                        larder_index_probe *probe) {
+    const larder_status status = larder_index_insert(index, probe->hash, cost, &probe->slot);
+    probe->payload = status == LARDER_OK ? larder_index_payload(index, probe->slot) : NULL;
+    return status;
+}
+
+bool larder_index_write_settle(larder_index *index, larder_index_probe *probe,
+                               larder_index_cause *cause) {
+    probe->slot = LARDER_INDEX_NONE;
+    if (index->heap_count > 0) {
+        probe->slot = larder_index_expire(index);
         *cause = LARDER_INDEX_EXPIRED;
-    else if ((slot = larder_index_evict(index, cause)) == LARDER_INDEX_NONE) unlock_write(index);
-    return slot;
+    }
+    if (probe->slot == LARDER_INDEX_NONE) probe->slot = larder_index_evict(index, cause);
+    if (probe->slot == LARDER_INDEX_NONE) {
+        unlock_write(index);
+        return false;
+    }
+    probe->payload = larder_index_payload(index, probe->slot);
+    return true;
 }
 
 // Asking ------------------------------------------------------------------------------------------

@@ -176,7 +176,8 @@ LARDER_API uint64_t larder_index_hash_bytes(const void *LARDER_NULLABLE data, si
 LARDER_API uint32_t larder_index_read_first(larder_index *index, uint64_t hash,
                                             larder_index_probe *probe);
 
-/** larder_index_read_end for a hit of the entry that the probe is at: cheaper than with its slot. */
+/** larder_index_read_end for a hit of the entry that the probe is at: cheaper than with its
+    slot. */
 LARDER_API void larder_index_read_hit(larder_index *index, uint32_t token,
                                       const larder_index_probe *probe);
 
@@ -184,16 +185,22 @@ LARDER_API void larder_index_read_hit(larder_index *index, uint32_t token,
     @return false; or true if something may be due, and then there was no search:
             larder_index_expire has to say that nothing is left, and larder_index_first to
             follow. */
-LARDER_API LARDER_MUST_CHECK bool larder_index_write_first(larder_index *index, uint64_t hash,
-                                                           larder_index_probe *probe);
+LARDER_API bool larder_index_write_first(larder_index *index, uint64_t hash,
+                                         larder_index_probe *probe);
+
+/** larder_index_insert under the hash that the probe looked for; leaves the probe at the new entry.
+    @return as there. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_index_write_insert(larder_index *index,
+                                                                     uint64_t cost,
+                                                                     larder_index_probe *probe);
 
 /** larder_index_expire, larder_index_evict and larder_index_write_end in one call: takes out one
     entry that has to go, or lets go of the index if there is none.
+    @param probe is left at the entry, whose payload is to be moved away before the next call.
     @param cause receives why it had to go.
-    @return the entry whose payload is to be moved away before the next call; LARDER_INDEX_NONE when
-    the index is not held any more. */
-LARDER_API LARDER_MUST_CHECK larder_index_slot larder_index_write_settle(larder_index *index,
-                                                                         larder_index_cause *cause);
+    @return whether there was one; if not, the index is not held any more. */
+LARDER_API bool larder_index_write_settle(larder_index *index, larder_index_probe *probe,
+                                          larder_index_cause *cause);
 
 /** The payload of an entry. O(1). */
 LARDER_API void *larder_index_payload(const larder_index *index, larder_index_slot slot);

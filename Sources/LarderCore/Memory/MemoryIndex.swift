@@ -141,18 +141,13 @@ struct MemoryIndex: @unchecked Sendable {
     larder_index_rewrite(pointer, probe.slot, cost)
   }
 
-  /// Adds an entry.
+  /// Adds an entry under the hash that was searched for.
   ///
   /// - Returns: Memory for it; nil if there is none.
   @usableFromInline
-  func insert(
-    _ hash: UInt64, cost: UInt64, _ probe: inout MemoryProbe
-  ) -> UnsafeMutableRawPointer? {
+  func insert(cost: UInt64, _ probe: inout MemoryProbe) -> UnsafeMutableRawPointer? {
     probe.withRaw { raw in
-      guard larder_index_insert(pointer, hash, cost, &raw.pointee.slot) == LARDER_OK else {
-        return nil
-      }
-      return larder_index_payload(pointer, raw.pointee.slot)
+      larder_index_write_insert(pointer, cost, raw) == LARDER_OK ? raw.pointee.payload : nil
     }
   }
 
@@ -195,10 +190,11 @@ struct MemoryIndex: @unchecked Sendable {
   func leaveOrEndWriting(_ probe: inout MemoryProbe) -> UnsafeMutableRawPointer? {
     probe.isTimed = larder_index_next_deadline(pointer) != .max
     var cause = LARDER_INDEX_REMOVED
-    let slot = larder_index_write_settle(pointer, &cause)
-    if slot == LarderIndex.none { return nil }
+    let payload = probe.withRaw { raw in
+      larder_index_write_settle(pointer, raw, &cause) ? raw.pointee.payload : nil
+    }
     probe.cause = UInt32(cause.rawValue)
-    return larder_index_payload(pointer, slot)
+    return payload
   }
 
   /// Gives the candidate a life of its own.

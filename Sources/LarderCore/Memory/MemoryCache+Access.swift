@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+
+// What is inlined into programs: there it is specialised for their keys and values.
+extension MemoryCache {
+  /// The value under a key; setting it stores a value or, with nil, removes it.
+  ///
+  /// Reading is ``value(forKey:)``, setting is ``set(_:forKey:cost:expiration:)``.
+  ///
+  /// - Parameter key: The key.
+  /// - Complexity: As there.
+  @inlinable
+  public subscript(key: Key) -> Value? {
+    get { value(forKey: key) }
+    set { set(newValue, forKey: key) }
+  }
+
+  /// Reads the value under a key, which counts as a use.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The value; nil if there is none or its time is over. In the second case
+  ///   it is removed, with everything else that has expired.
+  /// - Complexity: O(1) expected. No allocation.
+  @inlinable
+  public func value(forKey key: Key) -> Value? {
+    var probe = MemoryProbe()
+    var candidate = index.beginReading(hashing.hash(key), &probe)
+    while let payload = candidate {
+      let entry = payload.assumingMemoryBound(to: Entry.self)
+      if entry.pointee.key == key {
+        let value = entry.pointee.value
+        index.endReadingHit(&probe)
+        return value
+      }
+      candidate = index.nextCandidate(&probe)
+    }
+    if index.endReadingMiss(&probe) { expire() }
+    return nil
+  }
+
+  /// Reads the value under a key and leaves no trace: neither the order of eviction
+  /// nor the statistics change.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The value; nil if there is none or its time is over.
+  /// - Complexity: O(1) expected. No allocation.
+  @inlinable
+  public func peek(forKey key: Key) -> Value? {
+    var probe = MemoryProbe()
+    var candidate = index.beginReading(hashing.hash(key), &probe)
+    while let payload = candidate {
+      let entry = payload.assumingMemoryBound(to: Entry.self)
+      if entry.pointee.key == key {
+        let value = entry.pointee.value
+        index.endReadingQuietly(&probe)
+        return value
+      }
+      candidate = index.nextCandidate(&probe)
+    }
+    index.endReadingQuietly(&probe)
+    return nil
+  }
+
+  /// Whether there is a value under a key; leaves no trace, as ``peek(forKey:)``.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: False also if the value's time is over.
+  /// - Complexity: O(1) expected. No allocation.
+  @inlinable
+  public func contains(_ key: Key) -> Bool {
+    var probe = MemoryProbe()
+    var candidate = index.beginReading(hashing.hash(key), &probe)
+    while let payload = candidate {
+      if payload.assumingMemoryBound(to: Entry.self).pointee.key == key { break }
+      candidate = index.nextCandidate(&probe)
+    }
+    index.endReadingQuietly(&probe)
+    return candidate != nil
+  }
+
+  /// Stores a value under a key, which counts as a use, and evicts what is too much.
+  ///
+  /// If there is no memory for a new entry, the value is not stored, and
+  /// ``CacheStatistics/failures`` counts it. A load of the key that is under way will
+  /// not overwrite what is stored here.
+  ///
+  /// - Parameters:
+  ///   - value: The value; nil removes what there is.
+  ///   - key: The key.
+  ///   - cost: What the entry weighs for the limit of cost; less than 0 counts as 0.
+  ///     nil: what ``MemoryCacheConfiguration/cost`` says.
+  ///   - expiration: How long it lives; nil: as ``expiration`` says.
+  /// - Complexity: O(1) amortised and expected; O(log n) where entries expire.
+  @inlinable
+  public func set(
+    _ value: Value?, forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil
+  ) {
+    guard let value else {
+      remove(forKey: key)
+      return
+    }
+    let cost = weigh(key, value, cost)
+    let hash = hashing.hash(key)
+    var probe = MemoryProbe()
+    var departures = Departures()
+    var candidate = index.beginWriting(hash, &probe)
+    if probe.isDue { candidate = expireLocked(hash, &probe, &departures) }
+    if flights.isBusy { flights.supersede(key) }
+    let replaced = put(value, key, hash, cost, expiration, candidate, &probe, &departures)
+    end(&probe, &departures)
+    if let replaced { settle(replaced: replaced, key) }
+    settle(&departures)
+  }
+
+  /// Removes a key and its value.
+  ///
+  /// A load of the key that is under way will not store its value.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The value that was there; nil if there was none or its time was over.
+  /// - Complexity: O(1) expected; O(log n) where entries expire.
+  @inlinable
+  @discardableResult
+  public func remove(forKey key: Key) -> Value? {
+    let hash = hashing.hash(key)
+    var probe = MemoryProbe()
+    var departures = Departures()
+    var candidate = index.beginWriting(hash, &probe)
+    if probe.isDue { candidate = expireLocked(hash, &probe, &departures) }
+    if flights.isBusy { flights.supersede(key) }
+    let removed = takeLocked(key, candidate, &probe)
+    end(&probe, &departures)
+    settle(&departures)
+    guard let removed else { return nil }
+    settle(removed: removed)
+    return removed.value
+  }
+}

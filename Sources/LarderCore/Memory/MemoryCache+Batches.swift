@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+
+extension MemoryCache {
+  /// Reads the values under many keys, each of which counts as a use.
+  ///
+  /// Each key is read by itself: what others change meanwhile may show in some of them.
+  ///
+  /// - Parameter keys: The keys.
+  /// - Returns: What there is; a key without a value is missing.
+  /// - Complexity: O(number of keys) expected.
+  @inlinable
+  public func values(forKeys keys: some Sequence<Key>) -> [Key: Value] {
+    var values: [Key: Value] = [:]
+    for key in keys {
+      if let value = value(forKey: key) { values[key] = value }
+    }
+    return values
+  }
+
+  /// Stores many values, as ``set(_:forKey:cost:expiration:)`` does one after the other.
+  ///
+  /// The cache is locked once for 128 of them, which is what makes it fast; others see
+  /// all of these or none.
+  ///
+  /// - Parameters:
+  ///   - entries: Keys and values, of a dictionary for example. Of two values under one
+  ///     key the later stays.
+  ///   - cost: What each entry weighs; nil: what ``MemoryCacheConfiguration/cost`` says.
+  ///   - expiration: How long each lives; nil: as ``expiration`` says.
+  /// - Complexity: O(number of entries) amortised and expected.
+  @inlinable
+  public func set(
+    _ entries: some Sequence<(key: Key, value: Value)>, cost: Int? = nil,
+    expiration: Expiration? = nil
+  ) {
+    var chunk: [(entry: Entry, cost: UInt64, hash: UInt64)] = []
+    for (key, value) in entries {
+      let entry = Entry(key: key, value: value)
+      chunk.append((entry, weigh(key, value, cost), hashing.hash(key)))
+      if chunk.count == 128 {
+        setChunk(chunk, expiration)
+        chunk.removeAll(keepingCapacity: true)
+      }
+    }
+    setChunk(chunk, expiration)
+  }
+
+  @inlinable
+  func setChunk(
+    _ chunk: [(entry: Entry, cost: UInt64, hash: UInt64)], _ expiration: Expiration?
+  ) {
+    if chunk.isEmpty { return }
+    var probe = MemoryProbe()
+    var departures = Departures()
+    var replaced: [Entry] = []
+    index.beginWriting()
+    for (entry, cost, hash) in chunk {
+      while let payload = index.leave(&probe) { departures.take(payload, probe.cause) }
+      if flights.isBusy { flights.supersede(entry.key) }
+      let candidate = index.first(hash, &probe)
+      let old = put(
+        entry.value, entry.key, hash, cost, expiration, candidate, &probe, &departures)
+      if let old { replaced.append(Entry(key: entry.key, value: old)) }
+    }
+    end(&probe, &departures)
+    for entry in replaced { settle(replaced: entry.value, entry.key) }
+    settle(&departures)
+  }
+
+  /// Removes many keys and their values.
+  ///
+  /// The cache is locked once for 128 of them; others see all of these or none removed.
+  ///
+  /// - Parameter keys: The keys.
+  /// - Returns: How many of them had a value.
+  /// - Complexity: O(number of keys) expected.
+  @inlinable
+  @discardableResult
+  public func remove(forKeys keys: some Sequence<Key>) -> Int {
+    var chunk: [(key: Key, hash: UInt64)] = []
+    var removed = 0
+    for key in keys {
+      chunk.append((key, hashing.hash(key)))
+      if chunk.count == 128 {
+        removed += removeChunk(chunk)
+        chunk.removeAll(keepingCapacity: true)
+      }
+    }
+    return removed + removeChunk(chunk)
+  }
+
+  @inlinable
+  func removeChunk(_ chunk: [(key: Key, hash: UInt64)]) -> Int {
+    if chunk.isEmpty { return 0 }
+    var probe = MemoryProbe()
+    var departures = Departures()
+    var removed: [Entry] = []
+    index.beginWriting()
+    while let payload = index.leave(&probe) { departures.take(payload, probe.cause) }
+    for (key, hash) in chunk {
+      if flights.isBusy { flights.supersede(key) }
+      if let entry = takeLocked(key, index.first(hash, &probe), &probe) { removed.append(entry) }
+    }
+    end(&probe, &departures)
+    for entry in removed { settle(removed: entry) }
+    settle(&departures)
+    return removed.count
+  }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+// The parts of which the calls are made. "Locked" in a name: while the index is locked
+// for writing. What leaves it then goes into departures, and is settled afterwards.
+extension MemoryCache {
+  @inlinable
+  func weigh(_ key: Key, _ value: Value, _ cost: Int?) -> UInt64 {
+    UInt64(max(0, cost ?? costOfEntry?(key, value) ?? 0))
+  }
+
+  /// Replaces the value of the candidate with this key, or adds an entry.
+  ///
+  /// - Returns: The value that was there. (Not in the departures, which have the
+  ///   key too: it stays.)
+  @inlinable @inline(__always)
+  func put(
+    _ value: Value, _ key: Key, _ hash: UInt64, _ cost: UInt64, _ expiration: Expiration?,
+    _ candidate: UnsafeMutableRawPointer?, _ probe: inout MemoryProbe,
+    _ departures: inout Departures
+  ) -> Value? {
+    var candidate = candidate
+    while let payload = candidate {
+      let entry = payload.assumingMemoryBound(to: Entry.self)
+      if entry.pointee.key == key {
+        var old = value
+        swap(&old, &entry.pointee.value)
+        index.rewrite(&probe, cost: cost)
+        if stampOffset != 0 { index.stamp(payload, stampOffset) }
+        if let expiration { live(expiration, &probe, &departures) }
+        return old
+      }
+      candidate = index.nextCandidate(&probe)
+    }
+    guard canStore, let payload = index.insert(cost: cost, &probe) else {
+      countFailure()
+      return nil
+    }
+    payload.initializeMemory(as: Entry.self, to: Entry(key: key, value: value))
+    if stampOffset != 0 { index.stamp(payload, stampOffset) }
+    if let expiration { live(expiration, &probe, &departures) }
+    return nil
+  }
+
+  /// Takes out the candidate with this key.
+  @inlinable @inline(__always)
+  func takeLocked(
+    _ key: Key, _ candidate: UnsafeMutableRawPointer?, _ probe: inout MemoryProbe
+  ) -> Entry? {
+    var candidate = candidate
+    while let payload = candidate {
+      let entry = payload.assumingMemoryBound(to: Entry.self)
+      if entry.pointee.key == key {
+        index.take(&probe)
+        return entry.move()
+      }
+      candidate = index.nextCandidate(&probe)
+    }
+    return nil
+  }
+
+  /// Takes out what has expired or is too much, and unlocks.
+  @inlinable @inline(__always)
+  func end(_ probe: inout MemoryProbe, _ departures: inout Departures) {
+    while let payload = index.leaveOrEndWriting(&probe) { departures.take(payload, probe.cause) }
+    if probe.isTimed, trimmer.isWanted { startTrimming() }
+  }
+
+  /// Takes out what has expired, then finds the first candidate.
+  @inlinable @inline(never)
+  func expireLocked(
+    _ hash: UInt64, _ probe: inout MemoryProbe, _ departures: inout Departures
+  ) -> UnsafeMutableRawPointer? {
+    while let payload = index.leaveExpired(&probe) { departures.take(payload, probe.cause) }
+    return index.first(hash, &probe)
+  }
+
+  /// Takes out what has expired, if a read came upon something.
+  @inlinable @inline(never)
+  func expire() {
+    var probe = MemoryProbe()
+    var departures = Departures()
+    index.beginWriting()
+    end(&probe, &departures)
+    settle(&departures)
+  }
+
+  /// Gives the entry just written a life of its own.
+  @usableFromInline
+  func live(
+    _ expiration: Expiration, _ probe: inout MemoryProbe, _ departures: inout Departures
+  ) {
+    if index.setExpiration(expiration, clock, &probe) { return }
+    // Better no value than one that outlives its time.
+    countFailure()
+    let slot = probe.slot
+    index.take(&probe)
+    departures.take(index.payload(slot), RemovalCause.removed.number)
+  }
+
+  @usableFromInline
+  func countFailure() { failures.add(1, ordering: .relaxed) }
+
+  // MARK: - Unlocked
+
+  /// Whether removals have to be made for somebody.
+  @inlinable var isHeard: Bool { hub.isHeard }
+
+  /// To be called with a value that was replaced, before it is dropped.
+  @inlinable @inline(__always)
+  func settle(replaced value: Value, _ key: Key) {
+    if isHeard { reportReplaced(value, key) }
+  }
+
+  /// To be called with a value that the caller removed, before it is given back.
+  @inlinable @inline(__always)
+  func settle(removed entry: Entry) {
+    if isHeard { reportRemoved(entry) }
+  }
+
+  @usableFromInline @inline(never)
+  func reportReplaced(_ value: Value, _ key: Key) { report(value, key, .replaced) }
+
+  @usableFromInline @inline(never)
+  func reportRemoved(_ entry: Entry) { report(entry.value, entry.key, .removed) }
+
+  func report(_ value: Value, _ key: Key, _ cause: RemovalCause) {
+    hub.report(Removal(key: key, value: value, cause: cause))
+  }
+
+  /// Reports what left and has it destroyed.
+  @inlinable @inline(__always)
+  func settle(_ departures: inout Departures) {
+    if departures.isEmpty { return }
+    if isHeard { report(departures) }
+    if let releaser { release(&departures, releaser) }
+  }
+
+  @usableFromInline @inline(never)
+  func report(_ departures: Departures) {
+    guard let first = departures.first else { return }
+    report(first.value, first.key, RemovalCause(number: departures.firstCause))
+    for (entry, cause) in zip(departures.rest, departures.restCauses) {
+      report(entry.value, entry.key, RemovalCause(number: cause))
+    }
+  }
+
+  @inlinable @inline(never)
+  func release(_ departures: inout Departures, _ releaser: MemoryReleaser<Entry>) {
+    releaser.release(&departures.first)
+    if !departures.rest.isEmpty { releaser.release(&departures.rest) }
+  }
+}

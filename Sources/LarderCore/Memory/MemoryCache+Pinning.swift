@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+extension MemoryCache {
+  /// Exempts the entry under a key from eviction.
+  ///
+  /// It counts for the limits all the same, so that other entries leave earlier, and
+  /// the cache is over its limits if what is pinned alone is too much. It can be
+  /// replaced, which leaves it pinned, removed, and its time can be over, which ends
+  /// the pin.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: False if there is no such entry; also if there is no memory, and
+  ///   ``CacheStatistics/failures`` counts that.
+  /// - Complexity: O(1) expected.
+  @discardableResult
+  public func pin(_ key: Key) -> Bool { setPinned(key, true) }
+
+  /// Puts the entry under a key back into the order of eviction.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: As ``pin(_:)``.
+  /// - Complexity: O(1) expected.
+  @discardableResult
+  public func unpin(_ key: Key) -> Bool { setPinned(key, false) }
+
+  /// Whether there is an entry under a key and it is pinned.
+  ///
+  /// - Parameter key: The key.
+  /// - Complexity: O(1) expected.
+  public func isPinned(_ key: Key) -> Bool {
+    var probe = MemoryProbe()
+    var candidate = index.beginReading(hashing.hash(key), &probe)
+    defer { index.endReadingQuietly(&probe) }
+    while let payload = candidate {
+      if payload.assumingMemoryBound(to: Entry.self).pointee.key == key {
+        return index.isPinned(probe.slot)
+      }
+      candidate = index.nextCandidate(&probe)
+    }
+    return false
+  }
+
+  private func setPinned(_ key: Key, _ isPinned: Bool) -> Bool {
+    let hash = hashing.hash(key)
+    var probe = MemoryProbe()
+    var departures = Departures()
+    var succeeded = false
+    var candidate = index.beginWriting(hash, &probe)
+    if probe.isDue { candidate = expireLocked(hash, &probe, &departures) }
+    while let payload = candidate {
+      if payload.assumingMemoryBound(to: Entry.self).pointee.key == key {
+        succeeded = index.pin(probe.slot, isPinned)
+        if !succeeded { countFailure() }
+        break
+      }
+      candidate = index.nextCandidate(&probe)
+    }
+    end(&probe, &departures)
+    settle(&departures)
+    return succeeded
+  }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+/// Keys and values in memory, within limits.
+///
+/// ```swift
+/// let users = MemoryCache<User.ID, User>(countLimit: 10_000, expiration: .seconds(300))
+/// users[id] = user
+/// let user = try await users.value(forKey: id) { try await server.user(id) }
+/// ```
+///
+/// The limits hold whenever a call returns: what is too much leaves before, chosen by
+/// the ``EvictionPolicy``. An entry that costs more than the whole limit is not kept,
+/// and nothing else leaves for it, except what was stored under its key. Pinned entries
+/// never leave for a limit. An expired value is never given out; its memory is freed by
+/// the next read that comes upon it, by the next change of the cache, or in the
+/// background.
+///
+/// All but loads are synchronous: they take nanoseconds and never suspend, so
+/// asynchronous code calls them as they are.
+///
+/// The library never runs a value's `deinit`, a callback or a closure of yours while the
+/// cache is locked, with three exceptions that say so: ``update(forKey:cost:expiration:_:)``,
+/// ``removeAll(where:)`` and the clock. Those must not use the same cache, or they wait
+/// for themselves for ever. The same is true of a key's `==` and `hash(into:)`, which
+/// run while the cache is locked.
+///
+/// **Concurrency.** Safe to use from any number of threads and tasks at a time. Reads
+/// do not wait for each other. Each call is atomic; a batch is if it says so.
+///
+/// **Limits.** 2³¹ entries; keys and values that take at most 1 MiB together in
+/// themselves, without what they refer to. Costs and limits are numbers from 0 to
+/// `Int.max`; less counts as 0.
+public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  @usableFromInline typealias Entry = MemoryEntry<Key, Value>
+  @usableFromInline typealias Departures = MemoryDepartures<Key, Value>
+
+  /// What can be changed and is not in the index.
+  struct Settings {
+    var name: String?
+    var countLimit: Int
+    var costLimit: Int
+    var expiration: Expiration
+  }
+
+  /// What goes first when there is too much.
+  public let policy: EvictionPolicy
+
+  @usableFromInline let index: MemoryIndex
+  @usableFromInline let hashing = MemoryHashing()
+  /// Where in a payload the time of its last write is; 0 if it is not.
+  @usableFromInline let stampOffset: Int
+  /// False if not even an empty index could be made: then nothing is stored.
+  @usableFromInline let canStore: Bool
+  @usableFromInline let costOfEntry: (@Sendable (Key, Value) -> Int)?
+  @usableFromInline let clock: CacheClock
+  @usableFromInline let flights = MemoryFlights<Key, Value>()
+  @usableFromInline let releaser: MemoryReleaser<Entry>?
+  @usableFromInline let trimmer: MemoryTrimmer
+  @usableFromInline let hub: RemovalHub<Key, Value>
+  let failures = Atomic<UInt64>(0)
+  let settings: Mutex<Settings>
+  let refreshAfter: Int64
+  let onSystemEvent: SystemEventActions<Key, Value>
+  /// The index calls it as long as it is there.
+  private let host: MemoryHost
+  #if canImport(UIKit)
+    private let observer = Mutex<SystemEventObserver?>(nil)
+  #endif
+
+  /// Makes an empty cache.
+  ///
+  /// - Parameter configuration: See there for the defaults.
+  /// - Complexity: O(1).
+  public init(_ configuration: MemoryCacheConfiguration<Key, Value> = .init()) {
+    let refreshes = configuration.refreshAfter != nil
+    let stampOffset = refreshes ? max(8, (MemoryLayout<Entry>.size + 7) / 8 * 8) : 0
+    let moves = !_isBitwiseTakable(Entry.self)
+    let host =
+      moves
+      ? MemoryMover<Key, Value>(clock: configuration.clock, stampOffset: stampOffset)
+      : MemoryHost(clock: configuration.clock)
+    let made = MemoryIndex.create(
+      policy: configuration.policy,
+      bytes: refreshes ? stampOffset + 8 : MemoryLayout<Entry>.size,
+      alignment: max(MemoryLayout<Entry>.alignment, refreshes ? 8 : 1), host: host, moves: moves)
+    canStore = made != nil
+    // An index for payloads of nothing stands in for one that cannot be, and stays empty.
+    let index = made ?? MemoryIndex.createEmpty(host: host)
+    self.index = index
+    self.host = host
+    self.stampOffset = stampOffset
+    policy = configuration.policy
+    costOfEntry = configuration.cost
+    clock = configuration.clock
+    let releases = configuration.releasesAsynchronously || configuration.releasesOnMainThread
+    releaser =
+      releases && !_isPOD(Value.self)
+      ? MemoryReleaser(
+        onMainThread: configuration.releasesOnMainThread,
+        isAsynchronous: configuration.releasesAsynchronously) : nil
+    trimmer = MemoryTrimmer(interval: configuration.autoTrimInterval)
+    hub = RemovalHub(callback: configuration.onRemoval)
+    refreshAfter = configuration.refreshAfter.map { max(0, $0.inNanoseconds) } ?? .max
+    settings = Mutex(
+      Settings(
+        name: configuration.name, countLimit: .max, costLimit: .max, expiration: .never))
+    onSystemEvent = SystemEventActions(configuration)
+    setLimits(count: configuration.countLimit, cost: configuration.costLimit)
+    expiration = configuration.expiration
+    #if canImport(UIKit)
+      observer.withLock { $0 = SystemEventObserver { [weak self] in self?.handle($0) } }
+    #endif
+  }
+
+  /// Makes an empty cache with the settings that are asked for most.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - policy: What goes first when there is too much.
+  ///   - countLimit: The most entries. 0 and less: none. `Int.max`: no limit.
+  ///   - costLimit: The most cost of all entries. 0 and less: only entries that cost
+  ///     nothing. `Int.max`: no limit.
+  ///   - expiration: How long entries live that have no expiration of their own.
+  /// - Complexity: O(1).
+  public convenience init(
+    name: String? = nil, policy: EvictionPolicy = .standard, countLimit: Int = .max,
+    costLimit: Int = .max, expiration: Expiration = .never
+  ) {
+    var configuration = MemoryCacheConfiguration<Key, Value>()
+    configuration.name = name
+    configuration.policy = policy
+    configuration.countLimit = countLimit
+    configuration.costLimit = costLimit
+    configuration.expiration = expiration
+    self.init(configuration)
+  }
+
+  deinit {
+    trimmer.setInterval(.zero)
+    hub.finish()
+    index.beginWriting()
+    var entries = moveAll()
+    index.endWriting()
+    index.destroy()
+    releaser?.release(&entries)
+  }
+
+  /// A name for people; the library makes no use of it.
+  ///
+  /// - Complexity: O(1).
+  public var name: String? {
+    get { settings.withLock { $0.name } }
+    set { settings.withLock { $0.name = newValue } }
+  }
+}
+
+extension MemoryCache: CustomStringConvertible {
+  /// The type, the object and the name, as in `<MemoryCache<Int, String>: 0x5581> (users)`.
+  public var description: String {
+    let address = UInt(bitPattern: ObjectIdentifier(self))
+    let type = "<MemoryCache<\(Key.self), \(Value.self)>: 0x\(String(address, radix: 16))>"
+    return name.map { "\(type) (\($0))" } ?? type
+  }
+}

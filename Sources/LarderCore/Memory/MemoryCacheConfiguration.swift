@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+
+/// How a memory cache is made: everything has a default that holds what is stored
+/// until it is removed.
+///
+/// ```swift
+/// var configuration = MemoryCacheConfiguration<URL, Data>()
+/// configuration.costLimit = 64 << 20
+/// configuration.cost = { _, data in data.count }
+/// configuration.expiration = .seconds(600)
+/// let pages = MemoryCache(configuration)
+/// ```
+///
+/// **Concurrency.** A value; safe to pass between threads.
+public struct MemoryCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  /// A name for people; nil by default.
+  public var name: String?
+
+  /// What goes first when there is too much.
+  public var policy: EvictionPolicy = .standard
+
+  /// The most entries that the cache holds. 0 and less: none. `Int.max`, the
+  /// default: no limit.
+  public var countLimit = Int.max
+
+  /// The most that the entries cost together. 0 and less: only entries that cost
+  /// nothing. `Int.max`, the default: no limit.
+  public var costLimit = Int.max
+
+  /// How long entries live that are stored without an expiration of their own;
+  /// ``Expiration/never`` by default.
+  public var expiration: Expiration = .never
+
+  /// How often expired entries are looked for in the background, while there is
+  /// anything that expires. 0 and less: never; they are then removed when a read comes
+  /// upon one or something is stored.
+  public var autoTrimInterval: Duration = .seconds(5)
+
+  /// Tells what an entry costs that is stored without saying so; nil, the default: 0.
+  ///
+  /// Called before the cache is locked, but for updates: there it is called while the
+  /// cache is locked, and must not use it.
+  public var cost: (@Sendable (Key, Value) -> Int)?
+
+  /// The time; the system's by default.
+  public var clock: CacheClock = .system
+
+  /// Whether evicted values are destroyed on the main thread, for values that insist
+  /// on it. Wants a main thread that runs a main loop or an `async` main function.
+  public var releasesOnMainThread = false
+
+  /// Whether values that were evicted, expired or removed with all others are destroyed
+  /// in the background, so that the caller need not wait for it. Up to 4,096 of them
+  /// wait for about a millisecond; if more come in that time, the caller destroys its
+  /// own. Values without anything to destroy are dropped at once.
+  public var releasesAsynchronously = true
+
+  /// Whether all entries go when the system is short of memory: iOS, tvOS and visionOS
+  /// tell.
+  public var removesAllOnMemoryWarning = true
+
+  /// Whether all entries go when the app is put in the background: iOS, tvOS and
+  /// visionOS tell.
+  public var removesAllInBackground = true
+
+  /// Called when the system is short of memory, before entries go.
+  public var onMemoryWarning: (@Sendable (MemoryCache<Key, Value>) -> Void)?
+
+  /// Called when the app is put in the background, before entries go.
+  public var onEnterBackground: (@Sendable (MemoryCache<Key, Value>) -> Void)?
+
+  /// The age from which a value that is asked for with a load is loaded again while
+  /// the old one is still given out; nil, the default: never. 0 and less: at every read.
+  ///
+  /// Takes 8 bytes for each entry.
+  public var refreshAfter: Duration?
+
+  /// Called with each value that leaves the cache, on the thread that made it leave,
+  /// after the cache is unlocked; nil, the default, costs nothing. May use the cache.
+  /// What threads do at the same time can be reported in another order than it happened.
+  public var onRemoval: (@Sendable (Removal<Key, Value>) -> Void)?
+
+  /// The defaults.
+  ///
+  /// - Complexity: O(1).
+  public init() {}
+}
