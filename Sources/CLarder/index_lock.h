@@ -55,9 +55,11 @@ static inline uint32_t lock_read(larder_index *index) {
 static inline void lock_write(larder_index *index) {
     uint32_t open = GATE_OPEN;
     if (!atomic_compare_exchange_strong(&index->gate, &open, GATE_CLOSED)) lock_write_slowly(index);
+    // All have to be out before the first note is told: it changes what readers look at.
+    for (uint32_t at = 0; at <= index->reader_mask; at++)
+        if (atomic_load(&index->readers[at].busy) != 0) lock_wait_for_readers(index);
     for (uint32_t at = 0; at <= index->reader_mask; at++) {
         index_reader *reader = &index->readers[at];
-        if (atomic_load(&reader->busy) != 0) lock_wait_for_readers(index);
         // Stamps that were taken and not given are older than what is written now.
         if (reader->stamps_left != 0) reader->stamps_left = 0;
         if (reader->noted != 0) lock_tell_notes(index, reader);

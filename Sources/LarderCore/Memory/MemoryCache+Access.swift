@@ -105,7 +105,7 @@ extension MemoryCache {
     var candidate = index.beginWriting(hash, &probe)
     if probe.isDue { candidate = expireLocked(hash, &probe, &departures) }
     if flights.isBusy { flights.supersede(key) }
-    let replaced = put(value, key, hash, cost, expiration, candidate, &probe, &departures)
+    let replaced = put(value, key, cost, expiration, candidate, &probe, &departures)
     end(&probe, &departures)
     if let replaced { settle(replaced: replaced, key) }
     settle(&departures)

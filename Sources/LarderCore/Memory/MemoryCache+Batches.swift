@@ -58,8 +58,7 @@ extension MemoryCache {
       while let payload = index.leave(&probe) { departures.take(payload, probe.cause) }
       if flights.isBusy { flights.supersede(entry.key) }
       let candidate = index.first(hash, &probe)
-      let old = put(
-        entry.value, entry.key, hash, cost, expiration, candidate, &probe, &departures)
+      let old = put(entry.value, entry.key, cost, expiration, candidate, &probe, &departures)
       if let old { replaced.append(Entry(key: entry.key, value: old)) }
     }
     end(&probe, &departures)

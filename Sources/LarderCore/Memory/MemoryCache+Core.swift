@@ -16,7 +16,7 @@ extension MemoryCache {
   ///   key too: it stays.)
   @inlinable @inline(__always)
   func put(
-    _ value: Value, _ key: Key, _ hash: UInt64, _ cost: UInt64, _ expiration: Expiration?,
+    _ value: Value, _ key: Key, _ cost: UInt64, _ expiration: Expiration?,
     _ candidate: UnsafeMutableRawPointer?, _ probe: inout MemoryProbe,
     _ departures: inout Departures
   ) -> Value? {

@@ -214,7 +214,7 @@ extension MemoryCache {
     var candidate = index.beginWriting(hash, &probe)
     if probe.isDue { candidate = expireLocked(hash, &probe, &departures) }
     if !flight.isSuperseded {
-      replaced = put(value, key, hash, cost, expiration, candidate, &probe, &departures)
+      replaced = put(value, key, cost, expiration, candidate, &probe, &departures)
     }
     end(&probe, &departures)
     if let replaced { settle(replaced: replaced, key) }

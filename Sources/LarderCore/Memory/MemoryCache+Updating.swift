@@ -75,7 +75,7 @@ extension MemoryCache {
     var value: Value?
     defer {
       if let value {
-        _ = put(value, key, hash, weigh(key, value, cost), expiration, nil, &probe, &departures)
+        _ = put(value, key, weigh(key, value, cost), expiration, nil, &probe, &departures)
       }
     }
     return try body(&value)
