@@ -81,7 +81,8 @@ uint32_t lock_read_slowly(larder_index *index) {
         lock_write(index);
         return TOKEN_EXCLUSIVE;
     }
-    uint32_t at = thread_number() & index->reader_mask;
+    const uint32_t own = thread_number() & index->reader_mask;
+    uint32_t at = own;
     for (int tries = 1;; tries++) {
         index_reader *reader = &index->readers[at];
         if (atomic_exchange(&reader->busy, 1) == 0) {
@@ -95,6 +96,9 @@ uint32_t lock_read_slowly(larder_index *index) {
             at = (at + 1) & index->reader_mask;
         }
     }
+    // Two threads that met in a place would do so again with each read: one of them stays where it
+    // found one that is free.
+    if (at != own) index_thread = at != 0 ? at : index->reader_mask + 1;
     if (index->is_timed) lock_take_time(index);
     return at;
 }

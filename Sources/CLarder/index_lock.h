@@ -25,8 +25,15 @@ enum {
     TOKEN_EXCLUSIVE = READERS_MAX,
 };
 
-/** The calling thread's number, 0 before it has one: the first few threads have a place each. */
-extern _Thread_local uint32_t index_thread __attribute__((tls_model("initial-exec")));
+#if defined(__ELF__)
+/** Found without a call also in a shared library. */
+#define LOCK_TLS_MODEL __attribute__((tls_model("initial-exec")))
+#else
+#define LOCK_TLS_MODEL
+#endif
+
+/** The calling thread's number, 0 before it has one: it leads to the place where the thread reads. */
+extern _Thread_local uint32_t index_thread LOCK_TLS_MODEL;
 
 uint32_t lock_read_slowly(larder_index *index);
 void lock_write_slowly(larder_index *index);

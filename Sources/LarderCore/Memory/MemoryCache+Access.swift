@@ -23,15 +23,11 @@ extension MemoryCache {
   @inlinable
   public func value(forKey key: Key) -> Value? {
     var probe = MemoryProbe()
-    var candidate = index.beginReading(hashing.hash(key), &probe)
-    while let payload = candidate {
-      let entry = payload.assumingMemoryBound(to: Entry.self)
-      if entry.pointee.key == key {
-        let value = entry.pointee.value
-        index.endReadingHit(&probe)
-        return value
-      }
-      candidate = index.nextCandidate(&probe)
+    let candidate = index.beginReading(hashing.hash(key), &probe)
+    if let entry = match(key, candidate, &probe) {
+      let value = entry.pointee.value
+      index.endReadingHit(&probe)
+      return value
     }
     if index.endReadingMiss(&probe) { expire() }
     return nil
@@ -46,18 +42,10 @@ extension MemoryCache {
   @inlinable
   public func peek(forKey key: Key) -> Value? {
     var probe = MemoryProbe()
-    var candidate = index.beginReading(hashing.hash(key), &probe)
-    while let payload = candidate {
-      let entry = payload.assumingMemoryBound(to: Entry.self)
-      if entry.pointee.key == key {
-        let value = entry.pointee.value
-        index.endReadingQuietly(&probe)
-        return value
-      }
-      candidate = index.nextCandidate(&probe)
-    }
+    let candidate = index.beginReading(hashing.hash(key), &probe)
+    let value = match(key, candidate, &probe)?.pointee.value
     index.endReadingQuietly(&probe)
-    return nil
+    return value
   }
 
   /// Whether there is a value under a key; leaves no trace, as ``peek(forKey:)``.
@@ -68,13 +56,10 @@ extension MemoryCache {
   @inlinable
   public func contains(_ key: Key) -> Bool {
     var probe = MemoryProbe()
-    var candidate = index.beginReading(hashing.hash(key), &probe)
-    while let payload = candidate {
-      if payload.assumingMemoryBound(to: Entry.self).pointee.key == key { break }
-      candidate = index.nextCandidate(&probe)
-    }
+    let candidate = index.beginReading(hashing.hash(key), &probe)
+    let isThere = match(key, candidate, &probe) != nil
     index.endReadingQuietly(&probe)
-    return candidate != nil
+    return isThere
   }
 
   /// Stores a value under a key, which counts as a use, and evicts what is too much.

@@ -10,6 +10,20 @@ extension MemoryCache {
     UInt64(max(0, cost ?? costOfEntry?(key, value) ?? 0))
   }
 
+  /// The candidate that has this key: the first one, or one of those that follow.
+  @inlinable @inline(__always)
+  func match(
+    _ key: Key, _ candidate: UnsafeMutableRawPointer?, _ probe: inout MemoryProbe
+  ) -> UnsafeMutablePointer<Entry>? {
+    var candidate = candidate
+    while let payload = candidate {
+      let entry = payload.assumingMemoryBound(to: Entry.self)
+      if entry.pointee.key == key { return entry }
+      candidate = index.nextCandidate(&probe)
+    }
+    return nil
+  }
+
   /// Replaces the value of the candidate with this key, or adds an entry.
   ///
   /// - Returns: The value that was there. (Not in the departures, which have the
@@ -20,18 +34,13 @@ extension MemoryCache {
     _ candidate: UnsafeMutableRawPointer?, _ probe: inout MemoryProbe,
     _ departures: inout Departures
   ) -> Value? {
-    var candidate = candidate
-    while let payload = candidate {
-      let entry = payload.assumingMemoryBound(to: Entry.self)
-      if entry.pointee.key == key {
-        var old = value
-        swap(&old, &entry.pointee.value)
-        index.rewrite(&probe, cost: cost)
-        if stampOffset != 0 { index.stamp(payload, stampOffset) }
-        if let expiration { live(expiration, &probe, &departures) }
-        return old
-      }
-      candidate = index.nextCandidate(&probe)
+    if let entry = match(key, candidate, &probe) {
+      var old = value
+      swap(&old, &entry.pointee.value)
+      index.rewrite(&probe, cost: cost)
+      if stampOffset != 0 { index.stamp(entry, stampOffset) }
+      if let expiration { live(expiration, &probe, &departures) }
+      return old
     }
     guard canStore, let payload = index.insert(cost: cost, &probe) else {
       countFailure()
@@ -48,16 +57,9 @@ extension MemoryCache {
   func takeLocked(
     _ key: Key, _ candidate: UnsafeMutableRawPointer?, _ probe: inout MemoryProbe
   ) -> Entry? {
-    var candidate = candidate
-    while let payload = candidate {
-      let entry = payload.assumingMemoryBound(to: Entry.self)
-      if entry.pointee.key == key {
-        index.take(&probe)
-        return entry.move()
-      }
-      candidate = index.nextCandidate(&probe)
-    }
-    return nil
+    guard let entry = match(key, candidate, &probe) else { return nil }
+    index.take(&probe)
+    return entry.move()
   }
 
   /// Takes out what has expired or is too much, and unlocks.

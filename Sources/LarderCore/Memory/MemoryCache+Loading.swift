@@ -225,16 +225,12 @@ extension MemoryCache {
   @usableFromInline
   func agedValue(forKey key: Key) -> (value: Value, isOld: Bool)? {
     var probe = MemoryProbe()
-    var candidate = index.beginReading(hashing.hash(key), &probe)
-    while let payload = candidate {
-      let entry = payload.assumingMemoryBound(to: Entry.self)
-      if entry.pointee.key == key {
-        let value = entry.pointee.value
-        let age = index.age(payload, stampOffset)
-        index.endReadingHit(&probe)
-        return (value, age >= refreshAfter)
-      }
-      candidate = index.nextCandidate(&probe)
+    let candidate = index.beginReading(hashing.hash(key), &probe)
+    if let entry = match(key, candidate, &probe) {
+      let value = entry.pointee.value
+      let age = index.age(entry, stampOffset)
+      index.endReadingHit(&probe)
+      return (value, age >= refreshAfter)
     }
     if index.endReadingMiss(&probe) { expire() }
     return nil

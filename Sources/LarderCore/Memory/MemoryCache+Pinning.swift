@@ -29,15 +29,9 @@ extension MemoryCache {
   /// - Complexity: O(1) expected.
   public func isPinned(_ key: Key) -> Bool {
     var probe = MemoryProbe()
-    var candidate = index.beginReading(hashing.hash(key), &probe)
+    let candidate = index.beginReading(hashing.hash(key), &probe)
     defer { index.endReadingQuietly(&probe) }
-    while let payload = candidate {
-      if payload.assumingMemoryBound(to: Entry.self).pointee.key == key {
-        return index.isPinned(probe.slot)
-      }
-      candidate = index.nextCandidate(&probe)
-    }
-    return false
+    return match(key, candidate, &probe) != nil && index.isPinned(probe.slot)
   }
 
   private func setPinned(_ key: Key, _ isPinned: Bool) -> Bool {
@@ -47,13 +41,9 @@ extension MemoryCache {
     var succeeded = false
     var candidate = index.beginWriting(hash, &probe)
     if probe.isDue { candidate = expireLocked(hash, &probe, &departures) }
-    while let payload = candidate {
-      if payload.assumingMemoryBound(to: Entry.self).pointee.key == key {
-        succeeded = index.pin(probe.slot, isPinned)
-        if !succeeded { countFailure() }
-        break
-      }
-      candidate = index.nextCandidate(&probe)
+    if match(key, candidate, &probe) != nil {
+      succeeded = index.pin(probe.slot, isPinned)
+      if !succeeded { countFailure() }
     }
     end(&probe, &departures)
     settle(&departures)

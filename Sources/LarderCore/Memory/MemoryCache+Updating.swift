@@ -50,27 +50,23 @@ extension MemoryCache {
       }
       settle(&departures)
     }
-    while let payload = candidate {
-      let entry = payload.assumingMemoryBound(to: Entry.self)
-      if entry.pointee.key == key {
-        if keeps { kept = entry.pointee.value }
-        // The entry has no value until the body is done.
-        let place = place(ofValueIn: payload)
-        var value: Value? = place.move()
-        defer {
-          if let changed = value.take() {
-            place.initialize(to: changed)
-            index.rewrite(&probe, cost: cost.map(Self.weight) ?? weigh(entry, &probe))
-            if stampOffset != 0 { index.stamp(payload, stampOffset) }
-            if let expiration { live(expiration, &probe, &departures) }
-          } else {
-            index.take(&probe)
-            removedKey = payload.assumingMemoryBound(to: Key.self).move()
-          }
+    if let entry = match(key, candidate, &probe) {
+      if keeps { kept = entry.pointee.value }
+      // The entry has no value until the body is done.
+      let place = place(ofValueIn: entry)
+      var value: Value? = place.move()
+      defer {
+        if let changed = value.take() {
+          place.initialize(to: changed)
+          index.rewrite(&probe, cost: cost.map(Self.weight) ?? weigh(entry, &probe))
+          if stampOffset != 0 { index.stamp(entry, stampOffset) }
+          if let expiration { live(expiration, &probe, &departures) }
+        } else {
+          index.take(&probe)
+          removedKey = UnsafeMutableRawPointer(entry).assumingMemoryBound(to: Key.self).move()
         }
-        return try body(&value)
       }
-      candidate = index.nextCandidate(&probe)
+      return try body(&value)
     }
     var value: Value?
     defer {

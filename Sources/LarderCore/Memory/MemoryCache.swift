@@ -29,7 +29,7 @@ import Synchronization
 /// **Concurrency.** Safe to use from any number of threads and tasks at a time. Reads
 /// do not wait for each other. Each call is atomic; a batch is if it says so.
 ///
-/// **Limits.** 2³¹ entries; keys and values that take at most 1 MiB together in
+/// **Limits.** 2³⁰ entries; keys and values that take at most 1 MiB together in
 /// themselves, without what they refer to. Costs and limits are numbers from 0 to
 /// `Int.max`; less counts as 0.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
