@@ -30,8 +30,8 @@ struct DemoCommand: ParsableCommand {
     defer { try? FileManager.default.removeItem(at: directory) }
     let tour = Tour(directory: directory)
     let start = ContinuousClock.now
-    tour.say(tour.styled("Larder: a message log that survives a crash.", "1"))
-    tour.say("Six things it promises, tried out on this machine, in \(directory.path).")
+    tour.say(tour.styled("Larder: a message log that survives a crash, and a memory cache.", "1"))
+    tour.say("Seven things it promises, tried out on this machine, in \(directory.path).")
     do {
       try DemoSpeed.run(tour)
       try DemoKill.run(tour)
@@ -39,6 +39,7 @@ struct DemoCommand: ParsableCommand {
       try DemoFull.run(tour)
       try DemoConsumer.run(tour)
       try DemoFollow.run(tour)
+      try DemoCache.run(tour)
     } catch is DemoFailure {
       tour.say("\nThis did not hold on this machine, and it should have.")
       throw ExitCode(ToolExit.damage)
