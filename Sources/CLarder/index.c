@@ -61,10 +61,11 @@ void larder_index_first(larder_index *index, uint64_t hash, larder_index_probe *
     const uint32_t group = group_of(hash_word(hash), way->depth, way->group_count);
     const uint8_t *tags = way->groups + (size_t)group * index->group_stride;
     const uint32_t wanted = wanted_place(hash_tag(hash));
-    // The payload most likely lies where it was wanted: it comes while the tags do. A writer will
-    // want to write the entry, too.
+    // The payload most likely lies where it was wanted: it comes while the tags do. What will be
+    // written beside it is asked for now, too, by a writer, and by a reader that leaves a stamp.
     __builtin_prefetch(tags + index->payload_offset + (size_t)wanted * index->payload_stride);
-    if (atomic_load_explicit(&index->gate, memory_order_relaxed) != 0)
+    if (index->stamps_reads ||
+        atomic_load_explicit(&index->gate, memory_order_relaxed) != GATE_OPEN)
         __builtin_prefetch(&index->segments[way->id]->entries[group * GROUP_PLACES + wanted], 1);
     probe->hash = hash;
     probe->segment = way->id;
