@@ -32,7 +32,7 @@ enum {
 #define LOCK_TLS_MODEL
 #endif
 
-/** The calling thread's number, 0 before it has one: it leads to the place where the thread reads. */
+/** The calling thread's number, 0 before it has one: it leads to the place where it reads. */
 extern _Thread_local uint32_t index_thread LOCK_TLS_MODEL;
 
 uint32_t lock_read_slowly(larder_index *index);
