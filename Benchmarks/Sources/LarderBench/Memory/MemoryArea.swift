@@ -31,4 +31,13 @@ enum MemoryArea: Area {
     change(&configuration)
     return Cache(configuration)
   }
+
+  /// Both sides with the same entries: a cache without limits, and its rival.
+  static func filled(with keys: [Int]) -> (ours: Cache, theirs: LockedDictionary<Int, Int>) {
+    let ours = cache()
+    let theirs = LockedDictionary<Int, Int>()
+    ours.fill(with: keys)
+    theirs.fill(with: keys)
+    return (ours, theirs)
+  }
 }

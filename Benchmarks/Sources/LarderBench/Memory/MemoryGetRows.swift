@@ -118,10 +118,7 @@ extension MemoryArea {
       rival: .lockedDictionary, goal: .none
     ) { bench in
       let keys = Keys.integers(count)
-      let ours = cache()
-      let theirs = LockedDictionary<Int, Int>()
-      ours.fill(with: keys)
-      theirs.fill(with: keys)
+      let (ours, theirs) = filled(with: keys)
       let order = zipf(of: keys, draws: 500_000)
       let ourRounds = Rounds(order, values: order.map(value(of:)), size: piece)
       let theirRounds = Rounds(order, values: order.map(value(of:)), size: piece)
@@ -150,10 +147,7 @@ extension MemoryArea {
       rival: .lockedDictionary, goal: .none
     ) { bench in
       let keys = Keys.integers(count)
-      let ours = cache()
-      let theirs = LockedDictionary<Int, Int>()
-      ours.fill(with: keys)
-      theirs.fill(with: keys)
+      let (ours, theirs) = filled(with: keys)
       let order = Keys.shuffled(keys)
       let ourRounds = Rounds(order, values: order.map(value(of:)), size: piece)
       let theirRounds = Rounds(order, values: order.map(value(of:)), size: piece)

@@ -36,10 +36,7 @@ extension MemoryArea {
       rival: .lockedDictionary, goal: .none
     ) { bench in
       let keys = Keys.integers(count)
-      let ours = cache()
-      let theirs = LockedDictionary<Int, Int>()
-      ours.fill(with: keys)
-      theirs.fill(with: keys)
+      let (ours, theirs) = filled(with: keys)
       let order = Keys.shuffled(keys)
       return Contest(
         ours: { onThreads(2, bench, order, ours) { mix($0, in: $1) } },
