@@ -8,12 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "index_internal.h"
+#include "index_group.h"
 
 enum {
     PAYLOAD_MAX_BYTES = 1 << 20,
     ALIGNMENT_MAX = 4096,
-    GROUP_HEAD_BYTES = 16,
 };
 
 static size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }

@@ -293,10 +293,6 @@ static inline void index_list_put_first(larder_index *index, uint32_t list,
     index_list_put(index, list, slot, LARDER_INDEX_NONE, index->lists[list].first);
 }
 
-static inline void index_list_put_last(larder_index *index, uint32_t list, larder_index_slot slot) {
-    index_list_put(index, list, slot, index->lists[list].last, LARDER_INDEX_NONE);
-}
-
 /** Takes an entry out of the list it is in. */
 static inline void index_list_remove(larder_index *index, larder_index_slot slot) {
     uint8_t *mark = index_mark_of(index, slot);
@@ -315,12 +311,6 @@ static inline void index_list_move_first(larder_index *index, uint32_t list,
     if (index->lists[list].first == slot) return;
     index_list_remove(index, slot);
     index_list_put_first(index, list, slot);
-}
-
-/** How many entries the policy should reckon with: the limit of entries, or as many as there are
-    where only the cost is limited. */
-static inline uint64_t index_capacity(const larder_index *index) {
-    return index->count_limit != LARDER_INDEX_UNLIMITED ? index->count_limit : index->count;
 }
 
 /** Stamps are 32 bits wide: before they run out, entries are numbered afresh. A new index starts

@@ -16,10 +16,6 @@ void index_set_limited(larder_index *index, bool is_limited) {
     index->marks_reads = !is_limited && index->policy->hears_reads && !index->stamps_reads;
 }
 
-static bool is_pinned(const larder_index *index, larder_index_slot slot) {
-    return (*index_mark_of(index, slot) & MARK_PINNED) != 0;
-}
-
 // Entries that have stamps come into lists.
 static larder_status make_lists(larder_index *index) {
     const size_t count = index->count;
@@ -35,7 +31,7 @@ static larder_status make_lists(larder_index *index) {
         size_t unpinned = 0;
         for (size_t i = 0; i < count; i++) {
             const bool was_read = index_take_read_mark(index, slots[i]);
-            if (is_pinned(index, slots[i])) {
+            if (larder_index_is_pinned(index, slots[i])) {
                 index_list_put_first(index, LIST_PINNED, slots[i]);
                 continue;
             }
@@ -86,7 +82,7 @@ larder_status larder_index_set_limits(larder_index *index, uint64_t count_limit,
 }
 
 larder_status larder_index_pin(larder_index *index, larder_index_slot slot, bool pinned) {
-    if (is_pinned(index, slot) == pinned) return LARDER_OK;
+    if (larder_index_is_pinned(index, slot) == pinned) return LARDER_OK;
     *index_mark_of(index, slot) ^= MARK_PINNED;
     if (!index->is_limited) return LARDER_OK;
     index_list_remove(index, slot);
@@ -96,5 +92,5 @@ larder_status larder_index_pin(larder_index *index, larder_index_slot slot, bool
 }
 
 bool larder_index_is_pinned(const larder_index *index, larder_index_slot slot) {
-    return is_pinned(index, slot);
+    return (*index_mark_of(index, slot) & MARK_PINNED) != 0;
 }

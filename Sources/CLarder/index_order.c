@@ -39,10 +39,6 @@ static void sort_ranked(ranked *items, ranked *spare, size_t count) {
     // Three passes: the result lies in what came in as the spare.
 }
 
-static bool is_pinned(const larder_index *index, larder_index_slot slot) {
-    return (*index_mark_of(index, slot) & MARK_PINNED) != 0;
-}
-
 static larder_status order_by_stamp(larder_index *index, larder_index_slot *slots) {
     const size_t count = index->count;
     ranked *items = malloc((2 * count + 1) * sizeof *items);
@@ -59,9 +55,9 @@ static larder_status order_by_stamp(larder_index *index, larder_index_slot *slot
     sort_ranked(items, sorted, count);
     size_t at = 0;
     for (i = 0; i < count; i++)
-        if (!is_pinned(index, sorted[i].slot)) slots[at++] = sorted[i].slot;
+        if (!larder_index_is_pinned(index, sorted[i].slot)) slots[at++] = sorted[i].slot;
     for (i = 0; i < count; i++)
-        if (is_pinned(index, sorted[i].slot)) slots[at++] = sorted[i].slot;
+        if (larder_index_is_pinned(index, sorted[i].slot)) slots[at++] = sorted[i].slot;
     free(items);
     return LARDER_OK;
 }

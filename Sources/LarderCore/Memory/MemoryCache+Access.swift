@@ -87,8 +87,7 @@ extension MemoryCache {
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
     var departures = Departures()
-    var candidate = index.beginWriting(hash, &probe)
-    if probe.isDue { candidate = expireLocked(hash, &probe, &departures) }
+    let candidate = beginLocked(hash, &probe, &departures)
     if flights.isBusy { flights.supersede(key) }
     let replaced = put(value, key, cost, expiration, candidate, &probe, &departures)
     end(&probe, &departures)
@@ -109,8 +108,7 @@ extension MemoryCache {
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
     var departures = Departures()
-    var candidate = index.beginWriting(hash, &probe)
-    if probe.isDue { candidate = expireLocked(hash, &probe, &departures) }
+    let candidate = beginLocked(hash, &probe, &departures)
     if flights.isBusy { flights.supersede(key) }
     let removed = takeLocked(key, candidate, &probe)
     end(&probe, &departures)

@@ -69,6 +69,15 @@ extension MemoryCache {
     if probe.isTimed, trimmer.isWanted { startTrimming() }
   }
 
+  /// Locks for writing, and finds the first candidate when what has expired is out.
+  @inlinable @inline(__always)
+  func beginLocked(
+    _ hash: UInt64, _ probe: inout MemoryProbe, _ departures: inout Departures
+  ) -> UnsafeMutableRawPointer? {
+    let candidate = index.beginWriting(hash, &probe)
+    return probe.isDue ? expireLocked(hash, &probe, &departures) : candidate
+  }
+
   /// Takes out what has expired, then finds the first candidate.
   @inlinable @inline(never)
   func expireLocked(

@@ -211,8 +211,7 @@ extension MemoryCache {
     var probe = MemoryProbe()
     var departures = Departures()
     var replaced: Value?
-    var candidate = index.beginWriting(hash, &probe)
-    if probe.isDue { candidate = expireLocked(hash, &probe, &departures) }
+    let candidate = beginLocked(hash, &probe, &departures)
     if !flight.isSuperseded {
       replaced = put(value, key, cost, expiration, candidate, &probe, &departures)
     }

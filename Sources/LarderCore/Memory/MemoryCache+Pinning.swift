@@ -39,8 +39,7 @@ extension MemoryCache {
     var probe = MemoryProbe()
     var departures = Departures()
     var succeeded = false
-    var candidate = index.beginWriting(hash, &probe)
-    if probe.isDue { candidate = expireLocked(hash, &probe, &departures) }
+    let candidate = beginLocked(hash, &probe, &departures)
     if match(key, candidate, &probe) != nil {
       succeeded = index.pin(probe.slot, isPinned)
       if !succeeded { countFailure() }

@@ -36,8 +36,7 @@ extension MemoryCache {
     let keeps = isHeard || Value.self is AnyObject.Type
     var kept: Value?
     var removedKey: Key?
-    var candidate = index.beginWriting(hash, &probe)
-    if probe.isDue { candidate = expireLocked(hash, &probe, &departures) }
+    let candidate = beginLocked(hash, &probe, &departures)
     if flights.isBusy { flights.supersede(key) }
     defer {
       end(&probe, &departures)
