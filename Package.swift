@@ -31,6 +31,7 @@ let package = Package(
     .library(name: "LarderCompression", targets: ["LarderCompression"]),
     .library(name: "LarderEncryption", targets: ["LarderEncryption"]),
     .library(name: "CLarder", targets: ["CLarder"]),
+    .library(name: "CLarderStore", targets: ["CLarderStore"]),
     .executable(name: "larder", targets: ["LarderTool"]),
   ],
   traits: [
@@ -46,7 +47,15 @@ let package = Package(
   targets: [
     .target(name: "CLarder", cSettings: c),
     .target(name: "LarderCore", dependencies: ["CLarder"], swiftSettings: swift),
-    .target(name: "Larder", dependencies: ["LarderCore"], swiftSettings: swift),
+    .systemLibrary(
+      name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+    // The one private header that it shares with CLarder is file_io.h: all system calls on files.
+    .target(
+      name: "CLarderStore", dependencies: ["CLarder", "CLMDB"],
+      cSettings: c + [.headerSearchPath("../CLarder")]),
+    .target(
+      name: "Larder", dependencies: ["LarderCore", "CLarder", "CLarderStore"],
+      swiftSettings: swift),
     .systemLibrary(
       name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .target(
@@ -86,6 +95,9 @@ let package = Package(
         .product(
           name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
       ],
+      swiftSettings: swift),
+    .testTarget(
+      name: "CLarderStoreTests", dependencies: ["CLarderStore", "CLarder", "LarderTestSupport"],
       swiftSettings: swift),
     .testTarget(
       name: "LarderTests", dependencies: ["Larder", "LarderTestSupport"], swiftSettings: swift),

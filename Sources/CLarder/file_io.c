@@ -5,6 +5,7 @@
 
 #include "file_io.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,6 +116,7 @@ larder_status file_facts_get(int file, file_facts *out) {
     out->inode = (uint64_t)facts.st_ino;
     out->mode = (uint32_t)facts.st_mode & 07777;
     out->is_regular = S_ISREG(facts.st_mode);
+    out->is_folder = S_ISDIR(facts.st_mode);
     return LARDER_OK;
 }
 
@@ -130,12 +133,19 @@ static larder_status file_fill(int file, uint64_t bytes) {
     return LARDER_OK;
 }
 
-larder_status file_reserve(int file, uint64_t bytes) {
-    FAIL_AT("fallocate");
+larder_status file_size_check(uint64_t bytes) {
+    FAIL_AT("getrlimit");
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         bytes > limit.rlim_cur)
         return EFBIG;
+    return LARDER_OK;
+}
+
+larder_status file_reserve(int file, uint64_t bytes) {
+    FAIL_AT("fallocate");
+    larder_status allowed = file_size_check(bytes);
+    if (allowed) return allowed;
 #ifdef LARDER_PLANT_NO_RESERVE
     return file_truncate(file, bytes);
 #endif
@@ -199,14 +209,25 @@ larder_status file_write_at(int file, const void *source, size_t length, uint64_
     return LARDER_OK;
 }
 
-larder_status file_map(int file, size_t bytes, bool writable, uint8_t **out) {
+static larder_status map_as(int file, size_t bytes, int protection, int flags, uint8_t **out) {
     *out = NULL;
     FAIL_AT("mmap");
-    int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-    void *map = mmap(NULL, bytes, protection, MAP_SHARED, file, 0);
+    void *map = mmap(NULL, bytes, protection, flags, file, 0);
     if (map == MAP_FAILED) return errno;
     *out = map;
     return LARDER_OK;
+}
+
+larder_status file_map(int file, size_t bytes, bool writable, uint8_t **out) {
+    return map_as(file, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, out);
+}
+
+larder_status file_map_whole(int file, size_t bytes, uint8_t **out) {
+#if defined(MAP_POPULATE)
+    return map_as(file, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, out);
+#else
+    return map_as(file, bytes, PROT_READ, MAP_SHARED, out);
+#endif
 }
 
 void file_unmap(uint8_t *map, size_t bytes) {
@@ -326,7 +347,59 @@ larder_status file_remove(const char *path) {
     return unlink(path) == 0 ? LARDER_OK : errno;
 }
 
+// Folders -----------------------------------------------------------------------------------------
+
+larder_status folder_make(const char *path, uint32_t mode) {
+    FAIL_AT("mkdir");
+    if (mkdir(path, (mode_t)mode) != 0) return errno;
+    // What the umask took away. Between the two it is only less than asked for.
+    return chmod(path, (mode_t)mode) == 0 ? LARDER_OK : errno;
+}
+
+larder_status folder_remove(const char *path) {
+    FAIL_AT("rmdir");
+    return rmdir(path) == 0 ? LARDER_OK : errno;
+}
+
+larder_status folder_list(const char *path, int (*body)(void *context, const char *name),
+                          void *context) {
+    FAIL_AT("opendir");
+    int file;
+    do file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    while (file < 0 && errno == EINTR);
+    if (file < 0) return errno;
+    DIR *folder = fdopendir(file);
+    if (!folder) {
+        larder_status status = errno;
+        close(file);
+        return status;
+    }
+    larder_status status = LARDER_OK;
+    while (!status) {
+        errno = 0;
+        const struct dirent *found = readdir(folder);
+        if (!found) {
+            status = errno;
+            break;
+        }
+        if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0) continue;
+        if (body(context, found->d_name)) status = ECANCELED;
+    }
+    closedir(folder);
+    return status;
+}
+
 // The system --------------------------------------------------------------------------------------
+
+larder_status file_system_room(const char *path, uint64_t *bytes) {
+    struct statvfs room;
+    *bytes = 0;
+    FAIL_AT("statvfs");
+    while (statvfs(path, &room) != 0)
+        if (errno != EINTR) return errno;
+    *bytes = (uint64_t)room.f_bavail * room.f_frsize;
+    return LARDER_OK;
+}
 
 void system_boot_id(uint8_t out[16]) {
     memset(out, 0, 16);

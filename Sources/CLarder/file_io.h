@@ -12,13 +12,14 @@
 
 #include "larder_status.h"
 
-/** What the ring needs to know of a file. */
+/** What there is to know of an open file. */
 typedef struct file_facts {
     uint64_t bytes;
     uint64_t device;
     uint64_t inode;
     uint32_t mode;
     bool is_regular;
+    bool is_folder;
 } file_facts;
 
 enum { FILE_WRITE = 1, FILE_CREATE = 2, FILE_EXCLUSIVE = 4 };
@@ -32,11 +33,17 @@ larder_status file_facts_get(int file, file_facts *out);
     cannot run out of space. The content is zeros. EFBIG instead of SIGXFSZ. */
 larder_status file_reserve(int file, uint64_t bytes);
 larder_status file_truncate(int file, uint64_t bytes);
+/** EFBIG if the process may not make a file of `bytes` bytes: to be asked before a write that makes
+    one grow, which would be SIGXFSZ. */
+larder_status file_size_check(uint64_t bytes);
 
 larder_status file_read_at(int file, void *target, size_t length, uint64_t offset, size_t *got);
 larder_status file_write_at(int file, const void *source, size_t length, uint64_t offset);
 
 larder_status file_map(int file, size_t bytes, bool writable, uint8_t **out);
+/** A mapping that will be read from end to end at once: its pages are there when this returns, so
+    far as they are in memory, instead of one fault for each 64 KiB. */
+larder_status file_map_whole(int file, size_t bytes, uint8_t **out);
 void file_unmap(uint8_t *map, size_t bytes);
 
 /** Zeros over a range of the file that holds nothing yet. Its pages then come as large folios,
@@ -62,6 +69,19 @@ bool file_is_locked(int file);
 larder_status file_change_mode(int file, uint32_t mode);
 larder_status file_rename(const char *from, const char *to);
 larder_status file_remove(const char *path);
+
+/** Makes a folder with these very permissions. EEXIST if there is something of that name. */
+larder_status folder_make(const char *path, uint32_t mode);
+/** Removes an empty folder. */
+larder_status folder_remove(const char *path);
+/** Calls `body` with each name in the folder but `.` and `..`, in no order; names that are made or
+    removed meanwhile may come or not. Does not follow a symbolic link in the last component.
+    @param body returns 0 to go on, else ECANCELED comes back. */
+larder_status folder_list(const char *path, int (*body)(void *context, const char *name),
+                          void *context);
+
+/** Bytes that an ordinary user can still write to the file system that holds `path`. */
+larder_status file_system_room(const char *path, uint64_t *bytes);
 
 /** 16 bytes that are the same until the machine starts anew; zeros where there is no such thing. */
 void system_boot_id(uint8_t out[16]);

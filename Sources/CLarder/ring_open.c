@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fork_page.h"
 #include "ring_internal.h"
 
 void larder_ring_options_init(larder_ring_options *options) {
@@ -89,21 +90,16 @@ static larder_status ring_create(int file, const char *path, const larder_ring_o
 // Opening -----------------------------------------------------------------------------------------
 
 static larder_status ring_lock_page_make(larder_ring *ring) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return ENOMEM;
-#if defined(MADV_WIPEONFORK)
-    (void)madvise(memory, page, MADV_WIPEONFORK);
-#elif defined(__APPLE__)
-    (void)minherit(memory, page, VM_INHERIT_ZERO);
-#endif
+    void *memory;
+    larder_status status = fork_page_make(&memory);
+    if (status != LARDER_OK) return status;
     ring->lock = memory;
     atomic_store_explicit(ring->lock, LOCK_FREE, memory_order_release);
     return LARDER_OK;
 }
 
 static void ring_free(larder_ring *ring) {
-    if (ring->lock) munmap((void *)ring->lock, (size_t)sysconf(_SC_PAGESIZE));
+    fork_page_free((void *)ring->lock);
     ring_sync_destroy(ring);
     free(ring);
 }

@@ -21,6 +21,7 @@ static const char *strerror_own(larder_status status) {
     case LARDER_ENOSLOT: return "every cursor slot of the file is taken";
     case LARDER_ENOTFOUND: return "nothing is stored under that name";
     case LARDER_EINCOMPLETE: return "the input ends in the middle of an item";
+    case LARDER_ECONFLICT: return "an entry was changed meanwhile";
     default: return "unknown status";
     }
 }

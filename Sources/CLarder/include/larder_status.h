@@ -46,7 +46,9 @@ enum {
     /** Nothing is stored under that name. */
     LARDER_ENOTFOUND = -41013,
     /** The input ended inside an encoded item: a varint or a frame that is cut off. */
-    LARDER_EINCOMPLETE = -41014
+    LARDER_EINCOMPLETE = -41014,
+    /** A batch required a version of an entry that it does not have any more. */
+    LARDER_ECONFLICT = -41015
 };
 
 /** A sentence without a final full stop for any status: Larder's own, or the system's for an errno.

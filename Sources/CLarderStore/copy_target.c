@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+/** @file copy_target.c
+    A store in the making. */
+#include "copy_target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/** Values in one batch; what a batch may hold at most depends on the journal. */
+enum { BATCH_BYTES = 1 << 20, FOLDER_DEPTH_MAX = 8 };
+
+char *path_joined(const char *path, const char *name) {
+    size_t length = strlen(path), name_length = strlen(name);
+    char *joined = malloc(length + name_length + 1);
+    if (!joined) return NULL;
+    memcpy(joined, path, length);
+    memcpy(joined + length, name, name_length + 1);
+    return joined;
+}
+
+// Removing ----------------------------------------------------------------------------------------
+
+typedef struct folder_removal {
+    const char *path;
+    int depth;
+} folder_removal;
+
+static void remove_all(const char *path, int depth);
+
+static int remove_one(void *context, const char *name) {
+    const folder_removal *removal = context;
+    char *folder = path_joined(removal->path, "/");
+    char *path = folder ? path_joined(folder, name) : NULL;
+    free(folder);
+    if (!path) return 1;
+    larder_status status = file_remove(path);
+    if (status == EISDIR || status == EPERM) remove_all(path, removal->depth + 1);
+    free(path);
+    return 0;
+}
+
+/** What cannot be removed stays; there is nobody to tell. */
+static void remove_all(const char *path, int depth) {
+    if (depth > FOLDER_DEPTH_MAX) return;
+    folder_removal removal = {path, depth};
+    larder_status status = folder_list(path, remove_one, &removal);
+    if (status == LARDER_OK) status = folder_remove(path);
+    (void)status;
+}
+
+void folder_remove_all(const char *path) { remove_all(path, 0); }
+
+// Opening -----------------------------------------------------------------------------------------
+
+/** EEXIST if there is something at `path`, whatever it is. */
+static larder_status path_is_free(const char *path) {
+    int file;
+    larder_status status = file_open(path, 0, 0, &file);
+    file_close(file);
+    if (status == ENOENT) return LARDER_OK;
+    return status == LARDER_OK || status == ELOOP || status == EACCES || status == ENXIO ? EEXIST
+                                                                                         : status;
+}
+
+/** Without slashes at its end, which would put the working folder into the target. */
+static char *path_trimmed(const char *path) {
+    char *copy = path_joined(path, "");
+    size_t length = copy ? strlen(copy) : 0;
+    while (length > 1 && copy[length - 1] == '/') copy[--length] = 0;
+    return copy;
+}
+
+static void copy_target_free(copy_target *target) {
+    larder_store_batch_destroy(target->batch);
+    larder_store_close(target->store);
+    free(target->path);
+    free(target->working_path);
+    memset(target, 0, sizeof *target);
+}
+
+larder_status copy_target_open(const char *path, const larder_store_options *options,
+                               copy_target *out) {
+    memset(out, 0, sizeof *out);
+    if (!path[0]) return ENOENT;
+    larder_status status = path_is_free(path);
+    if (status) return status;
+    out->path = path_trimmed(path);
+    char suffix[16];
+    (void)snprintf(suffix, sizeof suffix, ".%08x", (unsigned)system_random());
+    out->working_path = out->path ? path_joined(out->path, suffix) : NULL;
+    if (!out->working_path) {
+        copy_target_free(out);
+        return ENOMEM;
+    }
+    larder_store_options wanted = *options;
+    wanted.flags &= ~(uint32_t)(LARDER_STORE_READ_ONLY | LARDER_STORE_EXISTING);
+    wanted.flags |= LARDER_STORE_HOST_MAINTENANCE;
+    wanted.sync_interval_ns = wanted.flush_interval_ns = wanted.trim_interval_ns = 0;
+    // The folder is made here, and must be new: what is in it will be removed if we fail.
+    status = folder_make(out->working_path, wanted.mode | (wanted.mode & 0444) >> 2);
+    if (status) {
+        copy_target_free(out);
+        return status;
+    }
+    status = larder_store_open(out->working_path, &wanted, NULL, &out->store);
+    if (!status) status = larder_store_batch_create(out->store, &out->batch);
+    if (status) copy_target_abandon(out);
+    return status;
+}
+
+void copy_target_abandon(copy_target *target) {
+    if (!target->working_path) return;
+    larder_store_batch_destroy(target->batch);
+    target->batch = NULL;
+    larder_store_close(target->store);
+    target->store = NULL;
+    folder_remove_all(target->working_path);
+    copy_target_free(target);
+}
+
+// Filling -----------------------------------------------------------------------------------------
+
+static larder_status copy_target_commit(copy_target *target) {
+    target->batch_bytes = 0;
+    return larder_store_batch_commit(target->batch, 0, NULL);
+}
+
+larder_status copy_target_put(copy_target *target, const record *source, larder_bytes value) {
+    larder_store_index_entry indexes[LARDER_STORE_INDEX_MAX_COUNT];
+    larder_store_item item;
+    larder_store_item_init(&item, source->key, value);
+    item.extended = source->extended;
+    item.expires_ns = source->expires_ns;
+    item.idle_ns = source->idle_ns;
+    // 0 would say "now".
+    item.written_ns = source->written_ns ? source->written_ns : 1;
+    if (source->flags & RECORD_OWN_TIMES) item.flags |= LARDER_STORE_OWN_TIMES;
+    size_t offset = 0;
+    while (item.index_count < LARDER_STORE_INDEX_MAX_COUNT &&
+           record_next_index(source, &offset, &indexes[item.index_count]))
+        item.index_count++;
+    if (item.index_count) item.indexes = indexes;
+
+    larder_status status = larder_store_batch_put(target->batch, &item);
+    if (status == LARDER_ETOOLARGE && target->batch_bytes > 0) {
+        // The batch is full, for this journal.
+        status = copy_target_commit(target);
+        if (!status) status = larder_store_batch_put(target->batch, &item);
+    }
+    if (status) return status;
+    target->batch_bytes += RECORD_HEAD_BYTES + source->key.length + value.length;
+    return target->batch_bytes >= BATCH_BYTES ? copy_target_commit(target) : LARDER_OK;
+}
+
+// The end -----------------------------------------------------------------------------------------
+
+/** Names in the working folder to the device; those below it were synced by the flusher. */
+static larder_status copy_target_sync_names(const copy_target *target) {
+    char *inside = path_joined(target->working_path, "/data.mdb");
+    if (!inside) return ENOMEM;
+    larder_status status = file_sync_parent(inside);
+    free(inside);
+    return status;
+}
+
+larder_status copy_target_finish(copy_target *target) {
+    larder_status status = copy_target_commit(target);
+    larder_store_batch_destroy(target->batch);
+    target->batch = NULL;
+    // Flushes and syncs: nothing waits in the journal when the target gets its name.
+    if (!status) status = larder_store_shutdown(target->store);
+    larder_store_close(target->store);
+    target->store = NULL;
+    if (!status) status = copy_target_sync_names(target);
+    if (!status) status = path_is_free(target->path);
+    // If we crash before this, the working folder is left, and nothing at the target.
+    if (!status) status = file_rename(target->working_path, target->path);
+    if (status) {
+        copy_target_abandon(target);
+        return status == ENOTEMPTY ? EEXIST : status;
+    }
+    status = file_sync_parent(target->path);
+    copy_target_free(target);
+    return status;
+}

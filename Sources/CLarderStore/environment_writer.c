@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+/** @file environment_writer.c
+    The one transaction that writes, and how the maps grow. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <sched.h>
+
+#include "environment_internal.h"
+#include "file_io.h"
+
+/** The first map, so that a store grows for a while before there is a second one. */
+static const uint64_t first_map_bytes = UINT64_C(64) << 20;
+
+larder_status environment_extend(environment *env) {
+    pthread_mutex_lock(&env->lock);
+    file_facts facts;
+    larder_status status = file_facts_get(env->file, &facts);
+    environment_map *map = atomic_load(&env->map);
+    if (!status && map && facts.bytes <= map->length) {
+        if (facts.bytes > atomic_load(&map->covered)) atomic_store(&map->covered, facts.bytes);
+        pthread_mutex_unlock(&env->lock);
+        return LARDER_OK;
+    }
+    if (!status && facts.bytes > SIZE_MAX / 4) status = EFBIG;
+    if (!status && env->map_count == MAPS_MAX) status = ENOMEM;
+    if (!status) {
+        uint64_t length = first_map_bytes;
+        while (length < facts.bytes + facts.bytes / 2) length *= 2;
+        environment_map *made = &env->maps[env->map_count];
+        status = file_map(env->file, (size_t)length, false, &made->bytes);
+        // Where address space is scarce: as much as there is, and a new map for each growth.
+        if (status == ENOMEM && length > facts.bytes) {
+            length = facts.bytes;
+            status = file_map(env->file, (size_t)length, false, &made->bytes);
+        }
+        if (!status) {
+            made->length = (size_t)length;
+            atomic_store(&made->covered, facts.bytes);
+            env->map_count++;
+            atomic_store_explicit(&env->map, made, memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&env->lock);
+    return status;
+}
+
+larder_status environment_resize(environment *env, uint64_t bytes) {
+    pthread_mutex_lock(&env->lock);
+    larder_status status = LARDER_OK;
+    // LMDB gives its map up before it makes the new one: if that failed, there would be none.
+    if (bytes > env->lmdb_map_bytes && !environment_has_room(bytes)) status = ENOMEM;
+    if (!status) {
+        atomic_store(&env->is_growing, true);
+        for (uint32_t i = 0; i < PLACES_MAX; i++) {
+            place *other = atomic_load(&env->places[i]);
+            while (other && atomic_load(&other->is_renewing)) sched_yield();
+        }
+        status = environment_status(mdb_env_set_mapsize(env->lmdb, (size_t)bytes));
+        MDB_envinfo info;
+        if (!status && mdb_env_info(env->lmdb, &info) == 0) env->lmdb_map_bytes = info.me_mapsize;
+        atomic_store(&env->is_growing, false);
+    }
+    pthread_mutex_unlock(&env->lock);
+    return status;
+}
+
+larder_status environment_grow(environment *env) {
+    if (env->lmdb_map_bytes > SIZE_MAX / 2) return ENOMEM;
+    return environment_resize(env, env->lmdb_map_bytes * 2);
+}
+
+static larder_status environment_audit(environment *env) {
+    snapshot *seen;
+    larder_status status = environment_read_long(env, &seen);
+    if (status) return status;
+    tree_report report;
+    status = tree_audit(&seen->tree, &report);
+    if (status == LARDER_EDAMAGED) env->damage_offset = report.first_damage_offset;
+    environment_release(env, seen);
+    return status;
+}
+
+larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) {
+    *txn = NULL;
+    if (env->is_damaged) return LARDER_EDAMAGED;
+    if (!env->is_audited) {
+        larder_status status = environment_audit(env);
+        env->is_audited = status == LARDER_OK;
+        env->is_damaged = status == LARDER_EDAMAGED;
+        if (status) return status;
+    }
+    // Pages of states that nobody looks at can be used again.
+    environment_reset_idle(env, true);
+    int code = mdb_txn_begin(env->lmdb, NULL, 0, txn);
+    if (code == MDB_MAP_RESIZED) {
+        larder_status status = environment_resize(env, 0);
+        if (status) return status;
+        code = mdb_txn_begin(env->lmdb, NULL, 0, txn);
+    }
+    if (code) {
+        *txn = NULL;
+        return environment_status(code);
+    }
+    code = mdb_dbi_open(*txn, NULL, 0, main);
+    if (!code) return LARDER_OK;
+    mdb_txn_abort(*txn);
+    *txn = NULL;
+    return environment_status(code);
+}
+
+larder_status environment_commit(environment *env, MDB_txn *txn) {
+    larder_status status = environment_status(mdb_txn_commit(txn));
+    if (status == MDB_MAP_FULL) {
+        status = environment_grow(env);
+        return status ? status : EAGAIN;
+    }
+    if (!status) environment_reset_idle(env, true);
+    return status;
+}
+
+void environment_abort(environment *env, MDB_txn *txn) {
+    (void)env;
+    mdb_txn_abort(txn);
+}
+
+void environment_reap(environment *env) {
+    int dead;
+    (void)mdb_reader_check(env->lmdb, &dead);
+}
+
+void environment_look(environment *env, larder_store_statistics *statistics) {
+    environment_reap(env);
+    file_facts facts;
+    if (file_facts_get(env->file, &facts) == LARDER_OK) statistics->data_bytes = facts.bytes;
+    statistics->map_bytes = env->lmdb_map_bytes;
+    snapshot *seen;
+    if (environment_read(env, &seen) != LARDER_OK) return;
+    const tree *state = &seen->tree;
+    uint64_t pages = TREE_META_PAGES;
+    pages += state->counts.branch_pages + state->counts.leaf_pages + state->counts.overflow_pages;
+    pages += state->free_counts.branch_pages + state->free_counts.leaf_pages +
+             state->free_counts.overflow_pages;
+    statistics->data_used_bytes = pages * state->page_bytes;
+    environment_release(env, seen);
+}

@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: MIT
+/** @file larder_store.h
+    A durable key-value store with limits, in one folder: a journal in front of LMDB.
+
+    A write is an append to the journal, a ring in a memory-mapped file, and survives `kill -9` when
+    the call returns. A flusher applies the journal to LMDB in large, sorted, synced transactions.
+    A read looks at what is not applied yet and then at LMDB's pages, which it checks as it goes,
+    and never writes.
+
+    **Keys** are byte strings of 0 to 64 KiB, kept in the order of their bytes; among keys that
+    share their first 494 bytes the order is another, but always the same one. **Values** have any
+    length: those above `inline_threshold_bytes` lie in files of their own.
+    **Processes.** One handle writes; opening a second one for writing, in any process, gives
+    LARDER_EBUSY. Any number of read-only handles, in any process, read while it writes.
+    **Threads.** Every function that takes a store may be called from any thread at any time, except
+    `larder_store_close`, which must be the last call. A batch, a cursor and an entry belong to one
+    thread at a time.
+    **Durability.** What a call wrote survives the end of the process when it returns, and a power
+    cut after `larder_store_sync`, or with LARDER_STORE_SYNCED. What comes back is always a prefix
+    of what was written: never a newer write without an older one. Eviction and expiry aside, of
+    course. Access times that were not folded in yet are lost with the process.
+    **fork(2).** A child must not use its parent's handle; calls give LARDER_EFORKED.
+    **Global state.** A process keeps a table of the LMDB files that it has open, because LMDB must
+    not open one twice in a process; handles on one folder share its place there.
+
+    The files are described in the documentation ("File formats"). */
+#ifndef LARDER_STORE_H
+#define LARDER_STORE_H
+
+#include "larder_ring.h"
+
+LARDER_BEGIN_DECLS
+LARDER_ASSUME_NONNULL_BEGIN
+
+/** One open store. Owned by the caller of larder_store_open. */
+typedef struct larder_store larder_store;
+
+/** Writes that happen together or not at all. Owned by the caller of larder_store_batch_create. */
+typedef struct larder_store_batch larder_store_batch;
+
+/** One pass over a store. Owned by the caller of larder_store_cursor_open. */
+typedef struct larder_store_cursor larder_store_cursor;
+
+// Limits ------------------------------------------------------------------------------------------
+
+/** The longest key. */
+#define LARDER_STORE_KEY_MAX_BYTES ((size_t)65536)
+/** The most extended data of an entry. */
+#define LARDER_STORE_EXTENDED_MAX_BYTES ((size_t)65536)
+/** The most index entries of an entry, and the longest value of one. */
+#define LARDER_STORE_INDEX_MAX_COUNT ((size_t)64)
+#define LARDER_STORE_INDEX_VALUE_MAX_BYTES ((size_t)4096)
+/** The largest value that can lie in LMDB and the journal, whatever the threshold. */
+#define LARDER_STORE_INLINE_MAX_BYTES ((uint64_t)1 << 20)
+/** The smallest journal, and that of a new store. */
+#define LARDER_STORE_JOURNAL_MIN_BYTES ((uint64_t)64 << 10)
+#define LARDER_STORE_JOURNAL_DEFAULT_BYTES ((uint64_t)64 << 20)
+/** A time that never comes. */
+#define LARDER_STORE_NEVER INT64_MAX
+/** No limit. */
+#define LARDER_STORE_UNLIMITED UINT64_MAX
+
+// Opening and closing -----------------------------------------------------------------------------
+
+enum {
+    /** Open for reading only; the store must exist. */
+    LARDER_STORE_READ_ONLY = 1u << 0,
+    /** Give ENOENT for a store that is missing, rather than create it. */
+    LARDER_STORE_EXISTING = 1u << 1,
+    /** No thread of its own: the caller calls larder_store_maintain now and then. A full journal is
+        flushed by the write that meets it. */
+    LARDER_STORE_HOST_MAINTENANCE = 1u << 2,
+    /** Remember the order of reads although there is no limit that needs it. */
+    LARDER_STORE_TRACK_ACCESS = 1u << 3
+};
+
+/** How much a store keeps. What is too much goes with the next flush, least recently used first. */
+typedef struct larder_store_limits {
+    /** Entries; LARDER_STORE_UNLIMITED for no limit. */
+    uint64_t count;
+    /** Bytes of all values together; LARDER_STORE_UNLIMITED for no limit. */
+    uint64_t bytes;
+    /** How long after it was written an entry expires; LARDER_STORE_NEVER for never. Holds for what
+        was written earlier too. */
+    int64_t age_ns;
+    /** When everything expires, in nanoseconds since 1970; LARDER_STORE_NEVER for never. */
+    int64_t end_ns;
+    /** Room that the store leaves on its file system, as far as its own values go; 0 for none. */
+    uint64_t free_bytes;
+} larder_store_limits;
+
+/** What to open. Fill with larder_store_options_init, then change what matters. */
+typedef struct larder_store_options {
+    /** LARDER_STORE_… flags, or-ed. */
+    uint32_t flags;
+    /** Permissions of new files; folders get the right to search them too. */
+    uint32_t mode;
+    /** What the values are made of, for example the coder's name in ASCII, as a number. Kept in the
+        store; 0 says nothing and matches everything. */
+    uint64_t content_format;
+    /** Size of the journal's file. What is not flushed fits into it. An existing, empty journal is
+        made anew with another size. */
+    uint64_t journal_bytes;
+    /** How far LMDB can grow before the map has to; 0 for the default. */
+    uint64_t map_bytes;
+    /** Values longer than this lie in files of their own: 0 for all but empty ones. Above
+        LARDER_STORE_INLINE_MAX_BYTES it counts as that. */
+    uint64_t inline_threshold_bytes;
+    /** No write waits longer than this for the device; 0: until the next flush. */
+    int64_t sync_interval_ns;
+    /** No write waits longer than this in the journal; 0: until it is half full. */
+    int64_t flush_interval_ns;
+    /** How often limits of age and free space are looked at; 0: only by larder_store_maintain. */
+    int64_t trim_interval_ns;
+    larder_store_limits limits;
+    /** Nanoseconds since 1970; NULL for the system's clock. Called while locked, from any thread.
+        */
+    int64_t (*LARDER_NULLABLE clock)(void *LARDER_NULLABLE context);
+    /** Room on the store's file system; NULL to ask the system. */
+    uint64_t (*LARDER_NULLABLE free_space)(void *LARDER_NULLABLE context);
+    void *LARDER_NULLABLE context;
+} larder_store_options;
+
+/** Sets the defaults: no limits, mode 0600, a journal of 64 MiB, values above 20 KiB in files, sync
+    after 1 s, flush after 5 s, trim every 60 s. */
+LARDER_API void larder_store_options_init(larder_store_options *options);
+
+/** The part of a store that a failure is about. */
+typedef enum larder_store_part {
+    LARDER_STORE_PART_FOLDER = 0,
+    LARDER_STORE_PART_LOCK,
+    LARDER_STORE_PART_JOURNAL,
+    LARDER_STORE_PART_DATA,
+    LARDER_STORE_PART_SPILL
+} larder_store_part;
+
+/** What a failed open found. All zero when there is nothing to tell. */
+typedef struct larder_store_detail {
+    larder_store_part part;
+    /** LARDER_EVERSION: the version in the file. */
+    uint32_t version;
+    /** LARDER_EBUSY: the process that holds the store; 0 if it is unknown. */
+    int64_t holder_pid;
+    /** LARDER_EMISMATCH: the content format in the store. */
+    uint64_t content_format;
+    /** LARDER_EDAMAGED: where in the part's file. */
+    uint64_t offset;
+} larder_store_detail;
+
+/** Opens the store in the folder at `path`, creating folder and store if they are missing (not the
+    folders above it).
+
+    What a process left in the journal that was killed is taken up. After a power cut that goes as
+    far as the journal is whole. A folder that holds something else is left alone, and so is a
+    damaged store: larder_store_salvage copies what is intact.
+
+    @param options NULL for the defaults.
+    @param detail receives what is known about a failure; may be NULL.
+    @param out receives the store, owned by the caller; NULL on failure.
+    @return LARDER_OK; LARDER_EINVALID (an option out of range), LARDER_EBUSY, LARDER_EVERSION,
+            LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ENOENT, ENOTDIR,
+            EACCES, ELOOP, ENOSPC, ENOMEM or another errno.
+    O(1) for a store that was closed, whatever it holds; O(journal) for one that was not. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_open(
+    const char *path, const larder_store_options *LARDER_NULLABLE options,
+    larder_store_detail *LARDER_NULLABLE detail, larder_store *LARDER_NULLABLE *LARDER_NONNULL out);
+
+/** Ends all use of the store: flushes, syncs, lets go of lock and files. Calls that are under way
+    finish first; later ones give LARDER_ECLOSED. The handle still needs larder_store_close. Any
+    thread, any number of times.
+    @return LARDER_OK, or why the flush failed: then the journal keeps what it did not write. */
+LARDER_API larder_status larder_store_shutdown(larder_store *store);
+
+/** Shuts the store down if that was not done, and frees it. NULL is allowed. No other call may be
+    under way; entries must be released, cursors closed and batches destroyed. */
+LARDER_API void larder_store_close(larder_store *LARDER_NULLABLE store);
+
+// Writing -----------------------------------------------------------------------------------------
+
+/** What an entry is found by besides its key. */
+typedef struct larder_store_index_entry {
+    /** The index, chosen by the caller. */
+    uint16_t index;
+    /** Compared as bytes. */
+    larder_bytes value;
+} larder_store_index_entry;
+
+enum {
+    /** Return only when it survives a power cut. Concurrent callers share one sync. */
+    LARDER_STORE_SYNCED = 1u << 0,
+    /** Of an item: its own times hold instead of the store's limits of age and end. */
+    LARDER_STORE_OWN_TIMES = 1u << 1
+};
+
+/** What to store. Fill with larder_store_item_init, then change what matters. */
+typedef struct larder_store_item {
+    larder_bytes key;
+    larder_bytes value;
+    /** Kept with the value, and read with it or without it. */
+    larder_bytes extended;
+    /** When it expires, in nanoseconds since 1970; LARDER_STORE_NEVER for never. */
+    int64_t expires_ns;
+    /** How long after its last read or write it expires; LARDER_STORE_NEVER for never. */
+    int64_t idle_ns;
+    /** When it was written; 0 for now. */
+    int64_t written_ns;
+    const larder_store_index_entry *LARDER_NULLABLE indexes;
+    size_t index_count;
+    /** LARDER_STORE_SYNCED, LARDER_STORE_OWN_TIMES, or-ed. */
+    uint32_t flags;
+} larder_store_item;
+
+/** An item of `key` and `value` that never expires. */
+LARDER_API void larder_store_item_init(larder_store_item *item, larder_bytes key,
+                                       larder_bytes value);
+
+/** Stores an entry; another one under its key is replaced, whole.
+    @param sequence receives the entry's version, a number that grows with every write; may be NULL.
+    @return LARDER_OK; LARDER_ETOOLARGE (key, extended data, index entries, or all of it for the
+            journal), LARDER_EINVALID, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED,
+            LARDER_EDAMAGED (the store's file: nothing more is written to it); ENOSPC, EIO, ENOMEM
+            or another errno of the flush that had to make room. On failure nothing was stored.
+    O(bytes); no system call, and no disk access, unless the journal is full or the value is above
+    the threshold: then it is written to a file first. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
+                                                            const larder_store_item *item,
+                                                            uint64_t *LARDER_NULLABLE sequence);
+
+/** Removes the entry under `key`, if there is one.
+    @param flags LARDER_STORE_SYNCED or 0.
+    @return as larder_store_put. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove(larder_store *store,
+                                                               larder_bytes key, uint32_t flags);
+
+/** Removes every entry, at once; files of values are deleted after that.
+    @param progress told of files deleted; NULL leaves them to the flusher and returns without
+           waiting for it. When it stops the call, the flusher deletes the others.
+    @return as larder_store_put; ECANCELED. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove_all(
+    larder_store *store, larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
+
+/** Removes the entries whose keys begin with `prefix`, some thousand at a time.
+    @param removed receives how many there were; may be NULL.
+    @return as larder_store_put. O(entries removed). */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove_prefix(
+    larder_store *store, larder_bytes prefix, uint64_t *LARDER_NULLABLE removed);
+
+/** Makes an empty batch. @return LARDER_OK; ENOMEM, LARDER_ECLOSED, LARDER_EREADONLY,
+    LARDER_EFORKED. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_create(
+    larder_store *store, larder_store_batch *LARDER_NULLABLE *LARDER_NONNULL out);
+
+/** Adds a write to the batch; copied. Nothing happens before the commit, but that a value above the
+    threshold is written to its file.
+    @return as larder_store_put; LARDER_ETOOLARGE also when the batch exceeds half the journal. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_put(larder_store_batch *batch,
+                                                                  const larder_store_item *item);
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_remove(larder_store_batch *batch,
+                                                                     larder_bytes key);
+
+/** Makes the commit depend on `key` having that version still; 0: on there being no entry. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_require(larder_store_batch *batch,
+                                                                      larder_bytes key,
+                                                                      uint64_t sequence);
+
+/** Writes everything in the batch, atomically, and empties it.
+    @param flags LARDER_STORE_SYNCED or 0.
+    @param sequence receives the version of all its entries; may be NULL.
+    @return as larder_store_put; LARDER_ECONFLICT if a requirement does not hold: then nothing was
+            written, and the batch is empty too. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_commit(
+    larder_store_batch *batch, uint32_t flags, uint64_t *LARDER_NULLABLE sequence);
+
+/** Frees the batch, with what was not committed. NULL is allowed. */
+LARDER_API void larder_store_batch_destroy(larder_store_batch *LARDER_NULLABLE batch);
+
+// Reading -----------------------------------------------------------------------------------------
+
+enum {
+    /** The value lies in a file of its own. */
+    LARDER_STORE_ENTRY_SPILLED = 1u << 0,
+    /** It was stored with LARDER_STORE_OWN_TIMES. */
+    LARDER_STORE_ENTRY_OWN_TIMES = 1u << 1
+};
+
+/** An entry as read. Borrowed: valid until larder_store_release, or, from a cursor, until its next
+    call. */
+typedef struct larder_store_entry {
+    larder_bytes key;
+    /** Empty, with LARDER_STORE_WITHOUT_VALUE. */
+    larder_bytes value;
+    larder_bytes extended;
+    /** Of the value, even where it was not asked for. */
+    uint64_t value_bytes;
+    /** The version: grows with every write to the store. */
+    uint64_t sequence;
+    int64_t written_ns;
+    /** When it expires by its own times; LARDER_STORE_NEVER for never. */
+    int64_t expires_ns;
+    /** As it was stored with; LARDER_STORE_NEVER for none. */
+    int64_t idle_ns;
+    /** In an index's order: the value it is found by. */
+    larder_bytes index_value;
+    /** LARDER_STORE_ENTRY_… flags. */
+    uint32_t flags;
+    uint32_t reserved;
+    /** The store's own. */
+    void *LARDER_NULLABLE lease;
+    void *LARDER_NULLABLE map;
+    size_t map_bytes;
+} larder_store_entry;
+
+enum {
+    /** Do not count the read, nor remember it for the order of use. */
+    LARDER_STORE_PEEK = 1u << 0,
+    /** Leave a value alone that lies in a file. */
+    LARDER_STORE_WITHOUT_VALUE = 1u << 1,
+    /** Find entries too whose time is over but which were not removed yet. */
+    LARDER_STORE_EXPIRED_TOO = 1u << 2
+};
+
+/** Looks an entry up. Checksums are verified.
+    @param flags LARDER_STORE_PEEK, LARDER_STORE_WITHOUT_VALUE, LARDER_STORE_EXPIRED_TOO, or-ed.
+    @param entry receives the entry, to be released; all zero on failure, when releasing it does
+           nothing.
+    @return LARDER_OK; LARDER_ENOTFOUND if there is none or its time is over; LARDER_EDAMAGED if
+            there is one but its bytes, its file or the pages on the way are damaged;
+            LARDER_ECLOSED, LARDER_EFORKED; ENOMEM, EMFILE or another errno.
+    O(log entries). Writes nothing. Holds one of the store's places for readers until it is
+    released: release soon. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_get(larder_store *store, larder_bytes key,
+                                                            uint32_t flags,
+                                                            larder_store_entry *entry);
+
+/** Ends the use of an entry. Harmless for one that was released. */
+LARDER_API void larder_store_release(larder_store_entry *entry);
+
+/** Takes the mapping of a spilled value out of an entry, so that it outlives it.
+    @param value receives the value's bytes, owned: end with larder_store_unmap.
+    @return LARDER_OK; LARDER_EINVALID if the value is not in a file of its own. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_take_map(larder_store_entry *entry,
+                                                                 larder_bytes *value);
+
+/** Ends the use of a mapping that was taken. */
+LARDER_API void larder_store_unmap(larder_bytes value);
+
+/** Whether there is an entry under `key` that is not expired: LARDER_OK or LARDER_ENOTFOUND, or as
+    larder_store_get. Does not look at a value in a file. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_contains(larder_store *store,
+                                                                 larder_bytes key);
+
+/** Entries and the bytes of their values, those included whose time is over but which were not
+    removed yet. O(1), and once for each write since the last call O(log entries). */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_totals(larder_store *store, uint64_t *count,
+                                                               uint64_t *bytes);
+
+/** The order in which a cursor goes. */
+typedef enum larder_store_order {
+    /** By key. */
+    LARDER_STORE_BY_KEY = 0,
+    /** Least recently used first; where reads are not remembered, oldest write first. */
+    LARDER_STORE_BY_RECENCY,
+    /** By the value in an index, then by key. */
+    LARDER_STORE_BY_INDEX
+} larder_store_order;
+
+enum {
+    LARDER_STORE_DESCENDING = 1u << 8,
+    /** `lower` or `upper` is a bound; without its flag there is none. */
+    LARDER_STORE_HAS_LOWER = 1u << 9,
+    LARDER_STORE_HAS_UPPER = 1u << 10,
+    /** A bound does not belong to the range. */
+    LARDER_STORE_LOWER_EXCLUSIVE = 1u << 11,
+    LARDER_STORE_UPPER_EXCLUSIVE = 1u << 12
+};
+
+/** What to go over. Fill with larder_store_query_init, then change what matters. */
+typedef struct larder_store_query {
+    larder_store_order order;
+    /** LARDER_STORE_DESCENDING …, and LARDER_STORE_WITHOUT_VALUE, LARDER_STORE_EXPIRED_TOO. */
+    uint32_t flags;
+    /** By index: which one. */
+    uint16_t index;
+    /** Of keys, or of values in the index. Not for the order of use. */
+    larder_bytes lower;
+    larder_bytes upper;
+    /** What keys, or values in the index, must begin with; empty for anything. */
+    larder_bytes prefix;
+} larder_store_query;
+
+/** Everything, by key. */
+LARDER_API void larder_store_query_init(larder_store_query *query);
+
+/** Opens a cursor. It sees the store as it is now, whatever is written meanwhile, and holds that
+    state, so that the file grows instead of being reused: close it soon. Reads of a cursor are not
+    remembered for the order of use.
+    @return LARDER_OK; LARDER_EINVALID, LARDER_ECLOSED, LARDER_EFORKED, LARDER_EDAMAGED; ENOMEM, or
+            an errno of the flush that comes first when much waits in the journal. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_cursor_open(larder_store *store, const larder_store_query *query,
+                         larder_store_cursor *LARDER_NULLABLE *LARDER_NONNULL out);
+
+/** The next entry.
+    @param entry receives it, borrowed until the next call; need not be released.
+    @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: the entry is damaged, and a further call goes on
+            behind it as far as the pages can be read, or gives LARDER_END; as larder_store_get. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_cursor_next(larder_store_cursor *cursor,
+                                                                    larder_store_entry *entry);
+
+/** Frees the cursor. NULL is allowed. */
+LARDER_API void larder_store_cursor_close(larder_store_cursor *LARDER_NULLABLE cursor);
+
+// Durability and care -----------------------------------------------------------------------------
+
+/** Makes everything written before this call survive a power cut. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_sync(larder_store *store);
+
+/** Applies the journal to LMDB, with what reads were noted and what limits and ages ask for.
+    @return LARDER_OK; LARDER_EDAMAGED, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; ENOSPC,
+            EIO, ENOMEM: then all stays in the journal, and a later flush tries again. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_flush(larder_store *store);
+
+/** What the store's thread does now and then: flush if it is time, remove what expired, enforce
+    the limits, delete files that are not needed, free the places of readers that died. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_maintain(larder_store *store);
+
+/** The limits as they are now. */
+LARDER_API larder_store_limits larder_store_limits_get(larder_store *store);
+/** Sets the limits; they are enforced with the next flush, and at once by larder_store_flush. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_limits_set(larder_store *store, const larder_store_limits *limits);
+
+/** Flushes, then evicts the least recently used until no more than that is left.
+    LARDER_STORE_UNLIMITED for what does not matter.
+    @param removed receives how many entries went; may be NULL. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_trim(larder_store *store, uint64_t count,
+                                                             uint64_t bytes,
+                                                             uint64_t *LARDER_NULLABLE removed);
+
+/** Flushes, then removes every entry whose time is over.
+    @param removed receives how many entries went; may be NULL.
+    O(expired), but O(entries) once after the limit of age was set. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_remove_expired(larder_store *store, uint64_t *LARDER_NULLABLE removed);
+
+// Looking inside ----------------------------------------------------------------------------------
+
+/** A store's figures. Counters start with the handle. */
+typedef struct larder_store_statistics {
+    /** As larder_store_totals, as of the last flush. */
+    uint64_t count;
+    uint64_t bytes;
+    /** Writes that wait in the journal, and its size and use. */
+    uint64_t pending_count;
+    uint64_t journal_bytes;
+    uint64_t journal_used_bytes;
+    /** Size of LMDB's file, and of what in it is in use. */
+    uint64_t data_bytes;
+    uint64_t data_used_bytes;
+    uint64_t map_bytes;
+    /** The last write's version, the last one in LMDB, the last one that survives a power cut. */
+    uint64_t last_sequence;
+    uint64_t applied_sequence;
+    uint64_t synced_sequence;
+    uint64_t hits;
+    uint64_t misses;
+    /** Entries found damaged. */
+    uint64_t damaged;
+    uint64_t written;
+    uint64_t removed;
+    uint64_t evicted;
+    uint64_t expired;
+    uint64_t flushes;
+    uint64_t flush_failures;
+    /** Reads that were not remembered because too many came between two flushes. */
+    uint64_t touches_dropped;
+    /** Why the last flush failed; LARDER_OK if it did not. */
+    larder_status last_failure;
+    /** The process that has the store open for writing, 0 if none. */
+    int64_t writer_pid;
+    uint64_t content_format;
+    int64_t created_ns;
+    uint32_t version;
+    uint32_t read_only;
+} larder_store_statistics;
+
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_statistics_get(larder_store *store, larder_store_statistics *statistics);
+
+/** What a check or a salvage found. */
+typedef struct larder_store_report {
+    /** Intact entries, and the bytes of their values. */
+    uint64_t intact;
+    uint64_t intact_bytes;
+    /** Entries that are damaged, or whose file is missing or damaged. */
+    uint64_t damaged;
+    /** Pages of LMDB's file that cannot be read. */
+    uint64_t damaged_pages;
+    /** Where the first of all these is in data.mdb; 0 if it is nowhere there. */
+    uint64_t first_damage_offset;
+    /** Rows of order, expiry and indexes that do not agree with the entries. */
+    uint64_t inconsistencies;
+    /** Files of values that no entry refers to. */
+    uint64_t orphans;
+    /** Writes of the journal that were or would be taken up, and those behind damage. */
+    uint64_t journal_intact;
+    uint64_t journal_lost;
+} larder_store_report;
+
+/** What open found in the journal. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_recovery(larder_store *store,
+                                                                 larder_store_report *report);
+
+/** Verifies everything: pages, every record and value, that order, expiry and indexes agree with
+    the entries and counters with a full count, the free list, the journal, the files. Sees the
+    store as it is now; writes may go on.
+    @param progress told of entries; may be NULL.
+    @return LARDER_OK; LARDER_EDAMAGED; ECANCELED; as larder_store_cursor_open. O(everything). */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_check(larder_store *store, larder_progress LARDER_NULLABLE progress,
+                   void *LARDER_NULLABLE context, larder_store_report *report);
+
+// Whole stores ------------------------------------------------------------------------------------
+
+/** Copies the store, as it is now, into a new one at `target`, while it is in use.
+    @param progress told of entries; may be NULL.
+    @return LARDER_OK; EEXIST if `target` exists; LARDER_EDAMAGED at the first damaged entry; ENOSPC
+            or another errno. On failure nothing is left at `target`. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_backup(larder_store *store, const char *target,
+                    larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
+
+/** Rewrites the closed store at `path` without the room that removed entries left in it. A crash
+    leaves the old or the new one.
+    @return as larder_store_open; LARDER_EDAMAGED, and then it is unchanged. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE detail,
+                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
+
+/** Copies every intact entry of the folder at `source`, however damaged, into a new store at
+    `target`: from every page of data.mdb that is not known to be free, from the journal around its
+    damage, and from the files of values. `source` is only read, and must not be in use.
+    @param report receives what was found.
+    @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a store; EEXIST if `target`
+            exists; LARDER_EBUSY; ECANCELED; or as larder_store_open. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_salvage(
+    const char *source, const char *target, const larder_store_options *LARDER_NULLABLE options,
+    larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,
+    larder_store_report *report);
+
+LARDER_ASSUME_NONNULL_END
+LARDER_END_DECLS
+
+#endif

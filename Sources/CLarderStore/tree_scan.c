@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+/** @file tree_scan.c
+    Looks for records in three rounds: in the leaves that the newest tree leads to, so far as it can
+    be followed; in the other pages that look like leaves, whose way from the root is lost; and in
+    what is left, where a record is found by its own magic number, length and checksum, be it that
+    its page's head is damaged or that the leaf is gone that knew of it.
+
+    A page that the free list names holds what is out of date: it is passed over if that list is
+    sound. If it is not, old versions come too, and entries that were removed. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tree_page.h"
+
+typedef struct scan {
+    /** Not a tree of the file, but all of its pages. */
+    tree file;
+    tree_report *report;
+    tree_visit visit;
+    void *context;
+    /** Bits of pages: done with; the first `free_count` of `free` are of the free list. */
+    uint8_t *done;
+    uint8_t *free;
+    uint64_t free_count;
+} scan;
+
+enum { RECORD_LENGTH_OFFSET = 44 };
+
+static bool has_bit(const uint8_t *bits, uint64_t number) {
+    return (bits[number >> 3] & 1u << (number & 7)) != 0;
+}
+
+static bool scan_is_free(const scan *walk, uint64_t number) {
+    return walk->free && number < walk->free_count && has_bit(walk->free, number);
+}
+
+static void scan_done(scan *walk, uint64_t first, uint64_t count) {
+    for (uint64_t i = 0; i < count && first + i < walk->file.page_count; i++)
+        walk->done[(first + i) >> 3] |= (uint8_t)(1u << ((first + i) & 7));
+}
+
+static void scan_damage(scan *walk, uint64_t number) {
+    uint64_t offset = number * walk->file.page_bytes;
+    tree_report *report = walk->report;
+    if (report->damaged_pages == 0 || offset < report->first_damage_offset)
+        report->first_damage_offset = offset;
+    report->damaged_pages++;
+}
+
+/** The record at `at`, if there is an intact one within `room` bytes. */
+static bool scan_record(const uint8_t *at, uint64_t room, larder_bytes *out) {
+    record entry;
+    if (room < RECORD_HEAD_BYTES || load32(at) != RECORD_MAGIC) return false;
+    uint32_t length = load32(at + RECORD_LENGTH_OFFSET);
+    if (length < RECORD_HEAD_BYTES || length > room) return false;
+    *out = (larder_bytes){at, length};
+    return record_read(*out, true, &entry) == LARDER_OK;
+}
+
+/** Tells of every intact record in the page. One at the place where overflow pages have their value
+    may go on in the pages behind it. */
+static larder_status scan_bytes(scan *walk, uint64_t number, bool first_only) {
+    uint32_t page_bytes = walk->file.page_bytes;
+    const uint8_t *page = tree_page_at(&walk->file, number);
+    const larder_bytes no_key = {NULL, 0};
+    uint64_t behind = (walk->file.page_count - number) * page_bytes - PAGE_HEAD_BYTES;
+    larder_bytes found;
+    uint32_t at = PAGE_HEAD_BYTES;
+    if (scan_record(page + at, behind, &found)) {
+        if (walk->visit(walk->context, no_key, found)) return ECANCELED;
+        uint64_t count = overflow_pages(found.length, page_bytes);
+        scan_done(walk, number, count);
+        if (count > 1) return LARDER_OK;
+        at += (uint32_t)found.length;
+    }
+    if (first_only) return LARDER_OK;
+    while (at + RECORD_HEAD_BYTES <= page_bytes) {
+        const uint8_t *next = memchr(page + at, RECORD_MAGIC & 0xFF, page_bytes - at);
+        if (!next) break;
+        at = (uint32_t)(next - page);
+        if (!scan_record(next, page_bytes - at, &found)) {
+            at++;
+            continue;
+        }
+        if (walk->visit(walk->context, no_key, found)) return ECANCELED;
+        at += (uint32_t)found.length;
+    }
+    return LARDER_OK;
+}
+
+/** The nodes of a leaf page; and if not all are whole, also what else there is in it. */
+static larder_status scan_leaf(scan *walk, const tree_page *page) {
+    bool is_whole = true;
+    walk->report->pages++;
+    for (uint32_t i = 0; i < page->count; i++) {
+        tree_node node;
+        larder_bytes value;
+        uint64_t overflow;
+        if (!page_node(page, i, &node) || node.key_bytes == 0 ||
+            node.key_bytes > TREE_KEY_MAX_BYTES ||
+            node_value(&walk->file, page, &node, &value, &overflow)) {
+            is_whole = false;
+            continue;
+        }
+        record entry;
+        // A node whose number is damaged may lead to another one's value, which is not done then.
+        if (overflow != TREE_NO_PAGE && record_read(value, true, &entry) == LARDER_OK)
+            scan_done(walk, overflow, overflow_pages(value.length, page->size));
+        if (node.key[0] != SPACE_ENTRY) continue;
+        if (walk->visit(walk->context, node_key(&node), value)) return ECANCELED;
+    }
+    if (is_whole) return LARDER_OK;
+    scan_damage(walk, page->number);
+    return scan_bytes(walk, page->number, false);
+}
+
+/** The leaves below `number`, at most `depth` levels down; a page that was seen is not seen again,
+    so this ends. */
+static larder_status scan_tree(scan *walk, uint64_t number, uint32_t depth) {
+    tree_page page;
+    if (depth == 0 || number < TREE_META_PAGES || number >= walk->file.page_count ||
+        has_bit(walk->done, number) || scan_is_free(walk, number))
+        return LARDER_OK;
+    if (page_open(&walk->file, number, PAGE_LEAF, &page)) {
+        scan_done(walk, number, 1);
+        return scan_leaf(walk, &page);
+    }
+    if (!page_open(&walk->file, number, PAGE_BRANCH, &page)) return LARDER_OK;
+    scan_done(walk, number, 1);
+    for (uint32_t i = 0; i < page.count; i++) {
+        tree_node node;
+        larder_status status = LARDER_OK;
+        if (page_node(&page, i, &node)) status = scan_tree(walk, node_child(&node), depth - 1);
+        if (status) return status;
+    }
+    return LARDER_OK;
+}
+
+/** The pages that no other round has seen. */
+static larder_status scan_rest(scan *walk) {
+    const tree *file = &walk->file;
+    for (uint64_t number = TREE_META_PAGES; number < file->page_count; number++) {
+        if (has_bit(walk->done, number) || scan_is_free(walk, number)) continue;
+        tree_page page;
+        const uint8_t *bytes = tree_page_at(file, number);
+        uint64_t run = load32(bytes + 12);
+        larder_status status = LARDER_OK;
+        if (load64(bytes) == number && load16(bytes + 10) == PAGE_OVERFLOW && run > 0 &&
+            run <= file->page_count - number) {
+            // What lies in the middle of a value only looks like a record.
+            status = scan_bytes(walk, number, true);
+            scan_done(walk, number, run);
+        } else if (!page_open(file, number, PAGE_BRANCH, &page)) {
+            scan_damage(walk, number);
+            status = scan_bytes(walk, number, false);
+        }
+        if (status) return status;
+    }
+    return LARDER_OK;
+}
+
+static larder_status scan_rounds(scan *walk, const tree *newest) {
+    const tree *file = &walk->file;
+    larder_status status = LARDER_OK;
+    if (newest) status = scan_tree(walk, newest->root, TREE_DEPTH_MAX);
+    for (uint64_t number = TREE_META_PAGES; !status && number < file->page_count; number++) {
+        tree_page page;
+        if (has_bit(walk->done, number) || scan_is_free(walk, number) ||
+            !page_open(file, number, PAGE_LEAF, &page))
+            continue;
+        scan_done(walk, number, 1);
+        status = scan_leaf(walk, &page);
+    }
+    return status ? status : scan_rest(walk);
+}
+
+larder_status tree_scan(const uint8_t *map, uint64_t map_bytes, uint32_t page_bytes,
+                        const tree *trees, size_t tree_count, tree_visit visit, void *context,
+                        tree_report *report) {
+    *report = (tree_report){0};
+    if (page_bytes < PAGE_MIN_BYTES || page_bytes > PAGE_MAX_BYTES ||
+        (page_bytes & (page_bytes - 1)) != 0)
+        return LARDER_EINVALID;
+    scan walk = {.report = report, .visit = visit, .context = context};
+    walk.file = (tree){.map = map, .page_count = map_bytes / page_bytes, .page_bytes = page_bytes};
+    if (walk.file.page_count <= TREE_META_PAGES) return LARDER_OK;
+    walk.done = calloc(1, (size_t)(walk.file.page_count / 8 + 1));
+    larder_status status = walk.done ? LARDER_OK : ENOMEM;
+    const tree *newest = tree_count > 0 && trees[0].page_bytes == page_bytes ? &trees[0] : NULL;
+    if (!status && newest) {
+        status = tree_free_marks(newest, &walk.free, &walk.free_count);
+        if (status == LARDER_EDAMAGED) status = LARDER_OK;
+    }
+    if (!status) status = scan_rounds(&walk, newest);
+    for (uint64_t number = TREE_META_PAGES; number < walk.file.page_count && walk.free; number++)
+        if (scan_is_free(&walk, number)) report->free_pages++;
+    free(walk.free);
+    free(walk.done);
+    return status;
+}
