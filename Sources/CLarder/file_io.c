@@ -16,6 +16,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#if defined(__APPLE__)
+#include <sys/random.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -447,12 +450,7 @@ int64_t system_monotonic_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 
 uint32_t system_random(void) {
     uint32_t value = 0;
-    int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    if (file >= 0) {
-        ssize_t got = read(file, &value, sizeof value);
-        close(file);
-        if (got == (ssize_t)sizeof value) return value;
-    }
+    if (getentropy(&value, sizeof value) == 0) return value;
     // Not a secret: only unlikely to be the same in two files.
     uint64_t mixed = (uint64_t)system_wall_clock_ns() ^ ((uint64_t)getpid() << 32);
     mixed *= 0x9E3779B97F4A7C15u;

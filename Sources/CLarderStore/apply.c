@@ -390,6 +390,7 @@ static larder_status in_transaction(larder_store *store, apply_body body, void *
         }
         if (status == LARDER_OK) {
             *committed = apply.meta;
+            store->swept_age_ns = apply.meta.age_ns;
             if (apply.has_swept) store->sweep_from = apply.swept_to;
         }
         if (status != EAGAIN) return status;
@@ -540,14 +541,36 @@ static void drain_one(void *context, touch_buffer *touches) {
     pthread_mutex_unlock(&store->lock);
 }
 
-static bool needs_limits(larder_store *store, const flush_order *order) {
+/** Whether the first of the rows to expire is due. */
+static bool is_row_due(larder_store *store) {
+    snapshot *place;
+    if (environment_read(store->environment, &place) != LARDER_OK) return true;
+    uint8_t space = SPACE_EXPIRY;
+    larder_bytes from = {&space, 1};
+    larder_bytes key;
+    larder_bytes value;
+    tree_cursor cursor;
+    larder_status status = tree_cursor_seek(&cursor, &place->tree, from);
+    if (status == LARDER_OK) status = tree_cursor_get(&cursor, &key, &value);
+    const uint8_t *bytes = key.data;
+    bool is_due = status == LARDER_OK && key.length >= 9 && bytes[0] == SPACE_EXPIRY &&
+                  unflip(get_be64(bytes + 1)) <= store_now(store);
+    environment_release(store->environment, place);
+    return is_due;
+}
+
+/** Whether there is anything for a transaction to do that only looks after limits: without, a store
+    that nobody writes to is left alone by the flusher too. */
+static bool needs_limits(larder_store *store, const flush_order *order, int64_t swept_age_ns) {
     pthread_mutex_lock(&store->lock);
-    bool needs = (order->flags & FLUSH_TRIMS) != 0 ||
-                 store->committed.count > store->limits.count ||
-                 store->committed.bytes > store->limits.bytes ||
-                 store->committed.count > order->count || store->committed.bytes > order->bytes;
+    const committed_state *now = &store->committed;
+    bool trims = (order->flags & FLUSH_TRIMS) != 0 && now->count > 0;
+    bool needs = now->count > store->limits.count || now->bytes > store->limits.bytes ||
+                 now->count > order->count || now->bytes > order->bytes;
+    if (trims && (store->limits.age_ns < swept_age_ns || store->limits.end_ns <= store_now(store)))
+        needs = true;
     pthread_mutex_unlock(&store->lock);
-    return needs;
+    return needs || (trims && is_row_due(store));
 }
 
 larder_status store_apply(larder_store *store, flush_order *order) {
@@ -574,7 +597,7 @@ larder_status store_apply(larder_store *store, flush_order *order) {
         pthread_mutex_unlock(&store->lock);
         atomic_fetch_add_explicit(&store->touches_dropped, dropped, memory_order_relaxed);
     }
-    chunk.is_done = !needs_limits(store, order);
+    chunk.is_done = !needs_limits(store, order, store->swept_age_ns);
     while (status == LARDER_OK && !chunk.is_done) {
         chunk.evicted = chunk.expired = 0;
         status = in_transaction(store, apply_limits, &chunk, &chunk.meta);

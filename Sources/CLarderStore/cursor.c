@@ -119,7 +119,9 @@ static larder_status cursor_take_query(larder_store_cursor *cursor,
     larder_bytes lower = query->lower, upper = query->upper, prefix = query->prefix;
     if (!(query->flags & LARDER_STORE_HAS_LOWER)) lower.length = 0;
     if (!(query->flags & LARDER_STORE_HAS_UPPER)) upper.length = 0;
-    cursor->copies = malloc(lower.length + upper.length + prefix.length + 1);
+    // A key just too long to be stored whole grows by its hash.
+    size_t bytes = lower.length + upper.length + prefix.length + 2 * (size_t)KEY_HASH_BYTES;
+    cursor->copies = malloc(bytes);
     if (!cursor->copies) return ENOMEM;
     uint8_t *free_bytes = cursor->copies;
     cursor->lower = bound_copy(cursor, lower, &free_bytes);

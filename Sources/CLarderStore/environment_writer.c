@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/mman.h>
 
 #include "environment_internal.h"
 #include "file_io.h"
@@ -76,6 +77,10 @@ static larder_status environment_audit(environment *env) {
     snapshot *seen;
     larder_status status = environment_read_long(env, &seen);
     if (status) return status;
+    // The audit goes in the order of keys; the device is faster in its own.
+    (void)posix_madvise((void *)(uintptr_t)seen->tree.map,
+                        (size_t)(seen->tree.page_count * seen->tree.page_bytes),
+                        POSIX_MADV_WILLNEED);
     tree_report report;
     status = tree_audit(&seen->tree, &report);
     if (status == LARDER_EDAMAGED) env->damage_offset = report.first_damage_offset;

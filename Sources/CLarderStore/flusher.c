@@ -112,6 +112,15 @@ static bool lists_file(const spill_files *files, uint64_t number) {
     return false;
 }
 
+/** Whether the row's file is gone already; rows of whole epochs share their number. */
+static bool lists_deleted(const larder_store *store, const spill_reference *file) {
+    for (size_t at = store->deleted.count; at-- > 0;) {
+        const spill_reference *gone = &store->deleted.items[at];
+        if (gone->number == file->number && gone->epoch == file->epoch) return true;
+    }
+    return false;
+}
+
 /** Whether a file that was announced before its put became known may be needed. */
 static bool may_be_needed(larder_store *store, uint64_t number) {
     pthread_mutex_lock(&store->lock);
@@ -131,7 +140,7 @@ void store_delete_doomed(larder_store *store, larder_progress progress, void *co
     bool is_all = count < DOOMED_MAX_COUNT;
     for (size_t at = 0; at < count; at++) {
         const doomed *row = &rows[at];
-        if (lists_file(&store->deleted, row->file.number)) continue;
+        if (lists_deleted(store, &row->file)) continue;
         // Somebody still looks at a state in which it belongs to an entry.
         bool is_seen = oldest < row->transaction;
         if (is_seen || (row->is_announced && may_be_needed(store, row->file.number))) {

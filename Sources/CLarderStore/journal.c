@@ -35,9 +35,7 @@ larder_bytes op_key(const uint8_t *op) {
     journal_op read = op_read(op);
     if (read.kind == OP_REMOVE) return read.payload;
     const uint8_t *bytes = read.payload.data;
-    uint8_t flags = bytes[20];
-    size_t offset = RECORD_HEAD_BYTES + ((flags & RECORD_EXPIRES) != 0 ? 8u : 0u) +
-                    ((flags & RECORD_IDLES) != 0 ? 8u : 0u);
+    size_t offset = RECORD_HEAD_BYTES + record_optional_bytes(bytes[20]);
     larder_bytes key = {bytes + offset, get_le32(bytes + 32)};
     return key;
 }
@@ -106,8 +104,6 @@ static larder_status journal_path(const char *folder, const char *suffix, char *
 void journal_measure(store_journal *journal) {
     larder_ring_statistics figures;
     if (larder_ring_statistics_get(journal->ring, &figures) != LARDER_OK) return;
-    journal->capacity_bytes = figures.capacity_bytes;
-    journal->data_bytes = figures.data_bytes;
     journal->used_bytes = figures.used_bytes;
 }
 
@@ -136,6 +132,8 @@ static larder_status journal_take(store_journal *journal, const char *path,
     }
     journal->base = figures.content_format & JOURNAL_BASE_MASK;
     journal->last_sequence = journal->base + figures.next_sequence - 1;
+    journal->capacity_bytes = figures.capacity_bytes;
+    journal->data_bytes = figures.data_bytes;
     journal->was_closed = report.was_closed != 0 || figures.next_sequence == 1;
     journal_measure(journal);
     return LARDER_OK;

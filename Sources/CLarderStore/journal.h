@@ -91,8 +91,9 @@ typedef struct store_journal {
     uint64_t base;
     uint64_t store_id;
     uint64_t capacity_bytes;
-    /** Room for messages, and how much of it is taken; the store's lock guards it. */
+    /** Room for messages. */
     uint64_t data_bytes;
+    /** How much of it is taken; the store's lock guards this and what follows. */
     uint64_t used_bytes;
     uint64_t last_sequence;
     bool was_closed;
@@ -125,6 +126,7 @@ void journal_head_write(uint8_t *target, uint8_t kind, uint32_t count, uint64_t 
 /** Frees everything up to `sequence`. */
 LARDER_MUST_CHECK larder_status journal_free(store_journal *journal, uint64_t sequence);
 LARDER_MUST_CHECK larder_status journal_sync(store_journal *journal, uint64_t sequence);
+/** Looks how much is taken. */
 void journal_measure(store_journal *journal);
 
 #endif

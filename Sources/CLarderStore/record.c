@@ -30,7 +30,7 @@ typedef struct record_head {
     uint32_t key_bytes;
     uint32_t extended_bytes;
     uint32_t indexes_bytes;
-    uint32_t nothing;
+    uint32_t record_bytes;
 } record_head;
 
 _Static_assert(sizeof(record_head) == RECORD_HEAD_BYTES, "record head");
@@ -44,7 +44,7 @@ _Static_assert(offsetof(record_head, written_ns) == 24, "written_ns");
 _Static_assert(offsetof(record_head, key_bytes) == 32, "key_bytes");
 _Static_assert(offsetof(record_head, extended_bytes) == 36, "extended_bytes");
 _Static_assert(offsetof(record_head, indexes_bytes) == 40, "indexes_bytes");
-_Static_assert(offsetof(record_head, nothing) == 44, "nothing");
+_Static_assert(offsetof(record_head, record_bytes) == 44, "record bytes");
 _Static_assert(sizeof(spill_reference) == RECORD_SPILL_BYTES, "reference");
 _Static_assert(offsetof(spill_reference, number) == 8, "number");
 _Static_assert(offsetof(spill_reference, epoch) == 16, "epoch");
@@ -55,7 +55,7 @@ _Static_assert(LARDER_STORE_INDEX_VALUE_MAX_BYTES <= UINT16_MAX, "index values h
 enum { CRC_START = 8, INDEX_ENTRY_HEAD_BYTES = 4 };
 
 static const uint8_t RECORD_FLAGS =
-    RECORD_EXPIRES | RECORD_IDLES | RECORD_SPILLED | RECORD_OWN_TIMES;
+    RECORD_EXPIRES | RECORD_IDLES | RECORD_SPILLED | RECORD_OWN_TIMES | RECORD_COSTS;
 
 // Writing -----------------------------------------------------------------------------------------
 
@@ -80,6 +80,7 @@ size_t record_size(const larder_store_item *item, const spill_reference *spill) 
     size_t bytes = RECORD_HEAD_BYTES + item->key.length + item->extended.length + value_bytes;
     if (item->expires_ns != LARDER_STORE_NEVER) bytes += 8;
     if (item->idle_ns != LARDER_STORE_NEVER) bytes += 8;
+    if (item->cost != 0) bytes += 8;
     if (item->index_count) {
         size_t indexes = indexes_size(item);
         if (indexes == SIZE_MAX) return SIZE_MAX;
@@ -158,6 +159,11 @@ void record_write(uint8_t *target, const larder_store_item *item, const spill_re
         head.flags |= RECORD_IDLES;
         end = put_time(end, item->idle_ns);
     }
+    if (item->cost != 0) {
+        head.flags |= RECORD_COSTS;
+        memcpy(end, &item->cost, 8);
+        end += 8;
+    }
     end = put_bytes(end, item->key);
     end = put_bytes(end, item->extended);
     if (item->index_count) {
@@ -172,6 +178,8 @@ void record_write(uint8_t *target, const larder_store_item *item, const spill_re
     } else {
         end = put_bytes(end, item->value);
     }
+    if ((item->flags & LARDER_STORE_OWN_TIMES) != 0) head.flags |= RECORD_OWN_TIMES;
+    head.record_bytes = (uint32_t)(end - target);
     memcpy(target, &head, sizeof head);
     if (sequence) record_sum(target, (size_t)(end - target));
 }
@@ -203,7 +211,8 @@ larder_status record_read(larder_bytes bytes, bool verifies, record *out) {
     record_head head;
     if (bytes.length < sizeof head) return LARDER_EDAMAGED;
     memcpy(&head, at, sizeof head);
-    if (head.magic != RECORD_MAGIC || (head.flags & ~RECORD_FLAGS) || head.zero || head.nothing)
+    if (head.magic != RECORD_MAGIC || (head.flags & ~RECORD_FLAGS) || head.zero ||
+        head.record_bytes != bytes.length)
         return LARDER_EDAMAGED;
     if (verifies && larder_crc32c(0, at + CRC_START, bytes.length - CRC_START) != head.crc)
         return LARDER_EDAMAGED;
@@ -213,9 +222,7 @@ larder_status record_read(larder_bytes bytes, bool verifies, record *out) {
         return LARDER_EDAMAGED;
 
     // None of these sums can overflow: each part has a limit far below that, or is 32 bits wide.
-    uint64_t times =
-        ((head.flags & RECORD_EXPIRES) ? 8u : 0u) + ((head.flags & RECORD_IDLES) ? 8u : 0u);
-    uint64_t before_value = RECORD_HEAD_BYTES + times + head.key_bytes +
+    uint64_t before_value = RECORD_HEAD_BYTES + record_optional_bytes(head.flags) + head.key_bytes +
                             (uint64_t)head.extended_bytes + head.indexes_bytes;
     if (before_value > bytes.length) return LARDER_EDAMAGED;
     size_t value_bytes = bytes.length - (size_t)before_value;
@@ -232,12 +239,17 @@ larder_status record_read(larder_bytes bytes, bool verifies, record *out) {
     out->written_ns = head.written_ns;
     out->expires_ns = LARDER_STORE_NEVER;
     out->idle_ns = LARDER_STORE_NEVER;
+    out->cost = 0;
     if (head.flags & RECORD_EXPIRES) {
         out->expires_ns = time_at(at);
         at += 8;
     }
     if (head.flags & RECORD_IDLES) {
         out->idle_ns = time_at(at);
+        at += 8;
+    }
+    if (head.flags & RECORD_COSTS) {
+        memcpy(&out->cost, at, 8);
         at += 8;
     }
     out->key = (larder_bytes){at, head.key_bytes};

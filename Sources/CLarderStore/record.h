@@ -16,10 +16,11 @@
         32  u32  key length
         36  u32  extended length
         40  u32  bytes of index entries
-        44  u32  0
+        44  u32  length of the whole record, so that it is found without its page
         48       then, in this order:
             i64  expires    if RECORD_EXPIRES
             i64  idle       if RECORD_IDLES
+            u64  cost       if RECORD_COSTS
             …    key
             …    extended data
             …    index entries, each: u16 index, u16 length, value
@@ -65,6 +66,7 @@ enum {
     RECORD_SPILLED = 4,
     /** Its own times hold instead of the limits of age and end. */
     RECORD_OWN_TIMES = 8,
+    RECORD_COSTS = 16,
 
     SPACE_META = 0x01,
     SPACE_DOOMED = 0x02,
@@ -103,6 +105,7 @@ typedef struct record {
     int64_t written_ns;
     int64_t expires_ns;
     int64_t idle_ns;
+    uint64_t cost;
     larder_bytes key;
     larder_bytes extended;
     larder_bytes indexes;
@@ -133,6 +136,11 @@ void record_write(uint8_t *target, const larder_store_item *item, const spill_re
 void record_seal(uint8_t *target, size_t length, uint64_t sequence, uint32_t minor);
 /** Takes a record apart: bounds are always checked, the checksum if `verifies`. LARDER_EDAMAGED. */
 LARDER_MUST_CHECK larder_status record_read(larder_bytes bytes, bool verifies, record *out);
+/** Bytes between the head and the key. */
+static inline size_t record_optional_bytes(uint8_t flags) {
+    return ((flags & RECORD_EXPIRES) != 0 ? 8u : 0u) + ((flags & RECORD_IDLES) != 0 ? 8u : 0u) +
+           ((flags & RECORD_COSTS) != 0 ? 8u : 0u);
+}
 /** Bytes of the value, wherever it is. */
 static inline uint64_t record_value_bytes(const record *entry) {
     return (entry->flags & RECORD_SPILLED) != 0 ? entry->spill.length : entry->value.length;

@@ -99,8 +99,9 @@ larder_status store_replay(larder_store *store, uint64_t applied, bool was_power
         if (status != LARDER_OK) break;
         uint64_t sequence = store->journal.base + message.sequence;
         if (sequence <= applied) continue;
-        // Older ones are missing that the tree does not have: nothing here can be believed.
-        if (next == 0 && sequence != applied + 1) {
+        // Older ones are missing that the tree does not have: nothing here can be believed. Unless
+        // this journal began here, after the one before it was put aside.
+        if (next == 0 && sequence != applied + 1 && message.sequence != 1) {
             detail->part = LARDER_STORE_PART_JOURNAL;
             status = LARDER_EDAMAGED;
             break;
@@ -286,7 +287,10 @@ larder_status store_overlay(larder_store *store, overlay *out, snapshot **place)
         status = environment_read_long(store->environment, place);
         if (status != LARDER_OK || !store_is_read_only(store)) break;
         status = store_follow(store);
-        if (status == LARDER_OK && store->follower.first <= (*place)->meta.applied + 1) break;
+        uint64_t first = store->follower.first;
+        if (status != LARDER_OK || first <= (*place)->meta.applied + 1 ||
+            first == store->journal.base + 1)
+            break;
         environment_release(store->environment, *place);
     }
     if (status == LARDER_OK) {

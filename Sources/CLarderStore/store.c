@@ -69,13 +69,11 @@ static lock_text lock_text_read(int file) {
     return text;
 }
 
-static larder_status lock_text_write(int file, int64_t pid) {
+static larder_status lock_text_write(const larder_store *store, int64_t pid) {
     char bytes[LOCK_TEXT_BYTES + 1];
-    char boot[33];
-    boot_text(boot);
-    int length = snprintf(bytes, sizeof bytes, "%lld %s", (long long)pid, boot);
+    int length = snprintf(bytes, sizeof bytes, "%lld %s", (long long)pid, store->boot);
     for (int at = length; at < LOCK_TEXT_BYTES; at++) bytes[at] = '\n';
-    return file_write_at(file, bytes, LOCK_TEXT_BYTES, 0);
+    return file_write_at(store->lock_file, bytes, LOCK_TEXT_BYTES, 0);
 }
 
 /** @param was_power_cut receives whether the machine has started anew since the store was last
@@ -103,12 +101,15 @@ static larder_status lock_take(larder_store *store, bool *was_power_cut,
     char boot[33];
     boot_text(boot);
     *was_power_cut = strcmp(before.boot, boot) != 0;
-    return lock_text_write(store->lock_file, (int64_t)getpid());
+    // The new start of the machine is noted when the store is whole again: an open that fails in
+    // between must not hide it from the next one.
+    memcpy(store->boot, before.boot, sizeof store->boot);
+    return lock_text_write(store, (int64_t)getpid());
 }
 
 static void lock_release(larder_store *store) {
     if (store->lock_file < 0) return;
-    larder_status ignored = lock_text_write(store->lock_file, 0);
+    larder_status ignored = lock_text_write(store, 0);
     // The number of a process that is gone is all that stays.
     (void)ignored;
     file_unlock(store->lock_file);
@@ -127,6 +128,11 @@ static int has_foreign_name(void *context, const char *name) {
     return 1;
 }
 
+static int has_journal_name(void *context, const char *name) {
+    (void)context;
+    return strcmp(name, "journal") == 0;
+}
+
 static larder_status data_path_exists(const larder_store *store) {
     char path[PATH_MAX_BYTES + 16];
     int file;
@@ -137,7 +143,7 @@ static larder_status data_path_exists(const larder_store *store) {
 }
 
 /** The folder is there afterwards, and a store or nothing in it. */
-static larder_status folder_prepare(larder_store *store) {
+static larder_status folder_prepare(larder_store *store, larder_store_detail *detail) {
     larder_status exists = data_path_exists(store);
     if (exists != ENOENT) return exists;
     if ((store->options.flags & (LARDER_STORE_EXISTING | LARDER_STORE_READ_ONLY)) != 0)
@@ -147,7 +153,14 @@ static larder_status folder_prepare(larder_store *store) {
     if (status == LARDER_OK) return file_sync_parent(store->path);
     if (status != EEXIST) return status;
     status = folder_list(store->path, has_foreign_name, NULL);
-    return status == ECANCELED ? LARDER_EFOREIGN : status;
+    if (status != LARDER_OK) return status == ECANCELED ? LARDER_EFOREIGN : status;
+    // A journal is made after the tree: the tree has been lost, and a new one would hide it.
+    status = folder_list(store->path, has_journal_name, NULL);
+    if (status == ECANCELED) {
+        detail->part = LARDER_STORE_PART_DATA;
+        return LARDER_EDAMAGED;
+    }
+    return status;
 }
 
 static uint64_t random64(void) { return (uint64_t)system_random() << 32 | system_random(); }
@@ -189,6 +202,7 @@ static void meta_adopt(larder_store *store, const store_meta *meta) {
     memcpy(store->secret, meta->secret, sizeof store->secret);
     store->spill_number = meta->spill_number;
     store->spill_epoch = meta->spill_epoch;
+    store->swept_age_ns = meta->age_ns;
     store->committed.transaction = meta->transaction;
     store->committed.applied = meta->applied;
     store->committed.count = meta->count;
@@ -229,7 +243,7 @@ static larder_status journal_put_aside(larder_store *store, larder_store_detail 
 static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
     bool was_power_cut = true;
     store_meta meta;
-    larder_status status = folder_prepare(store);
+    larder_status status = folder_prepare(store, detail);
     if (status == LARDER_OK) status = lock_take(store, &was_power_cut, detail);
     if (status == LARDER_OK) status = data_open(store, &meta, detail);
     if (status != LARDER_OK) return status;
@@ -248,6 +262,9 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     pthread_mutex_lock(&store->flush_lock);
     store_delete_doomed(store, NULL, NULL);
     pthread_mutex_unlock(&store->flush_lock);
+    boot_text(store->boot);
+    status = lock_text_write(store, (int64_t)getpid());
+    if (status != LARDER_OK) return status;
     if ((store->options.flags & LARDER_STORE_HOST_MAINTENANCE) != 0) return LARDER_OK;
     if (store->active->count > 0) store->pending_since_ns = system_monotonic_ns();
     return store_thread_start(store);
@@ -255,7 +272,7 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
 
 static larder_status open_to_read(larder_store *store, larder_store_detail *detail) {
     store_meta meta;
-    larder_status status = folder_prepare(store);
+    larder_status status = folder_prepare(store, detail);
     if (status == LARDER_OK) status = data_open(store, &meta, detail);
     if (status != LARDER_OK) return status;
     meta_adopt(store, &meta);
@@ -282,6 +299,7 @@ static larder_status store_make(const char *path, const larder_store_options *op
     pthread_mutex_init(&store->lock, NULL);
     pthread_mutex_init(&store->flush_lock, NULL);
     pthread_mutex_init(&store->sync_lock, NULL);
+    pthread_mutex_init(&store->shutdown_lock, NULL);
     condition_init(&store->wake);
     *out = store;
     larder_status status = options_check(&store->options);
@@ -314,6 +332,7 @@ static void store_free(larder_store *store) {
     spill_files_free(&store->deleted);
     touch_buffer_free(&store->folding);
     pthread_cond_destroy(&store->wake);
+    pthread_mutex_destroy(&store->shutdown_lock);
     pthread_mutex_destroy(&store->sync_lock);
     pthread_mutex_destroy(&store->flush_lock);
     pthread_mutex_destroy(&store->lock);
@@ -334,6 +353,7 @@ larder_status larder_store_open(const char *path, const larder_store_options *op
         status =
             store_is_read_only(store) ? open_to_read(store, detail) : open_to_write(store, detail);
     if (status == LARDER_OK) {
+        memset(detail, 0, sizeof *detail);
         *out = store;
     } else if (store != NULL) {
         store_free(store);
@@ -341,31 +361,34 @@ larder_status larder_store_open(const char *path, const larder_store_options *op
     return status;
 }
 
-larder_status larder_store_shutdown(larder_store *store) {
-    if (*store->not_forked == 0) return LARDER_EFORKED;
-    if (atomic_load(&store->is_shut)) return LARDER_OK;
+static larder_status store_shut(larder_store *store) {
     larder_status status = LARDER_OK;
     if (!store_is_read_only(store)) {
         store_thread_stop(store);
         flush_order order;
         flush_order_init(&order);
         status = store_flush(store, &order);
-        if (status == LARDER_ECLOSED) return LARDER_OK;
     }
     pthread_mutex_lock(&store->flush_lock);
     pthread_mutex_lock(&store->sync_lock);
     pthread_mutex_lock(&store->lock);
-    bool is_first = !atomic_exchange(&store->is_shut, true);
-    if (is_first) {
-        // Whatever came since the flush is in the journal, and the journal is synced here.
-        if (store_is_read_only(store)) store_follow_end(store);
-        larder_status closed = journal_close(&store->journal);
-        if (status == LARDER_OK) status = closed;
-        lock_release(store);
-    }
+    atomic_store(&store->is_shut, true);
+    // Whatever came since the flush is in the journal, and the journal is synced here.
+    if (store_is_read_only(store)) store_follow_end(store);
+    larder_status closed = journal_close(&store->journal);
+    lock_release(store);
     pthread_mutex_unlock(&store->lock);
     pthread_mutex_unlock(&store->sync_lock);
     pthread_mutex_unlock(&store->flush_lock);
+    return status != LARDER_OK ? status : closed;
+}
+
+larder_status larder_store_shutdown(larder_store *store) {
+    if (*store->not_forked == 0) return LARDER_EFORKED;
+    pthread_mutex_lock(&store->shutdown_lock);
+    larder_status status = LARDER_OK;
+    if (!atomic_load(&store->is_shut)) status = store_shut(store);
+    pthread_mutex_unlock(&store->shutdown_lock);
     return status;
 }
 

@@ -7,37 +7,11 @@
     there are of each kind are counted too: if there are more, the others belong to nothing. So
     nothing has to be remembered but the numbers of files. */
 #include <errno.h>
-#include <stdlib.h>
 
-#include "cursor.h"
+#include "store_check.h"
 
-enum { ROW_ORDER, ROW_RECENCY, ROW_EXPIRY, ROW_INDEX, ROW_KINDS };
 static const uint8_t space_of_row[ROW_KINDS] = {SPACE_ORDER, SPACE_RECENCY, SPACE_EXPIRY,
                                                 SPACE_INDEX};
-
-typedef struct file_list {
-    spill_reference *items;
-    size_t count;
-    size_t capacity;
-} file_list;
-
-typedef struct store_check {
-    larder_store *store;
-    larder_store_cursor *cursor;
-    const tree *tree;
-    const store_meta *meta;
-    larder_store_report *report;
-    larder_progress progress;
-    void *context;
-    uint64_t done;
-    uint64_t tree_count;
-    uint64_t tree_bytes;
-    /** Rows that entries said must be there, and are. */
-    uint64_t rows[ROW_KINDS];
-    /** Files that entries refer to or that wait for their deletion. */
-    file_list files;
-    bool is_cut_short;
-} store_check;
 
 static larder_bytes bytes_of_key(const tree_key *key) {
     return (larder_bytes){key->bytes, key->length};
@@ -109,19 +83,6 @@ static void check_rows(store_check *check, const record *entry, larder_bytes sto
 }
 
 // Entries -----------------------------------------------------------------------------------------
-
-static larder_status check_file_add(store_check *check, const spill_reference *file) {
-    file_list *files = &check->files;
-    if (files->count == files->capacity) {
-        size_t capacity = files->capacity ? 2 * files->capacity : 64;
-        spill_reference *items = realloc(files->items, capacity * sizeof *items);
-        if (!items) return ENOMEM;
-        files->items = items;
-        files->capacity = capacity;
-    }
-    files->items[files->count++] = *file;
-    return LARDER_OK;
-}
 
 /** The value of an entry that counts: one that no pending write replaces.
     @param where the record, in the tree; NULL for a pending one. */
@@ -221,56 +182,6 @@ static larder_status check_pending(store_check *check) {
     return status;
 }
 
-// Files and journal -------------------------------------------------------------------------------
-
-static int compare_files(const void *a, const void *b) {
-    const spill_reference *left = a, *right = b;
-    if (left->epoch != right->epoch) return left->epoch < right->epoch ? -1 : 1;
-    return (left->number > right->number) - (left->number < right->number);
-}
-
-static int check_found_file(void *context, uint32_t epoch, uint64_t number) {
-    store_check *check = context;
-    // Made since, and not in this state of the tree.
-    if (number >= check->meta->spill_number) return 0;
-    const file_list *files = &check->files;
-    spill_reference file = {.epoch = epoch, .number = number};
-    spill_reference folder = {.epoch = epoch, .number = UINT64_MAX};
-    if (files->count == 0 ||
-        (!bsearch(&file, files->items, files->count, sizeof file, compare_files) &&
-         !bsearch(&folder, files->items, files->count, sizeof file, compare_files)))
-        check->report->orphans++;
-    return 0;
-}
-
-static larder_status check_files(store_check *check) {
-    if (check->files.count)
-        qsort(check->files.items, check->files.count, sizeof *check->files.items, compare_files);
-    return spill_list(check->store->spill, check_found_file, check);
-}
-
-/** The journal, as it is now. Another process may be writing it: then its messages are read as they
-    come, for there is no telling what is damage and what is being written. */
-static larder_status check_journal(store_check *check) {
-    larder_ring *ring = check->store->journal.ring;
-    larder_store_report *report = check->report;
-    if (!store_is_read_only(check->store)) {
-        larder_ring_report found;
-        larder_status status = larder_ring_check(ring, &found);
-        report->journal_intact = found.intact;
-        report->journal_lost = found.lost;
-        return status;
-    }
-    larder_ring_reader *reader;
-    larder_status status = larder_ring_reader_open(ring, 0, &reader);
-    if (status) return status;
-    larder_ring_record message;
-    while ((status = larder_ring_reader_next(reader, &message)) == LARDER_OK)
-        report->journal_intact++;
-    larder_ring_reader_close(reader);
-    return status == LARDER_END ? LARDER_OK : status;
-}
-
 // All of it ---------------------------------------------------------------------------------------
 
 static larder_status check_everything(store_check *check) {
@@ -312,20 +223,18 @@ larder_status larder_store_check(larder_store *store, larder_progress progress, 
         status = larder_store_flush(store);
         if (status == LARDER_ECLOSED || status == LARDER_EFORKED) return status;
     }
+    store_check check = {
+        .store = store, .report = report, .progress = progress, .context = context};
+    status = check_note_files(&check);
     larder_store_query query;
     larder_store_query_init(&query);
-    larder_store_cursor *cursor;
-    status = larder_store_cursor_open(store, &query, &cursor);
-    if (status) return status;
-    store_check check = {.store = store,
-                         .cursor = cursor,
-                         .tree = &cursor->place->tree,
-                         .meta = &cursor->place->meta,
-                         .report = report,
-                         .progress = progress,
-                         .context = context};
-    status = check_everything(&check);
-    free(check.files.items);
-    larder_store_cursor_close(cursor);
+    if (!status) status = larder_store_cursor_open(store, &query, &check.cursor);
+    if (!status) {
+        check.tree = &check.cursor->place->tree;
+        check.meta = &check.cursor->place->meta;
+        status = check_everything(&check);
+    }
+    spill_files_free(&check.files);
+    larder_store_cursor_close(check.cursor);
     return status;
 }

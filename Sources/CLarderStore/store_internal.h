@@ -60,6 +60,8 @@ struct larder_store {
     /** A byte in a page that fork(2) hands to the child as zeros. */
     const volatile uint8_t *not_forked;
     int lock_file;
+    /** The start of the machine that the lock's file names. */
+    char boot[33];
     uint32_t version;
     uint64_t content_format;
     int64_t created_ns;
@@ -104,6 +106,8 @@ struct larder_store {
     follower follower;
     pthread_cond_t wake;
 
+    /** Taken before every other one. */
+    pthread_mutex_t shutdown_lock;
     /** Taken before `lock`. */
     pthread_mutex_t sync_lock;
     /** Taken before `lock` and `sync_lock`. */
@@ -116,6 +120,8 @@ struct larder_store {
     spill_files deleted;
     /** How far the sweep has come that gives entries their deadlines; empty for the start. */
     tree_key sweep_from;
+    /** As meta.age_ns. */
+    int64_t swept_age_ns;
     int64_t trimmed_ns;
     _Atomic larder_status last_failure;
 

@@ -77,7 +77,9 @@ static void touched_look(void *context, touch_buffer *touches) {
     }
 }
 
-bool store_is_over(larder_store *store, snapshot *place, const record *entry, int64_t deadline) {
+/** The lock is held. */
+static bool is_over_locked(larder_store *store, snapshot *place, const record *entry,
+                           int64_t deadline) {
     if (!store_is_expired(store, entry, deadline)) return false;
     if ((entry->flags & RECORD_IDLES) == 0 || store_is_read_only(store)) return true;
     tree_key scratch;
@@ -85,11 +87,17 @@ bool store_is_over(larder_store *store, snapshot *place, const record *entry, in
                       INT64_MIN};
     touched_look(&search, &place->touches);
     environment_drain_touches(store->environment, touched_look, &search);
-    pthread_mutex_lock(&store->lock);
     touched_look(&search, &store->folding);
-    pthread_mutex_unlock(&store->lock);
     if (search.deadline_ns == INT64_MIN) return true;
     return store_is_expired(store, entry, earlier(entry->expires_ns, search.deadline_ns));
+}
+
+bool store_is_over(larder_store *store, snapshot *place, const record *entry, int64_t deadline) {
+    if (!store_is_expired(store, entry, deadline)) return false;
+    pthread_mutex_lock(&store->lock);
+    bool is_over = is_over_locked(store, place, entry, deadline);
+    pthread_mutex_unlock(&store->lock);
+    return is_over;
 }
 
 // Entries -----------------------------------------------------------------------------------------
@@ -104,6 +112,7 @@ larder_status store_entry_of_record(larder_store *store, const record *found, in
     entry->written_ns = found->written_ns;
     entry->expires_ns = deadline;
     entry->idle_ns = found->idle_ns;
+    entry->cost = found->cost;
     entry->flags = (found->flags & RECORD_OWN_TIMES) != 0 ? LARDER_STORE_ENTRY_OWN_TIMES : 0;
     if ((flags & LARDER_STORE_WITHOUT_VALUE) != 0) entry->value.length = 0;
     if ((found->flags & RECORD_SPILLED) == 0) return LARDER_OK;
@@ -309,7 +318,7 @@ larder_status store_version(larder_store *store, larder_bytes key, uint64_t *seq
     record found;
     if (status == LARDER_OK) status = record_read(bytes, true, &found);
     if (status == LARDER_OK && same_key(found.key, key) &&
-        !store_is_expired(store, &found, store_deadline(place, &found)))
+        !is_over_locked(store, place, &found, store_deadline(place, &found)))
         *sequence = found.sequence;
     environment_release(store->environment, place);
     return status == LARDER_ENOTFOUND ? LARDER_OK : status;

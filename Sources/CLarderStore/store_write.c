@@ -19,7 +19,7 @@ larder_status store_enter_to_write(const larder_store *store) {
 
 larder_status store_begin_append(larder_store *store, size_t length, uint32_t ops,
                                  larder_reservation *out) {
-    for (;;) {
+    for (bool is_again = false;; is_again = true) {
         pthread_mutex_lock(&store->lock);
         larder_status status = store_enter(store);
         if (status == LARDER_OK) status = pending_reserve(store->active, ops);
@@ -30,7 +30,7 @@ larder_status store_begin_append(larder_store *store, size_t length, uint32_t op
         if (status != LARDER_EFULL) return status;
         flush_order order;
         flush_order_init(&order);
-        order.flags = FLUSH_FOR_ROOM;
+        order.flags = is_again ? 0 : FLUSH_FOR_ROOM;
         status = store_flush(store, &order);
         if (status != LARDER_OK) return status;
     }
@@ -74,12 +74,13 @@ void store_publish(larder_store *store, const journal_message *message) {
     atomic_store_explicit(&store->newest_sequence, message->sequence, memory_order_release);
 }
 
-/** Tells the flusher of the first write after a pause, and when the journal is half full. */
+/** Tells the flusher of the first write after a pause, and when the journal is nearly full: the more
+    it holds, the fewer times a page of the tree is written. */
 static void store_tell(larder_store *store) {
-    bool is_half_full = store->journal.used_bytes > store->journal.data_bytes / 2;
-    if (store->pending_since_ns != 0 && (!is_half_full || store->wants_flush)) return;
+    bool is_nearly_full = store->journal.used_bytes > store->journal.data_bytes / 8 * 7;
+    if (store->pending_since_ns != 0 && (!is_nearly_full || store->wants_flush)) return;
     if (store->pending_since_ns == 0) store->pending_since_ns = system_monotonic_ns();
-    if (is_half_full) store->wants_flush = true;
+    if (is_nearly_full) store->wants_flush = true;
     pthread_cond_signal(&store->wake);
 }
 
@@ -287,19 +288,20 @@ larder_status larder_store_remove_prefix(larder_store *store, larder_bytes prefi
     while (status == LARDER_OK) {
         larder_store_entry entry;
         status = larder_store_cursor_next(cursor, &entry);
-        bool is_over = status == LARDER_END;
         // A damaged entry has no key that could be believed; it stays.
-        if (status == LARDER_EDAMAGED) status = LARDER_OK;
-        else if (status == LARDER_OK) {
-            status = larder_store_batch_remove(batch, entry.key);
-            waiting++;
+        if (status == LARDER_EDAMAGED) {
+            status = LARDER_OK;
+            continue;
         }
-        if ((is_over || waiting == BATCH_MAX_COUNT || status == LARDER_ETOOLARGE) && waiting > 0) {
-            larder_status committed = larder_store_batch_commit(batch, 0, NULL);
-            if (committed != LARDER_OK) status = committed;
-            else if (removed != NULL) *removed += waiting;
-            waiting = 0;
-        }
+        if (status == LARDER_OK) status = larder_store_batch_remove(batch, entry.key);
+        bool is_full = status == LARDER_ETOOLARGE && waiting > 0;
+        if (status == LARDER_OK) waiting++;
+        if (!is_full && status != LARDER_END && waiting < BATCH_MAX_COUNT) continue;
+        larder_status committed = larder_store_batch_commit(batch, 0, NULL);
+        if (committed == LARDER_OK && removed != NULL) *removed += waiting;
+        waiting = committed == LARDER_OK && is_full ? 1 : 0;
+        if (committed != LARDER_OK) status = committed;
+        else if (is_full) status = larder_store_batch_remove(batch, entry.key);
     }
     larder_store_batch_destroy(batch);
     larder_store_cursor_close(cursor);

@@ -187,6 +187,11 @@ static inline int key_order(const uint8_t *a, size_t a_bytes, const uint8_t *b, 
     return (a_bytes > b_bytes) - (a_bytes < b_bytes);
 }
 
+/** Only a hint: the node need not be inside the page. */
+static inline void page_prefetch(const tree_page *page, uint32_t index) {
+    __builtin_prefetch(page->bytes + load16(page->bytes + PAGE_HEAD_BYTES + 2 * (size_t)index));
+}
+
 /** The first of the page's nodes from `from` on whose key is not less than `key`, or its count.
     @param equal receives whether it is `key`.
     @return false if a node on the way is not inside the page. */
@@ -198,6 +203,10 @@ static inline bool page_search(const tree_page *page, uint32_t from, larder_byte
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         tree_node node;
+        // Both nodes that may come next, so that memory is not waited for one by one (measured: a
+        // tenth of a get).
+        page_prefetch(page, (low + middle) / 2);
+        page_prefetch(page, (middle + high) / 2);
         if (!page_node(page, middle, &node)) return false;
         int order = key_order(key.data, key.length, node.key, node.key_bytes);
         if (order == 0) {

@@ -108,7 +108,7 @@ typedef struct larder_store_options {
     uint64_t inline_threshold_bytes;
     /** No write waits longer than this for the device; 0: until the next flush. */
     int64_t sync_interval_ns;
-    /** No write waits longer than this in the journal; 0: until it is half full. */
+    /** No write waits longer than this in the journal; 0: until it is nearly full. */
     int64_t flush_interval_ns;
     /** How often limits of age and free space are looked at; 0: only by larder_store_maintain. */
     int64_t trim_interval_ns;
@@ -204,6 +204,8 @@ typedef struct larder_store_item {
     int64_t idle_ns;
     /** When it was written; 0 for now. */
     int64_t written_ns;
+    /** A number of the caller's, kept with the entry. */
+    uint64_t cost;
     const larder_store_index_entry *LARDER_NULLABLE indexes;
     size_t index_count;
     /** LARDER_STORE_SYNCED, LARDER_STORE_OWN_TIMES, or-ed. */
@@ -299,6 +301,7 @@ typedef struct larder_store_entry {
     int64_t expires_ns;
     /** As it was stored with; LARDER_STORE_NEVER for none. */
     int64_t idle_ns;
+    uint64_t cost;
     /** In an index's order: the value it is found by. */
     larder_bytes index_value;
     /** LARDER_STORE_ENTRY_… flags. */
