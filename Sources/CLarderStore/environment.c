@@ -68,6 +68,10 @@ larder_status environment_status(int code) {
     }
 }
 
+void environment_note_damage(environment *env, uint64_t offset) {
+    __atomic_store_n(&env->damage_offset, offset, __ATOMIC_RELAXED);
+}
+
 static void environment_free(environment *env) {
     environment_free_places(env);
     if (env->lmdb) mdb_env_close(env->lmdb);
@@ -88,7 +92,7 @@ static larder_status open_look(environment *env, bool writes, uint64_t file_byte
     if (writes && !env->is_audited && file_bytes <= AUDIT_AT_OPEN_MAX_BYTES) {
         tree_report report;
         status = tree_audit(&seen->tree, &report);
-        if (status == LARDER_EDAMAGED) env->damage_offset = report.first_damage_offset;
+        if (status == LARDER_EDAMAGED) environment_note_damage(env, report.first_damage_offset);
         env->is_audited = status == LARDER_OK;
     }
     environment_release(env, seen);
@@ -135,7 +139,7 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
         if (is_new) env->is_audited = true;
         status = open_look(env, writes, facts.bytes, detail);
     }
-    if (status && env) detail->offset = env->damage_offset;
+    if (status && env) detail->offset = __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED);
     if (status && env && !is_shared) environment_free(env);
     if (!status) {
         if (writes) atomic_store(&env->has_writer, true);

@@ -66,7 +66,7 @@ struct environment {
     pthread_mutex_t lock;
     environment_map maps[MAPS_MAX];
     size_t map_count;
-    uint64_t lmdb_map_bytes;
+    _Atomic uint64_t lmdb_map_bytes;
 
     char *folder;
     int file;
@@ -81,9 +81,10 @@ struct environment {
     bool is_audited;
     bool is_damaged;
 
+    /** Written by any reader that meets damage, with tree_damaged. */
     uint64_t damage_offset;
     /** Of a meta record that this version cannot read. */
-    uint32_t unknown_version;
+    _Atomic uint32_t unknown_version;
 };
 
 /** Makes `<folder>/data.mdb` with nothing but the meta record, in one step that a crash leaves done
@@ -102,10 +103,13 @@ char *environment_path(const char *folder, const char *name);
 
 /** Looks how long the file is, and makes a larger map if it does not fit into the one there is. */
 LARDER_MUST_CHECK larder_status environment_extend(environment *env);
-/** Gives LMDB's map another size; 0: the one that the file says, which another process has set. */
+/** Gives LMDB's map another size; 0: as much as the file needs, which another process has made
+    larger. */
 LARDER_MUST_CHECK larder_status environment_resize(environment *env, uint64_t bytes);
 /** Whether that much address space can be had now. */
 bool environment_has_room(uint64_t bytes);
+
+void environment_note_damage(environment *env, uint64_t offset);
 
 /** Resets the places that are not in use; those only that see an older state if `stale_only`. */
 void environment_reset_idle(environment *env, bool stale_only);

@@ -175,14 +175,17 @@ static larder_status place_find(environment *env, place **out) {
     *out = NULL;
     if (thread_place == 0) thread_place = atomic_fetch_add(&thread_count, 1) % PLACES_SPREAD + 1;
     for (int step = 0; step < WAIT_STEPS; step++) {
+        bool is_table_full = false;
         for (uint32_t i = 0; i < PLACES_MAX; i++) {
             uint32_t index = (thread_place - 1 + i) % PLACES_MAX;
             place *found = atomic_load_explicit(&env->places[index], memory_order_acquire);
             if (!found) {
+                if (is_table_full) continue;
                 larder_status status = place_make(env, index, &found);
                 if (status == EAGAIN) status = environment_resize(env, 0);
                 // The table may be full of other processes' readers: then what we have must do.
-                if (status && status != LARDER_ENOSLOT) return status;
+                is_table_full = status == LARDER_ENOSLOT;
+                if (status && !is_table_full) return status;
                 if (!found) continue;
             } else if (!place_take(found)) {
                 continue;

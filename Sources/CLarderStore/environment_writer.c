@@ -48,11 +48,24 @@ larder_status environment_extend(environment *env) {
     return status;
 }
 
+/** Twice what is in use. LMDB would take the size that the file says, without a look at it. */
+static uint64_t resize_bytes(environment *env) {
+    const environment_map *map = atomic_load(&env->map);
+    uint64_t bytes = atomic_load(&env->lmdb_map_bytes);
+    for (int which = 0; which < TREE_META_PAGES; which++) {
+        tree state;
+        if (tree_of_meta_page(map->bytes, atomic_load(&map->covered), which, &state)) continue;
+        uint64_t used = state.next_page * state.page_bytes;
+        while (bytes < used && bytes <= SIZE_MAX / 2) bytes *= 2;
+    }
+    return bytes;
+}
+
 larder_status environment_resize(environment *env, uint64_t bytes) {
     pthread_mutex_lock(&env->lock);
-    larder_status status = LARDER_OK;
+    if (bytes == 0) bytes = resize_bytes(env);
     // LMDB gives its map up before it makes the new one: if that failed, there would be none.
-    if (bytes > env->lmdb_map_bytes && !environment_has_room(bytes)) status = ENOMEM;
+    larder_status status = environment_has_room(bytes) ? LARDER_OK : ENOMEM;
     if (!status) {
         atomic_store(&env->is_growing, true);
         for (uint32_t i = 0; i < PLACES_MAX; i++) {
@@ -69,8 +82,9 @@ larder_status environment_resize(environment *env, uint64_t bytes) {
 }
 
 larder_status environment_grow(environment *env) {
-    if (env->lmdb_map_bytes > SIZE_MAX / 2) return ENOMEM;
-    return environment_resize(env, env->lmdb_map_bytes * 2);
+    uint64_t bytes = atomic_load(&env->lmdb_map_bytes);
+    if (bytes > SIZE_MAX / 2) return ENOMEM;
+    return environment_resize(env, bytes * 2);
 }
 
 static larder_status environment_audit(environment *env) {
@@ -83,7 +97,7 @@ static larder_status environment_audit(environment *env) {
                         POSIX_MADV_WILLNEED);
     tree_report report;
     status = tree_audit(&seen->tree, &report);
-    if (status == LARDER_EDAMAGED) env->damage_offset = report.first_damage_offset;
+    if (status == LARDER_EDAMAGED) environment_note_damage(env, report.first_damage_offset);
     environment_release(env, seen);
     return status;
 }

@@ -130,7 +130,7 @@ static bool may_be_needed(larder_store *store, uint64_t number) {
     return may;
 }
 
-void store_delete_doomed(larder_store *store, larder_progress progress, void *context) {
+void store_delete_doomed(larder_store *store, flush_order *order) {
     enum { DOOMED_MAX_COUNT = 4096 };
     if (!store->has_doomed) return;
     doomed *rows = malloc(DOOMED_MAX_COUNT * sizeof *rows);
@@ -149,8 +149,9 @@ void store_delete_doomed(larder_store *store, larder_progress progress, void *co
         }
         larder_status status =
             row->file.number == UINT64_MAX
-                ? spill_delete_epoch(store->spill, row->file.epoch, progress, context)
+                ? spill_delete_epoch(store->spill, row->file.epoch, order->progress, order->context)
                 : spill_delete(store->spill, row->file.epoch, row->file.number);
+        if (status == ECANCELED) order->deletion = status;
         // What cannot be deleted now keeps its row, for the next time.
         if (status == LARDER_OK) status = spill_files_add(&store->deleted, &row->file);
         if (status != LARDER_OK) is_all = false;
@@ -224,7 +225,7 @@ larder_status store_flush(larder_store *store, flush_order *order) {
         atomic_fetch_add_explicit(status == LARDER_OK ? &store->flushes : &store->flush_failures, 1,
                                   memory_order_relaxed);
         atomic_store(&store->last_failure, status);
-        if (status == LARDER_OK) store_delete_doomed(store, order->progress, order->context);
+        if (status == LARDER_OK) store_delete_doomed(store, order);
     }
     pthread_mutex_unlock(&store->flush_lock);
     return status;

@@ -9,9 +9,8 @@
 
 // Opening -----------------------------------------------------------------------------------------
 
-/** Whether the files that a message refers to are there, and after a power cut, whether they are
-    whole: without a sync, a file can be there and empty. */
-static bool files_are_there(larder_store *store, const journal_message *message, bool verifies) {
+/** Replaced files, too, are there until what replaces them is in the tree. */
+bool store_has_files(larder_store *store, const journal_message *message, bool verifies) {
     if (message->kind != JOURNAL_BATCH) return true;
     size_t offset = 0;
     const uint8_t *op;
@@ -41,7 +40,7 @@ static larder_status replay_message(replay_work *replay, larder_bytes bytes, uin
     if (status != LARDER_OK) return LARDER_EDAMAGED;
     message.sequence = sequence;
     // Whatever is replaced behind this in the journal is deleted only after both are in the tree.
-    if (!files_are_there(store, &message, replay->was_power_cut)) return LARDER_EDAMAGED;
+    if (!store_has_files(store, &message, replay->was_power_cut)) return LARDER_EDAMAGED;
     if (message.kind == JOURNAL_INTENT) {
         spill_reference file = {0, message.number, message.epoch, 0};
         status = spill_files_add(&replay->announced, &file);
@@ -163,6 +162,9 @@ static larder_status follower_keep(larder_store *store, larder_bytes bytes, uint
     larder_bytes kept = {copy, bytes.length};
     journal_message message;
     larder_status status = journal_message_read(kept, store->store_id, &message);
+    if (status == LARDER_OK && follow->is_left &&
+        !store_has_files(store, &message, follow->was_power_cut))
+        status = LARDER_EDAMAGED;
     if (status == LARDER_OK) status = pending_reserve(store->active, message.count);
     if (status == LARDER_OK) status = spill_files_reserve(&store->unsynced, message.count);
     if (status != LARDER_OK) {
@@ -179,6 +181,13 @@ static larder_status follower_keep(larder_store *store, larder_bytes bytes, uint
 larder_status store_follow(larder_store *store) {
     follower *follow = &store->follower;
     if (store->journal.ring == NULL) return LARDER_OK;
+    if (follow->is_left && store_is_held(store)) {
+        // Somebody took it up meanwhile; from the start again.
+        follower_reset(store);
+        larder_ring_reader_close(follow->reader);
+        follow->reader = NULL;
+        follow->is_left = follow->has_ended = false;
+    }
     // What the tree has of it is not needed here any more.
     snapshot *place;
     if (follow->last != 0 && environment_read(store->environment, &place) == LARDER_OK) {
@@ -189,7 +198,7 @@ larder_status store_follow(larder_store *store) {
     larder_status status = LARDER_OK;
     if (follow->reader == NULL)
         status = larder_ring_reader_open(store->journal.ring, 0, &follow->reader);
-    while (status == LARDER_OK) {
+    while (status == LARDER_OK && !follow->has_ended) {
         larder_ring_record message;
         status = larder_ring_reader_next(follow->reader, &message);
         if (status != LARDER_OK) break;
@@ -197,8 +206,12 @@ larder_status store_follow(larder_store *store) {
         // A gap: what is missing was applied, and freed, before it could be read here.
         if (follow->last != 0 && sequence != follow->last + 1) follower_reset(store);
         status = follower_keep(store, message.payload, sequence);
-        // Not whole: a writer that was killed, or damage. What came before it still holds.
-        if (status == LARDER_EDAMAGED) return LARDER_OK;
+        // Not whole: what a power cut left, or damage. What came before it still holds, and nothing
+        // behind it.
+        if (status == LARDER_EDAMAGED) {
+            follow->has_ended = true;
+            return LARDER_OK;
+        }
         if (follow->first == 0) follow->first = sequence;
         follow->last = sequence;
     }

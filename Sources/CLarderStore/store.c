@@ -117,6 +117,24 @@ static void lock_release(larder_store *store) {
     store->lock_file = -1;
 }
 
+/** Who wrote the lock's file last; whether he still holds it. */
+static bool lock_look(const larder_store *store, lock_text *text) {
+    char path[PATH_MAX_BYTES + 16];
+    snprintf(path, sizeof path, "%s/lock", store->path);
+    memset(text, 0, sizeof *text);
+    int file;
+    if (file_open(path, 0, 0, &file) != LARDER_OK) return false;
+    *text = lock_text_read(file);
+    bool is_held = file_is_locked(file);
+    file_close(file);
+    return is_held;
+}
+
+bool store_is_held(const larder_store *store) {
+    lock_text unused;
+    return lock_look(store, &unused);
+}
+
 // Opening -----------------------------------------------------------------------------------------
 
 static int has_foreign_name(void *context, const char *name) {
@@ -259,8 +277,10 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     status = store_replay(store, meta.applied, was_power_cut, detail);
     if (status == LARDER_OK && store->recovery.lost > 0) status = journal_put_aside(store, detail);
     if (status != LARDER_OK) return status;
+    flush_order order;
+    flush_order_init(&order);
     pthread_mutex_lock(&store->flush_lock);
-    store_delete_doomed(store, NULL, NULL);
+    store_delete_doomed(store, &order);
     pthread_mutex_unlock(&store->flush_lock);
     boot_text(store->boot);
     status = lock_text_write(store, (int64_t)getpid());
@@ -282,7 +302,13 @@ static larder_status open_to_read(larder_store *store, larder_store_detail *deta
     detail->part = LARDER_STORE_PART_JOURNAL;
     status = journal_open(store->path, 0, 0, store->store_id, store->options.flags,
                           store->options.mode, 0, detail, &store->journal);
-    return status == ENOENT ? LARDER_OK : status;
+    if (status != LARDER_OK) return status == ENOENT ? LARDER_OK : status;
+    lock_text holder;
+    store->follower.is_left = !lock_look(store, &holder);
+    char boot[33];
+    boot_text(boot);
+    store->follower.was_power_cut = strcmp(holder.boot, boot) != 0;
+    return LARDER_OK;
 }
 
 static larder_status store_make(const char *path, const larder_store_options *options,
@@ -428,17 +454,6 @@ larder_status larder_store_limits_set(larder_store *store, const larder_store_li
     return LARDER_OK;
 }
 
-/** The process that writes a store which this handle only reads; 0 if there is none. */
-static int64_t writer_of(const larder_store *store) {
-    char path[PATH_MAX_BYTES + 16];
-    snprintf(path, sizeof path, "%s/lock", store->path);
-    int file;
-    if (file_open(path, 0, 0, &file) != LARDER_OK) return 0;
-    int64_t pid = file_is_locked(file) ? lock_text_read(file).pid : 0;
-    file_close(file);
-    return pid;
-}
-
 larder_status larder_store_statistics_get(larder_store *store,
                                           larder_store_statistics *statistics) {
     memset(statistics, 0, sizeof *statistics);
@@ -487,7 +502,10 @@ larder_status larder_store_statistics_get(larder_store *store,
     statistics->created_ns = store->created_ns;
     statistics->version = store->version;
     statistics->read_only = store_is_read_only(store);
-    statistics->writer_pid = store_is_read_only(store) ? writer_of(store) : (int64_t)getpid();
+    statistics->writer_pid = (int64_t)getpid();
+    lock_text holder;
+    if (store_is_read_only(store))
+        statistics->writer_pid = lock_look(store, &holder) ? holder.pid : 0;
     return LARDER_OK;
 }
 

@@ -7,8 +7,7 @@
 #include "store_check.h"
 
 larder_status check_file_add(store_check *check, const spill_reference *file) {
-    larder_status status = spill_files_reserve(&check->files, 1);
-    return status ? status : spill_files_add(&check->files, file);
+    return spill_files_add(&check->files, file);
 }
 
 static larder_status check_note_list(store_check *check, const spill_files *list) {

@@ -50,6 +50,11 @@ typedef struct follower {
     uint8_t **blocks;
     size_t block_count;
     size_t block_capacity;
+    /** Nobody writes: the journal is what a process left that was killed, or a power cut. It ends
+        where a file is missing, or, after a power cut, damaged. */
+    bool is_left;
+    bool was_power_cut;
+    bool has_ended;
 } follower;
 
 struct larder_store {
@@ -197,11 +202,13 @@ typedef struct flush_order {
     /** Told of files deleted; NULL if nobody asks. */
     larder_progress progress;
     void *context;
+    /** ECANCELED if it stopped that. */
+    larder_status deletion;
 } flush_order;
 void flush_order_init(flush_order *order);
 LARDER_MUST_CHECK larder_status store_flush(larder_store *store, flush_order *order);
 /** Deletes files that no state needs any more; the flush lock is held. */
-void store_delete_doomed(larder_store *store, larder_progress progress, void *context);
+void store_delete_doomed(larder_store *store, flush_order *order);
 larder_status store_thread_start(larder_store *store);
 void store_thread_stop(larder_store *store);
 
@@ -211,6 +218,10 @@ LARDER_MUST_CHECK larder_status store_apply(larder_store *store, flush_order *or
 /** Takes up what the journal holds. */
 LARDER_MUST_CHECK larder_status store_replay(larder_store *store, uint64_t applied,
                                              bool was_power_cut, larder_store_detail *detail);
+/** Whether the files that a message refers to are there, and if `verifies`, whole. */
+bool store_has_files(larder_store *store, const journal_message *message, bool verifies);
+/** Whether a process, this one too, has the store open for writing. */
+bool store_is_held(const larder_store *store);
 /** A read-only handle: reads on in the journal; `lock` is held. */
 LARDER_MUST_CHECK larder_status store_follow(larder_store *store);
 void store_follow_end(larder_store *store);

@@ -60,8 +60,9 @@ void store_publish(larder_store *store, const journal_message *message) {
         uint64_t gone = active->count;
         uint64_t added = active->cleared == 0 ? 1 : 0;
         pending_clear(active, message->sequence, store->spill_epoch, message->epoch);
+        // Files of earlier writes stay on the list of those to sync: the writes are still in the
+        // journal, which ends where a file is missing.
         store->spill_epoch = message->epoch;
-        store->unsynced.count = 0;
         atomic_fetch_add_explicit(&store->pending_count, added - gone, memory_order_release);
         break;
     }
@@ -267,7 +268,8 @@ larder_status larder_store_remove_all(larder_store *store, larder_progress progr
     flush_order_init(&order);
     order.progress = progress;
     order.context = context;
-    return store_flush(store, &order);
+    status = store_flush(store, &order);
+    return status == LARDER_OK ? order.deletion : status;
 }
 
 larder_status larder_store_remove_prefix(larder_store *store, larder_bytes prefix,
