@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,16 +111,34 @@ void file_close(int file) {
     if (file >= 0) close(file);
 }
 
+static void facts_of(const struct stat *facts, file_facts *out) {
+#if defined(__APPLE__)
+    struct timespec changed = facts->st_ctimespec;
+#else
+    struct timespec changed = facts->st_ctim;
+#endif
+    out->bytes = (uint64_t)facts->st_size;
+    out->device = (uint64_t)facts->st_dev;
+    out->inode = (uint64_t)facts->st_ino;
+    out->changed_ns = (int64_t)changed.tv_sec * 1000000000 + changed.tv_nsec;
+    out->mode = (uint32_t)facts->st_mode & 07777;
+    out->is_regular = S_ISREG(facts->st_mode);
+    out->is_folder = S_ISDIR(facts->st_mode);
+}
+
 larder_status file_facts_get(int file, file_facts *out) {
     struct stat facts;
     FAIL_AT("fstat");
     if (fstat(file, &facts) != 0) return errno;
-    out->bytes = (uint64_t)facts.st_size;
-    out->device = (uint64_t)facts.st_dev;
-    out->inode = (uint64_t)facts.st_ino;
-    out->mode = (uint32_t)facts.st_mode & 07777;
-    out->is_regular = S_ISREG(facts.st_mode);
-    out->is_folder = S_ISDIR(facts.st_mode);
+    facts_of(&facts, out);
+    return LARDER_OK;
+}
+
+larder_status file_facts_at(const char *path, file_facts *out) {
+    struct stat facts;
+    FAIL_AT("lstat");
+    if (lstat(path, &facts) != 0) return errno;
+    facts_of(&facts, out);
     return LARDER_OK;
 }
 
@@ -212,29 +231,58 @@ larder_status file_write_at(int file, const void *source, size_t length, uint64_
     return LARDER_OK;
 }
 
-static larder_status map_as(int file, size_t bytes, int protection, int flags, uint8_t **out) {
+larder_status file_map(int file, size_t bytes, bool writable, uint8_t **out) {
     *out = NULL;
     FAIL_AT("mmap");
-    void *map = mmap(NULL, bytes, protection, flags, file, 0);
+    int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    void *map = mmap(NULL, bytes, protection, MAP_SHARED, file, 0);
     if (map == MAP_FAILED) return errno;
     *out = map;
     return LARDER_OK;
 }
 
-larder_status file_map(int file, size_t bytes, bool writable, uint8_t **out) {
-    return map_as(file, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, out);
-}
-
-larder_status file_map_whole(int file, size_t bytes, uint8_t **out) {
-#if defined(MAP_POPULATE)
-    return map_as(file, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, out);
-#else
-    return map_as(file, bytes, PROT_READ, MAP_SHARED, out);
-#endif
-}
-
 void file_unmap(uint8_t *map, size_t bytes) {
     if (map) munmap(map, bytes);
+}
+
+static size_t page_bytes(void) {
+    static _Atomic size_t known;
+    size_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
+    if (bytes) return bytes;
+    long asked = sysconf(_SC_PAGESIZE);
+    bytes = asked > 0 ? (size_t)asked : 4096;
+    atomic_store_explicit(&known, bytes, memory_order_relaxed);
+    return bytes;
+}
+
+uint8_t *file_map_lead(uint8_t *map) { return map - page_bytes(); }
+
+larder_status file_map_led(int file, size_t bytes, bool is_read_at_once, uint8_t **out) {
+    *out = NULL;
+    FAIL_AT("mmap");
+    int flags = MAP_SHARED | MAP_FIXED;
+#if defined(MAP_POPULATE)
+    if (is_read_at_once) flags |= MAP_POPULATE;
+#else
+    (void)is_read_at_once;
+#endif
+    size_t lead = page_bytes();
+    if (bytes > SIZE_MAX / 2) return ENOMEM;
+    void *both =
+        mmap(NULL, lead + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (both == MAP_FAILED) return errno;
+    void *map = mmap((uint8_t *)both + lead, bytes, PROT_READ, flags, file, 0);
+    if (map == MAP_FAILED) {
+        larder_status status = errno;
+        munmap(both, lead + bytes);
+        return status;
+    }
+    *out = map;
+    return LARDER_OK;
+}
+
+void file_unmap_led(uint8_t *map, size_t bytes) {
+    munmap(file_map_lead(map), page_bytes() + bytes);
 }
 
 void file_warm(int file, uint64_t offset, uint64_t bytes) {
@@ -338,6 +386,13 @@ bool file_is_locked(int file) {
 larder_status file_change_mode(int file, uint32_t mode) {
     FAIL_AT("fchmod");
     return fchmod(file, (mode_t)mode) == 0 ? LARDER_OK : errno;
+}
+
+larder_status file_close_on_exec(int file) {
+    FAIL_AT("fcntl");
+    int flags = fcntl(file, F_GETFD);
+    if (flags < 0) return errno;
+    return fcntl(file, F_SETFD, flags | FD_CLOEXEC) == 0 ? LARDER_OK : errno;
 }
 
 larder_status file_rename(const char *from, const char *to) {

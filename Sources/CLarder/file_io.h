@@ -17,6 +17,8 @@ typedef struct file_facts {
     uint64_t bytes;
     uint64_t device;
     uint64_t inode;
+    /** When content or permissions changed last, in nanoseconds since 1970. */
+    int64_t changed_ns;
     uint32_t mode;
     bool is_regular;
     bool is_folder;
@@ -28,6 +30,8 @@ enum { FILE_WRITE = 1, FILE_CREATE = 2, FILE_EXCLUSIVE = 4 };
 larder_status file_open(const char *path, int flags, uint32_t mode, int *out);
 void file_close(int file);
 larder_status file_facts_get(int file, file_facts *out);
+/** Of whatever is at `path`; of a symbolic link itself. */
+larder_status file_facts_at(const char *path, file_facts *out);
 
 /** Gives the file `bytes` bytes with every block reserved: a later store into a mapping of it
     cannot run out of space. The content is zeros. EFBIG instead of SIGXFSZ. */
@@ -41,10 +45,14 @@ larder_status file_read_at(int file, void *target, size_t length, uint64_t offse
 larder_status file_write_at(int file, const void *source, size_t length, uint64_t offset);
 
 larder_status file_map(int file, size_t bytes, bool writable, uint8_t **out);
-/** A mapping that will be read from end to end at once: its pages are there when this returns, so
-    far as they are in memory, instead of one fault for each 64 KiB. */
-larder_status file_map_whole(int file, size_t bytes, uint8_t **out);
 void file_unmap(uint8_t *map, size_t bytes);
+/** A mapping for reading with a page of zeroed memory before it, to be written.
+    @param is_read_at_once its pages are there when this returns, so far as they are in memory,
+           instead of one fault for each 64 KiB. */
+larder_status file_map_led(int file, size_t bytes, bool is_read_at_once, uint8_t **out);
+/** The page before it. */
+uint8_t *file_map_lead(uint8_t *map);
+void file_unmap_led(uint8_t *map, size_t bytes);
 
 /** Zeros over a range of the file that holds nothing yet. Its pages then come as large folios,
     filled by one call, and a mapping's first touch of each costs half of what it costs otherwise
@@ -67,6 +75,8 @@ bool file_is_locked(int file);
 
 /** Permissions as they are to be, whatever the umask took away when the file was made. */
 larder_status file_change_mode(int file, uint32_t mode);
+/** For a file that others opened without saying so: no program started later inherits it. */
+larder_status file_close_on_exec(int file);
 larder_status file_rename(const char *from, const char *to);
 larder_status file_remove(const char *path);
 

@@ -405,8 +405,6 @@ typedef struct apply_chunk {
     bool is_first;
     bool is_last;
     touch_buffer *touches;
-    const spill_files *intents;
-    uint64_t spill_number;
     flush_order *order;
     /** Receives what follows from the commit. */
     store_meta meta;
@@ -422,13 +420,17 @@ static larder_status apply_last(apply_transaction *apply, apply_chunk *chunk) {
     if (chunk->frozen != NULL) {
         for (size_t at = 0; at < chunk->frozen->dropped.count && status == LARDER_OK; at++)
             status = doom(apply, &chunk->frozen->dropped.items[at], false);
-        for (size_t at = 0; at < chunk->intents->count && status == LARDER_OK; at++)
-            status = doom(apply, &chunk->intents->items[at], true);
+        for (size_t at = 0; at < chunk->frozen->intents.count && status == LARDER_OK; at++)
+            status = doom(apply, &chunk->frozen->intents.items[at], true);
         if (status == LARDER_OK) status = apply_order(apply, chunk->frozen);
+#ifndef LARDER_PLANT_STORE_FORGETS_APPLIED
         if (chunk->frozen->last_sequence > apply->meta.applied)
+#else
+        if (apply->meta.applied == 0)
+#endif
             apply->meta.applied = chunk->frozen->last_sequence;
-        if (chunk->spill_number > apply->meta.spill_number)
-            apply->meta.spill_number = chunk->spill_number;
+        if (chunk->frozen->spill_number > apply->meta.spill_number)
+            apply->meta.spill_number = chunk->frozen->spill_number;
     }
     // Rows of files whose deletion is done.
     for (size_t at = 0; at < store->deleted.count && status == LARDER_OK; at++) {
@@ -575,15 +577,10 @@ static bool needs_limits(larder_store *store, const flush_order *order, int64_t 
 
 larder_status store_apply(larder_store *store, flush_order *order) {
     environment_drain_touches(store->environment, drain_one, store);
-    spill_files intents = {0};
+    larder_status status = LARDER_OK;
     pthread_mutex_lock(&store->lock);
     apply_chunk chunk = {.frozen = store->frozen, .order = order, .touches = &store->folding};
-    larder_status status = spill_files_reserve(&intents, store->intents.count);
-    for (size_t at = 0; at < store->intents.count && status == LARDER_OK; at++)
-        intents.items[intents.count++] = store->intents.items[at];
-    chunk.spill_number = store->spill_number;
     pthread_mutex_unlock(&store->lock);
-    chunk.intents = &intents;
     bool has_work = chunk.frozen != NULL || store->folding.count > 0 || store->deleted.count > 0;
     if (status == LARDER_OK && chunk.frozen != NULL) {
         chunk.writes = malloc((chunk.frozen->count + 1) * sizeof *chunk.writes);
@@ -607,6 +604,5 @@ larder_status store_apply(larder_store *store, flush_order *order) {
         order->expired += chunk.expired;
     }
     free(chunk.writes);
-    spill_files_free(&intents);
     return status;
 }

@@ -133,6 +133,7 @@ larder_status copy_target_put(copy_target *target, const record *source, larder_
     item.extended = source->extended;
     item.expires_ns = source->expires_ns;
     item.idle_ns = source->idle_ns;
+    item.cost = source->cost;
     // 0 would say "now".
     item.written_ns = source->written_ns ? source->written_ns : 1;
     if (source->flags & RECORD_OWN_TIMES) item.flags |= LARDER_STORE_OWN_TIMES;

@@ -36,6 +36,9 @@ static void give_back_unsynced(larder_store *store, const spill_files *files) {
 
 static larder_status sync_files(larder_store *store, const spill_files *files) {
     uint32_t epoch = UINT32_MAX;
+#ifdef LARDER_PLANT_STORE_SKIPS_FILE_SYNC
+    return LARDER_OK;
+#endif
     for (size_t at = 0; at < files->count; at++) {
         larder_status status = spill_sync(store->spill, &files->items[at]);
         // Replaced or removed since, and deleted.
@@ -174,9 +177,16 @@ static larder_status freeze(larder_store *store) {
     larder_status status = LARDER_OK;
     pthread_mutex_lock(&store->lock);
     if (store->frozen == NULL && store->active->last_sequence > store->committed.applied) {
+        pending_writes *active = store->active;
         if (store->spare == NULL) status = pending_create(system_random(), &store->spare);
+        active->intents.count = 0;
+        if (status == LARDER_OK)
+            status = spill_files_reserve(&active->intents, store->intents.count);
         if (status == LARDER_OK) {
-            store->frozen = store->active;
+            for (size_t at = 0; at < store->intents.count; at++)
+                active->intents.items[active->intents.count++] = store->intents.items[at];
+            active->spill_number = store->spill_number;
+            store->frozen = active;
             store->active = store->spare;
             store->spare = NULL;
             store->pending_since_ns = 0;
@@ -184,6 +194,25 @@ static larder_status freeze(larder_store *store) {
         }
     }
     pthread_mutex_unlock(&store->lock);
+    return status;
+}
+
+/** That files were deleted has to be on the device before their rows go, or a power cut brings back
+    files that nobody knows of. */
+static larder_status sync_deletions(larder_store *store) {
+    larder_status status = LARDER_OK;
+    uint32_t synced = UINT32_MAX;
+    for (size_t at = 0; at < store->deleted.count && status == LARDER_OK; at++) {
+        const spill_reference *file = &store->deleted.items[at];
+        if (file->number == UINT64_MAX) {
+            status = spill_sync_deleted_epoch(store->spill, file->epoch);
+        } else if (file->epoch != synced) {
+            status = spill_sync_folders(store->spill, file->epoch);
+            synced = file->epoch;
+        }
+        // The folder is gone itself.
+        if (status == ENOENT) status = LARDER_OK;
+    }
     return status;
 }
 
@@ -195,11 +224,17 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
         status = sync_files(store, &store->frozen->spills);
         if (status != LARDER_OK) return status;
     }
-    status = store_apply(store, order);
-    if (status != LARDER_OK) return status;
 #ifdef LARDER_PLANT_STORE_FREES_EARLY
-    return LARDER_OK;
+    if (store->frozen != NULL) {
+        pthread_mutex_lock(&store->lock);
+        status = journal_free(&store->journal, store->frozen->last_sequence);
+        pthread_mutex_unlock(&store->lock);
+    }
+    if (status != LARDER_OK) return status;
 #endif
+    status = sync_deletions(store);
+    if (status == LARDER_OK) status = store_apply(store, order);
+    if (status != LARDER_OK) return status;
     pthread_mutex_lock(&store->lock);
     status = journal_free(&store->journal, store->committed.applied);
     pthread_mutex_unlock(&store->lock);

@@ -134,7 +134,7 @@ static larder_status journal_take(store_journal *journal, const char *path,
     journal->last_sequence = journal->base + figures.next_sequence - 1;
     journal->capacity_bytes = figures.capacity_bytes;
     journal->data_bytes = figures.data_bytes;
-    journal->was_closed = report.was_closed != 0 || figures.next_sequence == 1;
+    journal->was_closed = report.was_closed != 0;
     journal_measure(journal);
     return LARDER_OK;
 }

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { PENDING_FIRST_CAPACITY = 64 };
+enum { PENDING_FIRST_CAPACITY = 64, PENDING_KEPT_CAPACITY = 1 << 14 };
 
 static uint64_t load64(const uint8_t *bytes) {
     uint64_t value;
@@ -104,6 +104,7 @@ void pending_destroy(pending_writes *pending) {
     free(pending->table);
     spill_files_free(&pending->spills);
     spill_files_free(&pending->dropped);
+    spill_files_free(&pending->intents);
     free(pending);
 }
 
@@ -117,7 +118,21 @@ static void pending_empty(pending_writes *pending) {
     pending->dropped.count = 0;
 }
 
+/** Lets go of memory that was not needed by far; what follows grows it again if need be. */
+static void pending_shrink(pending_writes *pending) {
+    if (pending->capacity <= PENDING_KEPT_CAPACITY || pending->count > pending->capacity / 8)
+        return;
+    pending->count = 0;
+    free(pending->entries);
+    free(pending->table);
+    pending->entries = NULL;
+    pending->table = NULL;
+    pending->capacity = 0;
+    pending->mask = 0;
+}
+
 void pending_reset(pending_writes *pending) {
+    pending_shrink(pending);
     pending_empty(pending);
     pending->last_sequence = 0;
     pending->cleared = 0;

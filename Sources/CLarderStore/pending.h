@@ -45,6 +45,10 @@ typedef struct pending_writes {
     spill_files spills;
     /** Files of puts that were replaced before they came into the tree. */
     spill_files dropped;
+    /** When the flusher took over: numbers of files from here on were not announced yet; and those
+        that were, and whose put had not come. */
+    uint64_t spill_number;
+    spill_files intents;
     /** The first so many entries have a known base; what they add to count and bytes. */
     uint32_t resolved;
     int64_t count_delta;

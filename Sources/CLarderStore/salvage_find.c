@@ -5,7 +5,8 @@
     Records say themselves what they are, so the pages need not hang together. What is found twice
     counts once, by its number. Two things must not come back:
     - what was removed: pages that the newest readable free list names are not looked at, and what
-      the journal removed is taken out;
+      the journal removed is taken out. Where the free list is lost, there is no telling, and some
+      of what was removed or replaced lately does come back;
     - an older version of an entry whose newest one is damaged: where the row of an entry is there,
       and its record is not whole, only a write counts that is at least as new as it says it was. */
 #include <errno.h>
@@ -134,7 +135,11 @@ static larder_status scan_pages(salvage *search, uint32_t page_bytes, tree_repor
 }
 
 larder_status salvage_scan_data(salvage *search) {
-    if (!search->map) return LARDER_OK;
+    if (!search->map) {
+        // Not one page is left.
+        search->report->damaged_pages = 1;
+        return LARDER_OK;
+    }
     tree_report pages = {0};
     larder_status status = LARDER_OK;
     if (search->page_bytes) {
@@ -150,6 +155,12 @@ larder_status salvage_scan_data(salvage *search) {
         }
     }
     search->report->damaged_pages = pages.damaged_pages;
+    // Whatever was found: this much at least is known to be wrong.
+    tree_report audit;
+    bool is_whole = search->tree_count > 0 && search->has_meta &&
+                    tree_audit(&search->trees[0], &audit) == LARDER_OK;
+    if (!status && !is_whole && search->report->damaged_pages == 0)
+        search->report->damaged_pages = 1;
     uint64_t offset = pages.first_damage_offset;
     if (offset &&
         (!search->report->first_damage_offset || offset < search->report->first_damage_offset))

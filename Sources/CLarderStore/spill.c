@@ -20,6 +20,7 @@
 
 #include "file_io.h"
 #include "larder_crc32c.h"
+#include "spill_cache.h"
 
 enum {
     EPOCH_DIGITS = 8,
@@ -35,6 +36,7 @@ struct spill {
     uint32_t folder_mode;
     /** The epoch whose folder's name is on the device, and 1; 0 if that is not known of any. */
     _Atomic uint64_t synced_epoch;
+    spill_cache cache;
     size_t root_length;
     /** `<store>/spill`, and its end. */
     char root[];
@@ -93,6 +95,7 @@ larder_status spill_open(const char *store, uint32_t mode, spill **out) {
     // Who may read a folder may search it.
     folder->folder_mode = mode | (mode & 0444) >> 2;
     atomic_init(&folder->synced_epoch, 0);
+    spill_cache_init(&folder->cache);
     memcpy(folder->root, store, length);
     memcpy(folder->root + length, "/spill", sizeof "/spill");
     folder->root_length = length + sizeof "/spill" - 1;
@@ -113,7 +116,11 @@ larder_status spill_open(const char *store, uint32_t mode, spill **out) {
     return LARDER_OK;
 }
 
-void spill_close(spill *folder) { free(folder); }
+void spill_close(spill *folder) {
+    if (!folder) return;
+    spill_cache_destroy(&folder->cache);
+    free(folder);
+}
 
 /** Makes the folder of an epoch, and the root above it. */
 static larder_status spill_make_folders(const spill *folder, uint32_t epoch) {
@@ -169,6 +176,7 @@ larder_status spill_move(spill *folder, const spill_reference *from, uint32_t ep
     spill_path source, target;
     path_of_file(folder, from->epoch, from->number, &source);
     path_of_file(folder, epoch, from->number, &target);
+    spill_cache_drop(&folder->cache, from->epoch, from->number);
     larder_status status = file_rename(source.text, target.text);
     if (status != ENOENT) return status;
     status = spill_make_folders(folder, epoch);
@@ -198,41 +206,86 @@ larder_status spill_sync_folders(spill *folder, uint32_t epoch) {
     return status;
 }
 
+larder_status spill_sync_deleted_epoch(spill *folder, uint32_t epoch) {
+    spill_path path;
+    path_of_epoch(folder, epoch, &path);
+    return file_sync_parent(path.text);
+}
+
 // Reading -----------------------------------------------------------------------------------------
+
+static bool is_same_file(const file_facts *a, const file_facts *b) {
+    return a->inode == b->inode && a->device == b->device && a->bytes == b->bytes &&
+           a->changed_ns == b->changed_ns && a->is_regular && b->is_regular;
+}
+
+/** Looks whether a mapping that was kept still is the file's, and verifies it again where it is not
+    known to be what it was.
+    @return LARDER_OK; LARDER_END if it has to be mapped anew. */
+static larder_status map_kept(spill *folder, const spill_reference *reference, const char *path,
+                              uint8_t **map) {
+    file_facts then, now;
+    int64_t verified_ns;
+    *map = spill_cache_take(&folder->cache, reference, &then, &verified_ns);
+    if (!*map) return LARDER_END;
+    size_t length = (size_t)reference->length;
+    // A file that was cut short must not be touched through the mapping: that would be a signal.
+    bool is_same = file_facts_at(path, &now) == LARDER_OK && is_same_file(&then, &now);
+    int64_t time = is_same ? system_wall_clock_ns() : 0;
+    bool is_trusted = verified_ns - now.changed_ns > SPILL_SETTLE_NS && time >= verified_ns &&
+                      time - verified_ns < SPILL_TRUST_NS;
+    if (is_same && !is_trusted) {
+        is_same = larder_crc32c(0, *map, length) == reference->crc;
+        if (is_same) spill_cache_keep(&folder->cache, reference, *map, &now, time);
+    }
+    if (is_same) return LARDER_OK;
+    spill_map_release(*map, length);
+    spill_cache_drop(&folder->cache, reference->epoch, reference->number);
+    *map = NULL;
+    return LARDER_END;
+}
+
+/** Maps the file, whatever was mapped before. */
+static larder_status map_anew(spill *folder, const spill_reference *reference, const char *path,
+                              bool verifies, uint8_t **map) {
+    int file;
+    larder_status status = file_open(path, 0, 0, &file);
+    // A link or a folder in its place is not the file that was written.
+    if (status == ELOOP || status == ENXIO) return LARDER_EDAMAGED;
+    if (status) return status;
+    file_facts facts;
+    // The time comes first: what changes from now on has a later one.
+    int64_t time = system_wall_clock_ns();
+    status = file_facts_get(file, &facts);
+    if (!status &&
+        (!facts.is_regular || facts.bytes != reference->length || reference->length > PTRDIFF_MAX))
+        status = LARDER_EDAMAGED;
+    size_t length = (size_t)reference->length;
+    if (!status && length > 0) status = spill_map_create(file, length, verifies, map);
+    file_close(file);
+    if (status || !verifies) return status;
+    if (larder_crc32c(0, *map, length) != reference->crc) {
+        if (length) spill_map_release(*map, length);
+        return LARDER_EDAMAGED;
+    }
+    if (length) spill_cache_keep(&folder->cache, reference, *map, &facts, time);
+    return LARDER_OK;
+}
 
 larder_status spill_map(spill *folder, const spill_reference *reference, bool verifies,
                         larder_bytes *mapped) {
     *mapped = (larder_bytes){NULL, 0};
     spill_path path;
     path_of_file(folder, reference->epoch, reference->number, &path);
-    int file;
-    larder_status status = file_open(path.text, 0, 0, &file);
-    // A link or a folder in its place is not the file that was written.
-    if (status == ELOOP || status == ENXIO) return LARDER_EDAMAGED;
-    if (status) return status;
-    file_facts facts;
-    status = file_facts_get(file, &facts);
-    if (!status &&
-        (!facts.is_regular || facts.bytes != reference->length || reference->length > PTRDIFF_MAX))
-        status = LARDER_EDAMAGED;
     uint8_t *map = NULL;
-    size_t length = (size_t)reference->length;
-    if (!status && length > 0) {
-        if (verifies) status = file_map_whole(file, length, &map);
-        else status = file_map(file, length, false, &map);
-    }
-    file_close(file);
-    if (status) return status;
-    if (verifies && larder_crc32c(0, map, length) != reference->crc) {
-        file_unmap(map, length);
-        return LARDER_EDAMAGED;
-    }
-    *mapped = (larder_bytes){map, length};
-    return LARDER_OK;
+    larder_status status = map_kept(folder, reference, path.text, &map);
+    if (status == LARDER_END) status = map_anew(folder, reference, path.text, verifies, &map);
+    if (!status) *mapped = (larder_bytes){map, (size_t)reference->length};
+    return status;
 }
 
 void spill_unmap(larder_bytes mapped) {
-    if (mapped.length) file_unmap((uint8_t *)(uintptr_t)mapped.data, mapped.length);
+    if (mapped.length) spill_map_release((uint8_t *)(uintptr_t)mapped.data, mapped.length);
 }
 
 // Deleting ----------------------------------------------------------------------------------------
@@ -240,6 +293,8 @@ void spill_unmap(larder_bytes mapped) {
 larder_status spill_delete(spill *folder, uint32_t epoch, uint64_t number) {
     spill_path path;
     path_of_file(folder, epoch, number, &path);
+    // The room on the device is free when nobody maps the file any more.
+    spill_cache_drop(&folder->cache, epoch, number);
     larder_status status = file_remove(path.text);
     return status == ENOENT ? LARDER_OK : status;
 }
@@ -283,6 +338,7 @@ static larder_status number_list_make(const spill *folder, uint32_t epoch, numbe
 larder_status spill_delete_epoch(spill *folder, uint32_t epoch, larder_progress progress,
                                  void *context) {
     number_list list;
+    spill_cache_drop(&folder->cache, epoch, UINT64_MAX);
     larder_status status = number_list_make(folder, epoch, &list);
     if (!status && progress && progress(context, 0, list.count)) status = ECANCELED;
     for (size_t i = 0; i < list.count && !status; i++) {

@@ -30,7 +30,12 @@ LARDER_MUST_CHECK larder_status spill_move(spill *spill, const spill_reference *
 LARDER_MUST_CHECK larder_status spill_sync(spill *spill, const spill_reference *reference);
 LARDER_MUST_CHECK larder_status spill_sync_folders(spill *spill, uint32_t epoch);
 
-/** Maps the file for reading; the length, and if `verifies` the checksum, must be the reference's.
+/** That a whole epoch's folder is gone, to the device. */
+LARDER_MUST_CHECK larder_status spill_sync_deleted_epoch(spill *spill, uint32_t epoch);
+
+/** Maps the file for reading; the length, and if `verifies` the checksum, must be the reference's. A
+    mapping may be one that was kept; then a checksum that agreed in the last ten seconds holds, if
+    the file system says that the file did not change since.
     `mapped` of an empty value is empty.
     @return LARDER_OK; ENOENT if the file is missing; LARDER_EDAMAGED; another errno. */
 LARDER_MUST_CHECK larder_status spill_map(spill *spill, const spill_reference *reference,

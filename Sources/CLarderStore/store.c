@@ -76,9 +76,16 @@ static larder_status lock_text_write(const larder_store *store, int64_t pid) {
     return file_write_at(store->lock_file, bytes, LOCK_TEXT_BYTES, 0);
 }
 
-/** @param was_power_cut receives whether the machine has started anew since the store was last
-    held: then pages may be missing that nobody synced. */
-static larder_status lock_take(larder_store *store, bool *was_power_cut,
+/** What the lock's file tells of the last session. */
+typedef struct lock_state {
+    /** The machine has started anew since: pages may be missing that nobody synced. */
+    bool is_other_boot;
+    /** It did not end by closing the store. Certain only of a session that made files of values:
+        see store_note_session. */
+    bool was_left;
+} lock_state;
+
+static larder_status lock_take(larder_store *store, lock_state *found,
                                larder_store_detail *detail) {
     char path[PATH_MAX_BYTES + 16];
     snprintf(path, sizeof path, "%s/lock", store->path);
@@ -100,7 +107,8 @@ static larder_status lock_take(larder_store *store, bool *was_power_cut,
     before = lock_text_read(store->lock_file);
     char boot[33];
     boot_text(boot);
-    *was_power_cut = strcmp(before.boot, boot) != 0;
+    found->is_other_boot = strcmp(before.boot, boot) != 0;
+    found->was_left = before.pid != 0;
     // The new start of the machine is noted when the store is whole again: an open that fails in
     // between must not hide it from the next one.
     memcpy(store->boot, before.boot, sizeof store->boot);
@@ -230,12 +238,14 @@ static void meta_adopt(larder_store *store, const store_meta *meta) {
 
 /** A journal of another size, if the one there is empty; one that counts on from the tree, if it is
     behind it: unsynced writes were lost that had come into the tree. */
-static larder_status journal_prepare(larder_store *store, larder_store_detail *detail) {
+static larder_status journal_prepare(larder_store *store, bool *was_closed,
+                                     larder_store_detail *detail) {
     const larder_store_options *options = &store->options;
     larder_status status = journal_open(
         store->path, store->committed.applied, options->journal_bytes, store->store_id,
         options->flags, options->mode, options->sync_interval_ns, detail, &store->journal);
     if (status != LARDER_OK) return status;
+    *was_closed = store->journal.was_closed;
     bool is_behind = store->journal.last_sequence < store->committed.applied;
     bool is_empty = store->journal.used_bytes == 0;
     bool has_other_size = store->journal.capacity_bytes != options->journal_bytes;
@@ -245,6 +255,35 @@ static larder_status journal_prepare(larder_store *store, larder_store_detail *d
                         : store->committed.applied;
     return journal_renew(store->path, base, options->journal_bytes, false, options->mode,
                          options->sync_interval_ns, detail, &store->journal);
+}
+
+/** Reads go on being numbered behind those of earlier sessions: stamps are never used twice. */
+static larder_status read_number_resume(larder_store *store) {
+    snapshot *place;
+    larder_status status = environment_read(store->environment, &place);
+    if (status != LARDER_OK) return status;
+    // The order of use is the last name space of the tree, and the newest stamp its last row.
+    uint8_t behind = SPACE_ORDER + 1;
+    larder_bytes bound = {&behind, 1};
+    tree_cursor cursor;
+    larder_bytes key;
+    larder_bytes value;
+    status = tree_cursor_seek_back(&cursor, &place->tree, bound, false);
+    if (status == LARDER_OK) status = tree_cursor_get(&cursor, &key, &value);
+    const uint8_t *bytes = key.data;
+    if (status == LARDER_OK && key.length == 17 && bytes[0] == SPACE_ORDER &&
+        get_be64(bytes + 9) >> 32 != 0)
+        atomic_store(&store->read_number, get_be64(bytes + 9) - ((uint64_t)1 << 32) + 1);
+    environment_release(store->environment, place);
+    // A damaged page is for those who need what is on it.
+    return LARDER_OK;
+}
+
+larder_status store_note_session(larder_store *store) {
+    if (atomic_load_explicit(&store->is_noted, memory_order_acquire)) return LARDER_OK;
+    larder_status status = file_sync(store->lock_file);
+    if (status == LARDER_OK) atomic_store_explicit(&store->is_noted, true, memory_order_release);
+    return status;
 }
 
 /** What lies behind damage in the journal is put aside, and the rest is brought into the tree. */
@@ -259,10 +298,10 @@ static larder_status journal_put_aside(larder_store *store, larder_store_detail 
 }
 
 static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
-    bool was_power_cut = true;
+    lock_state found = {true, true};
     store_meta meta;
     larder_status status = folder_prepare(store, detail);
-    if (status == LARDER_OK) status = lock_take(store, &was_power_cut, detail);
+    if (status == LARDER_OK) status = lock_take(store, &found, detail);
     if (status == LARDER_OK) status = data_open(store, &meta, detail);
     if (status != LARDER_OK) return status;
     meta_adopt(store, &meta);
@@ -270,10 +309,12 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     status = spill_open(store->path, store->options.mode, &store->spill);
     if (status != LARDER_OK) return status;
     detail->part = LARDER_STORE_PART_JOURNAL;
-    status = journal_prepare(store, detail);
+    bool was_closed = false;
+    status = journal_prepare(store, &was_closed, detail);
+    if (status == LARDER_OK) status = read_number_resume(store);
     if (status != LARDER_OK) return status;
     store->has_doomed = true;
-    was_power_cut = was_power_cut && !store->journal.was_closed;
+    bool was_power_cut = found.is_other_boot && (found.was_left || !was_closed);
     status = store_replay(store, meta.applied, was_power_cut, detail);
     if (status == LARDER_OK && store->recovery.lost > 0) status = journal_put_aside(store, detail);
     if (status != LARDER_OK) return status;

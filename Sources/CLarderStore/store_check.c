@@ -8,6 +8,7 @@
     nothing has to be remembered but the numbers of files. */
 #include <errno.h>
 
+#include "apply.h"
 #include "store_check.h"
 
 static const uint8_t space_of_row[ROW_KINDS] = {SPACE_ORDER, SPACE_RECENCY, SPACE_EXPIRY,
@@ -54,21 +55,16 @@ static void check_indexes(store_check *check, const record *entry, larder_bytes 
     }
 }
 
-static int64_t time_of_sorted(uint64_t word) { return (int64_t)(word ^ (uint64_t)1 << 63); }
-
 static void check_rows(store_check *check, const record *entry, larder_bytes stored) {
     stamp at = {entry->sequence, entry->minor};
-    int64_t idle, armed_ns = entry->expires_ns;
-    if ((entry->flags & RECORD_IDLES) &&
-        !__builtin_add_overflow(entry->written_ns, entry->idle_ns, &idle) && idle < armed_ns)
-        armed_ns = idle;
+    int64_t armed_ns = apply_default_due(entry, check->meta->age_ns);
     tree_key key;
     larder_bytes state;
     tree_key_of_stored(SPACE_RECENCY, stored, &key);
     if (tree_get(check->tree, bytes_of_key(&key), &state) == LARDER_OK && state.length == 32) {
         const uint8_t *bytes = state.data;
         at = (stamp){get_be64(bytes), get_be64(bytes + 8)};
-        armed_ns = time_of_sorted(get_be64(bytes + 24));
+        armed_ns = unflip(get_be64(bytes + 24));
         check->rows[ROW_RECENCY]++;
     }
     tree_key_order(at, &key);

@@ -73,7 +73,8 @@ struct larder_store {
     uint64_t store_id;
     uint8_t secret[16];
     journal_recovery recovery;
-    bool tracks_access_always;
+    /** The lock's file names this session, on the device. */
+    _Atomic bool is_noted;
     _Atomic bool is_shut;
     /** Reads are noted for the order of use. */
     _Atomic bool tracks_access;
@@ -173,6 +174,10 @@ void store_publish(larder_store *store, const journal_message *message);
 /** The version of the entry under `key`, 0 if there is none or its time is over; `lock` is held. */
 LARDER_MUST_CHECK larder_status store_version(larder_store *store, larder_bytes key,
                                               uint64_t *sequence);
+
+/** Before the first file of a session: that it began goes to the device, so that after a power cut
+    the next one looks for files that nobody knows of. */
+LARDER_MUST_CHECK larder_status store_note_session(larder_store *store);
 
 /** Announces a file and writes the value to it. */
 LARDER_MUST_CHECK larder_status store_spill(larder_store *store, larder_bytes value,

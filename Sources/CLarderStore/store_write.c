@@ -122,7 +122,8 @@ static larder_status store_finish(larder_store *store, uint32_t flags, uint64_t 
 larder_status store_spill(larder_store *store, larder_bytes value, spill_reference *out) {
     larder_reservation room;
     uint64_t sequence;
-    larder_status status = store_begin_append(store, JOURNAL_INTENT_BYTES, 0, &room);
+    larder_status status = store_note_session(store);
+    if (status == LARDER_OK) status = store_begin_append(store, JOURNAL_INTENT_BYTES, 0, &room);
     if (status != LARDER_OK) return status;
     spill_reference reference = {0, store->spill_number, store->spill_epoch, 0};
     status = spill_files_add(&store->intents, &reference);

@@ -6,10 +6,11 @@
     its page's head is damaged or that the leaf is gone that knew of it.
 
     A page that the free list names holds what is out of date: it is passed over if that list is
-    sound. If it is not, old versions come too, and entries that were removed. */
+    sound, and the newest. If it is not, old versions come too, and entries that were removed. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "meta.h"
 #include "tree_page.h"
 
 typedef struct scan {
@@ -88,9 +89,11 @@ static larder_status scan_bytes(scan *walk, uint64_t number, bool first_only) {
     return LARDER_OK;
 }
 
-/** The nodes of a leaf page; and if not all are whole, also what else there is in it. */
+/** The nodes of a leaf page; and if not all are as they should be, whatever records there are in it
+    besides: a node's damaged length hides a record that is whole. */
 static larder_status scan_leaf(scan *walk, const tree_page *page) {
     bool is_whole = true;
+    bool has_all = true;
     walk->report->pages++;
     for (uint32_t i = 0; i < page->count; i++) {
         tree_node node;
@@ -102,16 +105,18 @@ static larder_status scan_leaf(scan *walk, const tree_page *page) {
             is_whole = false;
             continue;
         }
+        bool is_entry = node.key[0] == SPACE_ENTRY;
+        bool looks_so = value.length >= RECORD_HEAD_BYTES && load32(value.data) == RECORD_MAGIC;
+        if (!is_entry && !looks_so) continue;
         record entry;
-        // A node whose number is damaged may lead to another one's value, which is not done then.
-        if (overflow != TREE_NO_PAGE && record_read(value, true, &entry) == LARDER_OK)
+        if (record_read(value, true, &entry) != LARDER_OK) has_all = false;
+        else if (overflow != TREE_NO_PAGE)
             scan_done(walk, overflow, overflow_pages(value.length, page->size));
-        if (node.key[0] != SPACE_ENTRY) continue;
-        if (walk->visit(walk->context, node_key(&node), value)) return ECANCELED;
+        larder_bytes key = is_entry ? node_key(&node) : (larder_bytes){NULL, 0};
+        if (walk->visit(walk->context, key, value)) return ECANCELED;
     }
-    if (is_whole) return LARDER_OK;
-    scan_damage(walk, page->number);
-    return scan_bytes(walk, page->number, false);
+    if (!is_whole) scan_damage(walk, page->number);
+    return is_whole && has_all ? LARDER_OK : scan_bytes(walk, page->number, false);
 }
 
 /** The leaves below `number`, at most `depth` levels down; a page that was seen is not seen again,
@@ -174,6 +179,34 @@ static larder_status scan_rounds(scan *walk, const tree *newest) {
     return status ? status : scan_rest(walk);
 }
 
+/** The greatest number of a transaction that left a meta record in any page, free or not. Its key is
+    the least of all, so it is the first in its page. */
+static uint64_t scan_newest_transaction(const tree *file) {
+    uint64_t newest = 0;
+    for (uint64_t number = TREE_META_PAGES; number < file->page_count; number++) {
+        tree_page page;
+        tree_node node;
+        larder_bytes value;
+        uint64_t overflow;
+        store_meta meta;
+        if (page_open(file, number, PAGE_LEAF, &page) && page_node(&page, 0, &node) &&
+            node.key_bytes == 1 && node.key[0] == SPACE_META &&
+            node_value(file, &page, &node, &value, &overflow) == LARDER_OK &&
+            store_meta_read(value, &meta) == LARDER_OK && meta.transaction > newest)
+            newest = meta.transaction;
+    }
+    return newest;
+}
+
+/** Whether the first of `trees` is the newest state that the file had: else what came after it is in
+    pages that it calls free. A damaged number of a transaction can be any. */
+static bool scan_knows_newest(const scan *walk, const tree *trees, size_t tree_count) {
+    if (tree_count == 0 || trees[0].page_bytes != walk->file.page_bytes) return false;
+    uint64_t newest = scan_newest_transaction(&walk->file);
+    bool are_in_turn = tree_count > 1 && trees[0].transaction == trees[1].transaction + 1;
+    return trees[0].transaction == newest || (are_in_turn && trees[0].transaction > newest);
+}
+
 larder_status tree_scan(const uint8_t *map, uint64_t map_bytes, uint32_t page_bytes,
                         const tree *trees, size_t tree_count, tree_visit visit, void *context,
                         tree_report *report) {
@@ -187,8 +220,8 @@ larder_status tree_scan(const uint8_t *map, uint64_t map_bytes, uint32_t page_by
     walk.done = calloc(1, (size_t)(walk.file.page_count / 8 + 1));
     larder_status status = walk.done ? LARDER_OK : ENOMEM;
     const tree *newest = tree_count > 0 && trees[0].page_bytes == page_bytes ? &trees[0] : NULL;
-    if (!status && newest) {
-        status = tree_free_marks(newest, &walk.free, &walk.free_count);
+    if (!status && scan_knows_newest(&walk, trees, tree_count)) {
+        status = tree_free_marks(&trees[0], &walk.free, &walk.free_count);
         if (status == LARDER_EDAMAGED) status = LARDER_OK;
     }
     if (!status) status = scan_rounds(&walk, newest);
