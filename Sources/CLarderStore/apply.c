@@ -131,7 +131,8 @@ void apply_state(apply_transaction *apply, larder_bytes stored, const record *en
     tree_key_of_stored(SPACE_RECENCY, stored, &key);
     MDB_val wanted = {key.length, key.bytes};
     MDB_val value;
-    if (mdb_get(apply->txn, apply->main, &wanted, &value) != 0 || value.mv_size != 32) return;
+    if (mdb_get(apply->txn, apply->main, &wanted, &value) != 0 || value.mv_size != STATE_BYTES)
+        return;
     const uint8_t *bytes = value.mv_data;
     out->at.sequence = get_be64(bytes);
     out->at.minor = get_be64(bytes + 8);
@@ -140,13 +141,17 @@ void apply_state(apply_transaction *apply, larder_bytes stored, const record *en
     out->has_row = true;
 }
 
+static void state_write(uint8_t target[STATE_BYTES], const entry_state *state) {
+    put_be64(target, state->at.sequence);
+    put_be64(target + 8, state->at.minor);
+    put_be64(target + 16, flip(state->deadline_ns));
+    put_be64(target + 24, flip(state->armed_ns));
+}
+
 larder_status apply_set_state(apply_transaction *apply, larder_bytes stored,
                               const entry_state *state) {
-    uint8_t bytes[32];
-    put_be64(bytes, state->at.sequence);
-    put_be64(bytes + 8, state->at.minor);
-    put_be64(bytes + 16, flip(state->deadline_ns));
-    put_be64(bytes + 24, flip(state->armed_ns));
+    uint8_t bytes[STATE_BYTES];
+    state_write(bytes, state);
     tree_key key;
     tree_key_of_stored(SPACE_RECENCY, stored, &key);
     apply->has_recency = true;
@@ -212,16 +217,23 @@ larder_status apply_install(apply_transaction *apply, larder_bytes stored, const
     larder_status status = LARDER_OK;
     int64_t age = atomic_load_explicit(&apply->store->age_ns, memory_order_relaxed);
     int64_t usual = apply_default_due(fresh, apply->meta.age_ns);
-    int64_t due = age < apply->meta.age_ns ? apply_default_due(fresh, age) : usual;
+    int64_t due = age != apply->meta.age_ns ? apply_default_due(fresh, age) : usual;
     if (due != LARDER_STORE_NEVER) {
         tree_key key;
         tree_key_expiry(due, fresh->sequence, fresh->minor, &key);
         status = row_list_put(&apply->rows, &key, stored);
     }
     if (status == LARDER_OK && due != usual) {
-        // The limit of age is lower than what the tree is in order for, until the sweep is done.
+        // The limit of age is not the one that the tree is in order for, until the sweep is done.
         entry_state state = {{fresh->sequence, fresh->minor}, own_deadline(fresh), due, true};
-        status = apply_set_state(apply, stored, &state);
+        tree_key key;
+        uint8_t bytes[STATE_BYTES];
+        state_write(bytes, &state);
+        larder_bytes value = {bytes, sizeof bytes};
+        tree_key_of_stored(SPACE_RECENCY, stored, &key);
+        apply->has_recency = true;
+        // Behind the deletion of the row of what it replaces.
+        status = row_list_put(&apply->rows, &key, value);
     }
     if (status == LARDER_OK && (fresh->flags & RECORD_SPILLED) != 0) {
         // It may have been announced to an earlier transaction, which then wrote a row in advance.
@@ -391,7 +403,10 @@ static larder_status in_transaction(larder_store *store, apply_body body, void *
         if (status == LARDER_OK) {
             *committed = apply.meta;
             store->swept_age_ns = apply.meta.age_ns;
-            if (apply.has_swept) store->sweep_from = apply.swept_to;
+            if (apply.has_swept) {
+                store->sweep_from = apply.swept_to;
+                store->sweep_age_ns = apply.swept_age_ns;
+            }
         }
         if (status != EAGAIN) return status;
     }
@@ -468,7 +483,7 @@ static larder_status apply_limits(apply_transaction *apply, void *context) {
     larder_status status = LARDER_OK;
     if ((chunk->order->flags & FLUSH_TRIMS) != 0) {
         bool is_sweep_done = true;
-        if (limits.age_ns < apply->meta.age_ns || limits.end_ns <= apply->now_ns)
+        if (limits.age_ns != apply->meta.age_ns || limits.end_ns <= apply->now_ns)
             status = apply_sweep(apply, &limits, REMOVE_MAX_COUNT, &is_sweep_done);
         if (status == LARDER_OK) status = apply_expiry(apply, REMOVE_MAX_COUNT, &is_expiry_done);
         is_expiry_done = is_expiry_done && is_sweep_done;
@@ -569,7 +584,7 @@ static bool needs_limits(larder_store *store, const flush_order *order, int64_t 
     bool trims = (order->flags & FLUSH_TRIMS) != 0 && now->count > 0;
     bool needs = now->count > store->limits.count || now->bytes > store->limits.bytes ||
                  now->count > order->count || now->bytes > order->bytes;
-    if (trims && (store->limits.age_ns < swept_age_ns || store->limits.end_ns <= store_now(store)))
+    if (trims && (store->limits.age_ns != swept_age_ns || store->limits.end_ns <= store_now(store)))
         needs = true;
     pthread_mutex_unlock(&store->lock);
     return needs || (trims && is_row_due(store));

@@ -22,6 +22,7 @@ typedef struct apply_transaction {
     uint64_t expired;
     /** How far the sweep came, for after the commit. */
     tree_key swept_to;
+    int64_t swept_age_ns;
     bool has_swept;
 } apply_transaction;
 

@@ -204,14 +204,23 @@ static larder_status sweep_entry(apply_transaction *apply, larder_bytes stored, 
         return apply_remove(apply, stored, &entry);
     }
     int64_t due = apply_default_due(&entry, age_ns);
-    if (due >= state.armed_ns) return LARDER_OK;
+    // A read moved the deadline of an entry that idles.
+    if (state.has_row && state.deadline_ns > due) {
+        record moved = entry;
+        moved.flags &= (uint8_t)~RECORD_IDLES;
+        moved.expires_ns = state.deadline_ns;
+        due = apply_default_due(&moved, age_ns);
+    }
+    if (due == state.armed_ns) return LARDER_OK;
     tree_key key;
     if (state.armed_ns != LARDER_STORE_NEVER) {
         tree_key_expiry(state.armed_ns, entry.sequence, entry.minor, &key);
         status = row_list_delete(&apply->rows, &key);
     }
-    tree_key_expiry(due, entry.sequence, entry.minor, &key);
-    if (status == LARDER_OK) status = row_list_put(&apply->rows, &key, stored);
+    if (status == LARDER_OK && due != LARDER_STORE_NEVER) {
+        tree_key_expiry(due, entry.sequence, entry.minor, &key);
+        status = row_list_put(&apply->rows, &key, stored);
+    }
     state.armed_ns = due;
     return status == LARDER_OK ? apply_set_state(apply, stored, &state) : status;
 }
@@ -240,8 +249,9 @@ larder_status apply_sweep(apply_transaction *apply, const larder_store_limits *l
     if (entries == NULL) return ENOMEM;
     tree_key start = {{SPACE_ENTRY}, 1};
     tree_key from = apply->store->sweep_from;
-    if (from.length == 0) from = start;
-    int64_t age = limits->age_ns < apply->meta.age_ns ? limits->age_ns : apply->meta.age_ns;
+    int64_t age = limits->age_ns;
+    // From the start if the limit was changed in the middle of it.
+    if (from.length == 0 || apply->store->sweep_age_ns != age) from = start;
     larder_status status = LARDER_OK;
     *is_done = false;
     for (uint64_t handled = 0; status == LARDER_OK && !*is_done && handled < most;) {
@@ -261,6 +271,7 @@ larder_status apply_sweep(apply_transaction *apply, const larder_store_limits *l
     free(entries);
     if (status != LARDER_OK) return status;
     apply->swept_to = from;
+    apply->swept_age_ns = age;
     apply->has_swept = true;
     if (*is_done) {
         apply->swept_to.length = 0;

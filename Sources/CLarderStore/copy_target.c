@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "apply.h"
+
 /** Values in one batch; what a batch may hold at most depends on the journal. */
 enum { BATCH_BYTES = 1 << 20, FOLDER_DEPTH_MAX = 8 };
 
@@ -76,6 +78,8 @@ static void copy_target_free(copy_target *target) {
     larder_store_close(target->store);
     free(target->path);
     free(target->working_path);
+    free(target->deadlines);
+    free(target->keys);
     memset(target, 0, sizeof *target);
 }
 
@@ -126,7 +130,30 @@ static larder_status copy_target_commit(copy_target *target) {
     return larder_store_batch_commit(target->batch, 0, NULL);
 }
 
-larder_status copy_target_put(copy_target *target, const record *source, larder_bytes value) {
+/** Remembers when an entry expires that was read since it was written. */
+static larder_status copy_target_note(copy_target *target, larder_bytes key, int64_t deadline_ns) {
+    if (target->deadline_count == target->deadline_capacity) {
+        size_t capacity = target->deadline_capacity ? 2 * target->deadline_capacity : 64;
+        copy_deadline *deadlines = realloc(target->deadlines, capacity * sizeof *deadlines);
+        if (!deadlines) return ENOMEM;
+        target->deadlines = deadlines;
+        target->deadline_capacity = capacity;
+    }
+    size_t wanted = target->key_bytes + key.length;
+    if (wanted > target->key_capacity) {
+        uint8_t *keys = realloc(target->keys, 2 * wanted);
+        if (!keys) return ENOMEM;
+        target->keys = keys;
+        target->key_capacity = 2 * wanted;
+    }
+    if (key.length) memcpy(target->keys + target->key_bytes, key.data, key.length);
+    target->key_bytes = wanted;
+    target->deadlines[target->deadline_count++] = (copy_deadline){deadline_ns, key.length};
+    return LARDER_OK;
+}
+
+larder_status copy_target_put(copy_target *target, const record *source, larder_bytes value,
+                              int64_t deadline_ns) {
     larder_store_index_entry indexes[LARDER_STORE_INDEX_MAX_COUNT];
     larder_store_item item;
     larder_store_item_init(&item, source->key, value);
@@ -149,12 +176,60 @@ larder_status copy_target_put(copy_target *target, const record *source, larder_
         status = copy_target_commit(target);
         if (!status) status = larder_store_batch_put(target->batch, &item);
     }
+    bool was_read = (source->flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&
+                    deadline_ns != apply_default_due(source, LARDER_STORE_NEVER);
+    if (!status && was_read) status = copy_target_note(target, source->key, deadline_ns);
     if (status) return status;
     target->batch_bytes += RECORD_HEAD_BYTES + source->key.length + value.length;
     return target->batch_bytes >= BATCH_BYTES ? copy_target_commit(target) : LARDER_OK;
 }
 
 // The end -----------------------------------------------------------------------------------------
+
+/** Sets the deadlines of entries that were read, which no write can say. */
+static larder_status set_deadlines(const copy_target *target, apply_transaction *apply) {
+    larder_status status = LARDER_OK;
+    size_t offset = 0;
+    for (size_t i = 0; i < target->deadline_count && !status; i++) {
+        larder_bytes key = {target->keys + offset, target->deadlines[i].key_length};
+        offset += key.length;
+        tree_key scratch;
+        larder_bytes stored = stored_key(key, apply->meta.secret, &scratch);
+        record entry;
+        status = apply_find(apply, stored, &entry);
+        if (status == LARDER_ENOTFOUND) {
+            status = LARDER_OK;
+            continue;
+        }
+        if (status) break;
+        entry_state state;
+        apply_state(apply, stored, &entry, &state);
+        if (state.deadline_ns == target->deadlines[i].deadline_ns) continue;
+        state.deadline_ns = target->deadlines[i].deadline_ns;
+        status = apply_set_state(apply, stored, &state);
+    }
+    return status;
+}
+
+static larder_status copy_target_set_deadlines(copy_target *target) {
+    if (target->deadline_count == 0) return LARDER_OK;
+    larder_status status = larder_store_flush(target->store);
+    while (!status) {
+        apply_transaction apply;
+        status = apply_begin(target->store, &apply);
+        if (status) break;
+        status = set_deadlines(target, &apply);
+        if (status) {
+            apply_abort(&apply);
+            if (status == EAGAIN) status = environment_grow(target->store->environment);
+        } else {
+            status = apply_commit(&apply);
+            if (!status) return LARDER_OK;
+            if (status == EAGAIN) status = LARDER_OK;
+        }
+    }
+    return status;
+}
 
 /** Names in the working folder to the device; those below it were synced by the flusher. */
 static larder_status copy_target_sync_names(const copy_target *target) {
@@ -167,6 +242,7 @@ static larder_status copy_target_sync_names(const copy_target *target) {
 
 larder_status copy_target_finish(copy_target *target) {
     larder_status status = copy_target_commit(target);
+    if (!status) status = copy_target_set_deadlines(target);
     larder_store_batch_destroy(target->batch);
     target->batch = NULL;
     // Flushes and syncs: nothing waits in the journal when the target gets its name.

@@ -8,12 +8,25 @@
 
 #include "store_internal.h"
 
+/** An entry that idles, and was read since it was written. */
+typedef struct copy_deadline {
+    int64_t deadline_ns;
+    size_t key_length;
+} copy_deadline;
+
 typedef struct copy_target {
     char *path;
     char *working_path;
     larder_store *store;
     larder_store_batch *batch;
     size_t batch_bytes;
+    copy_deadline *deadlines;
+    size_t deadline_count;
+    size_t deadline_capacity;
+    /** Their keys, one behind the other. */
+    uint8_t *keys;
+    size_t key_bytes;
+    size_t key_capacity;
 } copy_target;
 
 /** Opens a new store, to become `path`.
@@ -23,9 +36,11 @@ LARDER_MUST_CHECK larder_status copy_target_open(const char *path,
                                                  const larder_store_options *options,
                                                  copy_target *out);
 /** Adds an entry with the times, index entries and extended data of `source`.
-    @param value of the record, wherever it lies. */
+    @param value of the record, wherever it lies.
+    @param deadline_ns when it expires by its own times and the last read; LARDER_STORE_NEVER if no
+           read is known of. */
 LARDER_MUST_CHECK larder_status copy_target_put(copy_target *target, const record *source,
-                                                larder_bytes value);
+                                                larder_bytes value, int64_t deadline_ns);
 /** Everything to the device, and the target's name to it. Frees what open made. On failure nothing
     is left. */
 LARDER_MUST_CHECK larder_status copy_target_finish(copy_target *target);

@@ -149,6 +149,20 @@ static void journal_options(larder_ring_options *options, uint64_t base, uint64_
     options->mode = mode;
 }
 
+/** Whether a crash came while it was being made: nothing but zeros, if anything, where its head
+    would be. */
+static bool journal_is_blank(const char *path) {
+    uint8_t head[256];
+    size_t got = 0;
+    int file;
+    if (file_open(path, 0, 0, &file) != LARDER_OK) return false;
+    larder_status status = file_read_at(file, head, sizeof head, 0, &got);
+    file_close(file);
+    for (size_t at = 0; at < got; at++)
+        if (head[at] != 0) return false;
+    return status == LARDER_OK;
+}
+
 larder_status journal_open(const char *folder, uint64_t base, uint64_t capacity_bytes,
                            uint64_t store_id, uint32_t flags, uint32_t mode,
                            int64_t sync_interval_ns, larder_store_detail *detail,
@@ -164,6 +178,8 @@ larder_status journal_open(const char *folder, uint64_t base, uint64_t capacity_
     options.flags =
         (flags & LARDER_STORE_READ_ONLY) != 0 ? LARDER_RING_READ_ONLY : LARDER_RING_EXISTING;
     status = journal_take(out, path, &options, detail);
+    if (status == LARDER_EINVALID || status == LARDER_EFOREIGN)
+        if (journal_is_blank(path)) status = ENOENT;
     if (status == ENOENT && (flags & LARDER_STORE_READ_ONLY) == 0) {
         journal_options(&options, base, capacity_bytes, mode, sync_interval_ns);
         return journal_take(out, path, &options, detail);

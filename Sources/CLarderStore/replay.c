@@ -178,8 +178,9 @@ static larder_status follower_keep(larder_store *store, larder_bytes bytes, uint
     return LARDER_OK;
 }
 
-larder_status store_follow(larder_store *store) {
+larder_status store_follow(larder_store *store, uint64_t *applied) {
     follower *follow = &store->follower;
+    *applied = 0;
     if (store->journal.ring == NULL) return LARDER_OK;
     if (follow->is_left && store_is_held(store)) {
         // Somebody took it up meanwhile; from the start again.
@@ -188,14 +189,14 @@ larder_status store_follow(larder_store *store) {
         follow->reader = NULL;
         follow->is_left = follow->has_ended = false;
     }
-    // What the tree has of it is not needed here any more.
+    // What the tree has of it is not needed here any more, and the files that it refers to may be
+    // gone.
     snapshot *place;
-    if (follow->last != 0 && environment_read(store->environment, &place) == LARDER_OK) {
-        uint64_t applied = place->meta.applied;
-        environment_release(store->environment, place);
-        if (follow->last <= applied) follower_reset(store);
-    }
-    larder_status status = LARDER_OK;
+    larder_status status = environment_read(store->environment, &place);
+    if (status != LARDER_OK) return status;
+    *applied = place->meta.applied;
+    environment_release(store->environment, place);
+    if (follow->last != 0 && follow->last <= *applied) follower_reset(store);
     if (follow->reader == NULL)
         status = larder_ring_reader_open(store->journal.ring, 0, &follow->reader);
     while (status == LARDER_OK && !follow->has_ended) {
@@ -203,6 +204,7 @@ larder_status store_follow(larder_store *store) {
         status = larder_ring_reader_next(follow->reader, &message);
         if (status != LARDER_OK) break;
         uint64_t sequence = store->journal.base + message.sequence;
+        if (sequence <= *applied) continue;
         // A gap: what is missing was applied, and freed, before it could be read here.
         if (follow->last != 0 && sequence != follow->last + 1) follower_reset(store);
         status = follower_keep(store, message.payload, sequence);
@@ -299,10 +301,12 @@ larder_status store_overlay(larder_store *store, overlay *out, snapshot **place)
     while (status == LARDER_OK) {
         status = environment_read_long(store->environment, place);
         if (status != LARDER_OK || !store_is_read_only(store)) break;
-        status = store_follow(store);
+        uint64_t applied;
+        status = store_follow(store, &applied);
         uint64_t first = store->follower.first;
-        if (status != LARDER_OK || first <= (*place)->meta.applied + 1 ||
-            first == store->journal.base + 1)
+        // Else the flusher was quicker: a transaction came between the two.
+        if (status != LARDER_OK || (applied <= (*place)->meta.applied &&
+                                    (first <= applied + 1 || first == store->journal.base + 1)))
             break;
         environment_release(store->environment, *place);
     }

@@ -60,7 +60,7 @@ static larder_status copy_one(salvage *search, spill *files, copy_target *target
         if (status) return status;
         value = mapped;
     }
-    larder_status status = copy_target_put(target, entry, value);
+    larder_status status = copy_target_put(target, entry, value, LARDER_STORE_NEVER);
     spill_unmap(mapped);
     if (status) return status;
     search->report->intact++;
@@ -96,8 +96,8 @@ static larder_status copy_found(salvage *search, copy_target *target) {
 }
 
 static larder_status salvage_into(salvage *search, copy_target *target) {
-    larder_status status = salvage_scan_data(search);
-    if (!status) status = salvage_read_journal(search, target->working_path);
+    larder_status status = salvage_read_journal(search, target->working_path);
+    if (!status) status = salvage_scan_data(search);
     if (!status && !search->has_meta && !search->has_journal && !search->write_count &&
         !search->damage_count)
         status = LARDER_EFOREIGN;

@@ -61,11 +61,11 @@ typedef struct salvage {
 /** Maps data.mdb, and finds its states and what the store knew of itself, as far as that can be
     read. A missing file is fine. */
 LARDER_MUST_CHECK larder_status salvage_open_data(salvage *search);
-/** Finds writes in every page. */
-LARDER_MUST_CHECK larder_status salvage_scan_data(salvage *search);
 /** Finds writes in the journal, around its damage. `folder` is one to work in.
     A missing journal is fine. */
 LARDER_MUST_CHECK larder_status salvage_read_journal(salvage *search, const char *folder);
+/** Finds writes in every page. */
+LARDER_MUST_CHECK larder_status salvage_scan_data(salvage *search);
 /** Leaves the newest write of each key, if it is a put, in the order of their numbers. */
 void salvage_choose(salvage *search);
 /** Lets go of everything, and removes the journal's copy. */

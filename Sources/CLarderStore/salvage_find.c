@@ -68,6 +68,19 @@ static void take_meta(salvage *search, larder_bytes bytes) {
     search->has_meta = true;
 }
 
+/** Without a readable tree: the newest of what the store ever knew of itself that is still there. */
+static void find_meta(salvage *search) {
+    static const char magic[] = "LARDERST";
+    const uint8_t *at = search->map, *end = search->map + search->map_bytes;
+    while ((size_t)(end - at) >= META_BYTES) {
+        at = memchr(at, magic[0], (size_t)(end - at) - META_BYTES + 1);
+        if (!at) return;
+        if (memcmp(at, magic, sizeof magic - 1) == 0)
+            take_meta(search, (larder_bytes){at, META_BYTES});
+        at++;
+    }
+}
+
 larder_status salvage_open_data(salvage *search) {
     char *path = path_joined(search->source, "/data.mdb");
     if (!path) return ENOMEM;
@@ -97,17 +110,19 @@ larder_status salvage_open_data(salvage *search) {
         search->trees[1] = search->trees[0];
         search->trees[0] = newer;
     }
+    if (!search->has_meta) find_meta(search);
     return LARDER_OK;
 }
 
-/** One node that looks whole. */
+/** A node, or, without a key, a record that lies where no node is whole. */
 static larder_status take_node(salvage *search, larder_bytes key, larder_bytes value) {
     const uint8_t *bytes = key.data;
-    if (key.length == 1 && bytes[0] == SPACE_META) take_meta(search, value);
-    if (key.length == 0 || bytes[0] != SPACE_ENTRY) return LARDER_OK;
-    larder_bytes stored = {bytes + 1, key.length - 1};
+    if (key.length && bytes[0] != SPACE_ENTRY) return LARDER_OK;
     record entry;
-    if (record_read(value, true, &entry) != LARDER_OK) return damage_add(search, stored, value);
+    if (record_read(value, true, &entry) != LARDER_OK) {
+        if (key.length == 0) return LARDER_OK;
+        return damage_add(search, (larder_bytes){bytes + 1, key.length - 1}, value);
+    }
     found_write write = {.sequence = entry.sequence, .minor = entry.minor, .bytes = value};
     return found_add(search, write, entry.key);
 }
@@ -157,7 +172,7 @@ larder_status salvage_scan_data(salvage *search) {
     search->report->damaged_pages = pages.damaged_pages;
     // Whatever was found: this much at least is known to be wrong.
     tree_report audit;
-    bool is_whole = search->tree_count > 0 && search->has_meta &&
+    bool is_whole = search->tree_count == TREE_META_PAGES && search->has_meta &&
                     tree_audit(&search->trees[0], &audit) == LARDER_OK;
     if (!status && !is_whole && search->report->damaged_pages == 0)
         search->report->damaged_pages = 1;
@@ -237,77 +252,7 @@ larder_status salvage_read_journal(salvage *search, const char *folder) {
     return status ? status : read_messages(search);
 }
 
-// What counts -------------------------------------------------------------------------------------
-
-static larder_bytes key_of(const found_write *write) {
-    if (write->is_removal) return write->bytes;
-    record entry;
-    // It was read before.
-    if (record_read(write->bytes, false, &entry) != LARDER_OK) return (larder_bytes){NULL, 0};
-    return entry.key;
-}
-
-static int compare_numbers(const found_write *a, const found_write *b) {
-    if (a->sequence != b->sequence) return a->sequence < b->sequence ? -1 : 1;
-    return (a->minor > b->minor) - (a->minor < b->minor);
-}
-
-/** By key, and the newest first. */
-static int compare_writes(const void *a, const void *b) {
-    const found_write *left = a, *right = b;
-    if (left->hash != right->hash) return left->hash < right->hash ? -1 : 1;
-    int order = compare_bytes(key_of(left), key_of(right));
-    return order ? order : compare_numbers(right, left);
-}
-
-static int compare_sequences(const void *a, const void *b) { return compare_numbers(a, b); }
-
-static int compare_damages(const void *a, const void *b) {
-    const found_damage *left = a, *right = b;
-    if (left->hash != right->hash) return left->hash < right->hash ? -1 : 1;
-    return (left->sequence > right->sequence) - (left->sequence < right->sequence);
-}
-
-/** Takes out writes that are older than a damaged record of their key, and counts the damaged
-    records that nothing stands for. Both lists are sorted by hash; a long key's hash is not that of
-    its stored form, and so it is never taken out. */
-static size_t drop_older(salvage *search, size_t count) {
-    size_t kept = 0, at = 0;
-    found_write *writes = search->writes;
-    found_damage *damages = search->damages;
-    for (size_t i = 0; i < count; i++) {
-        for (; at < search->damage_count && damages[at].hash < writes[i].hash; at++)
-            search->report->damaged++;
-        bool is_older = false, is_named = false;
-        for (; at < search->damage_count && damages[at].hash == writes[i].hash; at++) {
-            is_named = true;
-            is_older = is_older || damages[at].sequence > writes[i].sequence;
-        }
-        if (is_named && is_older) search->report->damaged++;
-        else writes[kept++] = writes[i];
-    }
-    search->report->damaged += search->damage_count - at;
-    return kept;
-}
-
-void salvage_choose(salvage *search) {
-    found_write *writes = search->writes;
-    size_t newest = 0, kept = 0;
-    if (search->write_count) qsort(writes, search->write_count, sizeof *writes, compare_writes);
-    for (size_t i = 0; i < search->write_count; i++) {
-        bool is_first = i == 0 || writes[newest - 1].hash != writes[i].hash ||
-                        compare_bytes(key_of(&writes[newest - 1]), key_of(&writes[i])) != 0;
-        if (is_first) writes[newest++] = writes[i];
-    }
-    if (search->damage_count)
-        qsort(search->damages, search->damage_count, sizeof *search->damages, compare_damages);
-    newest = drop_older(search, newest);
-    for (size_t i = 0; i < newest; i++)
-        if (!writes[i].is_removal && writes[i].sequence >= search->cleared)
-            writes[kept++] = writes[i];
-    search->write_count = kept;
-    if (kept) qsort(writes, kept, sizeof *writes, compare_sequences);
-}
+// The end ---------------------------------------------------------------------------------------
 
 void salvage_close(salvage *search) {
     larder_ring_reader_close(search->reader);

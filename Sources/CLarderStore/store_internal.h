@@ -126,6 +126,7 @@ struct larder_store {
     spill_files deleted;
     /** How far the sweep has come that gives entries their deadlines; empty for the start. */
     tree_key sweep_from;
+    int64_t sweep_age_ns;
     /** As meta.age_ns. */
     int64_t swept_age_ns;
     int64_t trimmed_ns;
@@ -227,8 +228,9 @@ LARDER_MUST_CHECK larder_status store_replay(larder_store *store, uint64_t appli
 bool store_has_files(larder_store *store, const journal_message *message, bool verifies);
 /** Whether a process, this one too, has the store open for writing. */
 bool store_is_held(const larder_store *store);
-/** A read-only handle: reads on in the journal; `lock` is held. */
-LARDER_MUST_CHECK larder_status store_follow(larder_store *store);
+/** A read-only handle: reads on in the journal; `lock` is held.
+    @param applied receives what the tree had when it began: earlier writes are left out. */
+LARDER_MUST_CHECK larder_status store_follow(larder_store *store, uint64_t *applied);
 void store_follow_end(larder_store *store);
 
 /** Notes a read. */

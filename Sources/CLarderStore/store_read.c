@@ -39,7 +39,7 @@ int64_t store_deadline(const snapshot *place, const record *entry) {
     larder_bytes row;
     tree_key_entry(SPACE_RECENCY, entry->key, place->meta.secret, &key);
     larder_bytes bytes = {key.bytes, key.length};
-    if (tree_get(&place->tree, bytes, &row) == LARDER_OK && row.length == 32) {
+    if (tree_get(&place->tree, bytes, &row) == LARDER_OK && row.length == STATE_BYTES) {
         const uint8_t *parts = row.data;
         // Of an earlier write under the key?
         if (get_be64(parts) >= entry->sequence)
@@ -168,7 +168,8 @@ static larder_status find_bytes(larder_store *store, larder_bytes key, snapshot 
         store_is_read_only(store)) {
         pthread_mutex_lock(&store->lock);
         status = store_enter(store);
-        if (status == LARDER_OK && store_is_read_only(store)) status = store_follow(store);
+        uint64_t unused;
+        if (status == LARDER_OK && store_is_read_only(store)) status = store_follow(store, &unused);
         if (status == LARDER_OK) status = environment_read(store->environment, place);
         if (status == LARDER_OK) {
             // What is pending here counts, whatever the tree already has of it; what another
@@ -383,7 +384,8 @@ larder_status larder_store_totals(larder_store *store, uint64_t *count, uint64_t
     for (;;) {
         pthread_mutex_lock(&store->lock);
         larder_status status = store_enter(store);
-        if (status == LARDER_OK && store_is_read_only(store)) status = store_follow(store);
+        uint64_t unused;
+        if (status == LARDER_OK && store_is_read_only(store)) status = store_follow(store, &unused);
         snapshot *place;
         if (status == LARDER_OK) status = environment_read(store->environment, &place);
         if (status != LARDER_OK) {

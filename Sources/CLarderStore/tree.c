@@ -71,6 +71,33 @@ larder_status tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int whic
     return LARDER_OK;
 }
 
+static uint32_t node_bytes(const tree_node *node, bool is_leaf) {
+    uint64_t bytes = NODE_HEAD_BYTES + (uint64_t)node->key_bytes;
+    if (is_leaf) bytes += load16(node->bytes + 4) ? sizeof(uint64_t) : load32(node->bytes);
+    return bytes > PAGE_MAX_BYTES ? PAGE_MAX_BYTES : (uint32_t)(bytes + 1) & ~1u;
+}
+
+bool page_tiles(const tree_page *page, bool is_leaf) {
+    uint8_t starts[PAGE_MAX_BYTES / 2 / 8];
+    memset(starts, 0, page->size / 16);
+    tree_node node;
+    for (uint32_t i = 0; i < page->count; i++) {
+        if (!page_node(page, i, &node) || (node.offset & 1)) return false;
+        uint8_t bit = (uint8_t)(1u << (node.offset / 2 & 7));
+        if (starts[node.offset / 16] & bit) return false;
+        starts[node.offset / 16] |= bit;
+    }
+    uint32_t count = 0;
+    for (uint32_t offset = page->upper; offset < page->size; count++) {
+        if ((offset & 1) || (starts[offset / 16] & 1u << (offset / 2 & 7)) == 0) return false;
+        node.bytes = page->bytes + offset;
+        node.key_bytes = load16(node.bytes + 6);
+        offset += node_bytes(&node, is_leaf);
+        if (offset > page->size) return false;
+    }
+    return count == page->count;
+}
+
 /** Whether a page that was reached through `path` can be the right one, as far as a key that is not
     in it tells. Its keys all lie between the separators on the way to it; a page from elsewhere in
     the tree has all its keys on one side of them. So a key that falls between two of its keys

@@ -47,35 +47,6 @@ static bool audit_mark(audit *walk, uint64_t number) {
     return is_first;
 }
 
-static uint32_t audit_node_bytes(const tree_node *node, bool is_leaf) {
-    uint64_t bytes = NODE_HEAD_BYTES + (uint64_t)node->key_bytes;
-    if (is_leaf) bytes += load16(node->bytes + 4) ? sizeof(uint64_t) : load32(node->bytes);
-    return bytes > PAGE_MAX_BYTES ? PAGE_MAX_BYTES : (uint32_t)(bytes + 1) & ~1u;
-}
-
-/** Whether the nodes fill the page from `upper` to its end, without a gap and without a byte that
-    two of them share. LMDB moves nodes about as if it were so. */
-static bool audit_tiles(const tree_page *page, bool is_leaf) {
-    uint8_t starts[PAGE_MAX_BYTES / 2 / 8];
-    memset(starts, 0, page->size / 16);
-    tree_node node;
-    for (uint32_t i = 0; i < page->count; i++) {
-        if (!page_node(page, i, &node) || (node.offset & 1)) return false;
-        uint8_t bit = (uint8_t)(1u << (node.offset / 2 & 7));
-        if (starts[node.offset / 16] & bit) return false;
-        starts[node.offset / 16] |= bit;
-    }
-    uint32_t count = 0;
-    for (uint32_t offset = page->upper; offset < page->size; count++) {
-        if ((offset & 1) || (starts[offset / 16] & 1u << (offset / 2 & 7)) == 0) return false;
-        node.bytes = page->bytes + offset;
-        node.key_bytes = load16(node.bytes + 6);
-        offset += audit_node_bytes(&node, is_leaf);
-        if (offset > page->size) return false;
-    }
-    return count == page->count;
-}
-
 static int audit_order(const audit *walk, larder_bytes a, larder_bytes b) {
     if (!walk->is_free_list) return compare_bytes(a, b);
     uint64_t first = load64(a.data);
@@ -158,7 +129,7 @@ static bool audit_page(audit *walk, uint64_t number, bool is_leaf, audit_level *
     bool is_sound = audit_mark(walk, number);
     // LMDB stops the whole process at a branch page with one child, but not in the free list.
     if (!is_leaf && !walk->is_free_list && level->page.count < 2) is_sound = false;
-    if (!is_sound || !audit_tiles(&level->page, is_leaf) || !audit_keys(walk, level, is_leaf)) {
+    if (!is_sound || !page_tiles(&level->page, is_leaf) || !audit_keys(walk, level, is_leaf)) {
         audit_damage(walk, number);
         return false;
     }

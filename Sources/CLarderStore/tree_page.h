@@ -221,6 +221,10 @@ static inline bool page_search(const tree_page *page, uint32_t from, larder_byte
     return true;
 }
 
+/** Whether the nodes fill the page from `upper` to its end, without a gap and without a byte that
+    two of them share. LMDB moves nodes about as if it were so. */
+bool page_tiles(const tree_page *page, bool is_leaf);
+
 /** A bit for each page that is free or belongs to the free list's own tree, or is a meta page; to be
     freed. For tree_scan; in tree_audit.c.
     @param count receives how many bits.

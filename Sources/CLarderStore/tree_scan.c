@@ -14,8 +14,9 @@
 #include "tree_page.h"
 
 typedef struct scan {
-    /** Not a tree of the file, but all of its pages. */
+    /** Not a tree of the file, but all of its whole pages; and its bytes. */
     tree file;
+    uint64_t length;
     tree_report *report;
     tree_visit visit;
     void *context;
@@ -58,33 +59,33 @@ static bool scan_record(const uint8_t *at, uint64_t room, larder_bytes *out) {
     return record_read(*out, true, &entry) == LARDER_OK;
 }
 
-/** Tells of every intact record in the page. One at the place where overflow pages have their value
-    may go on in the pages behind it. */
-static larder_status scan_bytes(scan *walk, uint64_t number, bool first_only) {
+/** Tells of every intact record in the page, of which `length` bytes are there. One at the place
+    where overflow pages have their value may go on in the pages behind it. */
+static larder_status scan_bytes(scan *walk, uint64_t number, uint64_t length, bool first_only) {
     uint32_t page_bytes = walk->file.page_bytes;
     const uint8_t *page = tree_page_at(&walk->file, number);
     const larder_bytes no_key = {NULL, 0};
-    uint64_t behind = (walk->file.page_count - number) * page_bytes - PAGE_HEAD_BYTES;
     larder_bytes found;
-    uint32_t at = PAGE_HEAD_BYTES;
-    if (scan_record(page + at, behind, &found)) {
+    uint64_t at = PAGE_HEAD_BYTES;
+    if (length <= at) return LARDER_OK;
+    if (scan_record(page + at, walk->length - number * page_bytes - at, &found)) {
         if (walk->visit(walk->context, no_key, found)) return ECANCELED;
         uint64_t count = overflow_pages(found.length, page_bytes);
         scan_done(walk, number, count);
         if (count > 1) return LARDER_OK;
-        at += (uint32_t)found.length;
+        at += found.length;
     }
     if (first_only) return LARDER_OK;
-    while (at + RECORD_HEAD_BYTES <= page_bytes) {
-        const uint8_t *next = memchr(page + at, RECORD_MAGIC & 0xFF, page_bytes - at);
+    while (at + RECORD_HEAD_BYTES <= length) {
+        const uint8_t *next = memchr(page + at, RECORD_MAGIC & 0xFF, (size_t)(length - at));
         if (!next) break;
-        at = (uint32_t)(next - page);
-        if (!scan_record(next, page_bytes - at, &found)) {
+        at = (uint64_t)(next - page);
+        if (!scan_record(next, length - at, &found)) {
             at++;
             continue;
         }
         if (walk->visit(walk->context, no_key, found)) return ECANCELED;
-        at += (uint32_t)found.length;
+        at += found.length;
     }
     return LARDER_OK;
 }
@@ -92,7 +93,7 @@ static larder_status scan_bytes(scan *walk, uint64_t number, bool first_only) {
 /** The nodes of a leaf page; and if not all are as they should be, whatever records there are in it
     besides: a node's damaged length hides a record that is whole. */
 static larder_status scan_leaf(scan *walk, const tree_page *page) {
-    bool is_whole = true;
+    bool is_whole = page_tiles(page, true);
     bool has_all = true;
     walk->report->pages++;
     for (uint32_t i = 0; i < page->count; i++) {
@@ -116,29 +117,61 @@ static larder_status scan_leaf(scan *walk, const tree_page *page) {
         if (walk->visit(walk->context, key, value)) return ECANCELED;
     }
     if (!is_whole) scan_damage(walk, page->number);
-    return is_whole && has_all ? LARDER_OK : scan_bytes(walk, page->number, false);
+    return is_whole && has_all ? LARDER_OK : scan_bytes(walk, page->number, page->size, false);
+}
+
+/** Between which keys all of a page's own should be; NULL for no bound. */
+typedef struct scan_bounds {
+    larder_bytes lower;
+    larder_bytes upper;
+} scan_bounds;
+
+static bool scan_fits(const tree_page *page, bool is_leaf, const scan_bounds *bounds) {
+    tree_node first, last;
+    if (!is_leaf && page->count < 2) return false;
+    if (!page_node(page, is_leaf ? 0 : 1, &first) || !page_node(page, page->count - 1, &last))
+        return false;
+    return (!bounds->lower.data || compare_bytes(node_key(&first), bounds->lower) >= 0) &&
+           (!bounds->upper.data || compare_bytes(node_key(&last), bounds->upper) < 0);
 }
 
 /** The leaves below `number`, at most `depth` levels down; a page that was seen is not seen again,
-    so this ends. */
-static larder_status scan_tree(scan *walk, uint64_t number, uint32_t depth) {
+    so this ends. A page that is free, too, is in use if its keys are those that should be here:
+    then it is the free list's number that is damaged, and not the one that led here. */
+static larder_status scan_tree(scan *walk, uint64_t number, uint32_t depth,
+                               const scan_bounds *bounds) {
     tree_page page;
     if (depth == 0 || number < TREE_META_PAGES || number >= walk->file.page_count ||
-        has_bit(walk->done, number) || scan_is_free(walk, number))
+        has_bit(walk->done, number))
         return LARDER_OK;
-    if (page_open(&walk->file, number, PAGE_LEAF, &page)) {
-        scan_done(walk, number, 1);
-        return scan_leaf(walk, &page);
-    }
-    if (!page_open(&walk->file, number, PAGE_BRANCH, &page)) return LARDER_OK;
+    bool is_leaf = page_open(&walk->file, number, PAGE_LEAF, &page);
+    if (!is_leaf && !page_open(&walk->file, number, PAGE_BRANCH, &page)) return LARDER_OK;
+    if (scan_is_free(walk, number) && !scan_fits(&page, is_leaf, bounds)) return LARDER_OK;
     scan_done(walk, number, 1);
+    if (is_leaf) return scan_leaf(walk, &page);
+    scan_bounds below = *bounds;
     for (uint32_t i = 0; i < page.count; i++) {
-        tree_node node;
-        larder_status status = LARDER_OK;
-        if (page_node(&page, i, &node)) status = scan_tree(walk, node_child(&node), depth - 1);
+        tree_node node, next;
+        if (!page_node(&page, i, &node)) continue;
+        if (i > 0) below.lower = node_key(&node);
+        below.upper =
+            i + 1 < page.count && page_node(&page, i + 1, &next) ? node_key(&next) : bounds->upper;
+        larder_status status = scan_tree(walk, node_child(&node), depth - 1, &below);
         if (status) return status;
     }
     return LARDER_OK;
+}
+
+/** How many pages from `number` on are one run of overflow pages; 0 if none begins here. A page
+    among them that has a head of its own is not one of them, whatever the first one says. */
+static uint64_t scan_run(const tree *file, uint64_t number) {
+    const uint8_t *bytes = tree_page_at(file, number);
+    uint64_t count = load32(bytes + 12);
+    if (load64(bytes) != number || load16(bytes + 10) != PAGE_OVERFLOW || count == 0) return 0;
+    if (count > file->page_count - number) count = file->page_count - number;
+    for (uint64_t i = 1; i < count; i++)
+        if (load64(bytes + i * file->page_bytes) == number + i) return i;
+    return count;
 }
 
 /** The pages that no other round has seen. */
@@ -147,17 +180,15 @@ static larder_status scan_rest(scan *walk) {
     for (uint64_t number = TREE_META_PAGES; number < file->page_count; number++) {
         if (has_bit(walk->done, number) || scan_is_free(walk, number)) continue;
         tree_page page;
-        const uint8_t *bytes = tree_page_at(file, number);
-        uint64_t run = load32(bytes + 12);
+        uint64_t run = scan_run(file, number);
         larder_status status = LARDER_OK;
-        if (load64(bytes) == number && load16(bytes + 10) == PAGE_OVERFLOW && run > 0 &&
-            run <= file->page_count - number) {
+        if (run > 0) {
             // What lies in the middle of a value only looks like a record.
-            status = scan_bytes(walk, number, true);
+            status = scan_bytes(walk, number, file->page_bytes, true);
             scan_done(walk, number, run);
         } else if (!page_open(file, number, PAGE_BRANCH, &page)) {
             scan_damage(walk, number);
-            status = scan_bytes(walk, number, false);
+            status = scan_bytes(walk, number, file->page_bytes, false);
         }
         if (status) return status;
     }
@@ -167,7 +198,8 @@ static larder_status scan_rest(scan *walk) {
 static larder_status scan_rounds(scan *walk, const tree *newest) {
     const tree *file = &walk->file;
     larder_status status = LARDER_OK;
-    if (newest) status = scan_tree(walk, newest->root, TREE_DEPTH_MAX);
+    const scan_bounds none = {{NULL, 0}, {NULL, 0}};
+    if (newest) status = scan_tree(walk, newest->root, TREE_DEPTH_MAX, &none);
     for (uint64_t number = TREE_META_PAGES; !status && number < file->page_count; number++) {
         tree_page page;
         if (has_bit(walk->done, number) || scan_is_free(walk, number) ||
@@ -176,7 +208,12 @@ static larder_status scan_rounds(scan *walk, const tree *newest) {
         scan_done(walk, number, 1);
         status = scan_leaf(walk, &page);
     }
-    return status ? status : scan_rest(walk);
+    if (!status) status = scan_rest(walk);
+    // Where the file was cut, a part of a page is left.
+    uint64_t rest = walk->length % file->page_bytes;
+    if (status || file->page_count < TREE_META_PAGES || scan_is_free(walk, file->page_count))
+        return status;
+    return scan_bytes(walk, file->page_count, rest, false);
 }
 
 /** The greatest number of a transaction that left a meta record in any page, free or not. Its key is
@@ -214,9 +251,8 @@ larder_status tree_scan(const uint8_t *map, uint64_t map_bytes, uint32_t page_by
     if (page_bytes < PAGE_MIN_BYTES || page_bytes > PAGE_MAX_BYTES ||
         (page_bytes & (page_bytes - 1)) != 0)
         return LARDER_EINVALID;
-    scan walk = {.report = report, .visit = visit, .context = context};
+    scan walk = {.report = report, .visit = visit, .context = context, .length = map_bytes};
     walk.file = (tree){.map = map, .page_count = map_bytes / page_bytes, .page_bytes = page_bytes};
-    if (walk.file.page_count <= TREE_META_PAGES) return LARDER_OK;
     walk.done = calloc(1, (size_t)(walk.file.page_count / 8 + 1));
     larder_status status = walk.done ? LARDER_OK : ENOMEM;
     const tree *newest = tree_count > 0 && trees[0].page_bytes == page_bytes ? &trees[0] : NULL;
