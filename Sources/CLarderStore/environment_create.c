@@ -4,6 +4,10 @@
     leaf that holds the meta record. LMDB would write the same, but under the file's final name and
     without a sync in between, so that a power cut could leave a file that is no store and not
     nothing either. Here it gets its name when it is whole. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -78,6 +82,7 @@ larder_status environment_create(const char *folder, const store_meta *fresh, ui
     uint8_t *image = calloc(1, CREATE_BYTES);
     int file = -1;
     larder_status status = unfinished && path && image ? LARDER_OK : ENOMEM;
+    bool was_hushed = environment_hush();
     if (!status) {
         create_image(image, fresh);
         status = file_open(unfinished, FILE_WRITE | FILE_CREATE, mode, &file);
@@ -92,6 +97,7 @@ larder_status environment_create(const char *folder, const store_meta *fresh, ui
     if (!status) status = file_sync_parent(path);
     else if (file >= 0) (void)file_remove(unfinished);
     file_close(file);
+    environment_unhush(was_hushed);
     free(image);
     free(path);
     free(unfinished);

@@ -48,8 +48,9 @@ typedef struct place {
     _Atomic bool is_long;
     /** The transaction is renewed: LMDB's table protects its pages. */
     bool is_live;
-    /** The number in the meta page that the next transaction will write. */
+    /** The number in the meta page that the next transaction will write; NULL if nothing was read. */
     const uint64_t *newer;
+    /** NULL after LMDB was opened anew, until the place is used again. */
     MDB_txn *txn;
     snapshot snapshot;
 } place;
@@ -80,12 +81,38 @@ struct environment {
     // The writer's alone.
     bool is_audited;
     bool is_damaged;
+    bool was_hushed;
 
     /** Written by any reader that meets damage, with tree_damaged. */
     uint64_t damage_offset;
     /** Of a meta record that this version cannot read. */
     _Atomic uint32_t unknown_version;
 };
+
+static inline bool place_take(place *taken) {
+    return atomic_load_explicit(&taken->is_taken, memory_order_relaxed) == 0 &&
+           atomic_exchange_explicit(&taken->is_taken, 1, memory_order_acquire) == 0;
+}
+
+static inline void place_give(place *taken) {
+    atomic_store_explicit(&taken->is_taken, 0, memory_order_release);
+}
+
+/** Whether a newer state was committed, by this process or by another one. */
+static inline bool place_is_stale(const place *taken) {
+    return __atomic_load_n(taken->newer, __ATOMIC_ACQUIRE) > taken->snapshot.tree.transaction;
+}
+
+static inline void place_reset(place *taken) {
+    if (!taken->is_live) return;
+    mdb_txn_reset(taken->txn);
+    taken->is_live = false;
+}
+
+/** A transaction for a place without one; `lock` is held. @return LMDB's code. */
+int place_begin(environment *env, place *made);
+/** Makes a place that was taken see the newest state. */
+LARDER_MUST_CHECK larder_status place_renew(environment *env, place *taken);
 
 /** Makes `<folder>/data.mdb` with nothing but the meta record, in one step that a crash leaves done
     or undone; one that is there is replaced. */
@@ -110,6 +137,18 @@ LARDER_MUST_CHECK larder_status environment_resize(environment *env, uint64_t by
 bool environment_has_room(uint64_t bytes);
 
 void environment_note_damage(environment *env, uint64_t offset);
+
+/** Opens LMDB's part, or opens it again after environment_reopen closed it. */
+LARDER_MUST_CHECK larder_status environment_open_lmdb(environment *env, bool writes, uint32_t mode);
+/** Opens LMDB anew: after a failed write of a meta page it refuses everything until then.
+    @return LARDER_OK; EIO if a place is in use, and then nothing has changed; as environment_open. */
+LARDER_MUST_CHECK larder_status environment_reopen(environment *env);
+
+/** From here on a file size limit gives EFBIG to LMDB's writes in this thread, not SIGXFSZ, which
+    would end the process.
+    @return for environment_unhush: whether it was so before. */
+bool environment_hush(void);
+void environment_unhush(bool was_hushed);
 
 /** Resets the places that are not in use; those only that see an older state if `stale_only`. */
 void environment_reset_idle(environment *env, bool stale_only);

@@ -19,35 +19,37 @@ enum { META_ATTEMPTS = 200 };
 static const uint64_t default_map_bytes = UINT64_C(64) << 30;
 static const uint64_t least_map_bytes = UINT64_C(1) << 20;
 
-/** Both meta pages, each whole, and one transaction apart. While another process writes, they may
-    change between the two looks, so a contradiction counts only if it stays. */
+/** One look at both meta pages: one transaction apart, and the newer one whole. */
+static larder_status open_look_at_metas(environment *env, const uint8_t *bytes, uint64_t length) {
+    tree heads[TREE_META_PAGES];
+    larder_status statuses[TREE_META_PAGES];
+    for (int which = 0; which < TREE_META_PAGES; which++)
+        statuses[which] = tree_meta_head(bytes, length, which, &heads[which]);
+    env->damage_offset = statuses[0] ? 0 : heads[0].page_bytes;
+    // One that is not LMDB's next to one that is: damage.
+    if (statuses[0] == LARDER_EFOREIGN && statuses[1]) return LARDER_EFOREIGN;
+    if (statuses[0] == LARDER_EVERSION && statuses[1] == LARDER_EVERSION) return LARDER_EVERSION;
+    if (statuses[0] || statuses[1]) return LARDER_EDAMAGED;
+    uint64_t first = heads[0].transaction;
+    uint64_t second = heads[1].transaction;
+    env->damage_offset = 0;
+    if (first + 1 != second && second + 1 != first && (first | second) != 0) return LARDER_EDAMAGED;
+    int newer = second > first;
+    env->damage_offset = newer ? heads[0].page_bytes : 0;
+    return tree_of_meta_page(bytes, length, newer, &heads[newer]);
+}
+
+/** While another process writes, the pages may change between two looks, so a contradiction counts
+    only if it stays. */
 static larder_status open_check_metas(environment *env, uint64_t file_bytes) {
     const uint8_t *bytes = atomic_load(&env->map)->bytes;
-    larder_status status = LARDER_OK;
-    for (int attempt = 0; attempt < META_ATTEMPTS; attempt++) {
-        tree trees[TREE_META_PAGES];
-        for (int which = 0; which < TREE_META_PAGES; which++) {
-            status = tree_of_meta_page(bytes, file_bytes, which, &trees[which]);
-            env->damage_offset = which ? trees[0].page_bytes : 0;
-            if (status) break;
+    larder_status status = LARDER_EDAMAGED;
+    for (int attempt = 0; status == LARDER_EDAMAGED && attempt < META_ATTEMPTS; attempt++) {
+        if (attempt > 0) {
+            struct timespec pause = {.tv_nsec = 100000};
+            nanosleep(&pause, NULL);
         }
-        // One that is not LMDB's next to one that is: damage.
-        if (status == LARDER_EFOREIGN) {
-            larder_status other = tree_of_meta_page(bytes, file_bytes, 1, &trees[1]);
-            if (env->damage_offset != 0 || other == LARDER_OK) status = LARDER_EDAMAGED;
-        }
-        if (!status) {
-            uint64_t first = trees[0].transaction;
-            uint64_t second = trees[1].transaction;
-            if (trees[1].page_bytes == trees[0].page_bytes &&
-                (first + 1 == second || second + 1 == first || (first | second) == 0))
-                return LARDER_OK;
-            env->damage_offset = 0;
-            status = LARDER_EDAMAGED;
-        }
-        if (status == LARDER_EFOREIGN || status == LARDER_EVERSION) return status;
-        struct timespec pause = {.tv_nsec = 100000};
-        nanosleep(&pause, NULL);
+        status = open_look_at_metas(env, bytes, file_bytes);
     }
     return status;
 }
@@ -65,7 +67,7 @@ bool environment_has_room(uint64_t bytes) {
     return true;
 }
 
-static larder_status open_lmdb(environment *env, bool writes, uint32_t mode) {
+larder_status environment_open_lmdb(environment *env, bool writes, uint32_t mode) {
     // LMDB would follow a symbolic link, and obey the umask.
     char *path = environment_path(env->folder, "lock.mdb");
     if (!path) return ENOMEM;
@@ -134,5 +136,5 @@ larder_status environment_start(const char *folder, int file, const struct file_
     status = open_check_metas(env, facts->bytes);
     if (status) return status;
     env->lmdb_map_bytes = open_map_bytes(map_bytes);
-    return open_lmdb(env, writes, mode);
+    return environment_open_lmdb(env, writes, mode);
 }

@@ -65,7 +65,7 @@ larder_status environment_resize(environment *env, uint64_t bytes) {
     pthread_mutex_lock(&env->lock);
     if (bytes == 0) bytes = resize_bytes(env);
     // LMDB gives its map up before it makes the new one: if that failed, there would be none.
-    larder_status status = environment_has_room(bytes) ? LARDER_OK : ENOMEM;
+    larder_status status = !env->lmdb ? EIO : environment_has_room(bytes) ? LARDER_OK : ENOMEM;
     if (!status) {
         atomic_store(&env->is_growing, true);
         for (uint32_t i = 0; i < PLACES_MAX; i++) {
@@ -113,25 +113,41 @@ larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) 
     }
     // Pages of states that nobody looks at can be used again.
     environment_reset_idle(env, true);
-    int code = mdb_txn_begin(env->lmdb, NULL, 0, txn);
-    if (code == MDB_MAP_RESIZED) {
-        larder_status status = environment_resize(env, 0);
-        if (status) return status;
-        code = mdb_txn_begin(env->lmdb, NULL, 0, txn);
-    }
-    if (code) {
+    larder_status status = LARDER_OK;
+    if (!env->lmdb) status = environment_reopen(env);
+    for (int attempt = 0; !status && attempt < 2; attempt++) {
+        env->was_hushed = environment_hush();
+        int code = mdb_txn_begin(env->lmdb, NULL, 0, txn);
+        if (!code) {
+            code = mdb_dbi_open(*txn, NULL, 0, main);
+            if (!code) return LARDER_OK;
+            mdb_txn_abort(*txn);
+        }
+        environment_unhush(env->was_hushed);
         *txn = NULL;
-        return environment_status(code);
+        if (code == MDB_MAP_RESIZED && attempt == 0) status = environment_resize(env, 0);
+        else if (code == MDB_PANIC && attempt == 0) status = environment_reopen(env);
+        else status = environment_status(code);
     }
-    code = mdb_dbi_open(*txn, NULL, 0, main);
-    if (!code) return LARDER_OK;
-    mdb_txn_abort(*txn);
-    *txn = NULL;
-    return environment_status(code);
+    return status;
+}
+
+/** LMDB calls a write that was cut short EIO, whatever cut it. The next one at the file's end says
+    more; if it succeeds, the page is one that nobody has used yet. */
+static larder_status commit_failure(environment *env) {
+    static const uint8_t zeros[NEW_PAGE_BYTES];
+    mdb_filehandle_t file;
+    file_facts facts;
+    if (mdb_env_get_fd(env->lmdb, &file) != 0 || file_facts_get(env->file, &facts) != LARDER_OK)
+        return EIO;
+    larder_status status = file_write_at(file, zeros, sizeof zeros, facts.bytes);
+    return status ? status : EIO;
 }
 
 larder_status environment_commit(environment *env, MDB_txn *txn) {
     larder_status status = environment_status(mdb_txn_commit(txn));
+    if (status == EIO) status = commit_failure(env);
+    environment_unhush(env->was_hushed);
     if (status == MDB_MAP_FULL) {
         status = environment_grow(env);
         return status ? status : EAGAIN;
@@ -141,13 +157,13 @@ larder_status environment_commit(environment *env, MDB_txn *txn) {
 }
 
 void environment_abort(environment *env, MDB_txn *txn) {
-    (void)env;
     mdb_txn_abort(txn);
+    environment_unhush(env->was_hushed);
 }
 
 void environment_reap(environment *env) {
     int dead;
-    (void)mdb_reader_check(env->lmdb, &dead);
+    if (env->lmdb) (void)mdb_reader_check(env->lmdb, &dead);
 }
 
 void environment_look(environment *env, larder_store_statistics *statistics) {

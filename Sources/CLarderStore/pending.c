@@ -114,7 +114,6 @@ static void pending_empty(pending_writes *pending) {
     pending->resolved = 0;
     pending->count_delta = 0;
     pending->bytes_delta = 0;
-    pending->spills.count = 0;
     pending->dropped.count = 0;
 }
 
@@ -134,6 +133,7 @@ static void pending_shrink(pending_writes *pending) {
 void pending_reset(pending_writes *pending) {
     pending_shrink(pending);
     pending_empty(pending);
+    pending->spills.count = 0;
     pending->last_sequence = 0;
     pending->cleared = 0;
     pending->ended_from = pending->ended_to = 0;

@@ -41,7 +41,8 @@ typedef struct pending_writes {
     uint64_t cleared;
     uint32_t ended_from;
     uint32_t ended_to;
-    /** Values in files, of puts that may have been replaced since. */
+    /** Values in files, of all puts that came, also of those replaced since or removed with
+        everything: the journal still names them, and ends where one of them is missing. */
     spill_files spills;
     /** Files of puts that were replaced before they came into the tree. */
     spill_files dropped;

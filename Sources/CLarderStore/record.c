@@ -214,8 +214,10 @@ larder_status record_read(larder_bytes bytes, bool verifies, record *out) {
     if (head.magic != RECORD_MAGIC || (head.flags & ~RECORD_FLAGS) || head.zero ||
         head.record_bytes != bytes.length)
         return LARDER_EDAMAGED;
+#ifndef LARDER_PLANT_STORE_SKIPS_CRC
     if (verifies && larder_crc32c(0, at + CRC_START, bytes.length - CRC_START) != head.crc)
         return LARDER_EDAMAGED;
+#endif
     if (head.key_bytes > LARDER_STORE_KEY_MAX_BYTES ||
         head.extended_bytes > LARDER_STORE_EXTENDED_MAX_BYTES ||
         head.index_count > LARDER_STORE_INDEX_MAX_COUNT)

@@ -214,6 +214,13 @@ larder_status store_follow(larder_store *store, uint64_t *applied) {
             follow->has_ended = true;
             return LARDER_OK;
         }
+        // Nobody will apply what is missing before it: as for a writer, nothing here can be believed.
+        if (follow->first == 0 && follow->is_left && sequence != *applied + 1 &&
+            message.sequence != 1) {
+            follower_reset(store);
+            follow->has_ended = true;
+            return LARDER_OK;
+        }
         if (follow->first == 0) follow->first = sequence;
         follow->last = sequence;
     }

@@ -252,7 +252,7 @@ larder_status salvage_read_journal(salvage *search, const char *folder) {
     return status ? status : read_messages(search);
 }
 
-// The end ---------------------------------------------------------------------------------------
+// The end -----------------------------------------------------------------------------------------
 
 void salvage_close(salvage *search) {
     larder_ring_reader_close(search->reader);

@@ -6,6 +6,9 @@
 #endif
 
 #include <errno.h>
+#ifdef LARDER_PLANT_STORE_HALF_A_BATCH
+#include <unistd.h>
+#endif
 
 #include "store_internal.h"
 
@@ -44,8 +47,16 @@ void store_publish(larder_store *store, const journal_message *message) {
         const uint8_t *op;
         uint32_t before = active->count;
         size_t files = active->spills.count;
-        for (uint32_t minor = 0; journal_next_op(message, &offset, &op); minor++)
+        for (uint32_t minor = 0; journal_next_op(message, &offset, &op); minor++) {
             pending_put(active, op, message->sequence, minor);
+#ifdef LARDER_PLANT_STORE_HALF_A_BATCH
+            if (minor == 0 && store->has_thread) {
+                pthread_mutex_unlock(&store->lock);
+                usleep(20);
+                pthread_mutex_lock(&store->lock);
+            }
+#endif
+        }
         if (files < active->spills.count && store->unsynced_since_ns == 0) {
             store->unsynced_since_ns = system_monotonic_ns();
             pthread_cond_signal(&store->wake);

@@ -22,18 +22,18 @@ static bool meta_tree(const uint8_t *bytes, uint16_t flags, uint64_t next_page, 
     return *root >= TREE_META_PAGES && *root<next_page && * depth> 0 && *depth <= TREE_DEPTH_MAX;
 }
 
-larder_status tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int which, tree *out) {
+static bool is_page_size(uint32_t bytes) {
+    return bytes >= PAGE_MIN_BYTES && bytes <= PAGE_MAX_BYTES && (bytes & (bytes - 1)) == 0;
+}
+
+larder_status tree_meta_head(const uint8_t *map, uint64_t map_bytes, int which, tree *out) {
     *out = (tree){.map = map, .root = TREE_NO_PAGE, .free_root = TREE_NO_PAGE};
     if (map_bytes < META_END_OFFSET) return LARDER_EDAMAGED;
-    // The size of a page is in both meta pages, and the second one is where the first one says, or
-    // where it can be seen if the first one is unreadable.
     const uint8_t *page = map;
     uint32_t page_bytes = load32(map + META_FREE_OFFSET);
     if (which == 1) {
-        bool plausible = load32(map + META_MAGIC_OFFSET) == LMDB_MAGIC &&
-                         page_bytes >= PAGE_MIN_BYTES && page_bytes <= PAGE_MAX_BYTES &&
-                         (page_bytes & (page_bytes - 1)) == 0;
-        if (!plausible) {
+        // The second page is where the first one says, or, if that is unreadable, where it is seen.
+        if (load32(map + META_MAGIC_OFFSET) != LMDB_MAGIC || !is_page_size(page_bytes)) {
             for (page_bytes = PAGE_MIN_BYTES; page_bytes <= PAGE_MAX_BYTES; page_bytes *= 2) {
                 if (map_bytes < page_bytes + META_END_OFFSET) return LARDER_EDAMAGED;
                 page = map + page_bytes;
@@ -49,20 +49,26 @@ larder_status tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int whic
     if (load32(page + META_MAGIC_OFFSET) != LMDB_MAGIC) return LARDER_EFOREIGN;
     if (load64(page) != (uint64_t)which || load16(page + 10) != PAGE_META) return LARDER_EDAMAGED;
     if (load32(page + META_MAGIC_OFFSET + 4) != LMDB_DATA_VERSION) return LARDER_EVERSION;
-    if (load32(page + META_FREE_OFFSET) != page_bytes || page_bytes < PAGE_MIN_BYTES ||
-        page_bytes > PAGE_MAX_BYTES || (page_bytes & (page_bytes - 1)) != 0)
+    if (load32(page + META_FREE_OFFSET) != page_bytes || !is_page_size(page_bytes))
         return LARDER_EDAMAGED;
-
-    uint64_t last = load64(page + META_LAST_PAGE_OFFSET);
     out->page_bytes = page_bytes;
     out->transaction = load64(page + META_TRANSACTION_OFFSET);
-    // Beyond what 64 bits of file size hold there is no page.
-    if (last < TREE_META_PAGES - 1 || last >= UINT64_MAX / 2 / page_bytes) return LARDER_EDAMAGED;
-    out->next_page = last + 1;
-    out->page_count = map_bytes / page_bytes;
-    if (out->page_count > out->next_page) out->page_count = out->next_page;
     // Transactions write the two pages in turn; before the first one both say 0.
     if (out->transaction != 0 && (out->transaction & 1) != (uint64_t)which) return LARDER_EDAMAGED;
+    return LARDER_OK;
+}
+
+larder_status tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int which, tree *out) {
+    larder_status status = tree_meta_head(map, map_bytes, which, out);
+    if (status) return status;
+    const uint8_t *page = which == 0 ? map : map + out->page_bytes;
+    uint64_t last = load64(page + META_LAST_PAGE_OFFSET);
+    // Beyond what 64 bits of file size hold there is no page.
+    if (last < TREE_META_PAGES - 1 || last >= UINT64_MAX / 2 / out->page_bytes)
+        return LARDER_EDAMAGED;
+    out->next_page = last + 1;
+    out->page_count = map_bytes / out->page_bytes;
+    if (out->page_count > out->next_page) out->page_count = out->next_page;
     if (!meta_tree(page + META_FREE_OFFSET, FREE_FLAGS, out->next_page, &out->free_root,
                    &out->free_depth, &out->free_counts) ||
         !meta_tree(page + META_TREE_OFFSET, TREE_FLAGS, out->next_page, &out->root, &out->depth,

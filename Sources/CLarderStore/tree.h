@@ -54,6 +54,11 @@ typedef struct tree {
 LARDER_MUST_CHECK larder_status tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int which,
                                                   tree *out);
 
+/** The first part of that: only page size and transaction, and that it is a meta page. After a
+    failed write of it LMDB leaves a page that is no more than this; it is the older one then. */
+LARDER_MUST_CHECK larder_status tree_meta_head(const uint8_t *map, uint64_t map_bytes, int which,
+                                               tree *out);
+
 /** The value under `key`, borrowed from the mapping.
     @return LARDER_OK; LARDER_ENOTFOUND, LARDER_EDAMAGED. O(depth · log page entries). */
 LARDER_MUST_CHECK larder_status tree_get(const tree *tree, larder_bytes key, larder_bytes *value);
