@@ -185,14 +185,19 @@ static bool choose_prefix(const record_runs *runs, const state_hints *hints, cha
         if (part_count(runs, part) > part_count(runs, largest)) largest = part;
     }
     if (is_found) return true;
+    // A sync that was only under way proves nothing of what came before its last message: there may
+    // be a hole. Where the ring came round since, nobody can say where the prefix starts.
+    bool is_lapped = runs->items[0].start >= runs->items[runs->count - 1].end;
+    has_syncing = has_syncing && (sync_is_proven || is_lapped);
     if (has_syncing) *out = syncing;
     else if (has_before) *out = before;
     else *out = largest;
     if (has_syncing || has_before) return true;
     // Nothing that was synced is left. Without a lap in between, a prefix starts at the oldest.
-    if (runs->items[0].start >= runs->items[runs->count - 1].end) return true;
+    if (is_lapped) return true;
     *out = part_from(runs, 0);
-    return hints->oldest.is_known && runs->items[0].start == hints->oldest.position;
+    return (hints->oldest.is_known && runs->items[0].start == hints->oldest.position) ||
+           runs->items[0].first == oldest_hint_lower(hints->oldest);
 }
 
 /** Drops the records before position `start`/number `first` from the run that contains it. */

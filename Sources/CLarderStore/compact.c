@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** @file compact.c
     Compaction: every row of the tree, in order, into a new data.mdb, whose pages are then full and
-    without gaps. Journal and files of values stay as they are, and so do all numbers, so the new file
-    can take the old one's place by one rename. The store's lock is held all the while.
+    without gaps. Journal and files of values stay as they are, and so do all numbers, so the new
+    file can take the old one's place by one rename. The store's lock is held all the while.
 
     LMDB can copy a file compactly itself, but would trust its pages, and count transactions from 1
     again under a table of readers that goes on; see compact_swap. */

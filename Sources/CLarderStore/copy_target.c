@@ -258,6 +258,11 @@ larder_status copy_target_finish(copy_target *target) {
         return status == ENOTEMPTY ? EEXIST : status;
     }
     status = file_sync_parent(target->path);
+    if (status) {
+        // Its name may not survive a power cut: then it had better not be there now.
+        larder_status moved = file_rename(target->path, target->working_path);
+        if (!moved) copy_target_abandon(target);
+    }
     copy_target_free(target);
     return status;
 }

@@ -2,10 +2,10 @@
 /** @file cursor_tree.c
     A cursor's rows as the snapshot's tree has them.
 
-    The tree's own order is that of a cursor, but for groups in an index: rows that share a cut value
-    (it ends by 00 02), and rows of one value whose keys share their first 237 bytes. Each kind is
-    one run of tree keys that begin alike, so a group is read from its first row to the first that
-    begins otherwise. */
+    The tree's own order is that of a cursor, but for groups in an index: rows that share a cut
+    value (it ends by 00 02), and rows of one value whose keys share their first 237 bytes. Each
+    kind is one run of tree keys that begin alike, so a group is read from its first row to the
+    first that begins otherwise. */
 #include <errno.h>
 #include <stdlib.h>
 

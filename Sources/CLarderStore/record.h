@@ -32,8 +32,8 @@
     The tree has one name space for each first byte of the key, all other numbers in it big-endian:
 
         01                                       meta              → store_meta, see meta.h
-        02 epoch u32, number u64                 a file to delete  → transaction u64, u8 announced; number
-                                                                   2⁶⁴-1: the whole folder
+        02 epoch u32, number u64                 a file to delete  → transaction u64, announced
+                                                                   u8; number 2⁶⁴-1: the folder
         10 key                                   an entry          → its record
         20 deadline i64, sequence u64, minor u32 its deadline      → key
         30 index u16, value, key                 found by index    → key
@@ -41,13 +41,13 @@
         50 stamp                                 order of use      → key
 
     `key` is the entry's key if it has at most 494 bytes, else its first 494 bytes and 16 bytes of
-    its SipHash-2-4-128 under the store's secret. `armed` is the deadline under which
-    the entry stands in the name space 20, if that is not its own any more. A stamp is sequence u64, minor u64: of a write its
-    own, of a read the last write's number and 2³² + the number of the read. The value in an index is
-    escaped, so that it can be followed: 00 becomes 00 FF, and 00 01 ends it. What takes more than
-    240 bytes so is cut to what fits whole, ended by 00 02: such values share a key, and only their
-    records tell them apart. `key` behind a value is cut to its first 237 bytes and 16 of its own
-    hash if it is longer than 253. An i64 has its sign bit flipped, so that it sorts. */
+    its SipHash-2-4-128 under the store's secret. `armed` is the deadline under which the entry
+    stands in the name space 20, if that is not its own any more. A stamp is sequence u64, minor
+    u64: of a write its own, of a read the last write's number and 2³² + the number of the read. The
+    value in an index is escaped, so that it can be followed: 00 becomes 00 FF, and 00 01 ends it.
+    What takes more than 240 bytes so is cut to what fits whole, ended by 00 02: such values share a
+    key, and only their records tell them apart. `key` behind a value is cut to its first 237 bytes
+    and 16 of its own hash if it is longer than 253. An i64 has its sign bit flipped, so that it sorts. */
 #ifndef LARDER_RECORD_H
 #define LARDER_RECORD_H
 
@@ -127,10 +127,10 @@ typedef struct tree_key {
     uint16_t length;
 } tree_key;
 
-/** Bytes that `item` takes as a record; SIZE_MAX if an item is out of range. `spill` may be NULL. */
+/** Bytes that `item` takes as a record; SIZE_MAX if one is out of range. `spill` may be NULL. */
 size_t record_size(const larder_store_item *item, const spill_reference *spill);
-/** Writes the record at `target`, which has room for record_size bytes. With `sequence` 0 it gets no
-    checksum yet: record_seal follows. */
+/** Writes the record at `target`, which has room for record_size bytes. With `sequence` 0 it gets
+    no checksum yet: record_seal follows. */
 void record_write(uint8_t *target, const larder_store_item *item, const spill_reference *spill,
                   uint64_t sequence, uint32_t minor, int64_t written_ns);
 /** Gives a record that was written in advance its number, and its checksum. */

@@ -98,9 +98,11 @@ larder_status store_replay(larder_store *store, uint64_t applied, bool was_power
         if (status != LARDER_OK) break;
         uint64_t sequence = store->journal.base + message.sequence;
         if (sequence <= applied) continue;
-        // Older ones are missing that the tree does not have: nothing here can be believed. Unless
-        // this journal began here, after the one before it was put aside.
+        // Older ones are missing that the tree does not have. A power cut can do that, and then what
+        // is left is behind the end of the prefix; else nothing here can be believed. Unless this
+        // journal began here, after the one before it was put aside.
         if (next == 0 && sequence != applied + 1 && message.sequence != 1) {
+            if (was_power_cut) break;
             detail->part = LARDER_STORE_PART_JOURNAL;
             status = LARDER_EDAMAGED;
             break;

@@ -68,7 +68,7 @@ static void take_meta(salvage *search, larder_bytes bytes) {
     search->has_meta = true;
 }
 
-/** Without a readable tree: the newest of what the store ever knew of itself that is still there. */
+/** Without a readable tree: the newest of what the store knew of itself that is still there. */
 static void find_meta(salvage *search) {
     static const char magic[] = "LARDERST";
     const uint8_t *at = search->map, *end = search->map + search->map_bytes;

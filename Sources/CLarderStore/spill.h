@@ -6,8 +6,8 @@
 
     A file is written once, whole, under a number that was never used before, and never changed.
     Its name says nothing of the key. The journal announces a number before its file is made
-    (an intent), so that a crash leaves no file that nobody knows of. Removing everything opens a new
-    epoch, and deletes the old folder. */
+    (an intent), so that a crash leaves no file that nobody knows of. Removing everything opens a
+    new epoch, and deletes the old folder. */
 #ifndef LARDER_SPILL_H
 #define LARDER_SPILL_H
 
@@ -33,9 +33,9 @@ LARDER_MUST_CHECK larder_status spill_sync_folders(spill *spill, uint32_t epoch)
 /** That a whole epoch's folder is gone, to the device. */
 LARDER_MUST_CHECK larder_status spill_sync_deleted_epoch(spill *spill, uint32_t epoch);
 
-/** Maps the file for reading; the length, and if `verifies` the checksum, must be the reference's. A
-    mapping may be one that was kept; then a checksum that agreed in the last ten seconds holds, if
-    the file system says that the file did not change since.
+/** Maps the file for reading; the length, and if `verifies` the checksum, must be the reference's.
+    A mapping may be one that was kept; then a checksum that agreed in the last ten seconds holds,
+    if the file system says that the file did not change since.
     `mapped` of an empty value is empty.
     @return LARDER_OK; ENOENT if the file is missing; LARDER_EDAMAGED; another errno. */
 LARDER_MUST_CHECK larder_status spill_map(spill *spill, const spill_reference *reference,
@@ -45,7 +45,8 @@ void spill_unmap(larder_bytes mapped);
 /** Deletes a file; one that is missing is fine. */
 LARDER_MUST_CHECK larder_status spill_delete(spill *spill, uint32_t epoch, uint64_t number);
 /** Deletes a whole epoch's folder.
-    @param progress may be NULL: files deleted so far, and of how many. ECANCELED leaves the rest. */
+    @param progress may be NULL: files deleted so far, and of how many. ECANCELED leaves the rest.
+    */
 LARDER_MUST_CHECK larder_status spill_delete_epoch(spill *spill, uint32_t epoch,
                                                    larder_progress progress, void *context);
 /** Calls `body` with every file there is, for larder_store_check and tests; O(files). */
