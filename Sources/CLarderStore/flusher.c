@@ -197,6 +197,22 @@ static larder_status freeze(larder_store *store) {
     return status;
 }
 
+/** The files before the transaction that refers to them: those of puts that were not replaced. */
+static larder_status sync_live_files(larder_store *store) {
+    const pending_writes *frozen = store->frozen;
+    spill_files live = {0};
+    larder_status status = LARDER_OK;
+    for (uint32_t at = 0; at < frozen->count && frozen->spills.count > 0; at++) {
+        spill_reference file;
+        if (!op_spill(frozen->entries[at].op, &file)) continue;
+        status = spill_files_add(&live, &file);
+        if (status != LARDER_OK) break;
+    }
+    if (status == LARDER_OK) status = sync_files(store, &live);
+    spill_files_free(&live);
+    return status;
+}
+
 /** That files were deleted has to be on the device before their rows go, or a power cut brings back
     files that nobody knows of. */
 static larder_status sync_deletions(larder_store *store) {
@@ -220,8 +236,7 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
     larder_status status = freeze(store);
     if (status != LARDER_OK) return status;
     if (store->frozen != NULL) {
-        // The files before the transaction that refers to them; see also store_sync_through.
-        status = sync_files(store, &store->frozen->spills);
+        status = sync_live_files(store);
         if (status != LARDER_OK) return status;
     }
 #ifdef LARDER_PLANT_STORE_FREES_EARLY

@@ -7,23 +7,28 @@ import LarderCore
 struct LarderCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "larder",
-    abstract: "Keep messages in files that survive a crash, and look into them.",
+    abstract: "Look into logs and caches that survive a crash, and write to them.",
     discussion: """
       EXAMPLES
         larder demo                                   a tour, under a minute
         my-server 2>&1 | larder log append my.larder  keep what a program says
         larder log tail -f my.larder                  follow it from elsewhere
         larder log cat my.larder | grep ERROR         search it
+        larder cache ls --long my.cache               what a cache holds
 
       EXIT CODES
         0   done
-        1   damage or loss was found (log verify, log salvage, demo)
+        1   damage or loss was found (verify, salvage, demo)
         2   could not do it; the reason is on the standard error
+        3   there is no such entry (cache get)
         64  wrong usage
         130 interrupted before it was done
       """,
     version: libraryVersion,
-    subcommands: [LogCommand.self, DemoCommand.self, DemoWriterCommand.self])
+    subcommands: [
+      LogCommand.self, CacheCommand.self, DemoCommand.self, DemoWriterCommand.self,
+      DemoCacheWriterCommand.self,
+    ])
 
   /// Runs the command that the arguments name. Every failure ends as one line on the standard
   /// error and an exit code; none as a trap.

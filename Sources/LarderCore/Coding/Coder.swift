@@ -27,7 +27,7 @@ public import Foundation
 public struct Coder<Value>: Sendable {
   /// Hands the encoded bytes of a value to a closure, once, without a copy where
   /// the value has them at hand.
-  package typealias Borrow =
+  @usableFromInline package typealias Borrow =
     @Sendable (Value, (UnsafeRawBufferPointer) throws(LarderError) -> UInt64) throws -> UInt64
 
   /// What the encoded bytes are: up to 8 visible ASCII characters.
@@ -39,7 +39,7 @@ public struct Coder<Value>: Sendable {
   /// Whether encoded bytes and value are the same thing: only for ``data``.
   @usableFromInline package let isIdentity: Bool
 
-  package let borrow: Borrow
+  @usableFromInline package let borrow: Borrow
   package let encodeValue: @Sendable (Value) throws -> Data
   @usableFromInline package let decodeBytes: @Sendable (UnsafeRawBufferPointer) throws -> Value
 

@@ -11,14 +11,15 @@ extension LarderError {
     private enum Value: String {
       case tooLarge, full, busy, incompatibleVersion, configurationMismatch, damaged
       case notALarderFile, readOnly, diskFull, closed, io, encoding, decoding, invalidArgument
-      case remote
+      case conflict, remote
     }
 
     private let value: Value
 
     private init(_ value: Value) { self.value = value }
 
-    /// The message can never fit, however empty the log is.
+    /// The message can never fit, however empty the log is; or a key, extended data or a
+    /// batch is above its limit.
     public static let tooLarge = Code(.tooLarge)
     /// There is no room left: in a log that refuses when full, or for another
     /// named consumer.
@@ -30,7 +31,7 @@ extension LarderError {
     /// The file exists with another capacity, policy or coder than asked for.
     public static let configurationMismatch = Code(.configurationMismatch)
     /// Bytes on disk contradict each other. Nothing was deleted; see
-    /// ``MessageLog/salvage(from:to:progress:)``.
+    /// ``MessageLog/salvage(from:to:progress:)``, and the same of a disk cache.
     public static let damaged = Code(.damaged)
     /// The file is not empty and not one of Larder's. It was left as it was.
     public static let notALarderFile = Code(.notALarderFile)
@@ -48,6 +49,9 @@ extension LarderError {
     public static let decoding = Code(.decoding)
     /// An argument that no call of this kind can take.
     public static let invalidArgument = Code(.invalidArgument)
+    /// An entry was written meanwhile, again and again, so that what was to be based on
+    /// it could not be stored.
+    public static let conflict = Code(.conflict)
     /// A remote tier failed; see ``LarderError/cause``.
     public static let remote = Code(.remote)
 

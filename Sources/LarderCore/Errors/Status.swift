@@ -53,6 +53,7 @@ extension LarderError {
     case LARDER_EDAMAGED, LARDER_EINCOMPLETE: .damaged
     case LARDER_EFOREIGN: .notALarderFile
     case LARDER_EREADONLY, Int(EROFS): .readOnly
+    case LARDER_ECONFLICT: .conflict
     case LARDER_ECLOSED, LARDER_EFORKED: .closed
     case LARDER_EINVALID, LARDER_ENOTFOUND: .invalidArgument
     case Int(ENOSPC), Int(EDQUOT): .diskFull

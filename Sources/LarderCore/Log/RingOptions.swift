@@ -46,7 +46,7 @@ package struct RingOptions: Sendable {
 
   /// A format's name as the number in the file: its bytes, the first one lowest,
   /// so that they can be read in a dump.
-  static func number(ofFormat format: String) throws(LarderError) -> UInt64 {
+  package static func number(ofFormat format: String) throws(LarderError) -> UInt64 {
     guard format.utf8.count <= 8, format.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       throw LarderError(
         .invalidArgument,
@@ -56,7 +56,7 @@ package struct RingOptions: Sendable {
   }
 
   /// The name that belongs to a number in a file; what is not ASCII is shown as "?".
-  static func format(ofNumber number: UInt64) -> String {
+  package static func format(ofNumber number: UInt64) -> String {
     var bytes: [UInt8] = []
     var rest = number
     while rest != 0 {

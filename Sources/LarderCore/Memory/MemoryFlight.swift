@@ -4,8 +4,8 @@ import Dispatch
 import Synchronization
 
 /// One load of one key, and all who wait for it.
-final class MemoryFlight<Value: Sendable>: Sendable {
-  typealias Outcome = Result<Value, any Error>
+package final class MemoryFlight<Value: Sendable>: Sendable {
+  package typealias Outcome = Result<Value, any Error>
 
   private struct State {
     var outcome: Outcome?
@@ -19,7 +19,7 @@ final class MemoryFlight<Value: Sendable>: Sendable {
   }
 
   /// For telling a load that asks for its own key.
-  let id: UInt64
+  package let id: UInt64
   private let state: Mutex<State>
   private let superseded = Atomic<Bool>(false)
 
@@ -30,7 +30,7 @@ final class MemoryFlight<Value: Sendable>: Sendable {
 
   /// Whether what it loads must not be stored any more, because the key was written
   /// or removed meanwhile, or nobody waits.
-  var isSuperseded: Bool { superseded.load(ordering: .acquiring) }
+  package var isSuperseded: Bool { superseded.load(ordering: .acquiring) }
 
   func supersede() { superseded.store(true, ordering: .releasing) }
 
@@ -46,7 +46,7 @@ final class MemoryFlight<Value: Sendable>: Sendable {
   }
 
   /// Names the task that loads.
-  func setTask(_ task: Task<Void, Never>) {
+  package func setTask(_ task: Task<Void, Never>) {
     let isAbandoned = state.withLock { state in
       if state.outcome == nil { state.task = task }
       return state.interested == 0
@@ -70,7 +70,7 @@ final class MemoryFlight<Value: Sendable>: Sendable {
   }
 
   /// Blocks until there is an outcome.
-  func wait() throws -> Value {
+  package func wait() throws -> Value {
     let semaphore = DispatchSemaphore(value: 0)
     let isOver = state.withLock { state in
       if state.outcome != nil { return true }
@@ -84,7 +84,7 @@ final class MemoryFlight<Value: Sendable>: Sendable {
   }
 
   /// Suspends until there is an outcome, or the task is cancelled.
-  nonisolated(nonsending) func value() async throws -> Value {
+  package nonisolated(nonsending) func value() async throws -> Value {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID
@@ -124,8 +124,8 @@ final class MemoryFlight<Value: Sendable>: Sendable {
 }
 
 /// The loads that the current task is in the middle of.
-enum MemoryLoading {
-  @TaskLocal static var flights: [UInt64] = []
+package enum MemoryLoading {
+  @TaskLocal package static var flights: [UInt64] = []
   private static let lastID = Atomic<UInt64>(0)
 
   static func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }

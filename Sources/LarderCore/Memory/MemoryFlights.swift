@@ -7,9 +7,9 @@ public import Synchronization
 /// Whoever has this locked runs only keys' `==` and `hash`, and never locks the index;
 /// the other way round is allowed.
 @usableFromInline
-final class MemoryFlights<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+package final class MemoryFlights<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// What one who asks has to do.
-  enum Role {
+  package enum Role {
     /// To load, and to ``MemoryFlights/end(_:_:with:)`` the flight.
     case load(MemoryFlight<Value>)
     /// To wait for it.
@@ -20,22 +20,22 @@ final class MemoryFlights<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// How many there are: changes of the cache look only at this if it is 0.
   @usableFromInline let underWay = Atomic<Int>(0)
 
-  let loads = Atomic<UInt64>(0)
-  let loadFailures = Atomic<UInt64>(0)
-  let loadNanoseconds = Atomic<UInt64>(0)
+  package let loads = Atomic<UInt64>(0)
+  package let loadFailures = Atomic<UInt64>(0)
+  package let loadNanoseconds = Atomic<UInt64>(0)
   let refreshes = Atomic<UInt64>(0)
 
   @inlinable
-  init() {}
+  package init() {}
 
   @inlinable
-  var isBusy: Bool { underWay.load(ordering: .acquiring) != 0 }
+  package var isBusy: Bool { underWay.load(ordering: .acquiring) != 0 }
 
   /// Finds the flight of a key, or begins one.
   ///
   /// - Throws: `.invalidArgument` to a load that asks for its own key, as it would
   ///   wait for itself.
-  func join(_ key: Key) throws(LarderError) -> Role {
+  package func join(_ key: Key) throws(LarderError) -> Role {
     let fresh = MemoryFlight<Value>(id: MemoryLoading.nextID())
     var stale: MemoryFlight<Value>?
     let found = flights.withLock { flights in
@@ -78,7 +78,9 @@ final class MemoryFlights<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   /// Ends a flight that this caller began.
-  func end(_ flight: MemoryFlight<Value>, _ key: Key, with outcome: Result<Value, any Error>) {
+  package func end(
+    _ flight: MemoryFlight<Value>, _ key: Key, with outcome: Result<Value, any Error>
+  ) {
     let removed = flights.withLock { flights in
       guard flights[key] === flight else { return MemoryFlight<Value>?.none }
       underWay.subtract(1, ordering: .acquiringAndReleasing)
@@ -90,17 +92,17 @@ final class MemoryFlights<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// The key was written or removed: what is being loaded is older than that.
   @usableFromInline
-  func supersede(_ key: Key) {
+  package func supersede(_ key: Key) {
     flights.withLock { $0[key]?.supersede() }
   }
 
   /// Likewise, for all keys.
-  func supersedeAll() {
+  package func supersedeAll() {
     flights.withLock { for flight in $0.values { flight.supersede() } }
   }
 
   /// Counts a load.
-  func count(nanoseconds: Int64, failed: Bool) {
+  package func count(nanoseconds: Int64, failed: Bool) {
     loads.add(1, ordering: .relaxed)
     if failed { loadFailures.add(1, ordering: .relaxed) }
     loadNanoseconds.add(UInt64(max(0, nanoseconds)), ordering: .relaxed)

@@ -4,8 +4,9 @@ public import Foundation
 
 /// What time it is, for caches.
 ///
-/// Lives are measured by a clock that never goes back; only ``Expiration/date(_:)``
-/// looks at the calendar, once, when it is set. Give tests a clock of their own,
+/// In memory lives are measured by a clock that never goes back; only
+/// ``Expiration/date(_:)`` looks at the calendar, once, when it is set. On disk, where
+/// lives go on over a restart, the calendar is all there is. Give tests a clock of their own,
 /// and nothing in them has to wait:
 ///
 /// ```swift
@@ -46,4 +47,30 @@ public struct CacheClock: Sendable {
   ///
   /// - Complexity: One call of the clock.
   public var date: Date { customDate?() ?? Date() }
+
+  /// Whether it is the system's, which the C core asks itself.
+  package var isSystem: Bool { customDate == nil }
+
+  /// The date in nanoseconds since 1970.
+  package var nanoseconds: Int64 { date.inNanoseconds }
+}
+
+extension Date {
+  /// In nanoseconds since 1970, to the microsecond, which is what a date holds; the
+  /// nearest there is if it does not fit, the years 1677 and 2262. What is not a number
+  /// never comes.
+  package var inNanoseconds: Int64 {
+    let seconds = timeIntervalSince1970
+    if seconds.isNaN || seconds >= 9_223_372_036 { return .max }
+    if seconds <= -9_223_372_036 { return .min }
+    let whole = seconds.rounded(.down)
+    // The fraction by itself: with the seconds it would have no bits left for it.
+    return Int64(whole) * 1_000_000_000 + Int64(((seconds - whole) * 1e6).rounded()) * 1000
+  }
+
+  /// The date so many nanoseconds after 1970.
+  package init(nanoseconds: Int64) {
+    let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    self.init(timeIntervalSince1970: Double(seconds) + Double(rest) / 1e9)
+  }
 }

@@ -11,7 +11,7 @@ extension Duration {
   }
 
   /// In nanoseconds, rounded down; the nearest there is if it does not fit.
-  var inNanoseconds: Int64 {
+  package var inNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     if overflows { return seconds < 0 ? .min : .max }

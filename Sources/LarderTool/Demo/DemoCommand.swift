@@ -30,8 +30,10 @@ struct DemoCommand: ParsableCommand {
     defer { try? FileManager.default.removeItem(at: directory) }
     let tour = Tour(directory: directory)
     let start = ContinuousClock.now
-    tour.say(tour.styled("Larder: a message log that survives a crash, and a memory cache.", "1"))
-    tour.say("Seven things it promises, tried out on this machine, in \(directory.path).")
+    tour.say(
+      tour.styled(
+        "Larder: a message log and a cache that survive a crash, and a cache in memory.", "1"))
+    tour.say("Eight things it promises, tried out on this machine, in \(directory.path).")
     do {
       try DemoSpeed.run(tour)
       try DemoKill.run(tour)
@@ -40,6 +42,7 @@ struct DemoCommand: ParsableCommand {
       try DemoConsumer.run(tour)
       try DemoFollow.run(tour)
       try DemoCache.run(tour)
+      try DemoDiskCache.run(tour)
     } catch is DemoFailure {
       tour.say("\nThis did not hold on this machine, and it should have.")
       throw ExitCode(ToolExit.damage)
@@ -53,7 +56,8 @@ struct DemoCommand: ParsableCommand {
       Next:
         some-program | larder log append app.larder    keep what a program says
         larder log tail -f app.larder                  follow it from elsewhere
-        larder log --help                              everything else
+        larder log --help                              everything else about logs
+        larder cache --help                            and about caches
         README.md                                      the same from Swift and from C
       """)
   }

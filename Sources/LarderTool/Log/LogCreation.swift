@@ -23,7 +23,7 @@ enum LogCreation {
     let ring = try RingHandle(path: path, options: options)
     // The file's own settings were taken, so a difference can be told setting by setting.
     let statistics = try ring.statistics()
-    guard takesLines(statistics.format) else {
+    guard ContentFormat.takesText(statistics.format) else {
       throw LarderError(
         .configurationMismatch,
         "\(path) holds messages of the format \"\(statistics.format)\", and lines of text are not. "
@@ -41,14 +41,6 @@ enum LogCreation {
           : "overwrites its oldest messages, and --refuse asks for the opposite")
     }
     return ring
-  }
-
-  /// Whether a line of text may be a message of this format: not of those coders of Larder that
-  /// make bytes of another kind, compressed and encrypted ones included. Nothing is known of the
-  /// formats of others.
-  private static func takesLines(_ format: String) -> Bool {
-    if ["cbor", "plist", "image"].contains(format) { return false }
-    return format.wholeMatch(of: /.*\+[ze]+/) == nil
   }
 
   private static func mismatch(_ path: String, _ difference: String) -> LarderError {

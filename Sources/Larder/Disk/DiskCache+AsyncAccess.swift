@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+public import LarderCore
+
+extension DiskCache {
+  /// Reads the value under a key, which counts as a use, on a thread of the cache's own.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The value; nil if there is none or its time is over.
+  /// - Throws: `.damaged` (there is one, but its bytes are not what was stored: it is not
+  ///   given out, and not deleted), `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
+  /// - Complexity: O(log n) and what decoding takes, and a change of threads.
+  public func value(forKey key: Key) async throws -> Value? {
+    try await executor.run { try self.value(forKey: key) }
+  }
+
+  /// Reads the value under a key and leaves no trace, on a thread of the cache's own.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The value; nil if there is none or its time is over.
+  /// - Throws: As `value(forKey:)`.
+  /// - Complexity: O(log n) and what decoding takes, and a change of threads.
+  public func peek(forKey key: Key) async throws -> Value? {
+    try await executor.run { try self.peek(forKey: key) }
+  }
+
+  /// Whether there is a value under a key; leaves no trace.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: False also if the value's time is over.
+  /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
+  /// - Complexity: O(log n), and a change of threads.
+  public func contains(_ key: Key) async throws -> Bool {
+    try await executor.run { try self.contains(key) }
+  }
+
+  /// Stores a value under a key, in place of what was there, on a thread of the cache's
+  /// own, where it is also encoded.
+  ///
+  /// - Parameters:
+  ///   - value: The value; nil removes what there is. It may be empty when encoded.
+  ///   - key: The key.
+  ///   - extendedData: Up to 64 KiB kept with the value; nil and empty for none.
+  ///   - expiration: How long it lives; nil: as ``expiration`` says.
+  ///   - durability: What it survives once the call returns; nil: as the configuration
+  ///     said.
+  /// - Throws: `.encoding`, `.tooLarge` (key or extended data), `.readOnly`, `.closed`,
+  ///   `.diskFull`, `.io`, `.damaged`. On failure nothing has changed.
+  /// - Complexity: O(bytes), and a change of threads.
+  public func set(
+    _ value: Value?, forKey key: Key, extendedData: Data? = nil, expiration: Expiration? = nil,
+    durability: Durability? = nil
+  ) async throws {
+    try await executor.run {
+      try self.set(
+        value, forKey: key, extendedData: extendedData, expiration: expiration,
+        durability: durability)
+    }
+  }
+
+  /// Removes a key and its value, if there is one, on a thread of the cache's own.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - durability: What the removal survives once the call returns; nil: as the
+  ///     configuration said.
+  /// - Throws: `.encoding` (of the key), `.tooLarge`, `.readOnly`, `.closed`, `.diskFull`,
+  ///   `.io`, `.damaged`.
+  /// - Complexity: O(bytes of the key), and a change of threads.
+  public func remove(forKey key: Key, durability: Durability? = nil) async throws {
+    try await executor.run { try self.remove(forKey: key, durability: durability) }
+  }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+
+extension DiskCache {
+  /// As the synchronous form, on a thread of the cache's own: moves what waits in the
+  /// journal to its place, and enforces limits and ages.
+  ///
+  /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
+  /// - Complexity: O(journal), and one sync of the device.
+  public func flush() async throws { try await executor.run { try self.flush() } }
+
+  /// As the synchronous form, on a thread of the cache's own: makes everything written so
+  /// far survive a power cut.
+  ///
+  /// - Throws: `.diskFull`, `.io`, `.readOnly`, `.closed`.
+  /// - Complexity: One sync of the device.
+  public func sync() async throws { try await executor.run { try self.sync() } }
+
+  /// As the synchronous form, on a thread of the cache's own: ends the use of the cache.
+  ///
+  /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is closed all the same.
+  /// - Complexity: O(journal), and one sync of the device.
+  public func close() async throws { try await executor.run { try self.close() } }
+
+  /// As the synchronous form, on a thread of the cache's own: verifies everything.
+  ///
+  /// - Parameter progress: Receives the entries done and their total from time to time, and
+  ///   gives back whether to go on; nil, the default, if nobody wants to know. Nor does it
+  ///   go on when the task is cancelled.
+  /// - Returns: What was found; damage is not an error here.
+  /// - Throws: `CancellationError`, `.closed`, `.io`.
+  /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
+  public func verify(
+    progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) async throws -> DiskCacheReport {
+    try await executor.runCancellable { goesOn in
+      try self.verify { goesOn() && (progress?($0, $1) ?? true) }
+    }
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: copies the cache, as it is
+  /// now, into a new folder, while it is in use.
+  ///
+  /// - Parameters:
+  ///   - path: The new folder, which must not exist.
+  ///   - progress: Receives the entries done and their total from time to time, and gives
+  ///     back whether to go on; nil, the default, if nobody wants to know. Nor does it go on
+  ///     when the task is cancelled.
+  /// - Throws: `.io` with errno `EEXIST` if the folder exists; `.damaged` at the first
+  ///   damaged entry; `CancellationError`; `.closed`, `.diskFull`, `.io`. Nothing is left
+  ///   there then.
+  /// - Complexity: O(bytes of everything).
+  public func backup(
+    to path: String, progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) async throws {
+    try await executor.runCancellable { goesOn in
+      try self.backup(to: path) { goesOn() && (progress?($0, $1) ?? true) }
+    }
+  }
+
+  /// As the synchronous form, on another thread: rewrites a closed cache without the room
+  /// that removed entries left in its file.
+  ///
+  /// - Parameters:
+  ///   - path: The folder, which nobody has open for writing.
+  ///   - progress: Receives the entries done and their total from time to time, and gives
+  ///     back whether to go on; nil, the default, if nobody wants to know.
+  /// - Throws: `.busy`; `.damaged`, and then it is unchanged; `CancellationError`;
+  ///   `.diskFull`, `.io`.
+  /// - Complexity: O(bytes of everything).
+  public static func compact(
+    path: String, progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) async throws {
+    try await DiskExecutor("larder.disk.compact").runCancellable { goesOn in
+      try self.compact(path: path) { goesOn() && (progress?($0, $1) ?? true) }
+    }
+  }
+
+  /// As the synchronous form, on another thread: copies every intact entry of a folder,
+  /// however damaged, into a new cache.
+  ///
+  /// - Parameters:
+  ///   - source: The damaged folder.
+  ///   - target: The new folder, which must not exist.
+  ///   - progress: Receives what is done and the total from time to time, and gives back
+  ///     whether to go on; nil, the default, if nobody wants to know.
+  /// - Returns: What was found.
+  /// - Throws: `.notALarderFile` if there is nothing of a cache in it, `.io` with errno
+  ///   `EEXIST` if the target exists, `.busy`, `CancellationError`, `.diskFull`, `.io`.
+  /// - Complexity: O(bytes of everything).
+  public static func salvage(
+    from source: String, to target: String,
+    progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) async throws -> DiskCacheReport {
+    try await DiskExecutor("larder.disk.salvage").runCancellable { goesOn in
+      try self.salvage(from: source, to: target) { goesOn() && (progress?($0, $1) ?? true) }
+    }
+  }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+
+extension DiskCache {
+  /// Reads what was stored with a value, without the value; leaves no trace.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The extended data; nil if there is none, no entry, or its time is over.
+  /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
+  /// - Complexity: O(log n). A value in a file is not touched.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func extendedData(forKey key: Key) throws -> Data? {
+    var data: Data?
+    try keyCoder.borrow(key) { bytes in
+      _ = try store.read(bytes, [.peek, .withoutValue]) { entry in
+        if !entry.extended.isEmpty { data = Data(copied: entry.extended) }
+      }
+    }
+    return data
+  }
+
+  /// Reads the value under a key with what was stored with it, which counts as a use.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: Value and extended data; nil if there is no value or its time is over.
+  /// - Throws: As `value(forKey:)`.
+  /// - Complexity: As `value(forKey:)`.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func valueWithExtendedData(
+    forKey key: Key
+  ) throws -> (value: Value, extendedData: Data?)? {
+    var found: (Value, Data?)?
+    try keyCoder.borrow(key) { bytes in
+      _ = try store.read(bytes, .use) { entry in
+        let extended = entry.extended.isEmpty ? nil : Data(copied: entry.extended)
+        found = (try decode(&entry), extended)
+      }
+    }
+    return found
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: reads what was stored with a
+  /// value, without the value.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The extended data; nil if there is none, no entry, or its time is over.
+  /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
+  /// - Complexity: O(log n), and a change of threads.
+  public func extendedData(forKey key: Key) async throws -> Data? {
+    try await executor.run { try self.extendedData(forKey: key) }
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: reads the value under a key
+  /// with what was stored with it, which counts as a use.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: Value and extended data; nil if there is no value or its time is over.
+  /// - Throws: `.damaged`, `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
+  /// - Complexity: O(log n) and what decoding takes, and a change of threads.
+  public func valueWithExtendedData(
+    forKey key: Key
+  ) async throws -> (value: Value, extendedData: Data?)? {
+    try await executor.run { try self.valueWithExtendedData(forKey: key) }
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+import CLarderStore
+import LarderCore
+
+extension DiskCache {
+  /// Moves what waits in the journal to its place, and enforces limits and ages.
+  ///
+  /// Happens by itself too: see ``DiskCacheConfiguration/flushInterval``.
+  ///
+  /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull` and `.io`, when everything
+  ///   stays in the journal and a later flush tries again.
+  /// - Complexity: O(journal), and one sync of the device.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func flush() throws { try store.flush() }
+
+  /// Makes everything written so far survive a power cut.
+  ///
+  /// Concurrent callers share one sync of the device.
+  ///
+  /// - Throws: `.diskFull` and `.io` if the device failed; `.readOnly`, `.closed`.
+  /// - Complexity: One sync of the device.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func sync() throws { try store.sync() }
+
+  /// Ends the use of the cache: flushes it, syncs it and lets others write to it.
+  ///
+  /// Calls under way finish first; later ones throw `.closed`. Closing twice is harmless. A
+  /// cache that nobody refers to any more closes itself.
+  ///
+  /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is closed all the same,
+  ///   and the journal keeps what was not written.
+  /// - Complexity: O(journal), and one sync of the device.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func close() throws { try store.shutdown() }
+
+  /// Verifies everything: the files, every entry's checksum, that limits and counts agree
+  /// with the entries.
+  ///
+  /// - Parameter progress: Receives the entries done and their total from time to time, and
+  ///   gives back whether to go on; nil, the default, if nobody wants to know.
+  /// - Returns: What was found; damage is not an error here.
+  /// - Throws: `CancellationError` if `progress` said so; `.closed`, `.io`.
+  /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func verify(
+    progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) throws -> DiskCacheReport {
+    let (isIntact, report) = try store.verify(progress: progress)
+    return DiskCacheReport(report, isIntact: isIntact)
+  }
+
+  /// What opening found in the journal: see ``DiskCacheReport/taken``.
+  ///
+  /// - Throws: `.closed`.
+  /// - Complexity: O(1).
+  public var recovery: DiskCacheReport {
+    get throws {
+      let report = try store.recovery()
+      return DiskCacheReport(report, isIntact: report.journal_lost == 0)
+    }
+  }
+
+  /// Copies the cache, as it is now, into a new folder, while it is in use.
+  ///
+  /// - Parameters:
+  ///   - path: The new folder, which must not exist.
+  ///   - progress: Receives the entries done and their total from time to time, and gives
+  ///     back whether to go on; nil, the default, if nobody wants to know.
+  /// - Throws: `.io` with errno `EEXIST` if the folder exists; `.damaged` at the first
+  ///   damaged entry; `CancellationError` if `progress` said so; `.closed`, `.diskFull`,
+  ///   `.io`. Nothing is left there then.
+  /// - Complexity: O(bytes of everything).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func backup(
+    to path: String, progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) throws {
+    try store.backup(to: path, progress: progress)
+  }
+
+  /// Rewrites a closed cache without the room that removed entries left in its file.
+  ///
+  /// Room of removed entries is used again by later ones; this is for a cache that has
+  /// become much smaller for good. A crash leaves the old or the new one.
+  ///
+  /// - Parameters:
+  ///   - path: The folder, which nobody has open for writing.
+  ///   - progress: Receives the entries done and their total from time to time, and gives
+  ///     back whether to go on; nil, the default, if nobody wants to know.
+  /// - Throws: `.busy`; `.damaged`, and then it is unchanged; `CancellationError` if
+  ///   `progress` said so; `.diskFull`, `.io`, and as
+  ///   ``init(path:coder:keyCoder:configuration:)``.
+  /// - Complexity: O(bytes of everything).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public static func compact(
+    path: String, progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) throws {
+    try StoreHandle.compact(path, progress: progress)
+  }
+
+  /// Copies every intact entry of a folder, however damaged, into a new cache.
+  ///
+  /// The source is only read, and must not be in use. A cache that merely was not closed
+  /// needs no salvage: opening it does what is needed.
+  ///
+  /// ```swift
+  /// let report = try DiskCache<String, Data>.salvage(from: damaged, to: rescued)
+  /// print(report.intact, "entries saved,", report.damaged, "lost")
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - source: The damaged folder.
+  ///   - target: The new folder, which must not exist.
+  ///   - progress: Receives what is done and the total from time to time, and gives back
+  ///     whether to go on; nil, the default, if nobody wants to know.
+  /// - Returns: What was found.
+  /// - Throws: `.notALarderFile` if there is nothing of a cache in it, `.io` with errno
+  ///   `EEXIST` if the target exists, `.busy`, `CancellationError` if `progress` said so,
+  ///   `.diskFull`, `.io`. Nothing is left at `target` then.
+  /// - Complexity: O(bytes of everything).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public static func salvage(
+    from source: String, to target: String,
+    progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) throws -> DiskCacheReport {
+    let report = try StoreHandle.salvage(from: source, to: target, progress: progress)
+    return DiskCacheReport(report, isIntact: report.damaged == 0 && report.damaged_pages == 0)
+  }
+}

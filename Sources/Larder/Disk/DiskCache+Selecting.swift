@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+
+import LarderCore
+
+extension DiskCache {
+  /// Removes all entries that a closure finds, some hundred at a time.
+  ///
+  /// ```swift
+  /// try cache.removeAll { $0.size > 1 << 20 || $0.written < yesterday }
+  /// ```
+  ///
+  /// It goes over the entries that there are when the call begins, and sees none whose time
+  /// is over. An entry that was written again meanwhile stays.
+  ///
+  /// - Parameters:
+  ///   - selection: Which entries to look at; all by default.
+  ///   - isUnwanted: Whether an entry has to go. If it throws, some are removed.
+  /// - Returns: How many were removed.
+  /// - Throws: What the closure throws; `.readOnly`, `.closed`, `.damaged`, `.diskFull`,
+  ///   `.io`, and as ``DiskCacheSelection`` is refused.
+  /// - Complexity: O(entries looked at). Values in files are not touched.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  @discardableResult
+  public func removeAll(
+    _ selection: DiskCacheSelection<Key> = .all,
+    where isUnwanted: (DiskCacheInfo<Key>) throws -> Bool
+  ) throws -> Int {
+    let limits = currentLimits
+    var raw = try selection.raw(keyCoder, .byKey)
+    raw.isWithoutValues = true
+    var cursor = try StoreCursor(store, raw)
+    var unwanted: [(key: [UInt8], version: UInt64)] = []
+    var bytes = 0
+    var removed = 0
+    var isThere = true
+    while isThere {
+      isThere = try cursor.next { entry in
+        let info = DiskCacheInfo(entry, try keyCoder.decode(entry.key), limits)
+        guard try isUnwanted(info) else { return }
+        unwanted.append(([UInt8](entry.key), info.version))
+        bytes += entry.key.count
+      }
+      if unwanted.count == 256 || bytes >= 8192 || !isThere {
+        removed += try remove(unwanted)
+        unwanted.removeAll(keepingCapacity: true)
+        bytes = 0
+      }
+    }
+    return removed
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: removes all entries that a
+  /// closure finds.
+  ///
+  /// - Parameters:
+  ///   - selection: Which entries to look at; all by default.
+  ///   - isUnwanted: Whether an entry has to go. If it throws, some are removed; so it is
+  ///     when the task is cancelled.
+  /// - Returns: How many were removed.
+  /// - Throws: `CancellationError`; what the closure throws; `.readOnly`, `.closed`,
+  ///   `.damaged`, `.diskFull`, `.io`, and as ``DiskCacheSelection`` is refused.
+  /// - Complexity: O(entries looked at).
+  @discardableResult
+  public func removeAll(
+    _ selection: DiskCacheSelection<Key> = .all,
+    where isUnwanted: @escaping @Sendable (DiskCacheInfo<Key>) throws -> Bool
+  ) async throws -> Int {
+    try await executor.runCancellable { goesOn in
+      try self.removeAll(selection) { info in
+        if !goesOn() { throw CancellationError() }
+        return try isUnwanted(info)
+      }
+    }
+  }
+
+  /// Removes the entries that have their version still.
+  ///
+  /// - Returns: how many that were.
+  private func remove(_ entries: [(key: [UInt8], version: UInt64)]) throws -> Int {
+    if entries.isEmpty { return 0 }
+    let batch = try StoreBatch(store)
+    for (key, version) in entries {
+      try key.withUnsafeBytes { key in
+        try batch.require(key, version: version)
+        try batch.remove(key)
+      }
+    }
+    if try batch.commit(isSynced: durability == .power) != nil { return entries.count }
+    // Not all of them are as they were: each by itself.
+    if entries.count == 1 { return 0 }
+    return try entries.reduce(0) { try $0 + remove([$1]) }
+  }
+}

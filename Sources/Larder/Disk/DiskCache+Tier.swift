@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+
+import CLarderStore
+import Foundation
+import LarderCore
+
+// What a cache of several tiers wants of the one on disk.
+extension DiskCache {
+  /// A value with all that goes with it to a tier above, which counts as a use.
+  func tierEntry(
+    forKey key: Key
+  ) throws -> (value: Value, cost: Int?, extendedData: Data?, expiration: Expiration)? {
+    let limits = currentLimits
+    var found: (Value, Int?, Data?, Expiration)?
+    try keyCoder.borrow(key) { bytes in
+      _ = try store.read(bytes, .use) { entry in
+        let extended = entry.extended.isEmpty ? nil : Data(copied: entry.extended)
+        let life = entry.remainingLife(limits, now: clock.nanoseconds)
+        let cost = entry.cost
+        found = (try decode(&entry), cost, extended, life)
+      }
+    }
+    return found
+  }
+
+  /// Stores what a tier above hands over.
+  func setTier(
+    _ value: Value, forKey key: Key, cost: Int?, extendedData: Data?, expiration: Expiration?,
+    durability: Durability?
+  ) throws {
+    var terms = terms(expiration, durability)
+    terms.cost = cost
+    _ = try put(value, key, extendedData, terms)
+  }
+}
+
+extension StoreEntry {
+  /// How long the entry lives from now on, if it is not removed.
+  func remainingLife(_ limits: StoreLimits, now: @autoclosure () -> Int64) -> Expiration {
+    let idle = raw.idle_ns == .max ? nil : Duration.nanoseconds(raw.idle_ns)
+    let end = deadline(limits)
+    if end == .max { return Expiration(afterAccess: idle) }
+    let (life, overflows) = end.subtractingReportingOverflow(now())
+    return Expiration(
+      afterWrite: overflows ? nil : .nanoseconds(max(0, life)), afterAccess: idle)
+  }
+}

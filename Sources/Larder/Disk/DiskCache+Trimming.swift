@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+
+extension DiskCache {
+  /// Does at once what happens every ``DiskCacheConfiguration/autoTrimInterval``: removes
+  /// what is expired, enforces all limits, that of free disk space too, and deletes files
+  /// that nobody needs.
+  ///
+  /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
+  /// - Complexity: O(entries that leave · log n), and a flush.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func trim() throws { try store.maintain() }
+
+  /// Evicts the least recently used entries until there are no more than this.
+  ///
+  /// The limit stays as it is.
+  ///
+  /// - Parameter count: How many may stay. 0 and less: none. `Int.max`: all.
+  /// - Returns: How many left.
+  /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
+  /// - Complexity: O(entries that leave · log n), and a flush.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  @discardableResult
+  public func trim(toCount count: Int) throws -> Int {
+    try store.trim(count: StoreLimits.raw(count), cost: .max)
+  }
+
+  /// Evicts the least recently used entries until their values have no more bytes than
+  /// this.
+  ///
+  /// The limit stays as it is.
+  ///
+  /// - Parameter cost: How many bytes may stay. 0 and less: none.
+  ///   `Int.max`: all.
+  /// - Returns: How many entries left.
+  /// - Throws: As `trim(toCount:)`.
+  /// - Complexity: O(entries that leave · log n), and a flush.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  @discardableResult
+  public func trim(toCost cost: Int) throws -> Int {
+    try store.trim(count: .max, cost: StoreLimits.raw(cost))
+  }
+
+  /// Removes every entry whose time is over.
+  ///
+  /// - Returns: How many went.
+  /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
+  /// - Complexity: O(expired · log n), and a flush; O(n) once after ``expiration`` was set.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  @discardableResult
+  public func removeExpired() throws -> Int {
+    try store.removeExpired()
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: evicts the least recently
+  /// used entries until there are no more than this.
+  ///
+  /// - Parameter count: How many may stay. 0 and less: none. `Int.max`: all.
+  /// - Returns: How many left.
+  /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
+  /// - Complexity: O(entries that leave · log n), and a flush.
+  @discardableResult
+  public func trim(toCount count: Int) async throws -> Int {
+    try await executor.run { try self.trim(toCount: count) }
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: evicts the least recently
+  /// used entries until their values have no more bytes than this.
+  ///
+  /// - Parameter cost: How many bytes may stay. 0 and less: none.
+  ///   `Int.max`: all.
+  /// - Returns: How many entries left.
+  /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
+  /// - Complexity: O(entries that leave · log n), and a flush.
+  @discardableResult
+  public func trim(toCost cost: Int) async throws -> Int {
+    try await executor.run { try self.trim(toCost: cost) }
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: removes every entry whose
+  /// time is over.
+  ///
+  /// - Returns: How many went.
+  /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
+  /// - Complexity: O(expired · log n), and a flush; O(n) once after ``expiration`` was set.
+  @discardableResult
+  public func removeExpired() async throws -> Int {
+    try await executor.run { try self.removeExpired() }
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: does at once what happens
+  /// every ``DiskCacheConfiguration/autoTrimInterval``.
+  ///
+  /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
+  /// - Complexity: O(entries that leave · log n), and a flush.
+  public func trim() async throws { try await executor.run { try self.trim() } }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+public import LarderCore
+public import Synchronization
+
+/// Keys and values in a folder, within limits, that survive `kill -9` at nearly the speed
+/// of memory.
+///
+/// ```swift
+/// let users = try DiskCache<User.ID, User>(name: "users")
+/// try users.set(user, forKey: user.id, expiration: .days(30))
+/// let user = try await users.value(forKey: id)
+/// ```
+///
+/// Small values lie together in one file, large ones in files of their own, which are
+/// read without a copy. A miss is nil; an error means that the disk, a coder or an argument
+/// is at fault, and never costs what else is stored. Nothing is ever wiped because
+/// something is damaged: see ``verify(progress:)`` and
+/// ``salvage(from:to:progress:)``.
+///
+/// Nearly every call has a synchronous form, for threads that may wait, and an `async` one
+/// of the same name, which works on a thread of the cache's own: neither the caller's
+/// thread nor one of those that run tasks waits for the disk.
+///
+/// **Concurrency.** Safe to use from any number of threads and tasks at a time. Reads do
+/// not wait for writes. Each call is atomic, and so is a batch. One cache at a time has a
+/// folder open for writing, in all processes together; a second one gets `.busy`. Any
+/// number of caches that are ``DiskCacheConfiguration/isReadOnly`` read meanwhile.
+///
+/// **Durability.** What a call wrote survives the end of the process, whatever ends it.
+/// After a power cut the cache holds a prefix of what was written, with everything that
+/// was synced: see ``Durability``. A value is never torn: it is the one that was stored,
+/// its checksum says so, or an error.
+///
+/// **Limits.** Keys and extended data have up to 64 KiB, and may be empty; values as much as
+/// the disk has room for. Times from 1970 to 2262.
+public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  /// What can be changed while the cache is open.
+  struct Settings {
+    var name: String
+    var limits: StoreLimits
+  }
+
+  /// The folder, as it was given.
+  public let path: String
+
+  /// The largest value, in encoded bytes, that is kept with its key.
+  public let inlineThreshold: Int
+
+  /// What a write survives once it has returned, unless it says so itself.
+  public let durability: Durability
+
+  /// Whether the cache was opened for reading only.
+  public let isReadOnly: Bool
+
+  /// Makes bytes of values and values of bytes.
+  public let coder: Coder<Value>
+
+  /// Makes bytes of keys and keys of bytes.
+  public let keyCoder: KeyCoder<Key>
+
+  @usableFromInline let store: StoreHandle
+  @usableFromInline let executor: DiskExecutor
+  /// The terms of an entry that was stored without any of its own.
+  @usableFromInline let defaultIdle: Atomic<Int64>
+  @usableFromInline let defaultFlags: UInt32
+  let clock: CacheClock
+  let fileNameProvider: (@Sendable (Key) throws -> String)?
+  let settings: Mutex<Settings>
+
+  /// Opens the cache in a folder, and creates it if it is missing; not the folders above.
+  ///
+  /// A process that was killed left its last writes in the journal: they are taken up.
+  ///
+  /// - Parameters:
+  ///   - path: The folder.
+  ///   - coder: Makes bytes of values. Its format is kept in the folder: a coder of
+  ///     another one is refused.
+  ///   - keyCoder: Makes bytes of keys.
+  ///   - configuration: Everything else; see there for the defaults.
+  /// - Throws: `.invalidArgument` (an empty path, a number out of range), `.busy` (the
+  ///   message names the process), `.configurationMismatch` (another coder's values),
+  ///   `.incompatibleVersion`, `.notALarderFile`, `.damaged`, `.readOnly`, `.diskFull`,
+  ///   `.io`.
+  /// - Complexity: O(1) for a cache that was closed, whatever it holds; O(journal) for one
+  ///   that was not.
+  public init(
+    path: String, coder: Coder<Value>, keyCoder: KeyCoder<Key>,
+    configuration: DiskCacheConfiguration<Key, Value> = .init()
+  ) throws {
+    let options = configuration.options(format: coder.format)
+    let store = try StoreHandle(path: path, options: options)
+    let name = configuration.name ?? URL(fileURLWithPath: path).lastPathComponent
+    self.store = store
+    self.path = path
+    self.coder = coder
+    self.keyCoder = keyCoder
+    executor = DiskExecutor("larder.disk.\(name)")
+    inlineThreshold = configuration.inlineThreshold
+    durability = configuration.durability
+    isReadOnly = configuration.isReadOnly
+    clock = configuration.clock
+    fileNameProvider = configuration.fileNameProvider
+    defaultIdle = Atomic(StoreTerms.idle(configuration.expiration))
+    defaultFlags = StoreTerms.flags(configuration.durability)
+    settings = Mutex(Settings(name: name, limits: options.limits))
+  }
+
+  /// A name for people; the library makes no use of it.
+  ///
+  /// - Complexity: O(1).
+  public var name: String {
+    get { settings.withLock { $0.name } }
+    set { settings.withLock { $0.name = newValue } }
+  }
+
+  /// The folder as a URL.
+  ///
+  /// - Complexity: O(1).
+  public var directoryURL: URL { URL(fileURLWithPath: path, isDirectory: true) }
+}
+
+extension DiskCache: CustomStringConvertible {
+  /// The type, the object, the name and the folder, as in
+  /// `<DiskCache<Int, String>: 0x5581> (users: /var/cache/users)`.
+  public var description: String {
+    let address = String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
+    return "<DiskCache<\(Key.self), \(Value.self)>: 0x\(address)> (\(name): \(path))"
+  }
+}

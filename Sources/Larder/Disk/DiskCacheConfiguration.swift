@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+public import LarderCore
+
+/// How a cache on disk is opened: everything has a default that keeps what is stored
+/// until it is removed.
+///
+/// ```swift
+/// var configuration = DiskCacheConfiguration<URL, Data>()
+/// configuration.costLimit = 1 << 30
+/// configuration.expiration = .days(30)
+/// configuration.freeDiskSpaceLimit = 4 << 30
+/// let pages = try DiskCache(path: path, keyCoder: urls, configuration: configuration)
+/// ```
+///
+/// **Concurrency.** A value; safe to pass between threads.
+public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  /// A name for people; nil, the default, is the last part of the path.
+  public var name: String?
+
+  /// The largest value, in encoded bytes, that is kept with its key; a longer one lies in
+  /// a file of its own, whose reader gets it without a copy. 20 KiB by default. 0 and
+  /// less: all but empty values have files. 1 MiB is the most that counts.
+  public var inlineThreshold = 20 << 10
+
+  /// The most entries that the cache keeps. 0 and less: none. `Int.max`, the default: no
+  /// limit.
+  public var countLimit = Int.max
+
+  /// The most encoded bytes that all values have together. 0 and less: none that has any.
+  /// `Int.max`, the default: no limit.
+  public var costLimit = Int.max
+
+  /// How long entries live that are stored without an expiration of their own;
+  /// ``Expiration/never`` by default. See ``DiskCache/expiration``.
+  public var expiration: Expiration = .never
+
+  /// The bytes that the cache leaves free on its file system, as far as its own values
+  /// go; 0, the default, for none.
+  public var freeDiskSpaceLimit: UInt64 = 0
+
+  /// How often expired entries are removed and limits are looked at in the background; 60
+  /// seconds by default. 0 and less: only by
+  /// `trim()` and `removeExpired()`.
+  public var autoTrimInterval: Duration = .seconds(60)
+
+  /// How long a write waits in the journal at most before it is moved to its place; 5
+  /// seconds by default. 0 and less: until the journal is half full.
+  public var flushInterval: Duration = .seconds(5)
+
+  /// How long a write waits for the device at most, and so what a power cut can cost at a
+  /// durability of `.process`; 1 second by default. 0 and less: until it is flushed.
+  public var syncInterval: Duration = .seconds(1)
+
+  /// The size of the journal's file in bytes; 64 MiB by default, 64 KiB at least. A
+  /// journal that is too small for what comes in makes writes wait.
+  public var journalCapacity: UInt64 = 64 << 20
+
+  /// What a write survives once it has returned, unless it says so itself; `.process` by
+  /// default.
+  public var durability: Durability = .process
+
+  /// Whether the order of use is kept, as `.leastRecentFirst` and `trim` want it, although
+  /// no limit is set. No by default: then they go by the time of writing.
+  public var tracksUse = false
+
+  /// Whether the cache is opened for reading only. It must exist then; another process, or
+  /// another cache in this one, may write to it meanwhile. The limits above are of no
+  /// effect, but for ``expiration``.
+  public var isReadOnly = false
+
+  /// Permissions of new files, as for `chmod(2)`; `0o600` by default.
+  public var permissions: UInt16 = 0o600
+
+  /// Gives a file name to a key, for ``DiskCache/exportValue(forKey:to:)``; nil, the
+  /// default: a name is made of the key's bytes.
+  ///
+  /// It names no file of the cache itself: those have numbers, so that no name that a
+  /// provider makes up can collide with another or lead out of the folder.
+  public var fileNameProvider: (@Sendable (Key) throws -> String)?
+
+  /// The time; the system's by default. Only its date counts here.
+  public var clock: CacheClock = .system
+
+  /// Room on the file system; nil asks the system.
+  package var freeDiskSpace: (@Sendable () -> UInt64)?
+
+  /// The defaults.
+  ///
+  /// - Complexity: O(1).
+  public init() {}
+
+  /// Whether the store must exist already.
+  package var mustExist = false
+
+  /// The same in the terms of the store.
+  func options(format: String) -> StoreOptions {
+    var options = StoreOptions()
+    options.isReadOnly = isReadOnly
+    options.mustExist = mustExist || isReadOnly
+    options.tracksAccess = tracksUse
+    options.contentFormat = format
+    options.journalCapacity = journalCapacity
+    options.inlineThreshold = inlineThreshold
+    options.flushInterval = flushInterval
+    options.syncInterval = syncInterval
+    options.trimInterval = autoTrimInterval
+    options.limits.count = countLimit
+    options.limits.cost = costLimit
+    options.limits.expiration = expiration
+    options.limits.freeSpace = freeDiskSpaceLimit
+    options.permissions = UInt32(permissions)
+    options.clock = clock
+    options.freeSpace = freeDiskSpace
+    return options
+  }
+}

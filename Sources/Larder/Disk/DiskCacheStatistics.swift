@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+
+import CLarderStore
+public import Foundation
+import LarderCore
+
+/// What a cache on disk did since it was opened, and what it is made of.
+///
+/// ```swift
+/// print(try cache.statistics)
+/// // 98.7 % of 120000 reads hit; 1560 written, 12 removed, 3 evicted, 0 expired; …
+/// ```
+///
+/// **Concurrency.** A value; safe to pass between threads.
+public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
+  /// Entries as of the last flush.
+  public let count: Int
+  /// The bytes of their values.
+  public let cost: Int
+  /// Writes that wait in the journal.
+  public let pendingCount: Int
+  /// The size of the journal's file in bytes.
+  public let journalCapacity: UInt64
+  /// What of it is in use.
+  public let journalSize: UInt64
+  /// The size of the file data.mdb in bytes.
+  public let dataSize: UInt64
+  /// What of it is in use.
+  public let dataSizeInUse: UInt64
+  /// How far that file can grow before its place in memory has to.
+  public let mapSize: UInt64
+  /// The version of the last write.
+  public let lastVersion: UInt64
+  /// The version of the last write that was flushed.
+  public let flushedVersion: UInt64
+  /// The version of the last write that survives a power cut.
+  public let syncedVersion: UInt64
+  /// Reads that found a value.
+  public let hits: UInt64
+  /// Reads that found none.
+  public let misses: UInt64
+  /// Entries that were found damaged.
+  public let damaged: UInt64
+  /// Values stored.
+  public let written: UInt64
+  /// Entries that the caller removed.
+  public let removed: UInt64
+  /// Entries that left for a limit.
+  public let evicted: UInt64
+  /// Entries whose time was over.
+  public let expired: UInt64
+  /// Flushes.
+  public let flushes: UInt64
+  /// Flushes that failed; see ``lastFailure``.
+  public let flushFailures: UInt64
+  /// Reads that did not enter the order of use, because too many came between two flushes.
+  public let usesDropped: UInt64
+  /// Why the last flush failed; nil if it did not.
+  public let lastFailure: LarderError.Code?
+  /// The process that has the cache open for writing; nil if none has.
+  public let writerProcess: Int?
+  /// The format of the values' coder; empty for a cache that says nothing.
+  public let format: String
+  /// When the cache was made.
+  public let created: Date
+  /// The version of the files' format.
+  public let formatVersion: Int
+  /// Whether it was opened for reading only.
+  public let isReadOnly: Bool
+
+  /// Reads.
+  ///
+  /// - Complexity: O(1).
+  public var reads: UInt64 { hits &+ misses }
+
+  /// Which share of the reads found a value: from 0 to 1, and 0 if there were none.
+  ///
+  /// - Complexity: O(1).
+  public var hitRatio: Double { reads == 0 ? 0 : Double(hits) / Double(reads) }
+
+  /// The figures that are asked for most, in one line.
+  public var description: String {
+    let permille = Int((hitRatio * 1000).rounded())
+    return """
+      \(permille / 10).\(permille % 10) % of \(reads) reads hit; \(written) written, \
+      \(removed) removed, \(evicted) evicted, \(expired) expired, \(damaged) damaged; \
+      \(flushes) flushes, \(flushFailures) failed; \(count) entries of \(cost) bytes and \
+      \(pendingCount) writes in the journal; \(dataSizeInUse) of \(dataSize) bytes in use
+      """
+  }
+
+  init(_ raw: larder_store_statistics) {
+    count = Int(clamping: raw.count)
+    cost = Int(clamping: raw.bytes)
+    pendingCount = Int(clamping: raw.pending_count)
+    journalCapacity = raw.journal_bytes
+    journalSize = raw.journal_used_bytes
+    dataSize = raw.data_bytes
+    dataSizeInUse = raw.data_used_bytes
+    mapSize = raw.map_bytes
+    lastVersion = raw.last_sequence
+    flushedVersion = raw.applied_sequence
+    syncedVersion = raw.synced_sequence
+    hits = raw.hits
+    misses = raw.misses
+    damaged = raw.damaged
+    written = raw.written
+    removed = raw.removed
+    evicted = raw.evicted
+    expired = raw.expired
+    flushes = raw.flushes
+    flushFailures = raw.flush_failures
+    usesDropped = raw.touches_dropped
+    lastFailure = raw.last_failure == 0 ? nil : LarderError.code(raw.last_failure)
+    writerProcess = raw.writer_pid == 0 ? nil : Int(raw.writer_pid)
+    format = RingOptions.format(ofNumber: raw.content_format)
+    created = Date(nanoseconds: raw.created_ns)
+    formatVersion = Int(raw.version)
+    isReadOnly = raw.read_only != 0
+  }
+}
+
+extension DiskCache {
+  /// The cache's figures, all of the same moment.
+  ///
+  /// - Throws: `.closed`.
+  /// - Complexity: O(1).
+  public var statistics: DiskCacheStatistics {
+    get throws { DiskCacheStatistics(try store.statistics()) }
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+
+import Dispatch
+
+/// Threads for calls that may wait for a disk, so that neither the caller's thread nor one
+/// of the few that run tasks has to.
+@usableFromInline
+final class DiskExecutor: Sendable {
+  private let queue: DispatchQueue
+
+  init(_ label: String) {
+    queue = DispatchQueue(label: label, qos: .userInitiated, attributes: .concurrent)
+  }
+
+  /// Runs the body on a thread of the executor.
+  func run<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    try await withCheckedThrowingContinuation { continuation in
+      queue.async { continuation.resume(with: Result(catching: body)) }
+    }
+  }
+
+  /// Runs a long body, which asks now and then whether it is to go on: not any more when
+  /// the task is cancelled.
+  func runCancellable<R: Sendable>(
+    _ body: @escaping @Sendable (_ goesOn: @escaping @Sendable () -> Bool) throws -> R
+  ) async throws -> R {
+    let flag = DiskCancellation()
+    return try await withTaskCancellationHandler {
+      try await run { try body { !flag.isCancelled } }
+    } onCancel: {
+      flag.cancel()
+    }
+  }
+}

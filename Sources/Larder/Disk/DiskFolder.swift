@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import LarderCore
+
+/// Names of folders and files.
+enum DiskFolder {
+  /// The path of a folder of that name in the user's caches folder, which is created.
+  static func caches(_ name: String) throws(LarderError) -> String {
+    try validate(name)
+    do {
+      let caches = try FileManager.default.url(
+        for: .cachesDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
+      return caches.appendingPathComponent(name, isDirectory: true).path
+    } catch {
+      throw LarderError(.io, "Could not find or create the user's caches folder.", cause: error)
+    }
+  }
+
+  /// Refuses what is not the name of one file in a folder.
+  static func validate(_ name: String) throws(LarderError) {
+    let bytes = name.utf8
+    if bytes.isEmpty || name == "." || name == ".." || bytes.contains(0)
+      || bytes.contains(UInt8(ascii: "/")) || bytes.count > 255
+    {
+      throw LarderError(
+        .invalidArgument,
+        """
+        A name has 1 to 255 bytes, none of them a slash or a NUL, and is not "." or ".."; this \
+        one, of \(bytes.count) bytes, is not one.
+        """)
+    }
+  }
+}

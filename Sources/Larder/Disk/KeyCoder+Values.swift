@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import LarderCore
+
+extension KeyCoder where Key: FixedWidthInteger & SendableMetatype {
+  /// A whole number, its most significant byte first and its sign turned round, so that
+  /// the bytes are in the order of the numbers: keeps order.
+  ///
+  /// `Int` and `UInt` have 8 bytes on every system.
+  ///
+  /// - Complexity: O(1), without an allocation.
+  public static var integer: KeyCoder<Key> {
+    // A cache's files may come from a system with words of another size.
+    if Key.self == Int.self { return via(Int64.self) }
+    if Key.self == UInt.self { return via(UInt64.self) }
+    return via(Key.self)
+  }
+
+  private static func via<Stored: FixedWidthInteger & SendableMetatype>(
+    _ type: Stored.Type
+  ) -> KeyCoder<Key> {
+    KeyCoder(
+      keepsOrder: true, keepsPrefixes: false,
+      borrow: { key, body in
+        let stored = Stored(truncatingIfNeeded: key) ^ (Stored.isSigned ? Stored.min : 0)
+        try withUnsafeBytes(of: stored.bigEndian) { try body($0) }
+      },
+      decode: { bytes in
+        guard bytes.count == MemoryLayout<Stored>.size else { throw unfit(bytes) }
+        var stored = Stored.zero
+        withUnsafeMutableBytes(of: &stored) { $0.copyMemory(from: bytes) }
+        stored = Stored(bigEndian: stored) ^ (Stored.isSigned ? Stored.min : 0)
+        guard let key = Key(exactly: stored) else { throw unfit(bytes) }
+        return key
+      })
+  }
+}
+
+extension KeyCoder where Key: RawRepresentable & SendableMetatype {
+  /// The raw value, by its own coder, whose order and prefixes are kept.
+  ///
+  /// ```swift
+  /// enum Planet: String { case earth, mars }
+  /// let planets = KeyCoder<Planet>.rawValue(.string)
+  /// ```
+  ///
+  /// - Parameter coder: Encodes raw values.
+  /// - Returns: A key coder.
+  /// - Complexity: O(1).
+  public static func rawValue(_ coder: KeyCoder<Key.RawValue>) -> KeyCoder<Key> {
+    KeyCoder(
+      keepsOrder: coder.keepsOrder, keepsPrefixes: coder.keepsPrefixes,
+      borrow: { key, body in try coder.borrow(key.rawValue, body) },
+      decode: { bytes in
+        guard let key = Key(rawValue: try coder.decode(bytes)) else { throw unfit(bytes) }
+        return key
+      })
+  }
+}
+
+extension KeyCoder where Key: Codable & SendableMetatype {
+  /// Any `Codable` key as deterministic CBOR: equal keys have equal bytes. Keeps neither
+  /// order nor prefixes.
+  ///
+  /// A key with a `Set` in it will not do: a set is written in an order that changes from
+  /// run to run.
+  ///
+  /// - Complexity: O(bytes).
+  public static var codable: KeyCoder<Key> {
+    var encoder = CBOREncoder()
+    encoder.isDeterministic = true
+    let decoder = CBORDecoder()
+    return KeyCoder(
+      keepsOrder: false, keepsPrefixes: false,
+      borrow: { [encoder] key, body in
+        // What the body throws has to pass as it is.
+        var result = Result<Void, any Error>.success(())
+        do {
+          try encoder.withEncodedBytes(of: key) { bytes in
+            result = Result { try body(bytes) }
+          }
+        } catch {
+          throw encodingFailure(error)
+        }
+        try result.get()
+      },
+      decode: { try decoder.decode(Key.self, from: $0) })
+  }
+
+  /// What caches use unless told otherwise: ``string``, ``data``, ``bytes``, ``uuid`` or
+  /// ``integer`` for keys of those types, and ``codable`` for all others.
+  ///
+  /// - Complexity: O(1).
+  public static var standard: KeyCoder<Key> {
+    let ready: (any Sendable)? =
+      switch Key.self {
+      case is String.Type: KeyCoder<String>.string
+      case is Data.Type: KeyCoder<Data>.data
+      case is [UInt8].Type: KeyCoder<[UInt8]>.bytes
+      case is UUID.Type: KeyCoder<UUID>.uuid
+      case is Int.Type: KeyCoder<Int>.integer
+      case is Int8.Type: KeyCoder<Int8>.integer
+      case is Int16.Type: KeyCoder<Int16>.integer
+      case is Int32.Type: KeyCoder<Int32>.integer
+      case is Int64.Type: KeyCoder<Int64>.integer
+      case is UInt.Type: KeyCoder<UInt>.integer
+      case is UInt8.Type: KeyCoder<UInt8>.integer
+      case is UInt16.Type: KeyCoder<UInt16>.integer
+      case is UInt32.Type: KeyCoder<UInt32>.integer
+      case is UInt64.Type: KeyCoder<UInt64>.integer
+      default: nil
+      }
+    return ready as? KeyCoder<Key> ?? .codable
+  }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+import LarderCore
+
+/// Turns keys into bytes and bytes into keys, for caches on disk.
+///
+/// Ready-made are ``string``, ``data`` and ``bytes``, ``uuid``, ``integer``, ``rawValue``
+/// for enumerations of those, and ``codable`` for everything else that is `Codable`.
+/// Any other one is two closures:
+///
+/// ```swift
+/// let hosts = KeyCoder<Host>(
+///   keepsPrefixes: true,
+///   encode: { Data($0.name.utf8) },
+///   decode: { Host(name: String(decoding: $0, as: UTF8.self)) })
+/// ```
+///
+/// Equal keys must have equal bytes, and keys that differ bytes that differ: on disk a
+/// key is its bytes. They may be any, none, zeros and slashes included, up to 64 KiB.
+///
+/// **Concurrency.** A value; safe to pass between threads. Its closures are called on
+/// whatever thread reads or writes, several at a time.
+public struct KeyCoder<Key>: Sendable {
+  /// Lends the bytes of a key to a closure, once; what that throws comes out as it is.
+  @usableFromInline
+  typealias Borrow =
+    @Sendable (Key, (UnsafeRawBufferPointer) throws -> Void) throws -> Void
+
+  /// Whether bytes are in the order of the keys, so that ranges of keys can be listed.
+  public let keepsOrder: Bool
+
+  /// Whether a key that begins with another has bytes that begin with the other's, so
+  /// that keys can be found by how they begin.
+  public let keepsPrefixes: Bool
+
+  @usableFromInline let borrow: Borrow
+  @usableFromInline let decodeBytes: @Sendable (UnsafeRawBufferPointer) throws -> Key
+
+  /// Makes a key coder of two closures.
+  ///
+  /// - Parameters:
+  ///   - keepsOrder: Whether bytes, compared one after the other and as numbers from 0
+  ///     to 255, are in the order of the keys. No by default.
+  ///   - keepsPrefixes: Whether a key that begins with another has bytes that begin with
+  ///     the other's. No by default.
+  ///   - encode: Makes bytes of a key, always the same. What it throws comes out as the
+  ///     `cause` of an `.encoding` error; a ``LarderError`` comes out as it is.
+  ///   - decode: Makes a key of those bytes. What it throws comes out as the `cause` of a
+  ///     `.decoding` error; a ``LarderError`` comes out as it is.
+  /// - Complexity: O(1).
+  public init(
+    keepsOrder: Bool = false, keepsPrefixes: Bool = false,
+    encode: @escaping @Sendable (Key) throws -> Data,
+    decode: @escaping @Sendable (Data) throws -> Key
+  ) {
+    self.init(
+      keepsOrder: keepsOrder, keepsPrefixes: keepsPrefixes,
+      borrow: { key, body in
+        let bytes: Data
+        do { bytes = try encode(key) } catch { throw Self.encodingFailure(error) }
+        try bytes.withUnsafeBytes { try body($0) }
+      },
+      decode: { try decode(Data(copied: $0)) })
+  }
+
+  /// Makes a key coder that needs no `Data`.
+  init(
+    keepsOrder: Bool, keepsPrefixes: Bool, borrow: @escaping Borrow,
+    decode: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Key
+  ) {
+    self.keepsOrder = keepsOrder
+    self.keepsPrefixes = keepsPrefixes
+    self.borrow = borrow
+    self.decodeBytes = decode
+  }
+
+  /// Encodes a key.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: Its bytes; possibly none.
+  /// - Throws: `.encoding`, with the closure's own error as its `cause`.
+  /// - Complexity: O(bytes).
+  public func encode(_ key: Key) throws -> Data {
+    var bytes = Data()
+    try borrow(key) { bytes = Data(copied: $0) }
+    return bytes
+  }
+
+  /// Decodes a key.
+  ///
+  /// - Parameter bytes: What ``encode(_:)`` made.
+  /// - Returns: The key.
+  /// - Throws: `.decoding`, with the closure's own error as its `cause`.
+  /// - Complexity: O(bytes).
+  public func decode(_ bytes: Data) throws -> Key {
+    try bytes.withUnsafeBytes { try decode($0) }
+  }
+
+  func decode(_ bytes: UnsafeRawBufferPointer) throws -> Key {
+    do { return try decodeBytes(bytes) } catch {
+      if error is LarderError { throw error }
+      throw LarderError(
+        .decoding, "Could not decode a key of \(bytes.count) bytes.", cause: error)
+    }
+  }
+
+  static func encodingFailure(_ error: any Error) -> any Error {
+    if error is LarderError { return error }
+    return LarderError(.encoding, "Could not encode a key of type \(Key.self).", cause: error)
+  }
+
+  /// What a coder of a fixed form throws for bytes that it did not make.
+  static func unfit(_ bytes: UnsafeRawBufferPointer) -> LarderError {
+    LarderError(
+      .decoding,
+      "A key of \(bytes.count) bytes is not one of type \(Key.self); the cache has other keys.")
+  }
+}

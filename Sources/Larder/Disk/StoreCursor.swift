@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+
+import CLarder
+import CLarderStore
+import LarderCore
+
+/// Owns one `larder_store_cursor`, and keeps its store open meanwhile.
+///
+/// Belongs to one thread at a time.
+struct StoreCursor: ~Copyable {
+  private let cursor: OpaquePointer
+  private let store: StoreHandle
+
+  init(_ store: StoreHandle, _ selection: StoreSelection) throws(LarderError) {
+    var query = larder_store_query()
+    larder_store_query_init(&query)
+    query.order = selection.isByRecency ? LARDER_STORE_BY_RECENCY : LARDER_STORE_BY_KEY
+    query.flags = selection.flags
+    var opened: OpaquePointer?
+    // The bounds are copied by the call.
+    let status = selection.lower.withUnsafeBytes { lower in
+      selection.upper.withUnsafeBytes { upper in
+        selection.prefix.withUnsafeBytes { prefix in
+          query.lower = larder_bytes(lower)
+          query.upper = larder_bytes(upper)
+          query.prefix = larder_bytes(prefix)
+          return larder_store_cursor_open(store.store, &query, &opened)
+        }
+      }
+    }
+    guard status == LARDER_OK, let opened else {
+      throw store.failure(
+        status == LARDER_OK ? Int32(LARDER_EINVALID) : status, "list the entries of \(store.path)")
+    }
+    cursor = opened
+    self.store = store
+  }
+
+  deinit { larder_store_cursor_close(cursor) }
+
+  /// Lends the next entry to the body, past any that is damaged: those are counted in
+  /// the store's statistics.
+  ///
+  /// - Returns: false at the end.
+  mutating func next(_ body: (inout StoreEntry) throws -> Void) throws -> Bool {
+    while true {
+      var entry = StoreEntry(raw: larder_store_entry())
+      let status = larder_store_cursor_next(cursor, &entry.raw)
+      if status == LARDER_END { return false }
+      if status == LARDER_EDAMAGED { continue }
+      try store.check(status, "list the entries of \(store.path)")
+      try body(&entry)
+      return true
+    }
+  }
+}
+
+/// What a cursor goes over: `larder_store_query` in Swift's types.
+struct StoreSelection: Sendable {
+  var isByRecency = false
+  var flags: UInt32 = 0
+  var lower: [UInt8] = []
+  var upper: [UInt8] = []
+  var prefix: [UInt8] = []
+
+  init() {}
+
+  var isDescending: Bool {
+    get { flags & UInt32(LARDER_STORE_DESCENDING) != 0 }
+    set { set(LARDER_STORE_DESCENDING, newValue) }
+  }
+
+  var isWithoutValues: Bool {
+    get { flags & UInt32(LARDER_STORE_WITHOUT_VALUE) != 0 }
+    set { set(LARDER_STORE_WITHOUT_VALUE, newValue) }
+  }
+
+  mutating func setLower(_ bytes: [UInt8], isExclusive: Bool = false) {
+    lower = bytes
+    set(LARDER_STORE_HAS_LOWER, true)
+    set(LARDER_STORE_LOWER_EXCLUSIVE, isExclusive)
+  }
+
+  mutating func setUpper(_ bytes: [UInt8], isExclusive: Bool) {
+    upper = bytes
+    set(LARDER_STORE_HAS_UPPER, true)
+    set(LARDER_STORE_UPPER_EXCLUSIVE, isExclusive)
+  }
+
+  private mutating func set(_ flag: some BinaryInteger, _ isOn: Bool) {
+    if isOn { flags |= UInt32(flag) } else { flags &= ~UInt32(flag) }
+  }
+}

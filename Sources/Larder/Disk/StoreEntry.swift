@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+
+import CLarder
+import CLarderStore
+public import Foundation
+import LarderCore
+
+/// An entry that a store lends: valid until the body that got it returns.
+@usableFromInline
+struct StoreEntry {
+  var raw: larder_store_entry
+
+  /// The key's bytes.
+  var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(raw.key) }
+
+  /// The value's bytes.
+  @usableFromInline
+  var value: UnsafeRawBufferPointer { UnsafeRawBufferPointer(raw.value) }
+
+  /// The extended data's bytes.
+  var extended: UnsafeRawBufferPointer { UnsafeRawBufferPointer(raw.extended) }
+
+  /// Whether the value lies in a file of its own.
+  @usableFromInline
+  var isSpilled: Bool { raw.flags & UInt32(LARDER_STORE_ENTRY_SPILLED) != 0 }
+
+  /// Whether its own times hold instead of the store's limits.
+  var hasOwnTimes: Bool { raw.flags & UInt32(LARDER_STORE_ENTRY_OWN_TIMES) != 0 }
+
+  /// How many bytes the value has, even if it was not asked for.
+  var valueCount: UInt64 { raw.value_bytes }
+
+  /// What the entry weighs for a cache above; nil if nobody said.
+  var cost: Int? {
+    var terms = StoreTerms()
+    terms.rawCost = raw.cost
+    return terms.cost
+  }
+
+  /// The entry's version.
+  var sequence: UInt64 { raw.sequence }
+
+  /// When it was written.
+  var written: Date { Date(nanoseconds: raw.written_ns) }
+
+  /// When its time is over as things are, in nanoseconds since 1970; `Int64.max` for never.
+  func deadline(_ limits: StoreLimits) -> Int64 {
+    if hasOwnTimes { return raw.expires_ns }
+    let raw = limits.raw
+    let (end, overflows) = self.raw.written_ns.addingReportingOverflow(raw.age_ns)
+    return min(self.raw.expires_ns, raw.end_ns, raw.age_ns == .max || overflows ? .max : end)
+  }
+
+  /// The value's bytes as data that outlives the entry: without a copy if they lie in a
+  /// file of their own.
+  @usableFromInline
+  mutating func takeData() -> Data {
+    guard isSpilled else { return Data(copied: value) }
+    var bytes = larder_bytes()
+    guard larder_store_take_map(&raw, &bytes) == LARDER_OK else { return Data(copied: value) }
+    guard let start = bytes.data, bytes.length > 0 else {
+      larder_store_unmap(bytes)
+      return Data()
+    }
+    return Data(
+      bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: bytes.length,
+      deallocator: .custom { start, count in
+        larder_store_unmap(larder_bytes(data: start, length: count))
+      })
+  }
+}
+
+extension Data {
+  /// A copy of `bytes`, by the initialiser that does not go through `Sequence`.
+  init(copied bytes: UnsafeRawBufferPointer) {
+    guard let start = bytes.baseAddress else {
+      self.init()
+      return
+    }
+    self.init(bytes: start, count: bytes.count)
+  }
+}
+
+/// How to read an entry: `LARDER_STORE_…` flags.
+@usableFromInline
+struct StoreReading: OptionSet, Sendable {
+  @usableFromInline let rawValue: UInt32
+
+  @inlinable
+  init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// Counts as a use.
+  @inlinable static var use: StoreReading { [] }
+  /// Leaves no trace.
+  @usableFromInline static let peek = StoreReading(
+    rawValue: UInt32(LARDER_STORE_PEEK))
+  /// Leaves a value alone that lies in a file.
+  static let withoutValue = StoreReading(rawValue: UInt32(LARDER_STORE_WITHOUT_VALUE))
+  /// Finds entries too whose time is over.
+  static let expiredToo = StoreReading(rawValue: UInt32(LARDER_STORE_EXPIRED_TOO))
+}
+
+/// How long an entry lives, and what it survives.
+@usableFromInline
+struct StoreTerms: Sendable {
+  /// In nanoseconds since 1970; `Int64.max` for never.
+  @usableFromInline var expires: Int64
+  /// In nanoseconds since the last use; `Int64.max` for never.
+  @usableFromInline var idle: Int64
+  /// `LARDER_STORE_SYNCED` and others.
+  @usableFromInline var flags: UInt32
+  /// What the entry weighs for a cache above, and 1; 0 if nobody said.
+  @usableFromInline var rawCost: UInt64 = 0
+
+  @inlinable
+  init(expires: Int64 = .max, idle: Int64 = .max, flags: UInt32 = 0) {
+    self.expires = expires
+    self.idle = idle
+    self.flags = flags
+  }
+
+  /// What the entry weighs for a cache above; nil if nobody said.
+  var cost: Int? {
+    get { rawCost == 0 ? nil : Int(clamping: rawCost - 1) }
+    set { rawCost = newValue.map { UInt64(max(0, $0)) + 1 } ?? 0 }
+  }
+}
+
+/// Makes what C stores.
+enum StoreItem {
+  static func make(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
+    extended: UnsafeRawBufferPointer, terms: StoreTerms
+  ) -> larder_store_item {
+    var item = larder_store_item()
+    larder_store_item_init(&item, larder_bytes(key), larder_bytes(value))
+    item.extended = larder_bytes(extended)
+    item.expires_ns = terms.expires
+    item.idle_ns = terms.idle
+    item.flags = terms.flags
+    item.cost = terms.rawCost
+    return item
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+import CLarder
+import CLarderStore
+import LarderCore
+
+/// Words for what `larder_store_detail` knows, and for statuses that mean something
+/// else of a store than of a log.
+enum StoreFailure {
+  /// Why opening failed, with numbers and advice; nil where the status says it all.
+  static func reason(
+    _ status: Int32, detail: larder_store_detail, asked: larder_store_options
+  ) -> String? {
+    switch Int(status) {
+    case LARDER_EBUSY: busy(detail)
+    case LARDER_EVERSION:
+      """
+      its \(part(detail)) has format version \(detail.version), and this version of Larder does \
+      not know it; use a newer one
+      """
+    case LARDER_EMISMATCH: mismatch(detail, asked: asked)
+    case LARDER_EDAMAGED:
+      """
+      its \(part(detail)) is damaged at offset \(detail.offset); everything was left as it is, \
+      and salvage copies what is intact
+      """
+    case LARDER_EFOREIGN:
+      "there is something else in that folder; it was left as it is"
+    case LARDER_EINVALID: invalid(asked)
+    default: nil
+    }
+  }
+
+  /// Why a call failed; nil where the status says it all.
+  static func reason(_ status: Int32) -> String? {
+    switch Int(status) {
+    case LARDER_ETOOLARGE:
+      """
+      a key and extended data have at most 65536 bytes each, and a batch fits into half of the \
+      journal
+      """
+    case LARDER_EDAMAGED:
+      "the data is damaged; nothing was deleted, and salvage copies what is intact"
+    case LARDER_EFORKED: "it was opened before fork; open it in the child process itself"
+    case LARDER_ECONFLICT: "an entry has been written meanwhile"
+    case LARDER_EINVALID: "an argument is out of range"
+    default: nil
+    }
+  }
+
+  /// The part of the store, as the documentation calls it.
+  private static func part(_ detail: larder_store_detail) -> String {
+    switch detail.part {
+    case LARDER_STORE_PART_LOCK: "lock file"
+    case LARDER_STORE_PART_JOURNAL: "journal"
+    case LARDER_STORE_PART_DATA: "file data.mdb"
+    case LARDER_STORE_PART_SPILL: "folder of spilled values"
+    default: "folder"
+    }
+  }
+
+  private static func busy(_ detail: larder_store_detail) -> String {
+    let holder =
+      detail.holder_pid > 0 ? "process \(detail.holder_pid)" : "another process or handle"
+    return """
+      \(holder) has it open for writing; close it there, or open it here for reading, which any \
+      number of readers can do meanwhile
+      """
+  }
+
+  private static func mismatch(
+    _ detail: larder_store_detail, asked: larder_store_options
+  ) -> String {
+    let there = RingOptions.format(ofNumber: detail.content_format)
+    let here = RingOptions.format(ofNumber: asked.content_format)
+    return "its values are in the format \"\(there)\", and the coder's is \"\(here)\""
+  }
+
+  private static func invalid(_ asked: larder_store_options) -> String {
+    let least: UInt64 = 64 << 10
+    if asked.journal_bytes < least {
+      return "a journal of \(asked.journal_bytes) bytes is too small; the least is \(least)"
+    }
+    return "an option is out of range"
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+
+import CLarder
+import CLarderStore
+import Foundation
+public import LarderCore
+
+/// Owns one `larder_store`: bytes in, bytes out, every status an error.
+///
+/// Sendable, although Swift cannot see it: the pointer never changes, and every
+/// function that is called with it may be called from any thread at any time; `deinit`
+/// is the last call.
+@usableFromInline
+final class StoreHandle: @unchecked Sendable {
+  let store: OpaquePointer
+  /// The folder, as given to the system; for messages too.
+  let path: String
+  /// C calls it as long as the store is open.
+  private let host: StoreHost
+
+  /// Opens the store in the folder at `path`.
+  ///
+  /// - Throws: what ``LarderError`` makes of the statuses of `larder_store_open`; the
+  ///   message of `.busy` names the process that holds the store.
+  init(path: String, options: StoreOptions) throws(LarderError) {
+    try Self.validate(path: path)
+    var raw = try options.raw()
+    host = StoreHost(options)
+    host.install(in: &raw)
+    var detail = larder_store_detail()
+    var opened: OpaquePointer?
+    let status = larder_store_open(path, &raw, &detail, &opened)
+    guard status == LARDER_OK, let opened else {
+      throw LarderError(
+        status: status == LARDER_OK ? Int32(LARDER_EINVALID) : status, doing: "open \(path)",
+        reason: StoreFailure.reason(status, detail: detail, asked: raw))
+    }
+    self.store = opened
+    self.path = path
+  }
+
+  deinit { larder_store_close(store) }
+
+  /// C ends a path at its first NUL, so one inside would name another folder.
+  static func validate(path: String) throws(LarderError) {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw LarderError(.invalidArgument, "A folder's path is neither empty nor contains a NUL.")
+    }
+  }
+
+  // MARK: - Writing
+
+  /// Stores an entry and gives its version.
+  @usableFromInline
+  func put(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
+    extended: UnsafeRawBufferPointer, terms: StoreTerms
+  ) throws(LarderError) -> UInt64 {
+    var item = StoreItem.make(key, value, extended: extended, terms: terms)
+    var sequence: UInt64 = 0
+    let status = larder_store_put(store, &item, &sequence)
+    if status != LARDER_OK { throw putFailure(status, key: key.count, value: value.count) }
+    return sequence
+  }
+
+  /// Removes the entry under a key, if there is one.
+  @usableFromInline
+  func remove(_ key: UnsafeRawBufferPointer, isSynced: Bool) throws(LarderError) {
+    let status = larder_store_remove(
+      store, larder_bytes(key), isSynced ? UInt32(LARDER_STORE_SYNCED) : 0)
+    if status != LARDER_OK { throw failure(status, "remove an entry from \(path)") }
+  }
+
+  // MARK: - Reading
+
+  /// Lends the entry under a key to the body.
+  ///
+  /// - Returns: false, and the body was not called, if there is none.
+  @usableFromInline
+  func read(
+    _ key: UnsafeRawBufferPointer, _ how: StoreReading,
+    _ body: (inout StoreEntry) throws -> Void
+  ) throws -> Bool {
+    var entry = StoreEntry(raw: larder_store_entry())
+    let status = larder_store_get(store, larder_bytes(key), how.rawValue, &entry.raw)
+    if status == LARDER_ENOTFOUND { return false }
+    if status != LARDER_OK { throw failure(status, "read an entry of \(path)") }
+    defer { larder_store_release(&entry.raw) }
+    try body(&entry)
+    return true
+  }
+
+  /// Whether there is an entry under a key.
+  @usableFromInline
+  func contains(_ key: UnsafeRawBufferPointer) throws(LarderError) -> Bool {
+    let status = larder_store_contains(store, larder_bytes(key))
+    if status == LARDER_OK { return true }
+    if status == LARDER_ENOTFOUND { return false }
+    throw failure(status, "look for an entry in \(path)")
+  }
+
+  // MARK: - Errors
+
+  /// An error for a status that is not 0, in the words of a store.
+  @inline(never)
+  func failure(
+    _ status: Int32, _ doing: @autoclosure () -> String, file: StaticString = #fileID,
+    line: UInt = #line, function: StaticString = #function
+  ) -> LarderError {
+    LarderError(
+      status: status, doing: doing(), reason: StoreFailure.reason(status), file: file, line: line,
+      function: function)
+  }
+
+  /// Throws what a status means; does nothing for 0.
+  func check(
+    _ status: Int32, _ doing: @autoclosure () -> String, file: StaticString = #fileID,
+    line: UInt = #line, function: StaticString = #function
+  ) throws(LarderError) {
+    if status == LARDER_OK { return }
+    throw failure(status, doing(), file: file, line: line, function: function)
+  }
+
+  @inline(never)
+  private func putFailure(_ status: Int32, key: Int, value: Int) -> LarderError {
+    failure(status, "store \(value) bytes under a key of \(key) bytes in \(path)")
+  }
+}
+
+extension larder_bytes {
+  /// Borrows the bytes for a call.
+  init(_ bytes: UnsafeRawBufferPointer) {
+    self.init(data: bytes.baseAddress, length: bytes.count)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// What the C core lends.
+  init(_ bytes: larder_bytes) {
+    self.init(start: bytes.data, count: bytes.data == nil ? 0 : bytes.length)
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+
+import CLarderStore
+import Foundation
+import LarderCore
+
+/// How to open a store: `larder_store_options` in Swift's types.
+struct StoreOptions: Sendable {
+  var isReadOnly = false
+  /// Fail if the store is missing, rather than create it.
+  var mustExist = false
+  /// Remember the order of reads although no limit needs it.
+  var tracksAccess = false
+  /// Up to 8 visible ASCII characters; empty matches every store.
+  var contentFormat = ""
+  var journalCapacity: UInt64 = 64 << 20
+  var inlineThreshold = 20 << 10
+  /// nil: only when the journal is half full.
+  var flushInterval: Duration?
+  /// nil: only with a flush.
+  var syncInterval: Duration?
+  /// nil: only when told.
+  var trimInterval: Duration?
+  var limits = StoreLimits()
+  var permissions: UInt32 = 0o600
+  var clock: CacheClock = .system
+  /// Room on the file system; nil asks the system.
+  var freeSpace: (@Sendable () -> UInt64)?
+
+  init() {}
+
+  /// The same for the C core, but for the callbacks, which want a context.
+  func raw() throws(LarderError) -> larder_store_options {
+    var options = larder_store_options()
+    larder_store_options_init(&options)
+    options.flags = 0
+    if isReadOnly { options.flags |= UInt32(LARDER_STORE_READ_ONLY) }
+    if mustExist { options.flags |= UInt32(LARDER_STORE_EXISTING) }
+    if tracksAccess { options.flags |= UInt32(LARDER_STORE_TRACK_ACCESS) }
+    options.mode = permissions
+    options.content_format = try RingOptions.number(ofFormat: contentFormat)
+    options.journal_bytes = journalCapacity
+    options.inline_threshold_bytes = UInt64(max(0, inlineThreshold))
+    options.flush_interval_ns = Self.nanoseconds(flushInterval)
+    options.sync_interval_ns = Self.nanoseconds(syncInterval)
+    options.trim_interval_ns = Self.nanoseconds(trimInterval)
+    options.limits = limits.raw
+    return options
+  }
+
+  /// 0 is the C core's word for never.
+  private static func nanoseconds(_ interval: Duration?) -> Int64 {
+    guard let interval, interval > .zero else { return 0 }
+    return max(1, interval.inNanoseconds)
+  }
+}
+
+/// How much a store keeps: `larder_store_limits` in Swift's types.
+struct StoreLimits: Sendable, Hashable {
+  var count = Int.max
+  var cost = Int.max
+  var expiration: Expiration = .never
+  var freeSpace: UInt64 = 0
+
+  init() {}
+
+  var raw: larder_store_limits {
+    larder_store_limits(
+      count: Self.raw(count), bytes: Self.raw(cost),
+      age_ns: expiration.afterWrite.map { max(0, $0.inNanoseconds) } ?? .max,
+      end_ns: expiration.date.map(\.inNanoseconds) ?? .max, free_bytes: freeSpace)
+  }
+
+  /// `Int.max` is no limit; less than 0 counts as 0.
+  static func raw(_ limit: Int) -> UInt64 { limit == .max ? .max : UInt64(max(0, limit)) }
+}
+
+/// What the C core calls back for: it has to live as long as the store.
+///
+/// Sendable, because it never changes and holds closures that are.
+final class StoreHost: Sendable {
+  private let clock: CacheClock
+  private let freeSpace: (@Sendable () -> UInt64)?
+
+  init(_ options: StoreOptions) {
+    clock = options.clock
+    freeSpace = options.freeSpace
+  }
+
+  /// Sets the callbacks that are needed; the C core has the system's itself.
+  func install(in options: inout larder_store_options) {
+    options.context = Unmanaged.passUnretained(self).toOpaque()
+    if !clock.isSystem {
+      options.clock = { context in
+        guard let context else { return 0 }
+        return Unmanaged<StoreHost>.fromOpaque(context)._withUnsafeGuaranteedRef {
+          $0.clock.nanoseconds
+        }
+      }
+    }
+    if freeSpace != nil {
+      options.free_space = { context in
+        guard let context else { return 0 }
+        return Unmanaged<StoreHost>.fromOpaque(context)._withUnsafeGuaranteedRef {
+          $0.freeSpace?() ?? 0
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Larder
+import LarderCore
+
+/// A cache of any program: its keys and values are bytes.
+typealias RawCache = DiskCache<Data, Data>
+
+/// Opening a cache's folder as the command line asks for it.
+enum CacheFolder {
+  /// Matches every cache, whatever coder made its values.
+  private static let coder = Coder<Data>(format: "", encode: { $0 }, decode: { $0 })
+
+  /// Opens the cache for reading only, while whoever has it goes on.
+  static func read(_ path: String) throws -> RawCache {
+    do {
+      return try openForReading(path)
+    } catch let error as LarderError where error.errno == ENOENT {
+      // What is missing may be the folder or what it should hold.
+      guard FileManager.default.fileExists(atPath: path) else { throw error }
+      throw ToolFailure("\(path): there is no cache in that folder")
+    }
+  }
+
+  private static func openForReading(_ path: String) throws -> RawCache {
+    var configuration = DiskCacheConfiguration<Data, Data>()
+    configuration.isReadOnly = true
+    return try RawCache(path: path, coder: coder, keyCoder: .data, configuration: configuration)
+  }
+
+  /// Opens the cache for reading and writing, and nobody else may have it.
+  ///
+  /// - Parameter creates: Whether a missing one is created.
+  static func write(_ path: String, creates: Bool = false) throws -> RawCache {
+    var configuration = DiskCacheConfiguration<Data, Data>()
+    configuration.mustExist = !creates
+    if let capacity = try journalCapacity(path, mayBeMissing: creates) {
+      configuration.journalCapacity = capacity
+    }
+    return try RawCache(path: path, coder: coder, keyCoder: .data, configuration: configuration)
+  }
+
+  /// The journal's size, which opening with another one would change; nil if there is none.
+  private static func journalCapacity(_ path: String, mayBeMissing: Bool) throws -> UInt64? {
+    do {
+      let cache = try mayBeMissing ? openForReading(path) : read(path)
+      let capacity = try cache.statistics.journalCapacity
+      try cache.close()
+      return capacity > 0 ? capacity : nil
+    } catch let error as LarderError where mayBeMissing && error.errno == ENOENT {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+import Larder
+
+/// What several commands say about caches.
+enum CacheText {
+  /// `1 entry`, `2,000 entries`.
+  static func entries(_ count: some BinaryInteger, _ adjective: String = "") -> String {
+    let word = count == 1 ? "entry" : "entries"
+    return "\(Quantity.count(count)) \(adjective)\(adjective.isEmpty ? "" : " ")\(word)"
+  }
+
+  /// What is intact: `1,000 intact entries of 12.3 KiB`.
+  static func intact(_ report: DiskCacheReport) -> String {
+    entries(report.intact, "intact") + " of \(Quantity.bytes(report.intactBytes))"
+  }
+
+  /// What is wrong, one finding a line; empty if nothing is.
+  static func findings(_ report: DiskCacheReport) -> [String] {
+    var findings: [String] = []
+    if report.damaged > 0 { findings.append(entries(report.damaged, "damaged")) }
+    if report.damagedPages > 0 {
+      findings.append("\(Quantity.count(report.damagedPages, "page")) of data.mdb cannot be read")
+    }
+    if let offset = report.firstDamageOffset {
+      findings.append("the first damage is at offset \(Quantity.count(offset)) of data.mdb")
+    }
+    if report.inconsistencies > 0 {
+      let count = report.inconsistencies
+      findings.append(
+        "\(Quantity.count(count, "row")) of order or expiry "
+          + "\(count == 1 ? "does" : "do") not agree with the entries")
+    }
+    if report.orphans > 0 {
+      findings.append("\(Quantity.count(report.orphans, "file")) of values without an entry")
+    }
+    if report.lost > 0 {
+      findings.append("\(Quantity.count(report.lost, "write")) lost, behind damage in the journal")
+    }
+    return findings
+  }
+
+  static func add(_ report: DiskCacheReport, to object: inout JSONObject) {
+    object.add("isIntact", report.isIntact)
+    object.add("intact", report.intact)
+    object.add("intactBytes", report.intactBytes)
+    object.add("damaged", report.damaged)
+    object.add("damagedPages", report.damagedPages)
+    object.add("firstDamageOffset", report.firstDamageOffset)
+    object.add("inconsistencies", report.inconsistencies)
+    object.add("orphans", report.orphans)
+    object.add("taken", report.taken)
+    object.add("lost", report.lost)
+  }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import Larder
+import LarderCore
+
+struct CacheVerify: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify",
+    abstract: "Check every byte of a cache that matters, and change nothing.",
+    discussion: """
+      Verifies the files, every entry's checksum, also of values in files of their own, and that \
+      counts, orders and times agree with the entries. Works while a program uses the cache. \
+      Prints what is wrong and where. Exits with 0 if all is well and with 1 if there is damage; \
+      damage costs the entries it hit and no others, and larder cache salvage copies the rest.
+
+      EXAMPLES
+        larder cache verify users.cache
+        larder cache verify --json users.cache | jq .damaged
+        larder cache verify a.cache || larder cache salvage a.cache b.cache
+      """)
+
+  @Argument(help: "The cache's folder.", completion: .directory)
+  var folder: String
+
+  @Flag(name: .long, help: "Print a JSON object.")
+  var json = false
+
+  func run() throws {
+    let report: DiskCacheReport
+    let writer: Int?
+    do {
+      let cache = try CacheFolder.read(folder)
+      writer = try cache.statistics.writerProcess
+      report = try EntryProgress.run("verifying", noun: "entry") { try cache.verify(progress: $0) }
+    } catch let error as LarderError where error.code == .damaged {
+      // Damage so deep that it cannot even be opened is what was asked for, and not a failure.
+      describe(error)
+      throw ExitCode(ToolExit.damage)
+    }
+    if json {
+      var object = JSONObject()
+      object.add("folder", folder)
+      object.add("writerProcess", writer.map { UInt64($0) })
+      CacheText.add(report, to: &object)
+      print(object.line)
+    } else {
+      print(
+        "\(folder): \(report.isIntact ? "all is well" : "damaged"), \(CacheText.intact(report))")
+      for finding in CacheText.findings(report) { print("  \(finding)") }
+      if let writer { print("  process \(writer) has it open; this was one state of it") }
+      if !report.isIntact { print("  larder cache salvage copies what is intact to a new cache") }
+    }
+    if !report.isIntact { throw ExitCode(ToolExit.damage) }
+  }
+
+  private func describe(_ error: LarderError) {
+    if json {
+      var object = JSONObject()
+      object.add("folder", folder)
+      object.add("isIntact", false)
+      object.add("error", error.message)
+      print(object.line)
+    } else {
+      print("\(folder): damaged\n  \(error.message)")
+    }
+  }
+}

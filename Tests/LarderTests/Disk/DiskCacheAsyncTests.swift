@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+/// The asynchronous forms, which work on threads of the cache's own. After RECache's
+/// asyncRoundtrip, asyncExtendedData, asyncValueWithExtendedData, asyncRemoveAll,
+/// asyncRemoveExpired, asyncSetNilRemoves, asyncSetEmptyStringKeyIsNoop (here an empty key
+/// is a key), asyncRemoveAllWithProgress.
+struct DiskCacheAsyncTests {
+  private let place: DiskPlace
+
+  init() throws { place = try DiskPlace() }
+
+  @Test func everyCallHasAnAsynchronousForm() async throws {
+    let cache = try place.openData { $0.inlineThreshold = 10 }
+    let large = Data(repeating: 7, count: 100)
+    try await cache.set(Data([1]), forKey: "a", extendedData: Data([9]))
+    try await cache.set(large, forKey: "b", expiration: .never, durability: .power)
+    #expect(try await cache.value(forKey: "a") == Data([1]))
+    #expect(try await cache.peek(forKey: "b") == large)
+    #expect(try await cache.contains("b"))
+    #expect(try await cache.extendedData(forKey: "a") == Data([9]))
+    #expect(try await cache.valueWithExtendedData(forKey: "a")?.extendedData == Data([9]))
+    #expect(try await cache.mappedValue(forKey: "b") == large)
+    #expect(try await cache.info(forKey: "b")?.size == 100)
+    #expect(try await cache.keys() == ["a", "b"])
+    #expect(try await cache.infos(.prefix("b")).map(\.key) == ["b"])
+    #expect(try await cache.entries(order: .byKeyDescending, limit: 1).map(\.value) == [large])
+    #expect(try await cache.values(forKeys: ["a", "c"]) == ["a": Data([1])])
+    try await cache.set(["c": Data([3])])
+    try await cache.batch { try $0.set(Data([4]), forKey: "d") }
+    try await cache.update(forKey: "d") { $0?.append(5) }
+    #expect(try await cache.versionedValue(forKey: "d")?.value == Data([4, 5]))
+    #expect(try await !cache.compareAndSet(nil, forKey: "d", version: 1))
+    #expect(try await cache.compareAndSet(nil, forKey: "d", expected: Data([4, 5])))
+    #expect(try await cache.transaction { try $0.value(forKey: "c") } == Data([3]))
+    let seen = Locked(0)
+    try await cache.forEachEntry { _ in
+      seen.withLock { $0 += 1 }
+      return true
+    }
+    #expect(seen.withLock { $0 } == 3)
+    try await cache.remove(forKeys: ["c"])
+    try await cache.remove(forKey: "a")
+    try await cache.flush()
+    try await cache.sync()
+    try await cache.trim()
+    #expect(try await cache.removeExpired() == 0)
+    #expect(try await cache.trim(toCost: 100) == 0)
+    #expect(try await cache.trim(toCount: 1) == 0)
+    #expect(try await cache.verify().isIntact)
+    #expect(try await cache.exportValue(forKey: "b", to: place.directory.url) != nil)
+    #expect(try await cache.remove(prefix: "b") == 1)
+    try await cache.close()
+    await #expect(throws: LarderError.self) { try await cache.value(forKey: "a") }
+  }
+
+  @Test func settingNilRemoves() async throws {
+    let cache = try place.openText()
+    try await cache.set("one", forKey: 1)
+    try await cache.set(nil, forKey: 1)
+    #expect(try await cache.value(forKey: 1) == nil)
+  }
+
+  @Test func anEmptyKeyIsAKey() async throws {
+    let cache = try place.openData()
+    try await cache.set(Data([1]), forKey: "")
+    #expect(try await cache.value(forKey: "") == Data([1]))
+  }
+
+  @Test func removingAllClearsAndTellsOfItsProgress() async throws {
+    let cache = try place.openData { $0.inlineThreshold = 0 }
+    for number in 0..<10 { try await cache.set(Data([1]), forKey: "\(number)") }
+    try await cache.flush()
+    let last = Locked<(UInt64, UInt64)?>(nil)
+    try await cache.removeAll { done, total in
+      last.withLock { $0 = (done, total) }
+      return true
+    }
+    #expect(last.withLock { $0?.0 } == 10)
+    #expect(last.withLock { $0?.1 } == 10)
+    #expect(try cache.isEmpty)
+    try await cache.set(Data([1]), forKey: "again")
+    try await cache.removeAll()
+    #expect(try cache.isEmpty)
+  }
+
+  @Test func expiredEntriesGo() async throws {
+    let cache = try place.openText { $0.expiration = .seconds(1) }
+    try await cache.set("one", forKey: 1)
+    place.clock.advance(1)
+    #expect(try await cache.value(forKey: 1) == nil)
+    #expect(try await cache.removeExpired() == 1)
+  }
+
+  @Test @MainActor func theWorkIsDoneOnAnotherThread() async throws {
+    let encoded = Locked<[Bool]>([])
+    let coder = Coder<Int>(
+      encode: { value in
+        encoded.withLock { $0.append(Thread.isMainThread) }
+        return Data([UInt8(value)])
+      },
+      decode: { data in
+        encoded.withLock { $0.append(Thread.isMainThread) }
+        return Int(data[data.startIndex])
+      })
+    let cache = try place.open(Int.self, coder: coder)
+    try await cache.set(1, forKey: 1)
+    #expect(try await cache.value(forKey: 1) == 1)
+    #expect(encoded.withLock { $0 } == [false, false])
+  }
+
+  @Test func aCallThatWaitsLeavesTheThreadsOfTasksFree() async throws {
+    // More calls than there are threads for tasks, each of which waits for a task.
+    let count = ProcessInfo.processInfo.activeProcessorCount + 2
+    let arrived = Locked(0)
+    let open = Locked(false)
+    let coder = Coder<Int>(
+      encode: { value in
+        arrived.withLock { $0 += 1 }
+        while !open.withLock({ $0 }) { sched_yield() }
+        return Data([UInt8(value)])
+      },
+      decode: { Int($0[$0.startIndex]) })
+    let cache = try place.open(Int.self, coder: coder)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<count { group.addTask { try await cache.set(number, forKey: number) } }
+      group.addTask {
+        while arrived.withLock({ $0 }) == 0 { await Task.yield() }
+        open.withLock { $0 = true }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try await cache.keys().count == count)
+  }
+
+  @Test func tasksOfManyKindsAtOnceAgreeInTheEnd() async throws {
+    let cache = try place.openText { $0.flushInterval = .milliseconds(1) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<50 {
+        group.addTask {
+          for key in 0..<20 {
+            try await cache.set("\(task)", forKey: task * 100 + key)
+            #expect(try await cache.value(forKey: task * 100 + key) == "\(task)")
+            if key % 2 == 1 { try await cache.remove(forKey: task * 100 + key) }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try cache.totalCount == 500)
+    #expect(try await cache.verify().isIntact)
+  }
+
+  @Test func aTaskThatIsCancelledEndsALongCall() async throws {
+    let cache = try place.openText()
+    try await cache.set([1: "1", 2: "2"])
+    let begun = Locked(false)
+    let wasCancelled = Locked(false)
+    let task = Task {
+      try await cache.forEachEntry { _ in
+        begun.withLock { $0 = true }
+        while !wasCancelled.withLock({ $0 }) { sched_yield() }
+        return true
+      }
+    }
+    while !begun.withLock({ $0 }) { await Task.yield() }
+    task.cancel()
+    wasCancelled.withLock { $0 = true }
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+/// Limits and trimming. After RECache's trimToCount, trimToCost, trimToCostIntMaxIsNoOp,
+/// trimToCountIntMaxIsNoOp; KVStorage's removeItemsToFitSize, removeItemsToFitCount,
+/// removeItemsLargerThanSize with their edges, getUpdatesAccessTime.
+struct DiskCacheLimitTests {
+  private let place: DiskPlace
+
+  init() throws { place = try DiskPlace() }
+
+  @Test(arguments: [
+    (Int.min, 0), (-1, 0), (0, 0), (1, 1), (9, 9), (10, 10), (11, 10), (Int.max, 10),
+  ])
+  func trimmingToACountKeepsThatMany(count: Int, kept: Int) throws {
+    let cache = try place.openText()
+    try cache.fill(1...10)
+    #expect(try cache.trim(toCount: count) == 10 - kept)
+    #expect(try cache.totalCount == kept)
+    #expect(try cache.keys() == Array((1...10).suffix(kept)))
+  }
+
+  @Test(arguments: [
+    (Int.min, 0), (0, 0), (99, 0), (100, 1), (101, 1), (300, 3), (999, 9), (1000, 10),
+    (Int.max, 10),
+  ])
+  func trimmingToACostKeepsNoMoreThanThat(cost: Int, kept: Int) throws {
+    let cache = try place.openData()
+    for number in 0..<10 { try cache.set(Data(count: 100), forKey: "\(number)") }
+    #expect(try cache.trim(toCost: cost) == 10 - kept)
+    #expect(try cache.totalCost == kept * 100)
+    #expect(try cache.keys() == (0..<10).map(String.init).suffix(kept))
+  }
+
+  @Test func trimmingTakesTheFilesToo() throws {
+    let cache = try place.openData { $0.inlineThreshold = 10 }
+    for number in 0..<10 { try cache.set(Data(count: 100), forKey: "\(number)") }
+    try cache.trim(toCount: 3)
+    try cache.flush()
+    #expect(try place.spilledFiles.count == 3)
+    try cache.trim(toCost: 0)
+    try cache.flush()
+    #expect(try place.spilledFiles.isEmpty)
+  }
+
+  @Test func theLeastRecentlyUsedGoesFirst() throws {
+    let cache = try place.openText { $0.tracksUse = true }
+    try cache.fill(1...6)
+    try cache.flush()
+    for key in [2, 4, 6] { _ = try cache.value(forKey: key) }
+    _ = try cache.peek(forKey: 1)
+    _ = try cache.contains(3)
+    #expect(try cache.trim(toCount: 3) == 3)
+    #expect(try cache.keys() == [2, 4, 6])
+    #expect(try cache.keys(order: .leastRecentFirst) == [2, 4, 6])
+  }
+
+  @Test func aCountLimitHoldsAfterAFlush() throws {
+    let cache = try place.openText { $0.countLimit = 5 }
+    try cache.fill(1...20)
+    try cache.flush()
+    #expect(try cache.keys() == Array(16...20))
+    _ = try cache.value(forKey: 16)
+    try cache.set("21", forKey: 21)
+    try cache.flush()
+    #expect(try cache.keys() == [16, 18, 19, 20, 21])
+    #expect(try cache.statistics.evicted == 16)
+    cache.countLimit = 2
+    try cache.flush()
+    #expect(try cache.keys() == [16, 21])
+    cache.countLimit = .max
+    try cache.fill(1...10)
+    try cache.flush()
+    #expect(try cache.totalCount == 12)
+  }
+
+  @Test func aCostLimitHoldsAfterAFlush() throws {
+    let cache = try place.openData { $0.costLimit = 1000 }
+    for number in 0..<30 { try cache.set(Data(count: 100), forKey: "\(number)") }
+    try cache.flush()
+    #expect(try cache.totalCost == 1000)
+    cache.costLimit = 999
+    try cache.flush()
+    #expect(try cache.totalCost == 900)
+    try cache.set(Data(count: 2000), forKey: "more than the limit")
+    try cache.flush()
+    #expect(try cache.totalCost <= 999)
+  }
+
+  @Test func aLimitOfNothingKeepsNothing() throws {
+    let cache = try place.openText { $0.countLimit = 0 }
+    try cache.fill(1...3)
+    try cache.flush()
+    #expect(try cache.isEmpty)
+  }
+
+  @Test func emptyValuesAreWithinEveryCost() throws {
+    let cache = try place.openData { $0.costLimit = 0 }
+    try cache.set(Data([1]), forKey: "one byte")
+    try cache.set(Data(), forKey: "empty")
+    try cache.flush()
+    #expect(try cache.keys() == ["empty"])
+  }
+
+  @Test(arguments: [1 << 31, (1 << 31) - 1, 1 << 40, Int.max - 1])
+  func limitsPast2GiBAreOrdinary(limit: Int) throws {
+    let cache = try place.openText {
+      $0.costLimit = limit
+      $0.countLimit = limit
+    }
+    try cache.fill(1...3)
+    try cache.flush()
+    #expect(try cache.totalCount == 3)
+    #expect(try cache.trim(toCost: limit) == 0)
+    #expect(try cache.trim(toCount: limit) == 0)
+  }
+
+  @Test func roomIsLeftOnTheDisk() throws {
+    let free = Locked(UInt64(1_000_000))
+    let cache = try place.openData {
+      $0.freeDiskSpaceLimit = 500_000
+      $0.freeDiskSpace = { free.withLock { $0 } }
+      $0.inlineThreshold = 0
+    }
+    for number in 0..<10 { try cache.set(Data(count: 1000), forKey: "\(number)") }
+    try cache.trim()
+    #expect(try cache.totalCount == 10)
+    free.withLock { $0 = 496_000 }
+    try cache.trim()
+    let left = try cache.totalCount
+    #expect(left == 6)
+    #expect(try cache.keys() == (0..<10).map(String.init).suffix(left))
+  }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+/// Statistics, verifying, copies, compaction, damage. After RECache's removeAll defects and
+/// errorLogsEnabledDefault: here failures are in the statistics.
+struct DiskCacheMaintenanceTests {
+  private let place: DiskPlace
+
+  init() throws { place = try DiskPlace() }
+
+  private var data: URL { place.url.appendingPathComponent("data.mdb") }
+
+  @Test func statisticsCountWhatHappened() throws {
+    let cache = try place.openText { $0.countLimit = 5 }
+    try cache.fill(1...4)
+    #expect(try cache.statistics.pendingCount == 4)
+    _ = try cache.value(forKey: 1)
+    _ = try cache.value(forKey: 99)
+    _ = try cache.peek(forKey: 99)
+    try cache.remove(forKey: 1)
+    try cache.fill(5...10)
+    try cache.flush()
+    let statistics = try cache.statistics
+    #expect(statistics.hits == 1 && statistics.misses == 1 && statistics.hitRatio == 0.5)
+    #expect(statistics.written == 10 && statistics.removed == 1 && statistics.evicted == 4)
+    #expect(statistics.count == 5 && statistics.cost == 6 && statistics.pendingCount == 0)
+    #expect(statistics.flushes > 0 && statistics.flushFailures == 0)
+    #expect(statistics.lastFailure == nil && statistics.damaged == 0 && !statistics.isReadOnly)
+    #expect(statistics.lastVersion == statistics.flushedVersion)
+    #expect(statistics.format == "utf8" && statistics.journalCapacity == 1 << 20)
+    #expect(statistics.dataSize >= statistics.dataSizeInUse && statistics.dataSizeInUse > 0)
+    #expect(statistics.description.hasPrefix("50.0 % of 2 reads hit; 10 written, 1 removed"))
+    #expect(abs(statistics.created.timeIntervalSince(place.clock.date)) < 1)
+  }
+
+  @Test func statisticsOfNothingAreZero() throws {
+    let statistics = try place.openText().statistics
+    #expect(statistics.reads == 0 && statistics.hitRatio == 0)
+    #expect(statistics.count == 0 && statistics.written == 0)
+  }
+
+  @Test func syncingMakesEverythingDurable() throws {
+    let cache = try place.openText()
+    try cache.fill(1...10)
+    try cache.sync()
+    #expect(try cache.statistics.syncedVersion == cache.statistics.lastVersion)
+    try cache.set("eleven", forKey: 11, durability: .power)
+    #expect(try cache.statistics.syncedVersion == cache.statistics.lastVersion)
+    try cache.remove(forKey: 11, durability: .power)
+    #expect(try cache.statistics.syncedVersion == cache.statistics.lastVersion)
+    try cache.batch(durability: .power) { try $0.set("twelve", forKey: 12) }
+    #expect(try cache.statistics.syncedVersion == cache.statistics.lastVersion)
+  }
+
+  @Test func verifyingASoundCacheFindsNothing() throws {
+    let cache = try place.openData { $0.inlineThreshold = 100 }
+    for number in 0..<200 { try cache.set(Data(count: number), forKey: "\(number)") }
+    try cache.flush()
+    for number in 0..<50 { try cache.remove(forKey: "\(number)") }
+    var calls = 0
+    let report = try cache.verify { _, _ in
+      calls += 1
+      return true
+    }
+    #expect(report.isIntact && report.intact == 150 && report.damaged == 0)
+    #expect(report.intactBytes == UInt64((50..<200).reduce(0, +)))
+    #expect(report.orphans == 0 && report.inconsistencies == 0 && report.firstDamageOffset == nil)
+    #expect(calls > 0)
+    #expect(throws: CancellationError.self) { try cache.verify { _, _ in false } }
+  }
+
+  @Test func openingTellsWhatTheJournalHeld() throws {
+    #expect(try place.openText().recovery.isIntact)
+  }
+
+  @Test func aCopyHoldsWhatTheCacheHeldAndIsItsOwn() throws {
+    let copy = place.directory.file("copy").path
+    let cache = try place.openData { $0.inlineThreshold = 10 }
+    try cache.set(Data(count: 5), forKey: "inline", extendedData: Data([1]))
+    try cache.flush()
+    try cache.set(Data(count: 50), forKey: "spilled", expiration: .seconds(60))
+    try cache.backup(to: copy)
+    try cache.removeAll()
+    let other = try DiskPlace()
+    try FileManager.default.moveItem(atPath: copy, toPath: other.path)
+    let second = try other.openData()
+    #expect(try second.keys() == ["inline", "spilled"])
+    #expect(try second.value(forKey: "spilled") == Data(count: 50))
+    #expect(try second.extendedData(forKey: "inline") == Data([1]))
+    #expect(try second.info(forKey: "spilled")?.expires == place.clock.date + 60)
+    #expect(try second.verify().isIntact)
+  }
+
+  @Test func aCopyDoesNotReplaceAnything() throws {
+    let cache = try place.openText()
+    try cache.fill(1...3)
+    let failure = error { try cache.backup(to: place.directory.url.path) }
+    #expect(failure?.errno == EEXIST)
+    let copy = place.directory.file("copy").path
+    #expect(throws: CancellationError.self) { try cache.backup(to: copy) { _, _ in false } }
+    #expect(!FileManager.default.fileExists(atPath: copy))
+  }
+
+  @Test func compactingGivesRoomBackAndKeepsEntries() throws {
+    do {
+      let cache = try place.openData()
+      for round in 0..<10 {
+        try cache.batch { batch in
+          for number in 0..<40 {
+            try batch.set(Data(repeating: 1, count: 10_000), forKey: "\(round)-\(number)")
+          }
+        }
+        try cache.flush()
+      }
+      try cache.trim(toCount: 5)
+      #expect(errorCode { try DiskCache<String, Data>.compact(path: place.path) } == .busy)
+    }
+    let before = try data.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+    try DiskCache<String, Data>.compact(path: place.path)
+    var file = data
+    file.removeAllCachedResourceValues()
+    let after = try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+    #expect(after < before / 4)
+    let cache = try place.openData()
+    #expect(try cache.totalCount == 5)
+    #expect(try cache.entries().allSatisfy { $0.value == Data(repeating: 1, count: 10_000) })
+    #expect(try cache.verify().isIntact)
+  }
+
+  // MARK: - Damage
+
+  private func makeDamaged() throws {
+    do {
+      let cache = try place.openData()
+      for number in 0..<500 {
+        try cache.set(Data(repeating: UInt8(number % 251), count: 200), forKey: "key \(number)")
+      }
+      try cache.flush()
+      try cache.close()
+    }
+    try place.edit(data) { bytes in
+      // Past the first pages, which say where the tree is.
+      for offset in stride(from: 5 * 4096 + 100, to: bytes.count, by: 3 * 4096) {
+        bytes[offset] ^= 0xFF
+      }
+    }
+  }
+
+  @Test func damageIsNeverWipedAndNeverAValue() throws {
+    try makeDamaged()
+    let bytes = try Data(contentsOf: data)
+    var wrong = 0
+    do {
+      let cache = try place.openData { $0.isReadOnly = true }
+      for number in 0..<500 {
+        // A damaged entry throws; it must not be another value.
+        if let value = try? cache.value(forKey: "key \(number)"),
+          value != Data(repeating: UInt8(number % 251), count: 200)
+        {
+          wrong += 1
+        }
+      }
+      #expect(try !cache.verify().isIntact)
+    } catch let error as LarderError {
+      #expect(error.code == .damaged)
+    }
+    #expect(wrong == 0)
+    #expect(try Data(contentsOf: data) == bytes)
+  }
+
+  @Test func salvageBringsBackWhatIsIntact() throws {
+    try makeDamaged()
+    let rescued = try DiskPlace()
+    let report = try DiskCache<String, Data>.salvage(from: place.path, to: rescued.path)
+    #expect(report.intact > 100)
+    let cache = try rescued.openData()
+    #expect(try cache.totalCount == Int(report.intact))
+    for entry in try cache.entries() {
+      let number = try #require(UInt(entry.key.dropFirst(4)))
+      #expect(entry.value == Data(repeating: UInt8(number % 251), count: 200))
+    }
+    #expect(try cache.verify().isIntact)
+  }
+
+  @Test func salvageOfSomethingElseIsRefused() throws {
+    try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: false)
+    try Data("mine".utf8).write(to: place.url.appendingPathComponent("file"))
+    let target = place.directory.file("target").path
+    #expect(
+      errorCode { try DiskCache<String, Data>.salvage(from: place.path, to: target) }
+        == .notALarderFile)
+    #expect(!FileManager.default.fileExists(atPath: target))
+  }
+
+  @Test func garbageInPlaceOfTheDataIsAnErrorAndStaysThere() throws {
+    do { try place.openText().fill(1...3) }
+    let garbage = Data(repeating: 0x5A, count: 40_960)
+    try place.edit(data) { $0 = garbage }
+    let code = errorCode { try place.openText() }
+    #expect(code == .damaged || code == .notALarderFile)
+    #expect(try Data(contentsOf: data) == garbage)
+  }
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+/// Opening, and what opening refuses. After RECache's initFailsOnEmptyPath, initSQLite,
+/// initFile, initMixed, initCreatesDirectories, initWithEmptyPathFails,
+/// initWithTooLongPathFails, tunablesSmoke.
+struct DiskCacheOpeningTests {
+  private let place: DiskPlace
+
+  init() throws { place = try DiskPlace() }
+
+  private func code(path: String) -> LarderError.Code? {
+    errorCode { try DiskCache<String, Data>(path: path) }
+  }
+
+  @Test func anEmptyPathIsRefused() {
+    #expect(code(path: "") == .invalidArgument)
+  }
+
+  @Test func aPathWithANULIsRefused() {
+    #expect(code(path: place.path + "\0x") == .invalidArgument)
+  }
+
+  @Test func aPathThatIsTooLongIsRefused() {
+    let failure = error {
+      try DiskCache<String, Data>(path: "/" + String(repeating: "x/", count: 4000))
+    }
+    #expect(failure?.code == .io)
+    #expect(failure?.errno == ENAMETOOLONG)
+  }
+
+  @Test func theFolderAboveHasToBeThere() {
+    let failure = error { try DiskCache<String, Data>(path: place.path + "/a/b") }
+    #expect(failure?.errno == ENOENT)
+  }
+
+  @Test(arguments: ["", ".", "..", "a/b", "a\0b", String(repeating: "n", count: 256)])
+  func aNameThatLeadsElsewhereIsRefused(name: String) {
+    #expect(errorCode { try DiskCache<String, Data>(name: name) } == .invalidArgument)
+  }
+
+  @Test func byNameItLiesInTheCachesFolder() throws {
+    let name = "larder-test-\(UUID().uuidString)"
+    let cache = try DiskCache<String, Data>(name: name)
+    defer { try? FileManager.default.removeItem(at: cache.directoryURL) }
+    let caches = try FileManager.default.url(
+      for: .cachesDirectory, in: .userDomainMask, appropriateFor: nil, create: false)
+    #expect(cache.directoryURL.path == caches.appendingPathComponent(name).path)
+    #expect(cache.name == name)
+    try cache.set(Data([1]), forKey: "a")
+    #expect(try cache.value(forKey: "a") == Data([1]))
+  }
+
+  @Test func theFolderAndItsFilesAreMade() throws {
+    let cache = try place.openData { $0.inlineThreshold = 0 }
+    try cache.set(Data([1]), forKey: "a")
+    try cache.flush()
+    let names = try FileManager.default.contentsOfDirectory(atPath: place.path)
+    #expect(Set(names).isSuperset(of: ["lock", "journal", "data.mdb", "spill"]))
+  }
+
+  @Test func aFileInPlaceOfTheFolderIsLeftAlone() throws {
+    try Data("mine".utf8).write(to: place.url)
+    #expect(code(path: place.path) != nil)
+    #expect(try Data(contentsOf: place.url) == Data("mine".utf8))
+  }
+
+  @Test func aFolderOfSomethingElseIsLeftAlone() throws {
+    try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: false)
+    let file = place.url.appendingPathComponent("data.mdb")
+    try Data("mine, and not a database of anything".utf8).write(to: file)
+    #expect(code(path: place.path) != nil)
+    #expect(try Data(contentsOf: file) == Data("mine, and not a database of anything".utf8))
+  }
+
+  @Test func aSecondCacheForWritingIsBusyAndNamesTheProcess() throws {
+    let first = try place.openText()
+    try first.fill(1...3)
+    let failure = error { try place.openText() }
+    #expect(failure?.code == .busy)
+    #expect(
+      failure?.message.contains("process \(ProcessInfo.processInfo.processIdentifier)") == true)
+    try first.removeAll()
+    try first.set("still mine", forKey: 1)
+    try first.close()
+    let second = try place.openText()
+    #expect(try second.value(forKey: 1) == "still mine")
+    #expect(try second.totalCount == 1)
+  }
+
+  @Test func theFolderIsFreeWhenTheCacheIsGone() throws {
+    for round in 0..<3 {
+      let cache = try place.openText()
+      try cache.set("\(round)", forKey: round)
+      #expect(try cache.totalCount == round + 1)
+    }
+  }
+
+  @Test func closedIsClosed() throws {
+    let cache = try place.openText()
+    try cache.set("one", forKey: 1)
+    try cache.close()
+    try cache.close()
+    #expect(errorCode { try cache.value(forKey: 1) } == .closed)
+    #expect(errorCode { try cache.set("two", forKey: 2) } == .closed)
+    #expect(errorCode { try cache.remove(forKey: 1) } == .closed)
+    #expect(errorCode { try cache.removeAll() } == .closed)
+    #expect(errorCode { try cache.contains(1) } == .closed)
+    #expect(errorCode { try cache.keys() } == .closed)
+    #expect(errorCode { try cache.batch { _ in } } == .closed)
+    #expect(errorCode { try cache.totalCount } == .closed)
+    #expect(errorCode { try cache.flush() } == .closed)
+    #expect(errorCode { try cache.sync() } == .closed)
+    #expect(errorCode { try cache.trim(toCount: 0) } == .closed)
+    #expect(errorCode { try cache.removeExpired() } == .closed)
+    #expect(errorCode { try cache.verify() } == .closed)
+    #expect(errorCode { try cache.statistics } == .closed)
+    cache.countLimit = 5
+    #expect(cache.countLimit == 5)
+  }
+
+  @Test func valuesOfAnotherCoderAreRefusedAndSayWhich() throws {
+    do { try place.openText().set("one", forKey: 1) }
+    let failure = error { try place.open(Int.self, coder: Coder<Int>.cbor) }
+    #expect(failure?.code == .configurationMismatch)
+    #expect(failure?.message.contains("\"utf8\"") == true)
+    #expect(failure?.message.contains("\"cbor\"") == true)
+    #expect(try place.openText().value(forKey: 1) == "one")
+  }
+
+  @Test func keysOfAnotherTypeAreAnErrorAndNoCrash() throws {
+    do { try place.openText().set("one", forKey: 1) }
+    let cache = try place.open(UUID.self, coder: .string)
+    #expect(try cache.value(forKey: UUID()) == nil)
+    #expect(errorCode { try cache.keys() } == .decoding)
+  }
+
+  @Test(arguments: [0, 1, 63, 65_535] as [UInt64])
+  func aJournalThatIsTooSmallIsRefused(bytes: UInt64) throws {
+    let failure = error { try place.openText { $0.journalCapacity = bytes } }
+    #expect(failure?.code == .invalidArgument)
+    #expect(failure?.message.contains("65536") == true)
+  }
+
+  @Test func otherSettingsThanLastTimeAreFine() throws {
+    do {
+      let cache = try place.openData { $0.inlineThreshold = 100 }
+      try cache.set(Data(count: 100), forKey: "inline")
+      try cache.set(Data(count: 101), forKey: "spilled")
+    }
+    let cache = try place.openData {
+      $0.inlineThreshold = 1000
+      $0.journalCapacity = 2 << 20
+      $0.countLimit = 10
+    }
+    #expect(try cache.value(forKey: "inline") == Data(count: 100))
+    #expect(try cache.value(forKey: "spilled") == Data(count: 101))
+  }
+
+  @Test func everySettingCanBeReadAndSet() throws {
+    let cache = try place.openText {
+      $0.countLimit = 10
+      $0.costLimit = 20
+      $0.expiration = .days(1)
+      $0.freeDiskSpaceLimit = 30
+      $0.inlineThreshold = 40
+      $0.durability = .power
+    }
+    #expect(cache.countLimit == 10 && cache.costLimit == 20 && cache.expiration == .days(1))
+    #expect(cache.freeDiskSpaceLimit == 30 && cache.inlineThreshold == 40)
+    #expect(cache.durability == .power && !cache.isReadOnly)
+    cache.countLimit = -1
+    cache.costLimit = 21
+    cache.expiration = .never
+    cache.freeDiskSpaceLimit = 0
+    #expect(cache.countLimit == 0 && cache.costLimit == 21)
+    #expect(cache.expiration == .never && cache.freeDiskSpaceLimit == 0)
+    try cache.set("power", forKey: 1)
+    #expect(try cache.statistics.syncedVersion == cache.statistics.lastVersion)
+  }
+
+  // MARK: - Reading only
+
+  @Test func aReaderSeesWhatTheWriterWroteAndWrites() throws {
+    let writer = try place.openText()
+    try writer.fill(1...3)
+    let reader = try place.openText { $0.isReadOnly = true }
+    #expect(reader.isReadOnly)
+    #expect(try reader.keys() == [1, 2, 3])
+    try writer.set("four", forKey: 4)
+    try writer.remove(forKey: 1)
+    #expect(try reader.value(forKey: 4) == "four")
+    #expect(try reader.value(forKey: 1) == nil)
+    try writer.flush()
+    #expect(try reader.value(forKey: 4) == "four")
+    #expect(try reader.keys() == [2, 3, 4])
+    #expect(try reader.totalCount == 3)
+    #expect(try reader.statistics.writerProcess == Int(ProcessInfo.processInfo.processIdentifier))
+    try writer.close()
+    #expect(try reader.keys() == [2, 3, 4])
+  }
+
+  @Test func aReaderRefusesToWrite() throws {
+    do { try place.openText().fill(1...3) }
+    let reader = try place.openText { $0.isReadOnly = true }
+    #expect(errorCode { try reader.set("x", forKey: 1) } == .readOnly)
+    #expect(errorCode { try reader.remove(forKey: 1) } == .readOnly)
+    #expect(errorCode { try reader.removeAll() } == .readOnly)
+    #expect(errorCode { try reader.batch { _ in } } == .readOnly)
+    #expect(errorCode { try reader.trim(toCount: 0) } == .readOnly)
+    #expect(errorCode { try reader.removeExpired() } == .readOnly)
+    #expect(try reader.keys() == [1, 2, 3])
+  }
+
+  @Test func aReaderWantsACacheThatIsThere() throws {
+    let failure = error { try place.openText { $0.isReadOnly = true } }
+    #expect(failure?.code == .io)
+    #expect(failure?.errno == ENOENT)
+    #expect(try place.directory.names == [])
+  }
+
+  @Test func aReaderHasAnExpirationOfItsOwn() throws {
+    let writer = try place.openText()
+    try writer.fill(1...3)
+    try writer.flush()
+    let reader = try place.openText {
+      $0.isReadOnly = true
+      $0.expiration = .seconds(60)
+    }
+    place.clock.advance(60)
+    #expect(try reader.value(forKey: 1) == nil)
+    #expect(try writer.value(forKey: 1) == "1")
+    reader.expiration = .seconds(61)
+    #expect(try reader.value(forKey: 1) == "1")
+  }
+}
