@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+
+public import LarderCore
+
+extension Cache {
+  /// Reads the value under a key; if neither memory nor a tier has one, loads and stores it.
+  ///
+  /// ```swift
+  /// let user = try await users.value(forKey: id) { try await server.user(id) }
+  /// ```
+  ///
+  /// As the blocking form of the same name, but those who wait are suspended, and the load
+  /// runs in a task of its own. A task that is cancelled stops waiting; the load goes on for
+  /// the others, and is cancelled when nobody is left who waits.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - cost: What a loaded entry weighs; nil: what the memory's configuration says.
+  ///   - expiration: How long a loaded entry lives; nil: as each tier has it.
+  ///   - load: Makes the value. Called at most once.
+  /// - Returns: The value that was there or was loaded.
+  /// - Throws: What the closure throws, this one or the one waited for;
+  ///   `CancellationError` if the task is cancelled before there is a value;
+  ///   `.invalidArgument` if a load asks for its own key; `.closed`.
+  /// - Complexity: For a value that is in memory, that of `value(forKey:)`; nothing is
+  ///   suspended.
+  @inlinable
+  public nonisolated(nonsending) func value(
+    forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
+    orLoad load: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    if let value = memoryCache.value(forKey: key) { return value }
+    return try await self.load(key, cost, expiration, load)
+  }
+
+  /// Reads the value under a key; if neither memory nor a tier has one, looks for it and
+  /// stores what was found.
+  ///
+  /// As the blocking form of the same name; suspends as
+  /// `value(forKey:cost:expiration:orLoad:)`.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - cost: What a loaded entry weighs; nil: what the memory's configuration says.
+  ///   - expiration: How long a loaded entry lives; nil: as each tier has it.
+  ///   - load: Makes the value, or gives nil if there is none. Called at most once.
+  /// - Returns: The value that was there or was found; nil if there is none.
+  /// - Throws: As `value(forKey:cost:expiration:orLoad:)`.
+  /// - Complexity: For a value that is in memory, that of `value(forKey:)`.
+  public nonisolated(nonsending) func valueIfFound(
+    forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
+    orLoad load: @escaping @Sendable () async throws -> Value?
+  ) async throws -> Value? {
+    if let value = memoryCache.value(forKey: key) { return value }
+    if isKnownAbsent(key) { return nil }
+    return try await fly(key, cost, expiration, mustFind: false, load)
+  }
+
+  @usableFromInline
+  nonisolated(nonsending) func load(
+    _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+    _ load: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    guard let value = try await fly(key, cost, expiration, mustFind: true, load) else {
+      throw LarderError(.invalidArgument, "A load ended without a value.")
+    }
+    return value
+  }
+
+  private nonisolated(nonsending) func fly(
+    _ key: Key, _ cost: Int?, _ expiration: Expiration?, mustFind: Bool,
+    _ load: @escaping @Sendable () async throws -> Value?
+  ) async throws -> Value? {
+    try checkOpen()
+    while true {
+      try Task.checkCancellation()
+      switch try flights.join(key) {
+      case .wait(let flight):
+        if let value = try await flight.value() { return value }
+        if !mustFind { return nil }
+      case .load(let flight):
+        let task = MemoryLoading.$flights.withValue(MemoryLoading.flights + [flight.id]) {
+          Task {
+            let outcome: Result<Value?, any Error>
+            do {
+              outcome = .success(try await find(flight, key, cost, expiration, load))
+            } catch {
+              outcome = .failure(error)
+            }
+            flights.end(flight, key, with: outcome)
+          }
+        }
+        flight.setTask(task)
+        return try await flight.value()
+      }
+    }
+  }
+
+  private func find(
+    _ flight: MemoryFlight<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+    _ load: @Sendable () async throws -> Value?
+  ) async throws -> Value? {
+    if let value = memoryCache.peek(forKey: key) { return value }
+    // A tier that fails, and has counted that, is no reason not to load.
+    if let entry = try? await lowerEntry(forKey: key) { return entry.value }
+    let start = ContinuousClock.now
+    let outcome: Result<Value?, any Error>
+    do { outcome = .success(try await load()) } catch { outcome = .failure(error) }
+    count(outcome, since: start)
+    let value = try outcome.get()
+    do {
+      if value != nil { try await makeRoom(for: key) }
+      let token = await writers.begin(key)
+      defer { writers.end(key) }
+      if flight.isSuperseded { return value }
+      guard let value else {
+        absent?.set(true, forKey: key)
+        return nil
+      }
+      try await store(Entry(value: value, cost: cost, expiration: expiration), key, token)
+    } catch {
+      report(key, error)
+    }
+    return value
+  }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+
+public import LarderCore
+import Synchronization
+
+extension Cache {
+  // The blocking forms are disfavoured, or a closure without `await` in asynchronous code
+  // would fit both.
+
+  /// Reads the value under a key; if neither memory nor a tier has one, loads and stores it.
+  ///
+  /// ```swift
+  /// let rows = try cache.value(forKey: query) { try database.run(query) }
+  /// ```
+  ///
+  /// However many ask for a key at once, one of them looks in the tiers and loads, and the
+  /// others wait for it and get the same value or the same error. An error is not stored.
+  ///
+  /// What is set or removed under the key meanwhile is newer than what is loaded: those
+  /// who waited get that, but it is not stored.
+  ///
+  /// A tier that cannot be read does not keep the value from being loaded, nor one that
+  /// cannot be written from being returned: ``CacheConfiguration/onWriteFailure`` and the
+  /// statistics tell.
+  ///
+  /// The closure runs while nothing is locked and may use the cache; asking for its own
+  /// key throws. Loads that ask for each other's keys wait for each other for ever.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - cost: What a loaded entry weighs; nil: what the memory's configuration says.
+  ///   - expiration: How long a loaded entry lives; nil: as each tier has it.
+  ///   - load: Makes the value. Called at most once.
+  /// - Returns: The value that was there or was loaded.
+  /// - Throws: What the closure throws, this one or the one waited for;
+  ///   `.invalidArgument` if a load asks for its own key; `.closed`.
+  /// - Complexity: For a value that is there, that of `value(forKey:)`.
+  @inlinable
+  @_disfavoredOverload
+  @available(*, noasync, message: "It blocks; await the asynchronous form.")
+  public func value(
+    forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
+    orLoad load: () throws -> Value
+  ) throws -> Value {
+    if let value = memoryCache.value(forKey: key) { return value }
+    return try self.load(key, cost, expiration, load)
+  }
+
+  /// Reads the value under a key; if neither memory nor a tier has one, looks for it and
+  /// stores what was found.
+  ///
+  /// As `value(forKey:cost:expiration:orLoad:)`, for what need not exist: with
+  /// ``CacheConfiguration/negativeLifetime`` it is remembered that there is nothing, and
+  /// nobody looks for it again during that time, neither in the tiers nor by a closure.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - cost: What a loaded entry weighs; nil: what the memory's configuration says.
+  ///   - expiration: How long a loaded entry lives; nil: as each tier has it.
+  ///   - load: Makes the value, or gives nil if there is none. Called at most once.
+  /// - Returns: The value that was there or was found; nil if there is none.
+  /// - Throws: As `value(forKey:cost:expiration:orLoad:)`.
+  /// - Complexity: For a value that is there, that of `value(forKey:)`.
+  @_disfavoredOverload
+  @available(*, noasync, message: "It blocks; await the asynchronous form.")
+  public func valueIfFound(
+    forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
+    orLoad load: () throws -> Value?
+  ) throws -> Value? {
+    if let value = memoryCache.value(forKey: key) { return value }
+    if isKnownAbsent(key) { return nil }
+    return try fly(key, cost, expiration, mustFind: false, load)
+  }
+
+  @usableFromInline
+  func load(
+    _ key: Key, _ cost: Int?, _ expiration: Expiration?, _ load: () throws -> Value
+  ) throws -> Value {
+    guard let value = try fly(key, cost, expiration, mustFind: true, load) else {
+      throw LarderError(.invalidArgument, "A load ended without a value.")
+    }
+    return value
+  }
+
+  private func fly(
+    _ key: Key, _ cost: Int?, _ expiration: Expiration?, mustFind: Bool,
+    _ load: () throws -> Value?
+  ) throws -> Value? {
+    try checkOpen()
+    while true {
+      switch try flights.join(key) {
+      case .wait(let flight):
+        if let value = try flight.wait() { return value }
+        // That one looked for something that need not exist, and this one must.
+        if !mustFind { return nil }
+      case .load(let flight):
+        let outcome = Result {
+          try MemoryLoading.$flights.withValue(MemoryLoading.flights + [flight.id]) {
+            try find(flight, key, cost, expiration, load)
+          }
+        }
+        flights.end(flight, key, with: outcome)
+        return try outcome.get()
+      }
+    }
+  }
+
+  private func find(
+    _ flight: MemoryFlight<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+    _ load: () throws -> Value?
+  ) throws -> Value? {
+    // Another load may have ended between this one's miss and its beginning.
+    if let value = memoryCache.peek(forKey: key) { return value }
+    // A tier that fails, and has counted that, is no reason not to load.
+    if let entry = try? lowerEntry(forKey: key) { return entry.value }
+    let start = ContinuousClock.now
+    let outcome = Result { try load() }
+    count(outcome, since: start)
+    let value = try outcome.get()
+    do {
+      if value != nil { try makeRoom(for: key) }
+      let token = writers.begin(key)
+      defer { writers.end(key) }
+      // Who writes the key says so before it gives the lock away.
+      if flight.isSuperseded { return value }
+      guard let value else {
+        absent?.set(true, forKey: key)
+        return nil
+      }
+      try store(Entry(value: value, cost: cost, expiration: expiration), key, token)
+    } catch {
+      report(key, error)
+    }
+    return value
+  }
+
+  // MARK: - Both
+
+  func isKnownAbsent(_ key: Key) -> Bool {
+    guard let absent, absent.contains(key) else { return false }
+    counters.negativeHits.add(1, ordering: .relaxed)
+    return true
+  }
+
+  func count(_ outcome: Result<Value?, any Error>, since start: ContinuousClock.Instant) {
+    var hasFailed = false
+    switch outcome {
+    case .success(nil): counters.emptyLoads.add(1, ordering: .relaxed)
+    case .success: break
+    case .failure: hasFailed = true
+    }
+    let (seconds, attoseconds) = (ContinuousClock.now - start).components
+    flights.count(
+      nanoseconds: seconds * 1_000_000_000 + attoseconds / 1_000_000_000, failed: hasFailed)
+  }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+import LarderCore
+import Synchronization
+
+extension Cache {
+  // MARK: - Blocking
+
+  /// Reads the value under a key: from memory, else from the tiers below.
+  ///
+  /// What a tier has is promoted. A tier that fails is passed over if one below it has an
+  /// answer.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The value; nil if there is none or its time is over.
+  /// - Throws: What a tier throws that could not be read, `.damaged` or `.decoding` for
+  ///   example, if no other one has the value; `.closed`.
+  /// - Complexity: O(1) expected for what is in memory, which costs no system call; else
+  ///   that of the tiers.
+  @inlinable
+  @available(*, noasync, message: "It blocks; await the asynchronous form.")
+  public func value(forKey key: Key) throws -> Value? {
+    if let value = memoryCache.value(forKey: key) { return value }
+    return try lowerValue(forKey: key)
+  }
+
+  /// Reads a value together with what is kept with it, from the tiers below memory.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: Both; nil if there is no entry or its time is over.
+  /// - Throws: As `value(forKey:)`.
+  /// - Complexity: That of the tiers.
+  @available(*, noasync, message: "It blocks; await the asynchronous form.")
+  public func valueWithExtendedData(
+    forKey key: Key
+  ) throws -> (value: Value, extendedData: Data?)? {
+    try lowerEntry(forKey: key).map { ($0.value, $0.extendedData) }
+  }
+
+  /// Reads what is kept with a value, from the tiers below memory.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The data; nil if there is none, no entry, or its time is over.
+  /// - Throws: As `value(forKey:)`.
+  /// - Complexity: That of the tiers.
+  @available(*, noasync, message: "It blocks; await the asynchronous form.")
+  public func extendedData(forKey key: Key) throws -> Data? {
+    try lowerEntry(forKey: key)?.extendedData
+  }
+
+  /// Whether there is a value under a key, in memory or in a tier below; promotes nothing.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: False also if its time is over.
+  /// - Throws: As `value(forKey:)`.
+  /// - Complexity: As `value(forKey:)`.
+  @available(*, noasync, message: "It blocks; await the asynchronous form.")
+  public func contains(_ key: Key) throws -> Bool {
+    if memoryCache.contains(key) { return true }
+    try checkOpen()
+    if let write = queue?.write(forKey: key) { return write.entry(at: clock.date) != nil }
+    var failure: (any Error)?
+    for slot in slots {
+      do {
+        if try slot.contains(key) { return true }
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+    return false
+  }
+
+  @usableFromInline
+  func lowerValue(forKey key: Key) throws -> Value? { try lowerEntry(forKey: key)?.value }
+
+  /// What memory has not.
+  func lowerEntry(forKey key: Key) throws -> Entry? {
+    try checkOpen()
+    let token = writers.token(key)
+    if let write = queue?.write(forKey: key) { return keep(pending: write, token) }
+    var failure: (any Error)?
+    for (depth, slot) in slots.enumerated() {
+      do {
+        guard let entry = try slot.entry(forKey: key) else { continue }
+        if depth > 0 { promote(entry, key, above: depth, token) }
+        keep(entry, key, token)
+        return entry
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+    return nil
+  }
+
+  // MARK: - Suspending
+
+  /// Reads the value under a key: from memory, else from the tiers below.
+  ///
+  /// As the blocking form; a value that is in memory is returned without suspending, and
+  /// for all others the caller's thread is left.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The value; nil if there is none or its time is over.
+  /// - Throws: As the blocking form.
+  /// - Complexity: As the blocking form.
+  @inlinable
+  public nonisolated(nonsending) func value(forKey key: Key) async throws -> Value? {
+    if let value = memoryCache.value(forKey: key) { return value }
+    return try await lowerValue(forKey: key)
+  }
+
+  /// Reads a value together with what is kept with it, from the tiers below memory.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: Both; nil if there is no entry or its time is over.
+  /// - Throws: As the blocking form.
+  /// - Complexity: That of the tiers.
+  public func valueWithExtendedData(
+    forKey key: Key
+  ) async throws -> (value: Value, extendedData: Data?)? {
+    try await lowerEntry(forKey: key).map { ($0.value, $0.extendedData) }
+  }
+
+  /// Reads what is kept with a value, from the tiers below memory.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The data; nil if there is none, no entry, or its time is over.
+  /// - Throws: As the blocking form.
+  /// - Complexity: That of the tiers.
+  public func extendedData(forKey key: Key) async throws -> Data? {
+    try await lowerEntry(forKey: key)?.extendedData
+  }
+
+  /// Whether there is a value under a key, in memory or in a tier below; promotes nothing.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: False also if its time is over.
+  /// - Throws: As the blocking form.
+  /// - Complexity: As `value(forKey:)`.
+  public func contains(_ key: Key) async throws -> Bool {
+    if memoryCache.contains(key) { return true }
+    try checkOpen()
+    if let write = queue?.write(forKey: key) { return write.entry(at: clock.date) != nil }
+    var failure: (any Error)?
+    for slot in slots {
+      do {
+        if try await slot.contains(key) { return true }
+      } catch {
+        try Task.checkCancellation()
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+    return false
+  }
+
+  @usableFromInline
+  func lowerValue(forKey key: Key) async throws -> Value? {
+    try await lowerEntry(forKey: key)?.value
+  }
+
+  func lowerEntry(forKey key: Key) async throws -> Entry? {
+    try checkOpen()
+    let token = writers.token(key)
+    if let write = queue?.write(forKey: key) { return keep(pending: write, token) }
+    var failure: (any Error)?
+    for (depth, slot) in slots.enumerated() {
+      do {
+        guard let entry = try await slot.entry(forKey: key) else { continue }
+        if depth > 0 { await promote(entry, key, above: depth, token) }
+        keep(entry, key, token)
+        return entry
+      } catch {
+        try Task.checkCancellation()
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+    return nil
+  }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+
+import Synchronization
+
+extension Cache {
+  /// Makes everything that waits reach the tiers: see ``CacheWritePolicy/writeBack(queueLimit:)``.
+  ///
+  /// With write-through nothing ever waits.
+  ///
+  /// - Throws: What a tier throws. What can be tried again still waits then, and so does
+  ///   what is behind it; what cannot, because it has no encoding for example, was dropped.
+  ///   `.closed`.
+  /// - Complexity: That of the tiers, for each write that waits.
+  @available(*, noasync, message: "It blocks; await the asynchronous form.")
+  public func flush() throws {
+    try checkOpen()
+    if queue != nil { try blocking { try await self.drain() } }
+  }
+
+  /// Makes everything that waits reach the tiers: see ``CacheWritePolicy/writeBack(queueLimit:)``.
+  ///
+  /// With write-through nothing ever waits.
+  ///
+  /// - Throws: As the blocking form.
+  /// - Complexity: That of the tiers, for each write that waits.
+  public func flush() async throws {
+    try checkOpen()
+    try await drain()
+  }
+
+  /// Makes everything that was written survive a power cut, as far as the tiers can.
+  ///
+  /// - Throws: As `flush()`; what a tier throws.
+  /// - Complexity: That of the tiers; one sync of the device.
+  @available(*, noasync, message: "It blocks; await the asynchronous form.")
+  public func sync() throws { try blocking { try await self.sync() } }
+
+  /// Makes everything that was written survive a power cut, as far as the tiers can.
+  ///
+  /// - Throws: As `flush()`; what a tier throws.
+  /// - Complexity: That of the tiers; one sync of the device.
+  public func sync() async throws {
+    try await flush()
+    for slot in slots { try await slot.sync() }
+  }
+
+  /// Ends the use of the cache and of all its tiers: flushes first, so that nothing is
+  /// lost.
+  ///
+  /// Later calls throw `.closed`, and memory is empty. Closing twice is harmless. A cache
+  /// that nobody refers to any more closes its disk, when what waited is written.
+  ///
+  /// - Throws: As `flush()`: if something still waits, the cache is still open, so that it
+  ///   can be closed again when what was in the way is gone. What a tier throws that is
+  ///   closed: the cache is closed all the same.
+  /// - Complexity: That of the tiers.
+  @available(*, noasync, message: "It blocks; await the asynchronous form.")
+  public func close() throws { try blocking { try await self.close() } }
+
+  /// Ends the use of the cache and of all its tiers: flushes first, so that nothing is
+  /// lost.
+  ///
+  /// - Throws: As the blocking form.
+  /// - Complexity: That of the tiers.
+  public func close() async throws {
+    if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    var failure: (any Error)?
+    repeat {
+      let (error, isBlocked) = await drain { _ in true }
+      failure = failure ?? error
+      if isBlocked, let error {
+        isClosed.store(false, ordering: .releasing)
+        throw error
+      }
+      // Who asked whether the cache is open before it was closed may still add something.
+    } while queue?.closeIfEmpty() == false
+    for slot in slots {
+      do { try await slot.close() } catch { failure = failure ?? error }
+    }
+    memoryCache.removeAll()
+    absent?.removeAll()
+    if let failure { throw failure }
+  }
+
+  // MARK: - Draining
+
+  /// Begins to write what waits. Keeps the cache until that is done.
+  func drainInBackground() {
+    guard let queue else { return }
+    Task.detached(priority: .utility) { [self] in
+      // What could not be written is tried again with the next write, flush or close.
+      while true {
+        let (_, isBlocked) = await drain { _ in true }
+        if queue.stopDraining(isBlocked) { return }
+      }
+    }
+  }
+
+  /// Writes what waits and came before this call.
+  func drain() async throws {
+    guard let queue else { return }
+    let version = queue.lastVersion
+    if let error = await drain(while: { $0.since <= version }).failure { throw error }
+  }
+
+  /// Makes sure that one more key may wait.
+  func makeRoom(for key: Key) throws {
+    guard let queue, queue.isFull(for: key) else { return }
+    try blocking { try await self.makeRoom(for: key) }
+  }
+
+  func makeRoom(for key: Key) async throws {
+    guard let queue, queue.isFull(for: key) else { return }
+    let (failure, isBlocked) = await drain { _ in queue.isFull(for: key) }
+    if isBlocked, let failure { throw failure }
+  }
+
+  /// Writes from the front of the queue as long as the next one is wanted.
+  ///
+  /// - Returns: The first failure, and whether it keeps the next one from being written.
+  private func drain(
+    while isWanted: @Sendable (WriteBackQueue<Key, Value>.Write) -> Bool
+  ) async -> (failure: (any Error)?, isBlocked: Bool) {
+    guard let queue else { return (nil, false) }
+    var failures: [(key: Key, error: any Error, isPending: Bool)] = []
+    // Behind the lock: the callback may use the cache.
+    defer {
+      for failure in failures { report(failure.key, failure.error, isPending: failure.isPending) }
+    }
+    await drainLock.lock()
+    defer { drainLock.unlock() }
+    var failure: (any Error)?
+    while let write = queue.first(), isWanted(write) {
+      do {
+        // What expired while it waited is to be gone from the tiers, too.
+        try await writeTiers(write.entry(at: clock.date), write.key)
+        queue.end(write)
+      } catch {
+        failure = failure ?? error
+        let isHopeless = Self.isHopeless(error)
+        if isHopeless { await drop(write) }
+        failures.append((write.key, error, !isHopeless))
+        if !isHopeless { return (error, true) }
+      }
+    }
+    return (failure, false)
+  }
+
+  /// Gives up a write. To readers that is one: what the tiers have comes to light again.
+  private func drop(_ write: WriteBackQueue<Key, Value>.Write) async {
+    _ = await writers.begin(write.key)
+    defer { writers.end(write.key) }
+    if queue?.end(write) ?? true { forget(write.key) }
+  }
+
+  /// Whether it is the value or the key that is to blame, so that no second try helps.
+  private static func isHopeless(_ error: any Error) -> Bool {
+    guard let error = error as? LarderError else { return false }
+    return [.encoding, .tooLarge, .invalidArgument, .readOnly, .closed].contains(error.code)
+  }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+public import LarderCore
+import Synchronization
+
+/// Keys and values in memory and on disk, and further down if you like.
+///
+/// ```swift
+/// let users = try Cache<User.ID, User>(name: "users")
+/// let user = try await users.value(forKey: id) { try await server.user(id) }
+/// ```
+///
+/// A read looks in memory first, which takes nanoseconds, then in each tier below. What
+/// it finds there is promoted: copied to memory and to the tiers above, with its cost and
+/// the life that it has left. A write goes to all of them, or to none: if a tier refuses
+/// it, none above it shows the new value, nor an old one that tier may not have any more.
+///
+/// ``memoryCache`` and ``diskCache`` have their own limits, which can be changed at any
+/// time. Reading and removing expired entries through them is harmless; what is written
+/// through one of them alone, the others do not hear of.
+///
+/// Calls that may wait for a tier come twice: blocking, for code that is not
+/// asynchronous, and suspending. The library never runs a callback or a load of yours
+/// while anything is locked, but for the closure of `update`, which must not use its key,
+/// and as ``MemoryCache`` says of itself.
+///
+/// **Concurrency.** Safe to use from any number of threads and tasks at a time. Writes of
+/// one key arrive in all tiers in one order. What is read never becomes older: a value
+/// that was replaced or removed is not promoted.
+///
+/// **Durability.** That of the tiers: with ``CacheWritePolicy/writeThrough`` a write
+/// survives what the disk says it survives when it returns. With write-back it does once
+/// it is flushed.
+public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  typealias Entry = CacheTierEntry<Value>
+
+  /// A name for people: the last part of the path, unless another one was given.
+  public let name: String
+  /// What is in memory.
+  public let memoryCache: MemoryCache<Key, Value>
+  /// The first of the tiers that is a disk; nil if none is.
+  public let diskCache: DiskCache<Key, Value>?
+
+  /// From the nearest to the farthest.
+  let slots: [CacheTierSlot<Key, Value>]
+  /// nil for write-through.
+  let queue: WriteBackQueue<Key, Value>?
+  /// Keys of which a load found nothing; nil if that is not remembered.
+  let absent: MemoryCache<Key, Bool>?
+  let writers = CacheWriters<Key>()
+  let flights = MemoryFlights<Key, Value?>()
+  /// Held by whoever copies between tiers, and by removals of everything.
+  let gate = CacheLock()
+  /// Held by whoever empties the queue, and by removals of everything, behind the gate.
+  let drainLock = CacheLock()
+  let clock: CacheClock
+  let onWriteFailure: (@Sendable (CacheWriteFailure<Key>) -> Void)?
+  let counters = CacheCounters()
+  let isClosed = Atomic(false)
+
+  /// Puts memory over tiers of your choice.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - tiers: What lies below memory, from the nearest to the farthest. May be empty.
+  ///   - configuration: Everything else; its parts `disk` and `furtherTiers` are of no
+  ///     effect.
+  /// - Complexity: O(1).
+  public init(
+    name: String, tiers: [any CacheTier<Key, Value>],
+    configuration: CacheConfiguration<Key, Value> = .init()
+  ) {
+    var memory = configuration.memory
+    memory.name = memory.name ?? name
+    self.name = name
+    memoryCache = MemoryCache(memory)
+    diskCache = tiers.lazy.compactMap { $0 as? DiskCache<Key, Value> }.first
+    slots = tiers.map { CacheTierSlot($0) }
+    queue = configuration.writePolicy.queueLimit.map { WriteBackQueue(limit: $0) }
+    clock = memory.clock
+    onWriteFailure = configuration.onWriteFailure
+    absent = configuration.negativeLifetime.map { lifetime in
+      var negative = MemoryCacheConfiguration<Key, Bool>()
+      negative.name = "\(name), absent"
+      negative.countLimit = configuration.negativeCountLimit
+      negative.expiration = .after(lifetime)
+      negative.clock = memory.clock
+      return MemoryCache(negative)
+    }
+  }
+
+  /// - Throws: `.closed`.
+  func checkOpen() throws {
+    if isClosed.load(ordering: .acquiring) {
+      throw LarderError(.closed, "The cache \(name) was closed.")
+    }
+  }
+}
+
+extension Cache: CustomStringConvertible {
+  /// The type, the object and the name, as in `<Cache<Int, String>: 0x5581> (users)`.
+  public var description: String {
+    let address = UInt(bitPattern: ObjectIdentifier(self))
+    return "<Cache<\(Key.self), \(Value.self)>: 0x\(String(address, radix: 16))> (\(name))"
+  }
+}
+
+/// What ``TieredCacheStatistics`` is made of, besides what the tiers count.
+final class CacheCounters: Sendable {
+  let promotions = Atomic<UInt64>(0)
+  let emptyLoads = Atomic<UInt64>(0)
+  let negativeHits = Atomic<UInt64>(0)
+  let pendingHits = Atomic<UInt64>(0)
+  let writeFailures = Atomic<UInt64>(0)
+}

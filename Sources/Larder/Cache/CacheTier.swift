@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+/// Something that keeps entries below a ``Cache``'s memory: a disk, another machine.
+///
+/// ``DiskCache`` is one. To make one of your own, say how it does these few things; a
+/// cache does the rest: promotion, single flight, consistency.
+///
+/// ```swift
+/// struct Shared: CacheTier {
+///   let name = "shared"
+///   let store: Store
+///   func entry(forKey key: String) async throws -> CacheTierEntry<Data>? {
+///     try await store.get(key).map { CacheTierEntry(value: $0.bytes, expiration: $0.life) }
+///   }
+///   func set(_ entry: CacheTierEntry<Data>, forKey key: String) async throws {
+///     try await store.put(key, entry.value, lives: entry.expiration)
+///   }
+///   func remove(forKey key: String) async throws { try await store.delete(key) }
+///   func removeAll(progress: CacheProgress?) async throws { try await store.deleteAll() }
+///   func contains(_ key: String) async throws -> Bool { try await store.has(key) }
+/// }
+/// ```
+///
+/// What a tier has to keep to:
+/// - A read that begins after a write has returned finds what was written, or nothing.
+/// - A write that throws leaves the old entry, the new one or none; never a mixture.
+/// - An entry whose time is over is not there.
+///
+/// A cache writes one key at a time; different keys at the same time.
+///
+/// **Concurrency.** Called from any task, several at a time.
+public protocol CacheTier<Key, Value>: Sendable {
+  /// What entries are stored under.
+  associatedtype Key: Hashable & Sendable
+  /// What is stored.
+  associatedtype Value: Sendable
+
+  /// A name for people, in statistics.
+  var name: String { get }
+
+  /// Reads what is stored under a key.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The entry, with the life that it has left; nil if there is none or its
+  ///   time is over.
+  /// - Throws: Why it cannot be told. A miss is not an error.
+  func entry(forKey key: Key) async throws -> CacheTierEntry<Value>?
+
+  /// Stores an entry; another one under its key is replaced, whole.
+  ///
+  /// - Parameters:
+  ///   - entry: What to store. An expiration of nil stands for the tier's own.
+  ///   - key: The key.
+  /// - Throws: Why it could not be stored.
+  func set(_ entry: CacheTierEntry<Value>, forKey key: Key) async throws
+
+  /// Removes the entry under a key, if there is one.
+  ///
+  /// - Parameter key: The key.
+  /// - Throws: Why it could not be removed.
+  func remove(forKey key: Key) async throws
+
+  /// Removes every entry.
+  ///
+  /// - Parameter progress: To be called now and then; nil for nobody.
+  /// - Throws: Why they could not be removed, some of them perhaps were;
+  ///   `CancellationError` if `progress` said so.
+  func removeAll(progress: CacheProgress?) async throws
+
+  /// Whether there is an entry under a key whose time is not over.
+  ///
+  /// - Parameter key: The key.
+  /// - Throws: As ``entry(forKey:)``.
+  func contains(_ key: Key) async throws -> Bool
+
+  /// Removes every entry whose key begins with another key, as text does.
+  ///
+  /// A tier that cannot need not have it: then a cache over it cannot either.
+  ///
+  /// - Parameter prefix: What the keys begin with.
+  /// - Returns: How many entries were removed.
+  /// - Throws: Why they could not be removed, some of them perhaps were.
+  @discardableResult
+  func remove(prefix: Key) async throws -> Int
+
+  /// Makes everything that was written survive a power cut. Does nothing by default.
+  ///
+  /// - Throws: Why it might not.
+  func sync() async throws
+
+  /// Ends the use of the tier. Does nothing by default.
+  ///
+  /// - Throws: What went wrong; the tier is closed all the same.
+  func close() async throws
+}
+
+extension CacheTier {
+  /// Throws `.invalidArgument`.
+  ///
+  /// - Parameter prefix: What the keys begin with.
+  /// - Returns: Nothing.
+  /// - Throws: `.invalidArgument`.
+  /// - Complexity: O(1).
+  public func remove(prefix: Key) async throws -> Int {
+    throw LarderError(
+      .invalidArgument, "The tier \(name) does not remove by prefix.")
+  }
+
+  /// Does nothing.
+  ///
+  /// - Complexity: O(1).
+  public func sync() async throws {}
+
+  /// Does nothing.
+  ///
+  /// - Complexity: O(1).
+  public func close() async throws {}
+}
+
+/// Told how far a long call is: done and all there is, in entries or files. Says
+/// whether to go on.
+public typealias CacheProgress = @Sendable (_ done: UInt64, _ total: UInt64) -> Bool

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+
+/// What one tier of a cache hands to another.
+///
+/// **Concurrency.** A value; safe to pass between threads.
+public struct CacheTierEntry<Value: Sendable>: Sendable {
+  /// What is stored.
+  public var value: Value
+  /// What it weighs for the memory's limit of cost; nil if nobody said.
+  public var cost: Int?
+  /// What is kept with it; nil if there is nothing.
+  public var extendedData: Data?
+  /// How long it lives from now on. Read: what is left, ``Expiration/never`` for
+  /// ever. To be written: nil for what the tier does by default.
+  public var expiration: Expiration?
+
+  /// Makes an entry.
+  ///
+  /// - Parameters:
+  ///   - value: What is stored.
+  ///   - cost: What it weighs; nil if nobody said.
+  ///   - extendedData: What is kept with it; nil for nothing.
+  ///   - expiration: How long it lives from now on; nil for what the tier does by
+  ///     default.
+  /// - Complexity: O(1).
+  public init(
+    value: Value, cost: Int? = nil, extendedData: Data? = nil, expiration: Expiration? = nil
+  ) {
+    self.value = value
+    self.cost = cost
+    self.extendedData = extendedData
+    self.expiration = expiration
+  }
+}
+
+extension CacheTierEntry: Equatable where Value: Equatable {}
+extension CacheTierEntry: Hashable where Value: Hashable {}

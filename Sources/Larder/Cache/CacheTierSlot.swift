@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Synchronization
+
+/// A tier that can be called without suspending: a local one.
+protocol BlockingCacheTier<Key, Value>: CacheTier {
+  func blockingEntry(forKey key: Key) throws -> CacheTierEntry<Value>?
+  func blockingSet(_ entry: CacheTierEntry<Value>, forKey key: Key) throws
+  func blockingRemove(forKey key: Key) throws
+  func blockingRemoveAll(progress: CacheProgress?) throws
+  func blockingContains(_ key: Key) throws -> Bool
+  func blockingRemove(prefix: Key) throws -> Int
+}
+
+/// A tier in its place: counts what is asked of it, and blocks where it cannot.
+final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  typealias Entry = CacheTierEntry<Value>
+
+  let tier: any CacheTier<Key, Value>
+  private let local: (any BlockingCacheTier<Key, Value>)?
+
+  private let hits = Atomic<UInt64>(0)
+  private let misses = Atomic<UInt64>(0)
+  private let writes = Atomic<UInt64>(0)
+  private let removals = Atomic<UInt64>(0)
+  private let promotions = Atomic<UInt64>(0)
+  private let failures = Atomic<UInt64>(0)
+
+  init(_ tier: any CacheTier<Key, Value>) {
+    self.tier = tier
+    local = tier as? any BlockingCacheTier<Key, Value>
+  }
+
+  var statistics: CacheTierStatistics {
+    var statistics = CacheTierStatistics()
+    statistics.name = tier.name
+    statistics.hits = hits.load(ordering: .relaxed)
+    statistics.misses = misses.load(ordering: .relaxed)
+    statistics.writes = writes.load(ordering: .relaxed)
+    statistics.removals = removals.load(ordering: .relaxed)
+    statistics.promotions = promotions.load(ordering: .relaxed)
+    statistics.failures = failures.load(ordering: .relaxed)
+    return statistics
+  }
+
+  func resetStatistics() {
+    hits.store(0, ordering: .relaxed)
+    misses.store(0, ordering: .relaxed)
+    writes.store(0, ordering: .relaxed)
+    removals.store(0, ordering: .relaxed)
+    promotions.store(0, ordering: .relaxed)
+    failures.store(0, ordering: .relaxed)
+  }
+
+  // MARK: - Blocking
+
+  func entry(forKey key: Key) throws -> Entry? {
+    try counting(
+      found: Result {
+        if let local { return try local.blockingEntry(forKey: key) }
+        return try blocking { [tier] in try await tier.entry(forKey: key) }
+      })
+  }
+
+  func set(_ entry: Entry, forKey key: Key, promotes: Bool = false) throws {
+    try counting(
+      promotes ? .promotion : .write,
+      Result {
+        if let local { return try local.blockingSet(entry, forKey: key) }
+        try blocking { [tier] in try await tier.set(entry, forKey: key) }
+      })
+  }
+
+  func remove(forKey key: Key) throws {
+    try counting(
+      .removal,
+      Result {
+        if let local { return try local.blockingRemove(forKey: key) }
+        try blocking { [tier] in try await tier.remove(forKey: key) }
+      })
+  }
+
+  func removeAll(progress: CacheProgress?) throws {
+    try counting(
+      .removal,
+      Result {
+        if let local { return try local.blockingRemoveAll(progress: progress) }
+        try blocking { [tier] in try await tier.removeAll(progress: progress) }
+      })
+  }
+
+  func remove(prefix: Key) throws -> Int {
+    try counting(
+      .removal,
+      Result {
+        if let local { return try local.blockingRemove(prefix: prefix) }
+        return try blocking { [tier] in try await tier.remove(prefix: prefix) }
+      })
+  }
+
+  func contains(_ key: Key) throws -> Bool {
+    try counting(
+      .nothing,
+      Result {
+        if let local { return try local.blockingContains(key) }
+        return try blocking { [tier] in try await tier.contains(key) }
+      })
+  }
+
+  // MARK: - Suspending
+
+  func entry(forKey key: Key) async throws -> Entry? {
+    try counting(found: await result { try await tier.entry(forKey: key) })
+  }
+
+  func set(_ entry: Entry, forKey key: Key, promotes: Bool = false) async throws {
+    try counting(
+      promotes ? .promotion : .write, await result { try await tier.set(entry, forKey: key) })
+  }
+
+  func remove(forKey key: Key) async throws {
+    try counting(.removal, await result { try await tier.remove(forKey: key) })
+  }
+
+  func removeAll(progress: CacheProgress?) async throws {
+    try counting(.removal, await result { try await tier.removeAll(progress: progress) })
+  }
+
+  func remove(prefix: Key) async throws -> Int {
+    try counting(.removal, await result { try await tier.remove(prefix: prefix) })
+  }
+
+  func contains(_ key: Key) async throws -> Bool {
+    try counting(.nothing, await result { try await tier.contains(key) })
+  }
+
+  func sync() async throws {
+    try counting(.nothing, await result { try await tier.sync() })
+  }
+
+  func close() async throws {
+    try counting(.nothing, await result { try await tier.close() })
+  }
+
+  // MARK: - Counting
+
+  private enum Deed {
+    case write, promotion, removal, nothing
+  }
+
+  private func result<R>(_ body: () async throws -> R) async -> Result<R, any Error> {
+    do { return .success(try await body()) } catch { return .failure(error) }
+  }
+
+  private func counting(found: Result<Entry?, any Error>) throws -> Entry? {
+    switch found {
+    case .success(nil): misses.add(1, ordering: .relaxed)
+    case .success: hits.add(1, ordering: .relaxed)
+    case .failure: failures.add(1, ordering: .relaxed)
+    }
+    return try found.get()
+  }
+
+  private func counting<R>(_ deed: Deed, _ result: Result<R, any Error>) throws -> R {
+    guard case .success = result else {
+      failures.add(1, ordering: .relaxed)
+      return try result.get()
+    }
+    switch deed {
+    case .promotion:
+      promotions.add(1, ordering: .relaxed)
+      writes.add(1, ordering: .relaxed)
+    case .write: writes.add(1, ordering: .relaxed)
+    case .removal: removals.add(1, ordering: .relaxed)
+    case .nothing: break
+    }
+    return try result.get()
+  }
+}

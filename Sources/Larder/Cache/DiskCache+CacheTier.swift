@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+import LarderCore
+
+/// A disk as a tier of a ``Cache``: each entry in one lookup, with the cost that the cache
+/// gave it and the life that it has left.
+extension DiskCache: CacheTier {
+  /// Reads the entry under a key, which counts as a use, on a thread of the cache's own.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The entry, with the life that it has left; nil if there is none or its time
+  ///   is over.
+  /// - Throws: As `value(forKey:)`.
+  /// - Complexity: As `value(forKey:)`.
+  public func entry(forKey key: Key) async throws -> CacheTierEntry<Value>? {
+    try await executor.run { try self.blockingEntry(forKey: key) }
+  }
+
+  /// Stores an entry under a key, on a thread of the cache's own.
+  ///
+  /// - Parameters:
+  ///   - entry: What to store. An expiration of nil stands for ``expiration``.
+  ///   - key: The key.
+  /// - Throws: As `set(_:forKey:extendedData:expiration:durability:)`.
+  /// - Complexity: As `set(_:forKey:extendedData:expiration:durability:)`.
+  public func set(_ entry: CacheTierEntry<Value>, forKey key: Key) async throws {
+    try await executor.run { try self.blockingSet(entry, forKey: key) }
+  }
+
+  /// Removes the entry under a key, if there is one, on a thread of the cache's own.
+  ///
+  /// - Parameter key: The key.
+  /// - Throws: As `remove(forKey:durability:)`.
+  /// - Complexity: As `remove(forKey:durability:)`.
+  public func remove(forKey key: Key) async throws {
+    try await remove(forKey: key, durability: nil)
+  }
+
+  /// Removes everything, at once, on a thread of the cache's own.
+  ///
+  /// - Parameter progress: Told of files of values that are deleted; nil leaves them to
+  ///   the background.
+  /// - Throws: As `removeAll()`; `CancellationError` if `progress` said so.
+  /// - Complexity: O(1), as a write; with progress O(files of values).
+  public func removeAll(progress: CacheProgress?) async throws {
+    try await executor.run { try self.blockingRemoveAll(progress: progress) }
+  }
+}
+
+extension DiskCache: BlockingCacheTier {
+  func blockingEntry(forKey key: Key) throws -> CacheTierEntry<Value>? {
+    try tierEntry(forKey: key).map {
+      CacheTierEntry(
+        value: $0.value, cost: $0.cost, extendedData: $0.extendedData, expiration: $0.expiration)
+    }
+  }
+
+  func blockingSet(_ entry: CacheTierEntry<Value>, forKey key: Key) throws {
+    try setTier(
+      entry.value, forKey: key, cost: entry.cost, extendedData: entry.extendedData,
+      expiration: entry.expiration, durability: nil)
+  }
+
+  func blockingRemove(forKey key: Key) throws { try remove(key, Durability?.none) }
+
+  func blockingRemoveAll(progress: CacheProgress?) throws {
+    if let progress { try removeAll { progress($0, $1) } } else { try removeAll() }
+  }
+
+  func blockingContains(_ key: Key) throws -> Bool { try contains(key) }
+
+  func blockingRemove(prefix: Key) throws -> Int { try remove(prefix: prefix) }
+}
