@@ -22,6 +22,11 @@ STRICT_C = $(STRICT) -Wmissing-prototypes
 C_DIR = Sources/CLarder
 C_SOURCES = $(wildcard $(C_DIR)/*.c)
 C_HEADERS = $(wildcard $(C_DIR)/include/*.h)
+STORE_DIR = Sources/CLarderStore
+STORE_SOURCES = $(wildcard $(STORE_DIR)/*.c)
+STORE_HEADERS = $(wildcard $(STORE_DIR)/include/*.h)
+LMDB_CFLAGS := $(shell pkg-config --cflags lmdb 2>/dev/null)
+LMDB_LIBS := $(shell pkg-config --libs lmdb 2>/dev/null || echo -llmdb)
 VERSION := $(shell sed -n 's/^.define LARDER_VERSION "\(.*\)"/\1/p' $(C_DIR)/include/larder_base.h)
 # Grows with each change that breaks a program linked to the library.
 SOVERSION = 0
@@ -81,27 +86,31 @@ test-ubsan: ## run the tests with the C core under Undefined Behaviour Sanitizer
 	$(SWIFT_TEST) -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined \
 	  --scratch-path .build-ubsan
 
-# Headers alone, in both languages, and every source, by both compilers.
+# Headers alone, in both languages, and every source, by both compilers. Sources that need more than
+# C11 say so at their top, before they include a private header.
+CHECK_INCLUDES = -I$(C_DIR)/include -I$(STORE_DIR)/include -I$(C_DIR) $(LMDB_CFLAGS)
+
 .PHONY: check-c
 check-c: ## compile the C core by gcc and clang, strictly, each header alone
 	@set -e; for cc in gcc clang; do \
 	  command -v $$cc >/dev/null || { echo "check-c: no $$cc, skipped"; continue; }; \
 	  extra=; case "$$($$cc --version)" in *clang*) extra=-Wno-nullability-extension ;; esac; \
-	  for header in $(C_HEADERS); do \
+	  for header in $(C_HEADERS) $(STORE_HEADERS); do \
 	    for language in "c -std=c11 -Wmissing-prototypes" "c++ -std=c++17"; do \
 	      printf '#include "%s"\n' "$$header" \
-	        | $$cc -x $$language $(STRICT) -I. -fsyntax-only -; \
+	        | $$cc -x $$language $(STRICT) -I. -I$(C_DIR)/include -fsyntax-only -; \
 	    done; \
 	  done; \
-	  for header in $(wildcard $(C_DIR)/*.h); do \
+	  for header in $(wildcard $(C_DIR)/*.h) $(wildcard $(STORE_DIR)/*.h); do \
 	    printf '#include "%s"\n' "$$header" \
-	      | $$cc -x c -std=c11 $(STRICT_C) -Wno-unused-function $$extra -I. -I$(C_DIR)/include \
-	        -fsyntax-only -; \
+	      | $$cc -x c -std=c11 -D_GNU_SOURCE $(STRICT_C) -Wno-unused-function $$extra -I. \
+	        $(CHECK_INCLUDES) -fsyntax-only -; \
 	  done; \
-	  for source in $(C_SOURCES); do \
-	    $$cc -std=c11 $(STRICT_C) $$extra -I$(C_DIR)/include -O2 -c -o /dev/null $$source; \
+	  for source in $(C_SOURCES) $(STORE_SOURCES); do \
+	    $$cc -std=c11 $(STRICT_C) $$extra $(CHECK_INCLUDES) -O2 -c -o /dev/null $$source; \
 	  done; \
-	  echo "check-c: $$cc, $(words $(C_SOURCES)) sources, $(words $(C_HEADERS)) public headers: ok"; \
+	  echo "check-c: $$cc, $(words $(C_SOURCES) $(STORE_SOURCES)) sources," \
+	    "$(words $(C_HEADERS) $(STORE_HEADERS)) public headers: ok"; \
 	done
 
 .PHONY: test-c
@@ -113,8 +122,9 @@ include Tests/Torture/torture.mk
 # Benchmarks --------------------------------------------------------------------------------------
 
 .PHONY: bench
-bench: ## measure Larder beside its rivals; AREA=log, coding, memory or hitratio for one, QUICK=1: 40 s an area
+bench: ## measure Larder beside its rivals; AREA=log, coding, memory, disk or hitratio for one, QUICK=1: 40 s an area
 	cd Benchmarks && LARDER_BENCH_SQLITE=$$(pkg-config --exists sqlite3 && echo 1 || echo 0) \
+	  LARDER_BENCH_ROCKSDB=$$(pkg-config --exists rocksdb && echo 1 || echo 0) \
 	  swift run -c release $(SWIFT_FLAGS) larder-bench \
 	  $(if $(filter-out file,$(origin AREA)),--area $(AREA)) $(if $(filter-out 0,$(QUICK)),--quick) \
   $(if $(TRACES),--traces $(abspath $(TRACES))) \
@@ -128,67 +138,96 @@ bench-deps: ## install the rivals that the benchmarks compare with
 
 C_BUILD = .build/c
 C_OBJECTS = $(C_SOURCES:$(C_DIR)/%.c=$(C_BUILD)/%.o)
+STORE_OBJECTS = $(STORE_SOURCES:$(STORE_DIR)/%.c=$(C_BUILD)/store/%.o)
+# What is private to liblarder and the store needs too: it has a copy, as private as the first.
+STORE_BORROWED = $(C_BUILD)/file_io.o
 C_FLAGS = -std=c11 -DNDEBUG -fPIC -fvisibility=hidden -pthread -I$(C_DIR)/include
 LIBDIR = $(PREFIX)/lib
 INCLUDEDIR = $(PREFIX)/include
 
+# What a library is called, and the names by which programs are linked to it and look for it.
 ifeq ($(shell uname),Darwin)
-LIBRARY = liblarder.$(VERSION).dylib
-LIBRARY_LINKS = liblarder.$(SOVERSION).dylib liblarder.dylib
-LIBRARY_FLAGS = -dynamiclib -install_name $(LIBDIR)/liblarder.$(SOVERSION).dylib
+shared_name = $(1).$(2).dylib
+shared_links = $(1).$(SOVERSION).dylib $(1).dylib
+shared_flags = -dynamiclib -install_name $(LIBDIR)/$(1).$(SOVERSION).dylib
 LOCALIZE = :
 else
-LIBRARY = liblarder.so.$(VERSION)
-LIBRARY_LINKS = liblarder.so.$(SOVERSION) liblarder.so
-LIBRARY_FLAGS = -shared -Wl,-soname,liblarder.so.$(SOVERSION) -Wl,--no-undefined
+shared_name = $(1).so.$(2)
+shared_links = $(1).so.$(SOVERSION) $(1).so
+shared_flags = -shared -Wl,-soname,$(1).so.$(SOVERSION) -Wl,--no-undefined
 LOCALIZE = objcopy --localize-hidden
 endif
 
+LIBRARY = $(call shared_name,liblarder,$(VERSION))
+STORE_LIBRARY = $(call shared_name,liblarder-store,$(VERSION))
+LIBRARIES = liblarder.a liblarder-store.a $(LIBRARY) $(STORE_LIBRARY)
+
 .PHONY: c
-c: $(C_BUILD)/liblarder.a $(C_BUILD)/$(LIBRARY) ## build liblarder, for C programs
+c: $(addprefix $(C_BUILD)/,$(LIBRARIES)) ## build liblarder and liblarder-store, for C programs
 
 $(C_BUILD)/%.o: $(C_DIR)/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(C_FLAGS) -MMD -MP -c -o $@ $<
 
--include $(C_OBJECTS:.o=.d)
+$(C_BUILD)/store/%.o: $(STORE_DIR)/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(C_FLAGS) -I$(STORE_DIR)/include -I$(C_DIR) $(LMDB_CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(C_OBJECTS:.o=.d) $(STORE_OBJECTS:.o=.d)
 
 $(C_BUILD)/$(LIBRARY): $(C_OBJECTS)
-	$(CC) $(CFLAGS) $(LDFLAGS) -pthread $(LIBRARY_FLAGS) -o $@ $(C_OBJECTS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -pthread $(call shared_flags,liblarder) -o $@ $(C_OBJECTS)
+
+$(C_BUILD)/$(STORE_LIBRARY): $(STORE_OBJECTS) $(STORE_BORROWED) $(C_BUILD)/$(LIBRARY)
+	$(CC) $(CFLAGS) $(LDFLAGS) -pthread $(call shared_flags,liblarder-store) -o $@ $^ $(LMDB_LIBS)
 
 # One object, in which what the files share with each other has become private to it: a program that
 # links the archive meets the same names as one that links the shared library.
 $(C_BUILD)/liblarder.a: $(C_OBJECTS)
+$(C_BUILD)/liblarder-store.a: $(STORE_OBJECTS) $(STORE_BORROWED)
+$(C_BUILD)/liblarder.a $(C_BUILD)/liblarder-store.a:
 	@mkdir -p $(C_BUILD)/archive
-	$(CC) -r -nostdlib -o $(C_BUILD)/archive/larder.o $(C_OBJECTS)
-	$(LOCALIZE) $(C_BUILD)/archive/larder.o
+	$(CC) -r -nostdlib -o $(C_BUILD)/archive/$(@F:.a=.o) $^
+	$(LOCALIZE) $(C_BUILD)/archive/$(@F:.a=.o)
 	@rm -f $@
-	ar rcs $@ $(C_BUILD)/archive/larder.o
+	ar rcs $@ $(C_BUILD)/archive/$(@F:.a=.o)
 
 # Found from where larder.pc lies, so that an installed tree can be moved; unless lib/ is elsewhere.
 PC_PREFIX = $(if $(filter $(PREFIX)/lib,$(LIBDIR)),$${pcfiledir}/../..,$(PREFIX))
 PC_LIBDIR = $(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))
 PC_INCLUDEDIR = $(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))
 
+# Text of a .pc file: $(call pc,NAME,DESCRIPTION), and then further lines.
+pc = 'prefix=$(PC_PREFIX)' 'libdir=$(PC_LIBDIR)' 'includedir=$(PC_INCLUDEDIR)' '' \
+  'Name: $(1)' 'Version: $(VERSION)' 'Description: $(2)' \
+  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -l$(1)'
+
+# A program that links liblarder-store needs LMDB, but neither its header nor its .pc.
 .PHONY: install
-install: c ## install headers, liblarder and larder.pc; PREFIX=/usr/local DESTDIR=
+install: c ## install headers, liblarder, liblarder-store and their .pc; PREFIX=/usr/local DESTDIR=
 	$(INSTALL) -d $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(LIBDIR)/pkgconfig
-	$(INSTALL) -m 644 $(C_HEADERS) $(DESTDIR)$(INCLUDEDIR)
-	$(INSTALL) -m 644 $(C_BUILD)/liblarder.a $(DESTDIR)$(LIBDIR)
-	$(INSTALL) -m 755 $(C_BUILD)/$(LIBRARY) $(DESTDIR)$(LIBDIR)
-	for link in $(LIBRARY_LINKS); do ln -sf $(LIBRARY) $(DESTDIR)$(LIBDIR)/$$link; done
-	@printf '%s\n' 'prefix=$(PC_PREFIX)' 'libdir=$(PC_LIBDIR)' 'includedir=$(PC_INCLUDEDIR)' '' \
-	  'Name: larder' 'Version: $(VERSION)' \
-	  'Description: A message log that survives kill -9 at memory speed' \
-	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -llarder' 'Libs.private: -pthread' \
-	  > $(DESTDIR)$(LIBDIR)/pkgconfig/larder.pc
-	@echo 'Installed. Build with: cc program.c $$(pkg-config --cflags --libs larder)'
+	$(INSTALL) -m 644 $(C_HEADERS) $(STORE_HEADERS) $(DESTDIR)$(INCLUDEDIR)
+	$(INSTALL) -m 644 $(C_BUILD)/liblarder.a $(C_BUILD)/liblarder-store.a $(DESTDIR)$(LIBDIR)
+	$(INSTALL) -m 755 $(C_BUILD)/$(LIBRARY) $(C_BUILD)/$(STORE_LIBRARY) $(DESTDIR)$(LIBDIR)
+	for link in $(call shared_links,liblarder); do \
+	  ln -sf $(LIBRARY) $(DESTDIR)$(LIBDIR)/$$link; \
+	done
+	for link in $(call shared_links,liblarder-store); do \
+	  ln -sf $(STORE_LIBRARY) $(DESTDIR)$(LIBDIR)/$$link; \
+	done
+	@printf '%s\n' $(call pc,larder,A message log that survives kill -9 at memory speed) \
+	  'Libs.private: -pthread' > $(DESTDIR)$(LIBDIR)/pkgconfig/larder.pc
+	@printf '%s\n' $(call pc,larder-store,A durable key-value store: a journal in front of LMDB) \
+	  'Requires: larder' 'Libs.private: $(strip $(LMDB_LIBS)) -pthread' \
+	  > $(DESTDIR)$(LIBDIR)/pkgconfig/larder-store.pc
+	@echo 'Installed. Build with: cc program.c $$(pkg-config --cflags --libs larder-store)'
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
-	rm -f $(C_HEADERS:$(C_DIR)/include/%=$(DESTDIR)$(INCLUDEDIR)/%)
-	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,liblarder.a $(LIBRARY) $(LIBRARY_LINKS))
-	rm -f $(DESTDIR)$(LIBDIR)/pkgconfig/larder.pc
+	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/,$(notdir $(C_HEADERS) $(STORE_HEADERS)))
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(LIBRARIES) $(call shared_links,liblarder) \
+	  $(call shared_links,liblarder-store))
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/pkgconfig/,larder.pc larder-store.pc)
 
 # Housekeeping ------------------------------------------------------------------------------------
 
@@ -219,7 +258,7 @@ docs: ## build the documentation, a static web site, into .build/docs/site
 	  --skip-synthesized-members
 	@rm -rf .build/docs && mkdir -p $(SYMBOLS)
 	@bin=$$(swift build --scratch-path $(BUILD) --show-bin-path); \
-	cp $$bin/../symbolgraph/CLarder.symbols.json $$bin/../symbolgraph/Larder*.symbols.json $(SYMBOLS)
+	cp $$bin/../symbolgraph/CLarder*.symbols.json $$bin/../symbolgraph/Larder*.symbols.json $(SYMBOLS)
 	@rm -f $(SYMBOLS)/LarderTestSupport*
 	$(DOCC) --additional-symbol-graph-dir $(SYMBOLS) --output-path .build/docs/site \
 	  --fallback-display-name Larder --fallback-bundle-identifier larder \

@@ -49,7 +49,7 @@ let package = Package(
     .target(name: "LarderCore", dependencies: ["CLarder"], swiftSettings: swift),
     .systemLibrary(
       name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
-    // The one private header that it shares with CLarder is file_io.h: all system calls on files.
+    // It shares three private headers with CLarder: how both talk to the system.
     .target(
       name: "CLarderStore", dependencies: ["CLarder", "CLMDB"],
       cSettings: c + [.headerSearchPath("../CLarder")]),

@@ -49,6 +49,15 @@ if isInstalled("sqlite3", name: "SQLITE") {
   rivalDefines.append(.define("HAS_SQLITE"))
 }
 
+if isInstalled("rocksdb", name: "ROCKSDB") {
+  rivals.append(
+    .systemLibrary(
+      name: "CRocksDB", pkgConfig: "rocksdb",
+      providers: [.apt(["librocksdb-dev"]), .brew(["rocksdb"])]))
+  rivalNames.append("CRocksDB")
+  rivalDefines.append(.define("HAS_ROCKSDB"))
+}
+
 let package = Package(
   name: "larder-benchmarks",
   platforms: [.macOS(.v15)],
@@ -56,12 +65,20 @@ let package = Package(
   dependencies: [.package(name: "larder", path: "..")],
   targets: rivals + [
     .target(
-      name: "CRivals", dependencies: [.product(name: "CLarder", package: "larder")], cSettings: c),
+      name: "CRivals",
+      dependencies: [
+        .product(name: "CLarder", package: "larder"),
+        // LMDB, which is a rival too, comes with it.
+        .product(name: "CLarderStore", package: "larder"),
+      ],
+      cSettings: c),
     .executableTarget(
       name: "LarderBench",
       dependencies: [
         "CRivals",
         .product(name: "CLarder", package: "larder"),
+        .product(name: "CLarderStore", package: "larder"),
+        .product(name: "Larder", package: "larder"),
         .product(name: "LarderCore", package: "larder"),
       ] + rivalNames,
       swiftSettings: swift + rivalDefines),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** @file fork_page.h
-    Private: a page of memory that a child of fork(2) finds filled with zeros, so that a handle knows
-    for the price of one load whether it is its process's own. */
+    Private: a page of memory that a child of fork(2) finds filled with zeros, so that a handle
+    knows for the price of one load whether it is its process's own. */
 #ifndef LARDER_FORK_PAGE_H
 #define LARDER_FORK_PAGE_H
 

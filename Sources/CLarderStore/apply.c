@@ -74,6 +74,7 @@ larder_status apply_commit(apply_transaction *apply) {
     }
     if (status != LARDER_OK) {
         apply_abort(apply);
+        status = environment_reason(store->environment, status);
         if (status == EAGAIN) {
             larder_status grown = environment_grow(store->environment);
             if (grown != LARDER_OK) return grown;
@@ -395,6 +396,7 @@ static larder_status in_transaction(larder_store *store, apply_body body, void *
             status = apply_commit(&apply);
         } else {
             apply_abort(&apply);
+            status = environment_reason(store->environment, status);
             if (status == EAGAIN) {
                 larder_status grown = environment_grow(store->environment);
                 if (grown != LARDER_OK) return grown;

@@ -73,8 +73,8 @@ LARDER_MUST_CHECK larder_status apply_expiry(apply_transaction *apply, uint64_t 
 /** Evicts the least recently used until the limits hold: up to `most` entries. */
 LARDER_MUST_CHECK larder_status apply_eviction(apply_transaction *apply, uint64_t count,
                                                uint64_t bytes, uint64_t most, bool *is_done);
-/** Goes over all entries, up to `most` of them at a time: removes what the limits of age and end let
-    expire, and gives the others their deadlines in the tree. */
+/** Goes over all entries, up to `most` of them at a time: removes what the limits of age and end
+    let expire, and gives the others their deadlines in the tree. */
 LARDER_MUST_CHECK larder_status apply_sweep(apply_transaction *apply,
                                             const larder_store_limits *limits, uint64_t most,
                                             bool *is_done);

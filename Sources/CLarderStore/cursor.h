@@ -114,8 +114,8 @@ const cursor_row *overlay_rows_find(const overlay_rows *rows, larder_bytes store
     @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: a row was passed over; ENOMEM. */
 LARDER_MUST_CHECK larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row);
 
-/** As larder_store_cursor_next. `found` and `bytes` receive the record, borrowed until the cursor is
-    closed. For copies of a store. */
+/** As larder_store_cursor_next. `found` and `bytes` receive the record, borrowed until the cursor
+    is closed. For copies of a store. */
 LARDER_MUST_CHECK larder_status cursor_next_record(larder_store_cursor *cursor, record *found,
                                                    larder_bytes *bytes, larder_store_entry *entry);
 

@@ -7,8 +7,12 @@
     larger one while they use it, so that growing never waits for anybody.
 
     A reader keeps its place in LMDB's table between two reads as long as nothing was committed;
-    after a commit the writer frees the places that are not in use, so that idle readers never hold
-    old pages. */
+    after a commit, and before each transaction, the writer frees the places that are not in use, so
+    that idle readers never hold old pages. Where the writer is another process, a place is freed
+    after each read.
+
+    Nobody else in a process may open lock.mdb while an environment is open: closing any descriptor
+    of it would drop LMDB's locks, which belong to the process. */
 #ifndef LARDER_ENVIRONMENT_H
 #define LARDER_ENVIRONMENT_H
 
@@ -64,31 +68,40 @@ void environment_release(environment *environment, snapshot *snapshot);
     can spare, LARDER_ENOSLOT beyond. */
 LARDER_MUST_CHECK larder_status environment_read_long(environment *environment, snapshot **out);
 
-/** Calls `body` with the touches of each place that is not in use, which cannot be taken meanwhile. Never waits: a place in use may be the caller's own.
-    */
+/** Calls `body` with the touches of each place that is not in use, which cannot be taken meanwhile.
+    A place in use is waited for at most two milliseconds, for its holder may be the caller, and
+    then left for the next drain; those of cursors are left at once. */
 void environment_drain_touches(environment *environment,
                                void (*body)(void *context, touch_buffer *touches), void *context);
 
-/** Begins the one transaction that writes. Before the first, the whole tree is audited, unless the
-    file was made by this handle; LARDER_EDAMAGED if it is not sound, from then on always.
+/** Begins the one transaction that writes; it must end in the same thread. If the last one failed
+    so that LMDB refuses to go on, its part is opened anew first, for which no reader may have a
+    place: EIO otherwise. Before the first, the whole tree is audited, unless the file was made by
+    this handle; LARDER_EDAMAGED if it is not sound, from then on always.
     @param main receives LMDB's number of the one database. */
 LARDER_MUST_CHECK larder_status environment_begin(environment *environment, MDB_txn **txn,
                                                   MDB_dbi *main);
 /** Commits with LMDB's full sync, and lets go of the readers' places of older states.
-    @return LARDER_OK, MDB_MAP_FULL as EAGAIN after the map has grown: begin again; ENOSPC, EIO … The
-    transaction is gone in any case. */
+    @return LARDER_OK, MDB_MAP_FULL as EAGAIN after the map has grown: begin again; ENOSPC, EIO …
+    The transaction is gone in any case. */
 LARDER_MUST_CHECK larder_status environment_commit(environment *environment, MDB_txn *txn);
 void environment_abort(environment *environment, MDB_txn *txn);
 /** Doubles the map after LMDB gave MDB_MAP_FULL inside a transaction, which must be aborted first.
     */
 LARDER_MUST_CHECK larder_status environment_grow(environment *environment);
+/** What a failed write of LMDB was about, once its transaction is gone: a write that was cut short
+    is EIO to LMDB, be it that the disk is full or a limit reached, and the next one at the file's
+    end says more. environment_commit has asked already.
+    @return ENOSPC, EFBIG, EDQUOT … for EIO if that is so; else `status`. */
+larder_status environment_reason(environment *environment, larder_status status);
 /** LMDB's codes as ours: MDB_MAP_FULL stays, MDB_CORRUPTED and its like are LARDER_EDAMAGED. */
 larder_status environment_status(int code);
 
 /** Sizes for statistics; frees the places of readers that died (other processes' too). */
 void environment_look(environment *environment, larder_store_statistics *statistics);
 void environment_reap(environment *environment);
-/** The least transaction that a reader of any process still looks at; UINT64_MAX if there is none. */
+/** The least transaction that a reader of any process still looks at; UINT64_MAX if there is none.
+    */
 uint64_t environment_oldest_reader(environment *environment);
 /** Of data.mdb as it is now. */
 const char *environment_folder(const environment *environment);

@@ -9,7 +9,8 @@
     - A place belongs to whoever set `is_taken`; everything in it but its atomics is theirs.
     - LMDB's map moves when it grows. `is_growing` and each place's `is_renewing` keep that apart
       from mdb_txn_renew, the one call on the way of a read that looks into it: whoever renews says
-      so first and then looks for growth, whoever grows says so first and then waits for renewals. */
+      so first and then looks for growth, whoever grows says so first and then waits for renewals.
+      */
 #ifndef LARDER_ENVIRONMENT_INTERNAL_H
 #define LARDER_ENVIRONMENT_INTERNAL_H
 
@@ -48,7 +49,8 @@ typedef struct place {
     _Atomic bool is_long;
     /** The transaction is renewed: LMDB's table protects its pages. */
     bool is_live;
-    /** The number in the meta page that the next transaction will write; NULL if nothing was read. */
+    /** The number in the meta page that the next transaction will write; NULL if nothing was read.
+        */
     const uint64_t *newer;
     /** NULL after LMDB was opened anew, until the place is used again. */
     MDB_txn *txn;
@@ -141,7 +143,8 @@ void environment_note_damage(environment *env, uint64_t offset);
 /** Opens LMDB's part, or opens it again after environment_reopen closed it. */
 LARDER_MUST_CHECK larder_status environment_open_lmdb(environment *env, bool writes, uint32_t mode);
 /** Opens LMDB anew: after a failed write of a meta page it refuses everything until then.
-    @return LARDER_OK; EIO if a place is in use, and then nothing has changed; as environment_open. */
+    @return LARDER_OK; EIO if a place is in use, and then nothing has changed; as environment_open.
+    */
 LARDER_MUST_CHECK larder_status environment_reopen(environment *env);
 
 /** From here on a file size limit gives EFBIG to LMDB's writes in this thread, not SIGXFSZ, which

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** @file environment_renew.c
-    How a reader's place comes to see the newest state: LMDB's table says which one that is and keeps
-    its pages from being used again; where its trees begin, our own map says. */
+    How a reader's place comes to see the newest state: LMDB's table says which one that is and
+    keeps its pages from being used again; where its trees begin, our own map says. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -32,9 +32,9 @@ larder_status environment_extend(environment *env) {
         while (length < facts.bytes + facts.bytes / 2) length *= 2;
         environment_map *made = &env->maps[env->map_count];
         status = file_map(env->file, (size_t)length, false, &made->bytes);
-        // Where address space is scarce: as much as there is, and a new map for each growth.
-        if (status == ENOMEM && length > facts.bytes) {
-            length = facts.bytes;
+        // Where address space is scarce: less and less beyond the file's end.
+        while (status == ENOMEM && length > facts.bytes) {
+            length = facts.bytes + (length - facts.bytes) / 4;
             status = file_map(env->file, (size_t)length, false, &made->bytes);
         }
         if (!status) {
@@ -132,22 +132,24 @@ larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) 
     return status;
 }
 
-/** LMDB calls a write that was cut short EIO, whatever cut it. The next one at the file's end says
-    more; if it succeeds, the page is one that nobody has used yet. */
-static larder_status commit_failure(environment *env) {
+larder_status environment_reason(environment *env, larder_status status) {
     static const uint8_t zeros[NEW_PAGE_BYTES];
     mdb_filehandle_t file;
     file_facts facts;
-    if (mdb_env_get_fd(env->lmdb, &file) != 0 || file_facts_get(env->file, &facts) != LARDER_OK)
-        return EIO;
-    larder_status status = file_write_at(file, zeros, sizeof zeros, facts.bytes);
-    return status ? status : EIO;
+    if (status != EIO || !env->lmdb || mdb_env_get_fd(env->lmdb, &file) != 0 ||
+        file_facts_get(env->file, &facts) != LARDER_OK)
+        return status;
+    bool was_hushed = environment_hush();
+    // If it succeeds, the page is one that nobody has used yet.
+    larder_status written = file_write_at(file, zeros, sizeof zeros, facts.bytes);
+    environment_unhush(was_hushed);
+    return written ? written : EIO;
 }
 
 larder_status environment_commit(environment *env, MDB_txn *txn) {
     larder_status status = environment_status(mdb_txn_commit(txn));
-    if (status == EIO) status = commit_failure(env);
     environment_unhush(env->was_hushed);
+    status = environment_reason(env, status);
     if (status == MDB_MAP_FULL) {
         status = environment_grow(env);
         return status ? status : EAGAIN;

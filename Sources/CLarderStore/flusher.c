@@ -315,9 +315,9 @@ larder_status larder_store_remove_expired(larder_store *store, uint64_t *removed
     return status;
 }
 
-/** How many bytes of values have to go for the file system to have the room that the limit asks for;
-    UINT64_MAX for no change. What is freed inside LMDB's file does not come back to the file system,
-    but is used again; so one round frees so much, and no more. */
+/** How many bytes of values have to go for the file system to have the room that the limit asks
+    for; UINT64_MAX for no change. What is freed inside LMDB's file does not come back to the file
+    system, but is used again; so one round frees so much, and no more. */
 static uint64_t bytes_for_free_space(larder_store *store) {
     pthread_mutex_lock(&store->lock);
     uint64_t wanted = store->limits.free_bytes;

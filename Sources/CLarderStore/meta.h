@@ -12,8 +12,8 @@
         40  u64  bytes            of their values
         48  u64  content format
         56  i64  created          nanoseconds since 1970
-        64  i64  age              every entry older than this has a deadline in the tree; never: none
-                                  needs one
+        64  i64  age              every entry older than this has a deadline in the tree; never:
+                                  none needs one
         72  u64  spill number     no file has this number or a greater one
         80  u32  spill epoch      the folder of new files
         84  u32  page bytes

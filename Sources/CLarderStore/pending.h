@@ -68,8 +68,8 @@ void pending_put(pending_writes *pending, const uint8_t *op, uint64_t sequence, 
 void pending_clear(pending_writes *pending, uint64_t sequence, uint32_t from_epoch, uint32_t epoch);
 /** NULL if there is none. */
 pending_entry *pending_find(const pending_writes *pending, larder_bytes key);
-/** Says what lies under an entry: the first one whose base is unknown, entries[resolved]. The caller
-    counts `resolved` up. */
+/** Says what lies under an entry: the first one whose base is unknown, entries[resolved]. The
+    caller counts `resolved` up. */
 void pending_resolve(pending_writes *pending, pending_entry *entry, bool is_present,
                      uint64_t bytes);
 /** What lay under the entries has changed: evictions. */

@@ -47,7 +47,8 @@
     value in an index is escaped, so that it can be followed: 00 becomes 00 FF, and 00 01 ends it.
     What takes more than 240 bytes so is cut to what fits whole, ended by 00 02: such values share a
     key, and only their records tell them apart. `key` behind a value is cut to its first 237 bytes
-    and 16 of its own hash if it is longer than 253. An i64 has its sign bit flipped, so that it sorts. */
+    and 16 of its own hash if it is longer than 253. An i64 has its sign bit flipped, so that it
+    sorts. */
 #ifndef LARDER_RECORD_H
 #define LARDER_RECORD_H
 

@@ -24,7 +24,8 @@ bool store_has_files(larder_store *store, const journal_message *message, bool v
     return true;
 }
 
-/** Files of later messages replace or remove what earlier ones refer to, and so they may be gone. */
+/** Files of later messages replace or remove what earlier ones refer to, and so they may be gone.
+    */
 typedef struct replay_work {
     larder_store *store;
     uint64_t applied;
@@ -92,15 +93,16 @@ larder_status store_replay(larder_store *store, uint64_t applied, bool was_power
     replay_work work = {store, applied, was_power_cut, {0}};
     uint64_t next = 0;
     uint64_t newest = store->journal.last_sequence;
+    bool is_damaged = false;
     while (status == LARDER_OK) {
         larder_ring_record message;
         status = larder_ring_reader_next(reader, &message);
         if (status != LARDER_OK) break;
         uint64_t sequence = store->journal.base + message.sequence;
         if (sequence <= applied) continue;
-        // Older ones are missing that the tree does not have. A power cut can do that, and then what
-        // is left is behind the end of the prefix; else nothing here can be believed. Unless this
-        // journal began here, after the one before it was put aside.
+        // Older ones are missing that the tree does not have. A power cut can do that, and then
+        // what is left is behind the end of the prefix; else nothing here can be believed. Unless
+        // this journal began here, after the one before it was put aside.
         if (next == 0 && sequence != applied + 1 && message.sequence != 1) {
             if (was_power_cut) break;
             detail->part = LARDER_STORE_PART_JOURNAL;
@@ -110,6 +112,7 @@ larder_status store_replay(larder_store *store, uint64_t applied, bool was_power
         if (next != 0 && sequence != next) break;
         status = replay_message(&work, message.payload, sequence);
         if (status == LARDER_EDAMAGED) {
+            is_damaged = true;
             status = LARDER_END;
             break;
         }
@@ -118,6 +121,12 @@ larder_status store_replay(larder_store *store, uint64_t applied, bool was_power
     }
     larder_ring_reader_close(reader);
     if (status == LARDER_END) status = LARDER_OK;
+    // The journal gave up writes that the tree does not have: it is an older state of the tree.
+    if (status == LARDER_OK && next == 0 && !was_power_cut && store->recovery.intact == 0 &&
+        newest > applied && newest != store->journal.base && !is_damaged) {
+        detail->part = LARDER_STORE_PART_DATA;
+        status = LARDER_EDAMAGED;
+    }
     if (status == LARDER_OK) {
         uint64_t taken = next == 0 ? applied : next - 1;
         store->recovery.lost = newest > taken ? newest - taken : 0;
@@ -216,7 +225,8 @@ larder_status store_follow(larder_store *store, uint64_t *applied) {
             follow->has_ended = true;
             return LARDER_OK;
         }
-        // Nobody will apply what is missing before it: as for a writer, nothing here can be believed.
+        // Nobody will apply what is missing before it: as for a writer, nothing here can be
+        // believed.
         if (follow->first == 0 && follow->is_left && sequence != *applied + 1 &&
             message.sequence != 1) {
             follower_reset(store);

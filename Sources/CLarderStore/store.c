@@ -159,13 +159,17 @@ static int has_journal_name(void *context, const char *name) {
     return strcmp(name, "journal") == 0;
 }
 
+/** ENOENT for an empty file, too. */
 static larder_status data_path_exists(const larder_store *store) {
     char path[PATH_MAX_BYTES + 16];
     int file;
     snprintf(path, sizeof path, "%s/data.mdb", store->path);
     larder_status status = file_open(path, 0, 0, &file);
-    if (status == LARDER_OK) file_close(file);
-    return status;
+    if (status != LARDER_OK) return status;
+    file_facts facts;
+    status = file_facts_get(file, &facts);
+    file_close(file);
+    return status == LARDER_OK && facts.is_regular && facts.bytes == 0 ? ENOENT : status;
 }
 
 /** The folder is there afterwards, and a store or nothing in it. */
@@ -382,8 +386,9 @@ static larder_status store_make(const char *path, const larder_store_options *op
 }
 
 static void store_free(larder_store *store) {
+    bool is_ours = store->not_forked == NULL || *store->not_forked != 0;
     store_follow_end(store);
-    if (store->not_forked != NULL && *store->not_forked != 0) {
+    if (is_ours) {
         larder_status ignored = journal_close(&store->journal);
         (void)ignored;
         lock_release(store);
@@ -398,11 +403,15 @@ static void store_free(larder_store *store) {
     spill_files_free(&store->unsynced);
     spill_files_free(&store->deleted);
     touch_buffer_free(&store->folding);
-    pthread_cond_destroy(&store->wake);
-    pthread_mutex_destroy(&store->shutdown_lock);
-    pthread_mutex_destroy(&store->sync_lock);
-    pthread_mutex_destroy(&store->flush_lock);
-    pthread_mutex_destroy(&store->lock);
+    // In a child the threads that may have waited here, or held a lock, are gone: it would wait for
+    // them for ever.
+    if (is_ours) {
+        pthread_cond_destroy(&store->wake);
+        pthread_mutex_destroy(&store->shutdown_lock);
+        pthread_mutex_destroy(&store->sync_lock);
+        pthread_mutex_destroy(&store->flush_lock);
+        pthread_mutex_destroy(&store->lock);
+    }
     fork_page_free((void *)(uintptr_t)store->not_forked);
     free(store->path);
     free(store);
@@ -442,7 +451,9 @@ static larder_status store_shut(larder_store *store) {
     atomic_store(&store->is_shut, true);
     // Whatever came since the flush is in the journal, and the journal is synced here.
     if (store_is_read_only(store)) store_follow_end(store);
-    larder_status closed = journal_close(&store->journal);
+    // Its handle lives on for calls that wait for a sync; they hear that it is shut.
+    larder_status closed =
+        store->journal.ring == NULL ? LARDER_OK : larder_ring_shutdown(store->journal.ring);
     lock_release(store);
     pthread_mutex_unlock(&store->lock);
     pthread_mutex_unlock(&store->sync_lock);

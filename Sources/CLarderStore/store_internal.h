@@ -261,10 +261,10 @@ typedef struct overlay {
     uint8_t *bytes;
 } overlay;
 
-/** Copies what is pending, and takes a place that fits it, to be released. A handle that writes takes
-    both under the lock, and every item counts, whatever the tree has of it by then. A read-only
-    handle takes the place and then reads on in the journal; items whose sequence is not greater
-    than the place's meta.applied are left out. */
+/** Copies what is pending, and takes a place that fits it, to be released. A handle that writes
+    takes both under the lock, and every item counts, whatever the tree has of it by then. A
+    read-only handle takes the place and then reads on in the journal; items whose sequence is not
+    greater than the place's meta.applied are left out. */
 LARDER_MUST_CHECK larder_status store_overlay(larder_store *store, overlay *out, snapshot **place);
 void overlay_free(overlay *overlay);
 

@@ -86,8 +86,8 @@ void store_publish(larder_store *store, const journal_message *message) {
     atomic_store_explicit(&store->newest_sequence, message->sequence, memory_order_release);
 }
 
-/** Tells the flusher of the first write after a pause, and when the journal is nearly full: the more
-    it holds, the fewer times a page of the tree is written. */
+/** Tells the flusher of the first write after a pause, and when the journal is nearly full: the
+    more it holds, the fewer times a page of the tree is written. */
 static void store_tell(larder_store *store) {
     bool is_nearly_full = store->journal.used_bytes > store->journal.data_bytes / 8 * 7;
     if (store->pending_since_ns != 0 && (!is_nearly_full || store->wants_flush)) return;

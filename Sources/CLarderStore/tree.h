@@ -81,8 +81,8 @@ LARDER_MUST_CHECK larder_status tree_cursor_seek(tree_cursor *cursor, const tree
     LARDER_END before the first. */
 LARDER_MUST_CHECK larder_status tree_cursor_seek_back(tree_cursor *cursor, const tree *tree,
                                                       larder_bytes key, bool inclusive);
-/** Moves on. LARDER_OK; LARDER_END; LARDER_EDAMAGED: a page that cannot be read was passed over, and
-    the cursor is behind it; call again. Never the same damage twice, so a loop over it ends. */
+/** Moves on. LARDER_OK; LARDER_END; LARDER_EDAMAGED: a page that cannot be read was passed over,
+    and the cursor is behind it; call again. Never the same damage twice, so a loop over it ends. */
 LARDER_MUST_CHECK larder_status tree_cursor_next(tree_cursor *cursor);
 LARDER_MUST_CHECK larder_status tree_cursor_previous(tree_cursor *cursor);
 /** Key and value at the cursor's place, borrowed from the mapping. */
@@ -107,8 +107,9 @@ typedef struct tree_report {
 LARDER_MUST_CHECK larder_status tree_audit(const tree *tree, tree_report *report);
 
 /** Called with what could be an entry's record: with the key and value of each whole leaf node in
-    the entries' name space, and, where a node is not whole, with each intact record that lies there;
-    then `key` is empty. The same record may come more than once, and an older one of its key too.
+    the entries' name space, and, where a node is not whole, with each intact record that lies
+    there; then `key` is empty. The same record may come more than once, and an older one of its key
+    too.
     @return 0 to go on. */
 typedef int (*tree_visit)(void *context, larder_bytes key, larder_bytes value);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /** @file tree_cursor.c
-    A cursor is the way from the root to a leaf's node, as page numbers and indexes. If a page on the
-    way down is damaged, the way ends above it, at the node that leads to it; a further step goes on
-    from there, to the next node of that page. So a step never comes back to the same damage.
+    A cursor is the way from the root to a leaf's node, as page numbers and indexes. If a page on
+    the way down is damaged, the way ends above it, at the node that leads to it; a further step
+    goes on from there, to the next node of that page. So a step never comes back to the same
+    damage.
 
     A page is also damage if its keys are not between the separators that led to it. No two places
     of a tree have those in common, so a page that several nodes lead to is read at one of them at

@@ -225,8 +225,8 @@ static inline bool page_search(const tree_page *page, uint32_t from, larder_byte
     two of them share. LMDB moves nodes about as if it were so. */
 bool page_tiles(const tree_page *page, bool is_leaf);
 
-/** A bit for each page that is free or belongs to the free list's own tree, or is a meta page; to be
-    freed. For tree_scan; in tree_audit.c.
+/** A bit for each page that is free or belongs to the free list's own tree, or is a meta page; to
+    be freed. For tree_scan; in tree_audit.c.
     @param count receives how many bits.
     @return LARDER_OK; LARDER_EDAMAGED if the free list is not sound; ENOMEM. */
 LARDER_MUST_CHECK larder_status tree_free_marks(const tree *state, uint8_t **marks,

@@ -11,114 +11,7 @@
 #include <stdlib.h>
 
 #include "meta.h"
-#include "tree_page.h"
-
-typedef struct scan {
-    /** Not a tree of the file, but all of its whole pages; and its bytes. */
-    tree file;
-    uint64_t length;
-    tree_report *report;
-    tree_visit visit;
-    void *context;
-    /** Bits of pages: done with; the first `free_count` of `free` are of the free list. */
-    uint8_t *done;
-    uint8_t *free;
-    uint64_t free_count;
-} scan;
-
-enum { RECORD_LENGTH_OFFSET = 44 };
-
-static bool has_bit(const uint8_t *bits, uint64_t number) {
-    return (bits[number >> 3] & 1u << (number & 7)) != 0;
-}
-
-static bool scan_is_free(const scan *walk, uint64_t number) {
-    return walk->free && number < walk->free_count && has_bit(walk->free, number);
-}
-
-static void scan_done(scan *walk, uint64_t first, uint64_t count) {
-    for (uint64_t i = 0; i < count && first + i < walk->file.page_count; i++)
-        walk->done[(first + i) >> 3] |= (uint8_t)(1u << ((first + i) & 7));
-}
-
-static void scan_damage(scan *walk, uint64_t number) {
-    uint64_t offset = number * walk->file.page_bytes;
-    tree_report *report = walk->report;
-    if (report->damaged_pages == 0 || offset < report->first_damage_offset)
-        report->first_damage_offset = offset;
-    report->damaged_pages++;
-}
-
-/** The record at `at`, if there is an intact one within `room` bytes. */
-static bool scan_record(const uint8_t *at, uint64_t room, larder_bytes *out) {
-    record entry;
-    if (room < RECORD_HEAD_BYTES || load32(at) != RECORD_MAGIC) return false;
-    uint32_t length = load32(at + RECORD_LENGTH_OFFSET);
-    if (length < RECORD_HEAD_BYTES || length > room) return false;
-    *out = (larder_bytes){at, length};
-    return record_read(*out, true, &entry) == LARDER_OK;
-}
-
-/** Tells of every intact record in the page, of which `length` bytes are there. One at the place
-    where overflow pages have their value may go on in the pages behind it. */
-static larder_status scan_bytes(scan *walk, uint64_t number, uint64_t length, bool first_only) {
-    uint32_t page_bytes = walk->file.page_bytes;
-    const uint8_t *page = tree_page_at(&walk->file, number);
-    const larder_bytes no_key = {NULL, 0};
-    larder_bytes found;
-    uint64_t at = PAGE_HEAD_BYTES;
-    if (length <= at) return LARDER_OK;
-    if (scan_record(page + at, walk->length - number * page_bytes - at, &found)) {
-        if (walk->visit(walk->context, no_key, found)) return ECANCELED;
-        uint64_t count = overflow_pages(found.length, page_bytes);
-        scan_done(walk, number, count);
-        if (count > 1) return LARDER_OK;
-        at += found.length;
-    }
-    if (first_only) return LARDER_OK;
-    while (at + RECORD_HEAD_BYTES <= length) {
-        const uint8_t *next = memchr(page + at, RECORD_MAGIC & 0xFF, (size_t)(length - at));
-        if (!next) break;
-        at = (uint64_t)(next - page);
-        if (!scan_record(next, length - at, &found)) {
-            at++;
-            continue;
-        }
-        if (walk->visit(walk->context, no_key, found)) return ECANCELED;
-        at += found.length;
-    }
-    return LARDER_OK;
-}
-
-/** The nodes of a leaf page; and if not all are as they should be, whatever records there are in it
-    besides: a node's damaged length hides a record that is whole. */
-static larder_status scan_leaf(scan *walk, const tree_page *page) {
-    bool is_whole = page_tiles(page, true);
-    bool has_all = true;
-    walk->report->pages++;
-    for (uint32_t i = 0; i < page->count; i++) {
-        tree_node node;
-        larder_bytes value;
-        uint64_t overflow;
-        if (!page_node(page, i, &node) || node.key_bytes == 0 ||
-            node.key_bytes > TREE_KEY_MAX_BYTES ||
-            node_value(&walk->file, page, &node, &value, &overflow)) {
-            is_whole = false;
-            continue;
-        }
-        bool is_entry = node.key[0] == SPACE_ENTRY;
-        bool looks_so = value.length >= RECORD_HEAD_BYTES && load32(value.data) == RECORD_MAGIC;
-        if (!is_entry && !looks_so) continue;
-        record entry;
-        if (record_read(value, true, &entry) != LARDER_OK) has_all = false;
-        else if (overflow != TREE_NO_PAGE)
-            scan_done(walk, overflow, overflow_pages(value.length, page->size));
-        larder_bytes key = is_entry ? node_key(&node) : (larder_bytes){NULL, 0};
-        if (walk->visit(walk->context, key, value)) return ECANCELED;
-    }
-    if (!is_whole) scan_damage(walk, page->number);
-    return is_whole && has_all ? LARDER_OK : scan_bytes(walk, page->number, page->size, false);
-}
+#include "tree_scan_page.h"
 
 /** Between which keys all of a page's own should be; NULL for no bound. */
 typedef struct scan_bounds {
@@ -216,8 +109,8 @@ static larder_status scan_rounds(scan *walk, const tree *newest) {
     return scan_bytes(walk, file->page_count, rest, false);
 }
 
-/** The greatest number of a transaction that left a meta record in any page, free or not. Its key is
-    the least of all, so it is the first in its page. */
+/** The greatest number of a transaction that left a meta record in any page, free or not. Its key
+    is the least of all, so it is the first in its page. */
 static uint64_t scan_newest_transaction(const tree *file) {
     uint64_t newest = 0;
     for (uint64_t number = TREE_META_PAGES; number < file->page_count; number++) {
@@ -235,8 +128,8 @@ static uint64_t scan_newest_transaction(const tree *file) {
     return newest;
 }
 
-/** Whether the first of `trees` is the newest state that the file had: else what came after it is in
-    pages that it calls free. A damaged number of a transaction can be any. */
+/** Whether the first of `trees` is the newest state that the file had: else what came after it is
+    in pages that it calls free. A damaged number of a transaction can be any. */
 static bool scan_knows_newest(const scan *walk, const tree *trees, size_t tree_count) {
     if (tree_count == 0 || trees[0].page_bytes != walk->file.page_bytes) return false;
     uint64_t newest = scan_newest_transaction(&walk->file);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs liblarder into a folder of its own, builds consumer.c and index.c against what was
-# installed, as a user would, by each compiler and in each language there is, runs them, and
-# uninstalls: make test-c.
+# Installs liblarder and liblarder-store into a folder of their own, builds consumer.c, index.c and
+# store.c against what was installed, as a user would, by each compiler and in each language there
+# is, runs them, and uninstalls: make test-c.
 set -eu
 cd "$(dirname "$0")/../.."
 MAKE=${MAKE:-make}
@@ -24,30 +24,43 @@ $MAKE -s install PREFIX="$prefix" >"$work/install.log" 2>&1 || {
 
 # Only larder_ names leave the libraries, and all that the headers declare do.
 declared() {
-  cat "$prefix"/include/larder_*.h | tr '\n' ' ' | sed 's/LARDER_API/\n&/g' \
+  cat "$@" | tr '\n' ' ' | sed 's/LARDER_API/\n&/g' \
     | sed -n 's/^LARDER_API[^;(]*[ *]\(larder_[a-z0-9_]*\)(.*/\1/p' | sort -u
 }
-if [ "$(uname)" = Linux ]; then
-  declared >"$work/declared"
-  nm -D --defined-only "$prefix/lib/liblarder.so" | awk '{ print $3 }' | sort -u >"$work/shared"
-  nm -g --defined-only "$prefix/lib/liblarder.a" | awk 'NF == 3 { print $3 }' | sort -u \
+# exports LIBRARY HEADER…
+exports() {
+  library=$1
+  shift
+  declared "$@" >"$work/declared"
+  nm -D --defined-only "$prefix/lib/$library.so" | awk '{ print $3 }' | sort -u >"$work/shared"
+  nm -g --defined-only "$prefix/lib/$library.a" | awk 'NF == 3 { print $3 }' | sort -u \
     >"$work/static"
-  [ -s "$work/declared" ] || fail "found no declaration in the headers"
+  [ -s "$work/declared" ] || fail "found no declaration in the headers of $library"
   for kind in shared static; do
     diff "$work/declared" "$work/$kind" >"$work/diff" || {
       cat "$work/diff" >&2
-      fail "the headers declare (<) other functions than the $kind library exports (>)"
+      fail "the headers declare (<) other functions than $kind $library exports (>)"
     }
   done
-  if ldd "$prefix/lib/liblarder.so" | grep -i swift; then fail "liblarder needs Swift"; fi
+  if ldd "$prefix/lib/$library.so" | grep -i swift; then fail "$library needs Swift"; fi
+}
+if [ "$(uname)" = Linux ]; then
+  # shellcheck disable=SC2046 # No name of ours has a space.
+  exports liblarder $(ls "$prefix"/include/larder_*.h | grep -v '/larder_store\.h$')
+  exports liblarder-store "$prefix/include/larder_store.h"
+  if ldd "$prefix/lib/liblarder.so" | grep -i lmdb; then fail "liblarder needs LMDB"; fi
 fi
 
 # The installed tree can be moved as a whole.
 mv "$prefix" "$work/moved"
 export PKG_CONFIG_PATH="$work/moved/lib/pkgconfig"
-flags=$(pkg-config --cflags larder)
-shared="$(pkg-config --libs larder) -Wl,-rpath,$work/moved/lib"
-static="$work/moved/lib/liblarder.a -pthread"
+
+# use MODULE: what follows is compiled and linked with it, as pkg-config says.
+use() {
+  flags=$(pkg-config --cflags "$1")
+  shared="$(pkg-config --libs "$1") -Wl,-rpath,$work/moved/lib"
+  static=$(pkg-config --static --libs "$1" | sed "s|-l\(larder[a-z-]*\)|$work/moved/lib/lib\1.a|g")
+}
 
 # try PROGRAM NAME LIBRARIES COMPILER OPTION…
 try() {
@@ -67,7 +80,8 @@ try() {
   "$work/$name" "$work/files"
 }
 
-for program in consumer index; do
+for program in consumer index store; do
+  case $program in store) use larder-store ;; *) use larder ;; esac
   try $program gcc-c11 "$shared" gcc -std=c11 -D_POSIX_C_SOURCE=200809L
   try $program gcc-c11-static "$static" gcc -std=c11 -D_POSIX_C_SOURCE=200809L
   try $program clang-c11 "$shared" clang -std=c11 -D_POSIX_C_SOURCE=200809L

@@ -70,13 +70,15 @@ struct HouseTests {
 
   @Test func everyPublicFunctionHasThePrefix() {
     for declaration in Declaration.all {
-      #expect(declaration.name.hasPrefix("larder_"), "\(declaration.header): \(declaration.text)")
+      let prefix =
+        declaration.header.hasPrefix("Sources/CLarderStore/") ? "larder_store_" : "larder_"
+      #expect(declaration.name.hasPrefix(prefix), "\(declaration.header): \(declaration.text)")
     }
   }
 
   @Test func everyPublicFunctionThatCanFailMustBeChecked() {
     // A shutdown that fails has shut down all the same, and most callers can do nothing about it.
-    let exempt: Set = ["larder_ring_shutdown"]
+    let exempt: Set = ["larder_ring_shutdown", "larder_store_shutdown"]
     for declaration in Declaration.all where !exempt.contains(declaration.name) {
       let canFail = declaration.text.contains("larder_status larder_")
       #expect(declaration.text.hasPrefix("LARDER_MUST_CHECK") == canFail, "\(declaration.text)")
@@ -85,15 +87,17 @@ struct HouseTests {
 
   @Test func everyPublicFunctionIsDocumented() {
     // The statistics are documented field by field at the struct right above it.
-    let exempt: Set = ["larder_ring_statistics_get"]
+    let exempt: Set = ["larder_ring_statistics_get", "larder_store_statistics_get"]
     for declaration in Declaration.all where !exempt.contains(declaration.name) {
       #expect(declaration.isDocumented, "\(declaration.header): \(declaration.name)")
     }
   }
 
   @Test func theUmbrellaHeaderIncludesEveryOther() throws {
-    let umbrella = try #require(SourceTree.publicHeaders.first { $0.path.hasSuffix("/larder.h") })
-    for file in SourceTree.publicHeaders where file.path != umbrella.path {
+    // But for the store's, which is a library of its own.
+    let headers = SourceTree.publicHeaders.filter { $0.path.hasPrefix("Sources/CLarder/") }
+    let umbrella = try #require(headers.first { $0.path.hasSuffix("/larder.h") })
+    for file in headers where file.path != umbrella.path {
       let name = URL(fileURLWithPath: file.path).lastPathComponent
       #expect(umbrella.text.contains("#include \"\(name)\"\n"), "\(name)")
     }
@@ -119,11 +123,15 @@ struct HouseTests {
   func everyPublicHeaderCompilesAlone(language: String) throws {
     for file in SourceTree.publicHeaders {
       let path = SourceTree.top.appendingPathComponent(file.path).path
+      let folders = SourceTree.headerFolders.map {
+        "-I" + SourceTree.top.appendingPathComponent($0).path
+      }
       let arguments =
         ["-x"] + language.split(separator: " ").map(String.init)
         + ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
         // An inline function of a header is unused where the header is all there is.
         + ["-Wno-pragma-once-outside-header", "-Wno-unused-function", "-fsyntax-only", path]
+        + folders
       let output = try run("clang", arguments)
       #expect(output == "", "\(file.path)")
     }
@@ -137,6 +145,31 @@ struct HouseTests {
       (line.hasPrefix("public import C") || line.hasPrefix("@_exported import C"))
         && line.dropFirst(15).contains("Larder")
     }
+  }
+
+  @Test func theCCorePointsDownwardsToo() {
+    // The ring knows nothing of the store, and the store of the ring's inside nothing but how it
+    // talks to the system; LMDB is the store's alone.
+    let core = SourceTree.c.filter { $0.path.hasPrefix("Sources/CLarder/") }
+    expectNoLine(in: core) { line in
+      line.hasPrefix("#include") && (line.contains("store") || line.contains("lmdb"))
+    }
+    let own = Set(
+      SourceTree.c.filter { $0.path.hasPrefix("Sources/CLarderStore/") }.map {
+        URL(fileURLWithPath: $0.path).lastPathComponent
+      })
+    let store = SourceTree.c.filter { $0.path.hasPrefix("Sources/CLarderStore/") }
+    let shared = ["file_io.h", "condition.h", "fork_page.h"]
+    expectNoLine(in: store) { line in
+      guard line.hasPrefix("#include \"") else { return false }
+      let name = String(line.split(separator: "\"")[1])
+      return !own.contains(name) && !shared.contains(name) && !name.hasPrefix("larder_")
+    }
+    expectNoLine(in: SourceTree.swift.filter { $0.path.hasPrefix("Sources/") }) { line in
+      line.hasSuffix("import CLMDB")
+    }
+    let upper = SourceTree.swift.filter { $0.path.hasPrefix("Sources/LarderCore/") }
+    expectNoLine(in: upper) { line in line.hasSuffix("import CLarderStore") }
   }
 
   @Test func dependenciesPointDownwards() {

@@ -31,7 +31,10 @@ struct SourceTree {
 
   static let swift = code.filter { $0.path.hasSuffix(".swift") }
   static let c = code.filter { $0.path.hasSuffix(".c") || $0.path.hasSuffix(".h") }
-  static let publicHeaders = c.filter { $0.path.hasPrefix("Sources/CLarder/include/") }
+  static let publicHeaders = c.filter { file in
+    headerFolders.contains { file.path.hasPrefix($0 + "/") }
+  }
+  static let headerFolders = ["Sources/CLarder/include", "Sources/CLarderStore/include"]
 
   private static func paths(below path: String) -> [String] {
     let url = top.appendingPathComponent(path)

@@ -15,21 +15,27 @@ struct CProgram {
   private let directory: TemporaryDirectory
 
   /// Compiles the core once more with `code`, which takes a few seconds.
-  init(_ code: String) throws {
+  ///
+  /// - Parameter usesStore: Whether it needs the store, and with it LMDB, too.
+  init(_ code: String, usesStore: Bool = false) throws {
     directory = try TemporaryDirectory()
     let source = directory.file("example.c")
     try code.write(to: source, atomically: true, encoding: .utf8)
-    let core = Documentation.top.appendingPathComponent("Sources/CLarder")
-    let sources = try FileManager.default.contentsOfDirectory(atPath: core.path)
-      .filter { $0.hasSuffix(".c") }.map { core.appendingPathComponent($0).path }
+    let modules = ["CLarder"] + (usesStore ? ["CLarderStore"] : [])
+    let folders = modules.map { Documentation.top.appendingPathComponent("Sources/\($0)") }
+    let sources = try folders.flatMap { folder in
+      try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        .filter { $0.hasSuffix(".c") }.map { folder.appendingPathComponent($0).path }
+    }
     let strict = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
-    let include = "-I" + core.appendingPathComponent("include").path
+    let includes = folders.map { "-I" + $0.appendingPathComponent("include").path }
     _ = try Self.run(
-      "/usr/bin/env", ["cc"] + strict + ["-fsyntax-only", include, source.path])
+      "/usr/bin/env", ["cc"] + strict + ["-fsyntax-only"] + includes + [source.path])
+    // The store's own sources look into CLarder's private headers.
     _ = try Self.run(
       "/usr/bin/env",
-      ["cc", "-std=c11", include, source.path] + sources
-        + ["-pthread", "-o", directory.file("example").path])
+      ["cc", "-std=c11", "-I" + folders[0].path] + includes + [source.path] + sources
+        + (usesStore ? ["-llmdb"] : []) + ["-pthread", "-o", directory.file("example").path])
   }
 
   /// What the program prints when it runs in a folder that all its runs share.

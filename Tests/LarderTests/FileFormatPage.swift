@@ -18,6 +18,9 @@ struct FileFormatPage {
     case floor = "Floor"
     case cursor = "Cursor slots"
     case record = "Records"
+    case storeRecord = "Records of a store"
+    case meta = "Meta record"
+    case message = "Messages of the journal"
   }
 
   /// By section and name.

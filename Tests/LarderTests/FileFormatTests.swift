@@ -155,11 +155,11 @@ import Testing
   }
 
   /// The fields of a C struct whose members follow each other without padding.
-  private static func fields(
+  static func fields(
     of name: String, in header: String
   ) throws -> [String: FileFormatPage.Field] {
     let sizes = [
-      "char": 1, "uint8_t": 1, "uint32_t": 4, "uint64_t": 8, "int64_t": 8,
+      "char": 1, "uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "uint64_t": 8, "int64_t": 8,
       "ring_fixed": 64, "ring_state": 64, "ring_opened": 64,
     ]
     let start = try #require(header.range(of: "typedef struct \(name) {\n"))

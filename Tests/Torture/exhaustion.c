@@ -49,8 +49,7 @@ bool ring_is_intact(torture *run, ledger *book, const char *path, uint64_t newes
 // Full disk ---------------------------------------------------------------------------------------
 
 #ifdef __linux__
-/** Mounts 1 MiB of memory at `path`, seen by this process only. */
-static bool mount_small_disk(const char *path) {
+bool mount_small_disk(const char *path, const char *size) {
     if (geteuid() != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
         return false;
     }
@@ -58,10 +57,10 @@ static bool mount_small_disk(const char *path) {
         return false;
     }
     return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && make_directory(path) &&
-           mount("tmpfs", path, "tmpfs", 0, "size=1m") == 0;
+           mount("tmpfs", path, "tmpfs", 0, size) == 0;
 }
 
-static void fill_disk(const char *path) {
+void fill_disk(const char *path) {
     static const uint8_t block[4096] = {1};
     int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     while (file >= 0 && write(file, block, sizeof block) > 0) {
@@ -74,7 +73,7 @@ static void fill_disk(const char *path) {
 static void full_disk(torture *run, void *context) {
     ledger *book = context;
     const char *disk = torture_path(run, "disk");
-    if (!mount_small_disk(disk)) {
+    if (!mount_small_disk(disk, "size=1m")) {
         torture_skip(run, "a full disk: mounting a small one needs root or user namespaces");
         return;
     }
@@ -123,7 +122,7 @@ static void full_disk(torture *run, void *context) {
 static void read_only_disk(torture *run, void *context) {
     ledger *book = context;
     const char *disk = torture_path(run, "disk");
-    if (!mount_small_disk(disk)) {
+    if (!mount_small_disk(disk, "size=1m")) {
         torture_skip(run, "a read-only disk: mounting one needs root or user namespaces");
         return;
     }

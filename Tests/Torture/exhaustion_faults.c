@@ -9,14 +9,7 @@
 #include "exhaustion.h"
 
 #ifdef LARDER_FAULTS
-#ifdef __clang__
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wnullability-completeness"
-#endif
-#include "file_io.h"
-#ifdef __clang__
-#pragma clang diagnostic pop
-#endif
+#include "faults.h"
 
 static const char *const calls[] = {"open",   "fstat",  "fallocate", "ftruncate", "pread",
                                     "pwrite", "mmap",   "fdatasync", "fsync",     "lock",

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// larder-torture: hurts logs and coded values in every way that they have to survive, and counts
-// what did not hold.
+// larder-torture: hurts logs, stores and coded values in every way that they have to survive, and
+// counts what did not hold.
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "torture.h"
+#include "store.h"
 
 typedef struct family {
     const char *area;
@@ -30,28 +30,38 @@ static const family families[] = {
     {"log", "power", family_power, 25, "pages old, new or torn as after a power cut, then reopen"},
     {"log", "soak", family_soak, 7, "mixed load at full speed: memory, files, descriptors level"},
     {"coding", "coding", family_coding, 8, "CBOR and damaged CBOR beside a simple reference"},
+    {"store", "store-input", family_store_input, 0, "arguments and folders that none should pass"},
+    {"store", "store-exhaustion", family_store_exhaustion, 0,
+     "full disks, limits, every system call failing once"},
+    {"store", "store-model", family_store_model, 10, "random operations beside a model in memory"},
+    {"store", "store-damage", family_store_damage, 20,
+     "any byte flipped, pages zeroed and swapped"},
+    {"store", "store-concurrency", family_store_concurrency, 10,
+     "threads, second openers, fork, readers elsewhere"},
+    {"store", "store-kill", family_store_kill, 30, "SIGKILL at a random moment, then reopen"},
+    {"store", "store-power", family_store_power, 30,
+     "pages and names old, new or torn as after a power cut"},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
 static void usage(FILE *target) {
-    fputs(
-        "Usage: larder-torture [options]\n\n"
-        "Hurts a message log in every way it must survive, and what reads coded values, for about\n"
-        "a minute, prints one line for each family of trials and ends with 'N passed, M failed'.\n"
-        "Fails if anything did.\n\n"
-        "  --area NAME       what to torture: log, coding or all (default)\n"
-        "  --seconds N       time for everything together (default 60)\n"
-        "  --seed N          seed of all random choices (default: a new one, printed)\n"
-        "  --family NAME     only this family; may be given several times\n"
-        "  --case N          only this case of each family, as a failure tells it\n"
-        "  --short           about ten seconds, with fewer repeats\n"
-        "  --stop            stop a family at its first failure\n"
-        "  --keep            leave the files of the last case behind\n"
-        "  --directory PATH  where files go (default: /dev/shm, else $TMPDIR, else /tmp)\n"
-        "  --help            this text\n\nFamilies:\n",
-        target);
+    fputs("Usage: larder-torture [options]\n\n"
+          "Hurts logs and stores in every way they must survive, and what reads coded values, for\n"
+          "about a minute, prints one line for each family of trials and ends with 'N passed, M\n"
+          "failed'. Fails if anything did.\n\n"
+          "  --area NAME       what to torture: log, store, coding or all (default)\n"
+          "  --seconds N       time for everything together (default 60)\n"
+          "  --seed N          seed of all random choices (default: a new one, printed)\n"
+          "  --family NAME     only this family; may be given several times\n"
+          "  --case N          only this case of each family, as a failure tells it\n"
+          "  --short           about ten seconds, with fewer repeats\n"
+          "  --stop            stop a family at its first failure\n"
+          "  --keep            leave the files of the last case behind\n"
+          "  --directory PATH  where files go (default: /dev/shm, else $TMPDIR, else /tmp)\n"
+          "  --help            this text\n\nFamilies:\n",
+          target);
     for (size_t i = 0; i < FAMILIES; i++) {
-        fprintf(target, "  %-12s %-7s %s\n", families[i].name, families[i].area,
+        fprintf(target, "  %-18s %-7s %s\n", families[i].name, families[i].area,
                 families[i].summary);
     }
     fputs("\nExamples:\n"
@@ -100,7 +110,8 @@ static void choose_area(arguments *given, const char *name) {
         }
     }
     if (!given->area && strcmp(name, "all") != 0) {
-        fprintf(stderr, "larder-torture: no area is called '%s'; there are: log, coding, all\n",
+        fprintf(stderr,
+                "larder-torture: no area is called '%s'; there are: log, store, coding, all\n",
                 name);
         exit(64);
     }
@@ -216,7 +227,7 @@ int main(int count, char **values) {
         families[i].function(&run);
         uint64_t trials = atomic_load(&run.tally->trials);
         uint64_t failures = atomic_load(&run.tally->failures);
-        printf("%s%-12s %8llu trials %6llu failed  %6.1f s\n", terminal ? "\r\033[K" : "",
+        printf("%s%-18s %8llu trials %6llu failed  %6.1f s\n", terminal ? "\r\033[K" : "",
                run.family, (unsigned long long)trials, (unsigned long long)failures,
                (double)(now_ns() - run.started_ns) / 1e9);
         fflush(stdout);

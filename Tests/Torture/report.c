@@ -44,7 +44,7 @@ static void show_progress(const torture *run) {
         return;
     }
     shown_ns = now;
-    fprintf(stderr, "\r\033[K%-12s %8llu trials, %.0f s left", run->family,
+    fprintf(stderr, "\r\033[K%-18s %8llu trials, %.0f s left", run->family,
             (unsigned long long)atomic_load(&run->tally->trials),
             now < run->deadline_ns ? (double)(run->deadline_ns - now) / 1e9 : 0.0);
 }
@@ -92,8 +92,12 @@ void torture_fail(torture *run, const char *format, ...) {
     va_start(arguments, format);
     used += vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);
     va_end(arguments);
-    if ((size_t)used > sizeof text - 128) {
-        used = (int)(sizeof text - 128);
+    if ((size_t)used > sizeof text - 400) {
+        used = (int)(sizeof text - 400);
+    }
+    if (run->tally->note[0]) {
+        used +=
+            snprintf(text + used, sizeof text - (size_t)used, "\n       in: %s", run->tally->note);
     }
     used += snprintf(text + used, sizeof text - (size_t)used,
                      "\n       again: --family %s --seed %llu --case %llu\n", run->family,
@@ -111,7 +115,7 @@ void torture_note(torture *run, const char *format, ...) {
 }
 
 void torture_skip(torture *run, const char *why) {
-    printf("%s%-12s skipped: %s\n", run->progress ? "\r\033[K" : "", run->family, why);
+    printf("%s%-18s skipped: %s\n", run->progress ? "\r\033[K" : "", run->family, why);
     fflush(stdout);
 }
 

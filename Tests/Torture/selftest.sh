@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Shows that the harness can fail: for each defect that can be planted in the library, builds a
 # harness with it and runs the family that has to find it. Called by `make torture-selftest`, which
-# sets TORTURE_CC, TORTURE_FLAGS, TORTURE_LINK and TORTURE_OUT.
+# sets TORTURE_CC, TORTURE_FLAGS, TORTURE_LINK, TORTURE_OUT and LMDB_LIBS.
 set -eu
 
 SEED=${SEED:-1}
@@ -16,18 +16,21 @@ hurt() { # HARNESS FAMILY SECONDS
 }
 
 planted() { # DEFECT FAMILY SECONDS
-    if ! grep -q "LARDER_PLANT_$1" Sources/CLarder/*.c Sources/CLarder/*.h; then
-        printf '%-16s is not in the library: nothing to find\n' "$1"
+    if ! grep -q "LARDER_PLANT_$1" Sources/CLarder/*.[ch] Sources/CLarderStore/*.[ch]; then
+        printf '%-20s is not in the library: nothing to find\n' "$1"
         failed=$((failed + 1))
         return
     fi
     objects=
     mkdir -p "$out/$1"
-    for source in Sources/CLarder/*.c; do
+    for source in Sources/CLarder/*.c Sources/CLarderStore/*.c; do
         object=$out/$1/$(basename "$source" .c).o
         # What does not know the defect is the same as without it.
-        plain=$TORTURE_OUT/clarder/$(basename "$source" .c).o
-        if grep -q "LARDER_PLANT_$1" "$source" Sources/CLarder/*.h; then
+        case $source in
+        Sources/CLarder/*) plain=$TORTURE_OUT/clarder/$(basename "$source" .c).o ;;
+        *) plain=$TORTURE_OUT/store/$(basename "$source" .c).o ;;
+        esac
+        if grep -q "LARDER_PLANT_$1" "$source" "$(dirname "$source")"/*.h; then
             # shellcheck disable=SC2086
             $TORTURE_CC $TORTURE_FLAGS -w -O1 "-DLARDER_PLANT_$1" -c "$source" -o "$object"
         else
@@ -36,15 +39,16 @@ planted() { # DEFECT FAMILY SECONDS
         objects="$objects $object"
     done
     # shellcheck disable=SC2086
-    $TORTURE_CC -pthread $TORTURE_LINK "$TORTURE_OUT"/*.o $objects -o "$out/larder-torture-$1"
+    $TORTURE_CC -pthread $TORTURE_LINK "$TORTURE_OUT"/*.o $objects $LMDB_LIBS \
+        -o "$out/larder-torture-$1"
     if hurt "$out/larder-torture-$1" "$2" "$3" >"$out/$1.log" 2>&1; then
-        printf '%-16s NOT FOUND by %s; see %s\n' "$1" "$2" "$out/$1.log"
+        printf '%-20s NOT FOUND by %s; see %s\n' "$1" "$2" "$out/$1.log"
         failed=$((failed + 1))
     elif grep -q '^FAILED' "$out/$1.log"; then
-        printf '%-16s found by %s: %s\n' "$1" "$2" \
-            "$(sed -n 's/^FAILED [a-z]*: //p' "$out/$1.log" | head -n 1)"
+        printf '%-20s found by %s: %s\n' "$1" "$2" \
+            "$(sed -n 's/^FAILED [a-z-]*: //p' "$out/$1.log" | head -n 1)"
     else
-        printf '%-16s the harness itself failed; see %s\n' "$1" "$out/$1.log"
+        printf '%-20s the harness itself failed; see %s\n' "$1" "$out/$1.log"
         failed=$((failed + 1))
     fi
 }
@@ -56,16 +60,16 @@ planted_for_fuzzer() { # DEFECT FUZZER SECONDS LONGEST
     # shellcheck disable=SC2086
     if ! $FUZZ_CC $FUZZ_FLAGS -w "-DLARDER_PLANT_$1" "Tests/Torture/fuzz/fuzz_$2.c" \
         Sources/CLarder/*.c -o "$fuzzer" 2>"$log"; then
-        printf '%-16s not tried by the fuzzer: %s cannot build one here\n' "$1" "$FUZZ_CC"
+        printf '%-20s not tried by the fuzzer: %s cannot build one here\n' "$1" "$FUZZ_CC"
         return
     fi
     mkdir -p "$out/corpus-$2"
     if "$fuzzer" -max_total_time="$3" -timeout=10 -max_len="$4" -verbosity=0 -seed="$SEED" \
         -artifact_prefix="$out/" "$out/corpus-$2" "Tests/Torture/fuzz/corpus-$2" >"$log" 2>&1; then
-        printf '%-16s NOT FOUND by the fuzzer; see %s\n' "$1" "$log"
+        printf '%-20s NOT FOUND by the fuzzer; see %s\n' "$1" "$log"
         failed=$((failed + 1))
     else
-        printf '%-16s found by the fuzzer: %s\n' "$1" \
+        printf '%-20s found by the fuzzer: %s\n' "$1" \
             "$(sed -n 's/^SUMMARY: //p' "$log" | head -n 1 | cut -c 1-60)"
     fi
 }
@@ -88,11 +92,16 @@ planted NO_LOCK concurrency 10
 planted NO_RESERVE exhaustion 10
 planted FOLLOW_LINKS input 10
 planted CBOR_LENGTH coding 10
+planted STORE_FREES_EARLY store-kill 40
+planted STORE_SKIPS_FILE_SYNC store-power 40
+planted STORE_FORGETS_APPLIED store-kill 40
+planted STORE_SKIPS_CRC store-damage 40
+planted STORE_HALF_A_BATCH store-concurrency 40
 planted_for_fuzzer NO_BOUNDS ring 30 8192
 planted_for_fuzzer CBOR_LENGTH cbor 30 4096
 
 if [ "$failed" -gt 0 ]; then
-    echo "$failed of 13 are not as they should be"
+    echo "$failed of 18 are not as they should be"
     exit 1
 fi
 echo "every planted defect was found"

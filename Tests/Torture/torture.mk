@@ -2,12 +2,13 @@
 # Rules of the torture harness, the planted defects and the fuzzers; included by the Makefile.
 #
 #   make torture SECONDS=120 SEED=7     everything, longer, with that seed
-#   make torture AREA=coding            the coders and their fuzzers alone; AREA=log, the log alone
+#   make torture AREA=coding            the coders and their fuzzers alone; or AREA=log, AREA=store
 #   make torture-short                  about ten seconds, as `make test` runs it; SEED is 1 there
 #   make torture-selftest               each planted defect must be found; `make test` runs it
-#   make torture-tsan                   the concurrency family under the Thread Sanitizer
+#   make torture-tsan                   the concurrency families under the Thread Sanitizer
 #   make torture-asan                   all of it under the Address and UB Sanitizers, short
-#   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR; or an AREA
+#   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, journals and
+#                                       records of a store; or an AREA
 
 TORTURE_DIR := Tests/Torture
 TORTURE_OUT := .build/torture
@@ -21,11 +22,16 @@ TORTURE_SOURCES := $(wildcard $(TORTURE_DIR)/*.c)
 TORTURE_HEADERS := $(wildcard $(TORTURE_DIR)/*.h)
 CLARDER_SOURCES := $(wildcard Sources/CLarder/*.c)
 CLARDER_HEADERS := $(wildcard Sources/CLarder/*.h Sources/CLarder/include/*.h)
-TORTURE_ALL := $(TORTURE_SOURCES) $(TORTURE_HEADERS) $(CLARDER_SOURCES) $(CLARDER_HEADERS)
+STORE_C_SOURCES := $(wildcard Sources/CLarderStore/*.c)
+STORE_C_HEADERS := $(wildcard Sources/CLarderStore/*.h Sources/CLarderStore/include/*.h)
+TORTURE_C := $(CLARDER_SOURCES) $(STORE_C_SOURCES)
+TORTURE_H := $(CLARDER_HEADERS) $(STORE_C_HEADERS)
+TORTURE_ALL := $(TORTURE_SOURCES) $(TORTURE_HEADERS) $(TORTURE_C) $(TORTURE_H)
 
 TORTURE_WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Werror
-TORTURE_FLAGS := -std=c11 -D_GNU_SOURCE -DLARDER_FAULTS -ISources/CLarder/include \
-  -ISources/CLarder -pthread
+TORTURE_INCLUDES := -ISources/CLarder/include -ISources/CLarderStore/include -ISources/CLarder \
+  -ISources/CLarderStore $(LMDB_CFLAGS)
+TORTURE_FLAGS := -std=c11 -D_GNU_SOURCE -DLARDER_FAULTS $(TORTURE_INCLUDES) -pthread
 ifeq ($(shell uname -s),Linux)
 TORTURE_FLAGS += -DTORTURE_WRAPS_SYNC
 TORTURE_LINK := -Wl,--wrap=fdatasync -Wl,--wrap=fsync
@@ -37,7 +43,7 @@ TORTURE_CLANG_LD = $(shell $(1) --version 2>/dev/null | grep -q clang && \
 
 .PHONY: torture torture-short torture-selftest torture-tsan torture-asan fuzz fuzz-corpus
 
-$(TORTURE_OUT)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(CLARDER_HEADERS)
+$(TORTURE_OUT)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(TORTURE_H)
 	@mkdir -p $(@D)
 	$(TORTURE_CC) $(TORTURE_FLAGS) $(TORTURE_WARNINGS) -O2 -g -c $< -o $@
 
@@ -45,11 +51,16 @@ $(TORTURE_OUT)/clarder/%.o: Sources/CLarder/%.c $(CLARDER_HEADERS)
 	@mkdir -p $(@D)
 	$(TORTURE_CC) $(TORTURE_FLAGS) -O2 -g -c $< -o $@
 
+$(TORTURE_OUT)/store/%.o: Sources/CLarderStore/%.c $(TORTURE_H)
+	@mkdir -p $(@D)
+	$(TORTURE_CC) $(TORTURE_FLAGS) -O2 -g -c $< -o $@
+
 TORTURE_OBJECTS := $(patsubst $(TORTURE_DIR)/%.c,$(TORTURE_OUT)/%.o,$(TORTURE_SOURCES))
-TORTURE_LIBRARY := $(patsubst Sources/CLarder/%.c,$(TORTURE_OUT)/clarder/%.o,$(CLARDER_SOURCES))
+TORTURE_LIBRARY := $(patsubst Sources/CLarder/%.c,$(TORTURE_OUT)/clarder/%.o,$(CLARDER_SOURCES)) \
+  $(patsubst Sources/CLarderStore/%.c,$(TORTURE_OUT)/store/%.o,$(STORE_C_SOURCES))
 
 $(TORTURE_OUT)/larder-torture: $(TORTURE_OBJECTS) $(TORTURE_LIBRARY)
-	$(TORTURE_CC) -pthread $(TORTURE_LINK) $^ -o $@
+	$(TORTURE_CC) -pthread $(TORTURE_LINK) $^ $(LMDB_LIBS) -o $@
 
 # The coders' fuzzers take part: each has two fifths of the time of their own area, a tenth of all.
 TORTURE_SECONDS = $(or $(SECONDS),60)
@@ -57,7 +68,7 @@ TORTURE_FUZZES = $(filter coding all,$(AREA))
 TORTURE_FUZZ_SECONDS = $(if $(TORTURE_FUZZES),$(shell expr $(TORTURE_SECONDS) \* \
   $(if $(filter coding,$(AREA)),4,1) / 10),0)
 
-torture: $(TORTURE_OUT)/larder-torture ## hurt log and coders in every way; AREA, SECONDS, SEED
+torture: $(TORTURE_OUT)/larder-torture ## hurt logs, stores, coders in every way; AREA, SECONDS, SEED
 	$< --area $(AREA) $(if $(SEED),--seed $(SEED)) \
 	  --seconds $(shell expr $(TORTURE_SECONDS) - 2 \* $(TORTURE_FUZZ_SECONDS))
 	$(if $(TORTURE_FUZZES),@$(call FUZZ_RUN,cbor,$(TORTURE_FUZZ_SECONDS),4096))
@@ -69,24 +80,26 @@ torture-short: $(TORTURE_OUT)/larder-torture
 # A harness for each planted defect, from the same objects and a library with the defect in it.
 torture-selftest: $(TORTURE_OUT)/larder-torture ## show that torture finds every planted defect
 	@TORTURE_CC="$(TORTURE_CC)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
-	  TORTURE_OUT="$(TORTURE_OUT)" FUZZ_CC="$(FUZZ_CC)" \
+	  TORTURE_OUT="$(TORTURE_OUT)" LMDB_LIBS="$(LMDB_LIBS)" FUZZ_CC="$(FUZZ_CC)" \
 	  FUZZ_FLAGS="$(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC))" \
 	  sh $(TORTURE_DIR)/selftest.sh
 
 $(TORTURE_OUT)/larder-torture-tsan: $(TORTURE_ALL)
 	@mkdir -p $(@D)
 	$(TORTURE_TSAN_CC) $(TORTURE_FLAGS) -w -O1 -g -fsanitize=thread $(TORTURE_LINK) \
-	  $(call TORTURE_CLANG_LD,$(TORTURE_TSAN_CC)) $(TORTURE_SOURCES) $(CLARDER_SOURCES) -o $@
+	  $(call TORTURE_CLANG_LD,$(TORTURE_TSAN_CC)) $(TORTURE_SOURCES) $(TORTURE_C) \
+	  $(LMDB_LIBS) -o $@
 
 torture-tsan: $(TORTURE_OUT)/larder-torture-tsan
 	TSAN_OPTIONS="halt_on_error=1 exitcode=66" $< --family concurrency \
-	  --seconds $(or $(SECONDS),20) --seed $(or $(SEED),1)
+	  --family store-concurrency --seconds $(or $(SECONDS),20) --seed $(or $(SEED),1)
 
 $(TORTURE_OUT)/larder-torture-asan: $(TORTURE_ALL)
 	@mkdir -p $(@D)
 	$(TORTURE_TSAN_CC) $(TORTURE_FLAGS) -O1 -g -fsanitize=address,undefined \
 	  -fno-sanitize-recover=all $(TORTURE_LINK) $(call TORTURE_CLANG_LD,$(TORTURE_TSAN_CC)) \
-	  $(TORTURE_SOURCES) $(CLARDER_SOURCES) -o $@
+	  $(TORTURE_SOURCES) $(TORTURE_C) \
+	  $(LMDB_LIBS) -o $@
 
 torture-asan: $(TORTURE_OUT)/larder-torture-asan
 	$< --short --seconds $(or $(SECONDS),30) --seed $(or $(SEED),1)
@@ -100,6 +113,12 @@ FUZZ_FLAGS := -std=c11 -D_GNU_SOURCE -ISources/CLarder/include -ISources/CLarder
 $(FUZZ_OUT)/fuzz-%: $(TORTURE_DIR)/fuzz/fuzz_%.c $(CLARDER_SOURCES) $(CLARDER_HEADERS)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC)) $< $(CLARDER_SOURCES) -o $@
+
+# Its seeds: journals and pages of the fixtures, and records out of them.
+$(FUZZ_OUT)/fuzz-store: $(TORTURE_DIR)/fuzz/fuzz_store.c $(TORTURE_C) $(TORTURE_H)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_FLAGS) $(TORTURE_INCLUDES) $(call TORTURE_CLANG_LD,$(FUZZ_CC)) $< \
+	  $(TORTURE_C) $(LMDB_LIBS) -o $@
 
 # LarderCore's sources as one module with the target, so that the fuzzer sees all of the coder.
 FUZZ_SWIFT_SOURCES := $(shell find Sources/LarderCore -name '*.swift')
@@ -123,18 +142,20 @@ $(FUZZ_OUT)/fuzz-cbor-swift: $(TORTURE_DIR)/fuzz/FuzzCBOR.swift $(FUZZ_SWIFT_SOU
 FUZZ_RUN = FUZZ_CC="$(FUZZ_CC)" FUZZ_SWIFTC="$(FUZZ_SWIFTC)" FUZZ_OUT="$(FUZZ_OUT)" \
   MAKE="$(MAKE)" SEED="$(SEED)" sh $(TORTURE_DIR)/fuzz/run.sh $(1) $(2) $(3)
 
-# So many sixths of the time; of half of it, if both areas have a turn.
-FUZZ_SHARE = $(shell expr $(or $(SECONDS),60) \* $(1) / $(if $(filter all,$(AREA)),12,6) + 1)
+# So many sixths of the time; fifteenths, if all areas have a turn.
+FUZZ_SHARE = $(shell expr $(or $(SECONDS),60) \* $(1) / $(if $(filter all,$(AREA)),15,6) + 1)
 
 fuzz: ## feed arbitrary bytes to the readers; AREA, SECONDS, SEED
 	$(if $(filter log all,$(AREA)),@$(call FUZZ_RUN,frame,$(call FUZZ_SHARE,1),512))
 	$(if $(filter log all,$(AREA)),@$(call FUZZ_RUN,ring,$(call FUZZ_SHARE,5),8192))
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor,$(call FUZZ_SHARE,2),4096))
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor-swift,$(call FUZZ_SHARE,4),4096))
+	$(if $(filter store all,$(AREA)),@$(call FUZZ_RUN,store,$(call \
+	  FUZZ_SHARE,$(if $(filter all,$(AREA)),3,6)),30000))
 
-# Writes the seeds anew, after a change of the format.
+# Writes the seeds and the fixtures of stores anew, after a change of the format.
 fuzz-corpus: $(TORTURE_LIBRARY)
 	@mkdir -p $(TORTURE_DIR)/fuzz/corpus-ring $(FUZZ_OUT)
 	$(TORTURE_CC) $(TORTURE_FLAGS) $(TORTURE_DIR)/fuzz/make_*.c $(TORTURE_LIBRARY) \
-	  -o $(FUZZ_OUT)/make-corpus
+	  $(LMDB_LIBS) -o $(FUZZ_OUT)/make-corpus
 	$(FUZZ_OUT)/make-corpus $(TORTURE_DIR)/fuzz

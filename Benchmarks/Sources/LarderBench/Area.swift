@@ -28,7 +28,7 @@ struct AreaReport {
 
 /// Every area, in the order of their tables.
 var allAreas: [any Area.Type] {
-  [LogArea.self, CodingArea.self, MemoryArea.self, HitRatioArea.self]
+  [LogArea.self, CodingArea.self, MemoryArea.self, DiskArea.self, HitRatioArea.self]
 }
 
 extension Area {
@@ -36,10 +36,11 @@ extension Area {
 
   static func run(_ rows: [Row], _ bench: Bench, _ machine: Machine) throws -> AreaReport {
     let effort = bench.quick ? quickEffort : .full
-    let measurements = try rows.map { row in
+    let measurements = try rows.filter { !bench.quick || !$0.takesLong }.map { row in
       Progress.show("\(row.id) …")
       do {
-        return try row.measure(bench, row.effort ?? effort)
+        return try row.measure(
+          bench, row.effort.map { bench.quick ? $0.hastened : $0 } ?? effort)
       } catch {
         throw Failure(description: "\(row.id): \(error)")
       }

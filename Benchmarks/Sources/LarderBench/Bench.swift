@@ -32,6 +32,13 @@ final class Bench {
     return path
   }
 
+  /// The path of a folder of the row's own, which is not there; whatever was there is gone.
+  func freshFolder(_ name: String) -> String {
+    let path = folder.appendingPathComponent(name).path
+    try? FileManager.default.removeItem(atPath: path)  // Mostly there was nothing.
+    return path
+  }
+
   enum Loop { case c, swift, none }
 
   /// Times `body`, which does `count` operations in a loop of the kind given, and returns the

@@ -6,6 +6,11 @@ struct Effort {
   let fewest: Int
   let most: Int
   let seconds: Double
+  /// Whether a first pair is run that does not count. One that makes everything anew need not.
+  var warmsUp = true
+
+  /// Of a row that has its own: no more than once, where that takes long.
+  var hastened: Effort { Effort(fewest: 1, most: most, seconds: min(seconds, 1), warmsUp: warmsUp) }
 
   static let quick = Effort(fewest: 3, most: 301, seconds: 2)
   static let full = Effort(fewest: 7, most: 1001, seconds: 8)
@@ -14,8 +19,8 @@ struct Effort {
 extension Row {
   /// Runs both sides in turn, ours first, and takes medians.
   ///
-  /// The first pair only warms up and does not count. Whatever slows the machine down for a while
-  /// slows neighbours down alike, so the spread is that of the pairs' own ratios.
+  /// The first pair only warms up and mostly does not count. Whatever slows the machine down for
+  /// a while slows neighbours down alike, so the spread is that of the pairs' own ratios.
   func measure(_ bench: Bench, _ effort: Effort) throws -> Measurement {
     let contest = try self.contest(bench)
     defer { contest.close() }
@@ -23,7 +28,7 @@ extension Row {
     var ours: [Double] = []
     var theirs: [Double] = []
     let start = rivals_now_ns()
-    for pair in 0...effort.most {
+    for pair in (effort.warmsUp ? 0 : 1)...effort.most {
       let a = try contest.ours()
       let b = try rival?()
       guard pair > 0 else { continue }

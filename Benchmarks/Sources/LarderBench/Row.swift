@@ -13,6 +13,8 @@ struct Row {
   var unit = "ns"
   /// How often it is repeated, where that is not as often as the others of its area.
   var effort: Effort?
+  /// Left out with `--quick`.
+  var takesLong = false
   /// Sets both sides up. Called once, when the row's turn comes.
   let contest: (Bench) throws -> Contest
 }

@@ -11,6 +11,9 @@ if let subject = ResidentBytes.subject(of: CommandLine.arguments) {
 }
 
 do {
+  if let request = DiskMemory.request(of: CommandLine.arguments) {
+    try DiskMemory.runAsChild(request.path, count: request.count)
+  }
   let options = try Options(CommandLine.arguments.dropFirst())
   if options.help {
     print(Options.usage)

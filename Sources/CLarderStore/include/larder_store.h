@@ -257,6 +257,9 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_create(
     @return as larder_store_put; LARDER_ETOOLARGE also when the batch exceeds half the journal. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_put(larder_store_batch *batch,
                                                                   const larder_store_item *item);
+
+/** Adds a removal to the batch.
+    @return as larder_store_batch_put. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_remove(larder_store_batch *batch,
                                                                      larder_bytes key);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Dispatch
+import Foundation
 import Synchronization
 
 /// Runs an asynchronous closure and blocks the thread until it is done: for calls that
@@ -28,15 +29,13 @@ private final class BlockedOutcome<R: Sendable>: Sendable {
   let result = Mutex<Result<R, any Error>?>(nil)
 }
 
-/// Threads that come and go as they are needed.
+/// A thread for each piece of work: one of a bounded pool could be waited for by those that
+/// hold all the others.
 private final class BlockedExecutor: TaskExecutor {
   static let shared = BlockedExecutor()
 
-  private let queue = DispatchQueue(
-    label: "larder.cache.blocked", qos: .userInitiated, attributes: .concurrent)
-
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    Thread.detachNewThread { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// What an append survives once it has returned.
+/// What a write survives once it has returned.
 ///
 /// | level | when the call returns | after `kill -9` | after a power cut |
 /// |---|---|---|---|
-/// | ``process`` | in the page cache | everything appended | a prefix of it: at most the last sync interval is lost |
-/// | ``power`` | synced | everything appended | everything appended |
+/// | ``process`` | in the page cache | everything written | all but the last sync interval |
+/// | ``power`` | synced | everything written | everything written |
 ///
-/// At both levels what comes back is a prefix: never a later message without an
-/// earlier one, never half a message.
+/// At both levels what comes back is a prefix: never a later write without an
+/// earlier one, never half a one.
 public enum Durability: Sendable, Hashable {
   /// Survives the end of the process, at the speed of memory.
   case process

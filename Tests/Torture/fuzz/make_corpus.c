@@ -103,5 +103,6 @@ int main(int count, char **values) {
     write_bytes(frames, "frame-text", "\x05hello", 6);
     write_bytes(frames, "frame-cut", "\x20hello", 6);
     make_cbor_corpus(values[1]);
+    make_store_fixtures(values[1]);
     return 0;
 }

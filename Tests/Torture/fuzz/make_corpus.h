@@ -13,4 +13,7 @@ void write_bytes(const char *folder, const char *name, const void *bytes, size_t
 /** Writes `folder/corpus-cbor`. */
 void make_cbor_corpus(const char *folder);
 
+/** Writes `folder/../fixtures`. */
+void make_store_fixtures(const char *folder);
+
 #endif

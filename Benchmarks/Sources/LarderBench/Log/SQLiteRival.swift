@@ -9,45 +9,40 @@ import Foundation
     static let absence: String? = nil
     static var version: String { String(cString: sqlite3_libversion()) }
 
-    private var database: OpaquePointer?
+    private let database: SQLiteDatabase
     private var insert: OpaquePointer?
     private var select: OpaquePointer?
 
     init(_ path: String) throws {
-      // One thread uses it, so it need not lock.
-      let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
-      try expect(sqlite3_open_v2(path, &database, flags, nil), SQLITE_OK)
-      try execute("PRAGMA journal_mode = WAL")
-      try execute("PRAGMA synchronous = NORMAL")
-      try execute("CREATE TABLE Messages(Message BLOB)")
-      insert = try prepare("INSERT INTO Messages VALUES (?)")
-      select = try prepare("SELECT Message FROM Messages ORDER BY rowid")
+      database = try SQLiteDatabase(path)
+      try database.execute("CREATE TABLE Messages(Message BLOB)")
+      insert = try database.prepare("INSERT INTO Messages VALUES (?)")
+      select = try database.prepare("SELECT Message FROM Messages ORDER BY rowid")
     }
 
     deinit {
       sqlite3_finalize(insert)
       sqlite3_finalize(select)
-      sqlite3_close(database)
     }
 
     /// Leaves the table and the write-ahead log empty.
     func clear() throws {
-      try execute("DELETE FROM Messages")
-      try execute("PRAGMA wal_checkpoint(TRUNCATE)")
+      try database.execute("DELETE FROM Messages")
+      try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     /// A transaction for each message, or one for all.
     func append(_ message: Data, count: Int, oneTransaction: Bool = false) throws {
-      if oneTransaction { try execute("BEGIN") }
+      if oneTransaction { try database.execute("BEGIN") }
       try message.withUnsafeBytes { bytes in
-        try expect(
+        try database.expect(
           sqlite3_bind_blob(insert, 1, bytes.baseAddress, Int32(bytes.count), nil), SQLITE_OK)
         for _ in 0..<count {
-          try expect(sqlite3_step(insert), SQLITE_DONE)
-          try expect(sqlite3_reset(insert), SQLITE_OK)
+          try database.expect(sqlite3_step(insert), SQLITE_DONE)
+          try database.expect(sqlite3_reset(insert), SQLITE_OK)
         }
       }
-      if oneTransaction { try execute("COMMIT") }
+      if oneTransaction { try database.execute("COMMIT") }
     }
 
     /// Makes a `Data` of every message; returns how many there were and their bytes.
@@ -57,13 +52,13 @@ import Foundation
       while true {
         let status = sqlite3_step(select)
         if status == SQLITE_DONE { break }
-        try expect(status, SQLITE_ROW)
+        try database.expect(status, SQLITE_ROW)
         guard let bytes = sqlite3_column_blob(select, 0) else { continue }
         let message = Data(bytes: bytes, count: Int(sqlite3_column_bytes(select, 0)))
         count += 1
         total += message.count
       }
-      try expect(sqlite3_reset(select), SQLITE_OK)
+      try database.expect(sqlite3_reset(select), SQLITE_OK)
       return (count, total)
     }
 
@@ -73,30 +68,13 @@ import Foundation
       while true {
         let status = sqlite3_step(select)
         if status == SQLITE_DONE { break }
-        try expect(status, SQLITE_ROW)
+        try database.expect(status, SQLITE_ROW)
         guard sqlite3_column_blob(select, 0) != nil else { continue }
         count += 1
         total += Int(sqlite3_column_bytes(select, 0))
       }
-      try expect(sqlite3_reset(select), SQLITE_OK)
+      try database.expect(sqlite3_reset(select), SQLITE_OK)
       return (count, total)
-    }
-
-    private func execute(_ sql: String) throws {
-      try expect(sqlite3_exec(database, sql, nil, nil, nil), SQLITE_OK)
-    }
-
-    private func prepare(_ sql: String) throws -> OpaquePointer? {
-      var statement: OpaquePointer?
-      try expect(
-        sqlite3_prepare_v3(
-          database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil), SQLITE_OK)
-      return statement
-    }
-
-    private func expect(_ status: Int32, _ wanted: Int32) throws {
-      guard status != wanted else { return }
-      throw Failure(description: "SQLite: \(String(cString: sqlite3_errmsg(database)))")
     }
   }
 #else

@@ -91,7 +91,9 @@ final class Rounds<Key> {
 
   /// Gives all keys to `body`. To be done before a sample: the other side has driven out of the
   /// processor's caches what a program that uses a store finds there.
-  func warmUp(_ body: (UnsafeBufferPointer<Key>) -> Void) { keys.withUnsafeBufferPointer(body) }
+  func warmUp(_ body: (UnsafeBufferPointer<Key>) throws -> Void) rethrows {
+    try keys.withUnsafeBufferPointer(body)
+  }
 
   /// Gives the next piece to `body`, which returns the sum of the values it saw and its time.
   /// Throws if the sum is wrong: speed counts only where the answer is right.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-import CRivals
 import Foundation
 import LarderCore
-import Synchronization
 
 // The rows with more than one thread.
 extension MemoryArea {
@@ -21,8 +19,8 @@ extension MemoryArea {
       ours.fill(with: keys)
       let order = Keys.shuffled(keys)
       return Contest(
-        ours: { onThreads(2, bench, order, ours) { sum(of: $0, in: $1) } },
-        rival: { onThreads(1, bench, order, ours) { sum(of: $0, in: $1) } })
+        ours: { bench.onThreads(2, order, ours) { sum(of: $0, in: $1) } },
+        rival: { bench.onThreads(1, order, ours) { sum(of: $0, in: $1) } })
     }
   }
 
@@ -39,57 +37,8 @@ extension MemoryArea {
       let (ours, theirs) = filled(with: keys)
       let order = Keys.shuffled(keys)
       return Contest(
-        ours: { onThreads(2, bench, order, ours) { mix($0, in: $1) } },
-        rival: { onThreads(2, bench, order, theirs) { mix($0, in: $1) } })
+        ours: { bench.onThreads(2, order, ours) { mix($0, in: $1) } },
+        rival: { bench.onThreads(2, order, theirs) { mix($0, in: $1) } })
     }
   }
-
-  /// Lets each of `threads` threads do its part of twice as many calls as there are keys. Returns
-  /// the time per call, from the first thread's start to the last one's end.
-  private static func onThreads<Store: KeyedStore<Int, Int>>(
-    _ threads: Int, _ bench: Bench, _ order: [Int], _ store: Store,
-    _ body: @escaping @Sendable (UnsafeBufferPointer<Int>, Store) -> Int
-  ) -> Double {
-    let parts = 2
-    let start = StartingLine()
-    let all = DispatchGroup()
-    for thread in 0..<threads {
-      all.enter()
-      Thread.detachNewThread {
-        let mine = (0..<parts).filter { $0 % threads == thread }
-        start.wait(for: threads)
-        let began = rivals_now_ns()
-        for part in mine {
-          // The second part is in another place of the list, so that two do not read in step.
-          order.withUnsafeBufferPointer { keys in
-            let middle = part * keys.count / parts
-            consume(body(UnsafeBufferPointer(rebasing: keys[middle...]), store))
-            consume(body(UnsafeBufferPointer(rebasing: keys[..<middle]), store))
-          }
-        }
-        start.finished(from: began, to: rivals_now_ns())
-        all.leave()
-      }
-    }
-    all.wait()
-    return bench.perOperation(
-      start.elapsed, parts * order.count, loop: .swift, threads: threads)
-  }
-}
-
-/// Where threads wait until all are there, and note when they ran.
-private final class StartingLine: Sendable {
-  private let ready = Atomic<Int>(0)
-  private let span = Mutex<(first: UInt64, last: UInt64)>((.max, 0))
-
-  func wait(for threads: Int) {
-    ready.add(1, ordering: .acquiringAndReleasing)
-    while ready.load(ordering: .acquiring) < threads { sched_yield() }
-  }
-
-  func finished(from began: UInt64, to ended: UInt64) {
-    span.withLock { $0 = (min($0.first, began), max($0.last, ended)) }
-  }
-
-  var elapsed: UInt64 { span.withLock { $0.last - $0.first } }
 }

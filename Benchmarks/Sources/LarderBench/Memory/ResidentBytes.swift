@@ -18,9 +18,14 @@ enum ResidentBytes {
 
   /// Starts this program again to measure one subject. Returns its bytes per entry.
   static func measure(_ subject: Subject) throws -> Double {
+    try runChild([option, subject.rawValue])
+  }
+
+  /// Starts this program again with these arguments. Returns the one number that it prints.
+  static func runChild(_ arguments: [String]) throws -> Double {
     let child = Process()
     child.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    child.arguments = [option, subject.rawValue]
+    child.arguments = arguments
     let pipe = Pipe()
     child.standardOutput = pipe
     try child.run()

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// What a store reads without believing it: records, messages of the journal, and LMDB's pages.
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wnullability-completeness"
+#endif
+#include "journal.h"
+#include "meta.h"
+#include "record.h"
+#include "tree.h"
+
+#define HOLD(condition)                                                                            \
+    do {                                                                                           \
+        if (!(condition)) __builtin_trap();                                                        \
+    } while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t capacity, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t capacity);
+
+/** Keeps what is read from being left out. */
+static volatile uint8_t sink;
+
+static void read_bytes(larder_bytes bytes, larder_bytes whole) {
+    const uint8_t *from = bytes.data, *start = whole.data;
+    HOLD(bytes.length == 0 || (from >= start && from + bytes.length <= start + whole.length));
+    for (size_t i = 0; i < bytes.length; i++) sink ^= from[i];
+}
+
+static void read_record(larder_bytes bytes) {
+    record entry;
+    if (record_read(bytes, false, &entry) != LARDER_OK) return;
+    read_bytes(entry.key, bytes);
+    read_bytes(entry.extended, bytes);
+    read_bytes(entry.value, bytes);
+    size_t offset = 0, count = 0;
+    larder_store_index_entry index;
+    while (record_next_index(&entry, &offset, &index)) {
+        read_bytes(index.value, bytes);
+        HOLD(++count <= LARDER_STORE_INDEX_MAX_COUNT);
+    }
+    HOLD(count == entry.index_count);
+}
+
+static void read_message(larder_bytes bytes) {
+    journal_message message;
+    if (journal_message_read(bytes, 0, &message) != LARDER_OK) return;
+    size_t offset = 0;
+    uint32_t count = 0;
+    const uint8_t *op;
+    while (message.kind == JOURNAL_BATCH && journal_next_op(&message, &offset, &op)) {
+        read_bytes(op_key(op), bytes);
+        if (op_read(op).kind == OP_PUT) read_record(op_read(op).payload);
+        count++;
+    }
+    HOLD(message.kind != JOURNAL_BATCH || count == message.count);
+}
+
+static int visit(void *context, larder_bytes key, larder_bytes value) {
+    const larder_bytes *whole = context;
+    read_bytes(key, *whole);
+    read_bytes(value, *whole);
+    return 0;
+}
+
+static void read_tree(larder_bytes bytes) {
+    tree states[2];
+    size_t count = 0;
+    tree_report report;
+    for (int which = 0; which < 2; which++) {
+        tree *state = &states[count];
+        if (tree_of_meta_page(bytes.data, bytes.length, which, state) != LARDER_OK) continue;
+        state->damage_offset = NULL;
+        count++;
+        larder_bytes key = {"\x10"
+                            "a",
+                            2},
+                     value;
+        if (tree_get(state, key, &value) == LARDER_OK) read_bytes(value, bytes);
+        for (int back = 0; back < 2; back++) {
+            tree_cursor cursor;
+            larder_status status =
+                back ? tree_cursor_seek_back(&cursor, state, (larder_bytes){"\xFF", 1}, true)
+                     : tree_cursor_seek(&cursor, state, (larder_bytes){"", 1});
+            for (unsigned steps = 0; status != LARDER_END; steps++) {
+                HOLD(steps < 1000000);
+                larder_bytes name;
+                if (status == LARDER_OK && tree_cursor_get(&cursor, &name, &value) == LARDER_OK) {
+                    read_bytes(name, bytes);
+                    read_bytes(value, bytes);
+                }
+                status = back ? tree_cursor_previous(&cursor) : tree_cursor_next(&cursor);
+            }
+        }
+        (void)!tree_audit(state, &report);
+    }
+    (void)!tree_scan(bytes.data, bytes.length, 4096, states, count, visit, &bytes, &report);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size == 0) return 0;
+    // Of its own, so that a byte behind the end is noticed; aligned as a mapping is.
+    size_t length = size - 1;
+    uint8_t *copy = aligned_alloc(4096, (length + 4096) & ~(size_t)4095);
+    HOLD(copy != NULL);
+    uint8_t *exact = malloc(length ? length : 1);
+    HOLD(exact != NULL);
+    memcpy(copy, data + 1, length);
+    memcpy(exact, data + 1, length);
+    larder_bytes bytes = {exact, length};
+    store_meta meta;
+    switch (data[0] % 4) {
+    case 0: read_record(bytes); break;
+    case 1: read_message(bytes); break;
+    case 2: (void)!store_meta_read(bytes, &meta); break;
+    default: read_tree((larder_bytes){copy, length}); break;
+    }
+    free(exact);
+    free(copy);
+    return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t capacity, unsigned seed) {
+    size = LLVMFuzzerMutate(data, size, capacity);
+    if (size > 49 && data[0] % 4 == 0 && seed % 4) {
+        uint32_t length = (uint32_t)(size - 1);
+        memcpy(data + 1, "LREC", 4);
+        memcpy(data + 1 + 44, &length, 4);
+    }
+    return size;
+}

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: MIT
+// Any byte of any file of a store changed, pages zeroed, swapped and doubled, files cut short or
+// missing. Nothing may crash or hang, no key may give another value than it has, not even one that
+// it had, and a salvage must bring back what was not hurt. Every trial runs in a guarded child.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store_specimen.h"
+
+typedef struct bench {
+    store_specimen *what;
+    const char *path;
+    const char *target;
+    rng random;
+    /** Of what is hurt byte by byte: which file, and every how many bytes. */
+    uint32_t file;
+    uint64_t stride;
+    /** What is wrong are whole pages in another's place. */
+    bool has_moved_pages;
+} bench;
+
+static bool is_damage(larder_status status) {
+    return status == LARDER_EDAMAGED || status == LARDER_EFOREIGN || status == LARDER_EVERSION ||
+           status == LARDER_EMISMATCH;
+}
+
+/** What a damage in this place may do to the values that are read. */
+static bool allows_older(const bench *self, const store_damage *damages, unsigned count) {
+    const store_specimen *what = self->what;
+    bool allowed = false;
+    // A journal that is in use is read up to its first damage: what comes back is an older state,
+    // as it is behind a value whose file is damaged.
+    for (unsigned i = 0; i < count && what->is_unclosed; i++) {
+        allowed |= damages[i].file != what->data;
+    }
+    return allowed;
+}
+
+/** Whether some write gave the key this value. */
+static bool was_ever(const store_specimen *what, uint32_t which, uint32_t key,
+                     const larder_store_entry *entry) {
+    const lane *own = &what->book->lane[which];
+    for (uint64_t n = own->first; n < atomic_load(&own->begun); n++) {
+        operation made = book_operation(what->book, which, n);
+        for (uint32_t i = 0; i < made.part_count; i++) {
+            if (made.parts[i].key == key && made.parts[i].salt &&
+                book_matches(what->book, made.parts[i].salt, entry)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/** Reads every key. @return the number that are exactly as they should be, or UINT32_MAX. */
+static uint32_t read_all(torture *run, const bench *self, larder_store *store, bool older,
+                         const char *when) {
+    const store_specimen *what = self->what;
+    uint8_t key[BOOK_KEY_MAX];
+    uint32_t right = 0;
+    for (uint32_t which = 0; which < what->book->lanes; which++) {
+        for (uint32_t i = 0; i < BOOK_KEYS; i++) {
+            uint64_t salt = what->state[which][i].salt;
+            larder_store_entry entry;
+            larder_bytes name = bytes_of(key, book_key(which, i, key));
+            larder_status status = larder_store_get(store, name, 0, &entry);
+            bool good = EXPECT(
+                run, status == LARDER_OK || status == LARDER_ENOTFOUND || status == LARDER_EDAMAGED,
+                "%s: get gave %d (%s)", when, status, larder_strerror(status));
+            if (good && status == LARDER_OK) {
+                bool same = salt && book_matches(what->book, salt, &entry);
+                bool was = !same && was_ever(what, which, i, &entry);
+                good = EXPECT(run, same || (older && was && what->is_pending[which][i]),
+                              "%s: key %u/%u has %s value of %zu bytes, version %" PRIu64 "%s",
+                              when, which, i, was ? "an older" : "a wrong", entry.value.length,
+                              entry.sequence, salt ? "" : "; it was removed");
+                right += same;
+            } else {
+                right += !salt && status == LARDER_ENOTFOUND;
+            }
+            larder_store_release(&entry);
+            if (!good) {
+                return UINT32_MAX;
+            }
+        }
+    }
+    return right;
+}
+
+/** Goes over everything in each order, and ends. */
+static bool walk_all(torture *run, const bench *self, larder_store *store, bool older) {
+    for (int order = 0; order < 6; order++) {
+        larder_store_query query;
+        larder_store_query_init(&query);
+        query.order = (larder_store_order)(order / 2);
+        query.index = BOOK_INDEX;
+        query.flags = order % 2 ? (uint32_t)LARDER_STORE_DESCENDING : 0;
+        larder_store_cursor *cursor = NULL;
+        larder_status status = larder_store_cursor_open(store, &query, &cursor);
+        if (status == LARDER_EDAMAGED) {
+            continue;
+        }
+        if (!EXPECT(run, status == LARDER_OK, "cursor_open gave %d", status)) {
+            return false;
+        }
+        uint64_t steps = 0;
+        while (status != LARDER_END) {
+            larder_store_entry entry;
+            status = larder_store_cursor_next(cursor, &entry);
+            bool good =
+                EXPECT(run,
+                       status == LARDER_OK || status == LARDER_END || status == LARDER_EDAMAGED,
+                       "cursor_next gave %d", status) &&
+                EXPECT(run, ++steps < 100000, "a cursor does not come to its end");
+            if (good && status == LARDER_OK) {
+                specimen_copy found = {0};
+                bool known = false, same = false, was = false;
+                uint8_t key[BOOK_KEY_MAX];
+                for (uint32_t i = 0; i < self->what->book->lanes * BOOK_KEYS && !known; i++) {
+                    found.which = i / BOOK_KEYS;
+                    found.key = i % BOOK_KEYS;
+                    size_t length = book_key(found.which, found.key, key);
+                    known = length == entry.key.length &&
+                            (!length || memcmp(key, entry.key.data, length) == 0);
+                }
+                if (known) {
+                    uint64_t salt = self->what->state[found.which][found.key].salt;
+                    same = salt && book_matches(self->what->book, salt, &entry);
+                    was = older && self->what->is_pending[found.which][found.key] &&
+                          was_ever(self->what, found.which, found.key, &entry);
+                }
+                good = EXPECT(run, same || was, "a cursor tells of %s entry, in order %d",
+                              known ? "a wrong" : "an unknown", order);
+            }
+            if (!good) {
+                larder_store_cursor_close(cursor);
+                return false;
+            }
+        }
+        larder_store_cursor_close(cursor);
+    }
+    return true;
+}
+
+/** Writes keys of another lane, so that pages are changed; all that is taken must be there. */
+static bool write_more(torture *run, larder_store *store, rng *random) {
+    uint8_t key[BOOK_KEY_MAX], value[300];
+    memset(value, 'n', sizeof value);
+    uint64_t accepted = 0;
+    bool good = true;
+    for (uint32_t i = 0; i < 20 && good; i++) {
+        larder_store_item item;
+        larder_bytes name = bytes_of(key, book_key(BOOK_LANES, i, key));
+        larder_store_item_init(&item, name, bytes_of(value, 1 + rng_below(random, 290)));
+        larder_status status = larder_store_put(store, &item, NULL);
+        good = EXPECT(run, status == LARDER_OK || status == LARDER_EDAMAGED, "put gave %d (%s)",
+                      status, larder_strerror(status));
+        accepted |= status == LARDER_OK ? 1ull << i : 0;
+        if (i == 10 && good) {
+            status = larder_store_flush(store);
+            good = EXPECT(run, status == LARDER_OK || status == LARDER_EDAMAGED,
+                          "flush gave %d (%s)", status, larder_strerror(status));
+        }
+    }
+    for (uint32_t i = 0; i < 20 && good; i++) {
+        larder_store_entry entry;
+        larder_bytes name = bytes_of(key, book_key(BOOK_LANES, i, key));
+        larder_status status = larder_store_get(store, name, 0, &entry);
+        bool wrote = (accepted >> i & 1) != 0;
+        good = EXPECT(
+            run, status == LARDER_EDAMAGED || status == (wrote ? LARDER_OK : LARDER_ENOTFOUND),
+            "a value that was %s: get gave %d", wrote ? "just written" : "refused", status);
+        larder_store_release(&entry);
+    }
+    return good;
+}
+
+static uint32_t all_keys(const bench *self) { return self->what->book->lanes * BOOK_KEYS; }
+
+static bool use(torture *run, bench *self, rng *random, const store_damage *damages, unsigned count,
+                bool writes) {
+    bool older = allows_older(self, damages, count);
+    larder_store_options options =
+        book_options(self->what->book,
+                     (uint32_t)(writes ? LARDER_STORE_HOST_MAINTENANCE : LARDER_STORE_READ_ONLY));
+    larder_store *store = NULL;
+    larder_status status = larder_store_open(self->path, &options, NULL, &store);
+    // Without data.mdb there is nothing to read: then, and then only, a reader finds no store.
+    char data[700];
+    snprintf(data, sizeof data, "%s/data.mdb", self->path);
+    bool is_none = status == ENOENT && !writes && size_of_file(data) < 0;
+    if (is_damage(status) || is_none || (status != LARDER_OK && !writes && older)) {
+        return EXPECT(run, store == NULL, "a failed open gave a store");
+    }
+    if (!EXPECT(run, status == LARDER_OK, "open gave %d (%s)", status, larder_strerror(status))) {
+        return false;
+    }
+    larder_store_report report;
+    uint32_t right = read_all(run, self, store, older, "opened");
+    bool good = right != UINT32_MAX && walk_all(run, self, store, older);
+    if (good) {
+        status = larder_store_check(store, NULL, NULL, &report);
+        good = EXPECT(run, status == LARDER_OK || status == LARDER_EDAMAGED, "check gave %d (%s)",
+                      status, larder_strerror(status)) &&
+               EXPECT(run, status == LARDER_EDAMAGED || right == all_keys(self) || older,
+                      "check finds nothing, but %u of %u keys are not as they were",
+                      all_keys(self) - right, all_keys(self));
+    }
+    if (good && writes) {
+        good = write_more(run, store, random) &&
+               read_all(run, self, store, older, "written to") != UINT32_MAX;
+    }
+    larder_store_close(store);
+    store = NULL;
+    if (good && writes && rng_one_in(random, 2)) {
+        status = larder_store_open(self->path, &options, NULL, &store);
+        good = EXPECT(run, status == LARDER_OK || is_damage(status), "opened again: %d", status) &&
+               (status != LARDER_OK ||
+                read_all(run, self, store, older, "opened again") != UINT32_MAX);
+        larder_store_close(store);
+    }
+    return good;
+}
+
+static bool salvage(torture *run, bench *self, const store_damage *damages, unsigned count) {
+    const store_specimen *what = self->what;
+    larder_store_report report;
+    remove_tree(self->target);
+    larder_store_options options =
+        book_options(what->book, (uint32_t)LARDER_STORE_HOST_MAINTENANCE);
+    larder_status status =
+        larder_store_salvage(self->path, self->target, &options, NULL, NULL, &report);
+    larder_store *store = NULL;
+    if (!EXPECT_STATUS(run, status, LARDER_OK) ||
+        !EXPECT_STATUS(run, larder_store_open(self->target, &options, NULL, &store), LARDER_OK)) {
+        return false;
+    }
+    // Where LMDB's heads, its branches or its list of free pages are hurt nothing says which pages
+    // are of the past.
+    bool older = allows_older(self, damages, count), headless = false;
+    // A page that lies in two places may be an old one, where nothing says that it is.
+    headless = self->has_moved_pages;
+    for (unsigned i = 0; i < count; i++) {
+        headless |= damages[i].file == what->data && !store_specimen_is_leaf(what, &damages[i]);
+    }
+    uint8_t key[BOOK_KEY_MAX];
+    bool good = true;
+    for (uint32_t i = 0; i < all_keys(self) && good; i++) {
+        uint32_t which = i / BOOK_KEYS, k = i % BOOK_KEYS;
+        uint64_t salt = what->state[which][k].salt;
+        larder_store_entry entry;
+        larder_bytes name = bytes_of(key, book_key(which, k, key));
+        status = larder_store_get(store, name, 0, &entry);
+        bool intact = salt && !(older && what->is_pending[which][k]) &&
+                      store_specimen_is_intact(what, which, k, damages, count);
+        bool same = status == LARDER_OK && salt && book_matches(what->book, salt, &entry);
+        bool was = status == LARDER_OK && !same && was_ever(what, which, k, &entry);
+        good =
+            EXPECT(run, status == LARDER_OK || status == LARDER_ENOTFOUND,
+                   "get from what was salvaged gave %d", status) &&
+            EXPECT(run, same || !intact,
+                   "salvage lost key %u/%u, at %" PRIu64 ", which was not hurt%s", which, k,
+                   store_specimen_place(what, which, k), was ? ", and has an older value" : "") &&
+            EXPECT(run,
+                   status != LARDER_OK || same ||
+                       (was && (headless || (older && what->is_pending[which][k]))),
+                   "salvage brought %s value for key %u/%u%s", was ? "an older" : "a wrong", which,
+                   k, salt ? "" : ", which was removed");
+        larder_store_release(&entry);
+    }
+    if (good) {
+        good = EXPECT_STATUS(run, larder_store_check(store, NULL, NULL, &report), LARDER_OK);
+    }
+    larder_store_close(store);
+    return good;
+}
+
+/** The store lies at `path`, hurt. */
+static void verify(torture *run, bench *self, rng *random, const store_damage *damages,
+                   unsigned count) {
+    // Salvage only reads its source, so it comes first.
+    bool good = !rng_one_in(random, 3) || salvage(run, self, damages, count);
+    good = good && (rng_one_in(random, 2) || use(run, self, random, damages, count, false));
+    (void)(good && use(run, self, random, damages, count, true));
+}
+
+// What is done to it ------------------------------------------------------------------------------
+
+static void change_byte(torture *run, void *context, uint64_t index) {
+    bench *self = context;
+    specimen_file *file = &self->what->files[self->file];
+    // In an order in which each stretch of time sees the whole file.
+    uint64_t at = index * self->stride % file->size;
+    rng random = rng_make(mix2(self->random.state, at));
+    uint8_t was = file->bytes[at];
+    uint8_t change = (uint8_t)(1u << rng_below(&random, 8));
+    if (rng_one_in(&random, 4)) {
+        change = rng_one_in(&random, 2) ? was : (uint8_t)~was; // To 00 or FF.
+    }
+    if (change == 0) {
+        change = 1;
+    }
+    torture_note(run, "byte %" PRIu64 " of %s changed by %02x", at, file->name, change);
+    self->has_moved_pages = false;
+    file->bytes[at] = (uint8_t)(was ^ change);
+    bool good = store_specimen_write(self->what, self->path);
+    file->bytes[at] = was;
+    store_damage one = {self->file, at, at + 1};
+    if (EXPECT(run, good, "cannot write the store")) {
+        verify(run, self, &random, &one, 1);
+    }
+}
+
+static void hurt_widely(torture *run, void *context, uint64_t index) {
+    bench *self = context;
+    store_specimen *what = self->what;
+    rng random = rng_make(mix2(self->random.state, index));
+    uint32_t number = (uint32_t)rng_below(&random, what->count);
+    if (rng_one_in(&random, 2)) {
+        number = what->data;
+    } else if (rng_one_in(&random, 2)) {
+        number = what->journal;
+    }
+    specimen_file *file = &what->files[number];
+    specimen_file was = *file;
+    uint64_t unit = rng_one_in(&random, 4) ? 512 : 4096;
+    uint64_t pages = (file->size + unit - 1) / unit;
+    uint64_t one = rng_below(&random, pages) * unit, two = rng_below(&random, pages) * unit;
+    store_damage damages[2] = {{number, one, one + unit}, {number, two, two + unit}};
+    unsigned count = 1;
+    file->bytes = malloc(was.size + unit);
+    if (!file->bytes) {
+        *file = was;
+        return;
+    }
+    memset(file->bytes, 0, was.size + unit);
+    memcpy(file->bytes, was.bytes, was.size);
+    bool gone = false;
+    uint64_t way = rng_below(&random, 7);
+    self->has_moved_pages = way == 1 || way == 2;
+    switch (way) {
+    case 0:
+        torture_note(run, "%s: zeros at %" PRIu64, file->name, one);
+        memset(file->bytes + one, 0, unit);
+        break;
+    case 1:
+        torture_note(run, "%s: %" PRIu64 " and %" PRIu64 " swapped", file->name, one, two);
+        for (uint64_t i = 0; i < unit; i++) {
+            uint64_t a = one + i, b = two + i;
+            if (a < was.size && b < was.size) {
+                file->bytes[a] = was.bytes[b];
+                file->bytes[b] = was.bytes[a];
+            }
+        }
+        count = 2;
+        break;
+    case 2:
+        torture_note(run, "%s: %" PRIu64 " is also at %" PRIu64, file->name, one, two);
+        for (uint64_t i = 0; i < unit && two + i < was.size; i++) {
+            file->bytes[two + i] = one + i < was.size ? was.bytes[one + i] : 0;
+        }
+        damages[0] = damages[1];
+        break;
+    case 3: {
+        uint64_t size = rng_one_in(&random, 2) ? one : rng_below(&random, was.size + 1);
+        torture_note(run, "%s: cut to %" PRIu64 " of %zu bytes", file->name, size, was.size);
+        file->size = (size_t)size;
+        damages[0] = (store_damage){number, size, UINT64_MAX};
+        break;
+    }
+    case 4:
+        torture_note(run, "%s: noise at %" PRIu64, file->name, one);
+        message_fill(rng_next(&random), file->bytes + one, unit);
+        break;
+    case 5:
+        torture_note(run, "%s: missing", file->name);
+        gone = true;
+        damages[0] = (store_damage){number, 0, UINT64_MAX};
+        break;
+    default: {
+        uint64_t at = rng_below(&random, was.size ? was.size : 1);
+        torture_note(run, "%s: byte %" PRIu64, file->name, at);
+        file->bytes[at] ^= (uint8_t)(1u << rng_below(&random, 8));
+        damages[0] = (store_damage){number, at, at + 1};
+        break;
+    }
+    }
+    bool good = store_specimen_write(what, self->path);
+    if (gone) {
+        char below[1200];
+        snprintf(below, sizeof below, "%s/%s", self->path, file->name);
+        good = good && unlink(below) == 0;
+    }
+    free(file->bytes);
+    *file = was;
+    if (EXPECT(run, good, "cannot write the store")) {
+        // Without its data a folder is no store, or a new one.
+        bool is_store =
+            !(gone && number == what->data) &&
+            !(damages[0].to == UINT64_MAX && number == what->data && damages[0].from < 8192) &&
+            number != what->journal;
+        if (is_store) {
+            verify(run, self, &random, damages, count);
+        } else {
+            (void)use(run, self, &random, damages, count, rng_one_in(&random, 2));
+        }
+    }
+}
+
+static void plan(book *notes, rng *random, bool is_small) {
+    book_reset(notes, random);
+    notes->lanes = is_small ? 1 : BOOK_LANES;
+    notes->journal_bytes = 64 << 10;
+    // A flush is the only thing that tells here how far the tree is.
+    notes->syncs = 0;
+    notes->flags = (uint32_t)LARDER_STORE_HOST_MAINTENANCE;
+    if (is_small) {
+        notes->usual = 40;
+        notes->longest = 900;
+        notes->threshold_bytes = 700;
+    }
+}
+
+static uint64_t coprime_stride(rng *random, uint64_t size) {
+    uint64_t stride = rng_between(random, size / 3, size / 2) | 1;
+    for (;; stride += 2) {
+        uint64_t a = stride, b = size;
+        while (b) {
+            uint64_t rest = a % b;
+            a = b;
+            b = rest;
+        }
+        if (a == 1) {
+            return stride;
+        }
+    }
+}
+
+void family_store_damage(torture *run) {
+    bench self = {.what = shared_memory(sizeof(store_specimen))};
+    self.what->book = shared_memory(sizeof(book));
+    rng random;
+    uint64_t end = run->deadline_ns;
+    while (torture_next_case(run, &random)) {
+        self.random = random;
+        self.path = torture_path(run, "store");
+        self.target = torture_path(run, "salvaged");
+        bool is_small = run->case_index % 4 != 3, is_unclosed = run->case_index % 2 == 1;
+        uint64_t left = end > now_ns() ? end - now_ns() : 0;
+        plan(self.what->book, &self.random, is_small);
+        torture_trial(run);
+        if (!store_specimen_make(run, self.what, &self.random,
+                                 is_small ? rng_between(&self.random, 20, 150) : 600,
+                                 is_unclosed)) {
+            continue;
+        }
+        // Each case has a share of the time: the first bytes, of data.mdb; the journal; the rest.
+        if (is_small) {
+            uint32_t files[2] = {self.what->data, self.what->journal};
+            for (int i = 0; i < 2; i++) {
+                self.file = files[i];
+                self.stride = coprime_stride(&self.random, self.what->files[self.file].size);
+                run->deadline_ns = now_ns() + left / (i == 0 ? 4 : 8);
+                torture_guard_each(run, self.what->files[self.file].size, 20, false, change_byte,
+                                   &self);
+            }
+        }
+        run->deadline_ns = now_ns() + left / 8;
+        torture_guard_each(run, 100000, 20, false, hurt_widely, &self);
+        run->deadline_ns = end;
+        store_specimen_free(self.what);
+    }
+    run->deadline_ns = end;
+    remove_tree(self.path);
+    remove_tree(self.target);
+}

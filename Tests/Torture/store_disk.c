@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: MIT
+// Interception of the system calls that change files and folders, and of those that sync them.
+#include "store_disk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define DISK_WATCHES 0 // Its runtime needs these calls for itself, and power is not tried with it.
+#elif defined(__linux__) && defined(__x86_64__)
+#define DISK_WATCHES 1
+#elif defined(__linux__) && defined(__aarch64__)
+#define DISK_WATCHES 1
+#else
+#define DISK_WATCHES 0
+#endif
+
+static disk *watched;
+static struct {
+    const char *root;
+    const char *call;
+    _Atomic int countdown;
+    _Atomic int failures;
+    int error;
+    bool for_good;
+} failing;
+static rng watched_random;
+static unsigned watched_chance;
+
+#if DISK_WATCHES
+#include <sys/syscall.h>
+
+// The calls themselves ----------------------------------------------------------------------------
+
+static int raw_open(int folder, const char *path, int flags, mode_t mode) {
+    return (int)syscall(SYS_openat, folder, path, flags, mode);
+}
+static int raw_unlink(int folder, const char *path, int flags) {
+    return (int)syscall(SYS_unlinkat, folder, path, flags);
+}
+static int raw_rename(int from_folder, const char *from, int to_folder, const char *to) {
+    return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
+}
+
+// Notes -------------------------------------------------------------------------------------------
+
+static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_in(const char *root, const char *path) {
+    size_t length = strlen(root);
+    return strncmp(path, root, length) == 0 && (path[length] == '/' || path[length] == 0);
+}
+
+static bool is_below(const disk *self, const char *path) { return is_in(self->root, path); }
+
+static bool open_path(int file, char path[1024]) {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, path, 1023);
+    path[length < 0 ? 0 : length] = '\0';
+    return length > 0;
+}
+
+/** The path of an open file; false if it is not ours. */
+static bool path_of_file(const disk *self, int file, char path[1024]) {
+    return open_path(file, path) && is_below(self, path);
+}
+
+/** Whether this call has to fail now: sets errno. `path` NULL: that of the file. */
+static bool fails(const char *call, int file, const char *path) {
+    char whole[1024];
+    if (!failing.call || strcmp(failing.call, call) != 0 ||
+        !(path ? is_in(failing.root, path)
+               : open_path(file, whole) && is_in(failing.root, whole))) {
+        return false;
+    }
+    int left = atomic_fetch_sub(&failing.countdown, 1);
+    if (left > 1 || (left < 1 && !failing.for_good)) {
+        return false;
+    }
+    atomic_fetch_add(&failing.failures, 1);
+    errno = failing.error;
+    return true;
+}
+
+/** The whole path that a call means; false if it is not ours. */
+static bool path_of_call(const disk *self, int folder, const char *path, char whole[2048]) {
+    char start[1024];
+    if (path[0] == '/' || folder == AT_FDCWD) {
+        snprintf(whole, 2048, "%s", path);
+    } else if (path_of_file(self, folder, start)) {
+        snprintf(whole, 2048, "%s/%s", start, path);
+    } else {
+        return false;
+    }
+    return is_below(self, whole);
+}
+
+/** Folder, name and inode of a path that exists. */
+static bool look_up(const char *whole, disk_name *out) {
+    struct stat facts, above;
+    char parent[2048];
+    snprintf(parent, sizeof parent, "%s", whole);
+    char *slash = strrchr(parent, '/');
+    if (!slash || lstat(whole, &facts) != 0) {
+        return false;
+    }
+    *slash = '\0';
+    if (stat(parent, &above) != 0 || strlen(slash + 1) >= DISK_NAME_MAX) {
+        return false;
+    }
+    *out = (disk_name){.folder = above.st_ino, .inode = facts.st_ino};
+    out->is_folder = S_ISDIR(facts.st_mode);
+    snprintf(out->name, sizeof out->name, "%s", slash + 1);
+    return true;
+}
+
+static void note(disk *self, disk_event_kind kind, const disk_name *what, const disk_name *from) {
+    uint32_t at = atomic_load(&self->event_count);
+    if (at == DISK_EVENTS) {
+        atomic_store(&self->overflow, 1);
+        return;
+    }
+    disk_event *event = &self->events[at];
+    event->kind = kind;
+    event->what = *what;
+    if (from) {
+        event->from = *from;
+    }
+    atomic_store(&event->is_durable, false);
+    atomic_store(&self->event_count, at + 1);
+}
+
+static void keep_link(const disk *self, const char *whole, uint64_t inode) {
+    char link_path[700];
+    snprintf(link_path, sizeof link_path, "%s/live-%" PRIu64, self->vault, inode);
+    (void)!linkat(AT_FDCWD, whole, AT_FDCWD, link_path, 0);
+}
+
+static bool copy_file(const char *from, const char *to) {
+    static _Thread_local uint8_t block[65536];
+    int source = raw_open(AT_FDCWD, from, O_RDONLY | O_CLOEXEC, 0);
+    int target = raw_open(AT_FDCWD, to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool good = source >= 0 && target >= 0;
+    ssize_t got;
+    while (good && (got = syscall(SYS_read, source, block, sizeof block)) != 0) {
+        good = got > 0 && syscall(SYS_write, target, block, (size_t)got) == got;
+    }
+    if (source >= 0) {
+        close(source);
+    }
+    if (target >= 0) {
+        close(target);
+    }
+    return good;
+}
+
+static unsigned next_serial(void) {
+    static _Atomic unsigned serial;
+    return atomic_fetch_add(&serial, 1);
+}
+
+static void snapshot_inode(const disk *self, uint64_t inode) {
+    char live[700], kept[760], fresh[700];
+    snprintf(live, sizeof live, "%s/live-%" PRIu64, self->vault, inode);
+    for (unsigned i = 0; i < DISK_SNAPSHOTS; i++) {
+        struct stat facts;
+        snprintf(kept, sizeof kept, "%s/snap-%" PRIu64 "-%u", self->vault, inode, i);
+        if (stat(kept, &facts) != 0) {
+            // Under its name only when it is whole: we may be killed.
+            snprintf(fresh, sizeof fresh, "%s/fresh-%u", self->vault, next_serial());
+            if (copy_file(live, fresh)) {
+                (void)raw_rename(AT_FDCWD, fresh, AT_FDCWD, kept);
+            }
+            return;
+        }
+    }
+}
+
+/** Versions from before a sync are no more. */
+static void forget_snapshots(const disk *self, uint64_t inode) {
+    char kept[760];
+    for (unsigned i = 0; i < DISK_SNAPSHOTS; i++) {
+        snprintf(kept, sizeof kept, "%s/snap-%" PRIu64 "-%u", self->vault, inode, i);
+        (void)raw_unlink(AT_FDCWD, kept, 0);
+    }
+}
+
+void disk_snapshot(void) {
+    disk *self = watched;
+    char path[700];
+    struct stat facts;
+    static const char *const names[] = {"data.mdb", "journal", "lock.mdb"};
+    for (unsigned i = 0; self && i < 3; i++) {
+        snprintf(path, sizeof path, "%s/store/%s", self->root, names[i]);
+        if (stat(path, &facts) == 0) {
+            snapshot_inode(self, facts.st_ino);
+        }
+    }
+}
+
+/** A write is coming, or was done: what lies there now may be what is left. */
+static void write_passes(int file) {
+    char path[1024];
+    struct stat facts;
+    if (!watched || watched_chance == 0) {
+        return;
+    }
+    pthread_mutex_lock(&notes);
+    bool now = rng_one_in(&watched_random, watched_chance);
+    pthread_mutex_unlock(&notes);
+    if (now && path_of_file(watched, file, path) && fstat(file, &facts) == 0) {
+        snapshot_inode(watched, facts.st_ino);
+    }
+}
+
+/** What went through a descriptor that syncs by itself is durable, and nothing else. */
+static void synced_write(int file, const void *bytes, size_t length, off_t offset) {
+    char path[1024];
+    struct stat facts;
+    disk *self = watched;
+    if (!self || length == 0 || (fcntl(file, F_GETFL) & O_DSYNC) == 0 ||
+        !path_of_file(self, file, path) || fstat(file, &facts) != 0) {
+        return;
+    }
+    snprintf(path, sizeof path, "%s/base-%" PRIu64, self->vault, (uint64_t)facts.st_ino);
+    forget_snapshots(self, facts.st_ino);
+    int base = raw_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (base >= 0) {
+        (void)!syscall(SYS_pwrite64, base, bytes, length, offset);
+        close(base);
+    }
+    atomic_fetch_add(&self->syncs, 1);
+}
+
+static int sync_file(int file, long number) {
+    if (fails("sync", file, NULL)) {
+        return -1;
+    }
+    char path[1024], fresh[700], base[700];
+    struct stat facts;
+    disk *self = watched;
+    bool ours = self && path_of_file(self, file, path) && fstat(file, &facts) == 0;
+    if (!ours) {
+        return (int)syscall(number, file);
+    }
+    uint32_t events = atomic_load(&self->event_count);
+    bool is_file = S_ISREG(facts.st_mode);
+    if (is_file) {
+        uint64_t inode = facts.st_ino;
+        snprintf(base, sizeof base, "%s/base-%" PRIu64, self->vault, inode);
+        snprintf(fresh, sizeof fresh, "%s/fresh-%u", self->vault, next_serial());
+        snprintf(path, sizeof path, "%s/live-%" PRIu64, self->vault, inode);
+        forget_snapshots(self, inode);
+        is_file = copy_file(path, fresh);
+    }
+    int result = (int)syscall(number, file);
+    if (result != 0) {
+        return result;
+    }
+    if (is_file) {
+        // If we are killed before this, the sync had not returned: the old one holds.
+        (void)raw_rename(AT_FDCWD, fresh, AT_FDCWD, base);
+    } else if (S_ISDIR(facts.st_mode)) {
+        for (uint32_t i = 0; i < events; i++) {
+            if (self->events[i].what.folder == facts.st_ino) {
+                atomic_store(&self->events[i].is_durable, true);
+            }
+        }
+    }
+    atomic_fetch_add(&self->syncs, 1);
+    return 0;
+}
+
+// What stands before the system's calls -----------------------------------------------------------
+
+static int open_at(int folder, const char *path, int flags, mode_t mode) {
+    if (fails("open", -1, path)) {
+        return -1;
+    }
+    char whole[2048];
+    struct stat facts;
+    disk *self = watched;
+    bool ours = self && (flags & O_CREAT) != 0 && path_of_call(self, folder, path, whole);
+    bool was_there = ours && lstat(whole, &facts) == 0;
+    int file = raw_open(folder, path, flags, mode);
+    disk_name what;
+    if (ours && file >= 0 && !was_there) {
+        pthread_mutex_lock(&notes);
+        if (look_up(whole, &what)) {
+            keep_link(self, whole, what.inode);
+            note(self, DISK_MADE, &what, NULL);
+        }
+        pthread_mutex_unlock(&notes);
+    }
+    return file;
+}
+
+static mode_t mode_of(int flags, va_list arguments) {
+    return (flags & (O_CREAT | O_TMPFILE)) ? va_arg(arguments, mode_t) : 0;
+}
+
+int open(const char *path, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = mode_of(flags, arguments);
+    va_end(arguments);
+    return open_at(AT_FDCWD, path, flags, mode);
+}
+
+int openat(int folder, const char *path, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = mode_of(flags, arguments);
+    va_end(arguments);
+    return open_at(folder, path, flags, mode);
+}
+
+int mkdirat(int folder, const char *path, mode_t mode) {
+    char whole[2048];
+    disk_name what;
+    int result = (int)syscall(SYS_mkdirat, folder, path, mode);
+    if (result == 0 && watched && path_of_call(watched, folder, path, whole)) {
+        pthread_mutex_lock(&notes);
+        if (look_up(whole, &what)) {
+            note(watched, DISK_MADE, &what, NULL);
+        }
+        pthread_mutex_unlock(&notes);
+    }
+    return result;
+}
+int mkdir(const char *path, mode_t mode) { return mkdirat(AT_FDCWD, path, mode); }
+
+int unlinkat(int folder, const char *path, int flags) {
+    char whole[2048];
+    disk_name what;
+    if (watched && path_of_call(watched, folder, path, whole)) {
+        pthread_mutex_lock(&notes);
+        // Noted first: if we are killed in between it may be gone as well as not.
+        bool was_there = look_up(whole, &what);
+        if (was_there) {
+            note(watched, DISK_GONE, &what, NULL);
+        }
+        int result = raw_unlink(folder, path, flags);
+        int error = errno;
+        if (was_there && result != 0) {
+            note(watched, DISK_MADE, &what, NULL);
+        }
+        pthread_mutex_unlock(&notes);
+        errno = error;
+        return result;
+    }
+    return raw_unlink(folder, path, flags);
+}
+int unlink(const char *path) { return unlinkat(AT_FDCWD, path, 0); }
+int rmdir(const char *path) { return unlinkat(AT_FDCWD, path, AT_REMOVEDIR); }
+
+int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+    char from_whole[2048], to_whole[2048];
+    disk_name was, is;
+    if (!watched || !path_of_call(watched, from_folder, from, from_whole) ||
+        !path_of_call(watched, to_folder, to, to_whole)) {
+        return raw_rename(from_folder, from, to_folder, to);
+    }
+    pthread_mutex_lock(&notes);
+    bool known = look_up(from_whole, &was);
+    int result = raw_rename(from_folder, from, to_folder, to);
+    int error = errno;
+    if (result == 0 && known && look_up(to_whole, &is)) {
+        note(watched, DISK_MOVED, &is, &was);
+    }
+    pthread_mutex_unlock(&notes);
+    errno = error;
+    return result;
+}
+int rename(const char *from, const char *to) { return renameat(AT_FDCWD, from, AT_FDCWD, to); }
+
+int fsync(int file) { return sync_file(file, SYS_fsync); }
+int fdatasync(int file) { return sync_file(file, SYS_fdatasync); }
+
+ssize_t pwrite(int file, const void *bytes, size_t length, off_t offset) {
+    if (fails("write", file, NULL)) {
+        return -1;
+    }
+    write_passes(file);
+    ssize_t done = syscall(SYS_pwrite64, file, bytes, length, offset);
+    if (done > 0) {
+        synced_write(file, bytes, (size_t)done, offset);
+    }
+    return done;
+}
+
+ssize_t write(int file, const void *bytes, size_t length) {
+    if (fails("write", file, NULL)) {
+        return -1;
+    }
+    if (!watched) {
+        return syscall(SYS_write, file, bytes, length);
+    }
+    write_passes(file);
+    off_t offset = (off_t)syscall(SYS_lseek, file, 0, SEEK_CUR);
+    ssize_t done = syscall(SYS_write, file, bytes, length);
+    if (done > 0 && offset >= 0) {
+        synced_write(file, bytes, (size_t)done, offset);
+    }
+    return done;
+}
+
+/** Each part by itself: a process can be killed, and a machine stop, between any two. */
+ssize_t writev(int file, const struct iovec *parts, int count) {
+    if (!watched && fails("write", file, NULL)) {
+        return -1;
+    }
+    if (!watched) {
+        return syscall(SYS_writev, file, parts, count);
+    }
+    ssize_t total = 0;
+    for (int i = 0; i < count; i++) {
+        ssize_t done = write(file, parts[i].iov_base, parts[i].iov_len);
+        if (done < 0) {
+            return total ? total : done;
+        }
+        total += done;
+        if ((size_t)done < parts[i].iov_len) {
+            break;
+        }
+    }
+    return total;
+}
+#else
+void disk_snapshot(void) {}
+#endif
+
+void disk_fail(const char *root, const char *call, int nth, int error, bool for_good) {
+    failing.root = root;
+    failing.error = error;
+    failing.for_good = for_good;
+    atomic_store(&failing.countdown, nth);
+    atomic_store(&failing.failures, 0);
+    failing.call = call;
+}
+
+int disk_failures(void) { return atomic_load(&failing.failures); }
+
+void disk_watch(disk *self, rng random, unsigned chance) {
+    watched = self;
+    watched_random = random;
+    watched_chance = chance;
+}

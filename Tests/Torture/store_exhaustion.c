@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: MIT
+// What a store may run out of, and what may be taken away from it: room on the disk, file size,
+// descriptors, permissions, the folder; and every system call failing once, LMDB's too. A call
+// tells of it by an errno, nothing that was stored is lost, and it works again when it can.
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "exhaustion.h"
+#include "faults.h"
+#include "store.h"
+#include "store_disk.h"
+
+enum { THINGS = 24, THING_MAX = 9000, THRESHOLD = 1500 };
+
+typedef struct pantry {
+    torture *run;
+    const char *path;
+    larder_store *store;
+    /** What each key holds; 0 for nothing. Of the last write that returned well. */
+    uint64_t salt[THINGS];
+    /** What it may hold too: of one that gave an error that leaves it open. */
+    uint64_t maybe[THINGS];
+    uint64_t journal;
+    uint64_t serial;
+    uint32_t flags;
+} pantry;
+
+static larder_status pantry_open(pantry *self) {
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = self->flags;
+    options.journal_bytes = self->journal ? self->journal : 64 << 10;
+    options.inline_threshold_bytes = THRESHOLD;
+    return larder_store_open(self->path, &options, NULL, &self->store);
+}
+
+static size_t thing_length(uint64_t salt) {
+    return mix(salt) % 4 == 0 ? THRESHOLD + 1 + mix(salt) / 4 % (THING_MAX - THRESHOLD - 1)
+                              : mix(salt) / 4 % 700;
+}
+
+static larder_bytes thing_key(uint32_t key, char text[16]) {
+    int length = snprintf(text, 16, "thing %u", key);
+    return bytes_of(text, (size_t)length);
+}
+
+/** Puts value `salt`, synced or not. */
+static larder_status pantry_put(pantry *self, uint32_t key, uint64_t salt, uint32_t flags) {
+    static uint8_t value[THING_MAX];
+    char text[16];
+    size_t length = thing_length(salt);
+    message_fill(salt, value, length);
+    larder_store_item item;
+    larder_store_item_init(&item, thing_key(key, text), bytes_of(value, length));
+    item.flags = flags;
+    larder_status status = larder_store_put(self->store, &item, NULL);
+    if (status == LARDER_OK) {
+        self->salt[key] = salt;
+        self->maybe[key] = 0;
+    } else if (flags) {
+        self->maybe[key] = salt; // It may be there, and only the sync may have failed.
+    }
+    return status;
+}
+
+static uint64_t some_salt(pantry *self, bool spills) {
+    for (;;) {
+        uint64_t salt = mix(++self->serial) | 1;
+        if ((thing_length(salt) > THRESHOLD) == spills) {
+            return salt;
+        }
+    }
+}
+
+static bool pantry_verify(pantry *self, const char *when) {
+    bool good = true;
+    for (uint32_t key = 0; key < THINGS && good; key++) {
+        char text[16];
+        larder_store_entry entry;
+        larder_status status =
+            larder_store_get(self->store, thing_key(key, text), LARDER_STORE_PEEK, &entry);
+        uint64_t salts[2] = {self->salt[key], self->maybe[key]};
+        bool right = status == LARDER_ENOTFOUND && !self->salt[key];
+        for (int i = 0; i < 2; i++) {
+            right |= status == LARDER_OK && salts[i] &&
+                     entry.value.length == thing_length(salts[i]) &&
+                     message_equals(salts[i], entry.value.data, entry.value.length);
+        }
+        good = EXPECT(self->run, right, "%s: get of %s gave %d and %zu bytes; %s was stored", when,
+                      text, status, status ? 0 : entry.value.length,
+                      self->salt[key] ? "another value" : "nothing");
+        larder_store_release(&entry);
+    }
+    return good;
+}
+
+/** What a new store holds at first; half of it flushed. */
+static bool pantry_fill(pantry *self) {
+    for (uint32_t key = 0; key < THINGS; key++) {
+        if (!EXPECT_STATUS(self->run, pantry_put(self, key, some_salt(self, key % 4 == 0), 0),
+                           LARDER_OK) ||
+            (key == THINGS / 2 &&
+             !EXPECT_STATUS(self->run, larder_store_flush(self->store), LARDER_OK))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool pantry_begin(torture *run, pantry *self) {
+    self->run = run;
+    remove_tree(self->path);
+    memset(self->salt, 0, sizeof self->salt);
+    memset(self->maybe, 0, sizeof self->maybe);
+    return EXPECT_STATUS(run, pantry_open(self), LARDER_OK) && pantry_fill(self);
+}
+
+/** Closed and opened again, everything is there, sound, and can be changed. */
+static bool pantry_recovers(pantry *self) {
+    larder_store_close(self->store);
+    self->store = NULL;
+    larder_store_report report;
+    bool good = EXPECT_STATUS(self->run, pantry_open(self), LARDER_OK) &&
+                pantry_verify(self, "opened again");
+    for (int round = 0; round < 2 && good; round++) {
+        good = EXPECT_STATUS(self->run, pantry_put(self, 1, some_salt(self, round > 0), 0),
+                             LARDER_OK) &&
+               EXPECT_STATUS(self->run, larder_store_flush(self->store), LARDER_OK) &&
+               pantry_verify(self, "flushed again");
+    }
+    good = good && EXPECT_STATUS(self->run, larder_store_check(self->store, NULL, NULL, &report),
+                                 LARDER_OK);
+    larder_store_close(self->store);
+    self->store = NULL;
+    return good;
+}
+
+// Operations --------------------------------------------------------------------------------------
+
+static larder_status put_small(pantry *self) {
+    return pantry_put(self, 2, some_salt(self, false), 0);
+}
+static larder_status put_synced(pantry *self) {
+    return pantry_put(self, 3, some_salt(self, true), (uint32_t)LARDER_STORE_SYNCED);
+}
+static larder_status put_spilled(pantry *self) {
+    return pantry_put(self, 5, some_salt(self, true), 0);
+}
+static larder_status put_many(pantry *self) {
+    larder_status status = LARDER_OK; // More than the journal takes at once.
+    for (unsigned i = 0; i < 300 && status == LARDER_OK; i++) {
+        status = pantry_put(self, i % THINGS, some_salt(self, i % 50 == 0), 0);
+    }
+    return status;
+}
+static larder_status flush(pantry *self) { return larder_store_flush(self->store); }
+static larder_status sync_all(pantry *self) { return larder_store_sync(self->store); }
+static larder_status maintain(pantry *self) { return larder_store_maintain(self->store); }
+static larder_status read_all(pantry *self) {
+    larder_status worst = LARDER_OK;
+    for (uint32_t key = 0; key < THINGS; key++) {
+        char text[16];
+        larder_store_entry entry;
+        larder_status status = larder_store_get(self->store, thing_key(key, text), 0, &entry);
+        worst = status == LARDER_OK || status == LARDER_ENOTFOUND ? worst : status;
+        larder_store_release(&entry);
+    }
+    return worst;
+}
+static larder_status clear(pantry *self) {
+    larder_status status = larder_store_remove_all(self->store, NULL, NULL);
+    if (status == LARDER_OK) {
+        memset(self->salt, 0, sizeof self->salt);
+        memset(self->maybe, 0, sizeof self->maybe);
+        status = larder_store_flush(self->store);
+    }
+    return status;
+}
+static larder_status reopen(pantry *self) {
+    larder_status status = larder_store_shutdown(self->store);
+    larder_store_close(self->store);
+    self->store = NULL;
+    larder_status opened = pantry_open(self);
+    return status ? status : opened;
+}
+static larder_status backup(pantry *self) {
+    char target[700];
+    snprintf(target, sizeof target, "%s-copy", self->path);
+    larder_status status = larder_store_backup(self->store, target, NULL, NULL);
+    EXPECT(self->run, status == LARDER_OK || size_of_file(target) < 0,
+           "a backup that failed with %d left its target", status);
+    remove_tree(target);
+    return status;
+}
+
+typedef struct exhausted_operation {
+    const char *name;
+    larder_status (*function)(pantry *self);
+} exhausted_operation;
+
+static const exhausted_operation operations[] = {
+    {"put", put_small},      {"put synced", put_synced}, {"put spilled", put_spilled},
+    {"puts", put_many},      {"flush", flush},           {"sync", sync_all},
+    {"maintain", maintain},  {"get", read_all},          {"remove_all", clear},
+    {"close, open", reopen}, {"backup", backup},
+};
+enum { OPERATIONS = sizeof operations / sizeof *operations };
+
+// Failing calls -----------------------------------------------------------------------------------
+
+/** The library's own calls; and, behind them, those that LMDB makes too. */
+static const char *const calls[] = {
+    "open",      "fstat",   "fallocate", "ftruncate",    "pread",       "pwrite",     "mmap",
+    "fdatasync", "fsync",   "lock",      "fchmod",       "rename",      "unlink",     "mkdir",
+    "rmdir",     "opendir", "statvfs",   "system write", "system sync", "system open"};
+enum { CALLS = sizeof calls / sizeof *calls };
+
+static void arm(const pantry *self, const char *call, int nth, int error, bool for_good) {
+    if (call && strncmp(call, "system ", 7) == 0) {
+        disk_fail(self->path, call + 7, nth, error, for_good);
+    } else {
+        larder_fault_set(call, nth, error);
+        if (!call) {
+            disk_fail(NULL, NULL, 0, 0, false);
+        }
+    }
+}
+
+static bool fail_once(torture *run, pantry *self, const exhausted_operation *what, const char *call,
+                      int nth, int error) {
+    torture_note(run, "%s: call %d of %s fails with %d", what->name, nth, call, error);
+    if (!pantry_begin(run, self)) {
+        return false;
+    }
+    arm(self, call, nth, error, false);
+    larder_status status = what->function(self);
+    bool reached =
+        strncmp(call, "system ", 7) == 0 ? disk_failures() > 0 : larder_fault_passes() >= nth;
+    arm(self, NULL, 0, 0, false);
+    bool good = EXPECT(run, status == LARDER_OK || status == error || (status > 0 && reached),
+                       "gave %d (%s)", status, larder_strerror(status)) &&
+                EXPECT(run, error != EINTR || status == LARDER_OK, "gave %d", status);
+    if (good && !self->store) { // A failed open.
+        good = EXPECT_STATUS(run, pantry_open(self), LARDER_OK);
+    }
+    (void)(good && pantry_verify(self, "after the failure") && pantry_recovers(self));
+    larder_store_close(self->store);
+    self->store = NULL;
+    return reached;
+}
+
+static void fail_each(torture *run, void *context, uint64_t index) {
+    static const int errors[] = {EIO, ENOSPC, EINTR};
+    pantry *self = context;
+    self->flags = (uint32_t)LARDER_STORE_HOST_MAINTENANCE;
+    const char *call = calls[index / 3 % CALLS];
+    if (errors[index % 3] == EINTR && strncmp(call, "system ", 7) == 0) {
+        return; // LMDB tells of it; a local file system never does.
+    }
+    int most = run->brief ? 3 : 30;
+    for (int nth = 1; nth <= most; nth++) {
+        if (nth > 1) {
+            torture_trial(run);
+        }
+        if (!fail_once(run, self, &operations[index / 3 / CALLS], call, nth, errors[index % 3]) ||
+            !torture_unhurt(run)) {
+            break;
+        }
+    }
+}
+
+// Limits ------------------------------------------------------------------------------------------
+
+#ifdef __linux__
+static void full_disk(torture *run, void *context) {
+    pantry *self = context;
+    const char *mounted = torture_path(run, "disk");
+    if (!mount_small_disk(mounted, "size=3m")) {
+        torture_skip(run, "a full disk: mounting a small one needs root or user namespaces");
+        return;
+    }
+    char path[700], filler[700];
+    snprintf(path, sizeof path, "%s/store", mounted);
+    snprintf(filler, sizeof filler, "%s/filler", mounted);
+    self->path = path;
+    torture_note(run, "a journal larger than the disk");
+    self->run = run;
+    self->journal = 8 << 20;
+    EXPECT_STATUS(run, pantry_open(self), ENOSPC);
+    self->journal = 128 << 10;
+    torture_note(run, "a full disk");
+    if (!pantry_begin(run, self)) {
+        return;
+    }
+    fill_disk(filler);
+    // What is already paid for goes on: the journal takes writes until it is full.
+    larder_status status = LARDER_OK, small = LARDER_OK;
+    unsigned taken = 0;
+    for (unsigned i = 0; i < 3000 && small == LARDER_OK; i++, taken += small == LARDER_OK) {
+        small = pantry_put(self, i % THINGS, some_salt(self, false), 0);
+    }
+    bool good =
+        EXPECT(run, small == ENOSPC, "puts on a full disk ended with %d after %u", small, taken) &&
+        EXPECT(run, taken > 20, "only %u puts went into the journal", taken);
+    status = good ? put_spilled(self) : LARDER_OK;
+    good = good && EXPECT(run, status == ENOSPC, "a spilled put gave %d", status) &&
+           EXPECT_STATUS(run, flush(self), ENOSPC) && pantry_verify(self, "with a full disk");
+    status = good ? backup(self) : LARDER_OK;
+    good = good && EXPECT(run, status == ENOSPC, "a backup gave %d", status);
+    torture_note(run, "room again");
+    (void)unlink(filler);
+    good = good && EXPECT_STATUS(run, flush(self), LARDER_OK) &&
+           EXPECT_STATUS(run, put_spilled(self), LARDER_OK) &&
+           EXPECT_STATUS(run, put_many(self), LARDER_OK) && pantry_verify(self, "with room again");
+    // Closed on a full disk, nothing is lost.
+    fill_disk(filler);
+    torture_note(run, "closed on a full disk");
+    small = LARDER_OK;
+    for (unsigned i = 0; i < 30 && small == LARDER_OK && good; i++) {
+        small = pantry_put(self, i % THINGS, some_salt(self, false), 0);
+    }
+    larder_store_close(self->store);
+    self->store = NULL;
+    (void)unlink(filler);
+    (void)(good && EXPECT_STATUS(run, pantry_open(self), LARDER_OK) &&
+           pantry_verify(self, "closed on a full disk") && pantry_recovers(self));
+}
+#endif
+
+static void file_size_limit(torture *run, void *context) {
+    pantry *self = context;
+    if (!pantry_begin(run, self)) {
+        return;
+    }
+    torture_note(run, "RLIMIT_FSIZE");
+    signal(SIGXFSZ, SIG_DFL); // Which ends the process, if it is raised.
+    struct rlimit before, now;
+    getrlimit(RLIMIT_FSIZE, &before);
+    now = before;
+    now.rlim_cur = 4096;
+    setrlimit(RLIMIT_FSIZE, &now);
+    larder_status status = put_spilled(self);
+    bool good =
+        EXPECT(run, status == LARDER_OK || status == EFBIG, "a spilled put gave %d", status);
+    status = flush(self);
+    good = good && EXPECT(run, status == LARDER_OK || status == EFBIG, "flush gave %d", status) &&
+           pantry_verify(self, "under a limit of file size");
+    setrlimit(RLIMIT_FSIZE, &before);
+    (void)(good && pantry_recovers(self));
+}
+
+static void descriptor_limit(torture *run, void *context) {
+    pantry *self = context;
+    if (!pantry_begin(run, self)) {
+        return;
+    }
+    torture_note(run, "RLIMIT_NOFILE");
+    struct rlimit before, now;
+    getrlimit(RLIMIT_NOFILE, &before);
+    now = before;
+    now.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &now);
+    larder_status status = put_spilled(self);
+    bool good = EXPECT(run, status == EMFILE, "a spilled put without a descriptor gave %d", status);
+    status = put_small(self);
+    good = good && EXPECT(run, status == LARDER_OK, "a small put gave %d", status);
+    status = read_all(self);
+    good = good && EXPECT(run, status == LARDER_OK || status == EMFILE, "get gave %d", status);
+    status = flush(self);
+    good = good && EXPECT(run, status == LARDER_OK || status == EMFILE, "flush gave %d", status);
+    larder_store *other = NULL;
+    char path[700];
+    snprintf(path, sizeof path, "%s-other", self->path);
+    status = larder_store_open(path, NULL, NULL, &other);
+    good = good && EXPECT(run, status == EMFILE && !other, "open gave %d", status);
+    setrlimit(RLIMIT_NOFILE, &before);
+    (void)(good && pantry_verify(self, "with descriptors again") && pantry_recovers(self));
+    remove_tree(path);
+}
+
+static void folder_changes(torture *run, void *context) {
+    pantry *self = context;
+    if (!pantry_begin(run, self)) {
+        return;
+    }
+    larder_store_close(self->store);
+    self->store = NULL;
+    bool good = true;
+    if (geteuid() != 0 || seteuid(65534) == 0) {
+        torture_note(run, "a folder that cannot be changed");
+        good = EXPECT(run, pantry_open(self) == EACCES && !self->store, "opened as nobody");
+        if (geteuid() == 65534) {
+            (void)!seteuid(0);
+        }
+    }
+    good = good && EXPECT_STATUS(run, pantry_open(self), LARDER_OK);
+    torture_note(run, "a folder that is removed while it is open");
+    char away[700];
+    snprintf(away, sizeof away, "%s-away", self->path);
+    remove_tree(away);
+    if (!good || rename(self->path, away) != 0) {
+        return;
+    }
+    larder_status status = put_spilled(self);
+    good = EXPECT(run, status == ENOENT || status == LARDER_OK, "a spilled put gave %d", status);
+    status = put_small(self);
+    good = good && EXPECT(run, status == LARDER_OK, "a put gave %d", status);
+    status = flush(self);
+    good = good && EXPECT(run, status == ENOENT || status == LARDER_OK, "flush gave %d", status);
+    larder_store_close(self->store);
+    self->store = NULL;
+    remove_tree(self->path);
+    (void)(good && rename(away, self->path) == 0 && pantry_recovers(self));
+    if (pantry_open(self) == LARDER_OK) {
+        remove_tree(self->path);
+        (void)put_small(self);
+        (void)flush(self);
+        (void)put_spilled(self);
+        (void)read_all(self);
+        larder_store_close(self->store);
+        self->store = NULL;
+    }
+    remove_tree(self->path);
+}
+
+void family_store_exhaustion(torture *run) {
+    pantry *self = shared_memory(sizeof *self);
+    rng random;
+    static void (*const limits[])(torture *, void *) = {
+#ifdef __linux__
+        full_disk,
+#endif
+        file_size_limit, descriptor_limit, folder_changes};
+    if (!torture_next_case(run, &random)) {
+        return;
+    }
+    self->path = torture_path(run, "store");
+    for (size_t i = 0; i < 2 * sizeof limits / sizeof *limits; i++) {
+        torture_trial(run);
+        const char *path = self->path;
+        self->flags = i % 2 ? (uint32_t)LARDER_STORE_HOST_MAINTENANCE : 0;
+        torture_guard(run, 30, limits[i / 2], self);
+        self->path = path;
+        self->journal = 0;
+    }
+    torture_guard_each(run, OPERATIONS * CALLS * 3, 30, true, fail_each, self);
+    remove_tree(self->path);
+}
