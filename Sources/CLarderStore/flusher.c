@@ -133,6 +133,17 @@ static bool may_be_needed(larder_store *store, uint64_t number) {
     return may;
 }
 
+/** Whether the folder of an ended epoch holds a value whose put is still to come: it will be moved.
+    */
+static bool is_written_to(larder_store *store, uint32_t epoch) {
+    pthread_mutex_lock(&store->lock);
+    bool is_written = false;
+    for (size_t at = 0; at < store->intents.count; at++)
+        if (store->intents.items[at].epoch == epoch) is_written = true;
+    pthread_mutex_unlock(&store->lock);
+    return is_written;
+}
+
 void store_delete_doomed(larder_store *store, flush_order *order) {
     enum { DOOMED_MAX_COUNT = 4096 };
     if (!store->has_doomed) return;
@@ -146,7 +157,10 @@ void store_delete_doomed(larder_store *store, flush_order *order) {
         if (lists_deleted(store, &row->file)) continue;
         // Somebody still looks at a state in which it belongs to an entry.
         bool is_seen = oldest < row->transaction;
-        if (is_seen || (row->is_announced && may_be_needed(store, row->file.number))) {
+        bool is_needed = row->file.number == UINT64_MAX
+                             ? is_written_to(store, row->file.epoch)
+                             : row->is_announced && may_be_needed(store, row->file.number);
+        if (is_seen || is_needed) {
             is_all = false;
             continue;
         }

@@ -71,19 +71,6 @@ static void delete_unreferenced(replay_work *replay) {
     }
 }
 
-typedef struct sweep {
-    larder_store *store;
-    uint64_t from;
-} sweep;
-
-static int sweep_file(void *context, uint32_t epoch, uint64_t number) {
-    sweep *files = context;
-    if (number < files->from) return 0;
-    larder_status ignored = spill_delete(files->store->spill, epoch, number);
-    (void)ignored;
-    return 0;
-}
-
 larder_status store_replay(larder_store *store, uint64_t applied, bool was_power_cut,
                            larder_store_detail *detail) {
     larder_ring_reader *reader;
@@ -133,9 +120,7 @@ larder_status store_replay(larder_store *store, uint64_t applied, bool was_power
         if (newest < applied) store->recovery.lost = 0;
         delete_unreferenced(&work);
         // What the journal no longer knows of may have been announced before the power went.
-        sweep files = {store, store->spill_number};
-        if (was_power_cut) status = spill_list(store->spill, sweep_file, &files);
-        if (status == ENOENT) status = LARDER_OK;
+        if (was_power_cut) status = store_sweep_files(store);
     }
     spill_files_free(&work.announced);
     return status;
@@ -313,6 +298,19 @@ static larder_status overlay_fill(const larder_store *store, uint64_t applied, o
     return LARDER_OK;
 }
 
+/** Whether the tree at `at` and what was followed since `applied` are everything there is. */
+static bool covers_newest(const larder_store *store, uint64_t at, uint64_t applied) {
+    const follower *follow = &store->follower;
+    if (store->journal.ring == NULL || follow->is_left || follow->has_ended) return true;
+    bool is_joined = follow->first <= at + 1 || follow->first == store->journal.base + 1;
+    larder_ring_statistics figures;
+    if (applied > at || !is_joined ||
+        larder_ring_statistics_get(store->journal.ring, &figures) != LARDER_OK)
+        return false;
+    uint64_t newest = store->journal.base + figures.next_sequence - 1;
+    return newest <= (follow->last > at ? follow->last : at);
+}
+
 larder_status store_overlay(larder_store *store, overlay *out, snapshot **place) {
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&store->lock);
@@ -322,11 +320,8 @@ larder_status store_overlay(larder_store *store, overlay *out, snapshot **place)
         if (status != LARDER_OK || !store_is_read_only(store)) break;
         uint64_t applied;
         status = store_follow(store, &applied);
-        uint64_t first = store->follower.first;
-        // Else the flusher was quicker: a transaction came between the two.
-        if (status != LARDER_OK || (applied <= (*place)->meta.applied &&
-                                    (first <= applied + 1 || first == store->journal.base + 1)))
-            break;
+        if (status != LARDER_OK || covers_newest(store, (*place)->meta.applied, applied)) break;
+        // The flusher was quicker: a transaction came between the two.
         environment_release(store->environment, *place);
     }
     if (status == LARDER_OK) {

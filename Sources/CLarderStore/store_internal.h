@@ -224,6 +224,9 @@ LARDER_MUST_CHECK larder_status store_apply(larder_store *store, flush_order *or
 /** Takes up what the journal holds. */
 LARDER_MUST_CHECK larder_status store_replay(larder_store *store, uint64_t applied,
                                              bool was_power_cut, larder_store_detail *detail);
+/** After a power cut: deletes every file that neither the tree nor the journal refers to.
+    O(entries), if there are any files. */
+LARDER_MUST_CHECK larder_status store_sweep_files(larder_store *store);
 /** Whether the files that a message refers to are there, and if `verifies`, whole. */
 bool store_has_files(larder_store *store, const journal_message *message, bool verifies);
 /** Whether a process, this one too, has the store open for writing. */

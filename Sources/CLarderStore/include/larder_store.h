@@ -160,7 +160,8 @@ typedef struct larder_store_detail {
     @return LARDER_OK; LARDER_EINVALID (an option out of range), LARDER_EBUSY, LARDER_EVERSION,
             LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ENOENT, ENOTDIR,
             EACCES, ELOOP, ENOSPC, ENOMEM or another errno.
-    O(1) for a store that was closed, whatever it holds; O(journal) for one that was not. */
+    O(1) for a store that was closed, whatever it holds; O(journal) for one that was not, and after
+    a power cut, if values lie in files, O(entries). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_open(
     const char *path, const larder_store_options *LARDER_NULLABLE options,
     larder_store_detail *LARDER_NULLABLE detail, larder_store *LARDER_NULLABLE *LARDER_NONNULL out);
