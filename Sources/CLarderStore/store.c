@@ -176,6 +176,12 @@ static larder_status data_path_exists(const larder_store *store) {
 static larder_status folder_prepare(larder_store *store, larder_store_detail *detail) {
     larder_status exists = data_path_exists(store);
     if (exists != ENOENT) return exists;
+    // A journal is made after the tree: the tree has been lost, and a new one would hide it.
+    larder_status listed = folder_list(store->path, has_journal_name, NULL);
+    if (listed == ECANCELED) {
+        detail->part = LARDER_STORE_PART_DATA;
+        return LARDER_EDAMAGED;
+    }
     if ((store->options.flags & (LARDER_STORE_EXISTING | LARDER_STORE_READ_ONLY)) != 0)
         return ENOENT;
     uint32_t mode = store->options.mode;
@@ -183,14 +189,7 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
     if (status == LARDER_OK) return file_sync_parent(store->path);
     if (status != EEXIST) return status;
     status = folder_list(store->path, has_foreign_name, NULL);
-    if (status != LARDER_OK) return status == ECANCELED ? LARDER_EFOREIGN : status;
-    // A journal is made after the tree: the tree has been lost, and a new one would hide it.
-    status = folder_list(store->path, has_journal_name, NULL);
-    if (status == ECANCELED) {
-        detail->part = LARDER_STORE_PART_DATA;
-        return LARDER_EDAMAGED;
-    }
-    return status;
+    return status == ECANCELED ? LARDER_EFOREIGN : status;
 }
 
 static uint64_t random64(void) { return (uint64_t)system_random() << 32 | system_random(); }
