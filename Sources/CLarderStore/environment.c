@@ -154,17 +154,21 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     return status;
 }
 
+void environment_end_writing(environment *env) {
+    pthread_mutex_lock(&registry_lock);
+    atomic_store(&env->has_writer, false);
+    // Another process may write before a handle of this one does again.
+    env->is_audited = false;
+    environment_reset_idle(env, false);
+    pthread_mutex_unlock(&registry_lock);
+}
+
 void environment_close(environment *env, bool writes) {
     // What a child has of its parent's environment it must not even close: that would take the
     // parent's places out of LMDB's table.
     if (!env || env->pid != getpid()) return;
+    if (writes) environment_end_writing(env);
     pthread_mutex_lock(&registry_lock);
-    if (writes) {
-        atomic_store(&env->has_writer, false);
-        // Another process may write before a handle of this one does again.
-        env->is_audited = false;
-        environment_reset_idle(env, false);
-    }
     if (--env->references == 0) {
         registry_remove(env);
         environment_free(env);

@@ -52,6 +52,9 @@ LARDER_MUST_CHECK larder_status environment_open(const char *folder, bool writes
                                                  const store_meta *fresh, uint32_t mode,
                                                  uint64_t map_bytes, larder_store_detail *detail,
                                                  environment **out);
+/** The handle that writes will not write any more, though it is still there: before it lets go of
+    its lock, for another handle may write then. */
+void environment_end_writing(environment *environment);
 /** Lets go of it; the last handle closes the file. A child of fork(2) only forgets it.
     @param environment may be NULL.
     @param writes as at environment_open. */

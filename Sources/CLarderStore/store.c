@@ -392,8 +392,9 @@ static void store_free(larder_store *store) {
         (void)ignored;
         lock_release(store);
     }
-    if (store->environment != NULL)
-        environment_close(store->environment, !store_is_read_only(store));
+    // A handle that was shut down has ended its writing already.
+    bool writes = !store_is_read_only(store) && !atomic_load(&store->is_shut);
+    if (store->environment != NULL) environment_close(store->environment, writes);
     spill_close(store->spill);
     pending_destroy(store->active);
     pending_destroy(store->frozen);
@@ -453,6 +454,7 @@ static larder_status store_shut(larder_store *store) {
     // Its handle lives on for calls that wait for a sync; they hear that it is shut.
     larder_status closed =
         store->journal.ring == NULL ? LARDER_OK : larder_ring_shutdown(store->journal.ring);
+    if (!store_is_read_only(store)) environment_end_writing(store->environment);
     lock_release(store);
     pthread_mutex_unlock(&store->lock);
     pthread_mutex_unlock(&store->sync_lock);
