@@ -7,14 +7,19 @@ import Synchronization
 /// Runs an asynchronous closure and blocks the thread until it is done: for calls that
 /// block where a tier can only suspend.
 ///
-/// The closure runs on threads apart from the few that run tasks: all of those may be
-/// blocked here.
+/// The closure runs on threads apart from the few that run tasks, and so does what it asks
+/// of a disk: all threads of a pool may be blocked here.
 func blocking<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) throws -> R {
   let outcome = BlockedOutcome<R>()
   let done = DispatchSemaphore(value: 0)
   Task.detached(executorPreference: BlockedExecutor.shared) {
     let result: Result<R, any Error>
-    do { result = .success(try await body()) } catch { result = .failure(error) }
+    do {
+      result = .success(
+        try await DiskExecutor.$mayBlockItsThread.withValue(true) { try await body() })
+    } catch {
+      result = .failure(error)
+    }
     outcome.result.withLock { $0 = result }
     done.signal()
   }

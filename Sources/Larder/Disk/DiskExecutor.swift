@@ -6,6 +6,9 @@ import Dispatch
 /// of the few that run tasks has to.
 @usableFromInline
 final class DiskExecutor: Sendable {
+  /// Whether the task has a thread of its own, which may wait for a disk as well as any other.
+  @TaskLocal static var mayBlockItsThread = false
+
   private let queue: DispatchQueue
 
   init(_ label: String) {
@@ -14,7 +17,8 @@ final class DiskExecutor: Sendable {
 
   /// Runs the body on a thread of the executor.
   func run<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-    try await withCheckedThrowingContinuation { continuation in
+    if Self.mayBlockItsThread { return try body() }
+    return try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Result(catching: body)) }
     }
   }

@@ -117,11 +117,11 @@ struct DiskCacheAsyncTests {
     // More calls than there are threads for tasks, each of which waits for a task.
     let count = ProcessInfo.processInfo.activeProcessorCount + 2
     let arrived = Locked(0)
-    let open = Locked(false)
+    let open = DispatchSemaphore(value: 0)
     let coder = Coder<Int>(
       encode: { value in
         arrived.withLock { $0 += 1 }
-        while !open.withLock({ $0 }) { sched_yield() }
+        open.wait()
         return Data([UInt8(value)])
       },
       decode: { Int($0[$0.startIndex]) })
@@ -130,7 +130,7 @@ struct DiskCacheAsyncTests {
       for number in 0..<count { group.addTask { try await cache.set(number, forKey: number) } }
       group.addTask {
         while arrived.withLock({ $0 }) == 0 { await Task.yield() }
-        open.withLock { $0 = true }
+        for _ in 0..<count { open.signal() }
       }
       try await group.waitForAll()
     }
@@ -159,17 +159,21 @@ struct DiskCacheAsyncTests {
     let cache = try place.openText()
     try await cache.set([1: "1", 2: "2"])
     let begun = Locked(false)
-    let wasCancelled = Locked(false)
+    let wasCancelled = DispatchSemaphore(value: 0)
     let task = Task {
       try await cache.forEachEntry { _ in
-        begun.withLock { $0 = true }
-        while !wasCancelled.withLock({ $0 }) { sched_yield() }
+        if !begun.withLock({ wasBegun in
+          defer { wasBegun = true }
+          return wasBegun
+        }) {
+          wasCancelled.wait()
+        }
         return true
       }
     }
     while !begun.withLock({ $0 }) { await Task.yield() }
     task.cancel()
-    wasCancelled.withLock { $0 = true }
+    wasCancelled.signal()
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 }
