@@ -176,9 +176,12 @@ static larder_status data_path_exists(const larder_store *store) {
 static larder_status folder_prepare(larder_store *store, larder_store_detail *detail) {
     larder_status exists = data_path_exists(store);
     if (exists != ENOENT) return exists;
-    // A journal is made after the tree: the tree has been lost, and a new one would hide it.
+    // A journal is made after the tree: the tree has been lost, and a new one would hide it. Unless
+    // somebody made both meanwhile.
     larder_status listed = folder_list(store->path, has_journal_name, NULL);
     if (listed == ECANCELED) {
+        exists = data_path_exists(store);
+        if (exists != ENOENT) return exists;
         detail->part = LARDER_STORE_PART_DATA;
         return LARDER_EDAMAGED;
     }

@@ -6,7 +6,7 @@ import LarderTestSupport
 import Testing
 
 /// Many threads on one log.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct MessageLogConcurrencyTests {
   private let fixture: LogFixture
 

@@ -5,7 +5,7 @@ import LarderTestSupport
 import Testing
 
 /// Loading what is missing, suspended: one load for all who ask.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheAsyncLoadingTests {
   @Test func missIsLoadedAndStoredAndAHitIsNot() async throws {
     let cache = MemoryCache<Int, String>()

@@ -6,7 +6,7 @@ import LarderTestSupport
 import Testing
 
 /// Where and when values end: every one once, and never while the cache is locked.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct MemoryCacheReleaseTests {
   typealias Cache = MemoryCache<Int, Tracked>
   private let alive = Counter()

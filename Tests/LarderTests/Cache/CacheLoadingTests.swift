@@ -6,7 +6,7 @@ import LarderTestSupport
 import Testing
 
 /// Loading what neither memory nor a tier has: once for all who ask.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct CacheLoadingTests {
   @Test func missIsLoadedIntoAllTiersAndAHitIsNot() async throws {
     let tiers = ["a", "b"].map { FakeTier<Int, String>($0) }

@@ -8,7 +8,7 @@ import Testing
 
 /// Thousands of seeded calls against a dictionary, over disks and tiers that fail, with
 /// restarts.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct CacheModelTests {
   private struct Item: Equatable {
     var value: String

@@ -6,7 +6,7 @@ import LarderTestSupport
 import Testing
 
 /// Remembering for a time that there is nothing to load.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct CacheNegativeTests {
   @Test func whatIsNotFoundIsRememberedForATime() async throws {
     let clock = CacheTestClock()

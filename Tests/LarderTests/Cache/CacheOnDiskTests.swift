@@ -6,7 +6,7 @@ import LarderTestSupport
 import Testing
 
 /// Memory over a real disk: what RECache's users know, and what it did wrong.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct CacheOnDiskTests {
   private struct User: Codable, Equatable {
     var name: String

@@ -7,7 +7,7 @@ import Testing
 @testable import Larder
 
 /// What comes up from below keeps its cost and its life, and never undoes a write.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct CachePromotionTests {
   @Test func promotedEntryKeepsTheCostThatItWasStoredWith() throws {
     let tier = FakeTier<Int, String>()

@@ -6,7 +6,7 @@ import LarderTestSupport
 import Testing
 
 /// Writes that return before the tiers have them, and lose nothing for it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct CacheWriteBackTests {
   private func make(
     _ tiers: FakeTier<Int, String>..., limit: Int = 100, clock: CacheTestClock? = nil,

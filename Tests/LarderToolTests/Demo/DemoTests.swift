@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderTool
 
-@Suite(.timeLimit(.minutes(3))) struct DemoTests {
+@Suite(.timeLimit(.minutes(10))) struct DemoTests {
   @Test func everyClaimHoldsAndNothingIsLeftBehind() throws {
     let directory = try TemporaryDirectory()
     let run = try Tool.run(["demo"], environment: ["TMPDIR": directory.url.path])

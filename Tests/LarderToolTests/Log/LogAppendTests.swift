@@ -3,7 +3,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct LogAppendTests {
+@Suite(.timeLimit(.minutes(10))) struct LogAppendTests {
   private let directory: TemporaryDirectory
   private let log: String
 

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// `stat`, `verify`, `salvage` and `resize`.
-@Suite(.timeLimit(.minutes(2))) struct LogMaintenanceTests {
+@Suite(.timeLimit(.minutes(10))) struct LogMaintenanceTests {
   private let directory: TemporaryDirectory
   private let file: URL
   private var log: String { file.path }

@@ -19,7 +19,7 @@ enum SampleLogs {
 @Suite(
   .enabled(
     if: !SampleLogs.all.isEmpty, "There are no sample logs in ../shared/samples/logs."),
-  .timeLimit(.minutes(2)))
+  .timeLimit(.minutes(10)))
 struct SampleLogTests {
   private let directory: TemporaryDirectory
   private let log: String
