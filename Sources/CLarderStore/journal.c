@@ -187,6 +187,17 @@ larder_status journal_open(const char *folder, uint64_t base, uint64_t capacity_
     return status;
 }
 
+larder_status journal_identify(const char *folder, uint64_t *device, uint64_t *inode) {
+    char path[4096];
+    file_facts facts;
+    larder_status status = journal_path(folder, "", path, sizeof path);
+    if (status == LARDER_OK) status = file_facts_at(path, &facts);
+    if (status != LARDER_OK) return status;
+    *device = facts.device;
+    *inode = facts.inode;
+    return LARDER_OK;
+}
+
 larder_status journal_close(store_journal *journal) {
     if (journal->ring == NULL) return LARDER_OK;
     larder_status status = larder_ring_shutdown(journal->ring);

@@ -107,6 +107,9 @@ LARDER_MUST_CHECK larder_status journal_open(const char *folder, uint64_t base,
                                              int64_t sync_interval_ns, larder_store_detail *detail,
                                              store_journal *out);
 larder_status journal_close(store_journal *journal);
+/** Which file `<folder>/journal` is at the moment. ENOENT. */
+LARDER_MUST_CHECK larder_status journal_identify(const char *folder, uint64_t *device,
+                                                 uint64_t *inode);
 
 /** Puts another, empty journal in the place of the one that is open, which counts on from `base`.
     @param keeps the old one as `journal.damaged`. */

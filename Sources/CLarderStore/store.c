@@ -138,9 +138,13 @@ static bool lock_look(const larder_store *store, lock_text *text) {
     return is_held;
 }
 
-bool store_is_held(const larder_store *store) {
-    lock_text unused;
-    return lock_look(store, &unused);
+bool store_is_held(const larder_store *store, bool *is_other_boot) {
+    lock_text holder;
+    bool is_held = lock_look(store, &holder);
+    char boot[33];
+    boot_text(boot);
+    *is_other_boot = strcmp(holder.boot, boot) != 0;
+    return is_held;
 }
 
 // Opening -----------------------------------------------------------------------------------------
@@ -347,15 +351,7 @@ static larder_status open_to_read(larder_store *store, larder_store_detail *deta
     status = spill_open(store->path, store->options.mode, &store->spill);
     if (status != LARDER_OK) return status;
     detail->part = LARDER_STORE_PART_JOURNAL;
-    status = journal_open(store->path, 0, 0, store->store_id, store->options.flags,
-                          store->options.mode, 0, detail, &store->journal);
-    if (status != LARDER_OK) return status == ENOENT ? LARDER_OK : status;
-    lock_text holder;
-    store->follower.is_left = !lock_look(store, &holder);
-    char boot[33];
-    boot_text(boot);
-    store->follower.was_power_cut = strcmp(holder.boot, boot) != 0;
-    return LARDER_OK;
+    return store_follow_begin(store, detail);
 }
 
 static larder_status store_make(const char *path, const larder_store_options *options,

@@ -55,6 +55,12 @@ typedef struct follower {
     bool is_left;
     bool was_power_cut;
     bool has_ended;
+    /** Which file the journal is; inode 0 if there was none. */
+    uint64_t device;
+    uint64_t inode;
+    /** Journals that another one came in the place of. */
+    larder_ring **retired;
+    size_t retired_count;
 } follower;
 
 struct larder_store {
@@ -229,11 +235,18 @@ LARDER_MUST_CHECK larder_status store_replay(larder_store *store, uint64_t appli
 LARDER_MUST_CHECK larder_status store_sweep_files(larder_store *store);
 /** Whether the files that a message refers to are there, and if `verifies`, whole. */
 bool store_has_files(larder_store *store, const journal_message *message, bool verifies);
-/** Whether a process, this one too, has the store open for writing. */
-bool store_is_held(const larder_store *store);
-/** A read-only handle: reads on in the journal; `lock` is held.
-    @param applied receives what the tree had when it began: earlier writes are left out. */
-LARDER_MUST_CHECK larder_status store_follow(larder_store *store, uint64_t *applied);
+/** Whether a process, this one too, has the store open for writing.
+    @param is_other_boot receives whether whoever had it open last ran before the machine was started
+    again. */
+bool store_is_held(const larder_store *store, bool *is_other_boot);
+/** Takes a place, to be released, of a state that everything belongs to that was written before;
+    `lock` is held. Of what is pending a handle that writes needs all, whatever the tree has of it by
+    then; a read-only one only what is newer than the place's meta.applied: another process writes,
+    and the tree may be newer than what was followed. */
+LARDER_MUST_CHECK larder_status store_look(larder_store *store, bool is_long, snapshot **place);
+/** Opens the journal of a read-only handle, if there is one. */
+LARDER_MUST_CHECK larder_status store_follow_begin(larder_store *store,
+                                                   larder_store_detail *detail);
 void store_follow_end(larder_store *store);
 
 /** Notes a read. */
@@ -264,10 +277,7 @@ typedef struct overlay {
     uint8_t *bytes;
 } overlay;
 
-/** Copies what is pending, and takes a place that fits it, to be released. A handle that writes
-    takes both under the lock, and every item counts, whatever the tree has of it by then. A
-    read-only handle takes the place and then reads on in the journal; items whose sequence is not
-    greater than the place's meta.applied are left out. */
+/** Copies what is pending, and takes a place that fits it, to be released: as store_look. */
 LARDER_MUST_CHECK larder_status store_overlay(larder_store *store, overlay *out, snapshot **place);
 void overlay_free(overlay *overlay);
 

@@ -168,12 +168,8 @@ static larder_status find_bytes(larder_store *store, larder_bytes key, snapshot 
         store_is_read_only(store)) {
         pthread_mutex_lock(&store->lock);
         status = store_enter(store);
-        uint64_t unused;
-        if (status == LARDER_OK && store_is_read_only(store)) status = store_follow(store, &unused);
-        if (status == LARDER_OK) status = environment_read(store->environment, place);
+        if (status == LARDER_OK) status = store_look(store, false, place);
         if (status == LARDER_OK) {
-            // What is pending here counts, whatever the tree already has of it; what another
-            // process writes may be older than the tree.
             uint64_t applied = store_is_read_only(store) ? (*place)->meta.applied : 0;
             const uint8_t *op;
             status = look_into_pending(store, key, applied, &op);
@@ -384,10 +380,8 @@ larder_status larder_store_totals(larder_store *store, uint64_t *count, uint64_t
     for (;;) {
         pthread_mutex_lock(&store->lock);
         larder_status status = store_enter(store);
-        uint64_t unused;
-        if (status == LARDER_OK && store_is_read_only(store)) status = store_follow(store, &unused);
         snapshot *place;
-        if (status == LARDER_OK) status = environment_read(store->environment, &place);
+        if (status == LARDER_OK) status = store_look(store, false, &place);
         if (status != LARDER_OK) {
             pthread_mutex_unlock(&store->lock);
             return status;

@@ -88,7 +88,7 @@ import Testing
     let users = MemoryCache<Int, String>()
     let server = Server()
     // Example: load asynchronously
-    let user = try await users.value(forKey: 8, expiration: .seconds(60)) {
+    let user = try await users.value(forKey: 8, expiration: .seconds(3600)) {
       try await server.user(8)
     }
     // End of example
