@@ -449,6 +449,8 @@ static larder_status apply_last(apply_transaction *apply, apply_chunk *chunk) {
         if (chunk->frozen->spill_number > apply->meta.spill_number)
             apply->meta.spill_number = chunk->frozen->spill_number;
     }
+    if ((chunk->order->flags & FLUSH_SETS_FORMAT) != 0)
+        apply->meta.content_format = chunk->order->content_format;
     // Rows of files whose deletion is done.
     for (size_t at = 0; at < store->deleted.count && status == LARDER_OK; at++) {
         tree_key key;
@@ -598,7 +600,8 @@ larder_status store_apply(larder_store *store, flush_order *order) {
     pthread_mutex_lock(&store->lock);
     apply_chunk chunk = {.frozen = store->frozen, .order = order, .touches = &store->folding};
     pthread_mutex_unlock(&store->lock);
-    bool has_work = chunk.frozen != NULL || store->folding.count > 0 || store->deleted.count > 0;
+    bool has_work = chunk.frozen != NULL || store->folding.count > 0 || store->deleted.count > 0 ||
+                    (order->flags & FLUSH_SETS_FORMAT) != 0;
     if (status == LARDER_OK && chunk.frozen != NULL) {
         chunk.writes = malloc((chunk.frozen->count + 1) * sizeof *chunk.writes);
         status = chunk.writes == NULL ? ENOMEM : pending_sort(chunk.frozen, chunk.writes);

@@ -329,6 +329,21 @@ larder_status larder_store_remove_expired(larder_store *store, uint64_t *removed
     return status;
 }
 
+larder_status larder_store_content_format_set(larder_store *store, uint64_t content_format) {
+    larder_status status = store_enter_to_write(store);
+    if (status != LARDER_OK) return status;
+    flush_order order;
+    flush_order_init(&order);
+    order.flags = FLUSH_SETS_FORMAT;
+    order.content_format = content_format;
+    status = store_flush(store, &order);
+    if (status != LARDER_OK) return status;
+    pthread_mutex_lock(&store->lock);
+    store->content_format = content_format;
+    pthread_mutex_unlock(&store->lock);
+    return LARDER_OK;
+}
+
 /** How many bytes of values have to go for the file system to have the room that the limit asks
     for; UINT64_MAX for no change. What is freed inside LMDB's file does not come back to the file
     system, but is used again; so one round frees so much, and no more. */

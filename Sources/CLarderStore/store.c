@@ -525,6 +525,7 @@ larder_status larder_store_statistics_get(larder_store *store,
     statistics->count = store->committed.count;
     statistics->bytes = store->committed.bytes;
     statistics->applied_sequence = store->committed.applied;
+    statistics->content_format = store->content_format;
     statistics->pending_count = atomic_load(&store->pending_count);
     statistics->last_sequence = atomic_load(&store->newest_sequence);
     if (store->journal.ring != NULL) {
@@ -550,7 +551,6 @@ larder_status larder_store_statistics_get(larder_store *store,
     statistics->flush_failures = atomic_load(&store->flush_failures);
     statistics->touches_dropped = atomic_load(&store->touches_dropped);
     statistics->last_failure = atomic_load(&store->last_failure);
-    statistics->content_format = store->content_format;
     statistics->created_ns = store->created_ns;
     statistics->version = store->version;
     statistics->read_only = store_is_read_only(store);

@@ -202,13 +202,16 @@ enum {
     /** Look at expiry and free space too. */
     FLUSH_TRIMS = 1,
     /** Only if the journal is more than half full. */
-    FLUSH_FOR_ROOM = 2
+    FLUSH_FOR_ROOM = 2,
+    /** The store gets `content_format`, in the last transaction of the flush. */
+    FLUSH_SETS_FORMAT = 4
 };
 /** What to evict beyond the store's limits. */
 typedef struct flush_order {
     uint32_t flags;
     uint64_t count;
     uint64_t bytes;
+    uint64_t content_format;
     uint64_t evicted;
     uint64_t expired;
     /** Told of files deleted; NULL if nobody asks. */
@@ -236,13 +239,13 @@ LARDER_MUST_CHECK larder_status store_sweep_files(larder_store *store);
 /** Whether the files that a message refers to are there, and if `verifies`, whole. */
 bool store_has_files(larder_store *store, const journal_message *message, bool verifies);
 /** Whether a process, this one too, has the store open for writing.
-    @param is_other_boot receives whether whoever had it open last ran before the machine was started
-    again. */
+    @param is_other_boot receives whether whoever had it open last ran before the machine was
+    started again. */
 bool store_is_held(const larder_store *store, bool *is_other_boot);
 /** Takes a place, to be released, of a state that everything belongs to that was written before;
-    `lock` is held. Of what is pending a handle that writes needs all, whatever the tree has of it by
-    then; a read-only one only what is newer than the place's meta.applied: another process writes,
-    and the tree may be newer than what was followed. */
+    `lock` is held. Of what is pending a handle that writes needs all, whatever the tree has of it
+    by then; a read-only one only what is newer than the place's meta.applied: another process
+    writes, and the tree may be newer than what was followed. */
 LARDER_MUST_CHECK larder_status store_look(larder_store *store, bool is_long, snapshot **place);
 /** Opens the journal of a read-only handle, if there is one. */
 LARDER_MUST_CHECK larder_status store_follow_begin(larder_store *store,

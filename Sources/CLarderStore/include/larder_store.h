@@ -427,6 +427,13 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_sync(larder_store *store
             EIO, ENOMEM: then all stays in the journal, and a later flush tries again. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_flush(larder_store *store);
 
+/** Gives the store another content format, with everything that was written before in one
+    transaction: after a crash both are there or neither. For a caller who has brought what the
+    store holds into another form, or removed it.
+    @return as larder_store_flush; on failure the format is the old one. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_content_format_set(larder_store *store,
+                                                                           uint64_t content_format);
+
 /** What the store's thread does now and then: flush if it is time, remove what expired, enforce
     the limits, delete files that are not needed, free the places of readers that died. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_maintain(larder_store *store);

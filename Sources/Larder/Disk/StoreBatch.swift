@@ -34,6 +34,18 @@ struct StoreBatch: ~Copyable {
       "store \(value.count) bytes under a key of \(key.count) bytes in a batch for \(store.path)")
   }
 
+  /// The same, with what the entry is found by besides its key.
+  func put(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
+    extended: UnsafeRawBufferPointer, terms: StoreTerms, indexes: [StoreIndexValue]
+  ) throws(LarderError) {
+    var item = StoreItem.make(key, value, extended: extended, terms: terms)
+    let status = indexes.withItems(in: &item) { larder_store_batch_put(batch, &$0) }
+    try store.check(
+      status,
+      "store \(value.count) bytes under a key of \(key.count) bytes in a batch for \(store.path)")
+  }
+
   func remove(_ key: UnsafeRawBufferPointer) throws(LarderError) {
     try store.check(
       larder_store_batch_remove(batch, larder_bytes(key)),

@@ -15,6 +15,10 @@ struct StoreCursor: ~Copyable {
     var query = larder_store_query()
     larder_store_query_init(&query)
     query.order = selection.isByRecency ? LARDER_STORE_BY_RECENCY : LARDER_STORE_BY_KEY
+    if let index = selection.index {
+      query.order = LARDER_STORE_BY_INDEX
+      query.index = index
+    }
     query.flags = selection.flags
     var opened: OpaquePointer?
     // The bounds are copied by the call.
@@ -58,6 +62,8 @@ struct StoreCursor: ~Copyable {
 /// What a cursor goes over: `larder_store_query` in Swift's types.
 struct StoreSelection: Sendable {
   var isByRecency = false
+  /// By the values in this index: then the bounds are of values, not of keys.
+  var index: UInt16?
   var flags: UInt32 = 0
   var lower: [UInt8] = []
   var upper: [UInt8] = []

@@ -20,6 +20,9 @@ struct StoreEntry {
   /// The extended data's bytes.
   var extended: UnsafeRawBufferPointer { UnsafeRawBufferPointer(raw.extended) }
 
+  /// In an index's order: the bytes that the entry is found by.
+  var indexValue: UnsafeRawBufferPointer { UnsafeRawBufferPointer(raw.index_value) }
+
   /// Whether the value lies in a file of its own.
   @usableFromInline
   var isSpilled: Bool { raw.flags & UInt32(LARDER_STORE_ENTRY_SPILLED) != 0 }

@@ -64,6 +64,13 @@ extension StoreHandle {
   /// Applies the journal, limits and ages.
   func flush() throws(LarderError) { try check(larder_store_flush(store), "flush \(path)") }
 
+  /// Gives the store another content format, in one transaction with everything that was
+  /// written before.
+  func setContentFormat(_ format: UInt64) throws(LarderError) {
+    try check(
+      larder_store_content_format_set(store, format), "give \(path) another content format")
+  }
+
   /// What is done now and then.
   func maintain() throws(LarderError) {
     try check(larder_store_maintain(store), "look after \(path)")

@@ -22,7 +22,14 @@ final class StoreHandle: @unchecked Sendable {
   ///
   /// - Throws: what ``LarderError`` makes of the statuses of `larder_store_open`; the
   ///   message of `.busy` names the process that holds the store.
-  init(path: String, options: StoreOptions) throws(LarderError) {
+  convenience init(path: String, options: StoreOptions) throws(LarderError) {
+    var unused: UInt64 = 0
+    try self.init(path: path, options: options, foundFormat: &unused)
+  }
+
+  /// The same; `foundFormat` receives the content format that a `.configurationMismatch`
+  /// is about.
+  init(path: String, options: StoreOptions, foundFormat: inout UInt64) throws(LarderError) {
     try Self.validate(path: path)
     var raw = try options.raw()
     host = StoreHost(options)
@@ -31,6 +38,7 @@ final class StoreHandle: @unchecked Sendable {
     var opened: OpaquePointer?
     let status = larder_store_open(path, &raw, &detail, &opened)
     guard status == LARDER_OK, let opened else {
+      foundFormat = detail.content_format
       throw LarderError(
         status: status == LARDER_OK ? Int32(LARDER_EINVALID) : status, doing: "open \(path)",
         reason: StoreFailure.reason(status, detail: detail, asked: raw))
@@ -59,6 +67,18 @@ final class StoreHandle: @unchecked Sendable {
     var item = StoreItem.make(key, value, extended: extended, terms: terms)
     var sequence: UInt64 = 0
     let status = larder_store_put(store, &item, &sequence)
+    if status != LARDER_OK { throw putFailure(status, key: key.count, value: value.count) }
+    return sequence
+  }
+
+  /// The same, with what the entry is found by besides its key.
+  func put(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
+    extended: UnsafeRawBufferPointer, terms: StoreTerms, indexes: [StoreIndexValue]
+  ) throws(LarderError) -> UInt64 {
+    var item = StoreItem.make(key, value, extended: extended, terms: terms)
+    var sequence: UInt64 = 0
+    let status = indexes.withItems(in: &item) { larder_store_put(store, &$0, &sequence) }
     if status != LARDER_OK { throw putFailure(status, key: key.count, value: value.count) }
     return sequence
   }

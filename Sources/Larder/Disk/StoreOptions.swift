@@ -13,6 +13,8 @@ struct StoreOptions: Sendable {
   var tracksAccess = false
   /// Up to 8 visible ASCII characters; empty matches every store.
   var contentFormat = ""
+  /// The same as a number, where it is none of ASCII; nil: as `contentFormat` says.
+  var contentFormatNumber: UInt64?
   var journalCapacity: UInt64 = 64 << 20
   var inlineThreshold = 20 << 10
   /// nil: only when the journal is half full.
@@ -38,7 +40,11 @@ struct StoreOptions: Sendable {
     if mustExist { options.flags |= UInt32(LARDER_STORE_EXISTING) }
     if tracksAccess { options.flags |= UInt32(LARDER_STORE_TRACK_ACCESS) }
     options.mode = permissions
-    options.content_format = try RingOptions.number(ofFormat: contentFormat)
+    if let contentFormatNumber {
+      options.content_format = contentFormatNumber
+    } else {
+      options.content_format = try RingOptions.number(ofFormat: contentFormat)
+    }
     options.journal_bytes = journalCapacity
     options.inline_threshold_bytes = UInt64(max(0, inlineThreshold))
     options.flush_interval_ns = Self.nanoseconds(flushInterval)
