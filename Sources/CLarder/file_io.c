@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -459,14 +460,10 @@ larder_status file_system_room(const char *path, uint64_t *bytes) {
     return LARDER_OK;
 }
 
-void system_boot_id(uint8_t out[16]) {
-    memset(out, 0, 16);
-#ifdef LARDER_FAULTS
-    if (fault_boot_set) {
-        memcpy(out, fault_boot, 16);
-        return;
-    }
-#endif
+static uint8_t boot_id[16];
+
+static void boot_id_read(void) {
+    uint8_t *out = boot_id;
 #if defined(__linux__)
     char text[37] = {0};
     int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -491,6 +488,16 @@ void system_boot_id(uint8_t out[16]) {
         uint64_t seconds = (uint64_t)boot.tv_sec;
         memcpy(out, &seconds, sizeof seconds);
     }
+#endif
+}
+
+void system_boot_id(uint8_t out[16]) {
+    // A process does not live on when the machine starts anew.
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, boot_id_read);
+    memcpy(out, boot_id, sizeof boot_id);
+#ifdef LARDER_FAULTS
+    if (fault_boot_set) memcpy(out, fault_boot, 16);
 #endif
 }
 

@@ -115,6 +115,15 @@ static larder_status lock_take(larder_store *store, lock_state *found,
     return lock_text_write(store, (int64_t)getpid());
 }
 
+/** The store is whole again: this start of the machine is the one that counts from here on. */
+static larder_status lock_note_boot(larder_store *store) {
+    char boot[33];
+    boot_text(boot);
+    if (strcmp(store->boot, boot) == 0) return LARDER_OK;
+    memcpy(store->boot, boot, sizeof boot);
+    return lock_text_write(store, (int64_t)getpid());
+}
+
 static void lock_release(larder_store *store) {
     if (store->lock_file < 0) return;
     larder_status ignored = lock_text_write(store, 0);
@@ -163,16 +172,12 @@ static int has_journal_name(void *context, const char *name) {
     return strcmp(name, "journal") == 0;
 }
 
-/** ENOENT for an empty file, too. */
+/** ENOENT for an empty file, too. What else is wrong with it, whoever opens it will see. */
 static larder_status data_path_exists(const larder_store *store) {
     char path[PATH_MAX_BYTES + 16];
-    int file;
     snprintf(path, sizeof path, "%s/data.mdb", store->path);
-    larder_status status = file_open(path, 0, 0, &file);
-    if (status != LARDER_OK) return status;
     file_facts facts;
-    status = file_facts_get(file, &facts);
-    file_close(file);
+    larder_status status = file_facts_at(path, &facts);
     return status == LARDER_OK && facts.is_regular && facts.bytes == 0 ? ENOENT : status;
 }
 
@@ -333,8 +338,7 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     pthread_mutex_lock(&store->flush_lock);
     store_delete_doomed(store, &order);
     pthread_mutex_unlock(&store->flush_lock);
-    boot_text(store->boot);
-    status = lock_text_write(store, (int64_t)getpid());
+    status = lock_note_boot(store);
     if (status != LARDER_OK) return status;
     if ((store->options.flags & LARDER_STORE_HOST_MAINTENANCE) != 0) return LARDER_OK;
     if (store->active->count > 0) store->pending_since_ns = system_monotonic_ns();
