@@ -23,7 +23,7 @@ import Synchronization
 /// Calls that may wait for a tier come twice: blocking, for code that is not
 /// asynchronous, and suspending. The library never runs a callback or a load of yours
 /// while anything is locked, but for the closure of `update`, which must not use its key,
-/// and as ``MemoryCache`` says of itself.
+/// and as `MemoryCache` says of itself.
 ///
 /// **Concurrency.** Safe to use from any number of threads and tasks at a time. Writes of
 /// one key arrive in all tiers in one order. What is read never becomes older: a value

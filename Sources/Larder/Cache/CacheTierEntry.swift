@@ -12,7 +12,7 @@ public struct CacheTierEntry<Value: Sendable>: Sendable {
   public var cost: Int?
   /// What is kept with it; nil if there is nothing.
   public var extendedData: Data?
-  /// How long it lives from now on. Read: what is left, ``Expiration/never`` for
+  /// How long it lives from now on. Read: what is left, `Expiration.never` for
   /// ever. To be written: nil for what the tier does by default.
   public var expiration: Expiration?
 

@@ -34,7 +34,7 @@ extension DiskCache {
   ///   - body: Gets the value, nil if there is none, and leaves what is to be stored, nil
   ///     for nothing. May be run several times. If it throws, nothing changes.
   /// - Returns: What the closure returned when it was run last.
-  /// - Throws: As ``transaction(durability:_:)``.
+  /// - Throws: As `transaction(durability:_:)`.
   /// - Complexity: O(log n + bytes) for each run, and a change of threads.
   @discardableResult
   public func update<R: Sendable>(
@@ -65,7 +65,7 @@ extension DiskCache {
   /// - Parameters:
   ///   - value: The value; nil removes what there is.
   ///   - key: The key.
-  ///   - version: What ``versionedValue(forKey:)`` or ``info(forKey:)`` gave; nil if there
+  ///   - version: What `versionedValue(forKey:)` or `info(forKey:)` gave; nil if there
   ///     was no value.
   ///   - extendedData: Up to 64 KiB kept with the value; nil and empty for none.
   ///   - expiration: How long it lives; nil: as ``expiration`` says.

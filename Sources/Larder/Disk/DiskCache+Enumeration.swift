@@ -29,7 +29,7 @@ extension DiskCache {
   ///   - order: In which order.
   ///   - limit: How many at most. 0 and less: none.
   /// - Returns: Keys, sizes, versions, times and extended data.
-  /// - Throws: As ``keys(_:order:limit:)``.
+  /// - Throws: As `keys(_:order:limit:)`.
   /// - Complexity: O(log n + entries listed). Values in files are not touched.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func infos(
@@ -43,14 +43,14 @@ extension DiskCache {
   }
 
   /// Entries with their values, all in memory; for more than that see
-  /// ``forEachEntry(_:order:_:)``.
+  /// `forEachEntry(_:order:_:)`.
   ///
   /// - Parameters:
   ///   - selection: Which entries; all by default.
   ///   - order: In which order.
   ///   - limit: How many at most. 0 and less: none.
   /// - Returns: The entries.
-  /// - Throws: As ``keys(_:order:limit:)``.
+  /// - Throws: As `keys(_:order:limit:)`.
   /// - Complexity: O(log n + entries listed), and what decoding takes.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func entries(
@@ -70,7 +70,7 @@ extension DiskCache {
   ///   - selection: Which entries; all by default.
   ///   - order: In which order.
   ///   - body: Gets an entry, and says whether to go on.
-  /// - Throws: As ``keys(_:order:limit:)``, and what the closure throws.
+  /// - Throws: As `keys(_:order:limit:)`, and what the closure throws.
   /// - Complexity: O(log n + entries), and what decoding takes.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func forEachEntry(

@@ -31,7 +31,7 @@ extension DiskCache {
   /// A change holds for the entries that are there, too, counted from when they were
   /// written; but an ``Expiration/afterAccess`` only for those written from now on.
   ///
-  /// - Complexity: O(1). The next ``removeExpired()`` looks at every entry once.
+  /// - Complexity: O(1). The next `removeExpired()` looks at every entry once.
   public var expiration: Expiration {
     get { currentLimits.expiration }
     set {

@@ -31,7 +31,7 @@ extension DiskCache {
   ///   - body: Gets the bytes, which are valid until it returns. They hold a place in the
   ///     cache meanwhile, so be quick.
   /// - Returns: What the closure returns; nil if there is no value or its time is over.
-  /// - Throws: What the closure throws; as ``mappedValue(forKey:)``.
+  /// - Throws: What the closure throws; as `mappedValue(forKey:)`.
   /// - Complexity: O(log n + bytes), the latter for the checksum.
   public func withValueBytes<R>(
     forKey key: Key, _ body: (UnsafeRawBufferPointer) throws -> R

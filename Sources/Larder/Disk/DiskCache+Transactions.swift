@@ -58,7 +58,7 @@ extension DiskCache {
   ///     to be stored, nil for nothing. May be run several times. If it throws, nothing
   ///     changes.
   /// - Returns: What the closure returned when it was run last.
-  /// - Throws: As ``transaction(durability:_:)``.
+  /// - Throws: As `transaction(durability:_:)`.
   /// - Complexity: O(log n + bytes) for each run.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
@@ -95,7 +95,7 @@ extension DiskCache {
   /// - Parameters:
   ///   - value: The value; nil removes what there is.
   ///   - key: The key.
-  ///   - version: What ``versionedValue(forKey:)`` or ``info(forKey:)`` gave; nil if there
+  ///   - version: What `versionedValue(forKey:)` or `info(forKey:)` gave; nil if there
   ///     was no value.
   ///   - extendedData: Up to 64 KiB kept with the value; nil and empty for none.
   ///   - expiration: How long it lives; nil: as ``expiration`` says.
@@ -142,7 +142,7 @@ extension DiskCache where Value: Equatable {
   ///   - durability: What it survives once the call returns; nil: as the configuration
   ///     said.
   /// - Returns: Whether it was stored; if not, nothing has changed.
-  /// - Throws: As ``transaction(durability:_:)``.
+  /// - Throws: As `transaction(durability:_:)`.
   /// - Complexity: O(log n + bytes).
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func compareAndSet(
@@ -172,7 +172,7 @@ extension DiskCache where Value: Equatable {
   ///   - durability: What it survives once the call returns; nil: as the configuration
   ///     said.
   /// - Returns: Whether it was stored; if not, nothing has changed.
-  /// - Throws: As ``transaction(durability:_:)``.
+  /// - Throws: As `transaction(durability:_:)`.
   /// - Complexity: O(log n + bytes), and a change of threads.
   public func compareAndSet(
     _ value: Value?, forKey key: Key, expected: Value?, expiration: Expiration? = nil,

@@ -16,8 +16,8 @@ public import Synchronization
 /// Small values lie together in one file, large ones in files of their own, which are
 /// read without a copy. A miss is nil; an error means that the disk, a coder or an argument
 /// is at fault, and never costs what else is stored. Nothing is ever wiped because
-/// something is damaged: see ``verify(progress:)`` and
-/// ``salvage(from:to:progress:)``.
+/// something is damaged: see `verify(progress:)` and
+/// `salvage(from:to:progress:)`.
 ///
 /// Nearly every call has a synchronous form, for threads that may wait, and an `async` one
 /// of the same name, which works on a thread of the cache's own: neither the caller's
@@ -30,7 +30,7 @@ public import Synchronization
 ///
 /// **Durability.** What a call wrote survives the end of the process, whatever ends it.
 /// After a power cut the cache holds a prefix of what was written, with everything that
-/// was synced: see ``Durability``. A value is never torn: it is the one that was stored,
+/// was synced: see <doc:Durability>. A value is never torn: it is the one that was stored,
 /// its checksum says so, or an error.
 ///
 /// **Limits.** Keys and extended data have up to 64 KiB, and may be empty; values as much as

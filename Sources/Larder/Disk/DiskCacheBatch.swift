@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// Writes that happen together or not at all; see ``DiskCache/batch(durability:_:)``.
+/// Writes that happen together or not at all; see `batch(durability:_:)`.
 ///
 /// **Concurrency.** Belongs to the closure that got it.
 public struct DiskCacheBatch<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {

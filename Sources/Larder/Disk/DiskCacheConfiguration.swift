@@ -33,7 +33,7 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
   public var costLimit = Int.max
 
   /// How long entries live that are stored without an expiration of their own;
-  /// ``Expiration/never`` by default. See ``DiskCache/expiration``.
+  /// `Expiration.never` by default. See ``DiskCache/expiration``.
   public var expiration: Expiration = .never
 
   /// The bytes that the cache leaves free on its file system, as far as its own values
@@ -73,7 +73,7 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
   /// Permissions of new files, as for `chmod(2)`; `0o600` by default.
   public var permissions: UInt16 = 0o600
 
-  /// Gives a file name to a key, for ``DiskCache/exportValue(forKey:to:)``; nil, the
+  /// Gives a file name to a key, for `exportValue(forKey:to:)`; nil, the
   /// default: a name is made of the key's bytes.
   ///
   /// It names no file of the cache itself: those have numbers, so that no name that a

@@ -3,7 +3,7 @@
 public import Foundation
 
 /// Reads and writes that happen as if nothing else did meanwhile; see
-/// ``DiskCache/transaction(durability:_:)``.
+/// `transaction(durability:_:)`.
 ///
 /// **Concurrency.** Belongs to the closure that got it.
 public struct DiskCacheTransaction<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {

@@ -5,7 +5,7 @@ import LarderCore
 
 /// Turns keys into bytes and bytes into keys, for caches on disk.
 ///
-/// Ready-made are ``string``, ``data`` and ``bytes``, ``uuid``, ``integer``, ``rawValue``
+/// Ready-made are ``string``, ``data`` and ``bytes``, ``uuid``, ``integer``, `rawValue`
 /// for enumerations of those, and ``codable`` for everything else that is `Codable`.
 /// Any other one is two closures:
 ///
@@ -45,9 +45,9 @@ public struct KeyCoder<Key>: Sendable {
   ///   - keepsPrefixes: Whether a key that begins with another has bytes that begin with
   ///     the other's. No by default.
   ///   - encode: Makes bytes of a key, always the same. What it throws comes out as the
-  ///     `cause` of an `.encoding` error; a ``LarderError`` comes out as it is.
+  ///     `cause` of an `.encoding` error; a `LarderError` comes out as it is.
   ///   - decode: Makes a key of those bytes. What it throws comes out as the `cause` of a
-  ///     `.decoding` error; a ``LarderError`` comes out as it is.
+  ///     `.decoding` error; a `LarderError` comes out as it is.
   /// - Complexity: O(1).
   public init(
     keepsOrder: Bool = false, keepsPrefixes: Bool = false,

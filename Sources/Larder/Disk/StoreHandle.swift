@@ -20,7 +20,7 @@ final class StoreHandle: @unchecked Sendable {
 
   /// Opens the store in the folder at `path`.
   ///
-  /// - Throws: what ``LarderError`` makes of the statuses of `larder_store_open`; the
+  /// - Throws: what `LarderError` makes of the statuses of `larder_store_open`; the
   ///   message of `.busy` names the process that holds the store.
   convenience init(path: String, options: StoreOptions) throws(LarderError) {
     var unused: UInt64 = 0
