@@ -134,6 +134,8 @@ static larder_status journal_take(store_journal *journal, const char *path,
     journal->last_sequence = journal->base + figures.next_sequence - 1;
     journal->capacity_bytes = figures.capacity_bytes;
     journal->data_bytes = figures.data_bytes;
+    // This ring refuses when it is full: nothing in it is ever overwritten.
+    journal->lost = figures.lost + figures.overwritten;
     journal->was_closed = report.was_closed != 0;
     journal_measure(journal);
     return LARDER_OK;

@@ -96,6 +96,8 @@ typedef struct store_journal {
     /** How much of it is taken; the store's lock guards this and what follows. */
     uint64_t used_bytes;
     uint64_t last_sequence;
+    /** Messages that nobody freed, and that are not there when it is opened. */
+    uint64_t lost;
     bool was_closed;
 } store_journal;
 

@@ -169,26 +169,37 @@ static unsigned next_serial(void) {
     return atomic_fetch_add(&serial, 1);
 }
 
+/** Guards which snapshots there are, and how often older ones were given up. */
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t forgotten;
+
 static void snapshot_inode(const disk *self, uint64_t inode) {
     char live[700], kept[760], fresh[700];
+    pthread_mutex_lock(&kept_lock);
+    uint64_t before = forgotten;
+    pthread_mutex_unlock(&kept_lock);
+    // Under its name only when it is whole: we may be killed.
     snprintf(live, sizeof live, "%s/live-%" PRIu64, self->vault, inode);
-    for (unsigned i = 0; i < DISK_SNAPSHOTS; i++) {
+    snprintf(fresh, sizeof fresh, "%s/fresh-%u", self->vault, next_serial());
+    bool is_whole = copy_file(live, fresh);
+    pthread_mutex_lock(&kept_lock);
+    // A sync that came during the copy covers what the copy may not have.
+    for (unsigned i = 0; i < DISK_SNAPSHOTS && is_whole && before == forgotten; i++) {
         struct stat facts;
         snprintf(kept, sizeof kept, "%s/snap-%" PRIu64 "-%u", self->vault, inode, i);
         if (stat(kept, &facts) != 0) {
-            // Under its name only when it is whole: we may be killed.
-            snprintf(fresh, sizeof fresh, "%s/fresh-%u", self->vault, next_serial());
-            if (copy_file(live, fresh)) {
-                (void)raw_rename(AT_FDCWD, fresh, AT_FDCWD, kept);
-            }
-            return;
+            (void)raw_rename(AT_FDCWD, fresh, AT_FDCWD, kept);
+            is_whole = false;
         }
     }
+    pthread_mutex_unlock(&kept_lock);
+    (void)raw_unlink(AT_FDCWD, fresh, 0);
 }
 
-/** Versions from before a sync are no more. */
+/** Versions from before a sync are no more; `kept_lock` is held. */
 static void forget_snapshots(const disk *self, uint64_t inode) {
     char kept[760];
+    forgotten++;
     for (unsigned i = 0; i < DISK_SNAPSHOTS; i++) {
         snprintf(kept, sizeof kept, "%s/snap-%" PRIu64 "-%u", self->vault, inode, i);
         (void)raw_unlink(AT_FDCWD, kept, 0);
@@ -233,12 +244,14 @@ static void synced_write(int file, const void *bytes, size_t length, off_t offse
         return;
     }
     snprintf(path, sizeof path, "%s/base-%" PRIu64, self->vault, (uint64_t)facts.st_ino);
+    pthread_mutex_lock(&kept_lock);
     forget_snapshots(self, facts.st_ino);
     int base = raw_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (base >= 0) {
         (void)!syscall(SYS_pwrite64, base, bytes, length, offset);
         close(base);
     }
+    pthread_mutex_unlock(&kept_lock);
     atomic_fetch_add(&self->syncs, 1);
 }
 
@@ -260,7 +273,6 @@ static int sync_file(int file, long number) {
         snprintf(base, sizeof base, "%s/base-%" PRIu64, self->vault, inode);
         snprintf(fresh, sizeof fresh, "%s/fresh-%u", self->vault, next_serial());
         snprintf(path, sizeof path, "%s/live-%" PRIu64, self->vault, inode);
-        forget_snapshots(self, inode);
         is_file = copy_file(path, fresh);
     }
     int result = (int)syscall(number, file);
@@ -269,7 +281,10 @@ static int sync_file(int file, long number) {
     }
     if (is_file) {
         // If we are killed before this, the sync had not returned: the old one holds.
+        pthread_mutex_lock(&kept_lock);
+        forget_snapshots(self, facts.st_ino);
         (void)raw_rename(AT_FDCWD, fresh, AT_FDCWD, base);
+        pthread_mutex_unlock(&kept_lock);
     } else if (S_ISDIR(facts.st_mode)) {
         for (uint32_t i = 0; i < events; i++) {
             if (self->events[i].what.folder == facts.st_ino) {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+import CLarder
+import CLarderStore
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// What a damaged journal costs, and what an exchanged file is told by.
+@Suite("Store: damage")
+struct StoreDamageTests {
+  let directory: TemporaryDirectory
+  let url: URL
+  let copy: URL
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    url = directory.file("store")
+    copy = directory.file("copy")
+  }
+
+  /// Flips a bit of the first place in the file that holds the bytes.
+  private func damage(_ name: String, at bytes: [UInt8]) throws {
+    let file = copy.appendingPathComponent(name)
+    var data = try Data(contentsOf: file)
+    let range = try #require(data.range(of: Data(bytes)))
+    data[range.lowerBound] ^= 1
+    try data.write(to: file)
+  }
+
+  @Test(arguments: [0, 1, 2])
+  func aDamagedMessageOfTheJournalCostsItAndWhatFollows(intact: Int) throws {
+    let store = try Store(url)
+    try store.put([1], [1])
+    try store.flush()
+    for number in 0..<intact { try store.put([2, UInt8(number)], [2]) }
+    try store.put([3], "to be damaged".bytes)
+    try FileManager.default.copyItem(at: url, to: copy)
+    try damage("journal", at: "to be damaged".bytes)
+    let opened = try Store(copy)
+    #expect(try opened.get([1])?.value == [1])
+    #expect(try opened.get([3]) == nil)
+    #expect(try opened.totals.count == UInt64(intact + 1))
+    var report = larder_store_report()
+    try check(larder_store_recovery(opened.pointer, &report))
+    #expect(report.journal_lost > 0)
+    #expect(opened.isSound)
+    try opened.put([3], [3])
+    opened.close()
+    #expect(try Store(copy).get([3])?.value == [3])
+  }
+
+  @Test func anOlderTreeBesideANewerJournalIsRefused() throws {
+    let store = try Store(url)
+    try store.put([1], [1])
+    try store.flush()
+    try FileManager.default.copyItem(at: url, to: copy)
+    try store.put([2], [2])
+    try store.flush()
+    store.close()
+    let data = url.appendingPathComponent("data.mdb")
+    try FileManager.default.removeItem(at: data)
+    try FileManager.default.copyItem(at: copy.appendingPathComponent("data.mdb"), to: data)
+    #expect(status { try Store(url) } == Int(LARDER_EDAMAGED))
+  }
+}
