@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+
+import LarderCore
+
+extension EntryCache {
+  /// Closes the cache and deletes its files, and the folder, if nothing else is in it.
+  ///
+  /// Files that are not the cache's stay. Snapshots stay good.
+  ///
+  /// - Throws: `.readOnly`, `.busy` (it was closed before, and somebody else has it open for
+  ///   writing: nothing was deleted), `.io`.
+  /// - Complexity: O(files of values).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func delete() throws {
+    if isReadOnly {
+      throw LarderError(.readOnly, "The cache at \(path) was opened for reading only.")
+    }
+    if !isClosed {
+      // That all entries are gone at once matters to others who read them and if we crash
+      // below. If it fails, the files are deleted all the same.
+      try? store.handle.removeAll(progress: nil)
+      try? store.close()
+    }
+    try EntryFiles.delete(path)
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: closes the cache and deletes
+  /// its files.
+  ///
+  /// - Throws: `.readOnly`, `.busy`, `.io`.
+  /// - Complexity: O(files of values).
+  public func delete() async throws { try await store.executor.run { try self.delete() } }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+import LarderCore
+import Synchronization
+
+extension EntryCache {
+  /// The keys of entries whose time is not over.
+  ///
+  /// Leaves no trace in the order of use. Listing shows the cache as it was when the call
+  /// began. A damaged entry is left out, and counted in the statistics; but its values are
+  /// not looked at.
+  ///
+  /// - Parameters:
+  ///   - order: In which order.
+  ///   - limit: How many at most. 0 and less: none.
+  /// - Returns: The keys.
+  /// - Throws: `.decoding` (there are keys of another type), `.closed`, `.damaged`, `.io`.
+  /// - Complexity: O(log n + entries listed).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func keys(order: DiskCacheOrder = .byKey, limit: Int = .max) throws -> [Key] {
+    try list(order, limit) { try keyCoder.decode($0.key) }
+  }
+
+  /// What there is to know of entries besides their values.
+  ///
+  /// - Parameters:
+  ///   - order: In which order.
+  ///   - limit: How many at most. 0 and less: none.
+  /// - Returns: Keys, lengths, versions and times.
+  /// - Throws: As `keys(order:limit:)`.
+  /// - Complexity: O(log n + entries listed). Values in files are not touched.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func infos(
+    order: DiskCacheOrder = .byKey, limit: Int = .max
+  ) throws -> [EntryInfo<Key>] {
+    let limits = store.limits.withLock { $0 }
+    return try list(order, limit) {
+      try EntryInfo($0, try keyCoder.decode($0.key), valueCount: valueCount, limits)
+    }
+  }
+
+  /// What there is to know of one entry besides its values; leaves no trace.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: Lengths, version and times; nil if there is no entry, its time is over, or
+  ///   it is damaged.
+  /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
+  ///   `.closed`, `.io`.
+  /// - Complexity: O(log n). Values in a file are not touched.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func info(forKey key: Key) throws -> EntryInfo<Key>? {
+    let limits = store.limits.withLock { $0 }
+    var info: EntryInfo<Key>?
+    do {
+      try keyCoder.borrow(key) { bytes in
+        try store.keyRule.check(bytes)
+        _ = try store.handle.read(bytes, [.peek, .withoutValue]) {
+          info = EntryInfo($0, key, valueCount: valueCount, limits)
+        }
+      }
+    } catch let error as LarderError where error.code == .damaged {
+      // Counted in the statistics.
+      return nil
+    }
+    return info
+  }
+
+  private func list<Element>(
+    _ order: DiskCacheOrder, _ limit: Int, _ body: (StoreEntry) throws -> Element?
+  ) throws -> [Element] {
+    var selection = try DiskCacheSelection<Key>.all.raw(keyCoder, order)
+    selection.isWithoutValues = true
+    var elements: [Element] = []
+    if limit <= 0 { return elements }
+    var cursor = try StoreCursor(store.handle, selection)
+    while elements.count < limit,
+      try cursor.next({ entry in if let element = try body(entry) { elements.append(element) } })
+    {}
+    return elements
+  }
+
+  // MARK: - On a thread of the cache's own
+
+  /// As the synchronous form, on a thread of the cache's own: the keys of entries whose
+  /// time is not over.
+  ///
+  /// - Parameters:
+  ///   - order: In which order.
+  ///   - limit: How many at most. 0 and less: none.
+  /// - Returns: The keys.
+  /// - Throws: `.decoding` (there are keys of another type), `.closed`, `.damaged`, `.io`.
+  /// - Complexity: O(log n + entries listed).
+  public func keys(
+    order: DiskCacheOrder = .byKey, limit: Int = .max
+  ) async throws -> [Key] {
+    try await store.executor.run { try self.keys(order: order, limit: limit) }
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: what there is to know of
+  /// entries besides their values.
+  ///
+  /// - Parameters:
+  ///   - order: In which order.
+  ///   - limit: How many at most. 0 and less: none.
+  /// - Returns: Keys, lengths, versions and times.
+  /// - Throws: `.decoding` (there are keys of another type), `.closed`, `.damaged`, `.io`.
+  /// - Complexity: O(log n + entries listed).
+  public func infos(
+    order: DiskCacheOrder = .byKey, limit: Int = .max
+  ) async throws -> [EntryInfo<Key>] {
+    try await store.executor.run { try self.infos(order: order, limit: limit) }
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: what there is to know of one
+  /// entry besides its values.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: Lengths, version and times; nil if there is no entry, its time is over, or
+  ///   it is damaged.
+  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.closed`, `.io`.
+  /// - Complexity: O(log n), and a change of threads.
+  public func info(forKey key: Key) async throws -> EntryInfo<Key>? {
+    try await store.executor.run { try self.info(forKey: key) }
+  }
+}

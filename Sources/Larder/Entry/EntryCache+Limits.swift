@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+public import LarderCore
+import Synchronization
+
+extension EntryCache {
+  /// The most bytes that the values of all entries have together. 0 and less: none that
+  /// has any. `Int.max`: no limit.
+  ///
+  /// What is too much leaves with the next flush, the least recently used first; `flush()`
+  /// does that at once. A change is of no effect on a cache that is closed or was opened
+  /// for reading only.
+  ///
+  /// - Complexity: O(1).
+  public var byteLimit: Int {
+    get { store.limits.withLock { $0.cost } }
+    set { store.changeLimits { $0.cost = max(0, newValue) } }
+  }
+
+  /// The most entries. 0 and less: none. `Int.max`: no limit.
+  ///
+  /// - Complexity: O(1).
+  public var countLimit: Int {
+    get { store.limits.withLock { $0.count } }
+    set { store.changeLimits { $0.count = max(0, newValue) } }
+  }
+
+  /// How long entries live that have no expiration of their own.
+  ///
+  /// A change holds for the entries that are there, too, counted from when they were
+  /// written; but an ``Expiration/afterAccess`` only for those written from now on.
+  ///
+  /// - Complexity: O(1). The next flush that removes what expired looks at every entry once.
+  public var expiration: Expiration {
+    get { store.limits.withLock { $0.expiration } }
+    set { store.changeLimits { $0.expiration = newValue } }
+  }
+
+  /// How many entries there are, those included whose time is over and that were not
+  /// removed yet.
+  ///
+  /// - Throws: `.closed`, `.damaged`, `.io`.
+  /// - Complexity: O(1), and once for each write since the last call O(log n).
+  public var count: Int {
+    get throws { Int(clamping: try store.handle.totals().count) }
+  }
+
+  /// How many bytes the values of all entries have together, likewise; `Int.max` if that is
+  /// not enough.
+  ///
+  /// - Throws: As ``count``.
+  /// - Complexity: As ``count``.
+  public var size: Int {
+    get throws { Int(clamping: try store.handle.totals().cost) }
+  }
+
+  /// Whether ``count`` is 0.
+  ///
+  /// - Throws: As ``count``.
+  /// - Complexity: As ``count``.
+  public var isEmpty: Bool {
+    get throws { try count == 0 }
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+
+import LarderCore
+
+extension EntryCache {
+  /// Reads all values of an entry, of one version, which counts as a use.
+  ///
+  /// Nothing is written by it. Values in a file of their own are not copied.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The values; nil if there is no entry, its time is over, or it is damaged,
+  ///   which the ``statistics`` count.
+  /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
+  ///   `.closed`, `.io`.
+  /// - Complexity: O(log n + bytes), one allocation. No disk read if the system has the
+  ///   pages in memory.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func snapshot(forKey key: Key) throws -> EntrySnapshot? {
+    var snapshot: EntrySnapshot?
+    try keyCoder.borrow(key) { snapshot = try store.snapshot($0) }
+    return snapshot
+  }
+
+  /// Reads some values of an entry, of one version, which counts as a use.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - values: Which ones, from 0. The snapshot knows the lengths of the others.
+  /// - Returns: As `snapshot(forKey:)`.
+  /// - Throws: `.invalidArgument` (no such value), and as `snapshot(forKey:)`.
+  /// - Complexity: O(log n + bytes).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func snapshot(
+    forKey key: Key, values: some Sequence<Int>
+  ) throws -> EntrySnapshot? {
+    let chosen = try store.choice(values)
+    var snapshot: EntrySnapshot?
+    try keyCoder.borrow(key) { snapshot = try store.snapshot($0, chosen: chosen) }
+    return snapshot
+  }
+
+  /// Whether there is an entry under a key; leaves no trace.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: False also if the entry's time is over. Its values are not looked at.
+  /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
+  ///   `.closed`, `.io`.
+  /// - Complexity: O(log n).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func contains(_ key: Key) throws -> Bool {
+    var isThere = false
+    try keyCoder.borrow(key) { isThere = try store.contains($0) }
+    return isThere
+  }
+
+  // MARK: - On a thread of the cache's own
+
+  /// As the synchronous form, on a thread of the cache's own: reads all values of an
+  /// entry, of one version.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The values; nil if there is no entry, its time is over, or it is damaged.
+  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.closed`, `.io`.
+  /// - Complexity: O(log n + bytes), and a change of threads.
+  public func snapshot(forKey key: Key) async throws -> EntrySnapshot? {
+    try await store.executor.run { try self.snapshot(forKey: key) }
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: reads some values of an
+  /// entry, of one version.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - values: Which ones, from 0. The snapshot knows the lengths of the others.
+  /// - Returns: As `snapshot(forKey:)`.
+  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.closed`, `.io`.
+  /// - Complexity: O(log n + bytes), and a change of threads.
+  public func snapshot(
+    forKey key: Key, values: some Sequence<Int>
+  ) async throws -> EntrySnapshot? {
+    let values = Array(values)
+    return try await store.executor.run { try self.snapshot(forKey: key, values: values) }
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: whether there is an entry
+  /// under a key.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: False also if the entry's time is over.
+  /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.closed`, `.io`.
+  /// - Complexity: O(log n), and a change of threads.
+  public func contains(_ key: Key) async throws -> Bool {
+    try await store.executor.run { try self.contains(key) }
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+public import LarderCore
+
+extension EntryCache {
+  /// Stores all values of an entry, in place of what was there.
+  ///
+  /// - Parameters:
+  ///   - values: As many as the cache has for an entry; each may be empty.
+  ///   - key: The key.
+  ///   - expiration: How long the entry lives; nil: as ``expiration`` says.
+  ///   - durability: What it survives once the call returns, and with it all that was
+  ///     written before; nil: as the configuration said.
+  /// - Throws: `.invalidArgument` (another number of values, or a key against the
+  ///   ``keyRule``), `.conflict` (an editor is open on the key), `.encoding` (of the key),
+  ///   `.tooLarge` (the key), `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`. On
+  ///   failure nothing has changed.
+  /// - Complexity: O(bytes). No disk access unless the values have a file of their own or
+  ///   the journal is full. At a durability of `.power` one sync, shared with concurrent
+  ///   callers.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func setValues(
+    _ values: [Data], forKey key: Key, expiration: Expiration? = nil,
+    durability: Durability? = nil
+  ) throws {
+    let terms = store.terms(expiration, durability)
+    try keyCoder.borrow(key) { try store.setValues(values, $0, terms) }
+  }
+
+  /// Stores some values of an entry, and leaves the others as they are, in one step.
+  ///
+  /// ```swift
+  /// try pages.update([0: head], forKey: "home")
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - values: Values by index. With none, only the entry's life begins anew.
+  ///   - key: The key, which has an entry.
+  ///   - expiration: How long the entry lives from now on; nil: as ``expiration`` says.
+  ///   - durability: What it survives once the call returns; nil: as the configuration
+  ///     said.
+  /// - Throws: `.invalidArgument` (there is no entry, no such value, or a key against the
+  ///   ``keyRule``), `.damaged` (a value that was not given cannot be read), `.conflict` (an
+  ///   editor is open on the key, or others were faster a thousand times), and as
+  ///   `setValues(_:forKey:expiration:durability:)`. On failure nothing has changed.
+  /// - Complexity: O(bytes of all values of the entry).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func update(
+    _ values: [Int: Data], forKey key: Key, expiration: Expiration? = nil,
+    durability: Durability? = nil
+  ) throws {
+    let terms = store.terms(expiration, durability)
+    try keyCoder.borrow(key) { try store.update(values, $0, terms) }
+  }
+
+  // MARK: - On a thread of the cache's own
+
+  /// As the synchronous form, on a thread of the cache's own: stores all values of an
+  /// entry, in place of what was there.
+  ///
+  /// - Parameters:
+  ///   - values: As many as the cache has for an entry; each may be empty.
+  ///   - key: The key.
+  ///   - expiration: How long the entry lives; nil: as ``expiration`` says.
+  ///   - durability: What it survives once the call returns; nil: as the configuration
+  ///     said.
+  /// - Throws: `.invalidArgument`, `.conflict`, `.encoding`, `.tooLarge`, `.readOnly`,
+  ///   `.closed`, `.diskFull`, `.io`, `.damaged`. On failure nothing has changed.
+  /// - Complexity: O(bytes), and a change of threads.
+  public func setValues(
+    _ values: [Data], forKey key: Key, expiration: Expiration? = nil,
+    durability: Durability? = nil
+  ) async throws {
+    try await store.executor.run {
+      try self.setValues(values, forKey: key, expiration: expiration, durability: durability)
+    }
+  }
+
+  /// As the synchronous form, on a thread of the cache's own: stores some values of an
+  /// entry, and leaves the others as they are.
+  ///
+  /// - Parameters:
+  ///   - values: Values by index.
+  ///   - key: The key, which has an entry.
+  ///   - expiration: How long the entry lives from now on; nil: as ``expiration`` says.
+  ///   - durability: What it survives once the call returns; nil: as the configuration
+  ///     said.
+  /// - Throws: `.invalidArgument`, `.damaged`, `.conflict`, `.encoding`, `.readOnly`,
+  ///   `.closed`, `.diskFull`, `.io`. On failure nothing has changed.
+  /// - Complexity: O(bytes of all values of the entry), and a change of threads.
+  public func update(
+    _ values: [Int: Data], forKey key: Key, expiration: Expiration? = nil,
+    durability: Durability? = nil
+  ) async throws {
+    try await store.executor.run {
+      try self.update(values, forKey: key, expiration: expiration, durability: durability)
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+
+public import LarderCore
+
+/// How a cache of entries is opened: everything has a default that keeps what is stored
+/// until it is removed.
+///
+/// ```swift
+/// var configuration = EntryCacheConfiguration()
+/// configuration.byteLimit = 100 << 20
+/// configuration.keyRule = .diskLruCache
+/// let pages = try EntryCache<String>(
+///   path: path, valueCount: 2, version: 1, configuration: configuration)
+/// ```
+///
+/// **Concurrency.** A value; safe to pass between threads.
+public struct EntryCacheConfiguration: Sendable {
+  /// The most bytes that the values of all entries have together; at least 1. `Int.max`,
+  /// the default: no limit. What is too much leaves with the next flush, the least
+  /// recently used first.
+  public var byteLimit = Int.max
+
+  /// The most entries. 0 and less: none. `Int.max`, the default: no limit.
+  public var countLimit = Int.max
+
+  /// How long entries live that are stored without an expiration of their own;
+  /// ``Expiration/never`` by default.
+  public var expiration: Expiration = .never
+
+  /// Which keys the cache takes; ``EntryKeyRule/any`` by default.
+  public var keyRule: EntryKeyRule = .any
+
+  /// The most bytes that the values of an entry may have together and lie with the key;
+  /// above that they have a file of their own, whose reader gets them without a copy. 20
+  /// KiB by default. 0 and less: all but empty ones have files. 1 MiB is the most that
+  /// counts.
+  public var inlineThreshold = 20 << 10
+
+  /// The bytes that the cache leaves free on its file system, as far as its own values
+  /// go; 0, the default, for none.
+  public var freeDiskSpaceLimit: UInt64 = 0
+
+  /// How often expired entries are removed and limits are looked at in the background; 60
+  /// seconds by default. 0 and less: only with a flush.
+  public var autoTrimInterval: Duration = .seconds(60)
+
+  /// How long a write waits in the journal at most before it is moved to its place; 5
+  /// seconds by default. 0 and less: until the journal is half full.
+  public var flushInterval: Duration = .seconds(5)
+
+  /// How long a write waits for the device at most, and so what a power cut can cost at a
+  /// durability of `.process`; 1 second by default. 0 and less: until it is flushed.
+  public var syncInterval: Duration = .seconds(1)
+
+  /// The size of the journal's file in bytes; 64 MiB by default, 64 KiB at least.
+  public var journalCapacity: UInt64 = 64 << 20
+
+  /// What a write survives once it has returned, unless it says so itself; `.process` by
+  /// default.
+  public var durability: Durability = .process
+
+  /// Whether the order of use is kept, as `.leastRecentFirst` wants it, although no limit
+  /// is set. No by default: then it goes by the time of writing.
+  public var tracksUse = false
+
+  /// Whether the cache is opened for reading only. It must exist then; another process, or
+  /// another cache in this one, may write to it meanwhile. The limits above are of no
+  /// effect, but for ``expiration``.
+  public var isReadOnly = false
+
+  /// Permissions of new files, as for `chmod(2)`; `0o600` by default.
+  public var permissions: UInt16 = 0o600
+
+  /// The time; the system's by default. Only its date counts here.
+  public var clock: CacheClock = .system
+
+  /// The defaults.
+  ///
+  /// - Complexity: O(1).
+  public init() {}
+
+  /// The same in the terms of the store.
+  func options(_ format: EntryFormat) -> StoreOptions {
+    var options = StoreOptions()
+    options.isReadOnly = isReadOnly
+    options.mustExist = isReadOnly
+    options.tracksAccess = tracksUse
+    options.contentFormatNumber = format.number
+    options.journalCapacity = journalCapacity
+    options.inlineThreshold = inlineThreshold
+    options.flushInterval = flushInterval
+    options.syncInterval = syncInterval
+    options.trimInterval = autoTrimInterval
+    options.limits.count = countLimit
+    options.limits.cost = byteLimit
+    options.limits.expiration = expiration
+    options.limits.freeSpace = freeDiskSpaceLimit
+    options.permissions = UInt32(permissions)
+    options.clock = clock
+    return options
+  }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+import CLarderStore
+import LarderCore
+
+/// Opening the store of a cache of entries.
+enum EntryOpening {
+  /// Opens the store, which starts afresh if it has entries of another form.
+  ///
+  /// - Throws: `.configurationMismatch` if it holds something else, and then it is as it
+  ///   was.
+  static func open(
+    _ path: String, _ format: EntryFormat, _ options: StoreOptions
+  ) throws -> StoreHandle {
+    let handle = try openAny(path, format, options)
+    // A store that does not say what it holds is let in by any number.
+    if try handle.statistics().content_format == 0 { throw otherKind(path) }
+    if !options.isReadOnly { EntrySpool.clean(path) }
+    return handle
+  }
+
+  private static func openAny(
+    _ path: String, _ format: EntryFormat, _ options: StoreOptions
+  ) throws -> StoreHandle {
+    var number: UInt64 = 0
+    do throws(LarderError) {
+      return try StoreHandle(path: path, options: options, foundFormat: &number)
+    } catch {
+      guard error.code == .configurationMismatch else { throw error }
+    }
+    guard let found = EntryFormat(number: number) else { throw otherKind(path) }
+    if options.isReadOnly { throw otherForm(path, found, format) }
+    var options = options
+    options.contentFormatNumber = number
+    let handle = try StoreHandle(path: path, options: options)
+    // If we crash here, the next opening does it all again: the number is the old one until
+    // the entries are gone.
+    try handle.removeAll(progress: nil)
+    try handle.setContentFormat(format.number)
+    return handle
+  }
+
+  private static func otherKind(_ path: String) -> LarderError {
+    LarderError(
+      .configurationMismatch,
+      """
+      Could not open \(path): it holds something else than entries of several values; it was \
+      left as it was.
+      """)
+  }
+
+  private static func otherForm(
+    _ path: String, _ found: EntryFormat, _ wanted: EntryFormat
+  ) -> LarderError {
+    LarderError(
+      .configurationMismatch,
+      """
+      Could not open \(path) for reading: its entries have \(found.valueCount) values and version \
+      \(found.version), not \(wanted.valueCount) values and version \(wanted.version).
+      """)
+  }
+}

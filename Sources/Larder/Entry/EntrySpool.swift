@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import LarderCore
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Bytes that come piece by piece: in memory, and above a limit in a file without a name.
+///
+/// The file lies in the cache's folder, where there is room for the value, if anywhere. It
+/// loses its name as soon as it has it, so that a crash leaves nothing behind.
+final class EntrySpool: Sendable {
+  private struct State {
+    var memory: [UInt8] = []
+    var file: Int32 = -1
+    var count = 0
+    var isSealed = false
+  }
+
+  /// What the names of the files begin with, for the moment that they have one.
+  static let namePrefix = "spool."
+
+  private let folder: String
+  private let memoryLimit: Int
+  private let state = Mutex(State())
+
+  init(folder: String, memoryLimit: Int = 256 << 10) {
+    self.folder = folder
+    self.memoryLimit = memoryLimit
+  }
+
+  deinit {
+    let file = state.withLock { $0.file }
+    if file >= 0 { _ = close(file) }
+  }
+
+  var count: Int { state.withLock { $0.count } }
+
+  /// Takes nothing more from now on.
+  func seal() { state.withLock { $0.isSealed = true } }
+
+  /// - Returns: false, and nothing was taken, if it is sealed.
+  func append(_ bytes: UnsafeRawBufferPointer) throws(LarderError) -> Bool {
+    let result = state.withLock { state in
+      Result { () throws(LarderError) in
+        if state.isSealed { return false }
+        if state.file < 0, bytes.count <= memoryLimit - state.count {
+          state.memory.append(contentsOf: bytes)
+        } else {
+          if state.file < 0 { try moveToFile(&state) }
+          try write(bytes, state.file)
+        }
+        state.count += bytes.count
+        return true
+      }
+    }
+    return try result.get()
+  }
+
+  /// Lends what was taken; it has to be sealed.
+  func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+    let (memory, file, count) = state.withLock { ($0.memory, $0.file, $0.count) }
+    if file < 0 || count == 0 { return try memory.withUnsafeBytes(body) }
+    guard let map = mmap(nil, count, PROT_READ, MAP_SHARED, file, 0), map != MAP_FAILED else {
+      throw failure(errno, "map \(count) bytes of a value")
+    }
+    defer { munmap(map, count) }
+    return try body(UnsafeRawBufferPointer(start: map, count: count))
+  }
+
+  private func moveToFile(_ state: inout State) throws(LarderError) {
+    let name = "\(Self.namePrefix)\(getpid()).\(UInt64.random(in: 0 ... .max))"
+    let path = folder + "/" + name
+    let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if file < 0 { throw failure(errno, "make a file for a value in \(folder)") }
+    // If we crash here, there is a file that the next opening of the cache deletes.
+    _ = unlink(path)
+    state.file = file
+    let result = state.memory.withUnsafeBytes { memory in
+      Result { () throws(LarderError) in try write(memory, file) }
+    }
+    try result.get()
+    state.memory = []
+  }
+
+  private func write(_ bytes: UnsafeRawBufferPointer, _ file: Int32) throws(LarderError) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let written = systemWrite(file, rest)
+      if written < 0 {
+        if errno == EINTR { continue }
+        throw failure(errno, "write \(bytes.count) bytes of a value")
+      }
+      rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+    }
+  }
+
+  private func failure(_ status: Int32, _ doing: String) -> LarderError {
+    LarderError(status: status, doing: doing)
+  }
+
+  /// Deletes what a process that died between two system calls left in a folder.
+  static func clean(_ folder: String) {
+    // A folder that cannot be listed has nothing of ours, or gives an error where it matters.
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    for name in names where name.hasPrefix(namePrefix) { _ = unlink(folder + "/" + name) }
+  }
+}
+
+/// `write(2)`, which a method of that name would hide.
+private func systemWrite(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+  write(file, bytes.baseAddress, bytes.count)
+}

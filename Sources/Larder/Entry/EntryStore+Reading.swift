@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+
+import CLarderStore
+import LarderCore
+import Synchronization
+
+extension EntryStore {
+  /// Reads an entry; one that is damaged is none.
+  ///
+  /// - Parameter chosen: Which values are wanted; nil for all.
+  func snapshot(
+    _ key: UnsafeRawBufferPointer, _ how: StoreReading = .use, chosen: [Bool]? = nil
+  ) throws -> EntrySnapshot? {
+    try keyRule.check(key)
+    do {
+      return try read(key, how, chosen: chosen)
+    } catch let error as LarderError where error.code == .damaged {
+      // Counted in the statistics.
+      return nil
+    }
+  }
+
+  /// Reads an entry.
+  ///
+  /// - Throws: `.damaged`, `.closed`, `.io`.
+  func read(
+    _ key: UnsafeRawBufferPointer, _ how: StoreReading, chosen: [Bool]? = nil
+  ) throws -> EntrySnapshot? {
+    var found: EntryBytes?
+    let isThere = try handle.read(key, how) { entry in
+      found = EntryBytes.make(&entry, valueCount: valueCount, chosen: chosen, reference)
+    }
+    if let found { return EntrySnapshot(found) }
+    if !isThere { return nil }
+    strange.add(1, ordering: .relaxed)
+    throw LarderError(
+      .damaged, "Could not read an entry of \(path): it was not made by a cache of entries.")
+  }
+
+  /// The version of an entry; nil if there is none, 0 if what there is cannot be read.
+  func version(_ key: UnsafeRawBufferPointer) throws -> UInt64? {
+    var version: UInt64?
+    do {
+      _ = try handle.read(key, [.peek, .withoutValue]) { version = $0.sequence }
+    } catch let error as LarderError where error.code == .damaged {
+      // Counted in the statistics.
+      return 0
+    }
+    return version
+  }
+
+  func contains(_ key: UnsafeRawBufferPointer) throws -> Bool {
+    try keyRule.check(key)
+    return try version(key) ?? 0 != 0
+  }
+
+  /// Which values a caller asks for.
+  func choice(_ indices: some Sequence<Int>) throws(LarderError) -> [Bool] {
+    var chosen = [Bool](repeating: false, count: valueCount)
+    for index in indices {
+      try check(index)
+      chosen[index] = true
+    }
+    return chosen
+  }
+
+  func check(_ index: Int) throws(LarderError) {
+    if index >= 0, index < valueCount { return }
+    throw LarderError(
+      .invalidArgument, "There is no value \(index); an entry has 0 to \(valueCount - 1).")
+  }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+import CLarderStore
+import LarderCore
+import Synchronization
+
+/// What a cache of entries is but for the type of its keys: here they are bytes.
+final class EntryStore: Sendable {
+  let handle: StoreHandle
+  let format: EntryFormat
+  let keyRule: EntryKeyRule
+  let durability: Durability
+  let isReadOnly: Bool
+  let clock: CacheClock
+  let executor: DiskExecutor
+  let limits: Mutex<StoreLimits>
+  let editing = EntryEditing()
+  /// Entries that the store found whole, but that are none of this cache's.
+  let strange = Atomic<UInt64>(0)
+  let reference = EntryReference()
+
+  var path: String { handle.path }
+  var valueCount: Int { format.valueCount }
+
+  init(path: String, format: EntryFormat, _ configuration: EntryCacheConfiguration) throws {
+    if configuration.byteLimit <= 0 {
+      throw LarderError(
+        .invalidArgument,
+        "A cache of \(configuration.byteLimit) bytes could keep no entry; 1 is the least.")
+    }
+    let options = configuration.options(format)
+    handle = try EntryOpening.open(path, format, options)
+    self.format = format
+    keyRule = configuration.keyRule
+    durability = configuration.durability
+    isReadOnly = configuration.isReadOnly
+    clock = configuration.clock
+    executor = DiskExecutor("larder.entries")
+    limits = Mutex(options.limits)
+    reference.set(self)
+  }
+
+  // MARK: - Who may write
+
+  /// Begins an edit of a key.
+  ///
+  /// - Returns: false if it is being edited or written to.
+  /// - Throws: `.closed`, `.readOnly`.
+  func beginEdit(_ key: [UInt8]) throws(LarderError) -> Bool {
+    try checkIsWritable()
+    switch editing.beginEdit(key) {
+    case .granted: return true
+    case .refused: return false
+    case .closed: throw closedFailure
+    }
+  }
+
+  func endEdit(_ key: [UInt8]) { editing.endEdit(key) }
+
+  /// Runs a write that is one call.
+  ///
+  /// - Returns: nil, and the body was not called, if the key is being edited.
+  func writing<R>(_ key: UnsafeRawBufferPointer, _ body: () throws -> R) throws -> R? {
+    try keyRule.check(key)
+    try checkIsWritable()
+    let copy = [UInt8](key)
+    switch editing.beginWrite(copy) {
+    case .granted: break
+    case .refused: return nil
+    case .closed: throw closedFailure
+    }
+    defer { editing.endWrite(copy) }
+    return try body()
+  }
+
+  var isClosed: Bool { editing.isClosed }
+
+  /// Ends all edits and all use.
+  func close() throws {
+    editing.close()
+    try handle.shutdown()
+  }
+
+  // MARK: - How long, how sure
+
+  func terms(_ expiration: Expiration?, _ durability: Durability?) -> StoreTerms {
+    let flags = StoreTerms.flags(durability ?? self.durability)
+    if let expiration { return StoreTerms(expiration, now: clock.nanoseconds, flags: flags) }
+    return StoreTerms(idle: StoreTerms.idle(limits.withLock { $0.expiration }), flags: flags)
+  }
+
+  func changeLimits(_ body: (inout StoreLimits) -> Void) {
+    limits.withLock { limits in
+      body(&limits)
+      handle.setLimits(limits)
+    }
+  }
+
+  // MARK: - Errors
+
+  private func checkIsWritable() throws(LarderError) {
+    if !isReadOnly { return }
+    throw LarderError(.readOnly, "The cache at \(path) was opened for reading only.")
+  }
+
+  var closedFailure: LarderError { LarderError(.closed, "The cache at \(path) is closed.") }
+
+  var beingEditedFailure: LarderError {
+    LarderError(
+      .conflict, "An editor is open on the key; commit or abort it before writing to the key.")
+  }
+}
