@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import CLarderStore
 public import Foundation
 import LarderCore
 
@@ -25,6 +26,8 @@ public struct DiskCacheInfo<Key: Sendable>: Sendable {
   public let cost: Int?
   /// Whether the value lies in a file of its own.
   public let isSpilled: Bool
+  /// When it was last used or written; nil unless its end is counted from there.
+  package let lastUse: Date?
 
   init(_ entry: borrowing StoreEntry, _ key: Key, _ limits: StoreLimits) {
     self.key = key
@@ -36,6 +39,10 @@ public struct DiskCacheInfo<Key: Sendable>: Sendable {
     extendedData = entry.extended.isEmpty ? nil : Data(copied: entry.extended)
     cost = entry.cost
     isSpilled = entry.isSpilled
+    let (end, idle) = (entry.raw.expires_ns, entry.raw.idle_ns)
+    let (lastUse, overflows) = end.subtractingReportingOverflow(idle)
+    self.lastUse =
+      overflows || end == .max || idle == .max ? nil : Date(nanoseconds: lastUse)
   }
 }
 

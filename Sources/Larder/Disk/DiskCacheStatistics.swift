@@ -61,6 +61,8 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
   public let writerProcess: Int?
   /// The format of the values' coder; empty for a cache that says nothing.
   public let format: String
+  /// The same as the number that is in the folder, which other kinds of folders use, too.
+  package let contentFormat: UInt64
   /// When the cache was made.
   public let created: Date
   /// The version of the files' format.
@@ -114,6 +116,7 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
     lastFailure = raw.last_failure == 0 ? nil : LarderError.code(raw.last_failure)
     writerProcess = raw.writer_pid == 0 ? nil : Int(raw.writer_pid)
     format = RingOptions.format(ofNumber: raw.content_format)
+    contentFormat = raw.content_format
     created = Date(nanoseconds: raw.created_ns)
     formatVersion = Int(raw.version)
     isReadOnly = raw.read_only != 0

@@ -41,6 +41,7 @@ struct StoreEntry {
   }
 
   /// The entry's version.
+  @usableFromInline
   var sequence: UInt64 { raw.sequence }
 
   /// When it was written.
@@ -114,6 +115,8 @@ struct StoreTerms: Sendable {
   @usableFromInline var flags: UInt32
   /// What the entry weighs for a cache above, and 1; 0 if nobody said.
   @usableFromInline var rawCost: UInt64 = 0
+  /// When it was written, in nanoseconds since 1970; 0 for now.
+  @usableFromInline var written: Int64 = 0
 
   @inlinable
   init(expires: Int64 = .max, idle: Int64 = .max, flags: UInt32 = 0) {
@@ -142,6 +145,7 @@ enum StoreItem {
     item.idle_ns = terms.idle
     item.flags = terms.flags
     item.cost = terms.rawCost
+    item.written_ns = terms.written
     return item
   }
 }

@@ -58,4 +58,10 @@ extension RFC3339 {
       write(date, to: buffer).map { String(decoding: buffer[..<$0], as: UTF8.self) }
     }
   }
+
+  /// The date that a text says; nil if it says none.
+  package static func date(_ text: String) -> Date? {
+    var text = text
+    return text.withUTF8 { date($0) }
+  }
 }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+import LarderCore
+public import Synchronization
+
+extension Archive {
+  /// Reads the element with a primary key, which counts as an access.
+  ///
+  /// - Parameter id: The primary key.
+  /// - Returns: The element; nil if there is none or its time is over.
+  /// - Throws: `.damaged` (there is one, but its bytes are not what was stored: it is not
+  ///   given out, and not deleted), `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
+  /// - Complexity: O(log n), and what decoding takes if the element is not in memory.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  @inlinable
+  public func access(_ id: Element.ID) throws -> Element? {
+    try read(id)
+  }
+
+  /// Whether there is an element with a primary key; does not count as an access.
+  ///
+  /// - Parameter id: The primary key.
+  /// - Returns: False also if the element's time is over.
+  /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
+  /// - Complexity: O(log n).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func contains(_ id: Element.ID) throws -> Bool {
+    var isThere = false
+    try keyCoder.borrow(id) { isThere = try store.contains($0) }
+    return isThere
+  }
+
+  /// Reads all elements, in the order of their primary keys as far as those have one, as they
+  /// were when the call began. Counts as an access of none.
+  ///
+  /// A damaged element is left out, and counted in ``statistics``.
+  ///
+  /// - Parameter limit: How many at most; all by default. 0 and less: none.
+  /// - Returns: The elements.
+  /// - Throws: `.decoding`, `.closed`, `.damaged`, `.io`.
+  /// - Complexity: O(elements read), and what decoding takes.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func accessAll(limitedBy limit: Int = .max) throws -> [Element] {
+    var elements: [Element] = []
+    if limit <= 0 { return elements }
+    var cursor = try StoreCursor(store, StoreSelection())
+    while elements.count < limit,
+      try cursor.next({ elements.append(try coder.decode($0.value)) })
+    {}
+    return elements
+  }
+
+  /// When the element with a primary key was accessed or recorded last.
+  ///
+  /// Outlives the archive, as far as it has been flushed. When very many elements are
+  /// accessed between two flushes, the time of some is not noted. An archive that is open
+  /// for reading only notes none, and shows those that were flushed.
+  ///
+  /// - Parameter id: The primary key.
+  /// - Returns: The time; nil if there is no element or its time is over.
+  /// - Throws: `.encoding` (of the key), `.closed`, `.damaged`, `.diskFull`, `.io`.
+  /// - Complexity: O(log n), and a flush if there were accesses since the last one.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func latestAccessTime(of id: Element.ID) throws -> Date? {
+    try flushAccesses()
+    var time: Date?
+    try keyCoder.borrow(id) { key in
+      _ = try store.read(key, [.peek, .withoutValue]) { entry in
+        time = entry.accessed.map(Date.init(nanoseconds:)) ?? entry.written
+      }
+    }
+    return time
+  }
+}
+
+// What is inlined into programs: there it is specialised for their elements.
+extension Archive {
+  /// Reads from memory what is there and still the same; else from the store.
+  @inlinable
+  func read(_ id: Element.ID) throws -> Element? {
+    var found: Element?
+    try keyCoder.borrow(id) { key in
+      if let cell = memory.value(forKey: id) {
+        switch try compare(key, cell.version) {
+        case true?:
+          found = cell.element
+          return
+        case false?: break
+        case nil: memory.remove(forKey: id)
+        }
+      }
+      _ = try store.read(key, .use) { entry in
+        let element = try coder.decode(entry.value)
+        found = element
+        keep(element, id, version: entry.sequence, size: entry.value.count)
+      }
+    }
+    if found != nil, !hasAccesses.load(ordering: .relaxed) {
+      hasAccesses.store(true, ordering: .releasing)
+    }
+    return found
+  }
+
+  /// Keeps an element in memory, if it is not too large for that.
+  @inlinable
+  func keep(_ element: Element, _ id: Element.ID, version: UInt64, size: Int) {
+    if size > memoryLimit.load(ordering: .relaxed) { return }
+    memory.set(ArchiveCell(element: element, version: version), forKey: id, cost: max(1, size))
+  }
+
+  /// Whether the entry under a key has that version, which counts as a use; nil if there is
+  /// no entry.
+  @usableFromInline
+  func compare(_ key: UnsafeRawBufferPointer, _ version: UInt64) throws -> Bool? {
+    var isSame: Bool?
+    _ = try store.read(key, .withoutValue) { isSame = $0.sequence == version }
+    return isSame
+  }
+
+  /// Makes the store show when elements were accessed.
+  func flushAccesses() throws {
+    if isReadOnly || !hasAccesses.exchange(false, ordering: .acquiring) { return }
+    do { try store.flush() } catch {
+      hasAccesses.store(true, ordering: .releasing)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+
+extension Archive {
+  /// As the synchronous form, on a thread of the archive's own: reads the element with a
+  /// primary key, which counts as an access.
+  ///
+  /// - Parameter id: The primary key.
+  /// - Returns: The element; nil if there is none or its time is over.
+  /// - Throws: `.damaged`, `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
+  /// - Complexity: O(log n), and what decoding takes if the element is not in memory, and a
+  ///   change of threads.
+  public func access(_ id: Element.ID) async throws -> Element? {
+    try await executor.run { try self.access(id) }
+  }
+
+  /// As the synchronous form, on a thread of the archive's own: whether there is an element
+  /// with a primary key.
+  ///
+  /// - Parameter id: The primary key.
+  /// - Returns: False also if the element's time is over.
+  /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
+  /// - Complexity: O(log n), and a change of threads.
+  public func contains(_ id: Element.ID) async throws -> Bool {
+    try await executor.run { try self.contains(id) }
+  }
+
+  /// As the synchronous form, on a thread of the archive's own: reads all elements.
+  ///
+  /// - Parameter limit: How many at most; all by default. 0 and less: none.
+  /// - Returns: The elements.
+  /// - Throws: `.decoding`, `.closed`, `.damaged`, `.io`.
+  /// - Complexity: O(elements read), and what decoding takes.
+  public func accessAll(limitedBy limit: Int = .max) async throws -> [Element] {
+    try await executor.run { try self.accessAll(limitedBy: limit) }
+  }
+
+  /// As the synchronous form, on a thread of the archive's own: when the element with a
+  /// primary key was accessed or recorded last.
+  ///
+  /// - Parameter id: The primary key.
+  /// - Returns: The time; nil if there is no element or its time is over.
+  /// - Throws: `.encoding` (of the key), `.closed`, `.damaged`, `.diskFull`, `.io`.
+  /// - Complexity: O(log n), and a flush if there were accesses since the last one.
+  public func latestAccessTime(of id: Element.ID) async throws -> Date? {
+    try await executor.run { try self.latestAccessTime(of: id) }
+  }
+}

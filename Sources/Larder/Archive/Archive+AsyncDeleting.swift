@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+public import LarderCore
+
+extension Archive {
+  /// As the synchronous form, on a thread of the archive's own: deletes the element with a
+  /// primary key, if there is one.
+  ///
+  /// - Parameters:
+  ///   - id: The primary key.
+  ///   - durability: What the deletion survives once the call returns; nil: as the
+  ///     configuration said.
+  /// - Throws: `.encoding` (of the key), `.tooLarge`, `.readOnly`, `.closed`, `.diskFull`,
+  ///   `.io`, `.damaged`.
+  /// - Complexity: O(bytes of the key), as a write, and a change of threads.
+  public func delete(id: Element.ID, durability: Durability? = nil) async throws {
+    try await executor.run { try self.remove(id, durability) }
+  }
+
+  /// As the synchronous form, on a thread of the archive's own: deletes an element, by its
+  /// primary key.
+  ///
+  /// - Parameters:
+  ///   - element: The element.
+  ///   - durability: What the deletion survives once the call returns; nil: as the
+  ///     configuration said.
+  /// - Throws: `.encoding` (of the key), `.tooLarge`, `.readOnly`, `.closed`, `.diskFull`,
+  ///   `.io`, `.damaged`.
+  /// - Complexity: O(bytes of the key), as a write, and a change of threads.
+  public func delete(_ element: Element, durability: Durability? = nil) async throws {
+    try await executor.run { try self.remove(element.id, durability) }
+  }
+
+  /// As the synchronous form, on a thread of the archive's own: deletes elements, by their
+  /// primary keys.
+  ///
+  /// - Parameters:
+  ///   - first: An element.
+  ///   - second: Another one.
+  ///   - others: More of them.
+  /// - Throws: `.encoding` (of a key), `.tooLarge`, `.readOnly`, `.closed`, `.diskFull`,
+  ///   `.io`, `.damaged`.
+  /// - Complexity: O(bytes of the keys).
+  public func delete(_ first: Element, _ second: Element, _ others: Element...) async throws {
+    try await executor.run { try self.remove(all: ([first, second] + others).map(\.id), nil) }
+  }
+
+  /// As the synchronous form, on a thread of the archive's own: deletes elements, by their
+  /// primary keys, in batches of up to a thousand.
+  ///
+  /// - Parameters:
+  ///   - elements: The elements.
+  ///   - durability: What the deletion survives once the call returns; nil: as the
+  ///     configuration said.
+  /// - Throws: `.encoding` (of a key), `.tooLarge`, `.readOnly`, `.closed`, `.diskFull`,
+  ///   `.io`, `.damaged`; earlier batches are deleted then.
+  /// - Complexity: O(bytes of the keys).
+  public func delete(
+    all elements: some Sequence<Element> & Sendable, durability: Durability? = nil
+  ) async throws {
+    try await executor.run { try self.remove(all: elements.lazy.map(\.id), durability) }
+  }
+
+  /// As the synchronous form, on a thread of the archive's own: deletes the elements with
+  /// some primary keys.
+  ///
+  /// - Parameters:
+  ///   - first: A primary key.
+  ///   - others: More of them.
+  /// - Throws: `.encoding` (of a key), `.tooLarge`, `.readOnly`, `.closed`, `.diskFull`,
+  ///   `.io`, `.damaged`.
+  /// - Complexity: O(bytes of the keys).
+  public func delete(ids first: Element.ID, _ others: Element.ID...) async throws {
+    try await executor.run { try self.remove(all: [first] + others, nil) }
+  }
+
+  /// As the synchronous form, on a thread of the archive's own: deletes the elements with
+  /// some primary keys, in batches of up to a thousand.
+  ///
+  /// - Parameters:
+  ///   - ids: The primary keys.
+  ///   - durability: What the deletion survives once the call returns; nil: as the
+  ///     configuration said.
+  /// - Throws: `.encoding` (of a key), `.tooLarge`, `.readOnly`, `.closed`, `.diskFull`,
+  ///   `.io`, `.damaged`; earlier batches are deleted then.
+  /// - Complexity: O(bytes of the keys).
+  public func delete(
+    allIDs ids: some Sequence<Element.ID> & Sendable, durability: Durability? = nil
+  ) async throws {
+    try await executor.run { try self.remove(all: ids, durability) }
+  }
+
+  /// As the synchronous form, on a thread of the archive's own: deletes everything, at once.
+  ///
+  /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
+  /// - Complexity: O(1), as a write, and a change of threads.
+  public func deleteAll() async throws { try await executor.run { try self.deleteAll() } }
+
+  /// As the synchronous form, on a thread of the archive's own: deletes the elements that
+  /// were neither accessed nor recorded for longer than that.
+  ///
+  /// - Parameter age: How long; 0 and less: everything that was not accessed or recorded at
+  ///   this very moment.
+  /// - Returns: How many elements were deleted.
+  /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
+  /// - Complexity: O(elements), and a flush.
+  @discardableResult
+  public func deleteAll(olderThan age: Duration) async throws -> Int {
+    try await executor.run { try self.removeAll(olderThan: age) }
+  }
+
+  /// As the synchronous form, on a thread of the archive's own: deletes the elements whose
+  /// time is over.
+  ///
+  /// - Returns: How many elements were deleted.
+  /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
+  /// - Complexity: O(expired · log n), and a flush.
+  @discardableResult
+  public func deleteExpired() async throws -> Int {
+    try await executor.run { try self.deleteExpired() }
+  }
+}

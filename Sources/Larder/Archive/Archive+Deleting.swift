@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+public import LarderCore
+
+extension Archive {
+  /// Deletes the element with a primary key, if there is one.
+  ///
+  /// - Parameters:
+  ///   - id: The primary key.
+  ///   - durability: What the deletion survives once the call returns; nil: as the
+  ///     configuration said.
+  /// - Throws: `.encoding` (of the key), `.tooLarge`, `.readOnly`, `.closed`, `.diskFull`,
+  ///   `.io`, `.damaged`.
+  /// - Complexity: O(bytes of the key), as a write.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func delete(id: Element.ID, durability: Durability? = nil) throws {
+    try remove(id, durability)
+  }
+
+  /// Deletes an element, by its primary key: whatever is stored under it.
+  ///
+  /// - Parameters:
+  ///   - element: The element.
+  ///   - durability: What the deletion survives once the call returns; nil: as the
+  ///     configuration said.
+  /// - Throws: As `delete(id:durability:)`.
+  /// - Complexity: As `delete(id:durability:)`.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func delete(_ element: Element, durability: Durability? = nil) throws {
+    try remove(element.id, durability)
+  }
+
+  /// Deletes elements, by their primary keys.
+  ///
+  /// - Parameters:
+  ///   - first: An element.
+  ///   - second: Another one.
+  ///   - others: More of them.
+  /// - Throws: As `delete(id:durability:)`.
+  /// - Complexity: O(bytes of the keys).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func delete(_ first: Element, _ second: Element, _ others: Element...) throws {
+    try remove(all: ([first, second] + others).map(\.id), nil)
+  }
+
+  /// Deletes elements, by their primary keys, in batches of up to a thousand.
+  ///
+  /// - Parameters:
+  ///   - elements: The elements.
+  ///   - durability: What the deletion survives once the call returns; nil: as the
+  ///     configuration said.
+  /// - Throws: As `delete(id:durability:)`; earlier batches are deleted then.
+  /// - Complexity: O(bytes of the keys).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func delete(
+    all elements: some Sequence<Element>, durability: Durability? = nil
+  ) throws {
+    try remove(all: elements.lazy.map(\.id), durability)
+  }
+
+  /// Deletes the elements with some primary keys.
+  ///
+  /// - Parameters:
+  ///   - first: A primary key.
+  ///   - others: More of them.
+  /// - Throws: As `delete(id:durability:)`.
+  /// - Complexity: O(bytes of the keys).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func delete(ids first: Element.ID, _ others: Element.ID...) throws {
+    try remove(all: [first] + others, nil)
+  }
+
+  /// Deletes the elements with some primary keys, in batches of up to a thousand.
+  ///
+  /// - Parameters:
+  ///   - ids: The primary keys.
+  ///   - durability: What the deletion survives once the call returns; nil: as the
+  ///     configuration said.
+  /// - Throws: As `delete(id:durability:)`; earlier batches are deleted then.
+  /// - Complexity: O(bytes of the keys).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func delete(
+    allIDs ids: some Sequence<Element.ID>, durability: Durability? = nil
+  ) throws {
+    try remove(all: ids, durability)
+  }
+
+  /// Deletes everything, at once; the archive goes on.
+  ///
+  /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
+  /// - Complexity: O(1), as a write.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func deleteAll() throws {
+    try store.removeAll(progress: nil)
+    memory.removeAll()
+    changes.notify()
+  }
+
+  /// Deletes the elements that were neither accessed nor recorded for longer than that; the
+  /// others stay.
+  ///
+  /// - Parameter age: How long; 0 and less: everything that was not accessed or recorded at
+  ///   this very moment.
+  /// - Returns: How many elements were deleted.
+  /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
+  /// - Complexity: O(elements), and a flush.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  @discardableResult
+  public func deleteAll(olderThan age: Duration) throws -> Int {
+    try removeAll(olderThan: age)
+  }
+
+  /// Deletes the elements whose time is over; happens by itself too.
+  ///
+  /// - Returns: How many elements were deleted.
+  /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
+  /// - Complexity: O(expired · log n), and a flush.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  @discardableResult
+  public func deleteExpired() throws -> Int {
+    let count = try store.removeExpired()
+    if count > 0 { changes.notify() }
+    return count
+  }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+
+import CLarderStore
+import LarderCore
+import Synchronization
+
+extension Archive {
+  /// Moves what waits in the journal to its place, and removes elements whose time is over.
+  ///
+  /// Happens by itself too: see ``ArchiveConfiguration/flushInterval``.
+  ///
+  /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull` and `.io`, when everything
+  ///   stays in the journal and a later flush tries again.
+  /// - Complexity: O(journal), and one sync of the device.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func flush() throws { try store.flush() }
+
+  /// Makes everything written so far survive a power cut.
+  ///
+  /// Concurrent callers share one sync of the device.
+  ///
+  /// - Throws: `.diskFull` and `.io` if the device failed; `.readOnly`, `.closed`.
+  /// - Complexity: One sync of the device.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func sync() throws { try store.sync() }
+
+  /// Ends the use of the archive: flushes it, syncs it and lets others write to it.
+  ///
+  /// Calls under way finish first; later ones throw `.closed`. Closing twice is harmless. An
+  /// archive that nobody refers to any more closes itself.
+  ///
+  /// - Throws: `.diskFull` or `.io` if the flush failed; the archive is closed all the same,
+  ///   and the journal keeps what was not written.
+  /// - Complexity: O(journal), and one sync of the device.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func close() throws { try shutdown() }
+
+  /// Whether the archive was closed or deleted.
+  ///
+  /// - Complexity: O(1).
+  public var isClosed: Bool { wasClosed.load(ordering: .acquiring) }
+
+  /// Closes the archive and deletes its files, and the folder if nothing else is in it.
+  ///
+  /// Files that are none of the archive's stay. Nobody else may open the folder meanwhile.
+  ///
+  /// - Throws: `.readOnly`, and then nothing has changed; `.io`.
+  /// - Complexity: O(files of elements).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func delete() throws {
+    if isReadOnly {
+      throw LarderError(.readOnly, "\(path) is not deleted: it was opened for reading only.")
+    }
+    // What could not be flushed is to go, too.
+    try? shutdown()
+    try ArchiveFolder.delete(path)
+  }
+
+  /// Verifies everything: the files, every element's checksum, that indexes, limits and
+  /// counts agree with the elements.
+  ///
+  /// - Parameter progress: Receives the elements done and their total from time to time, and
+  ///   gives back whether to go on; nil, the default, if nobody wants to know.
+  /// - Returns: What was found; damage is not an error here.
+  /// - Throws: `CancellationError` if `progress` said so; `.closed`, `.io`.
+  /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func verify(
+    progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) throws -> DiskCacheReport {
+    let (isIntact, report) = try store.verify(progress: progress)
+    return DiskCacheReport(report, isIntact: isIntact)
+  }
+
+  /// What opening found in the journal: see ``DiskCacheReport/taken``.
+  ///
+  /// - Throws: `.closed`.
+  /// - Complexity: O(1).
+  public var recovery: DiskCacheReport {
+    get throws {
+      let report = try store.recovery()
+      return DiskCacheReport(report, isIntact: report.journal_lost == 0)
+    }
+  }
+
+  /// The archive's figures on disk, all of the same moment.
+  ///
+  /// - Throws: `.closed`.
+  /// - Complexity: O(1).
+  public var statistics: DiskCacheStatistics {
+    get throws { DiskCacheStatistics(try store.statistics()) }
+  }
+
+  private func shutdown() throws {
+    wasClosed.store(true, ordering: .releasing)
+    memory.removeAll()
+    // Those who observe a query run into `.closed`, and end.
+    defer { changes.notify() }
+    try store.shutdown()
+  }
+}

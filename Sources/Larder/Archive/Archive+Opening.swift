@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+
+public import LarderCore
+
+extension Archive {
+  /// Opens the archive in a folder with a coder, and creates it if it is missing; not the
+  /// folders above.
+  ///
+  /// With other indexes than it was last opened with, every element is decoded and stored
+  /// again, once; a crash meanwhile makes the next opening do it again.
+  ///
+  /// - Parameters:
+  ///   - path: The folder.
+  ///   - coder: Makes bytes of elements. Its format is kept in the folder: a coder of another
+  ///     one is refused.
+  ///   - indexes: What elements are found by besides their primary key; up to 64.
+  ///   - configuration: Everything else; see there for the defaults.
+  /// - Throws: `.invalidArgument` (an empty path, a number out of range, two indexes with one
+  ///   number), `.busy` (the message names the process), `.configurationMismatch` (another
+  ///   coder's elements, or no archive), `.incompatibleVersion`, `.notALarderFile`,
+  ///   `.damaged`, `.readOnly`, `.diskFull`, `.io`.
+  /// - Complexity: O(1) for an archive that was closed, whatever it holds; O(journal) for one
+  ///   that was not; O(bytes of everything) with other indexes than before.
+  public convenience init(
+    path: String, coder: Coder<Element>, indexes: [ArchiveIndex<Element>] = [],
+    configuration: ArchiveConfiguration = .init()
+  ) throws {
+    try self.init(folder: path, coder: coder, indexes: indexes, configuration: configuration)
+  }
+
+  /// Opens the archive of that name in the user's caches folder with a coder, and creates
+  /// it if it is missing.
+  ///
+  /// - Parameters:
+  ///   - name: The name of a folder: not empty, without slashes.
+  ///   - coder: Makes bytes of elements.
+  ///   - indexes: What elements are found by besides their primary key; up to 64.
+  ///   - configuration: Everything else; see there for the defaults.
+  /// - Throws: As ``init(path:coder:indexes:configuration:)``.
+  /// - Complexity: As ``init(path:coder:indexes:configuration:)``.
+  public convenience init(
+    name: String, coder: Coder<Element>, indexes: [ArchiveIndex<Element>] = [],
+    configuration: ArchiveConfiguration = .init()
+  ) throws {
+    try self.init(
+      folder: try DiskFolder.caches(name), coder: coder, indexes: indexes,
+      configuration: configuration)
+  }
+
+  /// Opens an archive on another thread, so that neither the journal that a killed process
+  /// left nor new indexes keep the caller's busy.
+  ///
+  /// ```swift
+  /// let users = try await Archive<User>.opening { try Archive(name: "users") }
+  /// ```
+  ///
+  /// - Parameter make: Opens the archive.
+  /// - Returns: The archive.
+  /// - Throws: What the closure throws.
+  /// - Complexity: As ``init(path:coder:indexes:configuration:)``.
+  public static func opening(
+    _ make: @escaping @Sendable () throws -> Archive
+  ) async throws -> Archive {
+    try await DiskExecutor("larder.archive.opening").run(make)
+  }
+}
+
+extension Archive where Element: Codable {
+  /// Opens the archive in a folder, with elements as CBOR.
+  ///
+  /// - Parameters:
+  ///   - path: The folder.
+  ///   - indexes: What elements are found by besides their primary key; up to 64.
+  ///   - configuration: Everything else; see there for the defaults.
+  /// - Throws: As ``init(path:coder:indexes:configuration:)``.
+  /// - Complexity: As ``init(path:coder:indexes:configuration:)``.
+  @_disfavoredOverload
+  public convenience init(
+    path: String, indexes: [ArchiveIndex<Element>] = [],
+    configuration: ArchiveConfiguration = .init()
+  ) throws {
+    try self.init(folder: path, coder: .cbor, indexes: indexes, configuration: configuration)
+  }
+
+  /// Opens the archive of that name in the user's caches folder, with elements as CBOR.
+  ///
+  /// - Parameters:
+  ///   - name: The name of a folder: not empty, without slashes.
+  ///   - indexes: What elements are found by besides their primary key; up to 64.
+  ///   - configuration: Everything else; see there for the defaults.
+  /// - Throws: As ``init(path:coder:indexes:configuration:)``.
+  /// - Complexity: As ``init(path:coder:indexes:configuration:)``.
+  @_disfavoredOverload
+  public convenience init(
+    name: String, indexes: [ArchiveIndex<Element>] = [],
+    configuration: ArchiveConfiguration = .init()
+  ) throws {
+    try self.init(
+      folder: try DiskFolder.caches(name), coder: .cbor, indexes: indexes,
+      configuration: configuration)
+  }
+}
+
+extension Archive where Element: Archivable {
+  /// Opens the archive in a folder, with elements encoded as they say themselves, and found
+  /// by ``Archivable/archiveIndexes``.
+  ///
+  /// - Parameters:
+  ///   - path: The folder.
+  ///   - configuration: Everything else; see there for the defaults.
+  /// - Throws: As ``init(path:coder:indexes:configuration:)``.
+  /// - Complexity: As ``init(path:coder:indexes:configuration:)``.
+  public convenience init(
+    path: String, configuration: ArchiveConfiguration = .init()
+  ) throws {
+    try self.init(
+      folder: path, coder: Element.archiveCoder, indexes: Element.archiveIndexes,
+      configuration: configuration)
+  }
+
+  /// Opens the archive of that name in the user's caches folder, with elements encoded as
+  /// they say themselves, and found by ``Archivable/archiveIndexes``.
+  ///
+  /// - Parameters:
+  ///   - name: The name of a folder; ``Archivable/archiveName`` by default.
+  ///   - configuration: Everything else; see there for the defaults.
+  /// - Throws: As ``init(path:coder:indexes:configuration:)``.
+  /// - Complexity: As ``init(path:coder:indexes:configuration:)``.
+  public convenience init(
+    name: String = Element.archiveName, configuration: ArchiveConfiguration = .init()
+  ) throws {
+    try self.init(
+      folder: try DiskFolder.caches(name), coder: Element.archiveCoder,
+      indexes: Element.archiveIndexes, configuration: configuration)
+  }
+}

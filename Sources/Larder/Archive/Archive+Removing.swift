@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+import CLarderStore
+import Foundation
+import LarderCore
+
+// What all deleting has in common.
+extension Archive {
+  func remove(_ id: Element.ID, _ durability: Durability?) throws {
+    let isSynced = (durability ?? self.durability) == .power
+    try keyCoder.borrow(id) { try store.remove($0, isSynced: isSynced) }
+    memory.remove(forKey: id)
+    changes.notify()
+  }
+
+  func remove(all ids: some Sequence<Element.ID>, _ durability: Durability?) throws {
+    let durability = durability ?? self.durability
+    var chunk: [Element.ID] = []
+    var keys: [Data] = []
+    var size = 0
+    func commit(_ durability: Durability) throws {
+      if keys.isEmpty { return }
+      let batch = try StoreBatch(store)
+      for key in keys { try key.withUnsafeBytes { try batch.remove($0) } }
+      _ = try batch.commit(isSynced: durability == .power)
+      for id in chunk { memory.remove(forKey: id) }
+      chunk = []
+      keys = []
+      size = 0
+      changes.notify()
+    }
+    for id in ids {
+      let key = try keyCoder.encode(id)
+      let room = batchLimit - key.count - ArchiveBatchSize.overhead
+      if keys.count == ArchiveBatchSize.count || size > room { try commit(.process) }
+      chunk.append(id)
+      keys.append(key)
+      size += key.count + ArchiveBatchSize.overhead
+    }
+    try commit(durability)
+  }
+
+  func removeAll(olderThan age: Duration) throws -> Int {
+    try flushAccesses()
+    var (limit, overflows) = clock.nanoseconds.subtractingReportingOverflow(age.inNanoseconds)
+    if overflows { limit = age < .zero ? .max : .min }
+    var old: [(key: Data, version: UInt64)] = []
+    var selection = StoreSelection()
+    selection.isWithoutValues = true
+    do {
+      var cursor = try StoreCursor(store, selection)
+      while try cursor.next({ entry in
+        if entry.accessed ?? entry.raw.written_ns < limit {
+          old.append((Data(copied: entry.key), entry.sequence))
+        }
+      }) {}
+    }
+    var count = 0
+    for start in stride(from: 0, to: old.count, by: ArchiveBatchSize.count) {
+      let chunk = old[start..<min(old.count, start + ArchiveBatchSize.count)]
+      count += try removeUnchanged(chunk)
+    }
+    if count > 0 { changes.notify() }
+    return count
+  }
+
+  /// Removes what has not been recorded again meanwhile.
+  private func removeUnchanged(_ entries: ArraySlice<(key: Data, version: UInt64)>) throws -> Int {
+    if entries.isEmpty { return 0 }
+    let batch = try StoreBatch(store)
+    for entry in entries {
+      try entry.key.withUnsafeBytes { key in
+        try batch.require(key, version: entry.version)
+        try batch.remove(key)
+      }
+    }
+    if try batch.commit(isSynced: durability == .power) != nil {
+      for entry in entries {
+        // What cannot be decoded is not in memory.
+        if let id = try? keyCoder.decode(entry.key) { memory.remove(forKey: id) }
+      }
+      return entries.count
+    }
+    if entries.count == 1 { return 0 }
+    let middle = entries.startIndex + entries.count / 2
+    return try removeUnchanged(entries[..<middle]) + removeUnchanged(entries[middle...])
+  }
+}

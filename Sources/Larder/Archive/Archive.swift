@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+public import LarderCore
+public import Synchronization
+
+/// Elements on disk, found by their primary key, by indexes and by queries.
+///
+/// ```swift
+/// struct User: Codable, Identifiable, Sendable {
+///   var id: Int
+///   var name: String
+///   var age: Int
+/// }
+///
+/// let users = try Archive<User>(name: "users", indexes: [ArchiveIndex("age", \.age)])
+/// try users.record(User(id: 1, name: "Ada", age: 36))
+/// let ada = try users.access(1)
+/// let oldest = try users.sorted { $0.age(.descending) }.limitResults(by: 10).getResults()
+/// ```
+///
+/// The primary key is the element's `id`: recording an element replaces the one of the
+/// same id. Elements that were accessed lately are kept in memory too, and are given out
+/// again without being decoded.
+///
+/// With ``ArchiveConfiguration/maximumDiskSize`` an archive stays within that size: what
+/// was accessed least recently leaves for what is recorded.
+///
+/// Nearly every call has a synchronous form, for threads that may wait, and an `async` one
+/// of the same name, which works on a thread of the archive's own.
+///
+/// **Concurrency.** Safe to use from any number of threads and tasks at a time. Reads do not
+/// wait for writes. Each call is atomic but for those that say otherwise. One archive at a
+/// time has a folder open for writing, in all processes together; a second one gets
+/// `.busy`. Any number that are ``ArchiveConfiguration/isReadOnly`` read meanwhile.
+///
+/// **Durability.** What a call wrote survives the end of the process, whatever ends it, with
+/// its indexes. After a power cut the archive holds a prefix of what was written, with
+/// everything that was synced: see ``Durability``.
+///
+/// **Limits.** Primary keys have up to 64 KiB when encoded; elements as much as the disk
+/// has room for; there are up to 64 indexes. Times from 1970 to 2262.
+public final class Archive<Element: Identifiable & Sendable>: Sendable
+where Element.ID: Codable & Sendable & SendableMetatype {
+  /// The folder, as it was given.
+  public let path: String
+
+  /// What elements are found by besides their primary key: what the archive was opened
+  /// with, but nothing if it was opened for reading only and was written with other indexes.
+  public let indexes: [ArchiveIndex<Element>]
+
+  /// What a write survives once it has returned, unless it says so itself.
+  public let durability: Durability
+
+  /// Whether the archive was opened for reading only.
+  public let isReadOnly: Bool
+
+  /// How long elements live.
+  public let expiration: Expiration
+
+  /// Makes bytes of elements and elements of bytes.
+  public let coder: Coder<Element>
+
+  @usableFromInline let store: StoreHandle
+  @usableFromInline let keyCoder: KeyCoder<Element.ID>
+  let executor: DiskExecutor
+  let changes = ArchiveChanges()
+  /// Elements that need not be decoded again: good as long as their version is the store's.
+  @usableFromInline let memory: MemoryCache<Element.ID, ArchiveCell<Element>>
+  @usableFromInline let memoryLimit: Atomic<Int>
+  let room: ArchiveRoom
+  /// Where properties that are archived themselves go; nil: nowhere.
+  let factory: ArchiveFactoryLink?
+  let clock: CacheClock
+  /// The most bytes that one batch has, so that it fits into the journal.
+  let batchLimit: Int
+  /// Whether something was accessed since the last flush that looked at it.
+  @usableFromInline let hasAccesses = Atomic(false)
+  let wasClosed = Atomic(false)
+
+  /// Opens the archive, and brings its indexes up to date.
+  init(
+    folder path: String, coder: Coder<Element>, indexes: [ArchiveIndex<Element>],
+    configuration: ArchiveConfiguration
+  ) throws {
+    try ArchiveFormat.validate(indexes)
+    let format = ArchiveFormat(coder: coder.format, indexes: indexes)
+    let opened = try format.openStore(path: path, options: configuration.options)
+    self.path = path
+    self.coder = coder
+    self.indexes = opened.hasOtherIndexes && configuration.isReadOnly ? [] : indexes
+    store = opened.store
+    keyCoder = .standard
+    executor = DiskExecutor("larder.archive")
+    durability = configuration.durability
+    isReadOnly = configuration.isReadOnly
+    expiration = configuration.expiration
+    clock = configuration.clock
+    factory = configuration.factoryLink
+    batchLimit = Int(clamping: configuration.journalCapacity / 8)
+    memory = ArchiveCell.makeMemory(configuration)
+    memoryLimit = Atomic(max(0, configuration.maximumMemorySize.bytes))
+    room = ArchiveRoom(limit: configuration.maximumDiskSize)
+    if isReadOnly { return }
+    if opened.hasOtherIndexes { try reindex(format: opened.format) }
+    try room.enforce(store, expires: expiration != .never)
+  }
+
+  /// The folder as a URL.
+  ///
+  /// - Complexity: O(1).
+  public var directoryURL: URL { URL(fileURLWithPath: path, isDirectory: true) }
+}
+
+extension Archive: CustomStringConvertible {
+  /// The type, the object and the folder, as in
+  /// `<Archive<User>: 0x5581> (/var/cache/users)`.
+  public var description: String {
+    let address = String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
+    return "<Archive<\(Element.self)>: 0x\(address)> (\(path))"
+  }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import LarderCore
+
+/// Elements that are stored together or not at all.
+///
+/// They are encoded here, and only written when there is room for all of them.
+struct ArchiveBatch<Element: Identifiable & Sendable>
+where Element.ID: Codable & Sendable & SendableMetatype {
+  struct Item {
+    let element: Element
+    let key: Data
+    let bytes: Data
+    let indexes: [StoreIndexValue]
+    /// What the key must have at the commit; nil: anything. 0: nothing.
+    let version: UInt64?
+
+    /// About what it takes in the journal; not less.
+    var journalSize: Int {
+      ArchiveBatchSize.overhead + key.count + bytes.count
+        + indexes.reduce(0) { $0 + $1.bytes.count }
+    }
+  }
+
+  private let archive: Archive<Element>
+  private var items: [Item] = []
+  private var size = 0
+  private var journalSize = 0
+
+  init(_ archive: Archive<Element>) { self.archive = archive }
+
+  var isEmpty: Bool { items.isEmpty }
+
+  func encode(_ element: Element, ifVersion version: UInt64? = nil) throws -> Item {
+    Item(
+      element: element, key: try archive.keyCoder.encode(element.id),
+      bytes: try archive.coder.encode(element), indexes: archive.indexValues(of: element),
+      version: version)
+  }
+
+  /// Whether the batch is to be committed before that one is added.
+  func isFull(before item: Item) -> Bool {
+    if items.isEmpty { return false }
+    // Room is made for a whole batch: a large one would drive out too much.
+    let limit = archive.room.maximum.map { $0.bytes / 10 } ?? .max
+    return items.count == ArchiveBatchSize.count || size > limit - item.bytes.count
+      || journalSize > archive.batchLimit - item.journalSize
+  }
+
+  mutating func add(_ item: Item) {
+    items.append(item)
+    size += item.bytes.count
+    journalSize += item.journalSize
+  }
+
+  /// Writes everything, or nothing, and empties the batch.
+  ///
+  /// - Returns: false if a version was another one.
+  mutating func commit(_ durability: Durability) throws -> Bool {
+    defer {
+      items = []
+      size = 0
+      journalSize = 0
+    }
+    let version = try archive.room.withRoom(
+      for: size, in: archive.store, expires: archive.expiration != .never,
+      replacing: { () throws(LarderError) in try replacedSize() },
+      { () throws(LarderError) in try write(durability) })
+    guard let version else { return false }
+    for item in items {
+      archive.keep(item.element, item.element.id, version: version, size: item.bytes.count)
+    }
+    archive.changes.notify()
+    return true
+  }
+
+  private func write(_ durability: Durability) throws(LarderError) -> UInt64? {
+    let batch = try StoreBatch(archive.store)
+    let terms = archive.terms(durability).unsynced
+    for item in items {
+      // `withUnsafeBytes` does not know the type of what is thrown.
+      let added = item.key.withUnsafeBytes { key in
+        item.bytes.withUnsafeBytes { bytes in
+          Result { () throws(LarderError) in
+            if let version = item.version { try batch.require(key, version: version) }
+            try batch.put(
+              key, bytes, extended: UnsafeRawBufferPointer(start: nil, count: 0), terms: terms,
+              indexes: item.indexes)
+          }
+        }
+      }
+      try added.get()
+    }
+    return try batch.commit(isSynced: durability == .power)
+  }
+
+  private func replacedSize() throws(LarderError) -> Int {
+    var keys: Set<Data> = []
+    var size = 0
+    for item in items where keys.insert(item.key).inserted {
+      let replaced = item.key.withUnsafeBytes { key in
+        Result { () throws(LarderError) in try archive.size(key) }
+      }
+      size += try replaced.get()
+    }
+    return size
+  }
+}
+
+/// How much a batch holds, whatever the elements are.
+enum ArchiveBatchSize {
+  /// Elements.
+  static let count = 1000
+  /// Bytes that an element takes in the journal besides its own.
+  static let overhead = 512
+}

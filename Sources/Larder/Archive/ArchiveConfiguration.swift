@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+
+public import LarderCore
+
+/// How an archive is opened: everything has a default that keeps what is recorded until it
+/// is deleted.
+///
+/// ```swift
+/// var configuration = ArchiveConfiguration()
+/// configuration.maximumDiskSize = 100.megabytes
+/// configuration.expiration = .days(30)
+/// let users = try Archive<User>(path: path, configuration: configuration)
+/// ```
+///
+/// **Concurrency.** A value; safe to pass between threads.
+public struct ArchiveConfiguration: Sendable {
+  /// The most encoded bytes that all elements have together, at any time; nil, the
+  /// default, for no limit. Less than 0 counts as 0.
+  public var maximumDiskSize: DataSize?
+
+  /// The most encoded bytes that the elements have that are kept in memory too; 1 MiB by
+  /// default. 0 and less: none is kept there.
+  public var maximumMemorySize: DataSize = 1.megabytes
+
+  /// How long elements live, counted from when they were recorded or last accessed;
+  /// ``Expiration/never`` by default.
+  public var expiration: Expiration = .never
+
+  /// The largest element, in encoded bytes, that is kept with its key; a longer one lies in
+  /// a file of its own. 20 KiB by default; 1 MiB is the most that counts.
+  public var inlineThreshold = 20 << 10
+
+  /// How often elements whose time is over are removed in the background; 60 seconds by
+  /// default. 0 and less: only by `deleteExpired()`.
+  public var autoTrimInterval: Duration = .seconds(60)
+
+  /// How long a write stays in the journal at most before it is moved to its place; 5
+  /// seconds by default. 0 and less: until the journal is half full.
+  public var flushInterval: Duration = .seconds(5)
+
+  /// How long a write waits for the device at most, and so what a power cut can cost at a
+  /// durability of `.process`; 1 second by default. 0 and less: until it is flushed.
+  public var syncInterval: Duration = .seconds(1)
+
+  /// The size of the journal's file in bytes; 64 MiB by default, 64 KiB at least.
+  public var journalCapacity: UInt64 = 64 << 20
+
+  /// What a write survives once it has returned, unless it says so itself; `.process` by
+  /// default.
+  public var durability: Durability = .process
+
+  /// Whether the archive is opened for reading only. It must exist then; another process,
+  /// or another archive in this one, may write to it meanwhile.
+  public var isReadOnly = false
+
+  /// Permissions of new files, as for `chmod(2)`; `0o600` by default.
+  public var permissions: UInt16 = 0o600
+
+  /// Whose archives get the properties of an ``Archivable`` element that are archivable
+  /// themselves; nil, the default: they are only stored within the element. A factory's own
+  /// archives have that factory here.
+  public var propertyFactory: ArchiveFactory?
+
+  /// The time; the system's by default. Only its date counts here.
+  public var clock: CacheClock = .system
+
+  /// The defaults.
+  ///
+  /// - Complexity: O(1).
+  public init() {}
+
+  /// The factory that owns the archive, and counts instead of the one above.
+  var owner: ArchiveFactoryLink?
+
+  var factoryLink: ArchiveFactoryLink? {
+    owner ?? propertyFactory.map(ArchiveFactoryLink.init(to:))
+  }
+
+  /// The same in the terms of the store.
+  var options: StoreOptions {
+    var options = StoreOptions()
+    options.isReadOnly = isReadOnly
+    options.mustExist = isReadOnly
+    options.tracksAccess = true
+    options.journalCapacity = journalCapacity
+    options.inlineThreshold = inlineThreshold
+    options.flushInterval = flushInterval
+    options.syncInterval = syncInterval
+    options.trimInterval = autoTrimInterval
+    options.limits.cost = maximumDiskSize.map { max(0, $0.bytes) } ?? .max
+    options.limits.expiration = expiration
+    options.permissions = UInt32(permissions)
+    options.clock = clock
+    return options
+  }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+extension ArchiveIndexable where Self: FixedWidthInteger {
+  /// The most significant byte first, the sign turned round.
+  public var archiveIndexBytes: [UInt8] {
+    let sortable = self ^ (Self.isSigned ? Self.min : 0)
+    return withUnsafeBytes(of: sortable.bigEndian) { [UInt8]($0) }
+  }
+}
+
+extension Int8: ArchiveIndexable {}
+extension Int16: ArchiveIndexable {}
+extension Int32: ArchiveIndexable {}
+extension Int64: ArchiveIndexable {}
+extension UInt8: ArchiveIndexable {}
+extension UInt16: ArchiveIndexable {}
+extension UInt32: ArchiveIndexable {}
+extension UInt64: ArchiveIndexable {}
+
+extension Int: ArchiveIndexable {
+  /// Those of an `Int64`: an archive may come from a system with words of another size.
+  public var archiveIndexBytes: [UInt8] { Int64(self).archiveIndexBytes }
+}
+
+extension UInt: ArchiveIndexable {
+  /// Those of a `UInt64`: an archive may come from a system with words of another size.
+  public var archiveIndexBytes: [UInt8] { UInt64(self).archiveIndexBytes }
+}
+
+extension Bool: ArchiveIndexable {
+  /// A zero for false, a one for true.
+  public var archiveIndexBytes: [UInt8] { [self ? 1 : 0] }
+}
+
+extension Double: ArchiveIndexable {
+  /// In the order of IEEE 754: negative ones turned round whole, others by their sign. Both
+  /// zeros are one; not-a-number comes last.
+  public var archiveIndexBytes: [UInt8] {
+    if isNaN { return Self.archiveIndexEnd }
+    let pattern = self == 0 ? 0 : bitPattern
+    return (pattern >> 63 == 0 ? pattern | 1 << 63 : ~pattern).archiveIndexBytes
+  }
+}
+
+extension Double: ArchivePartlyOrdered {
+  static var archiveIndexEnd: [UInt8] { UInt64.max.archiveIndexBytes }
+}
+
+extension Float: ArchiveIndexable {
+  /// In the order of IEEE 754: negative ones turned round whole, others by their sign. Both
+  /// zeros are one; not-a-number comes last.
+  public var archiveIndexBytes: [UInt8] {
+    if isNaN { return Self.archiveIndexEnd }
+    let pattern = self == 0 ? 0 : bitPattern
+    return (pattern >> 31 == 0 ? pattern | 1 << 31 : ~pattern).archiveIndexBytes
+  }
+}
+
+extension Float: ArchivePartlyOrdered {
+  static var archiveIndexEnd: [UInt8] { UInt32.max.archiveIndexBytes }
+}

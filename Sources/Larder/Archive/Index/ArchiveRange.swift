@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+
+/// Which values of an index can belong to what a filter lets through.
+struct ArchiveRange: Sendable {
+  struct Bound: Sendable {
+    var bytes: [UInt8]
+    var isExclusive = false
+    /// The value, to be shown; nil for a bound that nobody wrote.
+    var value: (any Sendable)?
+  }
+
+  private(set) var lower: Bound?
+  private(set) var upper: Bound?
+  /// Whether every value in it passes; if not, some may not.
+  private(set) var isExact = true
+
+  /// Everything.
+  init() {}
+
+  init(lower: Bound? = nil, upper: Bound? = nil, isExact: Bool = true) {
+    self.lower = lower.map(Self.cut)
+    self.upper = upper.map(Self.cut)
+    self.isExact = isExact && !Self.isCut(lower) && !Self.isCut(upper)
+  }
+
+  /// Whether it is about one value, as far as its bytes are kept.
+  var isEqual: Bool {
+    guard let lower, let upper else { return false }
+    return lower.bytes == upper.bytes && !lower.isExclusive && !upper.isExclusive
+  }
+
+  /// How much it leaves out, as far as one can tell: 3 for all but one value, 2 for a bound on
+  /// both sides, 1 for one, 0 for nothing.
+  var strength: Int {
+    if isEqual { return 3 }
+    return (lower == nil ? 0 : 1) + (upper == nil ? 0 : 1)
+  }
+
+  /// Leaves out what the other one leaves out too.
+  mutating func formIntersection(_ other: ArchiveRange) {
+    isExact = isExact && other.isExact
+    if let bound = other.lower, Self.isTighter(bound, than: lower, sign: 1) { lower = bound }
+    if let bound = other.upper, Self.isTighter(bound, than: upper, sign: -1) { upper = bound }
+  }
+
+  /// Sets the bounds of a selection by index.
+  func apply(to selection: inout StoreSelection) {
+    if let lower { selection.setLower(lower.bytes, isExclusive: lower.isExclusive) }
+    if let upper { selection.setUpper(upper.bytes, isExclusive: upper.isExclusive) }
+  }
+
+  /// As in "age >= 18 and age < 65"; nil if it leaves nothing out that somebody named.
+  func description(of name: String) -> String? {
+    if isEqual, let value = lower?.value ?? upper?.value {
+      return "\(name) == \(Self.show(value))"
+    }
+    var parts: [String] = []
+    if let lower, let value = lower.value {
+      parts.append("\(name) \(lower.isExclusive ? ">" : ">=") \(Self.show(value))")
+    }
+    if let upper, let value = upper.value {
+      parts.append("\(name) \(upper.isExclusive ? "<" : "<=") \(Self.show(value))")
+    }
+    return parts.isEmpty ? nil : parts.joined(separator: " and ")
+  }
+
+  // MARK: - Bounds
+
+  /// Values that are too long are cut in the index, too: a cut bound belongs to the range.
+  private static func cut(_ bound: Bound) -> Bound {
+    guard isCut(bound) else { return bound }
+    let bytes = Array(bound.bytes.prefix(ArchiveIndex<Never>.maximumCount))
+    return Bound(bytes: bytes, isExclusive: false, value: bound.value)
+  }
+
+  private static func isCut(_ bound: Bound?) -> Bool {
+    guard let bound else { return false }
+    return bound.bytes.count >= ArchiveIndex<Never>.maximumCount
+  }
+
+  private static func isTighter(_ bound: Bound, than other: Bound?, sign: Int) -> Bool {
+    guard let other else { return true }
+    let order = compare(bound.bytes, other.bytes) * sign
+    return order > 0 || (order == 0 && bound.isExclusive && !other.isExclusive)
+  }
+
+  /// -1, 0 or 1, as the store compares.
+  static func compare(_ a: [UInt8], _ b: [UInt8]) -> Int {
+    if a.lexicographicallyPrecedes(b) { return -1 }
+    return a == b ? 0 : 1
+  }
+
+  private static func show(_ value: any Sendable) -> String {
+    let mirror = Mirror(reflecting: value)
+    if mirror.displayStyle == .optional {
+      return mirror.children.first.map { show(of: $0.value) } ?? "nil"
+    }
+    return show(of: value)
+  }
+
+  private static func show(of value: Any) -> String {
+    value is String ? "\"\(value)\"" : "\(value)"
+  }
+}
+
+extension ArchiveRange {
+  /// How a value relates to another.
+  enum Relation: Sendable { case equal, less, lessOrEqual, greater, greaterOrEqual }
+
+  /// What an index of values like this one holds in that relation to it; nil if values of
+  /// that type are in no index, or their bytes in no order.
+  init?<Value>(_ relation: Relation, _ value: Value) {
+    guard let type = Value.self as? any ArchiveIndexable.Type else { return nil }
+    guard relation == .equal || type.archiveIndexKeepsOrder else { return nil }
+    guard let (value, bytes) = Self.bytes(of: value, as: type) else { return nil }
+    // What is neither less nor greater than anything lies behind the others.
+    let end = (Value.self as? any ArchivePartlyOrdered.Type)?.archiveIndexEnd
+    let last = end.map { Bound(bytes: $0, isExclusive: true) }
+    switch relation {
+    case .equal:
+      // Not-a-number has its place in an index, and is equal to nothing.
+      let isInOrder = end.map { Self.compare(bytes, $0) < 0 } ?? true
+      let bound = Bound(bytes: bytes, value: value)
+      self.init(lower: bound, upper: bound, isExact: isInOrder)
+    case .less: self.init(upper: Bound(bytes: bytes, isExclusive: true, value: value))
+    case .lessOrEqual: self.init(upper: Bound(bytes: bytes, value: value))
+    case .greater: self.init(lower: Bound(bytes: bytes, isExclusive: true, value: value))
+    case .greaterOrEqual: self.init(lower: Bound(bytes: bytes, value: value))
+    }
+    if relation != .equal, let last {
+      formIntersection(ArchiveRange(upper: last))
+      // The bound itself may be one of them.
+      isExact = isExact && Self.compare(bytes, last.bytes) < 0
+    }
+  }
+
+  /// The same of optional values, of which nil is in no relation to anything.
+  init?<Value>(_ relation: Relation, wrapped value: Value) {
+    guard var range = ArchiveRange(relation, Value?.some(value)) else { return nil }
+    range.formIntersection(.notNil)
+    self = range
+  }
+
+  /// The values of an optional property that are not nil.
+  static var notNil: ArchiveRange { ArchiveRange(lower: Bound(bytes: [1])) }
+
+  /// The values that begin with a text.
+  static func prefix(_ text: String, isOptional: Bool = false) -> ArchiveRange {
+    let bytes = (isOptional ? [1] : []) + text.archiveIndexBytes
+    var range = ArchiveRange(lower: Bound(bytes: bytes, value: text), isExact: false)
+    // No text has a byte above 0xF4.
+    let end = Bound(bytes: bytes.prefix(ArchiveIndex<Never>.maximumCount - 1) + [0xFF])
+    range.formIntersection(ArchiveRange(upper: end, isExact: false))
+    return range
+  }
+
+  /// The smallest range with all these values in it; nil if there are none, or as above.
+  static func around<Value>(_ values: [Value]) -> ArchiveRange? {
+    var around: ArchiveRange?
+    for value in values {
+      guard let type = Value.self as? any ArchiveIndexable.Type else { return nil }
+      guard let (value, bytes) = bytes(of: value, as: type) else { return nil }
+      let bound = Bound(bytes: bytes, value: value)
+      guard let found = around, let lower = found.lower, let upper = found.upper else {
+        around = ArchiveRange(lower: bound, upper: bound, isExact: false)
+        continue
+      }
+      around = ArchiveRange(
+        lower: compare(bytes, lower.bytes) < 0 ? bound : lower,
+        upper: compare(bytes, upper.bytes) > 0 ? bound : upper, isExact: false)
+    }
+    return around
+  }
+
+  private static func bytes<Value, Indexable: ArchiveIndexable>(
+    of value: Value, as type: Indexable.Type
+  ) -> (value: any Sendable, bytes: [UInt8])? {
+    // The same type under another name.
+    (value as? Indexable).map { ($0, $0.archiveIndexBytes) }
+  }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+
+// What is in a text, and how it begins. nil, of an optional property, meets none of these but
+// `isNilOrEmpty()`.
+
+extension ArchiveCondition where Value == String {
+  /// A text within the text.
+  ///
+  /// - Parameters:
+  ///   - text: What has to be in it; an empty one is in every text.
+  ///   - caseSensitive: Whether "a" and "A" differ; they do by default.
+  /// - Returns: A condition. No index helps with it.
+  /// - Complexity: O(1), and O(length) for each element.
+  public static func contains(string text: String, caseSensitive: Bool = true) -> Self {
+    let search = ArchiveTextSearch(text, isCaseSensitive: caseSensitive)
+    return Self { search.isFound(in: $0) }
+  }
+
+  /// A text within the text.
+  ///
+  /// - Parameter text: What has to be in it; an empty one is in every text.
+  /// - Returns: A condition. No index helps with it.
+  /// - Complexity: O(1), and O(length) for each element.
+  public static func contains(_ text: String) -> Self { contains(string: text) }
+
+  /// A match of a regular expression anywhere in the text.
+  ///
+  /// - Parameter pattern: The expression, as `NSRegularExpression` takes it. If it is none,
+  ///   the query throws `.invalidArgument`.
+  /// - Returns: A condition. No index helps with it.
+  /// - Complexity: O(pattern), and matching for each element.
+  public static func matches(regex pattern: String) -> Self {
+    let regex = ArchiveRegex(pattern)
+    return Self { try regex.matches($0) }
+  }
+
+  /// A text that begins with another.
+  ///
+  /// - Parameter prefix: What it has to begin with; every text begins with an empty one.
+  /// - Returns: A condition. An index helps.
+  /// - Complexity: O(1), and O(prefix) for each element.
+  public static func hasPrefix(_ prefix: String) -> Self {
+    Self(ArchiveRange.prefix(prefix)) { $0.hasPrefix(prefix) }
+  }
+}
+
+extension ArchiveCondition where Value == String? {
+  /// A text within the text.
+  ///
+  /// - Parameters:
+  ///   - text: What has to be in it; an empty one is in every text.
+  ///   - caseSensitive: Whether "a" and "A" differ; they do by default.
+  /// - Returns: A condition. No index helps with it.
+  /// - Complexity: O(1), and O(length) for each element.
+  public static func contains(string text: String, caseSensitive: Bool = true) -> Self {
+    let search = ArchiveTextSearch(text, isCaseSensitive: caseSensitive)
+    return Self { $0.map { search.isFound(in: $0) } ?? false }
+  }
+
+  /// A text within the text.
+  ///
+  /// - Parameter text: What has to be in it; an empty one is in every text.
+  /// - Returns: A condition. No index helps with it.
+  /// - Complexity: O(1), and O(length) for each element.
+  public static func contains(_ text: String) -> Self { contains(string: text) }
+
+  /// A match of a regular expression anywhere in the text.
+  ///
+  /// - Parameter pattern: The expression, as `NSRegularExpression` takes it. If it is none,
+  ///   the query throws `.invalidArgument`.
+  /// - Returns: A condition. No index helps with it.
+  /// - Complexity: O(pattern), and matching for each element.
+  public static func matches(regex pattern: String) -> Self {
+    let regex = ArchiveRegex(pattern)
+    return Self { try $0.map { try regex.matches($0) } ?? false }
+  }
+
+  /// A text that begins with another.
+  ///
+  /// - Parameter prefix: What it has to begin with; every text begins with an empty one.
+  /// - Returns: A condition. An index helps.
+  /// - Complexity: O(1), and O(prefix) for each element.
+  public static func hasPrefix(_ prefix: String) -> Self {
+    Self(ArchiveRange.prefix(prefix, isOptional: true)) { $0?.hasPrefix(prefix) ?? false }
+  }
+
+  /// No text, or one without characters.
+  ///
+  /// - Returns: A condition. An index helps.
+  /// - Complexity: O(1).
+  public static func isNilOrEmpty() -> Self {
+    Self(ArchiveRange.around([nil, ""])) { $0?.isEmpty ?? true }
+  }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+
+extension ArchiveQuery {
+  /// The results, some at a time.
+  ///
+  /// ```swift
+  /// var pages = archive.sorted(by: \.date, order: .descending).pages(of: 20)
+  /// while let page = try pages.next() { show(page) }
+  ///
+  /// for try await page in archive.query.pages(of: 100) { upload(page) }
+  /// ```
+  ///
+  /// A page that an index or the primary keys put into order is read when it is asked for, from
+  /// behind the last element of the one before: it costs the same however far behind it is, and
+  /// sees what was written until then. An element that meanwhile got another place in the order
+  /// can come twice or not at all. Where elements have to be sorted first, all of that happens
+  /// with the first page, and the others show that moment, too.
+  ///
+  /// - Parameter size: How many results a page has, but for the last. Less than 1 counts as 1.
+  /// - Returns: The pages.
+  /// - Complexity: O(1).
+  public func pages(of size: Int) -> ArchivePages<Element> {
+    ArchivePages(query: self, size: max(1, size))
+  }
+
+  /// One page of the results; to go through many, ``pages(of:)`` is faster.
+  ///
+  /// - Parameters:
+  ///   - number: Which page; the first is 0. One before it is empty.
+  ///   - size: How many results a page has. 0 and less: none.
+  /// - Returns: The results; none behind the last page.
+  /// - Throws: What filters throw; `.invalidArgument`, `.decoding`, `.closed`, `.damaged`,
+  ///   `.io`.
+  /// - Complexity: As for all results up to the end of the page.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func page(_ number: Int, size: Int) throws -> [Element] {
+    try single(number, size)?.getResults() ?? []
+  }
+
+  /// One page of the results, on a thread of the archive's own; to go through many,
+  /// ``pages(of:)`` is faster.
+  ///
+  /// - Parameters:
+  ///   - number: Which page; the first is 0. One before it is empty.
+  ///   - size: How many results a page has. 0 and less: none.
+  /// - Returns: The results; none behind the last page.
+  /// - Throws: `CancellationError`; what filters throw; `.invalidArgument`, `.decoding`,
+  ///   `.closed`, `.damaged`, `.io`.
+  /// - Complexity: As the synchronous form, and a change of threads.
+  public func page(_ number: Int, size: Int) async throws -> [Element] {
+    try await single(number, size)?.getResults() ?? []
+  }
+
+  private func single(_ number: Int, _ size: Int) -> ArchiveQuery? {
+    let (skipped, overflows) = number.multipliedReportingOverflow(by: size)
+    if number < 0 || size <= 0 || overflows { return nil }
+    return skip(skipped).limitResults(by: size)
+  }
+}
+
+/// The results of a query, some at a time; see ``ArchiveQuery/pages(of:)``.
+///
+/// **Concurrency.** A value with a place of its own; safe to pass between threads, and used by
+/// one at a time.
+public struct ArchivePages<Element: Identifiable & Sendable>: Sendable
+where Element.ID: Codable & Sendable & SendableMetatype {
+  private let query: ArchiveQuery<Element>
+  private let size: Int
+  private var plan: ArchivePlan<Element>?
+  private var pipeline: ArchivePipeline<Element>
+  /// Behind which the next page begins.
+  private var place: ArchivePlace?
+  /// How many results have been handed over.
+  private var given = 0
+  /// What is left of results that were all there at once.
+  private var rest: ArraySlice<Element>?
+  private var isOver = false
+
+  init(query: ArchiveQuery<Element>, size: Int) {
+    self.query = query
+    self.size = size
+    pipeline = ArchivePipeline([], wanted: size)
+  }
+
+  /// The next page.
+  ///
+  /// - Returns: The results, at least one; nil if there are no more.
+  /// - Throws: What filters throw; `.invalidArgument`, `.decoding`, `.closed`, `.damaged`,
+  ///   `.io`. A later call tries again.
+  /// - Complexity: O(log n + elements looked at), for each page; see ``ArchiveQuery/pages(of:)``.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public mutating func next() throws -> [Element]? { try step { true } }
+
+  mutating func step(_ goesOn: @escaping @Sendable () -> Bool) throws -> [Element]? {
+    if isOver { return nil }
+    let plan = try plan ?? makePlan()
+    let isContinuous = plan.isContinuous && place?.isExact ?? true
+    if rest == nil, !isContinuous {
+      rest = try query.run(goesOn: goesOn).rows.map(\.element).dropFirst(given)
+    }
+    let page: [Element]
+    if let rest {
+      page = Array(rest.prefix(size))
+      self.rest = rest.dropFirst(size)
+    } else {
+      page = try read(plan, goesOn)
+    }
+    given += page.count
+    isOver = page.count < size
+    return page.isEmpty ? nil : page
+  }
+
+  private mutating func makePlan() throws -> ArchivePlan<Element> {
+    let plan = try ArchivePlanner.plan(query.stages, of: query.archive, wanted: size)
+    self.plan = plan
+    pipeline = ArchivePipeline(plan.stages, wanted: size)
+    return plan
+  }
+
+  /// Goes on behind the last place.
+  private mutating func read(
+    _ plan: ArchivePlan<Element>, _ goesOn: @escaping @Sendable () -> Bool
+  ) throws -> [Element] {
+    var walk = ArchiveWalk(archive: query.archive, plan: plan)
+    walk.goesOn = goesOn
+    walk.isLimited = true
+    walk.wantsPlaces = true
+    for usesCursors in [true, false] {
+      // Changed only when the page is complete, so that a failure leaves all as it is.
+      var pipeline = pipeline
+      var last = place
+      if pipeline.isOver { return [] }
+      let isRight = try walk.run(after: place, usesCursors: usesCursors) { row in
+        last = row.place
+        return try pipeline.add(row)
+      }
+      if !isRight { continue }
+      let page = pipeline.take().map(\.element)
+      self.pipeline = pipeline
+      place = last
+      return page
+    }
+    return []
+  }
+}
+
+extension ArchivePlan {
+  /// Whether results can be taken up again behind any of them.
+  fileprivate var isContinuous: Bool {
+    if let sorting, sorting.count > 1 { return false }
+    return stages.allSatisfy { if case .sort = $0 { false } else { true } }
+  }
+}
+
+extension ArchivePages: AsyncSequence {
+  /// A page.
+  public typealias AsyncIterator = Iterator
+
+  /// Begins with the page that is next.
+  ///
+  /// - Returns: An iterator with a place of its own.
+  /// - Complexity: O(1).
+  public func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
+
+  /// One way through the pages.
+  ///
+  /// **Concurrency.** Belongs to one task at a time.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate var pages: ArchivePages
+
+    /// The next page, read on a thread of the archive's own.
+    ///
+    /// - Returns: The results, at least one; nil if there are no more.
+    /// - Throws: `CancellationError`; what filters throw; `.invalidArgument`, `.decoding`,
+    ///   `.closed`, `.damaged`, `.io`.
+    /// - Complexity: As the synchronous form, and a change of threads.
+    public mutating func next(
+      isolation actor: isolated (any Actor)? = #isolation
+    ) async throws -> [Element]? {
+      let pages = pages
+      let (page, later) = try await pages.query.archive.executor.runCancellable { goesOn in
+        var pages = pages
+        let page = try pages.step(goesOn)
+        return (page, pages)
+      }
+      self.pages = later
+      return page
+    }
+  }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+
+/// The stages of a query behind what the plan does already. Elements go in one after the other
+/// and come out as results; a sort keeps them until the end.
+struct ArchivePipeline<Element: Sendable> {
+  typealias Row = ArchiveRow<Element>
+
+  /// What came out, unless it is only counted.
+  private(set) var results: [Row] = []
+  private(set) var count = 0
+  /// How many results are enough.
+  var wanted: Int
+  var isCounting = false
+
+  private let stages: [ArchiveStage<Element>]
+  /// Of limits and skips, how many they let through or leave out still.
+  private var remaining: [Int]
+  /// Of sorts, what they keep; and how much of it is of use.
+  private var kept: [[Row]]
+  private let keepsAtMost: [Int?]
+
+  init(_ stages: [ArchiveStage<Element>], wanted: Int?) {
+    self.stages = stages
+    self.wanted = wanted ?? .max
+    remaining = stages.map {
+      switch $0 {
+      case .limit(let count), .skip(let count): count
+      case .filter, .sort: 0
+      }
+    }
+    kept = stages.map { _ in [] }
+    keepsAtMost = stages.indices.map { ArchivePlan.limit(of: stages[($0 + 1)...], wanted) }
+  }
+
+  /// Whether no element can change the results any more.
+  var isOver: Bool {
+    if count >= wanted { return true }
+    for (number, stage) in stages.enumerated() {
+      switch stage {
+      case .limit where remaining[number] == 0: return true
+      case .sort: return false
+      default: continue
+      }
+    }
+    return false
+  }
+
+  /// Takes an element.
+  ///
+  /// - Returns: whether more are wanted.
+  mutating func add(_ row: Row) throws -> Bool { try add(row, at: 0) }
+
+  /// There are no more elements: what sorts kept goes on.
+  mutating func finish() throws {
+    for (number, stage) in stages.enumerated() {
+      guard case .sort(let keys) = stage else { continue }
+      let rows = kept[number].sorted(by: keys)
+      kept[number] = []
+      for var row in rows {
+        // The next sort keeps this order, and not that of the keys.
+        row.place = nil
+        if try !add(row, at: number + 1) { break }
+      }
+    }
+  }
+
+  /// Hands over the results so far.
+  mutating func take() -> [Row] {
+    defer {
+      results = []
+      count = 0
+    }
+    return results
+  }
+
+  private mutating func add(_ row: Row, at start: Int) throws -> Bool {
+    var goesOn = true
+    for number in start..<stages.count {
+      switch stages[number] {
+      case .filter(let terms):
+        for term in terms where try !term.isMet(row.element) { return goesOn }
+      case .limit:
+        if remaining[number] == 0 { return false }
+        remaining[number] -= 1
+        if remaining[number] == 0 { goesOn = false }
+      case .skip:
+        if remaining[number] > 0 {
+          remaining[number] -= 1
+          return goesOn
+        }
+      case .sort(let keys):
+        keep(row, keys, at: number)
+        return goesOn
+      }
+    }
+    count += 1
+    if !isCounting { results.append(row) }
+    return goesOn && count < wanted
+  }
+
+  /// Keeps what may be among the first, and a good many more, so that sorting is rare.
+  private mutating func keep(_ row: Row, _ keys: [ArchiveSortKey<Element>], at number: Int) {
+    kept[number].append(row)
+    guard let most = keepsAtMost[number], kept[number].count / 2 - 256 > most else { return }
+    let sorted = kept[number].sorted(by: keys)
+    kept[number] = Array(sorted.prefix(most))
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+extension ArchiveQuery {
+  /// Runs the query.
+  ///
+  /// - Returns: The results, in their order; possibly none.
+  /// - Throws: What filters throw; `.invalidArgument` (a pattern that is no regular
+  ///   expression), `.decoding`, `.closed`, `.damaged`, `.io`. An element whose bytes are
+  ///   damaged is left out, and counted in the statistics.
+  /// - Complexity: O(log n + elements looked at), which an index or a limit keeps few, and what
+  ///   decoding them takes; O(elements · log elements) for a sort without an index.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  @inlinable
+  public func getResults() throws -> [Element] { try runAll(makeFetch()) }
+
+  /// Runs the query, on a thread of the archive's own.
+  ///
+  /// - Returns: The results, in their order; possibly none.
+  /// - Throws: `CancellationError`; what filters throw; `.invalidArgument` (a pattern that is
+  ///   no regular expression), `.decoding`, `.closed`, `.damaged`, `.io`.
+  /// - Complexity: As the synchronous form, and a change of threads.
+  @inlinable
+  public func getResults() async throws -> [Element] { try await runAll(makeFetch()) }
+
+  /// Runs the query until there is a result.
+  ///
+  /// - Returns: The first result; nil if there is none.
+  /// - Throws: As the form for all results.
+  /// - Complexity: O(log n + elements looked at), and what decoding them takes.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  @inlinable
+  public func firstResult() throws -> Element? { try runFirst(makeFetch()) }
+
+  /// Runs the query until there is a result, on a thread of the archive's own.
+  ///
+  /// - Returns: The first result; nil if there is none.
+  /// - Throws: `CancellationError`; what filters throw; `.invalidArgument`, `.decoding`,
+  ///   `.closed`, `.damaged`, `.io`.
+  /// - Complexity: As the synchronous form, and a change of threads.
+  public func firstResult() async throws -> Element? {
+    try await archive.executor.runCancellable { goesOn in
+      try self.run(wanted: 1, goesOn: goesOn).rows.first?.element
+    }
+  }
+
+  /// Runs the query for its last result.
+  ///
+  /// - Returns: The last result; nil if there is none.
+  /// - Throws: What filters throw; `.invalidArgument`, `.decoding`, `.closed`, `.damaged`,
+  ///   `.io`.
+  /// - Complexity: As for the first result if there are only filters, and a sort that an
+  ///   index does; otherwise that of all results.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func lastResult() throws -> Element? { try runLast() }
+
+  /// Runs the query for its last result, on a thread of the archive's own.
+  ///
+  /// - Returns: The last result; nil if there is none.
+  /// - Throws: `CancellationError`; what filters throw; `.invalidArgument`, `.decoding`,
+  ///   `.closed`, `.damaged`, `.io`.
+  /// - Complexity: As the synchronous form, and a change of threads.
+  public func lastResult() async throws -> Element? {
+    try await archive.executor.runCancellable { goesOn in try self.runLast(goesOn: goesOn) }
+  }
+
+  /// Counts the results.
+  ///
+  /// Nothing is decoded if there are no filters, or one index says all that they say.
+  ///
+  /// - Returns: How many results there are. Elements whose time is over do not count.
+  /// - Throws: What filters throw; `.invalidArgument`, `.decoding`, `.closed`, `.damaged`,
+  ///   `.io`.
+  /// - Complexity: O(log n + elements counted), and what decoding takes if it is needed.
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public func count() throws -> Int { try runCount() }
+
+  /// Counts the results, on a thread of the archive's own.
+  ///
+  /// - Returns: How many results there are. Elements whose time is over do not count.
+  /// - Throws: `CancellationError`; what filters throw; `.invalidArgument`, `.decoding`,
+  ///   `.closed`, `.damaged`, `.io`.
+  /// - Complexity: As the synchronous form, and a change of threads.
+  public func count() async throws -> Int {
+    try await archive.executor.runCancellable { goesOn in try self.runCount(goesOn: goesOn) }
+  }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+
+/// What a query gave, and what it took.
+struct ArchiveOutcome<Element: Sendable>: Sendable {
+  var plan: ArchivePlan<Element>
+  var rows: [ArchiveRow<Element>] = []
+  var count = 0
+  var examined = 0
+  var decoded = 0
+}
+
+extension ArchiveQuery {
+  /// Runs the query.
+  ///
+  /// - Parameters:
+  ///   - wanted: How many results are enough; nil for all.
+  ///   - isCounting: Whether results are only counted.
+  ///   - fetch: Makes elements, if memory has room for all of them; nil: the coder does.
+  ///   - goesOn: Asked now and then.
+  func run(
+    wanted: Int? = nil, isCounting: Bool = false, fetch: ArchiveFetch<Element>? = nil,
+    goesOn: @escaping @Sendable () -> Bool = { true }
+  ) throws -> ArchiveOutcome<Element> {
+    let plan = try ArchivePlanner.plan(stages, of: archive, wanted: wanted)
+    var walk = ArchiveWalk(archive: archive, plan: plan)
+    walk.goesOn = goesOn
+    if let fetch, try archive.fitsIntoMemory { walk.fetch = fetch }
+    walk.isLimited = wanted != nil || plan.limit != nil
+    var outcome = ArchiveOutcome(plan: plan)
+    var isDone = false
+    // The second time there is only one cursor, which is always right.
+    for usesCursors in [true, false] where !isDone {
+      var pipeline = ArchivePipeline(plan.stages, wanted: wanted)
+      pipeline.isCounting = isCounting
+      if pipeline.isOver { return outcome }
+      isDone = try walk.run(usesCursors: usesCursors) { try pipeline.add($0) }
+      try pipeline.finish()
+      outcome.count = pipeline.count
+      outcome.rows = pipeline.take()
+    }
+    outcome.examined = walk.examined
+    outcome.decoded = walk.decoded
+    return outcome
+  }
+
+  /// All results.
+  @usableFromInline
+  func runAll(_ fetch: @escaping ArchiveFetch<Element>) throws -> [Element] {
+    try run(fetch: fetch).rows.map(\.element)
+  }
+
+  /// All results, on a thread of the archive's own.
+  @usableFromInline
+  func runAll(_ fetch: @escaping ArchiveFetch<Element>) async throws -> [Element] {
+    try await archive.executor.runCancellable { goesOn in
+      try self.run(fetch: fetch, goesOn: goesOn).rows.map(\.element)
+    }
+  }
+
+  /// The first result.
+  @usableFromInline
+  func runFirst(_ fetch: @escaping ArchiveFetch<Element>) throws -> Element? {
+    try run(wanted: 1, fetch: fetch).rows.first?.element
+  }
+
+  /// The last result: the first one back to front, if nothing behind the filters counts.
+  func runLast(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Element? {
+    let plan = try ArchivePlanner.plan(stages, of: archive, wanted: 1)
+    guard plan.stages.isEmpty else { return try run(goesOn: goesOn).rows.last?.element }
+    var walk = ArchiveWalk(archive: archive, plan: plan)
+    walk.goesOn = goesOn
+    walk.isLimited = true
+    walk.isReversed = true
+    var last: Element?
+    let take: (ArchiveRow<Element>) -> Bool = { row in
+      last = row.element
+      return false
+    }
+    if try !walk.run(usesCursors: true, take) {
+      last = nil
+      _ = try walk.run(usesCursors: false, take)
+    }
+    return last
+  }
+
+  /// Counts the results.
+  func runCount(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Int {
+    var query = self
+    // How a sort turns out matters if a filter gets to see a part of it only.
+    let lastFilter = stages.lastIndex { if case .filter = $0 { true } else { false } } ?? 0
+    query.stages = stages.enumerated().compactMap { number, stage in
+      if case .sort = stage, number > lastFilter { nil } else { stage }
+    }
+    let plan = try ArchivePlanner.plan(query.stages, of: archive, wanted: nil)
+    let isAllInNumbers = plan.stages.allSatisfy {
+      switch $0 {
+      case .limit, .skip: true
+      case .filter, .sort: false
+      }
+    }
+    guard isAllInNumbers, plan.isCovered else {
+      return try query.run(isCounting: true, goesOn: goesOn).count
+    }
+    let found = try archive.count(plan.index, plan.range, upTo: plan.limit ?? .max)
+    return plan.stages.reduce(found) { count, stage in
+      switch stage {
+      case .limit(let limit): min(count, limit)
+      case .skip(let skipped): max(0, count - skipped)
+      case .filter, .sort: count
+      }
+    }
+  }
+}

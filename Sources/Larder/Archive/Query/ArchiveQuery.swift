@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+
+/// A question to an ``Archive``: stages that run in the order in which they are written.
+///
+/// ```swift
+/// let adults = try archive
+///   .findWhere { $0.age(.greaterOrEqual(with: 18)).name(.contains("an")) }
+///   .sorted { $0.age(.descending).name(.ascending) }
+///   .limitResults(by: 10)
+///   .getResults()
+/// ```
+///
+/// A limit that is written before a filter limits what the filter gets to see.
+///
+/// **Indexes.** Filters at the beginning that say something about an indexed property are
+/// answered by its ``ArchiveIndex``, equality before ranges; and a first sort by an indexed
+/// property by the order of the index, so that a limit behind it ends the search early. Which
+/// one was used says ``explain()``.
+///
+/// **Order.** Elements that a sort leaves alike stay in the order of their primary keys'
+/// bytes, or in that of the stage before. Without a sort, elements come in the order in which
+/// they are found: that of the primary keys' bytes, or of the index that was used.
+///
+/// **What it sees.** Everything written before the call, flushed or not, and nothing written
+/// after it began. Elements whose time is over are not seen. A query leaves no trace in the
+/// order of use.
+///
+/// **Concurrency.** A value; safe to pass between threads. It keeps its archive open.
+public struct ArchiveQuery<Element: Identifiable & Sendable>: Sendable
+where Element.ID: Codable & Sendable & SendableMetatype {
+  @usableFromInline let archive: Archive<Element>
+  var stages: [ArchiveStage<Element>] = []
+
+  func adding(_ stage: ArchiveStage<Element>) -> ArchiveQuery {
+    var query = self
+    query.stages.append(stage)
+    return query
+  }
+}
+
+/// One step of a query.
+enum ArchiveStage<Element: Sendable>: Sendable {
+  case filter([ArchiveTerm<Element>])
+  case sort([ArchiveSortKey<Element>])
+  case limit(Int)
+  case skip(Int)
+}
+
+extension Archive {
+  /// A query without stages: every element, in the order of the primary keys' bytes.
+  public var query: ArchiveQuery<Element> { ArchiveQuery(archive: self) }
+}
+
+// MARK: - Filters
+
+extension ArchiveQuery {
+  /// Lets elements through that meet conditions, all of them.
+  ///
+  /// - Parameter conditions: Gets a filter without conditions, and adds some.
+  /// - Returns: The query, longer by a stage. An index helps; see ``ArchiveCondition``.
+  /// - Complexity: O(1).
+  public func findWhere(
+    _ conditions: (ArchiveFilter<Element>) -> ArchiveFilter<Element>
+  ) -> ArchiveQuery {
+    adding(.filter(conditions(ArchiveFilter()).terms))
+  }
+
+  /// Lets elements through that a closure finds.
+  ///
+  /// - Parameter isIncluded: Whether an element will do. What it throws comes out of the
+  ///   query.
+  /// - Returns: The query, longer by a stage. No index helps with it.
+  /// - Complexity: O(1).
+  public func filter(_ isIncluded: @escaping @Sendable (Element) throws -> Bool) -> ArchiveQuery {
+    adding(.filter([ArchiveTerm(isIncluded)]))
+  }
+
+  /// Lets elements through for which a predicate holds.
+  ///
+  /// ```swift
+  /// archive.query.filter(#Predicate { $0.age >= 18 && $0.city == "Oslo" })
+  /// ```
+  ///
+  /// - Parameter predicate: As `#Predicate` makes it. What it throws comes out of the query.
+  /// - Returns: The query, longer by a stage. An index helps with comparisons of a property
+  ///   with a constant, by themselves or joined by `&&`.
+  /// - Complexity: O(size of the predicate).
+  public func filter(_ predicate: Predicate<Element>) -> ArchiveQuery {
+    adding(.filter(ArchivePredicate.terms(predicate)))
+  }
+}
+
+// MARK: - Limits
+
+extension ArchiveQuery {
+  /// Lets so many elements through.
+  ///
+  /// - Parameter count: How many at most. 0 and less: none.
+  /// - Returns: The query, longer by a stage.
+  /// - Complexity: O(1).
+  public func limitResults(by count: Int) -> ArchiveQuery { adding(.limit(max(0, count))) }
+
+  /// Leaves out the first elements.
+  ///
+  /// - Parameter count: How many. 0 and less: none.
+  /// - Returns: The query, longer by a stage. What is left out is read all the same: to go
+  ///   through many pages see ``pages(of:)``.
+  /// - Complexity: O(1).
+  public func skip(_ count: Int) -> ArchiveQuery { adding(.skip(max(0, count))) }
+}

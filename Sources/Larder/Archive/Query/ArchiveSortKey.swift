@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+
+/// One thing that elements are sorted by.
+struct ArchiveSortKey<Element: Sendable>: Sendable {
+  /// The property, if an index of it has the order that is wanted.
+  var keyPath: (any PartialKeyPath<Element> & Sendable)?
+  let order: ArchiveOrder
+  /// In ascending order.
+  private let compareAscending: @Sendable (Element, Element) -> ComparisonResult
+
+  init(
+    order: ArchiveOrder,
+    compare: @escaping @Sendable (Element, Element) -> ComparisonResult
+  ) {
+    self.order = order
+    compareAscending = compare
+  }
+
+  init<Value: Sendable>(
+    _ keyPath: any KeyPath<Element, Value> & Sendable, order: ArchiveOrder,
+    compare: @escaping @Sendable (Value, Value) -> ComparisonResult
+  ) {
+    self.keyPath = keyPath
+    self.order = order
+    let read = ArchiveKeyPaths.reader(keyPath)
+    compareAscending = { compare(read($0), read($1)) }
+  }
+
+  func compare(_ a: Element, _ b: Element) -> ComparisonResult {
+    switch order {
+    case .ascending: compareAscending(a, b)
+    case .descending: compareAscending(b, a)
+    }
+  }
+}
+
+/// Comparisons that are an order whatever they are given.
+enum ArchiveComparison {
+  /// What is neither less nor equal nor greater (not-a-number) comes behind everything else,
+  /// as it does in an index.
+  static func compare<Value: Comparable>(_ a: Value, _ b: Value) -> ComparisonResult {
+    if a < b { return .orderedAscending }
+    if b < a { return .orderedDescending }
+    if a == b { return .orderedSame }
+    let isAOutside = !(a == a)
+    let isBOutside = !(b == b)
+    if isAOutside == isBOutside { return .orderedSame }
+    return isAOutside ? .orderedDescending : .orderedAscending
+  }
+
+  /// nil comes before everything else, as it does in an index.
+  static func compareOptional<Value: Comparable>(_ a: Value?, _ b: Value?) -> ComparisonResult {
+    switch (a, b) {
+    case (nil, nil): .orderedSame
+    case (nil, _): .orderedAscending
+    case (_, nil): .orderedDescending
+    case (let a?, let b?): compare(a, b)
+    }
+  }
+}

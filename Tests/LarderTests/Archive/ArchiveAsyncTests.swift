@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+/// The asynchronous forms, which work on threads of the archive's own.
+struct ArchiveAsyncTests {
+  private let place: ArchivePlace
+
+  init() throws { place = try ArchivePlace() }
+
+  @Test func everyCallHasAnAsynchronousForm() async throws {
+    let archive = try place.openPersons()
+    try await archive.record(ArchivePerson(1), durability: .power)
+    try await archive.update(ArchivePerson(1, age: 2))
+    #expect(try await archive.update(1) { $0.age += 1 }?.age == 3)
+    try await archive.insert(ArchivePerson(2), ArchivePerson(3))
+    try await archive.insert(all: (4...20).map { ArchivePerson($0) })
+    #expect(try await !archive.insertIfAbsent(ArchivePerson(4)))
+    #expect(try await archive.access(1)?.age == 3)
+    #expect(try await archive.contains(20))
+    #expect(try await archive.accessAll(limitedBy: 3).map(\.id) == [1, 2, 3])
+    #expect(try await archive.latestAccessTime(of: 1) == place.clock.date)
+    try await archive.delete(id: 1)
+    try await archive.delete(ArchivePerson(2))
+    try await archive.delete(ArchivePerson(3), ArchivePerson(4))
+    try await archive.delete(all: [ArchivePerson(5)])
+    try await archive.delete(ids: 6, 7)
+    try await archive.delete(allIDs: [8, 9])
+    #expect(try await archive.accessAll().map(\.id) == Array(10...20))
+    #expect(try await archive.deleteAll(olderThan: .seconds(1)) == 0)
+    #expect(try await archive.deleteExpired() == 0)
+    try await archive.setMaximumDiskSize(1.megabytes)
+    try await archive.flush()
+    try await archive.sync()
+    #expect(try await archive.verify().isIntact)
+    try await archive.deleteAll()
+    #expect(try archive.isEmpty)
+    try await archive.close()
+    await #expect(throws: LarderError.self) { try await archive.access(1) }
+    try await archive.delete()
+    #expect(try place.directory.names == [])
+  }
+
+  @Test @MainActor func theWorkIsDoneOnAnotherThread() async throws {
+    let onMain = Locked<[Bool]>([])
+    let cbor = Coder<ArchivePerson>.cbor
+    let coder = Coder<ArchivePerson>(
+      encode: { person in
+        onMain.withLock { $0.append(Thread.isMainThread) }
+        return try cbor.encode(person)
+      },
+      decode: { bytes in
+        onMain.withLock { $0.append(Thread.isMainThread) }
+        return try cbor.decode(bytes)
+      })
+    var configuration = place.configuration()
+    configuration.maximumMemorySize = .zero
+    let archive = try Archive(path: place.path, coder: coder, configuration: configuration)
+    try await archive.record(ArchivePerson(1))
+    #expect(try await archive.access(1) != nil)
+    #expect(onMain.withLock { $0 } == [false, false])
+  }
+
+  @Test func tasksOfManyKindsAtOnceAgreeInTheEnd() async throws {
+    let archive = try place.openPersons {
+      $0.flushInterval = .milliseconds(1)
+      $0.maximumMemorySize = 500
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<20 {
+        group.addTask {
+          for number in 0..<20 {
+            let id = task * 100 + number
+            try await archive.record(ArchivePerson(id, age: task))
+            #expect(try await archive.access(id)?.age == task)
+            if number % 2 == 1 { try await archive.delete(id: id) }
+            try await archive.update(task * 100) { $0.age = task }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try archive.count == 200)
+    #expect(try await archive.verify().isIntact)
+  }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+// Example: archive
+struct Book: Codable, Identifiable, Sendable {
+  var id: Int
+  var title: String
+  var year: Int
+  var author: String?
+}
+// End of example
+
+/// The Swift examples of the article on archives.
+@Suite("The examples on archives") struct ArchiveExamples {
+  private let directory: TemporaryDirectory
+  private let folder: URL
+  private let transcript = Transcript()
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    folder = directory.file("books")
+  }
+
+  /// Keeps what an example prints.
+  private func print(_ items: Any...) { transcript.add(items) }
+
+  private func open() throws -> Archive<Book> {
+    let books = try Archive<Book>(path: folder.path, indexes: [ArchiveIndex("year", \.year)])
+    try books.insert(
+      Book(id: 1, title: "Notes", year: 1843, author: "Ada"),
+      Book(id: 2, title: "Beowulf", year: 975),
+      Book(id: 3, title: "Sketches", year: 1850, author: "Ada"))
+    return books
+  }
+
+  @Test func recordAndFind() throws {
+    // Example: archive
+    let books = try Archive<Book>(
+      path: folder.path, indexes: [ArchiveIndex("year", \.year), ArchiveIndex("title", \.title)])
+    try books.insert(
+      Book(id: 1, title: "Notes", year: 1843, author: "Ada"),
+      Book(id: 2, title: "Beowulf", year: 975),
+      Book(id: 3, title: "Sketches", year: 1850, author: "Ada"))
+
+    let found = try books.findWhere { $0.year(.greater(than: 1800)).author(.isNotNil()) }
+      .sorted { $0.year(.descending) }.limitResults(by: 10).getResults()
+    print(found.map(\.title))  // ["Sketches", "Notes"]
+    // End of example
+    #expect(transcript.lines == [#"["Sketches", "Notes"]"#])
+    #expect(try books.count == 3)
+  }
+
+  @Test func recordAccessDelete() throws {
+    let books = try open()
+    // Example: record, access, delete
+    try books.record(Book(id: 4, title: "Poems", year: 1650, author: "Anne"))
+    let poems = try books.access(4)
+    try books.update(4) { $0.year = 1651 }
+    print(poems?.title ?? "", try books.accessAll(limitedBy: 2).count)  // Poems 2
+
+    try books.delete(id: 4)
+    try books.deleteAll(olderThan: .seconds(30 * 24 * 3600))
+    // End of example
+    #expect(transcript.lines == ["Poems 2"])
+    #expect(try books.count == 3)
+  }
+
+  @Test func limits() throws {
+    // Example: archive limits
+    var configuration = ArchiveConfiguration()
+    configuration.maximumDiskSize = 10.megabytes
+    configuration.maximumMemorySize = 512.kilobytes
+    let small = try Archive<Book>(path: folder.path, configuration: configuration)
+    // End of example
+    #expect(small.maximumDiskSize?.bytes == 10 << 20)
+    #expect(9.bits.bytes == 2)
+  }
+
+  @Test func predicates() throws {
+    let books = try open()
+    // Example: predicate
+    let year = 1800
+    let byAda = try books.filter(#Predicate<Book> { $0.year > year && $0.author == "Ada" })
+      .sorted(by: \.title, order: .descending).getResults()
+    print(byAda.map(\.id))  // [3, 1]
+    // End of example
+    #expect(transcript.lines == ["[3, 1]"])
+  }
+
+  @Test func explain() throws {
+    let books = try open()
+    // Example: explain
+    let query = books.findWhere { $0.year(.greater(than: 1800)) }.sorted(by: \.year)
+    print(try query.explain())
+    // index year, year > 1800, sorted by it: 2 results, 2 elements looked at, 2 decoded
+    // End of example
+    #expect(
+      transcript.lines == [
+        "index year, year > 1800, sorted by it: 2 results, 2 elements looked at, 2 decoded"
+      ])
+  }
+
+  @Test func pages() throws {
+    let books = try open()
+    // Example: pages
+    var pages = books.sorted(by: \.title).pages(of: 2)
+    while let page = try pages.next() { print(page.map(\.title)) }
+    // ["Beowulf", "Notes"]
+    // ["Sketches"]
+    // End of example
+    #expect(transcript.lines == [#"["Beowulf", "Notes"]"#, #"["Sketches"]"#])
+  }
+
+  @Test func watch() async throws {
+    let books = try await Archive<Book>.opening { [folder] in try Archive(path: folder.path) }
+    try await books.record(Book(id: 1, title: "Notes", year: 1843))
+    try await books.record(Book(id: 2, title: "Beowulf", year: 975))
+    async let third: Void = books.record(Book(id: 3, title: "Sketches", year: 1850))
+    // Example: updates
+    for try await titles in books.sorted({ $0.year(.ascending) }).updates() {
+      print(titles.map(\.title))
+      if titles.count == 3 { break }
+    }
+    // End of example
+    try await third
+    #expect(transcript.lines.last == #"["Beowulf", "Notes", "Sketches"]"#)
+  }
+
+  // Example: archived
+  struct Session {
+    @Archived(initialPrimaryKey: "ada") var member: Member?
+  }
+  // End of example
+}
