@@ -7,7 +7,7 @@ import LarderCore
 struct LarderCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "larder",
-    abstract: "Look into logs and caches that survive a crash, and write to them.",
+    abstract: "Look into logs, caches and archives that survive a crash, and write to them.",
     discussion: """
       EXAMPLES
         larder demo                                   a tour, under a minute
@@ -15,19 +15,20 @@ struct LarderCommand: ParsableCommand {
         larder log tail -f my.larder                  follow it from elsewhere
         larder log cat my.larder | grep ERROR         search it
         larder cache ls --long my.cache               what a cache holds
+        larder archive query users --where 'age > 30' which elements an archive has
 
       EXIT CODES
         0   done
         1   damage or loss was found (verify, salvage, demo)
         2   could not do it; the reason is on the standard error
-        3   there is no such entry (cache get)
+        3   there is no such entry (cache get, entry get, archive get)
         64  wrong usage
         130 interrupted before it was done
       """,
     version: libraryVersion,
     subcommands: [
-      LogCommand.self, CacheCommand.self, DemoCommand.self, DemoWriterCommand.self,
-      DemoCacheWriterCommand.self,
+      LogCommand.self, CacheCommand.self, EntryCommand.self, ArchiveCommand.self, DemoCommand.self,
+      DemoWriterCommand.self, DemoCacheWriterCommand.self,
     ])
 
   /// Runs the command that the arguments name. Every failure ends as one line on the standard

@@ -52,7 +52,12 @@ struct CacheSet: ParsableCommand {
     let bytes = try keys.bytes(key)
     let value = try readValue()
     let cache = try CacheFolder.write(folder, creates: true)
-    let format = try cache.statistics.format
+    let statistics = try cache.statistics
+    guard case .cache(let format) = StoreKind(statistics) else {
+      throw LarderError(
+        .configurationMismatch,
+        "\(folder) is \(StoreKind(statistics).name), and a single value is nothing for it.")
+    }
     guard raw || ContentFormat.takesText(format) else {
       throw LarderError(
         .configurationMismatch,

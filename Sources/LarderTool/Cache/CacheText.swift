@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Larder
+import LarderCore
 
 /// What several commands say about caches.
 enum CacheText {
@@ -37,6 +38,15 @@ enum CacheText {
       findings.append("\(Quantity.count(report.lost, "write")) lost, behind damage in the journal")
     }
     return findings
+  }
+
+  /// Says how many entries a list does not show because they are damaged, if any are.
+  static func noteDamage(_ folder: String, _ cache: RawCache) throws {
+    let damaged = try cache.statistics.damaged
+    if damaged == 0 { return }
+    StandardError.note(
+      "\(folder): \(entries(damaged, "damaged")) \(damaged == 1 ? "is" : "are") left out; "
+        + "larder cache verify says more")
   }
 
   static func add(_ report: DiskCacheReport, to object: inout JSONObject) {

@@ -30,6 +30,12 @@ struct CBORText {
     add(try CBORValue(bytes))
   }
 
+  /// Converts an item that was read already.
+  mutating func convert(_ value: CBORValue) {
+    json.removeAll(keepingCapacity: true)
+    add(value)
+  }
+
   private mutating func add(_ value: CBORValue) {
     switch value {
     case .unsigned(let number): add(raw: String(number))

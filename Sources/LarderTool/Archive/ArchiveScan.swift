@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Larder
+import LarderCore
+
+/// One pass over an archive: filters, sorts, limits and prints.
+///
+/// Without an order it prints as it reads, and stops at the limit. With one it keeps what may still
+/// be printed: with a limit, no more than twice that much, so that the ten largest of many million
+/// elements need little memory.
+struct ArchiveScan {
+  /// What is asked for.
+  enum Wanted { case elements, keys, count }
+
+  /// An element that may be printed.
+  private struct Candidate {
+    let values: [FieldValue]
+    /// Among equal ones, the primary key decides.
+    let ordinal: Int
+    let line: [UInt8]
+  }
+
+  let format: ElementFormat
+  private let conditions: [FieldCondition]
+  private let ignoresCase: Bool
+  private let sort: [FieldPath]
+  private let isDescending: Bool
+  private let skip: UInt64
+  private let limit: UInt64
+  private let wanted: Wanted
+  private var candidates: [Candidate] = []
+  private var text = CBORText()
+
+  /// Elements that were looked at.
+  private(set) var read = 0
+  /// Elements that are not of the format.
+  private(set) var unreadable = 0
+  /// Elements that met all conditions.
+  private(set) var matched = 0
+  /// Elements of which something was printed.
+  private(set) var printed = 0
+
+  init(
+    format: ElementFormat, conditions: [FieldCondition], ignoresCase: Bool, sort: [FieldPath],
+    isDescending: Bool, skip: UInt64, limit: UInt64, wanted: Wanted
+  ) {
+    self.format = format
+    self.conditions = conditions
+    self.ignoresCase = ignoresCase
+    self.sort = wanted == .count ? [] : sort
+    self.isDescending = isDescending
+    self.skip = skip
+    self.limit = limit
+    self.wanted = wanted
+  }
+
+  /// - Parameter print: Gets lines with their newlines.
+  mutating func run(
+    over archive: RawCache, _ keys: CacheKeys, print: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    if limit == 0 { return }
+    let order: DiskCacheOrder = isDescending && sort.isEmpty ? .byKeyDescending : .byKey
+    try archive.forEachEntry(.all, order: order) { entry in
+      read += 1
+      guard let value = try? format.value(entry.value) else {
+        unreadable += 1  // Told to the caller, who says so.
+        return true
+      }
+      guard conditions.allSatisfy({ $0.isMet(by: value, ignoresCase: ignoresCase) }) else {
+        return true
+      }
+      matched += 1
+      if sort.isEmpty {
+        if matched <= skip { return true }
+        try line(entry.key, value, keys).withUnsafeBytes(print)
+        printed += 1
+        return UInt64(printed) < limit
+      }
+      candidates.append(
+        Candidate(
+          values: sort.map { FieldValue($0.value(in: value)) }, ordinal: matched,
+          line: line(entry.key, value, keys)))
+      dropHopeless()
+      return true
+    }
+    arrange(&candidates)
+    for candidate in candidates.dropFirst(Int(clamping: skip)).prefix(Int(clamping: limit)) {
+      try candidate.line.withUnsafeBytes(print)
+      printed += 1
+    }
+  }
+
+  private mutating func line(_ key: Data, _ value: CBORValue, _ keys: CacheKeys) -> [UInt8] {
+    switch wanted {
+    case .count: return []
+    case .keys: return Array("\(keys.text(key))\n".utf8)
+    case .elements:
+      text.convert(value)
+      return text.json + [UInt8(ascii: "\n")]
+    }
+  }
+
+  /// Forgets candidates that so many others come before that they cannot be printed.
+  private mutating func dropHopeless() {
+    let (needed, overflows) = skip.addingReportingOverflow(limit)
+    guard !overflows, needed < 1 << 30, candidates.count >= 2 * Int(needed) + 1024 else { return }
+    arrange(&candidates)
+    candidates.removeSubrange(Int(needed)...)
+  }
+
+  private func arrange(_ candidates: inout [Candidate]) {
+    candidates.sort { left, right in
+      for (left, right) in zip(left.values, right.values) where left != right {
+        if left < right { return !isDescending }
+        if right < left { return isDescending }
+      }
+      return left.ordinal < right.ordinal
+    }
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Larder
+
+struct ArchiveStat: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "stat",
+    abstract: "Show an archive's figures: elements, room, who has it.",
+    discussion: """
+      Works while a program uses the archive. Versions number its writes from the beginning. With \
+      --json, sizes are in bytes and the time is in seconds since 1970.
+
+      EXAMPLES
+        larder archive stat users.archive
+        larder archive stat --json users.archive | jq '.count, .writerProcess'
+      """)
+
+  @Argument(help: "The archive's folder.", completion: .directory)
+  var folder: String
+
+  @Flag(name: .long, help: "Print a JSON object.")
+  var json = false
+
+  func run() throws {
+    let (archive, name) = try ArchiveFolder.read(folder)
+    let format = name.map { $0.isEmpty ? "any" : $0 }
+    try CacheFigures(folder, archive).print(
+      json: json, noun: "elements", rows: [("element format", format ?? "a program's own")],
+      fields: { $0.add("format", format) })
+  }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import LarderCore
+
+/// A condition on the command line: a field, an operator and a value.
+struct FieldCondition: Sendable {
+  enum Operator: String, CaseIterable, Sendable {
+    case notEqual = "!="
+    case atMost = "<="
+    case atLeast = ">="
+    case alsoEqual = "=="
+    case equal = "="
+    case less = "<"
+    case greater = ">"
+    case contains, begins, ends, matches
+  }
+
+  private let path: FieldPath
+  private let comparison: Operator
+  private let value: FieldValue
+  /// The value as text.
+  private let word: String
+  /// For matches: with and without a difference between letters of either case.
+  private let expressions: [NSRegularExpression]
+
+  /// - Throws: `ValidationError`, with a sentence that says what is wrong with `text`.
+  init(_ text: String) throws {
+    var rest = text[...]
+    path = try FieldPath(parsing: &rest)
+    rest = rest.drop(while: \.isWhitespace)
+    guard let comparison = Self.takeOperator(from: &rest) else {
+      throw ValidationError(
+        "'\(text)': behind the field comes one of "
+          + Operator.allCases.filter { $0 != .alsoEqual }.map(\.rawValue).joined(separator: " ")
+          + ".")
+    }
+    let literal = rest.trimmingCharacters(in: .whitespaces)
+    guard !literal.isEmpty else {
+      throw ValidationError("'\(text)': no value behind the operator; no text is \"\".")
+    }
+    self.comparison = comparison
+    value = try Self.value(literal)
+    if case .text(let text) = value { word = text } else { word = literal }
+    guard comparison == .matches else {
+      expressions = []
+      return
+    }
+    do {
+      expressions = [
+        try NSRegularExpression(pattern: word),
+        try NSRegularExpression(pattern: word, options: .caseInsensitive),
+      ]
+    } catch {
+      throw ValidationError("'\(word)' is not a regular expression.")
+    }
+  }
+
+  func isMet(by element: CBORValue, ignoresCase: Bool) -> Bool {
+    let field = path.value(in: element)
+    if comparison == .contains, case .array(let items)? = Self.untagged(field) {
+      return items.contains { isEqual(FieldValue($0), ignoresCase) }
+    }
+    let found = FieldValue(field)
+    switch comparison {
+    case .equal, .alsoEqual: return isEqual(found, ignoresCase)
+    case .notEqual: return !isEqual(found, ignoresCase)
+    case .less: return order(found, ignoresCase).map { $0 < 0 } ?? false
+    case .atMost: return order(found, ignoresCase).map { $0 <= 0 } ?? false
+    case .greater: return order(found, ignoresCase).map { $0 > 0 } ?? false
+    case .atLeast: return order(found, ignoresCase).map { $0 >= 0 } ?? false
+    case .contains, .begins, .ends, .matches:
+      guard case .text(let text) = found else { return false }
+      return isMet(by: text, ignoresCase)
+    }
+  }
+
+  private func isMet(by text: String, _ ignoresCase: Bool) -> Bool {
+    if comparison == .matches {
+      let all = NSRange(text.startIndex..., in: text)
+      return expressions[ignoresCase ? 1 : 0].firstMatch(in: text, range: all) != nil
+    }
+    // Foundation finds no empty text anywhere.
+    if word.isEmpty { return true }
+    var options: String.CompareOptions = ignoresCase ? [.literal, .caseInsensitive] : .literal
+    if comparison == .begins { options.insert(.anchored) }
+    if comparison == .ends { options.formUnion([.anchored, .backwards]) }
+    return text.range(of: word, options: options) != nil
+  }
+
+  private func isEqual(_ found: FieldValue, _ ignoresCase: Bool) -> Bool {
+    order(found, ignoresCase) == 0
+  }
+
+  /// How a field is to the value; nil if they cannot be compared.
+  private func order(_ found: FieldValue, _ ignoresCase: Bool) -> Int? {
+    switch (found, value) {
+    case (.date, .text(let text)): FieldValue.date(text).flatMap { found.compare(.date($0)) }
+    case (.text(let left), .text(let right)) where ignoresCase:
+      FieldValue.text(left.lowercased()).compare(.text(right.lowercased()))
+    // What looks like a number on the command line may be text, such as a postal code.
+    case (.text(let text), .integer), (.text(let text), .real): text == word ? 0 : nil
+    default: found.compare(value)
+    }
+  }
+}
+
+extension FieldCondition {
+  private static func takeOperator(from rest: inout Substring) -> Operator? {
+    for candidate in Operator.allCases where rest.hasPrefix(candidate.rawValue) {
+      let behind = rest.dropFirst(candidate.rawValue.count)
+      // A word ends at a space; a sign does not have to.
+      if candidate.rawValue.first?.isLetter == true, behind.first?.isWhitespace != true { continue }
+      rest = behind
+      return candidate
+    }
+    return nil
+  }
+
+  /// A JSON value, or the text itself.
+  private static func value(_ literal: String) throws -> FieldValue {
+    switch literal {
+    case "null": return .null
+    case "true": return .bool(true)
+    case "false": return .bool(false)
+    default: break
+    }
+    if let number = Int128(literal) { return .integer(number) }
+    if let first = literal.first, first.isNumber || first == "-", let number = Double(literal) {
+      return .real(number)
+    }
+    guard literal.hasPrefix("\"") else { return .text(literal) }
+    guard let text = try? JSONDecoder().decode(String.self, from: Data(literal.utf8)) else {
+      throw ValidationError("\(literal) is not text in quotation marks, as JSON has it.")
+    }
+    return .text(text)
+  }
+
+  private static func untagged(_ value: CBORValue?) -> CBORValue? {
+    var value = value
+    while case .tagged(_, let content)? = value { value = content }
+    return value
+  }
+}

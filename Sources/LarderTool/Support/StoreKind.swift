@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+import Larder
+
+/// What a folder was made by, as its store's content format says: the page "File formats" has the
+/// numbers.
+enum StoreKind: Equatable, Sendable {
+  /// A disk cache, with the name of its coder; empty if that is not said.
+  case cache(format: String)
+  /// An entry cache.
+  case entries(valueCount: Int, version: UInt32)
+  /// An archive; the number stands for the name of its coder.
+  case archive(coder: UInt16)
+
+  init(_ statistics: DiskCacheStatistics) {
+    let number = statistics.contentFormat
+    let middle = Int(number >> 32 & 0xFFFF)
+    if let archive = ArchiveFormat(number: number) {
+      self = .archive(coder: archive.coder)
+    } else if number >> 48 == 0x454C, (1...4096).contains(middle) {
+      self = .entries(valueCount: middle, version: UInt32(truncatingIfNeeded: number))
+    } else {
+      self = .cache(format: statistics.format)
+    }
+  }
+
+  /// What its values are, for people.
+  var valueFormat: String {
+    switch self {
+    case .cache(let format): format.isEmpty ? "any" : format
+    case .entries: "those of entries; see larder entry"
+    case .archive: "those of an archive; see larder archive"
+    }
+  }
+
+  /// What it is, with an article.
+  var name: String {
+    switch self {
+    case .cache: "a cache of single values; see larder cache"
+    case .entries: "a cache of entries with several values; see larder entry"
+    case .archive: "an archive; see larder archive"
+    }
+  }
+}
