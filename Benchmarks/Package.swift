@@ -49,6 +49,14 @@ if isInstalled("sqlite3", name: "SQLITE") {
   rivalDefines.append(.define("HAS_SQLITE"))
 }
 
+// GRDB is fetched, where it can be linked: `LARDER_BENCH_GRDB=0` leaves it out.
+var rivalPackages: [Package.Dependency] = []
+if isInstalled("sqlite3", name: "SQLITE"), Context.environment["LARDER_BENCH_GRDB"] != "0" {
+  rivalPackages.append(.package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"))
+  rivalNames.append(.product(name: "GRDB", package: "GRDB.swift"))
+  rivalDefines.append(.define("HAS_GRDB"))
+}
+
 if isInstalled("rocksdb", name: "ROCKSDB") {
   rivals.append(
     .systemLibrary(
@@ -62,7 +70,7 @@ let package = Package(
   name: "larder-benchmarks",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "larder-bench", targets: ["LarderBench"])],
-  dependencies: [.package(name: "larder", path: "..")],
+  dependencies: [.package(name: "larder", path: "..")] + rivalPackages,
   targets: rivals + [
     .target(
       name: "CRivals",

@@ -28,7 +28,10 @@ struct AreaReport {
 
 /// Every area, in the order of their tables.
 var allAreas: [any Area.Type] {
-  [LogArea.self, CodingArea.self, MemoryArea.self, DiskArea.self, HitRatioArea.self]
+  [
+    LogArea.self, CodingArea.self, MemoryArea.self, DiskArea.self, EntryArea.self,
+    ArchiveArea.self, HitRatioArea.self,
+  ]
 }
 
 extension Area {

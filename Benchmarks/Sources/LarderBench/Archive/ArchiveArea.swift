@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+import CRivals
+import Foundation
+import Larder
+
+/// Archives of elements, and queries.
+enum ArchiveArea: Area {
+  static let name = "archive"
+  static let title = "Archives and queries"
+  static let quickEffort = Effort(fewest: 3, most: 301, seconds: 1.2)
+
+  static var rows: [Row] {
+    [
+      record("archive.record", hasIndex: false, goal: .ratio(0.2)),
+      record("archive.record.indexed", hasIndex: true, goal: .none),
+      recordMany, access,
+      top("archive.query.indexed", count: 100_000, goal: .ratio(1)),
+      requestedTop,
+      top("archive.query.indexed.10k", count: 10_000, goal: .none),
+      top("archive.query.indexed.1m", count: 1_000_000, goal: .none, takesLong: true),
+      growth, count, scan, scanOfOne,
+    ]
+  }
+
+  static let byScore = [ArchiveIndex<Person>("score", \.score)]
+
+  /// A new archive. None of it is kept decoded: these rows are about the disk.
+  static func archive(
+    _ path: String, hasIndex: Bool, _ people: [Person] = []
+  ) throws -> Archive<Person> {
+    var configuration = ArchiveConfiguration()
+    configuration.maximumMemorySize = .zero
+    let archive = try Archive<Person>(
+      path: path, indexes: hasIndex ? byScore : [], configuration: configuration)
+    if !people.isEmpty {
+      try archive.insert(all: people)
+      try archive.flush()
+    }
+    return archive
+  }
+
+  /// What is closed here is thrown away: how its last flush went does not matter.
+  static func closeQuietly(_ archive: Archive<Person>) { try? archive.close() }
+}

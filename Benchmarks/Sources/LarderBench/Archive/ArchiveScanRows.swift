@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+import CRivals
+import Foundation
+import Larder
+
+// The rows of queries that no index helps with.
+extension ArchiveArea {
+  private static let scanned = 2000
+
+  static var scan: Row {
+    scan(
+      "archive.query.scan",
+      rival: Rival(
+        name: "JSONDecoder",
+        settings: """
+          the same 2,000 elements as JSON in memory, one Data each; one decoder decodes one after \
+          the other, and those that pass are kept
+          """),
+      goal: .ratio(0.2)
+    ) { people in
+      let encoder = JSONEncoder()
+      let decoder = JSONDecoder()
+      let bytes = try people.map { try encoder.encode($0) }
+      return {
+        var found: [Person] = []
+        for bytes in bytes {
+          let person = try decoder.decode(Person.self, from: bytes)
+          if passes(person) { found.append(person) }
+        }
+        return found
+      }
+    }
+  }
+
+  static var scanOfOne: Row {
+    scan(
+      "archive.query.scan.array",
+      rival: Rival(
+        name: "JSONDecoder, array",
+        settings: "the same, but all 2,000 as one JSON array that is decoded at once"),
+      goal: .none
+    ) { people in
+      let decoder = JSONDecoder()
+      let bytes = try JSONEncoder().encode(people)
+      return { try decoder.decode([Person].self, from: bytes).filter(passes) }
+    }
+  }
+
+  private static func passes(_ person: Person) -> Bool { person.age > 60 && person.isActive }
+
+  private static func scan(
+    _ id: String, rival: Rival, goal: Goal,
+    _ makeTheirs: @escaping ([Person]) throws -> () throws -> [Person]
+  ) -> Row {
+    Row(
+      id: id,
+      ours: """
+        findWhere { $0.age(.greater(than: 60)).isActive(.isEqual(with: true)) } without an index \
+        for it, 2,000 elements, flushed, warm, none kept in memory; the time for all
+        """,
+      rival: rival, goal: goal
+    ) { bench in
+      let people = Person.many(scanned)
+      let wanted = people.filter(passes)
+      let ours = try archive(bench.freshFolder("archive"), hasIndex: false, people)
+      let theirs = try makeTheirs(people)
+      func sample(_ query: () throws -> [Person]) throws -> Double {
+        var found: [Person] = []
+        let time = try bench.time(1, loop: .none) { found = try query() }
+        guard found.map(\.id) == wanted.map(\.id) else {
+          throw Failure(description: "a query has a wrong answer")
+        }
+        return time
+      }
+      return Contest(
+        ours: {
+          try sample {
+            try ours.findWhere {
+              $0.age(.greater(than: 60)).isActive(.isEqual(with: true))
+            }.getResults()
+          }
+        },
+        rival: { try sample(theirs) },
+        close: { closeQuietly(ours) })
+    }
+  }
+}

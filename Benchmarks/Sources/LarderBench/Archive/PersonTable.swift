@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+#if HAS_GRDB
+  import GRDB
+
+  // Written out rather than left to Codable, which GRDB documents as slower.
+  extension Person: FetchableRecord, PersistableRecord {
+    static let databaseTableName = "person"
+
+    init(row: GRDB.Row) {
+      self.init(
+        id: row[0], name: row[1], email: row[2], age: row[3], score: row[4], isActive: row[5])
+    }
+
+    func encode(to container: inout PersistenceContainer) {
+      container["id"] = id
+      container["name"] = name
+      container["email"] = email
+      container["age"] = age
+      container["score"] = score
+      container["isActive"] = isActive
+    }
+  }
+
+  /// People in SQLite by way of GRDB.
+  final class PersonTable {
+    static let absence: String? = nil
+    private let queue: DatabaseQueue
+
+    init(_ path: String, hasIndex: Bool) throws {
+      var configuration = Configuration()
+      configuration.journalMode = .wal
+      configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
+      queue = try DatabaseQueue(path: path, configuration: configuration)
+      try queue.write { database in
+        try database.create(table: "person") { table in
+          table.primaryKey("id", .integer)
+          table.column("name", .text).notNull()
+          table.column("email", .text).notNull()
+          table.column("age", .integer).notNull()
+          table.column("score", .integer).notNull()
+          table.column("isActive", .boolean).notNull()
+        }
+        if hasIndex { try database.create(index: "byScore", on: "person", columns: ["score"]) }
+      }
+    }
+
+    /// One transaction a person.
+    func record(_ person: Person) throws {
+      try queue.write { try person.upsert($0) }
+    }
+
+    /// All in one transaction, and the log emptied.
+    func fill(with people: [Person]) throws {
+      try record(all: people)
+      try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+    }
+
+    /// All in one transaction.
+    func record(all people: [Person]) throws {
+      try queue.write { database in for person in people { try person.upsert(database) } }
+    }
+
+    func person(_ id: Int) throws -> Person? {
+      try queue.read { try Person.fetchOne($0, key: id) }
+    }
+
+    /// By a statement that is prepared once.
+    func top(_ limit: Int, from score: Int) throws -> [Person] {
+      try queue.read { database in
+        let statement = try database.cachedStatement(
+          sql: "SELECT * FROM person WHERE score >= ? ORDER BY score LIMIT ?")
+        return try Person.fetchAll(statement, arguments: [score, limit])
+      }
+    }
+
+    /// By GRDB's query interface, as most write it.
+    func requestedTop(_ limit: Int, from score: Int) throws -> [Person] {
+      try queue.read { database in
+        try Person.filter(Column("score") >= score).order(Column("score")).limit(limit)
+          .fetchAll(database)
+      }
+    }
+
+    func count(from low: Int, below high: Int) throws -> Int {
+      try queue.read { database in
+        let statement = try database.cachedStatement(
+          sql: "SELECT COUNT(*) FROM person WHERE score >= ? AND score < ?")
+        return try Int.fetchOne(statement, arguments: [low, high]) ?? 0
+      }
+    }
+  }
+#else
+  /// Stands in where GRDB is not there.
+  final class PersonTable {
+    static let absence: String? = "GRDB is left out, or SQLite is not installed"
+
+    init(_ path: String, hasIndex: Bool) throws {}
+    func record(_ person: Person) throws {}
+    func fill(with people: [Person]) throws {}
+    func record(all people: [Person]) throws {}
+    func person(_ id: Int) throws -> Person? { nil }
+    func top(_ limit: Int, from score: Int) throws -> [Person] { [] }
+    func requestedTop(_ limit: Int, from score: Int) throws -> [Person] { [] }
+    func count(from low: Int, below high: Int) throws -> Int { 0 }
+  }
+#endif
+
+extension Rival {
+  static func grdb(_ what: String, does: String) -> Rival {
+    Rival(
+      name: "GRDB \(what)",
+      settings: """
+        GRDB 7.10.0 on SQLite \(SQLiteStore.version): DatabaseQueue, journal mode WAL, \
+        synchronous=NORMAL, default checkpoints, INTEGER PRIMARY KEY, records that encode and \
+        decode themselves: \(does)
+        """,
+      absence: PersonTable.absence)
+  }
+}
