@@ -122,7 +122,7 @@ include Tests/Torture/torture.mk
 # Benchmarks --------------------------------------------------------------------------------------
 
 .PHONY: bench
-bench: ## measure Larder beside its rivals; AREA=log, coding, memory, disk or hitratio for one, QUICK=1: 40 s an area
+bench: ## measure Larder beside its rivals; AREA=log, coding, memory, disk, entry, archive or hitratio for one, QUICK=1: 40 s an area
 	cd Benchmarks && LARDER_BENCH_SQLITE=$$(pkg-config --exists sqlite3 && echo 1 || echo 0) \
 	  LARDER_BENCH_ROCKSDB=$$(pkg-config --exists rocksdb && echo 1 || echo 0) \
 	  swift run -c release $(SWIFT_FLAGS) larder-bench \

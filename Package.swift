@@ -79,6 +79,10 @@ let package = Package(
     .target(
       name: "LarderTestSupport", dependencies: ["LarderCore", "CLarder"],
       path: "Tests/LarderTestSupport", swiftSettings: swift),
+    // Not a product: `make torture` runs it.
+    .executableTarget(
+      name: "LarderTorture", dependencies: ["Larder", "LarderCore"], path: "Tests/LarderTorture",
+      exclude: ["selftest.sh"], swiftSettings: swift),
     .testTarget(
       name: "CLarderTests", dependencies: ["CLarder", "LarderTestSupport"], swiftSettings: swift),
     .testTarget(

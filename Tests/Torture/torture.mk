@@ -2,8 +2,9 @@
 # Rules of the torture harness, the planted defects and the fuzzers; included by the Makefile.
 #
 #   make torture SECONDS=120 SEED=7     everything, longer, with that seed
-#   make torture AREA=coding            the coders and their fuzzers alone; or AREA=log, AREA=store
-#   make torture-short                  about ten seconds, as `make test` runs it; SEED is 1 there
+#   make torture AREA=coding            the coders and their fuzzers alone; or AREA=log, AREA=store,
+#                                       AREA=entry, AREA=archive, of which the last two are in Swift
+#   make torture-short                  about twenty seconds, as `make test` runs it; SEED is 1 there
 #   make torture-selftest               each planted defect must be found; `make test` runs it
 #   make torture-tsan                   the concurrency families under the Thread Sanitizer
 #   make torture-asan                   all of it under the Address and UB Sanitizers, short
@@ -41,7 +42,8 @@ endif
 TORTURE_CLANG_LD = $(shell $(1) --version 2>/dev/null | grep -q clang && \
   command -v ld.lld >/dev/null 2>&1 && echo -fuse-ld=lld)
 
-.PHONY: torture torture-short torture-selftest torture-tsan torture-asan fuzz fuzz-corpus
+.PHONY: torture torture-short torture-selftest torture-swift torture-tsan torture-asan fuzz \
+  fuzz-corpus
 
 $(TORTURE_OUT)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(TORTURE_H)
 	@mkdir -p $(@D)
@@ -68,21 +70,43 @@ TORTURE_FUZZES = $(filter coding all,$(AREA))
 TORTURE_FUZZ_SECONDS = $(if $(TORTURE_FUZZES),$(shell expr $(TORTURE_SECONDS) \* \
   $(if $(filter coding,$(AREA)),4,1) / 10),0)
 
-torture: $(TORTURE_OUT)/larder-torture ## hurt logs, stores, coders in every way; AREA, SECONDS, SEED
-	$< --area $(AREA) $(if $(SEED),--seed $(SEED)) \
-	  --seconds $(shell expr $(TORTURE_SECONDS) - 2 \* $(TORTURE_FUZZ_SECONDS))
+# Entries and archives have a harness in Swift, built as the tests are, so that both share the work.
+# If all areas have a turn, a fifth of the time is theirs.
+TORTURE_IN_C = $(filter-out entry archive,$(AREA))
+TORTURE_IN_SWIFT = $(filter entry archive all,$(AREA))
+TORTURE_SWIFT = $(BUILD)/debug
+TORTURE_SWIFT_SECONDS = $(if $(TORTURE_IN_SWIFT),$(if $(TORTURE_IN_C),$(shell expr \
+  $(TORTURE_SECONDS) / 5),$(TORTURE_SECONDS)),0)
+TORTURE_HARNESSES = $(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture) \
+  $(if $(TORTURE_IN_SWIFT),torture-swift)
+
+torture-swift:
+	swift build --product LarderTorture $(TRAITS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
+
+torture: $(TORTURE_HARNESSES) ## hurt logs, stores, coders, entries, archives; AREA, SECONDS, SEED
+	$(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture --area $(AREA) \
+	  $(if $(SEED),--seed $(SEED)) --seconds $(shell expr $(TORTURE_SECONDS) \
+	  - 2 \* $(TORTURE_FUZZ_SECONDS) - $(TORTURE_SWIFT_SECONDS)))
+	$(if $(TORTURE_IN_SWIFT),$(TORTURE_SWIFT)/LarderTorture --area $(AREA) \
+	  $(if $(SEED),--seed $(SEED)) --seconds $(TORTURE_SWIFT_SECONDS))
 	$(if $(TORTURE_FUZZES),@$(call FUZZ_RUN,cbor,$(TORTURE_FUZZ_SECONDS),4096))
 	$(if $(TORTURE_FUZZES),@$(call FUZZ_RUN,cbor-swift,$(TORTURE_FUZZ_SECONDS),4096))
 
-torture-short: $(TORTURE_OUT)/larder-torture
-	$< --area $(AREA) --short --seed $(or $(SEED),1)
+torture-short: $(TORTURE_HARNESSES)
+	$(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture --area $(AREA) --short \
+	  --seed $(or $(SEED),1))
+	$(if $(TORTURE_IN_SWIFT),$(TORTURE_SWIFT)/LarderTorture --area $(AREA) --short \
+	  --seed $(or $(SEED),1))
 
 # A harness for each planted defect, from the same objects and a library with the defect in it.
-torture-selftest: $(TORTURE_OUT)/larder-torture ## show that torture finds every planted defect
+torture-selftest: $(TORTURE_OUT)/larder-torture torture-swift ## show that torture finds every planted defect
 	@TORTURE_CC="$(TORTURE_CC)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
 	  TORTURE_OUT="$(TORTURE_OUT)" LMDB_LIBS="$(LMDB_LIBS)" FUZZ_CC="$(FUZZ_CC)" \
 	  FUZZ_FLAGS="$(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC))" \
 	  sh $(TORTURE_DIR)/selftest.sh
+	@TORTURE_CC="$(FUZZ_CC)" TORTURE_OUT="$(TORTURE_OUT)" TORTURE_SWIFT="$(TORTURE_SWIFT)" \
+	  SWIFTC="$(FUZZ_SWIFTC)" LMDB_CFLAGS="$(LMDB_CFLAGS)" LMDB_LIBS="$(LMDB_LIBS)" \
+	  sh Tests/LarderTorture/selftest.sh
 
 $(TORTURE_OUT)/larder-torture-tsan: $(TORTURE_ALL)
 	@mkdir -p $(@D)

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+import Larder
+
+/// How far it may reach what was done to a file.
+enum Reach {
+  /// The value under this key is damaged, and nobody else's.
+  case key(Int)
+  /// Something in the journal is damaged: writes since the last flush may be lost.
+  case waiting
+  /// Anything may be missing, or be as it was before.
+  case anything
+
+  /// Whether calls have to go well all the same.
+  var isLocal: Bool { if case .anything = self { false } else { true } }
+
+  /// What a byte that is changed in a value may reach: in the journal it is in a message, of which
+  /// there may be others behind.
+  init(of key: Int, in file: String) { self = file.hasPrefix("journal") ? .waiting : .key(key) }
+}
+
+/// Does what may meet damage, which is the only reason for which it may fail.
+func unlessDamaged(mustHold: Bool, _ body: () throws -> Void) throws {
+  do {
+    try body()
+  } catch let error as LarderError {
+    let codes: [LarderError.Code] = [
+      .damaged, .notALarderFile, .incompatibleVersion, .configurationMismatch, .decoding, .io,
+      .readOnly,
+    ]
+    try expect(codes.contains(error.code) && !mustHold, "\(error)")
+  }
+}

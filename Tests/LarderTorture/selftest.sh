@@ -1,0 +1,113 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Shows that the harness for entries and archives can fail: each planted defect has to be found.
+# Some are between the library and its trials, and the harness itself has them; others are those of
+# the C core that Tests/Torture knows: its object is compiled with the defect and linked in place of
+# the one without. Called by `make torture-selftest`, which sets TORTURE_CC, TORTURE_OUT,
+# TORTURE_SWIFT (the folder with what was built), SWIFTC, LMDB_CFLAGS and LMDB_LIBS.
+set -eu
+
+SEED=${SEED:-1}
+SWIFTC=${SWIFTC:-swiftc}
+harness=$TORTURE_SWIFT/LarderTorture
+out=$TORTURE_OUT/planted-swift
+mkdir -p "$out"
+failed=0
+tried=0
+
+# Runs a harness until its first failure. The seconds are a limit, reached only if nothing is found.
+hunt() { # NAME HARNESS AREA FAMILY SECONDS [OPTION]…
+    name=$1 program=$2 area=$3 family=$4 seconds=$5
+    shift 5
+    log=$out/$name-$area.log
+    tried=$((tried + 1))
+    if "$program" --area "$area" --family "$family" --seconds "$seconds" --seed "$SEED" --stop \
+        "$@" >"$log" 2>&1; then
+        printf '%-22s NOT FOUND by %s %s; see %s\n' "$name" "$family" "$area" "$log"
+        failed=$((failed + 1))
+    elif grep -q '^FAILED' "$log"; then
+        printf '%-22s found by %s %s: %s\n' "$name" "$family" "$area" \
+            "$(sed -n 's/^FAILED [a-z]* [a-z]*: //p' "$log" | head -n 1 | cut -c 1-60)"
+    else
+        printf '%-22s the harness itself failed; see %s\n' "$name" "$log"
+        failed=$((failed + 1))
+    fi
+}
+
+# A defect that the harness has itself.
+planted() { # DEFECT AREA FAMILY SECONDS
+    hunt "$1" "$harness" "$2" "$3" "$4" --plant "$1"
+}
+
+# Links a harness in which some objects of the C core are compiled anew.
+relink() { # PROGRAM FLAGS SOURCE…
+    program=$1 flags=$2
+    shift 2
+    objects=$program.objects
+    sed "s/^'//; s/'\$//" "$harness.product/Objects.LinkFileList" >"$objects"
+    for source in "$@"; do
+        object=$program-$(basename "$source").o
+        # shellcheck disable=SC2086
+        $TORTURE_CC -std=c11 -ISources/CLarder/include -ISources/CLarderStore/include \
+            -ISources/CLarder $LMDB_CFLAGS -fPIC -w -O1 $flags -c "$source" -o "$object"
+        sed "s|^.*/$(basename "$source")\.o\$|$object|" "$objects" >"$objects.new"
+        mv "$objects.new" "$objects"
+    done
+    # shellcheck disable=SC2086
+    "$SWIFTC" -o "$program" @"$objects" $LMDB_LIBS -Xlinker --defsym \
+        -Xlinker main=LarderTorture_main
+}
+
+# Where defects of the C core are.
+homes() { # DEFECT, or the beginning of its name
+    grep -l "LARDER_PLANT_$1" Sources/CLarder/*.c Sources/CLarderStore/*.c
+}
+
+# A defect of the C core.
+planted_in_c() { # DEFECT AREA FAMILY SECONDS
+    # shellcheck disable=SC2046
+    relink "$out/LarderTorture-$1" "-DLARDER_PLANT_$1" $(homes "$1")
+    hunt "$1" "$out/LarderTorture-$1" "$2" "$3" "$4"
+}
+
+# Without a defect nothing may be found, or finding one would show nothing.
+unhurt() { # NAME HARNESS SECONDS
+    log=$out/$1.log
+    tried=$((tried + 1))
+    if ! "$2" --short --seed "$SEED" --seconds "$3" >"$log" 2>&1; then
+        echo "$1: FAILED; see $log"
+        failed=$((failed + 1))
+    else
+        echo "$1: $(tail -n 1 "$log")"
+    fi
+}
+
+unhurt "without a defect" "$harness" 6
+planted torn-commit entry kill 60
+planted early-acknowledgement entry kill 30
+planted abort-removes entry model 30
+planted size-drifts entry model 30
+planted neighbour entry damage 30
+planted early-acknowledgement archive kill 30
+planted stale-index archive kill 30
+planted stale-index archive model 30
+planted limit-ignored archive model 30
+planted delete-forgets archive model 30
+planted neighbour archive damage 30
+if [ "$(uname)" = Linux ]; then
+    # shellcheck disable=SC2046
+    relink "$out/LarderTorture-relinked" "" $(homes STORE_)
+    unhurt "relinked without one" "$out/LarderTorture-relinked" 6
+    planted_in_c STORE_SKIPS_CRC entry damage 40
+    planted_in_c STORE_FORGETS_APPLIED entry kill 40
+    planted_in_c STORE_FREES_EARLY entry kill 40
+    planted_in_c STORE_HALF_A_BATCH entry kill 40
+    planted_in_c STORE_FORGETS_APPLIED archive kill 40
+    planted_in_c STORE_SKIPS_CRC archive damage 40
+fi
+
+if [ "$failed" -gt 0 ]; then
+    echo "$failed of $tried are not as they should be"
+    exit 1
+fi
+echo "every planted defect of entries and archives was found"
