@@ -63,8 +63,11 @@ extension Documentation.Page {
 
 /// Code between `// Example: NAME` and `// End of example` in files named `…Examples.swift`.
 enum MarkedCode {
-  /// In this folder, and with the modules that not everybody links.
-  private static let folders = ["Tests/LarderTests", "Tests/LarderEncryptionTests"]
+  /// In this folder, in that of the pages for those who move here, and with the modules that not
+  /// everybody links.
+  private static let folders = [
+    "Tests/LarderTests", "Tests/LarderTests/Migration", "Tests/LarderEncryptionTests",
+  ]
 
   private static let files: [String] = folders.flatMap { folder in
     let url = Documentation.top.appendingPathComponent(folder)

@@ -21,6 +21,7 @@ struct FileFormatPage {
     case storeRecord = "Records of a store"
     case meta = "Meta record"
     case message = "Messages of the journal"
+    case entryHead = "Head of an entry"
   }
 
   /// By section and name.

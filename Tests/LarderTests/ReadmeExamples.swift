@@ -114,6 +114,23 @@ struct Event: Codable, Sendable {
     #expect(pages["/"] == "<h1>Home</h1>")
   }
 
+  @Test func entriesWithSeveralValues() throws {
+    let folder = directory.file("pages")
+    // Example: entries with several values
+    let pages = try EntryCache<String>(path: folder.path, valueCount: 2, version: 1)
+    try pages.setValues([Data("etag: 7".utf8), Data("<h1>Home</h1>".utf8)], forKey: "/")
+
+    if let editor = try pages.edit("/") {
+      try editor.set("etag: 8", at: 0)
+      try editor.commit()
+    }
+    if let page = try pages.snapshot(forKey: "/") {
+      print(try page.string(at: 0) ?? "", try page.length(at: 1))  // etag: 8 13
+    }
+    // End of example
+    #expect(transcript.lines == ["etag: 8 13"])
+  }
+
   private func uploadAll(_ upload: (Event) throws -> Void) throws {
     // Example: queue
     let queue = try MessageLog<Event>(fileURL: file, maximumBytes: 1 << 20, whenFull: .refuse)
