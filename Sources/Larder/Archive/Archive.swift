@@ -36,7 +36,7 @@ public import Synchronization
 ///
 /// **Durability.** What a call wrote survives the end of the process, whatever ends it, with
 /// its indexes. After a power cut the archive holds a prefix of what was written, with
-/// everything that was synced: see ``Durability``.
+/// everything that was synced: see `Durability`.
 ///
 /// **Limits.** Primary keys have up to 64 KiB when encoded; elements as much as the disk
 /// has room for; there are up to 64 indexes. Times from 1970 to 2262.

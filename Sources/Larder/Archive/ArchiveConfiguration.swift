@@ -23,7 +23,7 @@ public struct ArchiveConfiguration: Sendable {
   public var maximumMemorySize: DataSize = 1.megabytes
 
   /// How long elements live, counted from when they were recorded or last accessed;
-  /// ``Expiration/never`` by default.
+  /// `Expiration.never` by default.
   public var expiration: Expiration = .never
 
   /// The largest element, in encoded bytes, that is kept with its key; a longer one lies in
