@@ -10,7 +10,7 @@
 /// ```
 ///
 /// The store keeps it with every write, in the same transaction as the element. Queries use
-/// it by themselves where they can: ``ArchiveQuery/explain()`` says which. An archive that is
+/// it by themselves where they can: `explain()` of a query says which. An archive that is
 /// opened with other indexes than before writes every element again, once.
 ///
 /// Values may be anything that is ``ArchiveIndexable``: numbers, texts, dates, UUIDs, data,

@@ -121,7 +121,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   private mutating func read(
     _ plan: ArchivePlan<Element>, _ goesOn: @escaping @Sendable () -> Bool
   ) throws -> [Element] {
-    var walk = ArchiveWalk(archive: query.archive, plan: plan)
+    let walk = ArchiveWalk(archive: query.archive, plan: plan)
     walk.goesOn = goesOn
     walk.isLimited = true
     walk.wantsPlaces = true

@@ -22,7 +22,7 @@ extension ArchiveQuery {
     goesOn: @escaping @Sendable () -> Bool = { true }
   ) throws -> ArchiveOutcome<Element> {
     let plan = try ArchivePlanner.plan(stages, of: archive, wanted: wanted)
-    var walk = ArchiveWalk(archive: archive, plan: plan)
+    let walk = ArchiveWalk(archive: archive, plan: plan)
     walk.goesOn = goesOn
     if let fetch, try archive.fitsIntoMemory { walk.fetch = fetch }
     walk.isLimited = wanted != nil || plan.limit != nil
@@ -67,7 +67,7 @@ extension ArchiveQuery {
   func runLast(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Element? {
     let plan = try ArchivePlanner.plan(stages, of: archive, wanted: 1)
     guard plan.stages.isEmpty else { return try run(goesOn: goesOn).rows.last?.element }
-    var walk = ArchiveWalk(archive: archive, plan: plan)
+    let walk = ArchiveWalk(archive: archive, plan: plan)
     walk.goesOn = goesOn
     walk.isLimited = true
     walk.isReversed = true

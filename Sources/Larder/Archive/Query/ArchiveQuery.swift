@@ -17,7 +17,7 @@ public import Foundation
 /// **Indexes.** Filters at the beginning that say something about an indexed property are
 /// answered by its ``ArchiveIndex``, equality before ranges; and a first sort by an indexed
 /// property by the order of the index, so that a limit behind it ends the search early. Which
-/// one was used says ``explain()``.
+/// one was used says `explain()`.
 ///
 /// **Order.** Elements that a sort leaves alike stay in the order of their primary keys'
 /// bytes, or in that of the stage before. Without a sort, elements come in the order in which
@@ -25,7 +25,8 @@ public import Foundation
 ///
 /// **What it sees.** Everything written before the call, flushed or not, and nothing written
 /// after it began. Elements whose time is over are not seen. A query leaves no trace in the
-/// order of use.
+/// order of use. Elements that are in memory in their version are not decoded again where memory
+/// has room for all; see ``ArchiveConfiguration/maximumMemorySize``.
 ///
 /// **Concurrency.** A value; safe to pass between threads. It keeps its archive open.
 public struct ArchiveQuery<Element: Identifiable & Sendable>: Sendable

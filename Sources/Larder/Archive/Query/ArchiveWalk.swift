@@ -10,7 +10,9 @@ import LarderCore
 /// round, before anybody gets them. There may be very many, of which few are wanted: then a
 /// second cursor goes over that value forwards, and a third goes on behind it. What those see
 /// was perhaps written meanwhile; so if anything was, all of it begins again, with one cursor.
-struct ArchiveWalk<Element: Identifiable & Sendable>
+///
+/// A class, because generic code copies a structure again and again. Belongs to one thread.
+final class ArchiveWalk<Element: Identifiable & Sendable>
 where Element.ID: Codable & Sendable & SendableMetatype {
   /// Elements of one value that are collected although few are wanted.
   private static var crowd: Int { 12 }
@@ -66,7 +68,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   ///   - deliver: Says whether to go on.
   /// - Returns: false if something was written meanwhile that matters: then it has to be done
   ///   again without a second cursor, and what was handed over forgotten.
-  mutating func run(
+  func run(
     after place: ArchivePlace? = nil, usesCursors: Bool,
     _ deliver: (ArchiveRow<Element>) throws -> Bool
   ) throws -> Bool {
@@ -102,7 +104,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// One cursor's way.
   ///
   /// - Returns: the value that too many elements have, if that is where it ended.
-  private mutating func pass(
+  private func pass(
     _ selection: StoreSelection, _ splits: Bool,
     _ deliver: (ArchiveRow<Element>) throws -> Bool
   ) throws -> [UInt8]? {
@@ -140,7 +142,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// One cursor's way, whose order is the one wanted.
   ///
   /// - Returns: whether more is wanted.
-  private mutating func passForwards(
+  private func passForwards(
     _ selection: StoreSelection, _ deliver: (ArchiveRow<Element>) throws -> Bool
   ) throws -> Bool {
     var cursor = try StoreCursor(archive.store, selection)
@@ -164,7 +166,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     turnsRound || isSortedByMore || (isSorted && isCut(value))
   }
 
-  private mutating func deliverGroup(
+  private func deliverGroup(
     _ deliver: (ArchiveRow<Element>) throws -> Bool
   ) throws -> Bool {
     var rows = group
@@ -180,7 +182,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   // MARK: - Elements
 
   /// The element, if the filters let it through.
-  private mutating func read(_ entry: inout StoreEntry) throws -> ArchiveRow<Element>? {
+  private func read(_ entry: inout StoreEntry) throws -> ArchiveRow<Element>? {
     examined += 1
     if examined & 63 == 0, !goesOn() { throw CancellationError() }
     if let after, isBefore(entry, after) { return nil }
