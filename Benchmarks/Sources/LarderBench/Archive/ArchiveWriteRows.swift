@@ -85,7 +85,8 @@ extension ArchiveArea {
       rival: .grdb("fetchOne", does: "fetchOne(_:key:), the same keys"), goal: .none
     ) { bench in
       let people = Keys.shuffled(Person.many(stored))
-      let ours = try archive(bench.freshFolder("archive"), hasIndex: false, people)
+      let ours = try archive(
+        bench.freshFolder("archive"), hasIndex: false, keeps: false, people)
       let theirs = try PersonTable(bench.fresh("people.db"), hasIndex: false)
       try theirs.fill(with: people)
       let ourPieces = Pieces(people, size: 2000)
