@@ -107,8 +107,8 @@ larder_status store_replay(larder_store *store, uint64_t applied, bool was_power
     }
     larder_ring_reader_close(reader);
     if (status == LARDER_END) status = LARDER_OK;
-    // The journal gave up writes that the tree does not have: it is an older state of the tree. What
-    // it has not given up and cannot be read is damaged.
+    // The journal gave up writes that the tree does not have: it is an older state of the tree.
+    // What it has not given up and cannot be read is damaged.
     if (status == LARDER_OK && next == 0 && !was_power_cut && store->recovery.intact == 0 &&
         newest > applied && newest != store->journal.base && !is_damaged &&
         store->journal.lost == 0) {

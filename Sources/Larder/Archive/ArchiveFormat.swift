@@ -5,9 +5,10 @@ import LarderCore
 /// What an archive says about itself in its store: that it is one, its coder and its
 /// indexes.
 ///
-/// A number of 64 bits: `LA`, its letters in the order in which they lie in the file, highest, then 16 bits for the coder's format, then
-/// 32 bits for the declarations of the indexes. Both are FNV-1a hashes (Fowler, Noll, Vo),
-/// the first one folded; 0 stands for a coder that says nothing, and for no index.
+/// A number of 64 bits: highest `LA`, its letters in the order in which they lie in the
+/// file, then 16 bits for the coder's format, then 32 bits for the declarations of the
+/// indexes. Both are FNV-1a hashes (Fowler, Noll, Vo), the first one folded; 0 stands for a
+/// coder that says nothing, and for no index.
 package struct ArchiveFormat: Hashable, Sendable {
   private static let mark: UInt64 = 0x414C
 
@@ -86,8 +87,7 @@ extension ArchiveFormat {
     guard let there = ArchiveFormat(number: found) else {
       throw LarderError(
         .configurationMismatch,
-        "Could not open \(path): there is a store in it that is not an archive; it was left as it is."
-      )
+        "Could not open \(path): the store in it is not an archive; it was left as it is.")
     }
     guard coder == there.coder || coder == 0 || there.coder == 0 else {
       throw LarderError(

@@ -9,9 +9,9 @@ struct EntryGet: ParsableCommand {
     commandName: "get",
     abstract: "Print one value of an entry.",
     discussion: """
-      Prints the bytes of the value as they are, with nothing behind them. Values are numbered from \
-      0; where entries have only one, its number can be left out. Leaves no trace in the order of \
-      use. Exits with 3 if there is no such entry, or its time is over.
+      Prints the bytes of the value as they are, with nothing behind them. Values are numbered \
+      from 0; where entries have only one, its number can be left out. Leaves no trace in the \
+      order of use. Exits with 3 if there is no such entry, or its time is over.
 
       EXAMPLES
         larder entry get pages.entries home 0         the first value

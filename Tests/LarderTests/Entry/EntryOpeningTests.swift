@@ -7,9 +7,9 @@ import Testing
 
 /// Opening, starting afresh, and what is refused. After SwiftyCache's testValidateKey,
 /// testInvalidJournalHeaders, testOpenCreatesDirectoryIfNecessary; DiskLruCache's
-/// constructorDoesNotAllowZeroCacheSize and ZeroValuesPerEntry, keyWithSpaceNotPermitted and the like;
-/// its users' wish to be rid of the limits of keys, and two caches in one folder, of which
-/// each ruined the other's.
+/// constructorDoesNotAllowZeroCacheSize and ZeroValuesPerEntry, keyWithSpaceNotPermitted and
+/// the like; its users' wish to be rid of the limits of keys, and two caches in one folder,
+/// of which each ruined the other's.
 struct EntryOpeningTests {
   private let place: EntryPlace
 

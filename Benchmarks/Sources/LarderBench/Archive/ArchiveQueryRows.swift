@@ -158,7 +158,8 @@ private final class Starts {
     }
   }
 
-  /// One sample of queries, each of which is looked at: speed counts only where the answer is right.
+  /// One sample of queries, each of which is looked at: speed counts only where the answer is
+  /// right.
   func sample(_ bench: Bench, _ top: (Int) throws -> [Person]) throws -> Double {
     if next + Self.size > starts.count { next = 0 }
     let range = next..<next + Self.size

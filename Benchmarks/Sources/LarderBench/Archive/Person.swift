@@ -2,8 +2,8 @@
 import Foundation
 import Larder
 
-/// What the rows of this area store: six properties of four types, about as long as a row of a table
-/// of users.
+/// What the rows of this area store: six properties of four types, about as long as a row of a
+/// table of users.
 struct Person: Codable, Identifiable, Equatable, Sendable {
   var id: Int
   var name: String
