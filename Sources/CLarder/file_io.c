@@ -510,6 +510,11 @@ static int64_t clock_ns(clockid_t clock) {
 int64_t system_wall_clock_ns(void) { return clock_ns(CLOCK_REALTIME); }
 int64_t system_monotonic_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 
+void system_random_fill(uint8_t *out, size_t length) {
+    if (getentropy(out, length) == 0) return;
+    for (size_t at = 0; at < length; at++) out[at] = (uint8_t)(system_random() >> (at % 4 * 8));
+}
+
 uint32_t system_random(void) {
     uint32_t value = 0;
     if (getentropy(&value, sizeof value) == 0) return value;

@@ -98,6 +98,8 @@ void system_boot_id(uint8_t out[16]);
 int64_t system_wall_clock_ns(void);
 int64_t system_monotonic_ns(void);
 uint32_t system_random(void);
+/** At most 256 bytes. */
+void system_random_fill(uint8_t *out, size_t length);
 
 #ifdef LARDER_FAULTS
 LARDER_ASSUME_NONNULL_BEGIN

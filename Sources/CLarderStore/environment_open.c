@@ -72,15 +72,14 @@ larder_status environment_open_lmdb(environment *env, bool writes, uint32_t mode
     char *path = environment_path(env->folder, "lock.mdb");
     if (!path) return ENOMEM;
     int file;
-    larder_status status = file_open(path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, mode, &file);
-    if (!status) {
-        (void)file_change_mode(file, mode);
-        file_close(file);
-    } else if (status == EEXIST) {
-        status = file_open(path, FILE_WRITE, mode, &file);
-        // Nobody in this process has it open, so closing it takes no lock away.
-        if (!status) file_close(file);
+    larder_status status = file_open(path, FILE_WRITE, mode, &file);
+    if (status == ENOENT) {
+        status = file_open(path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, mode, &file);
+        if (!status) (void)file_change_mode(file, mode);
+        else if (status == EEXIST) status = file_open(path, FILE_WRITE, mode, &file);
     }
+    // Nobody in this process has it open, so closing it takes no lock away.
+    if (!status) file_close(file);
     free(path);
     if (status && !(status == EROFS && !writes)) return status;
 

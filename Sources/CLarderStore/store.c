@@ -213,10 +213,7 @@ static larder_status data_open(larder_store *store, store_meta *meta, larder_sto
                         .age_ns = LARDER_STORE_NEVER,
                         .version = META_VERSION,
                         .store_id = random64() | 1};
-    for (size_t at = 0; at < sizeof fresh.secret; at += 4) {
-        uint32_t part = system_random();
-        memcpy(fresh.secret + at, &part, 4);
-    }
+    system_random_fill(fresh.secret, sizeof fresh.secret);
     detail->part = LARDER_STORE_PART_DATA;
     larder_status status =
         environment_open(store->path, writes, writes ? &fresh : NULL, store->options.mode,

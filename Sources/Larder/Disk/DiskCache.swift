@@ -91,7 +91,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   ) throws {
     let options = configuration.options(format: coder.format)
     let store = try StoreHandle(path: path, options: options)
-    let name = configuration.name ?? URL(fileURLWithPath: path).lastPathComponent
+    let name = configuration.name ?? DiskFolder.lastComponent(of: path)
     self.store = store
     self.path = path
     self.coder = coder

@@ -17,6 +17,12 @@ enum DiskFolder {
     }
   }
 
+  /// The last part of a path, as far as the path itself says.
+  static func lastComponent(of path: String) -> String {
+    let slash = UInt8(ascii: "/")
+    return path.utf8.split(separator: slash).last.map { String(Substring($0)) } ?? path
+  }
+
   /// Refuses what is not the name of one file in a folder.
   static func validate(_ name: String) throws(LarderError) {
     let bytes = name.utf8
