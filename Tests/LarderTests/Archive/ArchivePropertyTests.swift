@@ -76,6 +76,7 @@ struct ArchivePropertyTests {
     let two = ArchiveKnot(primaryKey: "two")
     one.others.withLock { $0 = [two] }
     two.others.withLock { $0 = [one] }
+    defer { one.others.withLock { $0 = [] } }
     let archive = try factory.archive(for: ArchiveKnot.self)
     try archive.record(one)
     #expect(try archive.count >= 1)

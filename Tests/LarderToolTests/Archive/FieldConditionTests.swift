@@ -7,21 +7,24 @@ import Testing
 @testable import LarderTool
 
 @Suite struct FieldConditionTests {
-  private static let element: CBORValue = [
-    "name": "Ada Lovelace", "age": 36, "height": 1.65, "vip": true, "email": nil,
-    "debt": -7, "code": "0123", "tags": ["math", "code", 7],
-    "address": ["city": "London", "first line": "St James's Square"],
-    "born": .tagged(1, -4_871_059_200), "died": .tagged(0, "1852-11-27T12:00:00Z"),
-    "id": .tagged(
-      37,
-      .bytes(
-        Data([
-          0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE,
-          0xFF,
-        ]))),
-    "big": .tagged(2, .bytes(Data([1, 0, 0, 0, 0, 0, 0, 0, 0]))), "price": .tagged(4, [-2, 1995]),
-    "empty": "", "none": [],
-  ]
+  private static var element: CBORValue {
+    [
+      "name": "Ada Lovelace", "age": 36, "height": 1.65, "vip": true, "email": nil,
+      "debt": -7, "code": "0123", "tags": ["math", "code", 7],
+      "address": ["city": "London", "first line": "St James's Square"],
+      "born": .tagged(1, -4_871_059_200), "died": .tagged(0, "1852-11-27T12:00:00Z"),
+      "id": .tagged(
+        37,
+        .bytes(
+          Data([
+            0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE,
+            0xFF,
+          ]))),
+      "big": .tagged(2, .bytes(Data([1, 0, 0, 0, 0, 0, 0, 0, 0]))),
+      "price": .tagged(4, [-2, 1995]),
+      "empty": "", "none": [],
+    ]
+  }
 
   private func isMet(_ text: String, ignoresCase: Bool = false) throws -> Bool {
     try FieldCondition(text).isMet(by: Self.element, ignoresCase: ignoresCase)
