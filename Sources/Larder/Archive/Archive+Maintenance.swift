@@ -42,9 +42,10 @@ extension Archive {
 
   /// Closes the archive and deletes its files, and the folder if nothing else is in it.
   ///
-  /// Files that are none of the archive's stay. Nobody else may open the folder meanwhile.
+  /// Files that are none of the archive's stay.
   ///
-  /// - Throws: `.readOnly`, and then nothing has changed; `.io`.
+  /// - Throws: `.readOnly`, and then nothing has changed; `.busy` (somebody else has it open
+  ///   for writing by now: nothing was deleted); `.io`.
   /// - Complexity: O(files of elements).
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func delete() throws {
@@ -53,7 +54,7 @@ extension Archive {
     }
     // What could not be flushed is to go, too.
     try? shutdown()
-    try ArchiveFolder.delete(path)
+    try StoreFiles.delete(path)
   }
 
   /// Verifies everything: the files, every element's checksum, that indexes, limits and

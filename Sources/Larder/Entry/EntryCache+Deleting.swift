@@ -21,7 +21,7 @@ extension EntryCache {
       try? store.handle.removeAll(progress: nil)
       try? store.close()
     }
-    try EntryFiles.delete(path)
+    try StoreFiles.delete(path) { EntrySpool.clean(path) }
   }
 
   /// As the synchronous form, on a thread of the cache's own: closes the cache and deletes

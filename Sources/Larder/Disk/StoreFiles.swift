@@ -17,19 +17,22 @@ import LarderCore
 #endif
 
 /// Deletes the files of a store that is closed.
-enum EntryFiles {
+enum StoreFiles {
   /// In an order in which a store that is deleted in part is still one: a journal without
   /// the file that it belongs to would be taken for damage.
   private static let names = [
     "journal", "journal.new", "journal.damaged", "spill", "data.new", "data.mdb", "lock.mdb",
   ]
 
+  /// Deletes them, and the folder if nothing else is in it.
+  ///
+  /// - Parameter others: Deletes what else is ours in the folder, before the lock goes.
   /// - Throws: `.busy` if somebody has the store open for writing.
-  static func delete(_ folder: String) throws {
+  static func delete(_ folder: String, others: () -> Void = {}) throws {
     let lock = try lock(folder)
     defer { if lock >= 0 { _ = close(lock) } }
     for name in names { try remove(folder + "/" + name) }
-    EntrySpool.clean(folder)
+    others()
     // The lock goes last, and while it is held: until then, nobody makes a new store here.
     try remove(folder + "/lock")
     // A folder that is gone, or that holds what is not ours, is as it should be.
