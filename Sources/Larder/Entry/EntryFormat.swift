@@ -10,12 +10,12 @@ import LarderCore
 /// The letters are in the order in which a dump of the little-endian number has them turned
 /// round: `L` is the lower one. No name of a coder can look like it, because the value
 /// count's bytes are not both visible characters.
-struct EntryFormat: Sendable, Hashable {
+package struct EntryFormat: Sendable, Hashable {
   static let valueCounts = 1...4096
   private static let kind: UInt64 = 0x454C
 
-  var valueCount: Int
-  var version: UInt32
+  package var valueCount: Int
+  package var version: UInt32
 
   /// - Throws: `.invalidArgument` for what no cache can have.
   init(valueCount: Int, version: Int) throws(LarderError) {
@@ -32,7 +32,7 @@ struct EntryFormat: Sendable, Hashable {
   }
 
   /// Takes the number in a store apart; nil if it is of another kind.
-  init?(number: UInt64) {
+  package init?(number: UInt64) {
     let count = Int(number >> 32 & 0xFFFF)
     guard number >> 48 == Self.kind, Self.valueCounts.contains(count) else { return nil }
     valueCount = count

@@ -13,11 +13,10 @@ enum StoreKind: Equatable, Sendable {
 
   init(_ statistics: DiskCacheStatistics) {
     let number = statistics.contentFormat
-    let middle = Int(number >> 32 & 0xFFFF)
     if let archive = ArchiveFormat(number: number) {
       self = .archive(coder: archive.coder)
-    } else if number >> 48 == 0x454C, (1...4096).contains(middle) {
-      self = .entries(valueCount: middle, version: UInt32(truncatingIfNeeded: number))
+    } else if let entries = EntryFormat(number: number) {
+      self = .entries(valueCount: entries.valueCount, version: entries.version)
     } else {
       self = .cache(format: statistics.format)
     }
