@@ -41,7 +41,7 @@ public final class MessageLog<Message: Sendable>: Sendable {
   let handle: RingHandle
   @usableFromInline let coder: Coder<Message>
   let durability: Durability
-  let signal = AppendSignal()
+  let signal = ChangeSignal()
   /// Why a log that was asked to write cannot: the file has other limits.
   let mismatch: LarderError?
   /// Appends come through another log, so that ``signal`` tells nothing.

@@ -2,14 +2,15 @@
 
 import Synchronization
 
-/// Wakes tasks that wait for the next append through the same log.
+/// Wakes tasks that wait for the next change of something: an append to a log, a write to an
+/// archive.
 ///
-/// An append asks one atomic whether anybody waits, and does no more if nobody
-/// does. No wake-up is missed: a waiter registers first and looks into the ring
-/// afterwards, an append changes the ring first and looks for waiters afterwards,
-/// and both looks at the ring take its lock. Whoever has the lock last sees what
-/// the other one did before.
-final class AppendSignal: Sendable {
+/// A change asks one atomic whether anybody waits, and does no more if nobody does. No
+/// wake-up is missed: a waiter registers first and looks afterwards whether there is
+/// something new, a change is made first and looks for waiters afterwards. Registering and
+/// looking for waiters are sequentially consistent; so must be what else the two look at, or
+/// under one lock. Then one of them sees the other.
+package final class ChangeSignal: Sendable {
   private struct Waiters {
     var continuations: [UInt64: CheckedContinuation<Void, Never>] = [:]
     var nextID: UInt64 = 0
@@ -18,10 +19,13 @@ final class AppendSignal: Sendable {
   private let count = Atomic<Int>(0)
   private let waiters = Mutex(Waiters())
 
-  /// To be called after each change of the ring.
+  /// Makes one that nobody waits for.
+  package init() {}
+
+  /// To be called after each change.
   @inline(__always)
-  func notify() {
-    if count.load(ordering: .acquiring) != 0 { wakeAll() }
+  package func notify() {
+    if count.load(ordering: .sequentiallyConsistent) != 0 { wakeAll() }
   }
 
   @inline(never)
@@ -37,7 +41,7 @@ final class AppendSignal: Sendable {
   /// Suspends until ``notify()`` is called, or the task is cancelled.
   ///
   /// - Parameter isReady: Called once after registering: true returns at once.
-  func wait(unless isReady: @Sendable () -> Bool) async {
+  package func wait(unless isReady: @Sendable () -> Bool) async {
     let id = waiters.withLock { waiters in
       waiters.nextID += 1
       return waiters.nextID
