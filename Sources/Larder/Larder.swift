@@ -1,3 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 @_exported public import LarderCore
+
+#if LARDER_TSAN
+  typealias Mutex = WatchedMutex
+#endif

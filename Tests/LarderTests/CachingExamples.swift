@@ -6,6 +6,10 @@ import LarderTestSupport
 import Synchronization
 import Testing
 
+#if LARDER_TSAN
+  private typealias Mutex = WatchedMutex
+#endif
+
 /// The Swift examples of the article on the memory cache.
 @Suite("The examples on caching") struct CachingExamples {
   private let transcript = Transcript()

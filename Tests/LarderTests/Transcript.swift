@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-import Synchronization
+import LarderTestSupport
 
 /// What an example printed, line by line.
 final class Transcript: Sendable {
-  private let printed = Mutex<[String]>([])
+  private let printed = Locked<[String]>([])
 
   /// Adds a line as `print` would write it.
   func add(_ items: [Any]) {

@@ -2,7 +2,6 @@
 import Foundation
 import LarderCore
 import LarderTestSupport
-import Synchronization
 import Testing
 
 /// `stat`, `verify`, `salvage` and `resize`.
@@ -102,7 +101,7 @@ import Testing
     let writer = try MessageLog(
       fileURL: busy, maximumBytes: 64 << 10, whenFull: .overwriteOldest, coder: .string)
     for line in lines { try writer.append(line) }
-    let isDone = Mutex(false)
+    let isDone = Locked(false)
     let thread = Thread {
       while !isDone.withLock({ $0 }) {
         for line in lines { _ = try? writer.append(line) }  // Counted below by their numbers.
