@@ -105,17 +105,23 @@ static inline larder_status tree_damaged(const tree *state, uint64_t number) {
     return LARDER_EDAMAGED;
 }
 
-/** Whether there is a page `number` and it is of that kind, with nodes. */
-static inline bool page_open(const tree *state, uint64_t number, uint16_t kind, tree_page *page) {
-    if (number < TREE_META_PAGES || number >= state->page_count) return false;
+/** Whether a page of that kind, with nodes, lies where page `number` should, whatever number it
+    has itself. There is one that far into the file. */
+static inline bool page_look(const tree *state, uint64_t number, uint16_t kind, tree_page *page) {
     const uint8_t *bytes = tree_page_at(state, number);
     uint32_t lower = load16(bytes + 12);
     uint32_t upper = load16(bytes + 14);
-    if (load64(bytes) != number || load16(bytes + 10) != kind) return false;
+    if (load16(bytes + 10) != kind) return false;
     if (lower <= PAGE_HEAD_BYTES || (lower & 1) || lower > upper || upper > state->page_bytes)
         return false;
     *page = (tree_page){bytes, number, state->page_bytes, upper, (lower - PAGE_HEAD_BYTES) / 2};
     return true;
+}
+
+/** Whether there is a page `number` and it is of that kind, with nodes. */
+static inline bool page_open(const tree *state, uint64_t number, uint16_t kind, tree_page *page) {
+    return number >= TREE_META_PAGES && number < state->page_count &&
+           load64(tree_page_at(state, number)) == number && page_look(state, number, kind, page);
 }
 
 /** The node number `index`, less than the page's count; false if it is not inside the page. */

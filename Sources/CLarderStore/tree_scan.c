@@ -109,17 +109,17 @@ static larder_status scan_rounds(scan *walk, const tree *newest) {
     return scan_bytes(walk, file->page_count, rest, false);
 }
 
-/** The greatest number of a transaction that left a meta record in any page, free or not. Its key
-    is the least of all, so it is the first in its page. */
+/** The greatest number of a transaction that left a meta record in any page, free or not, and be it
+    in another's place. Its key is the least of all, so it is the first in its page. */
 static uint64_t scan_newest_transaction(const tree *file) {
     uint64_t newest = 0;
-    for (uint64_t number = TREE_META_PAGES; number < file->page_count; number++) {
+    for (uint64_t number = 0; number < file->page_count; number++) {
         tree_page page;
         tree_node node;
         larder_bytes value;
         uint64_t overflow;
         store_meta meta;
-        if (page_open(file, number, PAGE_LEAF, &page) && page_node(&page, 0, &node) &&
+        if (page_look(file, number, PAGE_LEAF, &page) && page_node(&page, 0, &node) &&
             node.key_bytes == 1 && node.key[0] == SPACE_META &&
             node_value(file, &page, &node, &value, &overflow) == LARDER_OK &&
             store_meta_read(value, &meta) == LARDER_OK && meta.transaction > newest)

@@ -62,4 +62,42 @@ struct StoreDamageTests {
     try FileManager.default.copyItem(at: copy.appendingPathComponent("data.mdb"), to: data)
     #expect(status { try Store(url) } == Int(LARDER_EDAMAGED))
   }
+
+  /// The older head is sound, and calls pages free that the newest transaction wrote to: nothing in
+  /// its place tells that there was one, only a page elsewhere.
+  @Test(arguments: [0, 1])
+  func salvageDoesNotTakeAnOlderHeadForTheNewest(head: Int) throws {
+    let store = try Store(url)
+    for round in 0..<9 {
+      for key in 0..<200 { try store.put([UInt8(key)], Self.value(key, round)) }
+      try store.flush()
+    }
+    store.close()
+    let file = url.appendingPathComponent("data.mdb")
+    var data = try Data(contentsOf: file)
+    var newest = (page: 0, transaction: UInt64(0))
+    for page in 2..<data.count / 4096 {
+      let bytes = data[page * 4096..<(page + 1) * 4096]
+      guard let meta = bytes.range(of: Data("LARDERST".utf8))?.lowerBound else { continue }
+      let transaction = bytes[meta + 16..<meta + 24]
+      let number = transaction.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      if number > newest.transaction { newest = (page, number) }
+    }
+    let moved = data[newest.page * 4096..<(newest.page + 1) * 4096]
+    let other = data[head * 4096..<(head + 1) * 4096]
+    data.replaceSubrange(newest.page * 4096..<(newest.page + 1) * 4096, with: other)
+    data.replaceSubrange(head * 4096..<(head + 1) * 4096, with: moved)
+    try data.write(to: file)
+
+    var report = larder_store_report()
+    try check(larder_store_salvage(url.path, copy.path, nil, nil, nil, &report))
+    let salvaged = try Store(copy)
+    for key in 0..<200 where moved.range(of: Data(Self.value(key, 8))) == nil {
+      #expect(try salvaged.get([UInt8(key)])?.value == Self.value(key, 8), "key \(key)")
+    }
+  }
+
+  private static func value(_ key: Int, _ round: Int) -> [UInt8] {
+    Array("value of \(key) in round \(round), which is a little longer than some others".utf8)
+  }
 }
