@@ -266,6 +266,7 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
     if (status != LARDER_OK) return status;
     pthread_mutex_lock(&store->lock);
     status = journal_free(&store->journal, store->committed.applied);
+    store_relieve(store);
     pthread_mutex_unlock(&store->lock);
     return status;
 }
@@ -445,7 +446,10 @@ void store_thread_stop(larder_store *store) {
     pthread_mutex_lock(&store->lock);
     store->stops = true;
     pthread_cond_broadcast(&store->wake);
+    pthread_cond_broadcast(&store->backpressure.relief);
     pthread_mutex_unlock(&store->lock);
     pthread_join(store->thread, NULL);
+    pthread_mutex_lock(&store->lock);
     store->has_thread = false;
+    pthread_mutex_unlock(&store->lock);
 }

@@ -371,6 +371,7 @@ static larder_status store_make(const char *path, const larder_store_options *op
     pthread_mutex_init(&store->sync_lock, NULL);
     pthread_mutex_init(&store->shutdown_lock, NULL);
     condition_init(&store->wake);
+    condition_init(&store->backpressure.relief);
     *out = store;
     larder_status status = options_check(&store->options);
     void *page = NULL;
@@ -406,6 +407,7 @@ static void store_free(larder_store *store) {
     // In a child the threads that may have waited here, or held a lock, are gone: it would wait for
     // them for ever.
     if (is_ours) {
+        pthread_cond_destroy(&store->backpressure.relief);
         pthread_cond_destroy(&store->wake);
         pthread_mutex_destroy(&store->shutdown_lock);
         pthread_mutex_destroy(&store->sync_lock);

@@ -63,6 +63,14 @@ typedef struct follower {
     size_t retired_count;
 } follower;
 
+/** Since when the last eighth of the journal is being used, 0 if it is not; how long that took until
+    there was room again, the last time; and where those wait whom it slows. */
+typedef struct backpressure {
+    int64_t since_ns;
+    int64_t took_ns;
+    pthread_cond_t relief;
+} backpressure;
+
 struct larder_store {
     char *path;
     larder_store_options options;
@@ -115,6 +123,7 @@ struct larder_store {
     int64_t unsynced_since_ns;
     bool wants_flush;
     bool stops;
+    backpressure backpressure;
     follower follower;
     pthread_cond_t wake;
 
@@ -167,10 +176,15 @@ bool store_is_over(larder_store *store, snapshot *place, const record *entry, in
 /** The earliest of these times. */
 int64_t store_due(const larder_store *store, const record *entry, int64_t deadline);
 
-/** Locks `lock` for an append of `length` bytes with `ops` ops and makes room for it, by a flush if
-    need be. On failure nothing is locked. */
+/** Locks `lock` for an append of `length` bytes with `ops` ops and makes room for it: waits a while
+    if writers are ahead of the flusher, flushes if need be. On failure nothing is locked. */
 LARDER_MUST_CHECK larder_status store_begin_append(larder_store *store, size_t length, uint32_t ops,
                                                    larder_reservation *out);
+/** Sleeps a while if writers are ahead of the flusher: then true, and everything may have changed.
+    `lock` is held, not meanwhile. */
+bool store_hold_back(larder_store *store, size_t length);
+/** To be called when the journal was freed; `lock` is held. */
+void store_relieve(larder_store *store);
 /** Publishes what was written into the reservation, tells the flusher if it is time; unlocks. */
 LARDER_MUST_CHECK larder_status store_end_append(larder_store *store,
                                                  larder_reservation *reservation, size_t length,

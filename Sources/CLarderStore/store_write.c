@@ -25,6 +25,7 @@ larder_status store_begin_append(larder_store *store, size_t length, uint32_t op
     for (bool is_again = false;; is_again = true) {
         pthread_mutex_lock(&store->lock);
         larder_status status = store_enter(store);
+        while (status == LARDER_OK && store_hold_back(store, length)) status = store_enter(store);
         if (status == LARDER_OK) status = pending_reserve(store->active, ops);
         if (status == LARDER_OK && ops > 0) status = spill_files_reserve(&store->unsynced, ops);
         if (status == LARDER_OK) status = journal_reserve(&store->journal, length, out);

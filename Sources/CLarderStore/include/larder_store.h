@@ -98,8 +98,9 @@ typedef struct larder_store_options {
     /** What the values are made of, for example the coder's name in ASCII, as a number. Kept in the
         store; 0 says nothing and matches everything. */
     uint64_t content_format;
-    /** Size of the journal's file. What is not flushed fits into it. An existing, empty journal is
-        made anew with another size. */
+    /** Size of the journal's file. What is not flushed fits into it; while a flush is under way and
+        less than an eighth is left, writes are slowed. An existing, empty journal is made anew with
+        another size. */
     uint64_t journal_bytes;
     /** How far LMDB can grow before the map has to; 0 for the default. */
     uint64_t map_bytes;
