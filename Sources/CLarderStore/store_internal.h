@@ -63,8 +63,8 @@ typedef struct follower {
     size_t retired_count;
 } follower;
 
-/** Since when the last eighth of the journal is being used, 0 if it is not; how long that took until
-    there was room again, the last time; and where those wait whom it slows. */
+/** Since when the last eighth of the journal is being used, 0 if it is not; how long it took, the
+    last time, until there was room again; and where those wait whom it slows. */
 typedef struct backpressure {
     int64_t since_ns;
     int64_t took_ns;

@@ -3,8 +3,16 @@ import Testing
 
 @Suite struct HelpTests {
   static let commands: [[String]] =
-    [[], ["log"], ["demo"]]
-    + ["append", "cat", "tail", "stat", "verify", "salvage", "resize"].map { ["log", $0] }
+    [[], ["demo"]]
+    + commands("log", ["append", "cat", "tail", "stat", "verify", "salvage", "resize"])
+    + commands(
+      "cache", ["ls", "get", "set", "rm", "stat", "verify", "salvage", "compact", "backup"])
+    + commands("entry", ["ls", "get", "stat"])
+    + commands("archive", ["ls", "get", "query", "stat"])
+
+  private static func commands(_ group: String, _ names: [String]) -> [[String]] {
+    [[group]] + names.map { [group, $0] }
+  }
 
   @Test(arguments: commands)
   func everyCommandHasExamples(_ command: [String]) throws {
@@ -17,6 +25,13 @@ import Testing
     // A line that was too long for the terminal goes on without an indentation.
     #expect(examples.allSatisfy { $0.hasPrefix("  ") })
     #expect(examples.count >= 2)
+  }
+
+  @Test func theHelpOfTheToolNamesTheCommandsAndTheirExitCodes() throws {
+    let text = try Tool.run("--help").text
+    #expect(text.contains("larder cache ls") && text.contains("cache get"))
+    #expect(text.contains("larder archive query") && text.contains("entry get, archive get"))
+    #expect(!text.contains("demo-cache-writer"))
   }
 
   @Test func theVersionIsThreeNumbers() throws {

@@ -60,7 +60,7 @@ enum DemoDiskCache {
     tour.row(["acknowledged", "found", "entries", "reopened in"])
     var before: UInt64 = 0
     for _ in 1...rounds {
-      let acknowledged = try killOnce(tour, folder)
+      let acknowledged = try tour.killWriter(["demo-cache-writer", folder], after: 500...5_000)
       let clock = ContinuousClock()
       let start = clock.now
       let cache = try open(folder)
@@ -118,29 +118,5 @@ enum DemoDiskCache {
   ) throws -> (newest: UInt64, isWhole: Bool) {
     guard let disk = cache.diskCache else { return (0, false) }
     return try inspect(disk)
-  }
-
-  /// Starts a writer, and kills it after a random number of acknowledgements.
-  /// - Returns: The last number that was acknowledged.
-  private static func killOnce(_ tour: Tour, _ folder: String) throws -> UInt64 {
-    let child = try ChildProcess(["demo-cache-writer", folder])
-    let enough = Int.random(in: 500...5_000) * 8
-    var reports = Data()
-    while reports.count < enough {
-      let more = child.read()
-      guard !more.isEmpty else { break }
-      reports.append(more)
-    }
-    child.send(SIGKILL)
-    // What was in the pipe when it died was acknowledged, too.
-    while case let more = child.read(), !more.isEmpty { reports.append(more) }
-    let end = child.wait()
-    guard end == -SIGKILL, reports.count >= 8 else {
-      try tour.claim(
-        false, "The writer ran until it was killed.", otherwise: "It ended with \(end).")
-      return 0
-    }
-    let last = reports.prefix(reports.count / 8 * 8).suffix(8)
-    return last.reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 }

@@ -22,7 +22,7 @@ enum DemoKill {
     tour.row(["acknowledged", "found", "damaged", "reopened in"])
     var acknowledgedBefore: UInt64 = 0
     for _ in 1...rounds {
-      let acknowledged = try killOnce(tour, file)
+      let acknowledged = try tour.killWriter(["demo-writer", file.path], after: 1_000...15_000)
       let clock = ContinuousClock()
       let start = clock.now
       let log = try open(file)
@@ -47,30 +47,6 @@ enum DemoKill {
     try tour.claim(
       true, "Every acknowledged message survived every kill, byte for byte, without a gap.")
     try FileManager.default.removeItem(at: file)
-  }
-
-  /// Starts a writer, and kills it after a random number of acknowledgements.
-  /// - Returns: The last number that was acknowledged.
-  private static func killOnce(_ tour: Tour, _ file: URL) throws -> UInt64 {
-    let child = try ChildProcess(["demo-writer", file.path])
-    let enough = Int.random(in: 1_000...15_000) * 8
-    var reports = Data()
-    while reports.count < enough {
-      let more = child.read()
-      guard !more.isEmpty else { break }
-      reports.append(more)
-    }
-    child.send(SIGKILL)
-    // What was in the pipe when it died was acknowledged, too.
-    while case let more = child.read(), !more.isEmpty { reports.append(more) }
-    let end = child.wait()
-    guard end == -SIGKILL, reports.count >= 8 else {
-      try tour.claim(
-        false, "The writer ran until it was killed.", otherwise: "It ended with \(end).")
-      return 0
-    }
-    let last = reports.prefix(reports.count / 8 * 8).suffix(8)
-    return last.reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   /// Reads the whole log.

@@ -16,14 +16,7 @@ extension DiskArea {
     ) { bench in
       let keys = Keys.integers(readCount)
       let ours = try flushed(bench, "cache", keys)
-      let theirs = try LMDBStore(bench.freshFolder("lmdb"), keys: keys)
-      let order = Keys.shuffled(keys)
-      let ourRounds = Rounds(reading: order, size: piece)
-      let theirRounds = Rounds(reading: order, size: piece)
-      return Contest(
-        ours: { try bench.read(ourRounds, in: ours) },
-        rival: { try bench.read(theirRounds, in: theirs) },
-        close: { closeQuietly(ours) })
+      return try readsBesideLMDB(bench, ours, keys)
     }
   }
 
@@ -70,14 +63,7 @@ extension DiskArea {
         $0.journalCapacity = 256 << 20
       }
       try ours.fill(with: keys)
-      let theirs = try LMDBStore(bench.freshFolder("lmdb"), keys: keys)
-      let order = Keys.shuffled(keys)
-      let ourRounds = Rounds(reading: order, size: piece)
-      let theirRounds = Rounds(reading: order, size: piece)
-      return Contest(
-        ours: { try bench.read(ourRounds, in: ours) },
-        rival: { try bench.read(theirRounds, in: theirs) },
-        close: { closeQuietly(ours) })
+      return try readsBesideLMDB(bench, ours, keys)
     }
   }
 
@@ -149,6 +135,19 @@ extension DiskArea {
         return theirs
       }
     }
+  }
+
+  private static func readsBesideLMDB(
+    _ bench: Bench, _ ours: DiskCache<Int, Int>, _ keys: [Int]
+  ) throws -> Contest {
+    let theirs = try LMDBStore(bench.freshFolder("lmdb"), keys: keys)
+    let order = Keys.shuffled(keys)
+    let ourRounds = Rounds(reading: order, size: piece)
+    let theirRounds = Rounds(reading: order, size: piece)
+    return Contest(
+      ours: { try bench.read(ourRounds, in: ours) },
+      rival: { try bench.read(theirRounds, in: theirs) },
+      close: { closeQuietly(ours) })
   }
 
   private static func reads<Theirs: DurableStore<Int>>(
