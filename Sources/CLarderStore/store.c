@@ -172,6 +172,10 @@ static int has_journal_name(void *context, const char *name) {
     return strcmp(name, "journal") == 0;
 }
 
+static bool folder_has_journal(const larder_store *store) {
+    return folder_list(store->path, has_journal_name, NULL) == ECANCELED;
+}
+
 /** ENOENT for an empty file, too. What else is wrong with it, whoever opens it will see. */
 static larder_status data_path_exists(const larder_store *store) {
     char path[PATH_MAX_BYTES + 16];
@@ -187,8 +191,7 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
     if (exists != ENOENT) return exists;
     // A journal is made after the tree: the tree has been lost, and a new one would hide it. Unless
     // somebody made both meanwhile.
-    larder_status listed = folder_list(store->path, has_journal_name, NULL);
-    if (listed == ECANCELED) {
+    if (folder_has_journal(store)) {
         exists = data_path_exists(store);
         if (exists != ENOENT) return exists;
         detail->part = LARDER_STORE_PART_DATA;
@@ -218,6 +221,8 @@ static larder_status data_open(larder_store *store, store_meta *meta, larder_sto
     larder_status status =
         environment_open(store->path, writes, writes ? &fresh : NULL, store->options.mode,
                          store->options.map_bytes, detail, &store->environment);
+    // Beside a journal it was ours, and nothing of its heads is left.
+    if (status == LARDER_EFOREIGN && folder_has_journal(store)) return LARDER_EDAMAGED;
     if (status != LARDER_OK) return status;
     snapshot *place;
     status = environment_read(store->environment, &place);

@@ -63,6 +63,21 @@ struct StoreDamageTests {
     #expect(status { try Store(url) } == Int(LARDER_EDAMAGED))
   }
 
+  @Test func aTreeWithoutItsHeadsIsDamagedAndNotForeign() throws {
+    let store = try Store(url)
+    try store.put([1], [1])
+    try store.flush()
+    store.close()
+    let file = url.appendingPathComponent("data.mdb")
+    var data = try Data(contentsOf: file)
+    data.resetBytes(in: 0..<8192)
+    try data.write(to: file)
+    #expect(status { try Store(url) } == Int(LARDER_EDAMAGED))
+    var report = larder_store_report()
+    try check(larder_store_salvage(url.path, copy.path, nil, nil, nil, &report))
+    #expect(try Store(copy).get([1])?.value == [1])
+  }
+
   /// The older head is sound, and calls pages free that the newest transaction wrote to: nothing in
   /// its place tells that there was one, only a page elsewhere.
   @Test(arguments: [0, 1])
