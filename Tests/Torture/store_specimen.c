@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "larder_crc32c.h"
 #include "store_specimen.h"
 
 static bool find_records(store_specimen *out);
@@ -142,6 +143,7 @@ bool store_specimen_write(const store_specimen *what, const char *path) {
 // Of the format, as its page in the documentation says.
 enum {
     HEAD_BYTES = 48,
+    CRC_START = 8,
     PAGE_BYTES = 4096,
     NODE_BYTES = 8 + 512,
     SPILLED = 4,
@@ -174,7 +176,7 @@ static bool find_key(const store_specimen *what, larder_bytes name, specimen_cop
     return false;
 }
 
-/** The record at `at`, if there is one. */
+/** The record at `at`, if there is one: what is left of one in a page's free room is none. */
 static bool record_at(const store_specimen *what, uint32_t number, size_t at, specimen_copy *out) {
     const specimen_file *file = &what->files[number];
     const uint8_t *bytes = file->bytes + at;
@@ -186,6 +188,11 @@ static bool record_at(const store_specimen *what, uint32_t number, size_t at, sp
     uint64_t start = HEAD_BYTES;
     for (unsigned optional = 1; optional <= 16; optional *= 2) {
         start += (flags & optional & (1 | 2 | 16)) != 0 ? 8u : 0u; // Two times and the cost.
+    }
+    uint32_t whole = u32_at(bytes + 44);
+    if (whole < HEAD_BYTES || whole > there ||
+        larder_crc32c(0, bytes + CRC_START, whole - CRC_START) != u32_at(bytes + 4)) {
+        return false;
     }
     uint64_t length = u32_at(bytes + 32);
     uint64_t front = start + length + u32_at(bytes + 36) + u32_at(bytes + 40);
@@ -205,7 +212,7 @@ static bool record_at(const store_specimen *what, uint32_t number, size_t at, sp
             out->spilled = strcmp(what->files[i].name, name) == 0 ? i : out->spilled;
         }
     }
-    out->to = at + u32_at(bytes + 44);
+    out->to = at + whole;
     return true;
 }
 
