@@ -21,7 +21,7 @@ typedef struct found_write {
 typedef struct found_damage {
     /** Of the stored key. */
     uint64_t hash;
-    /** As the damaged record says. */
+    /** As the damaged record says, but no more than can be. */
     uint64_t sequence;
 } found_damage;
 

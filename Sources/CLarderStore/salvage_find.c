@@ -50,6 +50,10 @@ static larder_status damage_add(salvage *search, larder_bytes stored, larder_byt
     search->damages = damages;
     found_damage damage = {.hash = hash_of(stored)};
     if (bytes.length >= 16) memcpy(&damage.sequence, (const uint8_t *)bytes.data + 8, 8);
+    // It may be the number that is damaged; what the journal has beyond the tree is newer anyway.
+    bool has_newest = search->has_meta && search->tree_count == TREE_META_PAGES;
+    if (has_newest && damage.sequence > search->meta.applied)
+        damage.sequence = search->meta.applied;
     damages[search->damage_count++] = damage;
     uint64_t offset = (uint64_t)((const uint8_t *)stored.data - search->map);
     larder_store_report *report = search->report;

@@ -78,6 +78,26 @@ struct StoreDamageTests {
     #expect(try Store(copy).get([1])?.value == [1])
   }
 
+  /// The damaged record says that it is newer than anything.
+  @Test func aDamagedNumberDoesNotOutdateWhatTheJournalHas() throws {
+    let store = try Store(url)
+    try store.put([1], "first".bytes)
+    try store.flush()
+    try store.put([1], "second".bytes)
+    try FileManager.default.copyItem(at: url, to: copy)
+    let file = copy.appendingPathComponent("data.mdb")
+    var data = try Data(contentsOf: file)
+    let value = try #require(data.range(of: Data("first".utf8)))
+    let record = try #require(
+      data.range(of: Data("LREC".utf8), options: .backwards, in: 0..<value.lowerBound))
+    data[record.lowerBound + 15] ^= 1
+    try data.write(to: file)
+    let salvaged = directory.file("salvaged")
+    var report = larder_store_report()
+    try check(larder_store_salvage(copy.path, salvaged.path, nil, nil, nil, &report))
+    #expect(try Store(salvaged).get([1])?.value == "second".bytes)
+  }
+
   /// The older head is sound, and calls pages free that the newest transaction wrote to: nothing in
   /// its place tells that there was one, only a page elsewhere.
   @Test(arguments: [0, 1])
