@@ -5,6 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/** In front of each message. */
+enum { HEAD_BYTES = 16 };
+
 static larder_status append_one(specimen *what, larder_ring *ring, uint64_t sequence,
                                 uint8_t *scratch) {
     uint64_t key = ledger_key(what->book, sequence, sequence);
@@ -14,8 +17,8 @@ static larder_status append_one(specimen *what, larder_ring *ring, uint64_t sequ
     return larder_ring_append_batch(ring, &message, 1, NULL, NULL);
 }
 
-/** Learns where in the file each record lies: the mapping is found by the bytes of a message long
-    enough to be told from others, and the rest by the distance to it. */
+/** Learns where in the file each record lies: where the mapping begins is found by the first one,
+    whose head has its number, and the rest by the distance to it. */
 static bool learn_places(torture *run, specimen *what, larder_ring *ring) {
     larder_ring_reader *reader = NULL;
     larder_ring_record record;
@@ -23,25 +26,21 @@ static bool learn_places(torture *run, specimen *what, larder_ring *ring) {
                        LARDER_OK)) {
         return false;
     }
-    uintptr_t start = 0;
-    for (bool found = false; !found;) {
-        if (!EXPECT_STATUS(run, larder_ring_reader_next(reader, &record), LARDER_OK)) {
-            larder_ring_reader_close(reader);
-            return false;
-        }
-        const uint8_t *place =
-            record.payload.length < 16
-                ? NULL
-                : memmem(what->bytes, what->size, record.payload.data, record.payload.length);
-        if (place) {
-            start = (uintptr_t)record.payload.data - (uintptr_t)(place - what->bytes);
-            found = true;
-        }
+    const uint8_t *place = NULL;
+    if (EXPECT_STATUS(run, larder_ring_reader_next(reader, &record), LARDER_OK)) {
+        const uint8_t *head = (const uint8_t *)record.payload.data - HEAD_BYTES;
+        place = memmem(what->bytes, what->size, head, HEAD_BYTES + record.payload.length);
     }
+    if (!EXPECT(run, place != NULL, "the first message is not in the file")) {
+        larder_ring_reader_close(reader);
+        return false;
+    }
+    uintptr_t start =
+        (uintptr_t)record.payload.data - HEAD_BYTES - (uintptr_t)(place - what->bytes);
     what->count = 0;
     bool good = EXPECT_STATUS(run, larder_ring_reader_seek(reader, 0), LARDER_OK);
     while (good && larder_ring_reader_next(reader, &record) == LARDER_OK) {
-        uint64_t from = (uintptr_t)record.payload.data - start - 16;
+        uint64_t from = (uintptr_t)record.payload.data - HEAD_BYTES - start;
         what->records[what->count++] =
             (specimen_record){record.sequence, from, from + record_bytes(record.payload.length)};
     }
