@@ -247,6 +247,27 @@ static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64
            !store_is_over(cursor->store, cursor->place, entry, deadline);
 }
 
+/** The next row whose record is sound and asked for, and when that expires. */
+static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row *row, record *found,
+                                        int64_t *deadline) {
+    for (;;) {
+        larder_status status = cursor_next_row(cursor, row);
+        if (status) return status;
+        status = record_read(row->record, !row->is_verified, found);
+        if (!status && !record_has_stored_key(cursor, found, row->stored)) status = LARDER_EDAMAGED;
+        if (status) return status;
+        *deadline = store_deadline(cursor->place, found);
+        if (is_asked_for(cursor, found, *deadline)) return LARDER_OK;
+    }
+}
+
+/** Counts an entry that was found damaged. */
+static larder_status note_damage(const larder_store_cursor *cursor, larder_status status) {
+    if (status == LARDER_EDAMAGED)
+        atomic_fetch_add_explicit(&cursor->store->damaged, 1, memory_order_relaxed);
+    return status;
+}
+
 larder_status cursor_next_record(larder_store_cursor *cursor, record *found, larder_bytes *bytes,
                                  larder_store_entry *entry) {
     memset(entry, 0, sizeof *entry);
@@ -255,13 +276,9 @@ larder_status cursor_next_record(larder_store_cursor *cursor, record *found, lar
     larder_status status = store_enter(cursor->store);
     while (!status) {
         cursor_row row;
-        status = cursor_next_row(cursor, &row);
+        int64_t deadline;
+        status = cursor_next_wanted(cursor, &row, found, &deadline);
         if (status) break;
-        status = record_read(row.record, !row.is_verified, found);
-        if (!status && !record_has_stored_key(cursor, found, row.stored)) status = LARDER_EDAMAGED;
-        if (status) break;
-        int64_t deadline = store_deadline(cursor->place, found);
-        if (!is_asked_for(cursor, found, deadline)) continue;
         status = store_entry_of_record(cursor->store, found, deadline, cursor->flags, entry);
         if (status == ENOENT) {
             status = is_current(cursor->store, found) ? LARDER_EDAMAGED : LARDER_OK;
@@ -277,9 +294,16 @@ larder_status cursor_next_record(larder_store_cursor *cursor, record *found, lar
         return LARDER_OK;
     }
     memset(entry, 0, sizeof *entry);
-    if (status == LARDER_EDAMAGED)
-        atomic_fetch_add_explicit(&cursor->store->damaged, 1, memory_order_relaxed);
-    return status;
+    return note_damage(cursor, status);
+}
+
+larder_status cursor_pass_over(larder_store_cursor *cursor) {
+    cursor_row row;
+    record found;
+    int64_t deadline;
+    larder_status status = store_enter(cursor->store);
+    if (!status) status = cursor_next_wanted(cursor, &row, &found, &deadline);
+    return note_damage(cursor, status);
 }
 
 larder_status larder_store_cursor_next(larder_store_cursor *cursor, larder_store_entry *entry) {

@@ -118,5 +118,15 @@ LARDER_MUST_CHECK larder_status tree_rows_next(larder_store_cursor *cursor, curs
     is closed. For copies of a store. */
 LARDER_MUST_CHECK larder_status cursor_next_record(larder_store_cursor *cursor, record *found,
                                                    larder_bytes *bytes, larder_store_entry *entry);
+/** Moves on as larder_store_cursor_next does, without a look at the value. */
+LARDER_MUST_CHECK larder_status cursor_pass_over(larder_store_cursor *cursor);
+
+/** The tree key of a bound: of the first row of that value, or of that stored key. */
+void cursor_bound_key(const larder_store_cursor *cursor, larder_bytes bound, tree_key *key);
+/** The first tree key that a row of the range can have. */
+void cursor_range_start(const larder_store_cursor *cursor, tree_key *key);
+/** The tree key that no row of the range lies behind.
+    @return whether the range may have a row of just that key. */
+bool cursor_range_end(const larder_store_cursor *cursor, tree_key *key);
 
 #endif

@@ -36,38 +36,44 @@ static void range_start(const larder_store_cursor *cursor, tree_key *key) {
     tree_key_of_stored(cursor->tree.space, prefix, key);
 }
 
-static void bound_key(const larder_store_cursor *cursor, larder_bytes bound, tree_key *key) {
+void cursor_bound_key(const larder_store_cursor *cursor, larder_bytes bound, tree_key *key) {
     if (cursor->order == LARDER_STORE_BY_INDEX)
         tree_key_index(cursor->index, bound, NULL, NULL, key);
     else tree_key_of_stored(cursor->tree.space, bound, key);
 }
 
+void cursor_range_start(const larder_store_cursor *cursor, tree_key *key) {
+    range_start(cursor, key);
+    if ((cursor->flags & LARDER_STORE_HAS_LOWER) == 0) return;
+    tree_key bound;
+    cursor_bound_key(cursor, cursor->lower, &bound);
+    if (compare_bytes(bytes_of_key(&bound), bytes_of_key(key)) > 0) *key = bound;
+}
+
+bool cursor_range_end(const larder_store_cursor *cursor, tree_key *key) {
+    range_start(cursor, key);
+    // Never false: the first byte of a key is never 0xFF.
+    (void)tree_key_after_prefix(key);
+    if ((cursor->flags & LARDER_STORE_HAS_UPPER) == 0) return false;
+    tree_key bound;
+    cursor_bound_key(cursor, cursor->upper, &bound);
+    bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
+    // All rows of that value, whatever their keys.
+    if (is_index) (void)tree_key_after_prefix(&bound);
+    if (compare_bytes(bytes_of_key(&bound), bytes_of_key(key)) >= 0) return false;
+    *key = bound;
+    return !is_index;
+}
+
 static larder_status place_first(larder_store_cursor *cursor) {
-    tree_key start, bound;
-    range_start(cursor, &start);
-    if (cursor->flags & LARDER_STORE_HAS_LOWER) {
-        bound_key(cursor, cursor->lower, &bound);
-        if (compare_bytes(bytes_of_key(&bound), bytes_of_key(&start)) > 0) start = bound;
-    }
+    tree_key start;
+    cursor_range_start(cursor, &start);
     return tree_cursor_seek(&cursor->tree.cursor, &cursor->place->tree, bytes_of_key(&start));
 }
 
 static larder_status place_last(larder_store_cursor *cursor) {
-    tree_key end, bound;
-    bool includes_end = false;
-    range_start(cursor, &end);
-    // Never false: the first byte of a key is never 0xFF.
-    (void)tree_key_after_prefix(&end);
-    if (cursor->flags & LARDER_STORE_HAS_UPPER) {
-        bound_key(cursor, cursor->upper, &bound);
-        bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
-        // All rows of that value, whatever their keys.
-        if (is_index) (void)tree_key_after_prefix(&bound);
-        if (compare_bytes(bytes_of_key(&bound), bytes_of_key(&end)) < 0) {
-            end = bound;
-            includes_end = !is_index;
-        }
-    }
+    tree_key end;
+    bool includes_end = cursor_range_end(cursor, &end);
     return tree_cursor_seek_back(&cursor->tree.cursor, &cursor->place->tree, bytes_of_key(&end),
                                  includes_end);
 }

@@ -63,10 +63,11 @@ static const char *get(larder_store *store, const char *key) {
     return text;
 }
 
-/// The keys as the query finds them, each followed by a comma.
+/// The keys as the query finds them, each followed by a comma; they are as many as are counted.
 static const char *keys(larder_store *store, const larder_store_query *query) {
     static char text[256];
     size_t used = 0;
+    uint64_t count = 0, counted;
     larder_store_cursor *cursor = NULL;
     CHECK_OK(larder_store_cursor_open(store, query, &cursor));
     larder_store_entry entry;
@@ -76,9 +77,12 @@ static const char *keys(larder_store *store, const larder_store_query *query) {
         if (entry.key.length > 0) memcpy(text + used, entry.key.data, entry.key.length);
         used += entry.key.length;
         text[used++] = ',';
+        count++;
     }
     CHECK(status == LARDER_END);
     larder_store_cursor_close(cursor);
+    CHECK_OK(larder_store_count(store, query, LARDER_STORE_UNLIMITED, &counted));
+    CHECK(counted == count);
     text[used] = '\0';
     return text;
 }

@@ -175,6 +175,18 @@ final class Store {
     }
   }
 
+  /// As larder_store_count gives it.
+  func count(
+    limit: UInt64 = UInt64.max, _ set: (inout larder_store_query) -> Void = { _ in }
+  ) throws -> UInt64 {
+    var query = larder_store_query()
+    larder_store_query_init(&query)
+    set(&query)
+    var count: UInt64 = 0
+    try check(larder_store_count(pointer, &query, limit, &count))
+    return count
+  }
+
   var totals: (count: UInt64, bytes: UInt64) {
     get throws {
       var count: UInt64 = 0

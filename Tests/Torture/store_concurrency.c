@@ -116,10 +116,31 @@ static bool write_pair(torture *run, larder_store *store, uint32_t thread, uint3
                   larder_strerror(status));
 }
 
+/** Whole pairs are counted, by the totals of the tree or by its rows. */
+static bool count_pairs(torture *run, larder_store *store) {
+    larder_store_query query;
+    larder_store_query_init(&query);
+    for (unsigned round = 0; round < 2; round++) {
+        uint64_t count = 0;
+        larder_status status = larder_store_count(store, &query, LARDER_STORE_UNLIMITED, &count);
+        if (status != LARDER_ENOSLOT &&
+            (!EXPECT_STATUS(run, status, LARDER_OK) ||
+             !EXPECT(run, count % 2 == 0 && count <= 2 * PAIR_THREADS * PAIRS,
+                     "%" PRIu64 " entries are no pairs", count))) {
+            return false;
+        }
+        query.flags = LARDER_STORE_HAS_LOWER;
+    }
+    return true;
+}
+
 /** One look at everything: both of each pair are of one write, and none is older than before. */
 static bool look_at_pairs(torture *run, larder_store *store, uint64_t seen[PAIR_THREADS][PAIRS]) {
     uint64_t numbers[2][PAIR_THREADS][PAIRS];
     memset(numbers, 0, sizeof numbers);
+    if (!count_pairs(run, store)) {
+        return false;
+    }
     larder_store_cursor *cursor = NULL;
     larder_store_query query;
     larder_store_query_init(&query);

@@ -393,6 +393,19 @@ static size_t list(model *self, const larder_store_query *query, listed *out) {
     return count;
 }
 
+/** `wanted` entries, or as many as are enough. */
+static bool count_all(model *self, const larder_store_query *query, uint64_t wanted) {
+    uint64_t limit = rng_one_in(&self->random, 3) ? rng_below(&self->random, MODEL_KEYS)
+                                                  : LARDER_STORE_UNLIMITED;
+    uint64_t count = 0;
+    wanted = wanted < limit ? wanted : limit;
+    return EXPECT_STATUS(self->run, larder_store_count(self->store, query, limit, &count),
+                         LARDER_OK) &&
+           EXPECT(self->run, count == wanted,
+                  "%" PRIu64 " entries in order %d, flags %x, should be %" PRIu64, count,
+                  (int)query->order, query->flags, wanted);
+}
+
 static bool go_over(model *self) {
     static listed wanted[MODEL_KEYS + 1];
     larder_store_query query;
@@ -443,9 +456,11 @@ static bool go_over(model *self) {
         at++;
     }
     larder_store_cursor_close(cursor);
-    return good && EXPECT(self->run, status == LARDER_END && at == count,
-                          "a cursor in order %d, flags %x, gave %d behind %zu of %zu entries",
-                          (int)query.order, query.flags, status, at, count);
+    return good &&
+           EXPECT(self->run, status == LARDER_END && at == count,
+                  "a cursor in order %d, flags %x, gave %d behind %zu of %zu entries",
+                  (int)query.order, query.flags, status, at, count) &&
+           count_all(self, &query, count);
 }
 
 // Care --------------------------------------------------------------------------------------------

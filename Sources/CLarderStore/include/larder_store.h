@@ -418,6 +418,28 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_cursor_next(larder_store
 /** Frees the cursor. NULL is allowed. */
 LARDER_API void larder_store_cursor_close(larder_store_cursor *LARDER_NULLABLE cursor);
 
+/** Counts the entries that a cursor would give, as the store is now.
+
+    Their values are not looked at, and their records only where there is no telling without: where
+    a limit of age or an end may make them expire, where a bound or a prefix is longer than the rows
+    of the tree are (240 bytes of an index, a zero byte as two; 494 of a prefix of keys), and where
+    pages are damaged. So an entry whose record is damaged counts otherwise, as it does for
+    larder_store_totals: only larder_store_check and who reads it would see. For what has no bound
+    and no prefix, nothing but what is pending and what expired is looked at.
+
+    @param query LARDER_STORE_EXPIRED_TOO counts; which order it is, and which direction, does not,
+           but that an entry counts in an index once for each different value that it has there.
+    @param limit when there are so many, that is enough; LARDER_STORE_UNLIMITED to count all.
+    @param count receives how many there are, `limit` at most; 0 on failure, but on LARDER_EDAMAGED
+           how many can be read.
+    @return LARDER_OK; LARDER_EDAMAGED: pages or records that had to be read are damaged; as
+            larder_store_cursor_open.
+    O(log entries + rows counted + pending writes + entries that expired but were not removed yet).
+    Any thread; writes may go on. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_count(larder_store *store,
+                                                              const larder_store_query *query,
+                                                              uint64_t limit, uint64_t *count);
+
 // Durability and care -----------------------------------------------------------------------------
 
 /** Makes everything written before this call survive a power cut. */
