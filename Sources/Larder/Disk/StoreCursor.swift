@@ -12,26 +12,9 @@ struct StoreCursor: ~Copyable {
   private let store: StoreHandle
 
   init(_ store: StoreHandle, _ selection: StoreSelection) throws(LarderError) {
-    var query = larder_store_query()
-    larder_store_query_init(&query)
-    query.order = selection.isByRecency ? LARDER_STORE_BY_RECENCY : LARDER_STORE_BY_KEY
-    if let index = selection.index {
-      query.order = LARDER_STORE_BY_INDEX
-      query.index = index
-    }
-    query.flags = selection.flags
     var opened: OpaquePointer?
     // The bounds are copied by the call.
-    let status = selection.lower.withUnsafeBytes { lower in
-      selection.upper.withUnsafeBytes { upper in
-        selection.prefix.withUnsafeBytes { prefix in
-          query.lower = larder_bytes(lower)
-          query.upper = larder_bytes(upper)
-          query.prefix = larder_bytes(prefix)
-          return larder_store_cursor_open(store.store, &query, &opened)
-        }
-      }
-    }
+    let status = selection.withQuery { larder_store_cursor_open(store.store, &$0, &opened) }
     guard status == LARDER_OK, let opened else {
       throw store.failure(
         status == LARDER_OK ? Int32(LARDER_EINVALID) : status, "list the entries of \(store.path)")
@@ -93,7 +76,44 @@ struct StoreSelection: Sendable {
     set(LARDER_STORE_UPPER_EXCLUSIVE, isExclusive)
   }
 
+  /// Lends the selection as the store takes it.
+  fileprivate func withQuery(_ body: (inout larder_store_query) -> larder_status) -> larder_status {
+    var query = larder_store_query()
+    larder_store_query_init(&query)
+    query.order = isByRecency ? LARDER_STORE_BY_RECENCY : LARDER_STORE_BY_KEY
+    if let index {
+      query.order = LARDER_STORE_BY_INDEX
+      query.index = index
+    }
+    query.flags = flags
+    return lower.withUnsafeBytes { lower in
+      upper.withUnsafeBytes { upper in
+        prefix.withUnsafeBytes { prefix in
+          query.lower = larder_bytes(lower)
+          query.upper = larder_bytes(upper)
+          query.prefix = larder_bytes(prefix)
+          return body(&query)
+        }
+      }
+    }
+  }
+
   private mutating func set(_ flag: some BinaryInteger, _ isOn: Bool) {
     if isOn { flags |= UInt32(flag) } else { flags &= ~UInt32(flag) }
+  }
+}
+
+extension StoreHandle {
+  /// Counts the entries that a cursor would give, without a look at each.
+  ///
+  /// Where pages are damaged, those count that can be read, as a cursor gives them.
+  ///
+  /// - Parameter limit: How many are enough.
+  func count(_ selection: StoreSelection, upTo limit: Int) throws(LarderError) -> Int {
+    if limit <= 0 { return 0 }
+    var count: UInt64 = 0
+    let status = selection.withQuery { larder_store_count(store, &$0, UInt64(limit), &count) }
+    if status != LARDER_EDAMAGED { try check(status, "count the entries of \(path)") }
+    return Int(clamping: count)
   }
 }

@@ -145,6 +145,52 @@ struct ArchiveQueryTests {
     #expect(try archive.sorted(by: \.age).firstResult()?.id == 2)
   }
 
+  @Test(arguments: [Expiration.never, .seconds(10), .afterAccess(.seconds(10))])
+  func countsAreThoseOfResultsInEveryHandle(expiration: Expiration) throws {
+    let archive = try place.open { $0.expiration = expiration }
+    let reader = try place.open {
+      $0.expiration = expiration
+      $0.isReadOnly = true
+    }
+    for id in 0..<60 {
+      try archive.record(Citizen(id: id, name: "n\(id % 7)", age: id % 10, points: id % 3))
+      // Some is replaced, some removed, some expired, and some waits in the journal.
+      if id % 5 == 4 { try archive.record(Citizen(id: id / 2, age: 3)) }
+      if id % 9 == 8 { try archive.delete(id: id - 3) }
+      if id % 25 == 24 { try archive.flush() }
+      place.clock.advance(0.5)
+      for handle in [archive, reader] where id % 4 == 3 {
+        let age = id * 7 % 10
+        for query in [
+          handle.query, handle.query.skip(2).limitResults(by: 9), handle.sorted(by: \.age),
+          handle.findWhere { $0.age(.isEqual(3)) },
+          handle.findWhere { $0.age(.greater(than: age)) },
+          handle.findWhere { $0.age(.lessOrEqual(with: age)) }.limitResults(by: 4),
+          handle.findWhere { $0.age(.greaterOrEqual(with: 2)).age(.less(than: 7)) },
+          handle.findWhere { $0.points(.isNotEqual(nil)) },
+          handle.findWhere { $0.name(.hasPrefix("n")) },
+        ] {
+          #expect(try query.count() == query.getResults().count, "id \(id), age \(age)")
+        }
+      }
+    }
+  }
+
+  @Test func aDamagedElementIsCountedWhereItIsNotRead() throws {
+    let text = "to be damaged"
+    let archive = try place.open([Citizen(id: 1, age: 1, tags: [text]), Citizen(id: 2, age: 2)])
+    try archive.close()
+    let file = place.directory.file("citizens").appendingPathComponent("data.mdb")
+    var data = try Data(contentsOf: file)
+    while let found = data.range(of: Data(text.utf8)) { data[found.lowerBound] ^= 1 }
+    try data.write(to: file)
+    let damaged = try place.open()
+    #expect(try damaged.query.getResults().count == 1)
+    #expect(try damaged.query.count() == 2 && damaged.count == 2)
+    #expect(try damaged.findWhere { $0.age(.greater(than: 0)) }.count() == 2)
+    #expect(try damaged.filter { $0.age > 0 }.count() == 1)
+  }
+
   @Test func longTextsAreInTheirOrderThoughTheIndexCutsThem() throws {
     let stem = String(repeating: "x", count: 998)
     let ends = ["", "b", "ba", "bb", "bba", "bbz", "bc", "c", "cc", "ccc"]

@@ -90,12 +90,6 @@ extension Archive {
     var plan = ArchivePlan<Element>()
     plan.index = index
     plan.range = range
-    var selection = plan.selection(descends: false)
-    selection.isWithoutValues = true
-    var count = 0
-    if limit <= 0 { return 0 }
-    var cursor = try StoreCursor(store, selection)
-    while count < limit, try cursor.next({ _ in count += 1 }) {}
-    return count
+    return try store.count(plan.selection(descends: false), upTo: limit)
   }
 }

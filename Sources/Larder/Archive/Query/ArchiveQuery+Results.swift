@@ -65,12 +65,15 @@ extension ArchiveQuery {
 
   /// Counts the results.
   ///
-  /// Nothing is decoded if there are no filters, or one index says all that they say.
+  /// If there are no filters, or one index says all that they say, no element is read or
+  /// decoded: then one whose bytes are damaged counts, too.
   ///
   /// - Returns: How many results there are. Elements whose time is over do not count.
   /// - Throws: What filters throw; `.invalidArgument`, `.decoding`, `.closed`, `.damaged`,
   ///   `.io`.
-  /// - Complexity: O(log n + elements counted), and what decoding takes if it is needed.
+  /// - Complexity: O(log n + elements counted), and what decoding takes if it is needed;
+  ///   without filters O(elements written since the last flush, and expired ones that are still
+  ///   there). With a limit of age each element is read.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func count() throws -> Int { try runCount() }
 
