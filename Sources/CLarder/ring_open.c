@@ -608,3 +608,13 @@ larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statisti
     ring_unlock(ring);
     return LARDER_OK;
 }
+
+larder_status larder_ring_next_sequence(larder_ring *ring, uint64_t *sequence) {
+    *sequence = 0;
+    // Of the handle's own process, and there only against the end of the mapping.
+    larder_status status = ring_lock(ring);
+    if (status) return status;
+    *sequence = ring_view_get(ring).next_sequence;
+    ring_unlock(ring);
+    return LARDER_OK;
+}

@@ -164,11 +164,11 @@ static larder_status follow(larder_store *store, uint64_t *applied) {
 /** What had been written when it was asked; 0 if there is no telling, or no need to. */
 static uint64_t written_so_far(const larder_store *store) {
     const follower *follow = &store->follower;
-    larder_ring_statistics figures;
+    uint64_t next;
     if (store->journal.ring == NULL || follow->is_left ||
-        larder_ring_statistics_get(store->journal.ring, &figures) != LARDER_OK)
+        larder_ring_next_sequence(store->journal.ring, &next) != LARDER_OK)
         return 0;
-    return store->journal.base + figures.next_sequence - 1;
+    return store->journal.base + next - 1;
 }
 
 /** Whether the tree at `at` and what was followed since `applied` are one state, without a gap, of

@@ -71,6 +71,8 @@ static void appended_messages_are_read_back_after_a_reopen(void) {
     CHECK(statistics.count == 3);
     CHECK(statistics.capacity_bytes == 4096);
     CHECK(statistics.next_sequence == 4);
+    CHECK_OK(larder_ring_next_sequence(ring, &sequence));
+    CHECK(sequence == 4);
     larder_ring_report report;
     CHECK_OK(larder_ring_check(ring, &report));
     CHECK(report.intact == 3 && report.lost == 0);

@@ -118,6 +118,15 @@ final class Ring: @unchecked Sendable {
     }
   }
 
+  /// The number that the next message gets.
+  var nextSequence: UInt64 {
+    get throws {
+      var sequence: UInt64 = 0
+      try check(larder_ring_next_sequence(raw, &sequence))
+      return sequence
+    }
+  }
+
   var recovery: larder_ring_report {
     get throws {
       var report = larder_ring_report()

@@ -46,6 +46,23 @@ struct RingStatisticsTests {
     }
   }
 
+  @Test func theNextNumberIsSeenByEveryHandleAtOnce() throws {
+    let ring = try Ring(url, data: 320)
+    let reader = try Ring(reading: url)
+    for sequence in 1...UInt64(50) {
+      #expect(try ring.nextSequence == sequence && reader.nextSequence == sequence)
+      try ring.append(payload(sequence, 16))
+    }
+    // Nobody closed the file that this one sees, and part of it is lost.
+    let copy = directory.file("copy")
+    try FileManager.default.copyItem(at: url, to: copy)
+    #expect(try Ring(reading: copy).nextSequence == 51)
+    for handle in [ring, reader] {
+      try check(larder_ring_shutdown(handle.raw))
+      #expect(status { try handle.nextSequence } == Int(LARDER_ECLOSED))
+    }
+  }
+
   /// Every number that was given is in the ring, overwritten, removed or lost, at any time.
   @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6])
   func everyNumberIsAccountedForAlongRandomWork(seed: UInt64) throws {
@@ -73,7 +90,8 @@ struct RingStatisticsTests {
         let sum = now.count + now.overwritten + now.removed + now.lost
         // A damaged message that was removed may have been lost first, never both.
         guard sum == now.next_sequence - 1, now.next_sequence == given + 1,
-          now.removed <= removed, now.used_bytes <= now.data_bytes
+          now.removed <= removed, now.used_bytes <= now.data_bytes,
+          try handle.nextSequence == now.next_sequence
         else {
           Issue.record("seed \(generator.seed), step \(step): \(now), given \(given)")
           return

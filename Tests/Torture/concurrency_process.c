@@ -123,11 +123,12 @@ static void use_inherited(torture *run, scene *self) {
     larder_ring_reader *reader = NULL;
     larder_ring_report report;
     larder_reservation room = {0};
-    uint64_t place;
+    uint64_t place, next;
     EXPECT_STATUS(run, larder_ring_append(inherited, "x", 1, NULL), LARDER_EFORKED);
     EXPECT_STATUS(run, larder_ring_reserve(inherited, 1, &room), LARDER_EFORKED);
     EXPECT_STATUS(run, larder_ring_remove_through(inherited, 1, NULL), LARDER_EFORKED);
     EXPECT_STATUS(run, larder_ring_sync(inherited), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_next_sequence(inherited, &next), LARDER_EFORKED);
     EXPECT_STATUS(run, larder_ring_acknowledge(inherited, bytes_of("a", 1), 1), LARDER_EFORKED);
     EXPECT_STATUS(run, larder_ring_reader_open(inherited, 0, &reader), LARDER_EFORKED);
     EXPECT_STATUS(run, larder_ring_check(inherited, &report), LARDER_EFORKED);

@@ -357,6 +357,14 @@ typedef struct larder_ring_statistics {
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_ring_statistics_get(larder_ring *ring, larder_ring_statistics *statistics);
 
+/** The number that the next message gets, as in the statistics, without the rest of them: for a
+    reader who asks again and again whether there is something new.
+    @param sequence receives the number; 0 on failure.
+    @return LARDER_OK; LARDER_ECLOSED, LARDER_EFORKED. O(1), and no system call: another process's
+            appends are seen in the mapping. Any thread. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_ring_next_sequence(larder_ring *ring,
+                                                                     uint64_t *sequence);
+
 /** What a walk over a file found. */
 typedef struct larder_ring_report {
     /** Intact messages. */
