@@ -90,6 +90,22 @@ static uint32_t read_all(torture *run, const bench *self, larder_store *store, b
     return right;
 }
 
+/** Counts, and ends: everything, and the rows of a range. */
+static bool count_some(torture *run, const larder_store_query *query, larder_store *store) {
+    larder_store_query counted = *query;
+    for (unsigned round = 0; round < 2; round++) {
+        uint64_t count = 0;
+        larder_status status = larder_store_count(store, &counted, LARDER_STORE_UNLIMITED, &count);
+        if (!EXPECT(run, status == LARDER_OK || status == LARDER_EDAMAGED, "count gave %d",
+                    status)) {
+            return false;
+        }
+        if (counted.order == LARDER_STORE_BY_RECENCY) break;
+        counted.flags |= LARDER_STORE_HAS_LOWER;
+    }
+    return true;
+}
+
 /** Goes over everything in each order, and ends. */
 static bool walk_all(torture *run, const bench *self, larder_store *store, bool older) {
     for (int order = 0; order < 6; order++) {
@@ -98,6 +114,9 @@ static bool walk_all(torture *run, const bench *self, larder_store *store, bool 
         query.order = (larder_store_order)(order / 2);
         query.index = BOOK_INDEX;
         query.flags = order % 2 ? (uint32_t)LARDER_STORE_DESCENDING : 0;
+        if (!count_some(run, &query, store)) {
+            return false;
+        }
         larder_store_cursor *cursor = NULL;
         larder_status status = larder_store_cursor_open(store, &query, &cursor);
         if (status == LARDER_EDAMAGED) {
