@@ -3,5 +3,5 @@
 @_exported public import LarderCore
 
 #if LARDER_TSAN
-  typealias Mutex = WatchedMutex
+  @usableFromInline typealias Mutex = WatchedMutex
 #endif

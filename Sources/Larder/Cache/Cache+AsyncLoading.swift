@@ -111,7 +111,7 @@ extension Cache {
     do {
       if value != nil { try await makeRoom(for: key) }
       let token = await writers.begin(key)
-      defer { writers.end(key) }
+      defer { writers.end(key, token) }
       if flight.isSuperseded { return value }
       guard let value else {
         absent?.set(true, forKey: key)

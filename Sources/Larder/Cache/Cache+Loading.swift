@@ -120,7 +120,7 @@ extension Cache {
     do {
       if value != nil { try makeRoom(for: key) }
       let token = writers.begin(key)
-      defer { writers.end(key) }
+      defer { writers.end(key, token) }
       // Who writes the key says so before it gives the lock away.
       if flight.isSuperseded { return value }
       guard let value else {

@@ -36,8 +36,8 @@ extension Cache {
     var failures: [any Error] = []
     // Behind the locks: the callback may use the cache.
     defer { for error in failures { report(key, error) } }
-    _ = writers.begin(key, counts: false)
-    defer { writers.end(key, counts: false) }
+    let turn = writers.begin(key, counts: false)
+    defer { writers.end(key, turn, counts: false) }
     gate.lock()
     defer { gate.unlock() }
     for slot in slots[..<depth].reversed() where writers.isGood(token) {
@@ -54,8 +54,8 @@ extension Cache {
   ) async {
     var failures: [any Error] = []
     defer { for error in failures { report(key, error) } }
-    _ = await writers.begin(key, counts: false)
-    defer { writers.end(key, counts: false) }
+    let turn = await writers.begin(key, counts: false)
+    defer { writers.end(key, turn, counts: false) }
     await gate.lock()
     defer { gate.unlock() }
     for slot in slots[..<depth].reversed() where writers.isGood(token) {

@@ -31,7 +31,7 @@ extension Cache {
     try checkOpen()
     try makeRoom(for: key)
     let token = writers.begin(key)
-    defer { writers.end(key) }
+    defer { writers.end(key, token) }
     let old = try current(key)
     var value = old?.value
     let result = try body(&value)
@@ -63,7 +63,7 @@ extension Cache {
     try checkOpen()
     try await makeRoom(for: key)
     let token = await writers.begin(key)
-    defer { writers.end(key) }
+    defer { writers.end(key, token) }
     let old = try await current(key)
     var value = old?.value
     let result = try body(&value)

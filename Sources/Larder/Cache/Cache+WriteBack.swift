@@ -104,6 +104,7 @@ extension Cache {
   }
 
   /// Makes sure that one more key may wait.
+  @usableFromInline
   func makeRoom(for key: Key) throws {
     guard let queue, queue.isFull(for: key) else { return }
     try blocking { try await self.makeRoom(for: key) }
@@ -148,8 +149,8 @@ extension Cache {
 
   /// Gives up a write. To readers that is one: what the tiers have comes to light again.
   private func drop(_ write: WriteBackQueue<Key, Value>.Write) async {
-    _ = await writers.begin(write.key)
-    defer { writers.end(write.key) }
+    let token = await writers.begin(write.key)
+    defer { writers.end(write.key, token) }
     if queue?.end(write) ?? true { forget(write.key) }
   }
 

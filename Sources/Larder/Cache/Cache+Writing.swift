@@ -45,7 +45,7 @@ extension Cache {
     try checkOpen()
     try makeRoom(for: key)
     let token = writers.begin(key)
-    defer { writers.end(key) }
+    defer { writers.end(key, token) }
     try store(entry, key, token)
   }
 
@@ -117,7 +117,7 @@ extension Cache {
     try checkOpen()
     try await makeRoom(for: key)
     let token = await writers.begin(key)
-    defer { writers.end(key) }
+    defer { writers.end(key, token) }
     try await store(entry, key, token)
   }
 

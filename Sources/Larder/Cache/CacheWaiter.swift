@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-import Dispatch
+public import Dispatch
 import Synchronization
 
 /// A thread or a task that waits for its turn.
+@usableFromInline
 enum CacheWaiter: Sendable {
   case thread(DispatchSemaphore)
   case task(CheckedContinuation<Void, Never>)
 
+  @usableFromInline
   func wake() {
     switch self {
     case .thread(let semaphore): semaphore.signal()
@@ -27,11 +29,12 @@ final class CacheLock: Sendable {
 
   private let state = Mutex(State())
 
-  /// - Returns: Whether it is the caller's now; else the waiter is woken when it is.
-  private func take(_ waiter: CacheWaiter) -> Bool {
+  /// - Parameter waiter: Woken when it is the caller's turn; nil to ask only.
+  /// - Returns: Whether it is the caller's now.
+  private func take(_ waiter: CacheWaiter?) -> Bool {
     state.withLock { state in
       if state.isHeld {
-        state.waiting.append(waiter)
+        if let waiter { state.waiting.append(waiter) }
         return false
       }
       state.isHeld = true
@@ -40,11 +43,13 @@ final class CacheLock: Sendable {
   }
 
   func lock() {
+    if take(nil) { return }
     let semaphore = DispatchSemaphore(value: 0)
     if !take(.thread(semaphore)) { semaphore.wait() }
   }
 
   nonisolated(nonsending) func lock() async {
+    if take(nil) { return }
     await withCheckedContinuation { continuation in
       if take(.task(continuation)) { continuation.resume() }
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import Dispatch
-import Synchronization
+import LarderCore
+public import Synchronization
 
 /// Who writes which key, so that copies of what was read never outlive it.
 ///
@@ -25,50 +26,126 @@ import Synchronization
 /// began; else it leaves memory without the key, which is always right.
 ///
 /// Keys are counted in 64 groups. That two of them share a group costs a copy now and then.
-final class CacheWriters<Key: Hashable & Sendable>: Sendable {
+/// Nearly always a key is the only one of its group that is held, and nobody waits for it:
+/// that is what is inlined into programs.
+///
+/// Sendable, although Swift cannot see it: the pointer never changes, and all that it points to
+/// is behind locks. An array of them would need an object for each lock, which is retained and
+/// released by every use.
+@usableFromInline
+final class CacheWriters<Key: Hashable & Sendable>: @unchecked Sendable {
   /// What rule 2 is about.
+  @usableFromInline
   struct Token: Sendable {
-    fileprivate let group: Int
-    fileprivate let ended: UInt64
-    fileprivate let endedAll: UInt64
+    @usableFromInline let group: Int
+    @usableFromInline let ended: UInt64
+    @usableFromInline let endedAll: UInt64
+
+    @inlinable
+    init(group: Int, ended: UInt64, endedAll: UInt64) {
+      self.group = group
+      self.ended = ended
+      self.endedAll = endedAll
+    }
   }
 
-  private struct State {
-    var begun: UInt64 = 0
-    var ended: UInt64 = 0
-    /// Who waits for a key that is held.
-    var held: [Key: [CacheWaiter]] = [:]
+  @usableFromInline
+  struct State {
+    @usableFromInline var begun: UInt64 = 0
+    @usableFromInline var ended: UInt64 = 0
+    /// A key that is held; the first one, if nobody held another one then.
+    @usableFromInline var held: Key?
+    /// Who waits for that.
+    @usableFromInline var waiting: [CacheWaiter] = []
+    /// Further keys that are held, and who waits for them.
+    @usableFromInline var others: [Key: [CacheWaiter]] = [:]
+
+    init() {}
+
+    /// - Returns: Whether the key is the caller's now; else it is held, and nothing changed.
+    @inlinable
+    mutating func take(_ key: Key) -> Bool {
+      if held == nil, others.isEmpty {
+        held = key
+        return true
+      }
+      return takeOther(key)
+    }
+
+    @usableFromInline
+    mutating func takeOther(_ key: Key) -> Bool {
+      if held == key || others[key] != nil { return false }
+      others[key] = []
+      return true
+    }
+
+    /// Adds to those who wait for a key that is held.
+    mutating func wait(for key: Key, _ waiter: CacheWaiter) {
+      if held == key { waiting.append(waiter) } else { others[key]?.append(waiter) }
+    }
+
+    /// - Returns: Whether nobody has the key now; else it is still held, and nothing changed.
+    @inlinable
+    mutating func free(_ key: Key) -> Bool {
+      guard held == key, waiting.isEmpty else { return false }
+      held = nil
+      return true
+    }
+
+    /// Gives a key that is held to the next, who is to be woken, or to nobody.
+    mutating func pass(_ key: Key) -> CacheWaiter? {
+      if free(key) { return nil }
+      if held == key { return waiting.removeFirst() }
+      if others[key]?.isEmpty ?? true {
+        others[key] = nil
+        return nil
+      }
+      return others[key]?.removeFirst()
+    }
   }
 
-  private final class Group: Sendable {
-    let state = Mutex(State())
+  private static var count: Int { 64 }
+
+  @usableFromInline let groups: UnsafeMutablePointer<Mutex<State>>
+  @usableFromInline let begunAll = Atomic<UInt64>(0)
+  @usableFromInline let endedAll = Atomic<UInt64>(0)
+  @usableFromInline let hashing = MemoryHashing()
+
+  init() {
+    groups = .allocate(capacity: Self.count)
+    for group in 0..<Self.count { (groups + group).initialize(to: Mutex(State())) }
   }
 
-  private let groups = (0..<64).map { _ in Group() }
-  private let begunAll = Atomic<UInt64>(0)
-  private let endedAll = Atomic<UInt64>(0)
+  deinit {
+    groups.deinitialize(count: Self.count)
+    groups.deallocate()
+  }
 
-  private func group(of key: Key) -> Int {
-    // The upper bits: dictionaries of these keys use the lower ones.
-    Int(truncatingIfNeeded: UInt(bitPattern: key.hashValue) >> (UInt.bitWidth - 6))
+  @inlinable
+  func group(of key: Key) -> Int {
+    // The upper 6 bits: dictionaries of these keys use the lower ones.
+    Int(truncatingIfNeeded: hashing.hash(key) >> (UInt64.bitWidth - 6))
   }
 
   // MARK: - Tokens
 
   /// To be taken before reading.
+  @inlinable
   func token(_ key: Key) -> Token {
     let all = endedAll.load(ordering: .acquiring)
     let group = group(of: key)
     return Token(
-      group: group, ended: groups[group].state.withLock { $0.ended }, endedAll: all)
+      group: group, ended: groups[group].withLock { $0.ended }, endedAll: all)
   }
 
   /// Whether nobody has written the key since before the token was taken.
+  @inlinable
   func isGood(_ token: Token) -> Bool {
-    isGoodForAll(token) && groups[token.group].state.withLock { $0.begun == token.ended }
+    isGoodForAll(token) && groups[token.group].withLock { $0.begun == token.ended }
   }
 
   /// Likewise, for removals of everything.
+  @inlinable
   func isGoodForAll(_ token: Token) -> Bool {
     begunAll.load(ordering: .acquiring) == token.endedAll
   }
@@ -78,15 +155,41 @@ final class CacheWriters<Key: Hashable & Sendable>: Sendable {
   /// Takes the key's lock.
   ///
   /// - Parameter counts: Whether to be counted as a writer.
-  /// - Returns: A token from before.
+  /// - Returns: A token from before; ``end(_:_:counts:)`` wants it.
+  @inlinable
   func begin(_ key: Key, counts: Bool = true) -> Token {
+    take(key, counts) ?? beginInTurn(key, counts)
+  }
+
+  @inlinable
+  nonisolated(nonsending) func begin(_ key: Key, counts: Bool = true) async -> Token {
+    if let token = take(key, counts) { return token }
+    return await beginInTurn(key, counts)
+  }
+
+  /// - Returns: nil if the key is held; then nothing has changed.
+  @inlinable
+  func take(_ key: Key, _ counts: Bool) -> Token? {
+    let all = endedAll.load(ordering: .acquiring)
+    let group = group(of: key)
+    return groups[group].withLock { state -> Token? in
+      if !state.take(key) { return nil }
+      let token = Token(group: group, ended: state.ended, endedAll: all)
+      if counts { state.begun += 1 }
+      return token
+    }
+  }
+
+  @usableFromInline @inline(never)
+  func beginInTurn(_ key: Key, _ counts: Bool) -> Token {
     let semaphore = DispatchSemaphore(value: 0)
     let (token, isTaken) = take(key, counts, .thread(semaphore))
     if !isTaken { semaphore.wait() }
     return token
   }
 
-  nonisolated(nonsending) func begin(_ key: Key, counts: Bool = true) async -> Token {
+  @usableFromInline
+  nonisolated(nonsending) func beginInTurn(_ key: Key, _ counts: Bool) async -> Token {
     var token: Token?
     await withCheckedContinuation { continuation in
       let (taken, isTaken) = take(key, counts, .task(continuation))
@@ -99,28 +202,30 @@ final class CacheWriters<Key: Hashable & Sendable>: Sendable {
   private func take(_ key: Key, _ counts: Bool, _ waiter: CacheWaiter) -> (Token, Bool) {
     let all = endedAll.load(ordering: .acquiring)
     let group = group(of: key)
-    return groups[group].state.withLock { state in
+    return groups[group].withLock { state in
       let token = Token(group: group, ended: state.ended, endedAll: all)
       if counts { state.begun += 1 }
-      if state.held[key] != nil {
-        state.held[key]?.append(waiter)
-        return (token, false)
-      }
-      state.held[key] = []
-      return (token, true)
+      let isTaken = state.take(key)
+      if !isTaken { state.wait(for: key, waiter) }
+      return (token, isTaken)
     }
   }
 
   /// Gives the key's lock to the next.
-  func end(_ key: Key, counts: Bool = true) {
-    let next = groups[group(of: key)].state.withLock { state -> CacheWaiter? in
+  ///
+  /// - Parameter token: What ``begin(_:counts:)`` gave.
+  @inlinable
+  func end(_ key: Key, _ token: Token, counts: Bool = true) {
+    let isFree = groups[token.group].withLock { state in
       if counts { state.ended += 1 }
-      if state.held[key]?.isEmpty ?? true {
-        state.held[key] = nil
-        return nil
-      }
-      return state.held[key]?.removeFirst()
+      return state.free(key)
     }
+    if !isFree { pass(key, token.group) }
+  }
+
+  @usableFromInline @inline(never)
+  func pass(_ key: Key, _ group: Int) {
+    let next = groups[group].withLock { $0.pass(key) }
     next?.wake()
   }
 

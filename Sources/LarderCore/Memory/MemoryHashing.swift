@@ -3,12 +3,12 @@
 /// Hashes keys with numbers that differ from cache to cache, so that nobody can
 /// prepare keys that collide.
 @usableFromInline
-struct MemoryHashing: Sendable {
+package struct MemoryHashing: Sendable {
   @usableFromInline let seed: UInt64
   /// Odd.
   @usableFromInline let factor: UInt64
 
-  init() {
+  package init() {
     seed = .random(in: .min ... .max)
     factor = .random(in: .min ... .max) | 1
   }
@@ -22,7 +22,7 @@ struct MemoryHashing: Sendable {
 
   /// The comparisons of types are decided when the method is specialised.
   @inlinable @inline(__always)
-  func hash<Key: Hashable>(_ key: Key) -> UInt64 {
+  package func hash<Key: Hashable>(_ key: Key) -> UInt64 {
     if Key.self == Int.self {
       return mix(UInt64(truncatingIfNeeded: unsafeBitCast(key, to: Int.self)))
     }

@@ -175,25 +175,4 @@ struct CachePromotionTests {
     #expect(near[1] != "old" && far[1] != "old")
     #expect(cache.memoryCache.peek(forKey: 1) != "old")
   }
-
-  @Test func tokensAreGoodWhileNobodyWrites() {
-    let writers = CacheWriters<Int>()
-    let before = writers.token(1)
-    #expect(writers.isGood(before))
-    let own = writers.begin(1)
-    #expect(!writers.isGood(before) && writers.isGoodForAll(own))
-    #expect(!writers.isGood(writers.token(1)))
-    writers.end(1)
-    #expect(!writers.isGood(before))
-    let after = writers.token(1)
-    _ = writers.begin(1, counts: false)
-    #expect(writers.isGood(after))
-    writers.end(1, counts: false)
-    writers.beginAll()
-    #expect(!writers.isGood(after))
-    #expect(!writers.isGood(writers.token(1)))
-    writers.endAll()
-    #expect(!writers.isGood(after))
-    #expect(writers.isGood(writers.token(1)))
-  }
 }
