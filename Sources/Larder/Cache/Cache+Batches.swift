@@ -11,6 +11,7 @@ extension Cache {
   /// - Returns: What there is; a key without a value is missing.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: That of `value(forKey:)` for each.
+  @inlinable
   @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func values(forKeys keys: some Sequence<Key>) throws -> [Key: Value] {
     var values: [Key: Value] = [:]
@@ -31,6 +32,7 @@ extension Cache {
   /// - Throws: As `set`; what comes before in the sequence is stored then, what comes
   ///   behind is not.
   /// - Complexity: That of `set` for each.
+  @inlinable
   @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func set(
     _ entries: some Sequence<(key: Key, value: Value)>, cost: Int? = nil,
@@ -47,9 +49,10 @@ extension Cache {
   /// - Throws: As `remove(forKey:)`; those that come before in the sequence are removed
   ///   then.
   /// - Complexity: That of `remove(forKey:)` for each.
+  @inlinable
   @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func remove(forKeys keys: some Sequence<Key>) throws {
-    for key in keys { try write(nil, key) }
+    for key in keys { try erase(key) }
   }
 
   // MARK: - Suspending

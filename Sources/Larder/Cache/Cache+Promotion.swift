@@ -5,7 +5,7 @@ import Synchronization
 
 // What was found further down is copied up: see CacheWriters for why that undoes nothing.
 extension Cache {
-  typealias Writers = CacheWriters<Key>
+  @usableFromInline typealias Writers = CacheWriters<Key>
 
   /// Copies to memory what a tier has, unless the key was written meanwhile.
   func keep(_ entry: Entry, _ key: Key, _ token: Writers.Token) {
@@ -42,7 +42,7 @@ extension Cache {
     defer { gate.unlock() }
     for slot in slots[..<depth].reversed() where writers.isGood(token) {
       do {
-        try slot.set(entry.promoted, forKey: key, promotes: true)
+        try slot.promote(entry.promoted, forKey: key)
       } catch {
         failures.append(error)
       }
@@ -60,7 +60,7 @@ extension Cache {
     defer { gate.unlock() }
     for slot in slots[..<depth].reversed() where writers.isGood(token) {
       do {
-        try await slot.set(entry.promoted, forKey: key, promotes: true)
+        try await slot.promote(entry.promoted, forKey: key)
       } catch {
         failures.append(error)
       }

@@ -35,8 +35,10 @@ extension Cache {
     let old = try current(key)
     var value = old?.value
     let result = try body(&value)
-    if value != nil || old != nil {
-      try store(changed(old, value, cost, expiration), key, token)
+    if let entry = changed(old, value, cost, expiration) {
+      try store(entry, key, token)
+    } else if old != nil {
+      try storeNothing(key)
     }
     return result
   }

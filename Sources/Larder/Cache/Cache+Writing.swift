@@ -20,15 +20,15 @@ extension Cache {
   ///   that one below it has not. With write-back: what keeps a full queue from becoming
   ///   shorter, and then nothing changed. `.closed`.
   /// - Complexity: That of the tiers; with write-back that of memory.
+  @inlinable
   @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func set(
     _ value: Value?, forKey key: Key, cost: Int? = nil, extendedData: Data? = nil,
     expiration: Expiration? = nil
   ) throws {
+    guard let value else { return try erase(key) }
     try write(
-      value.map {
-        Entry(value: $0, cost: cost, extendedData: extendedData, expiration: expiration)
-      }, key)
+      Entry(value: value, cost: cost, extendedData: extendedData, expiration: expiration), key)
   }
 
   /// Removes a key and its value from memory and every tier.
@@ -37,20 +37,35 @@ extension Cache {
   /// - Throws: What a tier throws that does not remove it; memory and the other tiers
   ///   have. As `set` with write-back.
   /// - Complexity: As there.
+  @inlinable
   @available(*, noasync, message: "It blocks; await the asynchronous form.")
-  public func remove(forKey key: Key) throws { try write(nil, key) }
+  public func remove(forKey key: Key) throws { try erase(key) }
 
-  /// - Parameter entry: nil removes.
-  func write(_ entry: Entry?, _ key: Key) throws {
-    try checkOpen()
-    try makeRoom(for: key)
-    let token = writers.begin(key)
+  @inlinable
+  func write(_ entry: Entry, _ key: Key) throws {
+    let token = try begin(key)
     defer { writers.end(key, token) }
     try store(entry, key, token)
   }
 
+  @inlinable
+  func erase(_ key: Key) throws {
+    let token = try begin(key)
+    defer { writers.end(key, token) }
+    try storeNothing(key)
+  }
+
+  /// Takes the key's lock, for a write.
+  @inlinable
+  func begin(_ key: Key) throws -> Writers.Token {
+    try checkOpen()
+    if queue != nil { try makeRoom(for: key) }
+    return writers.begin(key)
+  }
+
   /// Writes, by whoever holds the key's lock.
-  func store(_ entry: Entry?, _ key: Key, _ token: Writers.Token) throws {
+  @inlinable
+  func store(_ entry: Entry, _ key: Key, _ token: Writers.Token) throws {
     if let queue {
       try enqueue(entry, key, queue)
     } else {
@@ -62,21 +77,46 @@ extension Cache {
     settle(entry, key, token)
   }
 
+  /// Removes, by whoever holds the key's lock.
+  @inlinable
+  func storeNothing(_ key: Key) throws {
+    if let queue {
+      try enqueue(nil, key, queue)
+      forget(key)
+    } else {
+      defer { forget(key) }
+      try removeFromTiers(key)
+    }
+  }
+
   /// Writes from the last tier up, so that none shows what one below it has not.
-  private func writeTiers(_ entry: Entry?, _ key: Key) throws {
-    var failure: (any Error)?
-    for (depth, slot) in slots.enumerated().reversed() {
-      do {
-        if let entry { try slot.set(entry, forKey: key) } else { try slot.remove(forKey: key) }
-      } catch {
-        failure = failure ?? error
-        if entry == nil { continue }
-        for slot in slots[..<withoutCopies(depth)] {
-          // The slot counts the failure, and there is one to throw already.
-          try? slot.remove(forKey: key)
-        }
-        break
+  @inlinable
+  func writeTiers(_ entry: Entry, _ key: Key) throws {
+    var depth = slots.count
+    while depth > 0 {
+      depth -= 1
+      do { try slots[depth].set(entry, forKey: key) } catch {
+        takeBack(key, refusedBy: depth)
+        throw error
       }
+    }
+  }
+
+  @usableFromInline
+  func takeBack(_ key: Key, refusedBy depth: Int) {
+    for slot in slots[..<withoutCopies(depth)] {
+      // The slot counts the failure, and there is one to throw already.
+      try? slot.remove(forKey: key)
+    }
+  }
+
+  @inlinable
+  func removeFromTiers(_ key: Key) throws {
+    var failure: (any Error)?
+    var depth = slots.count
+    while depth > 0 {
+      depth -= 1
+      do { try slots[depth].remove(forKey: key) } catch { failure = failure ?? error }
     }
     if let failure { throw failure }
   }
@@ -130,7 +170,7 @@ extension Cache {
         throw error
       }
     }
-    settle(entry, key, token)
+    if let entry { settle(entry, key, token) } else { forget(key) }
   }
 
   func writeTiers(_ entry: Entry?, _ key: Key) async throws {
@@ -164,32 +204,31 @@ extension Cache {
   }
 
   /// Lets a write wait for the tiers. The key's lock is held.
-  private func enqueue(
+  @usableFromInline
+  func enqueue(
     _ entry: Entry?, _ key: Key, _ queue: WriteBackQueue<Key, Value>
   ) throws {
     guard let begins = queue.add(entry, key, at: clock.date) else {
-      throw LarderError(.closed, "The cache \(name) was closed.")
+      throw closed()
     }
     if begins { drainInBackground() }
   }
 
   /// Writes memory, when the tiers are written. The key's lock is held.
-  private func settle(_ entry: Entry?, _ key: Key, _ token: Writers.Token) {
+  @inlinable
+  func settle(_ entry: Entry, _ key: Key, _ token: Writers.Token) {
     if let absent { absent.remove(forKey: key) }
-    if let entry {
-      memoryCache.replace(
-        with: entry.value, forKey: key, cost: entry.cost, expiration: entry.expiration
-      ) { writers.isGoodForAll(token) }
-    } else {
-      memoryCache.remove(forKey: key)
-    }
+    memoryCache.replace(
+      with: entry.value, forKey: key, cost: entry.cost, expiration: entry.expiration
+    ) { writers.isGoodForAll(token) }
     if flights.isBusy { flights.supersede(key) }
   }
 
   /// What is in memory may not be what the tiers have. The key's lock is held.
+  @inlinable
   func forget(_ key: Key) {
     memoryCache.remove(forKey: key)
-    absent?.remove(forKey: key)
+    if let absent { absent.remove(forKey: key) }
     if flights.isBusy { flights.supersede(key) }
   }
 }

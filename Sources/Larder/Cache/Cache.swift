@@ -2,7 +2,7 @@
 
 import Foundation
 public import LarderCore
-import Synchronization
+public import Synchronization
 
 /// Keys and values in memory and on disk, and further down if you like.
 ///
@@ -33,7 +33,7 @@ import Synchronization
 /// survives what the disk says it survives when it returns. With write-back it does once
 /// it is flushed.
 public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  typealias Entry = CacheTierEntry<Value>
+  @usableFromInline typealias Entry = CacheTierEntry<Value>
 
   /// A name for people: the last part of the path, unless another one was given.
   public let name: String
@@ -43,13 +43,13 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   public let diskCache: DiskCache<Key, Value>?
 
   /// From the nearest to the farthest.
-  let slots: [CacheTierSlot<Key, Value>]
+  @usableFromInline let slots: [CacheTierSlot<Key, Value>]
   /// nil for write-through.
-  let queue: WriteBackQueue<Key, Value>?
+  @usableFromInline let queue: WriteBackQueue<Key, Value>?
   /// Keys of which a load found nothing; nil if that is not remembered.
-  let absent: MemoryCache<Key, Bool>?
-  let writers = CacheWriters<Key>()
-  let flights = MemoryFlights<Key, Value?>()
+  @usableFromInline let absent: MemoryCache<Key, Bool>?
+  @usableFromInline let writers = CacheWriters<Key>()
+  @usableFromInline let flights = MemoryFlights<Key, Value?>()
   /// Held by whoever copies between tiers, and by removals of everything.
   let gate = CacheLock()
   /// Held by whoever empties the queue, and by removals of everything, behind the gate.
@@ -57,7 +57,7 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let clock: CacheClock
   let onWriteFailure: (@Sendable (CacheWriteFailure<Key>) -> Void)?
   let counters = CacheCounters()
-  let isClosed = Atomic(false)
+  @usableFromInline let isClosed = Atomic(false)
 
   /// Puts memory over tiers of your choice.
   ///
@@ -91,11 +91,13 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   /// - Throws: `.closed`.
+  @inlinable
   func checkOpen() throws {
-    if isClosed.load(ordering: .acquiring) {
-      throw LarderError(.closed, "The cache \(name) was closed.")
-    }
+    if isClosed.load(ordering: .acquiring) { throw closed() }
   }
+
+  @usableFromInline
+  func closed() -> LarderError { LarderError(.closed, "The cache \(name) was closed.") }
 }
 
 extension Cache: CustomStringConvertible {

@@ -25,6 +25,7 @@ public struct CacheTierEntry<Value: Sendable>: Sendable {
   ///   - expiration: How long it lives from now on; nil for what the tier does by
   ///     default.
   /// - Complexity: O(1).
+  @inlinable
   public init(
     value: Value, cost: Int? = nil, extendedData: Data? = nil, expiration: Expiration? = nil
   ) {

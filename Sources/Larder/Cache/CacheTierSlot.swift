@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Foundation
-import Synchronization
+public import Synchronization
 
 /// A tier that can be called without suspending: a local one.
 protocol BlockingCacheTier<Key, Value>: CacheTier {
@@ -14,22 +14,28 @@ protocol BlockingCacheTier<Key, Value>: CacheTier {
 }
 
 /// A tier in its place: counts what is asked of it, and blocks where it cannot.
+@usableFromInline
 final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  typealias Entry = CacheTierEntry<Value>
+  @usableFromInline typealias Entry = CacheTierEntry<Value>
 
   let tier: any CacheTier<Key, Value>
+  /// The same, if it need not suspend.
   private let local: (any BlockingCacheTier<Key, Value>)?
+
+  /// The same, if it is a disk: writing to it is specialised for its keys and values.
+  @usableFromInline let disk: DiskCache<Key, Value>?
 
   private let hits = Atomic<UInt64>(0)
   private let misses = Atomic<UInt64>(0)
-  private let writes = Atomic<UInt64>(0)
-  private let removals = Atomic<UInt64>(0)
+  @usableFromInline let writes = Atomic<UInt64>(0)
+  @usableFromInline let removals = Atomic<UInt64>(0)
   private let promotions = Atomic<UInt64>(0)
-  private let failures = Atomic<UInt64>(0)
+  @usableFromInline let failures = Atomic<UInt64>(0)
 
   init(_ tier: any CacheTier<Key, Value>) {
     self.tier = tier
     local = tier as? any BlockingCacheTier<Key, Value>
+    disk = tier as? DiskCache<Key, Value>
   }
 
   var statistics: CacheTierStatistics {
@@ -63,22 +69,43 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       })
   }
 
-  func set(_ entry: Entry, forKey key: Key, promotes: Bool = false) throws {
-    try counting(
-      promotes ? .promotion : .write,
-      Result {
-        if let local { return try local.blockingSet(entry, forKey: key) }
-        try blocking { [tier] in try await tier.set(entry, forKey: key) }
-      })
+  @inlinable
+  func set(_ entry: Entry, forKey key: Key) throws {
+    do {
+      if let disk { try disk.blockingSet(entry, forKey: key) } else { try setOther(entry, key) }
+    } catch {
+      failures.add(1, ordering: .relaxed)
+      throw error
+    }
+    writes.add(1, ordering: .relaxed)
   }
 
+  @usableFromInline
+  func setOther(_ entry: Entry, _ key: Key) throws {
+    if let local { return try local.blockingSet(entry, forKey: key) }
+    try blocking { [tier] in try await tier.set(entry, forKey: key) }
+  }
+
+  func promote(_ entry: Entry, forKey key: Key) throws {
+    try set(entry, forKey: key)
+    promotions.add(1, ordering: .relaxed)
+  }
+
+  @inlinable
   func remove(forKey key: Key) throws {
-    try counting(
-      .removal,
-      Result {
-        if let local { return try local.blockingRemove(forKey: key) }
-        try blocking { [tier] in try await tier.remove(forKey: key) }
-      })
+    do {
+      if let disk { try disk.blockingRemove(forKey: key) } else { try removeOther(key) }
+    } catch {
+      failures.add(1, ordering: .relaxed)
+      throw error
+    }
+    removals.add(1, ordering: .relaxed)
+  }
+
+  @usableFromInline
+  func removeOther(_ key: Key) throws {
+    if let local { return try local.blockingRemove(forKey: key) }
+    try blocking { [tier] in try await tier.remove(forKey: key) }
   }
 
   func removeAll(progress: CacheProgress?) throws {
@@ -114,9 +141,13 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     try counting(found: await result { try await tier.entry(forKey: key) })
   }
 
-  func set(_ entry: Entry, forKey key: Key, promotes: Bool = false) async throws {
-    try counting(
-      promotes ? .promotion : .write, await result { try await tier.set(entry, forKey: key) })
+  func set(_ entry: Entry, forKey key: Key) async throws {
+    try counting(.write, await result { try await tier.set(entry, forKey: key) })
+  }
+
+  func promote(_ entry: Entry, forKey key: Key) async throws {
+    try await set(entry, forKey: key)
+    promotions.add(1, ordering: .relaxed)
   }
 
   func remove(forKey key: Key) async throws {
@@ -146,7 +177,7 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   // MARK: - Counting
 
   private enum Deed {
-    case write, promotion, removal, nothing
+    case write, removal, nothing
   }
 
   private func result<R>(_ body: () async throws -> R) async -> Result<R, any Error> {
@@ -168,9 +199,6 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       return try result.get()
     }
     switch deed {
-    case .promotion:
-      promotions.add(1, ordering: .relaxed)
-      writes.add(1, ordering: .relaxed)
     case .write: writes.add(1, ordering: .relaxed)
     case .removal: removals.add(1, ordering: .relaxed)
     case .nothing: break

@@ -55,12 +55,14 @@ extension DiskCache: BlockingCacheTier {
     }
   }
 
+  @inlinable
   func blockingSet(_ entry: CacheTierEntry<Value>, forKey key: Key) throws {
     try setTier(
       entry.value, forKey: key, cost: entry.cost, extendedData: entry.extendedData,
       expiration: entry.expiration, durability: nil)
   }
 
+  @inlinable
   func blockingRemove(forKey key: Key) throws { try remove(key, Durability?.none) }
 
   func blockingRemoveAll(progress: CacheProgress?) throws {

@@ -11,6 +11,7 @@ import Synchronization
 /// it is what reads find, so nobody sees a tier that is behind.
 ///
 /// Filled by whoever holds a key's lock; emptied by whoever holds the cache's drain lock.
+@usableFromInline
 final class WriteBackQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   typealias Entry = CacheTierEntry<Value>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import CLarderStore
-import Foundation
-import LarderCore
+public import Foundation
+public import LarderCore
 
 // What a cache of several tiers wants of the one on disk.
 extension DiskCache {
@@ -24,6 +24,7 @@ extension DiskCache {
   }
 
   /// Stores what a tier above hands over.
+  @inlinable
   func setTier(
     _ value: Value, forKey key: Key, cost: Int?, extendedData: Data?, expiration: Expiration?,
     durability: Durability?

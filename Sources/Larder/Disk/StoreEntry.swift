@@ -126,6 +126,7 @@ struct StoreTerms: Sendable {
   }
 
   /// What the entry weighs for a cache above; nil if nobody said.
+  @inlinable
   var cost: Int? {
     get { rawCost == 0 ? nil : Int(clamping: rawCost - 1) }
     set { rawCost = newValue.map { UInt64(max(0, $0)) + 1 } ?? 0 }

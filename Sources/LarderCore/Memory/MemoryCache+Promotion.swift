@@ -36,6 +36,7 @@ extension MemoryCache {
   /// - Parameters:
   ///   - condition: Asked while the cache is locked: must not use it.
   /// - Complexity: As ``set(_:forKey:cost:expiration:)``.
+  @inlinable
   package func replace(
     with value: Value, forKey key: Key, cost: Int?, expiration: Expiration?,
     if condition: () -> Bool

@@ -147,6 +147,19 @@ struct CacheOnDiskTests {
     #expect(!cache.memoryCache.contains("a"))
   }
 
+  @Test func whatIsAskedOfTheDiskIsCounted() throws {
+    let cache = try Cache<String, String>(path: path)
+    try cache.set([("a", "one"), ("b", "two")].map { (key: $0.0, value: $0.1) })
+    try cache.set(nil, forKey: "a")
+    try cache.remove(forKeys: ["b"])
+    let long = String(repeating: "x", count: 70_000)
+    #expect(errorCode { try cache.set("value", forKey: long) } == .tooLarge)
+    #expect(errorCode { try cache.remove(forKey: long) } == .tooLarge)
+    let counted = cache.statistics.tiers[0]
+    #expect(counted.writes == 2 && counted.removals == 2 && counted.failures == 2)
+    try cache.close()
+  }
+
   @Test func readOnlyDiskRefusesAndMemoryAgrees() throws {
     let writer = try Cache<String, String>(path: path)
     try writer.set("one", forKey: "a")
