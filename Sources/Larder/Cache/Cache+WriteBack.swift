@@ -123,35 +123,50 @@ extension Cache {
     while isWanted: @Sendable (WriteBackQueue<Key, Value>.Write) -> Bool
   ) async -> (failure: (any Error)?, isBlocked: Bool) {
     guard let queue else { return (nil, false) }
-    var failures: [(key: Key, error: any Error, isPending: Bool)] = []
-    // Behind the lock: the callback may use the cache.
-    defer {
-      for failure in failures { report(failure.key, failure.error, isPending: failure.isPending) }
+    let outcome = await drain(queue, while: isWanted)
+    // Behind the lock: who holds a key's may wait for it, and the callback may use the cache.
+    for key in outcome.dropped { await forgetInTurn(key) }
+    for failure in outcome.failures {
+      report(failure.key, failure.error, isPending: failure.isPending)
     }
+    let failures = outcome.failures
+    return outcome.isBlocked ? (failures.last?.error, true) : (failures.first?.error, false)
+  }
+
+  /// What came of writing what waits.
+  private struct Drained {
+    var failures: [(key: Key, error: any Error, isPending: Bool)] = []
+    /// The keys of writes that were given up, and of which none waits any more.
+    var dropped: [Key] = []
+    var isBlocked = false
+  }
+
+  private func drain(
+    _ queue: WriteBackQueue<Key, Value>,
+    while isWanted: (WriteBackQueue<Key, Value>.Write) -> Bool
+  ) async -> Drained {
     await drainLock.lock()
     defer { drainLock.unlock() }
-    var failure: (any Error)?
-    while let write = queue.first(), isWanted(write) {
+    var outcome = Drained()
+    while !outcome.isBlocked, let write = queue.first(), isWanted(write) {
       do {
         // What expired while it waited is to be gone from the tiers, too.
         try await writeTiers(write.entry(at: clock.date), write.key)
         queue.end(write)
       } catch {
-        failure = failure ?? error
-        let isHopeless = Self.isHopeless(error)
-        if isHopeless { await drop(write) }
-        failures.append((write.key, error, !isHopeless))
-        if !isHopeless { return (error, true) }
+        outcome.isBlocked = !Self.isHopeless(error)
+        outcome.failures.append((write.key, error, outcome.isBlocked))
+        if !outcome.isBlocked, queue.end(write) { outcome.dropped.append(write.key) }
       }
     }
-    return (failure, false)
+    return outcome
   }
 
-  /// Gives up a write. To readers that is one: what the tiers have comes to light again.
-  private func drop(_ write: WriteBackQueue<Key, Value>.Write) async {
-    let token = await writers.begin(write.key)
-    defer { writers.end(write.key, token) }
-    if queue?.end(write) ?? true { forget(write.key) }
+  /// A write was given up. To readers that is one: what the tiers have comes to light again.
+  private func forgetInTurn(_ key: Key) async {
+    let token = await writers.begin(key)
+    defer { writers.end(key, token) }
+    forget(key)
   }
 
   /// Whether it is the value or the key that is to blame, so that no second try helps.

@@ -220,6 +220,35 @@ struct CacheWriteBackTests {
     #expect(cache.statistics.pendingWrites == 0)
   }
 
+  /// Who holds a key may wait for room, and so for whoever makes it.
+  @Test func writeThatIsHopelessIsDroppedWhileItsKeyIsHeld() async throws {
+    let tier = FakeTier<Int, String>()
+    let cache = make(tier, limit: 1)
+    tier.writeDoor.close()
+    tier.fail(.write, with: LarderError(.tooLarge, "Too large."))
+    try await cache.set("one", forKey: 1)
+    await eventually { tier.writeDoor.waiting == 1 }
+    let isHeld = CacheCounter()
+    async let failure: (any Error)? = withCheckedContinuation { done in
+      Thread.detachNewThread {
+        let outcome = Result {
+          try cache.update(forKey: 1) { value in
+            isHeld.add()
+            try cache.set("two", forKey: 2)
+            value = "new"
+          }
+        }
+        done.resume(returning: outcome.failure)
+      }
+    }
+    await eventually { isHeld.value == 1 }
+    tier.writeDoor.open()
+    #expect(await failure == nil)
+    try await cache.flush()
+    #expect(tier[1] == "new" && tier[2] == "two")
+    #expect(try await cache.value(forKey: 1) == "new")
+  }
+
   @Test func lifeOfWhatWaitsGoesOn() async throws {
     let clock = CacheTestClock()
     let tier = FakeTier<Int, String>(clock: clock.clock)
@@ -258,5 +287,12 @@ struct CacheWriteBackTests {
     tier.fail(.removeAll)
     await #expect(throws: CacheTestFailure()) { try await cache.removeAll() }
     #expect(try await cache.value(forKey: 1) == "kept")
+  }
+}
+
+extension Result {
+  fileprivate var failure: Failure? {
+    guard case .failure(let failure) = self else { return nil }
+    return failure
   }
 }
