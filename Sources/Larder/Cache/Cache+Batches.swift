@@ -21,8 +21,8 @@ extension Cache {
     return values
   }
 
-  /// Stores many values, as `set(_:forKey:cost:extendedData:expiration:)` does one after
-  /// the other.
+  /// Stores many values, as `set(_:forKey:cost:extendedData:expiration:durability:)` does
+  /// one after the other.
   ///
   /// - Parameters:
   ///   - entries: Keys and values, of a dictionary for example. Of two values under one key
@@ -73,8 +73,8 @@ extension Cache {
     return values
   }
 
-  /// Stores many values, as `set(_:forKey:cost:extendedData:expiration:)` does one after
-  /// the other.
+  /// Stores many values, as `set(_:forKey:cost:extendedData:expiration:durability:)` does
+  /// one after the other.
   ///
   /// - Parameters:
   ///   - entries: Keys and values, of a dictionary for example. Of two values under one key

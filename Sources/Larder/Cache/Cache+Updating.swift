@@ -18,6 +18,8 @@ extension Cache {
   ///   - key: The key.
   ///   - cost: What the entry weighs afterwards; nil: what it weighed before.
   ///   - expiration: How long it lives from now on; nil: as each tier has it.
+  ///   - durability: What the change survives once the call returns; nil: as each tier has
+  ///     it. As `set` with write-back.
   ///   - body: Gets the value, nil if there is none or its time is over, and leaves what is
   ///     to be stored, nil for nothing. If it throws, nothing changes.
   /// - Returns: What the closure returns.
@@ -26,7 +28,7 @@ extension Cache {
   @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func update<R>(
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
-    _ body: (inout Value?) throws -> R
+    durability: Durability? = nil, _ body: (inout Value?) throws -> R
   ) throws -> R {
     try checkOpen()
     try makeRoom(for: key)
@@ -36,9 +38,9 @@ extension Cache {
     var value = old?.value
     let result = try body(&value)
     if let entry = changed(old, value, cost, expiration) {
-      try store(entry, key, token)
+      try store(entry, key, token, durability)
     } else if old != nil {
-      try storeNothing(key)
+      try storeNothing(key, durability)
     }
     return result
   }
@@ -53,6 +55,8 @@ extension Cache {
   ///   - key: The key.
   ///   - cost: What the entry weighs afterwards; nil: what it weighed before.
   ///   - expiration: How long it lives from now on; nil: as each tier has it.
+  ///   - durability: What the change survives once the call returns; nil: as each tier has
+  ///     it. As `set` with write-back.
   ///   - body: Gets the value, nil if there is none or its time is over, and leaves what is
   ///     to be stored, nil for nothing. If it throws, nothing changes.
   /// - Returns: What the closure returns.
@@ -60,7 +64,7 @@ extension Cache {
   /// - Complexity: A read and a write of the tiers.
   public func update<R: Sendable>(
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
-    _ body: @Sendable (inout Value?) throws -> R
+    durability: Durability? = nil, _ body: @Sendable (inout Value?) throws -> R
   ) async throws -> R {
     try checkOpen()
     try await makeRoom(for: key)
@@ -70,7 +74,7 @@ extension Cache {
     var value = old?.value
     let result = try body(&value)
     if value != nil || old != nil {
-      try await store(changed(old, value, cost, expiration), key, token)
+      try await store(changed(old, value, cost, expiration), key, token, durability)
     }
     return result
   }

@@ -15,44 +15,53 @@ extension Cache {
   ///     promoted later; nil: what its configuration says.
   ///   - extendedData: Kept with the value, but not in memory; nil for nothing.
   ///   - expiration: How long it lives; nil: as each tier has it.
+  ///   - durability: What it survives once the call returns; nil: as each tier has it. With
+  ///     write-back a write that says so does not wait: it goes to the tiers at once.
   /// - Throws: What a tier throws that refuses it: `.encoding`, `.tooLarge`, `.diskFull`,
   ///   `.readOnly` and others. Then memory has nothing under the key, and no tier a value
   ///   that one below it has not. With write-back: what keeps a full queue from becoming
   ///   shorter, and then nothing changed. `.closed`.
-  /// - Complexity: That of the tiers; with write-back that of memory.
+  /// - Complexity: That of the tiers; with write-back that of memory. With a durability of
+  ///   `.power` one sync of the device for each tier; for many writes ``sync()`` is cheaper.
   @inlinable
   @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func set(
     _ value: Value?, forKey key: Key, cost: Int? = nil, extendedData: Data? = nil,
-    expiration: Expiration? = nil
+    expiration: Expiration? = nil, durability: Durability? = nil
   ) throws {
-    guard let value else { return try erase(key) }
+    guard let value else { return try erase(key, durability) }
     try write(
-      Entry(value: value, cost: cost, extendedData: extendedData, expiration: expiration), key)
+      Entry(value: value, cost: cost, extendedData: extendedData, expiration: expiration), key,
+      durability)
   }
 
   /// Removes a key and its value from memory and every tier.
   ///
-  /// - Parameter key: The key.
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - durability: What the removal survives once the call returns; nil: as each tier has
+  ///     it. As `set` with write-back.
   /// - Throws: What a tier throws that does not remove it; memory and the other tiers
   ///   have. As `set` with write-back.
   /// - Complexity: As there.
   @inlinable
   @available(*, noasync, message: "It blocks; await the asynchronous form.")
-  public func remove(forKey key: Key) throws { try erase(key) }
-
-  @inlinable
-  func write(_ entry: Entry, _ key: Key) throws {
-    let token = try begin(key)
-    defer { writers.end(key, token) }
-    try store(entry, key, token)
+  public func remove(forKey key: Key, durability: Durability? = nil) throws {
+    try erase(key, durability)
   }
 
   @inlinable
-  func erase(_ key: Key) throws {
+  func write(_ entry: Entry, _ key: Key, _ durability: Durability? = nil) throws {
     let token = try begin(key)
     defer { writers.end(key, token) }
-    try storeNothing(key)
+    try store(entry, key, token, durability)
+  }
+
+  @inlinable
+  func erase(_ key: Key, _ durability: Durability? = nil) throws {
+    let token = try begin(key)
+    defer { writers.end(key, token) }
+    try storeNothing(key, durability)
   }
 
   /// Takes the key's lock, for a write.
@@ -65,11 +74,13 @@ extension Cache {
 
   /// Writes, by whoever holds the key's lock.
   @inlinable
-  func store(_ entry: Entry, _ key: Key, _ token: Writers.Token) throws {
+  func store(
+    _ entry: Entry, _ key: Key, _ token: Writers.Token, _ durability: Durability? = nil
+  ) throws {
     if let queue {
-      try enqueue(entry, key, queue)
+      try store(entry, key, durability, queue)
     } else {
-      do { try writeTiers(entry, key) } catch {
+      do { try writeTiers(entry, key, durability) } catch {
         forget(key)
         throw error
       }
@@ -79,23 +90,45 @@ extension Cache {
 
   /// Removes, by whoever holds the key's lock.
   @inlinable
-  func storeNothing(_ key: Key) throws {
+  func storeNothing(_ key: Key, _ durability: Durability? = nil) throws {
     if let queue {
-      try enqueue(nil, key, queue)
+      try store(nil, key, durability, queue)
       forget(key)
     } else {
       defer { forget(key) }
-      try removeFromTiers(key)
+      try removeFromTiers(key, durability)
     }
+  }
+
+  /// Lets a write wait, or has it overtake those that do.
+  @usableFromInline
+  func store(
+    _ entry: Entry?, _ key: Key, _ durability: Durability?, _ queue: WriteBackQueue<Key, Value>
+  ) throws {
+    guard let durability else { return try enqueue(entry, key, queue) }
+    // What is being written may be an older value of the key.
+    drainLock.lock()
+    defer { drainLock.unlock() }
+    do {
+      if let entry {
+        try writeTiers(entry, key, durability)
+      } else {
+        try removeFromTiers(key, durability)
+      }
+    } catch {
+      refused(entry, key, queue)
+      throw error
+    }
+    queue.remove(key)
   }
 
   /// Writes from the last tier up, so that none shows what one below it has not.
   @inlinable
-  func writeTiers(_ entry: Entry, _ key: Key) throws {
+  func writeTiers(_ entry: Entry, _ key: Key, _ durability: Durability?) throws {
     var depth = slots.count
     while depth > 0 {
       depth -= 1
-      do { try slots[depth].set(entry, forKey: key) } catch {
+      do { try slots[depth].set(entry, forKey: key, durability: durability) } catch {
         takeBack(key, refusedBy: depth)
         throw error
       }
@@ -106,17 +139,19 @@ extension Cache {
   func takeBack(_ key: Key, refusedBy depth: Int) {
     for slot in slots[..<withoutCopies(depth)] {
       // The slot counts the failure, and there is one to throw already.
-      try? slot.remove(forKey: key)
+      try? slot.remove(forKey: key, durability: nil)
     }
   }
 
   @inlinable
-  func removeFromTiers(_ key: Key) throws {
+  func removeFromTiers(_ key: Key, _ durability: Durability?) throws {
     var failure: (any Error)?
     var depth = slots.count
     while depth > 0 {
       depth -= 1
-      do { try slots[depth].remove(forKey: key) } catch { failure = failure ?? error }
+      do { try slots[depth].remove(forKey: key, durability: durability) } catch {
+        failure = failure ?? error
+      }
     }
     if let failure { throw failure }
   }
@@ -134,38 +169,47 @@ extension Cache {
   ///     promoted later; nil: what its configuration says.
   ///   - extendedData: Kept with the value, but not in memory; nil for nothing.
   ///   - expiration: How long it lives; nil: as each tier has it.
+  ///   - durability: What it survives once the call returns; nil: as each tier has it. With
+  ///     write-back a write that says so does not wait: it goes to the tiers at once.
   /// - Throws: As the blocking form.
   /// - Complexity: As the blocking form.
   public func set(
     _ value: Value?, forKey key: Key, cost: Int? = nil, extendedData: Data? = nil,
-    expiration: Expiration? = nil
+    expiration: Expiration? = nil, durability: Durability? = nil
   ) async throws {
     try await write(
       value.map {
         Entry(value: $0, cost: cost, extendedData: extendedData, expiration: expiration)
-      }, key)
+      }, key, durability)
   }
 
   /// Removes a key and its value from memory and every tier.
   ///
-  /// - Parameter key: The key.
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - durability: What the removal survives once the call returns; nil: as each tier has
+  ///     it. As `set` with write-back.
   /// - Throws: As the blocking form.
   /// - Complexity: As the blocking form.
-  public func remove(forKey key: Key) async throws { try await write(nil, key) }
+  public func remove(forKey key: Key, durability: Durability? = nil) async throws {
+    try await write(nil, key, durability)
+  }
 
-  func write(_ entry: Entry?, _ key: Key) async throws {
+  func write(_ entry: Entry?, _ key: Key, _ durability: Durability? = nil) async throws {
     try checkOpen()
     try await makeRoom(for: key)
     let token = await writers.begin(key)
     defer { writers.end(key, token) }
-    try await store(entry, key, token)
+    try await store(entry, key, token, durability)
   }
 
-  func store(_ entry: Entry?, _ key: Key, _ token: Writers.Token) async throws {
+  func store(
+    _ entry: Entry?, _ key: Key, _ token: Writers.Token, _ durability: Durability? = nil
+  ) async throws {
     if let queue {
-      try enqueue(entry, key, queue)
+      try await store(entry, key, durability, queue)
     } else {
-      do { try await writeTiers(entry, key) } catch {
+      do { try await writeTiers(entry, key, durability) } catch {
         forget(key)
         throw error
       }
@@ -173,21 +217,34 @@ extension Cache {
     if let entry { settle(entry, key, token) } else { forget(key) }
   }
 
-  func writeTiers(_ entry: Entry?, _ key: Key) async throws {
+  private func store(
+    _ entry: Entry?, _ key: Key, _ durability: Durability?, _ queue: WriteBackQueue<Key, Value>
+  ) async throws {
+    guard let durability else { return try enqueue(entry, key, queue) }
+    await drainLock.lock()
+    defer { drainLock.unlock() }
+    do { try await writeTiers(entry, key, durability) } catch {
+      refused(entry, key, queue)
+      throw error
+    }
+    queue.remove(key)
+  }
+
+  func writeTiers(_ entry: Entry?, _ key: Key, _ durability: Durability?) async throws {
     var failure: (any Error)?
     for (depth, slot) in slots.enumerated().reversed() {
       do {
         if let entry {
-          try await slot.set(entry, forKey: key)
+          try await slot.set(entry, forKey: key, durability: durability)
         } else {
-          try await slot.remove(forKey: key)
+          try await slot.remove(forKey: key, durability: durability)
         }
       } catch {
         failure = failure ?? error
         if entry == nil { continue }
         for slot in slots[..<withoutCopies(depth)] {
           // The slot counts the failure, and there is one to throw already.
-          try? await slot.remove(forKey: key)
+          try? await slot.remove(forKey: key, durability: nil)
         }
         break
       }
@@ -203,9 +260,16 @@ extension Cache {
     depth == slots.count - 1 ? depth : depth + 1
   }
 
+  /// A tier refused a write that overtook those that wait. The key's lock is held.
+  private func refused(_ entry: Entry?, _ key: Key, _ queue: WriteBackQueue<Key, Value>) {
+    // An older value may still wait, and is what there is; but not for a removal, which
+    // the other tiers have made.
+    if entry == nil { queue.remove(key) }
+    forget(key)
+  }
+
   /// Lets a write wait for the tiers. The key's lock is held.
-  @usableFromInline
-  func enqueue(
+  private func enqueue(
     _ entry: Entry?, _ key: Key, _ queue: WriteBackQueue<Key, Value>
   ) throws {
     guard let begins = queue.add(entry, key, at: clock.date) else {

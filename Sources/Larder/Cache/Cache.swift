@@ -31,7 +31,7 @@ public import Synchronization
 ///
 /// **Durability.** That of the tiers: with ``CacheWritePolicy/writeThrough`` a write
 /// survives what the disk says it survives when it returns. With write-back it does once
-/// it is flushed.
+/// it is flushed. A write that says itself what it has to survive does so when it returns.
 public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline typealias Entry = CacheTierEntry<Value>
 

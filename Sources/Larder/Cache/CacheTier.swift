@@ -54,11 +54,36 @@ public protocol CacheTier<Key, Value>: Sendable {
   /// - Throws: Why it could not be stored.
   func set(_ entry: CacheTierEntry<Value>, forKey key: Key) async throws
 
+  /// Stores an entry that has to survive a power cut, or only the end of the process.
+  ///
+  /// By default that is ``set(_:forKey:)`` and for `.power` also ``sync()``. A tier that
+  /// can do it for less has its own.
+  ///
+  /// - Parameters:
+  ///   - entry: What to store. An expiration of nil stands for the tier's own.
+  ///   - key: The key.
+  ///   - durability: What it survives once the call returns; nil: what it does by default.
+  /// - Throws: Why it could not be stored, or might not survive.
+  func set(
+    _ entry: CacheTierEntry<Value>, forKey key: Key, durability: Durability?
+  ) async throws
+
   /// Removes the entry under a key, if there is one.
   ///
   /// - Parameter key: The key.
   /// - Throws: Why it could not be removed.
   func remove(forKey key: Key) async throws
+
+  /// Removes the entry under a key, if there is one, so that it stays away.
+  ///
+  /// By default that is ``remove(forKey:)`` and for `.power` also ``sync()``.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - durability: What the removal survives once the call returns; nil: what it does by
+  ///     default.
+  /// - Throws: Why it could not be removed, or might come back.
+  func remove(forKey key: Key, durability: Durability?) async throws
 
   /// Removes every entry.
   ///
@@ -95,6 +120,34 @@ public protocol CacheTier<Key, Value>: Sendable {
 }
 
 extension CacheTier {
+  /// Stores the entry, and for `.power` syncs everything.
+  ///
+  /// - Parameters:
+  ///   - entry: What to store. An expiration of nil stands for the tier's own.
+  ///   - key: The key.
+  ///   - durability: What it survives once the call returns; nil: what it does by default.
+  /// - Throws: As ``set(_:forKey:)`` and ``sync()``.
+  /// - Complexity: That of both.
+  public func set(
+    _ entry: CacheTierEntry<Value>, forKey key: Key, durability: Durability?
+  ) async throws {
+    try await set(entry, forKey: key)
+    if durability == .power { try await sync() }
+  }
+
+  /// Removes the entry, and for `.power` syncs everything.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - durability: What the removal survives once the call returns; nil: what it does by
+  ///     default.
+  /// - Throws: As ``remove(forKey:)`` and ``sync()``.
+  /// - Complexity: That of both.
+  public func remove(forKey key: Key, durability: Durability?) async throws {
+    try await remove(forKey: key)
+    if durability == .power { try await sync() }
+  }
+
   /// Throws `.invalidArgument`.
   ///
   /// - Parameter prefix: What the keys begin with.

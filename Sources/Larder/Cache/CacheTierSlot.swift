@@ -6,8 +6,9 @@ public import Synchronization
 /// A tier that can be called without suspending: a local one.
 protocol BlockingCacheTier<Key, Value>: CacheTier {
   func blockingEntry(forKey key: Key) throws -> CacheTierEntry<Value>?
-  func blockingSet(_ entry: CacheTierEntry<Value>, forKey key: Key) throws
-  func blockingRemove(forKey key: Key) throws
+  func blockingSet(
+    _ entry: CacheTierEntry<Value>, forKey key: Key, durability: Durability?) throws
+  func blockingRemove(forKey key: Key, durability: Durability?) throws
   func blockingRemoveAll(progress: CacheProgress?) throws
   func blockingContains(_ key: Key) throws -> Bool
   func blockingRemove(prefix: Key) throws -> Int
@@ -70,9 +71,13 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   @inlinable
-  func set(_ entry: Entry, forKey key: Key) throws {
+  func set(_ entry: Entry, forKey key: Key, durability: Durability?) throws {
     do {
-      if let disk { try disk.blockingSet(entry, forKey: key) } else { try setOther(entry, key) }
+      if let disk {
+        try disk.blockingSet(entry, forKey: key, durability: durability)
+      } else {
+        try setOther(entry, key, durability)
+      }
     } catch {
       failures.add(1, ordering: .relaxed)
       throw error
@@ -81,20 +86,28 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   @usableFromInline
-  func setOther(_ entry: Entry, _ key: Key) throws {
-    if let local { return try local.blockingSet(entry, forKey: key) }
-    try blocking { [tier] in try await tier.set(entry, forKey: key) }
+  func setOther(_ entry: Entry, _ key: Key, _ durability: Durability?) throws {
+    if let local {
+      return try local.blockingSet(entry, forKey: key, durability: durability)
+    }
+    try blocking { [tier] in
+      try await tier.set(entry, forKey: key, durability: durability)
+    }
   }
 
   func promote(_ entry: Entry, forKey key: Key) throws {
-    try set(entry, forKey: key)
+    try set(entry, forKey: key, durability: nil)
     promotions.add(1, ordering: .relaxed)
   }
 
   @inlinable
-  func remove(forKey key: Key) throws {
+  func remove(forKey key: Key, durability: Durability?) throws {
     do {
-      if let disk { try disk.blockingRemove(forKey: key) } else { try removeOther(key) }
+      if let disk {
+        try disk.blockingRemove(forKey: key, durability: durability)
+      } else {
+        try removeOther(key, durability)
+      }
     } catch {
       failures.add(1, ordering: .relaxed)
       throw error
@@ -103,9 +116,9 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   @usableFromInline
-  func removeOther(_ key: Key) throws {
-    if let local { return try local.blockingRemove(forKey: key) }
-    try blocking { [tier] in try await tier.remove(forKey: key) }
+  func removeOther(_ key: Key, _ durability: Durability?) throws {
+    if let local { return try local.blockingRemove(forKey: key, durability: durability) }
+    try blocking { [tier] in try await tier.remove(forKey: key, durability: durability) }
   }
 
   func removeAll(progress: CacheProgress?) throws {
@@ -141,17 +154,20 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     try counting(found: await result { try await tier.entry(forKey: key) })
   }
 
-  func set(_ entry: Entry, forKey key: Key) async throws {
-    try counting(.write, await result { try await tier.set(entry, forKey: key) })
+  func set(_ entry: Entry, forKey key: Key, durability: Durability?) async throws {
+    try counting(
+      .write,
+      await result { try await tier.set(entry, forKey: key, durability: durability) })
   }
 
   func promote(_ entry: Entry, forKey key: Key) async throws {
-    try await set(entry, forKey: key)
+    try await set(entry, forKey: key, durability: nil)
     promotions.add(1, ordering: .relaxed)
   }
 
-  func remove(forKey key: Key) async throws {
-    try counting(.removal, await result { try await tier.remove(forKey: key) })
+  func remove(forKey key: Key, durability: Durability?) async throws {
+    try counting(
+      .removal, await result { try await tier.remove(forKey: key, durability: durability) })
   }
 
   func removeAll(progress: CacheProgress?) async throws {

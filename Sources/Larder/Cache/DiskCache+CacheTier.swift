@@ -24,7 +24,24 @@ extension DiskCache: CacheTier {
   /// - Throws: As `set(_:forKey:extendedData:expiration:durability:)`.
   /// - Complexity: As `set(_:forKey:extendedData:expiration:durability:)`.
   public func set(_ entry: CacheTierEntry<Value>, forKey key: Key) async throws {
-    try await executor.run { try self.blockingSet(entry, forKey: key) }
+    try await set(entry, forKey: key, durability: nil)
+  }
+
+  /// Stores an entry under a key, on a thread of the cache's own.
+  ///
+  /// - Parameters:
+  ///   - entry: What to store. An expiration of nil stands for ``expiration``.
+  ///   - key: The key.
+  ///   - durability: What it survives once the call returns; nil: as the configuration
+  ///     said.
+  /// - Throws: As `set(_:forKey:extendedData:expiration:durability:)`.
+  /// - Complexity: As `set(_:forKey:extendedData:expiration:durability:)`.
+  public func set(
+    _ entry: CacheTierEntry<Value>, forKey key: Key, durability: Durability?
+  ) async throws {
+    try await executor.run {
+      try self.blockingSet(entry, forKey: key, durability: durability)
+    }
   }
 
   /// Removes the entry under a key, if there is one, on a thread of the cache's own.
@@ -56,14 +73,18 @@ extension DiskCache: BlockingCacheTier {
   }
 
   @inlinable
-  func blockingSet(_ entry: CacheTierEntry<Value>, forKey key: Key) throws {
+  func blockingSet(
+    _ entry: CacheTierEntry<Value>, forKey key: Key, durability: Durability?
+  ) throws {
     try setTier(
       entry.value, forKey: key, cost: entry.cost, extendedData: entry.extendedData,
-      expiration: entry.expiration, durability: nil)
+      expiration: entry.expiration, durability: durability)
   }
 
   @inlinable
-  func blockingRemove(forKey key: Key) throws { try remove(key, Durability?.none) }
+  func blockingRemove(forKey key: Key, durability: Durability?) throws {
+    try remove(key, durability)
+  }
 
   func blockingRemoveAll(progress: CacheProgress?) throws {
     if let progress { try removeAll { progress($0, $1) } } else { try removeAll() }

@@ -104,6 +104,15 @@ final class WriteBackQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     count < limit ? false : state.withLock { $0.writes.count >= limit && $0.writes[key] == nil }
   }
 
+  /// Drops what waits for a key, which the tiers got in another way.
+  func remove(_ key: Key) {
+    if count == 0 { return }
+    state.withLock { state in
+      state.writes[key] = nil
+      waiting.store(state.writes.count, ordering: .releasing)
+    }
+  }
+
   // MARK: - Draining
 
   func first() -> Write? { state.withLock { $0.first() } }

@@ -7,7 +7,7 @@ import LarderTestSupport
 
 /// What a ``FakeTier`` was asked for.
 enum TierDeed: Hashable, Sendable {
-  case read, write, remove, removeAll, contains
+  case read, write, remove, removeAll, contains, sync
 }
 
 /// A tier in memory that fails, waits and remembers as a test wants it. Only suspends.
@@ -121,6 +121,13 @@ final class FakeTier<Key: Hashable & Sendable, Value: Sendable & Equatable>: Cac
     }
   }
 
+  func syncNow() throws {
+    try state.withLock {
+      try Self.begin(&$0, .sync, nil)
+      $0.syncs += 1
+    }
+  }
+
   func removeNow(prefix: Key) throws -> Int {
     guard let prefix = prefix as? String else {
       throw LarderError(.invalidArgument, "Not text.")
@@ -155,7 +162,7 @@ final class FakeTier<Key: Hashable & Sendable, Value: Sendable & Equatable>: Cac
   func removeAll(progress: CacheProgress?) async throws { try removeAllNow(progress) }
   func contains(_ key: Key) async throws -> Bool { try containsNow(key) }
   func remove(prefix: Key) async throws -> Int { try removeNow(prefix: prefix) }
-  func sync() async throws { state.withLock { $0.syncs += 1 } }
+  func sync() async throws { try syncNow() }
   func close() async throws { state.withLock { $0.isClosed = true } }
 }
 
@@ -165,10 +172,16 @@ struct LocalTier<Key: Hashable & Sendable, Value: Sendable & Equatable>: Blockin
   var name: String { fake.name }
 
   func blockingEntry(forKey key: Key) throws -> CacheTierEntry<Value>? { try fake.readNow(key) }
-  func blockingSet(_ entry: CacheTierEntry<Value>, forKey key: Key) throws {
+  func blockingSet(
+    _ entry: CacheTierEntry<Value>, forKey key: Key, durability: Durability?
+  ) throws {
     try fake.writeNow(entry, key)
+    if durability == .power { try fake.syncNow() }
   }
-  func blockingRemove(forKey key: Key) throws { try fake.removeNow(key) }
+  func blockingRemove(forKey key: Key, durability: Durability?) throws {
+    try fake.removeNow(key)
+    if durability == .power { try fake.syncNow() }
+  }
   func blockingRemoveAll(progress: CacheProgress?) throws { try fake.removeAllNow(progress) }
   func blockingContains(_ key: Key) throws -> Bool { try fake.containsNow(key) }
   func blockingRemove(prefix: Key) throws -> Int { try fake.removeNow(prefix: prefix) }
