@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "larder_cbor.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "cbor_walk.h"
 
-larder_status larder_cbor_check(const uint8_t *source, size_t length, uint32_t depth_limit,
-                                larder_cbor_detail *detail) {
+/** The check, with an index or without. */
+ALWAYS_INLINE larder_status check(const uint8_t *source, size_t length, uint32_t depth_limit,
+                                  larder_cbor_index *index, larder_cbor_detail *detail) {
     static const uint8_t nothing;
     input in = {source ? source : &nothing, source ? length : 0, 0, LARDER_CBOR_GOOD};
     larder_status status = LARDER_EINVALID;
     if (depth_limit <= LARDER_CBOR_MAX_DEPTH) {
         cbor_keys keys;
         cbor_keys_init(&keys, in.bytes, in.length);
-        status = walk(&in, depth_limit, &keys);
+        status = walk(&in, depth_limit, &keys, index);
         cbor_keys_destroy(&keys);
         if (status == LARDER_OK && in.at < in.length) {
             status = fail(&in, LARDER_CBOR_TRAILING, in.at);
@@ -24,9 +28,42 @@ larder_status larder_cbor_check(const uint8_t *source, size_t length, uint32_t d
     return status;
 }
 
+larder_status larder_cbor_check(const uint8_t *source, size_t length, uint32_t depth_limit,
+                                larder_cbor_detail *detail) {
+    return check(source, length, depth_limit, NULL, detail);
+}
+
+larder_status larder_cbor_check_and_index(const uint8_t *source, size_t length,
+                                          uint32_t depth_limit, larder_cbor_index *index,
+                                          larder_cbor_detail *detail) {
+    index->count = 0;
+    larder_status status = check(source, length, depth_limit, index, detail);
+    if (status != LARDER_OK) {
+        index->count = 0;
+    }
+    return status;
+}
+
+larder_status cbor_index_grow(larder_cbor_index *index) {
+    // Each container was read, so this stays in proportion to the input, and far from an overflow.
+    size_t capacity = index->capacity ? index->capacity * 2 : 64;
+    larder_cbor_container *containers = realloc(index->containers, capacity * sizeof *containers);
+    if (!containers) {
+        return ENOMEM;
+    }
+    index->containers = containers;
+    index->capacity = capacity;
+    return LARDER_OK;
+}
+
+void larder_cbor_index_destroy(larder_cbor_index *index) {
+    free(index->containers);
+    *index = (larder_cbor_index){NULL, 0, 0};
+}
+
 /** Apart, because of the stack that it takes. */
 static __attribute__((noinline)) larder_status skip_nested(input *in, uint32_t depth_limit) {
-    return walk(in, depth_limit, NULL);
+    return walk(in, depth_limit, NULL, NULL);
 }
 
 ALWAYS_INLINE larder_status skip(input *in, uint32_t depth_limit) {

@@ -89,6 +89,22 @@ static inline size_t cbor_head_bytes(const uint8_t *item) {
     return info < 24 || info > 27 ? 1 : 1 + ((size_t)1 << (info - 24));
 }
 
+/** The bits of the keys from the one with index `base` on, as an index has them. */
+static inline uint64_t cbor_keys_bits(const cbor_keys *keys, size_t base) {
+    uint64_t bits = 0;
+    for (size_t i = base; i < keys->count; i++) {
+        const cbor_key *key = &keys->all[i];
+        unsigned major = (unsigned)(key->kind & 7);
+        if (major == LARDER_CBOR_TEXT) {
+            bits |= larder_cbor_text_bit(key->item + cbor_head_bytes(key->item),
+                                         (size_t)(key->kind >> 3));
+        } else if (major <= LARDER_CBOR_NEGATIVE) {
+            bits |= larder_cbor_integer_bit(major, key->word);
+        }
+    }
+    return bits;
+}
+
 /** The content of a key whose end is known. */
 static inline void cbor_key_set(cbor_key *key, uint64_t major, const uint8_t *content,
                                 size_t length, size_t readable) {

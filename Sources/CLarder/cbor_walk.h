@@ -10,7 +10,9 @@
       1. `at` never exceeds `length`, and a length or count is compared with what is left before
          anything is done with it: each element takes a byte, each pair two.
       2. On a fault, `at` is the offset that the detail reports.
-      3. Whatever the check finds good, the skip finds to end at the same offset. */
+      3. Whatever the check finds good, the skip finds to end at the same offset.
+      4. Containers enter the index where they begin, and get their end and keys where they end: it
+         is in order of their starts, and complete when the walk is. */
 #ifndef LARDER_CBOR_WALK_H
 #define LARDER_CBOR_WALK_H
 
@@ -42,7 +44,12 @@ typedef struct level {
     uint64_t left;
     /** Index of the first key of this map. */
     size_t keys;
+    /** Place of this container in the index. */
+    size_t place;
 } level;
+
+/** A place in the index that no container has: of tags, and of what is empty. */
+static const size_t place_none = SIZE_MAX;
 
 /** Of a map, keys and values are taken in turns, and an even number of them is left at a key. */
 ALWAYS_INLINE bool level_is_at_key(uint64_t left) { return (left & left_map) && !(left & 1); }
@@ -166,6 +173,35 @@ static inline larder_status close_map(input *in, cbor_keys *keys, size_t base) {
     return status == LARDER_END ? LARDER_OK : status;
 }
 
+/** Makes room in the index. LARDER_OK or ENOMEM. */
+larder_status cbor_index_grow(larder_cbor_index *index);
+
+/** Lists the container whose head is at `start`, unless it shows that it is empty. */
+ALWAYS_INLINE larder_status open_container(larder_cbor_index *index, size_t start,
+                                           const larder_cbor_head *head, size_t *place) {
+    if (head->major == LARDER_CBOR_TAG ||
+        (head->argument == 0 && head->info != LARDER_CBOR_INFO_INDEFINITE)) {
+        return LARDER_OK;
+    }
+    if (index->count == index->capacity) {
+        larder_status status = cbor_index_grow(index);
+        if (status != LARDER_OK) {
+            return status;
+        }
+    }
+    *place = index->count++;
+    index->containers[*place].start = start;
+    return LARDER_OK;
+}
+
+/** Notes where the container at `place` ends, and of a map which keys may be in it. */
+ALWAYS_INLINE void close_container(const input *in, larder_cbor_index *index, const cbor_keys *keys,
+                                   const level *top) {
+    larder_cbor_container *container = &index->containers[top->place];
+    container->end = in->at;
+    container->keys = top->left & left_map ? cbor_keys_bits(keys, top->keys) : 0;
+}
+
 /** An item inside of `top` has ended. */
 ALWAYS_INLINE larder_status end_item(const input *in, cbor_keys *keys, level *top) {
     bool was_key = keys && level_is_at_key(top->left);
@@ -191,11 +227,12 @@ ALWAYS_INLINE bool read_short_key(input *in, cbor_keys *keys) {
 }
 
 /** Reads the item at `in`. With `keys`, which are none yet, it is checked in full; without, only as
-    far as its end depends on it. */
-ALWAYS_INLINE larder_status walk(input *in, uint32_t depth_limit, cbor_keys *keys) {
+    far as its end depends on it. With `index`, which needs keys, its containers are listed. */
+ALWAYS_INLINE larder_status walk(input *in, uint32_t depth_limit, cbor_keys *keys,
+                                 larder_cbor_index *index) {
     level outer[LARDER_CBOR_MAX_DEPTH];
     size_t depth = 0;
-    level top = {1, 0};
+    level top = {1, 0, place_none};
     larder_status status;
     for (;;) {
         size_t start = in->at;
@@ -230,14 +267,21 @@ ALWAYS_INLINE larder_status walk(input *in, uint32_t depth_limit, cbor_keys *key
                 if (depth == depth_limit) {
                     return fail(in, LARDER_CBOR_TOO_DEEP, start);
                 }
+                size_t place = place_none;
+                if (index && (status = open_container(index, start, &head, &place)) != LARDER_OK) {
+                    return status;
+                }
                 outer[depth++] = top;
-                top = (level){left, keys ? keys->count : 0};
+                top = (level){left, keys ? keys->count : 0, place};
             }
         }
         // What has nothing left ends here, and with it perhaps what it is in.
         while (!(top.left & left_count)) {
             if (depth == 0) {
                 return LARDER_OK;
+            }
+            if (index && top.place != place_none) {
+                close_container(in, index, keys, &top);
             }
             if (keys && (top.left & left_map) &&
                 (status = close_map(in, keys, top.keys)) != LARDER_OK) {
