@@ -105,13 +105,18 @@ static inline uint64_t cbor_keys_bits(const cbor_keys *keys, size_t base) {
     return bits;
 }
 
+/** The word of a key of more than 8 bytes, from the first and the last 8. */
+static inline uint64_t cbor_key_word(uint64_t first, uint64_t last) {
+    return first ^ last * 0x9e3779b97f4a7c15u;
+}
+
 /** The content of a key whose end is known. */
 static inline void cbor_key_set(cbor_key *key, uint64_t major, const uint8_t *content,
                                 size_t length, size_t readable) {
     key->kind = (uint64_t)length << 3 | major;
     key->word = cbor_word(content, length < 8 ? length : 8, readable);
     if (length > 8) {
-        key->word ^= cbor_word(content + length - 8, 8, 8) * 0x9e3779b97f4a7c15u;
+        key->word = cbor_key_word(key->word, cbor_word(content + length - 8, 8, 8));
     }
 }
 

@@ -209,20 +209,74 @@ ALWAYS_INLINE larder_status end_item(const input *in, cbor_keys *keys, level *to
     return was_key ? cbor_keys_end(keys, in->at) : LARDER_OK;
 }
 
-/** Reads a key of the usual kind, a text of less than 24 bytes, if there is one and nothing is
-    wrong with it. Only faster than the rest. */
+/** The first and the last bytes of a text of less than 24, of which 24 may be read, as the word of
+    a key.
+    @param is_ascii receives whether all of them are ASCII. */
+ALWAYS_INLINE uint64_t short_text_word(const uint8_t *text, size_t length, bool *is_ascii) {
+    const uint64_t high_bits = 0x8080808080808080u;
+    if (length <= 8) {
+        uint64_t word = cbor_word(text, length, 8);
+        *is_ascii = (word & high_bits) == 0;
+        return word;
+    }
+    uint64_t first = cbor_word(text, 8, 8), last = cbor_word(text + length - 8, 8, 8);
+    uint64_t middle = length > 16 ? cbor_word(text + 8, 8, 8) : 0;
+    *is_ascii = ((first | middle | last) & high_bits) == 0;
+    return cbor_key_word(first, last);
+}
+
+/** How long the text at `item` is if its head is one byte and 24 bytes may be read behind that;
+    else 24 or more. */
+ALWAYS_INLINE size_t short_text_length(const uint8_t *item, size_t readable) {
+    return readable > 24 ? (size_t)*item - (LARDER_CBOR_TEXT << 5) : SIZE_MAX;
+}
+
+/** Reads a key of the usual kind, an ASCII text of less than 24 bytes, if there is one. Only faster
+    than the rest. */
 ALWAYS_INLINE bool read_short_key(input *in, cbor_keys *keys) {
     const uint8_t *item = in->bytes + in->at;
-    size_t readable = in->length - in->at;
-    size_t length = readable > 24 ? (size_t)*item - (LARDER_CBOR_TEXT << 5) : SIZE_MAX;
-    if (length >= 24 || keys->count == keys->capacity ||
-        text_valid_length(item + 1, length, readable - 1) != length) {
+    size_t length = short_text_length(item, in->length - in->at);
+    if (length >= 24 || keys->count == keys->capacity) {
+        return false;
+    }
+    bool is_ascii;
+    uint64_t word = short_text_word(item + 1, length, &is_ascii);
+    if (!is_ascii) {
         return false;
     }
     cbor_key *key = &keys->all[keys->count++];
     key->item = item;
-    cbor_key_set(key, LARDER_CBOR_TEXT, item + 1, length, readable - 1);
+    key->kind = (uint64_t)length << 3 | LARDER_CBOR_TEXT;
+    key->word = word;
     in->at += 1 + length;
+    return true;
+}
+
+/** Reads a value of the usual kinds, a number, bool, null or short ASCII text, if there is one.
+    Only faster than the rest. */
+ALWAYS_INLINE bool read_short_value(input *in) {
+    const uint8_t *item = in->bytes + in->at;
+    size_t readable = in->length - in->at;
+    if (readable == 0) {
+        return false;
+    }
+    unsigned major = *item >> 5, info = *item & 31;
+    if (major == LARDER_CBOR_TEXT) {
+        size_t length = short_text_length(item, readable);
+        bool is_ascii;
+        if (length >= 24 || (short_text_word(item + 1, length, &is_ascii), !is_ascii)) {
+            return false;
+        }
+        in->at += 1 + length;
+        return true;
+    }
+    // A simple value of two bytes may be a bad one.
+    bool is_number = major <= LARDER_CBOR_NEGATIVE || (major == LARDER_CBOR_SIMPLE && info != 24);
+    size_t length = info < 24 ? 1 : 1 + ((size_t)1 << (info & 3));
+    if (!is_number || info >= 28 || length > readable) {
+        return false;
+    }
+    in->at += length;
     return true;
 }
 
@@ -236,18 +290,20 @@ ALWAYS_INLINE larder_status walk(input *in, uint32_t depth_limit, cbor_keys *key
     larder_status status;
     for (;;) {
         size_t start = in->at;
-        if (keys && level_is_at_key(top.left) && read_short_key(in, keys)) {
+        bool is_key = keys && level_is_at_key(top.left);
+        if (is_key && read_short_key(in, keys)) {
             top.left--;
             continue;
         }
-        bool is_break = start < in->length && in->bytes[start] == LARDER_CBOR_BREAK;
-        if (is_break && (top.left & left_indefinite) &&
-            (!(top.left & left_map) || level_is_at_key(top.left))) {
+        if (keys && !is_key && read_short_value(in)) {
+            top.left--;
+        } else if (start < in->length && in->bytes[start] == LARDER_CBOR_BREAK &&
+                   (top.left & left_indefinite) &&
+                   (!(top.left & left_map) || level_is_at_key(top.left))) {
             in->at++;
             top.left &= ~left_count;
         } else {
-            if (keys && level_is_at_key(top.left) &&
-                (status = cbor_keys_begin(keys, start)) != LARDER_OK) {
+            if (is_key && (status = cbor_keys_begin(keys, start)) != LARDER_OK) {
                 return status;
             }
             larder_cbor_head head;
