@@ -114,10 +114,10 @@ public struct CBORDecoder: Sendable {
   public func decode<T: Decodable>(
     _ type: T.Type, from bytes: UnsafeRawBufferPointer
   ) throws -> T {
-    try check(bytes)
-    let input = CBORInput.take(bytes, options)
+    let input = CBORInput.take(options)
     do {
-      let value = try input.decode(type, at: 0) { nil }
+      try begin(input, bytes)
+      let value = try input.decode(type, at: 0) { CBORPlace(input) }
       CBORInput.giveBack(input)
       return value
     } catch {
@@ -139,11 +139,10 @@ public struct CBORDecoder: Sendable {
   }
 
   /// Refuses bytes that are not one good item.
-  private func check(_ bytes: UnsafeRawBufferPointer) throws {
+  private func begin(_ input: CBORInput, _ bytes: UnsafeRawBufferPointer) throws {
     let limit = UInt32(clamping: min(options.values.maximumDepth, Int(LARDER_CBOR_MAX_DEPTH)))
     var detail = larder_cbor_detail()
-    let status = larder_cbor_check(
-      bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, limit, &detail)
+    let status = input.begin(bytes, depthLimit: limit, &detail)
     if status != LARDER_OK { throw corrupted(status, detail) }
   }
 

@@ -4,23 +4,24 @@ import CLarder
 
 /// What a type's `init(from:)` is given: a place in the input.
 struct CBORDecoding: Decoder {
-  let input: CBORInput
+  let place: CBORPlace
   /// Where the value begins; negative for one that is missing, and so null.
   let offset: Int
-  let path: CBORPath?
 
-  var codingPath: [any CodingKey] { path.keys }
+  private var input: CBORInput { place.input }
+
+  var codingPath: [any CodingKey] { CBORPlace?.some(place).keys }
 
   var userInfo: [CodingUserInfoKey: Any] { input.options.values.userInfo }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    let map = try input.map(
-      at: offset, path, isDictionary: ObjectIdentifier(type) == DictionaryKeys.codingKeyType)
+    let map = try place.map(
+      at: offset, isDictionary: ObjectIdentifier(type) == DictionaryKeys.codingKeyType)
     return KeyedDecodingContainer(CBORKeyedDecoding<Key>(map: map))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    try CBORUnkeyedDecoding(input: input, offset: offset, path: path)
+    try CBORUnkeyedDecoding(place: place, offset: offset)
   }
 
   func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
@@ -29,26 +30,26 @@ struct CBORDecoding: Decoder {
 extension CBORDecoding: SingleValueDecodingContainer {
   /// Reads the value, and says where it was if that fails.
   @inline(__always)
-  private func read<T>(_ body: (CBORInput, Int) throws(CBORFault) -> T) throws -> T {
-    do { return try body(input, offset) } catch { throw input.error(error, T.self, path) }
+  private func read<T>(_ body: (CBORSource, Int) throws(CBORFault) -> T) throws -> T {
+    do { return try body(place.source, offset) } catch { throw input.error(error, T.self, place) }
   }
 
-  func decodeNil() -> Bool { input.isNil(at: offset) }
+  func decodeNil() -> Bool { place.source.isNil(at: offset) }
   func decode(_ type: Bool.Type) throws -> Bool {
-    try read { input, offset throws(CBORFault) in try input.bool(at: offset) }
+    try read { source, offset throws(CBORFault) in try source.bool(at: offset) }
   }
   func decode(_ type: String.Type) throws -> String {
-    try read { input, offset throws(CBORFault) in try input.string(at: offset) }
+    try read { source, offset throws(CBORFault) in try source.string(at: offset) }
   }
   func decode(_ type: Double.Type) throws -> Double {
-    try read { input, offset throws(CBORFault) in try input.double(at: offset) }
+    try read { source, offset throws(CBORFault) in try source.double(at: offset) }
   }
   func decode(_ type: Float.Type) throws -> Float {
-    try read { input, offset throws(CBORFault) in try input.float(at: offset) }
+    try read { source, offset throws(CBORFault) in try source.float(at: offset) }
   }
   @inline(__always)
   private func integer<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
-    try read { input, offset throws(CBORFault) in try input.integer(at: offset, as: type) }
+    try read { source, offset throws(CBORFault) in try source.integer(at: offset, as: type) }
   }
   func decode(_ type: Int.Type) throws -> Int { try integer(type) }
   func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
@@ -63,7 +64,7 @@ extension CBORDecoding: SingleValueDecodingContainer {
   func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
   func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
-    try input.decode(type, at: offset) { path }
+    try input.decode(type, at: offset) { place }
   }
 }
 

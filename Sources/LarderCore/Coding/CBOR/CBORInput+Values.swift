@@ -6,92 +6,104 @@ import Foundation
 extension CBORInput {
   /// Decodes any value: those of known types at once, others by their `init(from:)`.
   ///
-  /// - Parameter path: The value's own; asked for only if it is needed.
+  /// - Parameter place: The value's own; asked for only if it is needed.
   func decode<T: Decodable>(
-    _ type: T.Type, at offset: Int, _ path: () -> CBORPath?
+    _ type: T.Type, at offset: Int, _ place: () -> CBORPlace
   ) throws -> T {
     // Comparing a type with one that is known costs a compare; asking it costs a container. Nothing
     // here is generic over `T?`, the metadata of which would have to be looked up.
     do throws(CBORFault) {
-      if T.self == String.self { return unsafeBitCast(try string(at: offset), to: T.self) }
+      if T.self == String.self { return unsafeBitCast(try source.string(at: offset), to: T.self) }
       if T.self == Int.self {
-        return unsafeBitCast(try integer(at: offset, as: Int.self), to: T.self)
+        return unsafeBitCast(try source.integer(at: offset, as: Int.self), to: T.self)
       }
-      if T.self == Double.self { return unsafeBitCast(try double(at: offset), to: T.self) }
-      if T.self == Bool.self { return unsafeBitCast(try bool(at: offset), to: T.self) }
+      if T.self == Double.self { return unsafeBitCast(try source.double(at: offset), to: T.self) }
+      if T.self == Bool.self { return unsafeBitCast(try source.bool(at: offset), to: T.self) }
       if T.self == Date.self, let date = try date(at: offset) {
         return unsafeBitCast(date, to: T.self)
       }
-      if T.self == Data.self { return unsafeBitCast(try data(at: offset), to: T.self) }
-      if T.self == UUID.self { return unsafeBitCast(try uuid(at: offset), to: T.self) }
-      if T.self == [Double].self, let doubles = try doubles(at: offset) {
+      if T.self == Data.self { return unsafeBitCast(try source.data(at: offset), to: T.self) }
+      if T.self == UUID.self { return unsafeBitCast(try source.uuid(at: offset), to: T.self) }
+      if T.self == [Double].self, let doubles = try source.doubles(at: offset) {
         return unsafeBitCast(doubles, to: T.self)
       }
-      if T.self == [Int].self, let integers = try integers(at: offset) {
+      if T.self == [Int].self, let integers = try source.integers(at: offset) {
         return unsafeBitCast(integers, to: T.self)
       }
-      if T.self == [String].self, let strings = try strings(at: offset) {
+      if T.self == [String].self, let strings = try source.strings(at: offset) {
         return unsafeBitCast(strings, to: T.self)
       }
-      if T.self == [String: String].self, let dictionary = try dictionary(at: offset) {
+      if T.self == [String: String].self, let dictionary = try source.dictionary(at: offset) {
         return unsafeBitCast(dictionary, to: T.self)
       }
-      if T.self == URL.self { return unsafeBitCast(try url(at: offset), to: T.self) }
-      if T.self == Decimal.self { return unsafeBitCast(try decimal(at: offset), to: T.self) }
-      if T.self == Float.self { return unsafeBitCast(try float(at: offset), to: T.self) }
+      if T.self == URL.self { return unsafeBitCast(try source.url(at: offset), to: T.self) }
+      if T.self == Decimal.self { return unsafeBitCast(try source.decimal(at: offset), to: T.self) }
+      if T.self == Float.self { return unsafeBitCast(try source.float(at: offset), to: T.self) }
       if T.self == Int8.self {
-        return unsafeBitCast(try integer(at: offset, as: Int8.self), to: T.self)
+        return unsafeBitCast(try source.integer(at: offset, as: Int8.self), to: T.self)
       }
       if T.self == Int16.self {
-        return unsafeBitCast(try integer(at: offset, as: Int16.self), to: T.self)
+        return unsafeBitCast(try source.integer(at: offset, as: Int16.self), to: T.self)
       }
       if T.self == Int32.self {
-        return unsafeBitCast(try integer(at: offset, as: Int32.self), to: T.self)
+        return unsafeBitCast(try source.integer(at: offset, as: Int32.self), to: T.self)
       }
       if T.self == Int64.self {
-        return unsafeBitCast(try integer(at: offset, as: Int64.self), to: T.self)
+        return unsafeBitCast(try source.integer(at: offset, as: Int64.self), to: T.self)
       }
       if T.self == UInt.self {
-        return unsafeBitCast(try integer(at: offset, as: UInt.self), to: T.self)
+        return unsafeBitCast(try source.integer(at: offset, as: UInt.self), to: T.self)
       }
       if T.self == UInt8.self {
-        return unsafeBitCast(try integer(at: offset, as: UInt8.self), to: T.self)
+        return unsafeBitCast(try source.integer(at: offset, as: UInt8.self), to: T.self)
       }
       if T.self == UInt16.self {
-        return unsafeBitCast(try integer(at: offset, as: UInt16.self), to: T.self)
+        return unsafeBitCast(try source.integer(at: offset, as: UInt16.self), to: T.self)
       }
       if T.self == UInt32.self {
-        return unsafeBitCast(try integer(at: offset, as: UInt32.self), to: T.self)
+        return unsafeBitCast(try source.integer(at: offset, as: UInt32.self), to: T.self)
       }
       if T.self == UInt64.self {
-        return unsafeBitCast(try integer(at: offset, as: UInt64.self), to: T.self)
+        return unsafeBitCast(try source.integer(at: offset, as: UInt64.self), to: T.self)
       }
-      if T.self == CBORValue.self { return unsafeBitCast(try value(at: offset), to: T.self) }
+      if T.self == CBORValue.self { return unsafeBitCast(try source.value(at: offset), to: T.self) }
     } catch {
-      throw self.error(error, type, path())
+      throw self.error(error, type, place())
     }
-    let decoding = CBORDecoding(input: self, offset: offset, path: path())
+    let decoding = CBORDecoding(place: place(), offset: offset)
     if T.self == Date.self, case .custom(let decode) = options.values.dates {
       return unsafeBitCast(try decode(decoding), to: T.self)
     }
     return try T(from: decoding)
   }
 
-  private func doubles(at offset: Int) throws(CBORFault) -> [Double]? {
-    try elements(at: offset) { input, at throws(CBORFault) in try input.double(at: at) }
+  /// - Returns: nil for a date that reads itself, or that a closure reads.
+  private func date(at offset: Int) throws(CBORFault) -> Date? {
+    switch options.values.dates {
+    case .tagged: try source.taggedDate(at: offset)
+    case .secondsSince1970: Date(timeIntervalSince1970: try source.double(at: offset))
+    case .millisecondsSince1970: Date(timeIntervalSince1970: try source.double(at: offset) / 1000)
+    case .deferredToDate, .custom: nil
+    }
+  }
+}
+
+extension CBORSource {
+  fileprivate func doubles(at offset: Int) throws(CBORFault) -> [Double]? {
+    try elements(at: offset) { source, at throws(CBORFault) in try source.double(at: at) }
   }
 
-  private func integers(at offset: Int) throws(CBORFault) -> [Int]? {
-    try elements(at: offset) { input, at throws(CBORFault) in
-      try input.integer(at: at, as: Int.self)
+  fileprivate func integers(at offset: Int) throws(CBORFault) -> [Int]? {
+    try elements(at: offset) { source, at throws(CBORFault) in
+      try source.integer(at: at, as: Int.self)
     }
   }
 
-  private func strings(at offset: Int) throws(CBORFault) -> [String]? {
-    try elements(at: offset) { input, at throws(CBORFault) in try input.string(at: at) }
+  fileprivate func strings(at offset: Int) throws(CBORFault) -> [String]? {
+    try elements(at: offset) { source, at throws(CBORFault) in try source.string(at: at) }
   }
 
-  private func url(at offset: Int) throws(CBORFault) -> URL {
+  fileprivate func url(at offset: Int) throws(CBORFault) -> URL {
     guard let url = URL(string: try string(at: offset)) else { throw .invalid("This is no URL.") }
     return url
   }
@@ -114,7 +126,7 @@ extension CBORInput {
   ///   decodes itself, and finds out where.
   @inline(__always)
   private func elements<Element>(
-    at offset: Int, _ element: (CBORInput, Int) throws(CBORFault) -> Element
+    at offset: Int, _ element: (CBORSource, Int) throws(CBORFault) -> Element
   ) throws(CBORFault) -> [Element]? {
     guard let (start, length) = entries(of: LARDER_CBOR_ARRAY, at: offset) else { return nil }
     var next = start
@@ -125,7 +137,6 @@ extension CBORInput {
       elements.append(value)
       next = try end(of: next)
     }
-    note(container: offset, endsAt: next)
     return elements
   }
 
@@ -133,7 +144,7 @@ extension CBORInput {
   ///
   /// - Returns: nil if something in it is no text: then it decodes itself, and finds
   ///   out where.
-  private func dictionary(at offset: Int) throws(CBORFault) -> [String: String]? {
+  fileprivate func dictionary(at offset: Int) throws(CBORFault) -> [String: String]? {
     guard let (start, length) = entries(of: LARDER_CBOR_MAP, at: offset) else { return nil }
     var next = start
     var pairs = [String: String](minimumCapacity: length)
@@ -143,21 +154,10 @@ extension CBORInput {
       pairs[key] = text
       next = try end(of: value)
     }
-    note(container: offset, endsAt: next)
     return pairs
   }
 
-  /// - Returns: nil for a date that reads itself, or that a closure reads.
-  private func date(at offset: Int) throws(CBORFault) -> Date? {
-    switch options.values.dates {
-    case .tagged: try taggedDate(at: offset)
-    case .secondsSince1970: Date(timeIntervalSince1970: try double(at: offset))
-    case .millisecondsSince1970: Date(timeIntervalSince1970: try double(at: offset) / 1000)
-    case .deferredToDate, .custom: nil
-    }
-  }
-
-  private func taggedDate(at offset: Int) throws(CBORFault) -> Date {
+  fileprivate func taggedDate(at offset: Int) throws(CBORFault) -> Date {
     var offset = offset
     var head = try rawHead(at: offset)
     var isEpoch = false
@@ -173,7 +173,7 @@ extension CBORInput {
     return date
   }
 
-  private func uuid(at offset: Int) throws(CBORFault) -> UUID {
+  fileprivate func uuid(at offset: Int) throws(CBORFault) -> UUID {
     var start = offset
     let head = try head(at: &start)
     if Int(head.major) == LARDER_CBOR_TEXT {
@@ -193,7 +193,7 @@ extension CBORInput {
   }
 
   /// A decimal fraction, or any other number.
-  private func decimal(at offset: Int) throws(CBORFault) -> Decimal {
+  fileprivate func decimal(at offset: Int) throws(CBORFault) -> Decimal {
     let head = try rawHead(at: offset)
     guard Int(head.major) == LARDER_CBOR_TAG, head.argument == CBORTag.decimal else {
       return try plainDecimal(at: offset)

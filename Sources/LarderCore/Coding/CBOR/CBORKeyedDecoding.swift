@@ -2,9 +2,9 @@
 
 /// The values of a map by their keys.
 struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  let map: CBORMap
+  let map: CBORPlace
 
-  var codingPath: [any CodingKey] { map.path.keys }
+  var codingPath: [any CodingKey] { CBORPlace?.some(map).keys }
 
   var allKeys: [Key] {
     map.keys.compactMap { $0.codingKey(as: Key.self) }
@@ -16,14 +16,22 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   /// Where the value of a key begins.
-  @inline(__always)
+  ///
+  /// Not inlined, as `failure` is not: a caller would count references around its parts.
+  @inline(never)
   private func offset(of key: Key) throws -> Int {
     do {
       if let offset = try map.value(for: key) { return offset }
     } catch {
-      throw map.input.error(error, Key.self, map.path)
+      throw map.input.error(error, Key.self, map)
     }
     throw missing(key)
+  }
+
+  /// The error that a fault in the value of a key is.
+  @inline(never)
+  private func failure(_ fault: CBORFault, _ type: Any.Type, _ key: Key) -> DecodingError {
+    map.input.error(fault, type, CBORPath(map, key))
   }
 
   @inline(never)
@@ -37,40 +45,40 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// Reads the value of a key, and says where it was if that fails.
   @inline(__always)
   private func read<T>(
-    _ key: Key, _ body: (CBORInput, Int) throws(CBORFault) -> T
+    _ key: Key, _ body: (CBORSource, Int) throws(CBORFault) -> T
   ) throws -> T {
     let offset = try offset(of: key)
     do {
-      return try body(map.input, offset)
+      return try body(map.source, offset)
     } catch {
-      throw map.input.error(error, T.self, CBORPath(map.path, key))
+      throw failure(error, T.self, key)
     }
   }
 
   /// As `read`, with nil for a key that is missing or null.
   @inline(__always)
   private func readIfPresent<T>(
-    _ key: Key, _ body: (CBORInput, Int) throws(CBORFault) -> T
+    _ key: Key, _ body: (CBORSource, Int) throws(CBORFault) -> T
   ) throws -> T? {
     do {
-      guard let offset = try map.value(for: key), !map.input.isNil(at: offset) else { return nil }
-      return try body(map.input, offset)
+      guard let offset = try map.value(for: key), !map.source.isNil(at: offset) else { return nil }
+      return try body(map.source, offset)
     } catch {
-      throw map.input.error(error, T.self, CBORPath(map.path, key))
+      throw failure(error, T.self, key)
     }
   }
 
-  func decodeNil(forKey key: Key) throws -> Bool { map.input.isNil(at: try offset(of: key)) }
+  func decodeNil(forKey key: Key) throws -> Bool { map.source.isNil(at: try offset(of: key)) }
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-    try map.input.decode(type, at: try offset(of: key)) { CBORPath(map.path, key) }
+    try map.input.decode(type, at: try offset(of: key)) { CBORPlace(map.input, map, key) }
   }
 
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
     let offset: Int?
-    do { offset = try map.value(for: key) } catch { throw map.input.error(error, type, map.path) }
-    guard let offset, !map.input.isNil(at: offset) else { return nil }
-    return try map.input.decode(type, at: offset) { CBORPath(map.path, key) }
+    do { offset = try map.value(for: key) } catch { throw map.input.error(error, type, map) }
+    guard let offset, !map.source.isNil(at: offset) else { return nil }
+    return try map.input.decode(type, at: offset) { CBORPlace(map.input, map, key) }
   }
 
   func nestedContainer<NestedKey: CodingKey>(
@@ -84,7 +92,7 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   private func decoder(_ key: Key) throws -> CBORDecoding {
-    CBORDecoding(input: map.input, offset: try offset(of: key), path: CBORPath(map.path, key))
+    CBORDecoding(place: CBORPlace(map.input, map, key), offset: try offset(of: key))
   }
 
   func superDecoder() throws -> any Decoder { superDecoder(CBORKey.super) }
@@ -94,44 +102,44 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// A superclass that encoded nothing is null, and decides itself what to make of that.
   private func superDecoder(_ key: some CodingKey) -> any Decoder {
     let offset = (try? map.value(for: key)) ?? nil
-    return CBORDecoding(input: map.input, offset: offset ?? -1, path: CBORPath(map.path, key))
+    return CBORDecoding(place: CBORPlace(map.input, map, key), offset: offset ?? -1)
   }
 }
 
 // The scalars, of which generic code would have to be told apart at run time.
 extension CBORKeyedDecoding {
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-    try read(key) { input, at throws(CBORFault) in try input.bool(at: at) }
+    try read(key) { source, at throws(CBORFault) in try source.bool(at: at) }
   }
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-    try readIfPresent(key) { input, at throws(CBORFault) in try input.bool(at: at) }
+    try readIfPresent(key) { source, at throws(CBORFault) in try source.bool(at: at) }
   }
   func decode(_ type: String.Type, forKey key: Key) throws -> String {
-    try read(key) { input, at throws(CBORFault) in try input.string(at: at) }
+    try read(key) { source, at throws(CBORFault) in try source.string(at: at) }
   }
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-    try readIfPresent(key) { input, at throws(CBORFault) in try input.string(at: at) }
+    try readIfPresent(key) { source, at throws(CBORFault) in try source.string(at: at) }
   }
   func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-    try read(key) { input, at throws(CBORFault) in try input.double(at: at) }
+    try read(key) { source, at throws(CBORFault) in try source.double(at: at) }
   }
   func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-    try readIfPresent(key) { input, at throws(CBORFault) in try input.double(at: at) }
+    try readIfPresent(key) { source, at throws(CBORFault) in try source.double(at: at) }
   }
   func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
-    try read(key) { input, at throws(CBORFault) in try input.float(at: at) }
+    try read(key) { source, at throws(CBORFault) in try source.float(at: at) }
   }
   func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-    try readIfPresent(key) { input, at throws(CBORFault) in try input.float(at: at) }
+    try readIfPresent(key) { source, at throws(CBORFault) in try source.float(at: at) }
   }
 
   @inline(__always)
   private func integer<T: FixedWidthInteger>(_ type: T.Type, _ key: Key) throws -> T {
-    try read(key) { input, at throws(CBORFault) in try input.integer(at: at, as: type) }
+    try read(key) { source, at throws(CBORFault) in try source.integer(at: at, as: type) }
   }
   @inline(__always)
   private func integerIfPresent<T: FixedWidthInteger>(_ type: T.Type, _ key: Key) throws -> T? {
-    try readIfPresent(key) { input, at throws(CBORFault) in try input.integer(at: at, as: type) }
+    try readIfPresent(key) { source, at throws(CBORFault) in try source.integer(at: at, as: type) }
   }
   func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try integer(type, key) }
   func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {

@@ -4,24 +4,50 @@
 ///
 /// Made only where a value has containers of its own: the key of a number or a
 /// text is at hand when an error has to name it.
-final class CBORPath {
-  let parent: CBORPath?
-  /// Changed only by whoever made the step and knows that nobody else refers to it.
-  var key: any CodingKey
+class CBORPath {
+  /// nil for the outermost value, and for what is in it if that has no step of its own.
+  final let parent: CBORPath?
+  /// nil for an element of an array, and for the outermost value.
+  private let key: (any CodingKey)?
+  /// The place in an array, or -1. Changed only by whoever made the step and knows that nobody
+  /// else refers to it.
+  final var index = -1
 
   init(_ parent: CBORPath?, _ key: some CodingKey) {
     self.parent = parent
     self.key = key
   }
+
+  /// A step to an element of an array.
+  init(_ parent: CBORPath?, index: Int) {
+    self.parent = parent
+    self.index = index
+    key = nil
+  }
+
+  /// The outermost value, which is no step at all.
+  init() {
+    parent = nil
+    key = nil
+  }
+
+  /// Another step to the same place.
+  init(beside other: CBORPath) {
+    parent = other.parent
+    key = other.key
+    index = other.index
+  }
+
+  fileprivate final var codingKey: (any CodingKey)? { index < 0 ? key : CBORKey.index(index) }
 }
 
-extension Optional where Wrapped == CBORPath {
+extension Optional where Wrapped: CBORPath {
   /// The keys from the outermost value to here.
   var keys: [any CodingKey] {
     var keys: [any CodingKey] = []
-    var step = self
+    var step: CBORPath? = self
     while let path = step {
-      keys.append(path.key)
+      if let key = path.codingKey { keys.append(key) }
       step = path.parent
     }
     keys.reverse()

@@ -4,56 +4,43 @@ import CLarder
 
 /// The elements of an array, one after the other.
 struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
-  private let input: CBORInput
-  private let path: CBORPath?
-  /// Where the array begins.
-  private let start: Int
+  private let place: CBORPlace
   private let length: Int
   /// Where the next element begins.
   private var next: Int
   private(set) var currentIndex = 0
-  /// The step to an element, for the next one to use again.
-  private var step: CBORPath?
+  /// The place of an element, for the next one to use again.
+  private var step: CBORPlace?
 
-  init(input: CBORInput, offset: Int, path: CBORPath?) throws {
-    self.input = input
-    self.path = path
-    start = offset
+  init(place: CBORPlace, offset: Int) throws {
+    self.place = place
+    let input = place.input
     do throws(CBORFault) {
       var inner = offset
-      let head = try input.head(at: &inner)
-      guard Int(head.major) == LARDER_CBOR_ARRAY else { throw input.mismatch(head) }
+      let head = try place.source.head(at: &inner)
+      guard Int(head.major) == LARDER_CBOR_ARRAY else { throw place.source.mismatch(head) }
       next = inner + Int(head.length)
-      length = try input.length(head, at: inner)
+      length = try place.source.length(head, at: inner)
     } catch {
-      throw input.error(error, [Any].self, path)
+      throw input.error(error, [Any].self, place)
     }
-    if length == 0 { input.note(container: start, endsAt: next) }
   }
 
-  var codingPath: [any CodingKey] { path.keys }
+  private var input: CBORInput { place.input }
+
+  var codingPath: [any CodingKey] { CBORPlace?.some(place).keys }
   var count: Int? { length }
   var isAtEnd: Bool { currentIndex >= length }
 
-  private var elementPath: CBORPath { CBORPath(path, CBORKey.index(currentIndex)) }
-
-  /// As `elementPath`, without a new object for each element if none of them kept its own.
-  private mutating func stepToElement() -> CBORPath {
-    if isKnownUniquelyReferenced(&step), let step {
-      step.key = CBORKey.index(currentIndex)
-      return step
-    }
-    let step = elementPath
-    self.step = step
-    return step
-  }
+  private var elementPlace: CBORPlace { CBORPlace(input, place, index: currentIndex) }
 
   /// Goes behind the element that was read.
   @inline(__always)
   private mutating func advance(_ type: Any.Type) throws {
-    do { next = try input.end(of: next) } catch { throw input.error(error, type, elementPath) }
+    do { next = try place.source.end(of: next) } catch {
+      throw input.error(error, type, elementPlace)
+    }
     currentIndex += 1
-    if currentIndex == length { input.note(container: start, endsAt: next) }
   }
 
   @inline(__always)
@@ -66,19 +53,19 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
     .valueNotFound(
       type,
       DecodingError.Context(
-        codingPath: CBORPath?.some(elementPath).keys,
+        codingPath: CBORPath?.some(elementPlace).keys,
         debugDescription: "The array has no more than \(length) elements."))
   }
 
   /// Reads an element, and says where it was if that fails.
   @inline(__always)
-  private mutating func read<T>(_ body: (CBORInput, Int) throws(CBORFault) -> T) throws -> T {
+  private mutating func read<T>(_ body: (CBORSource, Int) throws(CBORFault) -> T) throws -> T {
     try checkEnd(T.self)
     let value: T
     do {
-      value = try body(input, next)
+      value = try body(place.source, next)
     } catch {
-      throw input.error(error, T.self, elementPath)
+      throw input.error(error, T.self, elementPlace)
     }
     try advance(T.self)
     return value
@@ -86,33 +73,35 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
 
   mutating func decodeNil() throws -> Bool {
     try checkEnd(Any?.self)
-    guard input.isNil(at: next) else { return false }
+    guard place.source.isNil(at: next) else { return false }
     try advance(Any?.self)
     return true
   }
 
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
     try checkEnd(type)
-    let value = try input.decode(type, at: next) { stepToElement() }
+    let value = try input.decode(type, at: next) {
+      CBORPlace.element(currentIndex, of: place, reusing: &step)
+    }
     try advance(type)
     return value
   }
 
   mutating func decode(_ type: Bool.Type) throws -> Bool {
-    try read { input, at throws(CBORFault) in try input.bool(at: at) }
+    try read { source, at throws(CBORFault) in try source.bool(at: at) }
   }
   mutating func decode(_ type: String.Type) throws -> String {
-    try read { input, at throws(CBORFault) in try input.string(at: at) }
+    try read { source, at throws(CBORFault) in try source.string(at: at) }
   }
   mutating func decode(_ type: Double.Type) throws -> Double {
-    try read { input, at throws(CBORFault) in try input.double(at: at) }
+    try read { source, at throws(CBORFault) in try source.double(at: at) }
   }
   mutating func decode(_ type: Float.Type) throws -> Float {
-    try read { input, at throws(CBORFault) in try input.float(at: at) }
+    try read { source, at throws(CBORFault) in try source.float(at: at) }
   }
   @inline(__always)
   private mutating func integer<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
-    try read { input, at throws(CBORFault) in try input.integer(at: at, as: type) }
+    try read { source, at throws(CBORFault) in try source.integer(at: at, as: type) }
   }
   mutating func decode(_ type: Int.Type) throws -> Int { try integer(type) }
   mutating func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
@@ -149,11 +138,11 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
 
   private func decoder(_ type: Any.Type) throws -> CBORDecoding {
     try checkEnd(type)
-    return CBORDecoding(input: input, offset: next, path: elementPath)
+    return CBORDecoding(place: elementPlace, offset: next)
   }
 }
 
-extension CBORInput {
+extension CBORSource {
   /// How many elements the array has whose head is at `offset`.
   func length(_ head: larder_cbor_head, at offset: Int) throws(CBORFault) -> Int {
     guard Int(head.info) == LARDER_CBOR_INFO_INDEFINITE else { return clampedCount(head) }

@@ -47,7 +47,7 @@ struct CBORUnkeyedEncoding: UnkeyedEncodingContainer {
   func encode<T: Encodable>(_ value: T) throws {
     let mark = try begin()
     do {
-      try writer.write(value, at: { CBORPath(path, CBORKey.index(count - 1)) })
+      try writer.write(value, at: { CBORPath(path, index: count - 1) })
     } catch {
       writer.rollBack(item, to: mark)
       throw error
@@ -57,7 +57,7 @@ struct CBORUnkeyedEncoding: UnkeyedEncodingContainer {
 
   /// Writes an empty container that can be added to as long as this one.
   private func open(_ kind: CBORWriter.Kind) -> CBOREncoding {
-    let path = CBORPath(path, CBORKey.index(count))
+    let path = CBORPath(path, index: count)
     do {
       let mark = try begin()
       let nested = writer.open(kind)

@@ -52,7 +52,7 @@ extension CBORWriter {
   }
 }
 
-extension CBORInput {
+extension CBORSource {
   /// The item at `offset`; the check of the input has bounded how deep it goes.
   func value(at offset: Int) throws(CBORFault) -> CBORValue {
     var offset = offset

@@ -3,7 +3,7 @@
 import CLarder
 import Foundation
 
-extension CBORInput {
+extension CBORSource {
   @inline(__always)
   func bool(at offset: Int) throws(CBORFault) -> Bool {
     var offset = offset
@@ -20,10 +20,7 @@ extension CBORInput {
   /// Integers, and floats that are whole.
   @inline(__always)
   func integer<T: FixedWidthInteger>(at offset: Int, as type: T.Type) throws(CBORFault) -> T {
-    let head = try rawHead(at: offset)
-    if Int(head.major) == LARDER_CBOR_UNSIGNED, let value = T(exactly: head.argument) {
-      return value
-    }
+    if let initial = initialByte(at: offset), initial < 24 { return T(truncatingIfNeeded: initial) }
     return try otherInteger(at: offset, as: type)
   }
 
@@ -31,13 +28,16 @@ extension CBORInput {
   private func otherInteger<T: FixedWidthInteger>(
     at offset: Int, as type: T.Type
   ) throws(CBORFault) -> T {
-    var offset = offset
     let value: T?
-    if let (argument, isNegative) = try bignum(at: offset) {
+    let first = try rawHead(at: offset)
+    if Int(first.major) == LARDER_CBOR_UNSIGNED {
+      value = T(exactly: first.argument)
+    } else if let (argument, isNegative) = try bignum(at: offset) {
       value = isNegative ? T(exactly: argument).map { ~$0 } : T(exactly: argument)
       // The complement of an unsigned number is no negative one.
       if isNegative && !T.isSigned { throw .outOfRange }
     } else {
+      var offset = offset
       let head = try head(at: &offset)
       switch Int(head.major) {
       case LARDER_CBOR_UNSIGNED:
@@ -68,9 +68,12 @@ extension CBORInput {
   /// Floats and integers; of those the nearest, if the type cannot represent them.
   @inline(__always)
   func double(at offset: Int) throws(CBORFault) -> Double {
-    let head = try rawHead(at: offset)
-    if Int(head.major) == LARDER_CBOR_SIMPLE, Int(head.info) == LARDER_CBOR_INFO_DOUBLE {
-      return Double(bitPattern: head.argument)
+    let size = MemoryLayout<UInt64>.size
+    if let initial = initialByte(at: offset), let bytes, count - offset > size,
+      Int(initial) == LARDER_CBOR_SIMPLE << 5 | LARDER_CBOR_INFO_DOUBLE
+    {
+      let bits = UnsafeRawPointer(bytes).loadUnaligned(fromByteOffset: offset + 1, as: UInt64.self)
+      return Double(bitPattern: UInt64(bigEndian: bits))
     }
     return try otherDouble(at: offset)
   }
