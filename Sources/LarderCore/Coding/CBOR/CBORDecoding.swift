@@ -17,7 +17,7 @@ struct CBORDecoding: Decoder {
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     let map = try place.map(
       at: offset, isDictionary: ObjectIdentifier(type) == DictionaryKeys.codingKeyType)
-    return KeyedDecodingContainer(CBORKeyedDecoding<Key>(map: map))
+    return input.container(of: map, type)
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

@@ -14,8 +14,7 @@ struct CBOREncoding: Encoder {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     writer.become(.map, item, path)
-    return KeyedEncodingContainer(
-      CBORKeyedEncoding<Key>(writer: writer, item: item, path: path))
+    return writer.container(item, path, type)
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {

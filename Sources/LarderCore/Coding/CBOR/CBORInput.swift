@@ -22,6 +22,8 @@ final class CBORInput {
   private(set) var hasPlainKeys: Bool
   /// What is read, for as long as the call of `decode` lasts; then no bytes.
   let source: CBORSource
+  /// By types of keys, a `CBORDecodingMaker` each.
+  let makers = CBORTypeTable<AnyObject>()
 
   private init(_ options: CBOROptions<CBORDecoder.Options>) {
     self.options = options
@@ -29,7 +31,10 @@ final class CBORInput {
     source = CBORSource()
   }
 
-  deinit { source.deallocate() }
+  deinit {
+    source.deallocate()
+    makers.deallocate()
+  }
 
   /// One input that is not in use.
   private static let spare = Spare<CBORInput>()

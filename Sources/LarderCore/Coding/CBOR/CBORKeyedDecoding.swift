@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// The values of a map by their keys.
-struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
+struct CBORKeyedDecoding<Key: CodingKey>: CBORKeyedDecodingContainer {
   let map: CBORPlace
 
   var codingPath: [any CodingKey] { CBORPlace?.some(map).keys }

@@ -3,7 +3,7 @@
 import CLarder
 
 /// The entries of a map.
-struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
+struct CBORKeyedEncoding<Key: CodingKey>: CBORKeyedEncodingContainer {
   let writer: CBORWriter
   let item: CBORItem
   let path: CBORPath?

@@ -87,6 +87,8 @@ final class CBORWriter {
   /// For each record the hashes of its first keys.
   private(set) var keyHashes: UnsafeMutablePointer<UInt16>
   var lastSerial: UInt32 = 0
+  /// By types of keys, a `CBOREncodingMaker` each.
+  let makers = CBORTypeTable<AnyObject>()
   /// The innermost open item; -1 before the first and after the end.
   var top: Int32 = -1
 
@@ -124,6 +126,7 @@ final class CBORWriter {
     bytes.deallocate()
     items.deallocate()
     keyHashes.deallocate()
+    makers.deallocate()
   }
 
   // MARK: - Reuse
