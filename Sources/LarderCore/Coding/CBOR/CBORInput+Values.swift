@@ -70,7 +70,12 @@ extension CBORInput {
     } catch {
       throw self.error(error, type, place())
     }
-    let decoding = CBORDecoding(place: place(), offset: offset)
+    let place = place()
+    let array = arrays.answer(for: ObjectIdentifier(type)) { type as? any CBORArray.Type }
+    if let array, let elements = array.moderate(at: offset, source) {
+      return try Self.decode(array, as: type, elements, place)
+    }
+    let decoding = CBORDecoding(place: place, offset: offset)
     if T.self == Date.self, case .custom(let decode) = options.values.dates {
       return unsafeBitCast(try decode(decoding), to: T.self)
     }
@@ -112,7 +117,7 @@ extension CBORSource {
   ///
   /// - Returns: nil for anything else, and for a length that is not known or cannot be.
   @inline(__always)
-  private func entries(of major: Int, at offset: Int) -> (start: Int, count: Int)? {
+  func entries(of major: Int, at offset: Int) -> (start: Int, count: Int)? {
     guard let head = try? rawHead(at: offset), Int(head.major) == major,
       Int(head.info) != LARDER_CBOR_INFO_INDEFINITE,
       head.argument <= UInt64(truncatingIfNeeded: count)

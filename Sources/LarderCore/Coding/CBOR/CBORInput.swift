@@ -24,6 +24,8 @@ final class CBORInput {
   let source: CBORSource
   /// By types of keys, a `CBORDecodingMaker` each.
   let makers = CBORTypeTable<AnyObject>()
+  /// Which types are arrays.
+  let arrays = CBORTypeTable<(any CBORArray.Type)?>()
 
   private init(_ options: CBOROptions<CBORDecoder.Options>) {
     self.options = options
@@ -34,6 +36,7 @@ final class CBORInput {
   deinit {
     source.deallocate()
     makers.deallocate()
+    arrays.deallocate()
   }
 
   /// One input that is not in use.
