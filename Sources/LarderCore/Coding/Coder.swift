@@ -177,7 +177,9 @@ extension Coder {
   /// - Throws: `.decoding`, with the coder's own error as its `cause`.
   /// - Complexity: The coder's own.
   public func decode(_ bytes: Data) throws -> Value {
-    try bytes.withContiguousBytes { try decode($0) }
+    do { return try bytes.withContiguousBytes(decodeBytes) } catch {
+      throw Self.decodingFailure(error, bytes.count)
+    }
   }
 
   /// Decodes a value from memory of yours.
