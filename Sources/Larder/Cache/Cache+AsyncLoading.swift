@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import LarderCore
+import Synchronization
 
 extension Cache {
   /// Reads the value under a key; if neither memory nor a tier has one, loads and stores it.
@@ -12,6 +13,9 @@ extension Cache {
   /// As the blocking form of the same name, but those who wait are suspended, and the load
   /// runs in a task of its own. A task that is cancelled stops waiting; the load goes on for
   /// the others, and is cancelled when nobody is left who waits.
+  ///
+  /// With ``MemoryCacheConfiguration/refreshAfter`` all get the old value until the load
+  /// that the first of them started in the background is done.
   ///
   /// - Parameters:
   ///   - key: The key.
@@ -29,7 +33,14 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    if let value = memoryCache.value(forKey: key) { return value }
+    if memoryCache.refreshes {
+      if let (value, isOld) = memoryCache.agedValue(forKey: key) {
+        if isOld { refreshInBackground(key, cost, expiration, load) }
+        return value
+      }
+    } else if let value = memoryCache.value(forKey: key) {
+      return value
+    }
     return try await self.load(key, cost, expiration, load)
   }
 
@@ -51,7 +62,14 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: @escaping @Sendable () async throws -> Value?
   ) async throws -> Value? {
-    if let value = memoryCache.value(forKey: key) { return value }
+    if memoryCache.refreshes {
+      if let (value, isOld) = memoryCache.agedValue(forKey: key) {
+        if isOld { refreshInBackground(key, cost, expiration, load) }
+        return value
+      }
+    } else if let value = memoryCache.value(forKey: key) {
+      return value
+    }
     if isKnownAbsent(key) { return nil }
     return try await fly(key, cost, expiration, mustFind: false, load)
   }
@@ -67,6 +85,32 @@ extension Cache {
     return value
   }
 
+  @usableFromInline @inline(never)
+  func refreshInBackground(
+    _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+    _ load: @escaping @Sendable () async throws -> Value?
+  ) {
+    guard let flight = flights.joinUnlessBusy(key) else { return }
+    flights.refreshes.add(1, ordering: .relaxed)
+    takeOff(flight, key) { [self] in
+      try await loadAndStore(flight, key, cost, expiration, replaces: true, load)
+    }
+  }
+
+  private func takeOff(
+    _ flight: MemoryFlight<Value?>, _ key: Key,
+    _ body: @escaping @Sendable () async throws -> Value?
+  ) {
+    let task = MemoryLoading.$flights.withValue(MemoryLoading.flights + [flight.id]) {
+      Task {
+        let outcome: Result<Value?, any Error>
+        do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
+        flights.end(flight, key, with: outcome)
+      }
+    }
+    flight.setTask(task)
+  }
+
   private nonisolated(nonsending) func fly(
     _ key: Key, _ cost: Int?, _ expiration: Expiration?, mustFind: Bool,
     _ load: @escaping @Sendable () async throws -> Value?
@@ -79,18 +123,9 @@ extension Cache {
         if let value = try await flight.value() { return value }
         if !mustFind { return nil }
       case .load(let flight):
-        let task = MemoryLoading.$flights.withValue(MemoryLoading.flights + [flight.id]) {
-          Task {
-            let outcome: Result<Value?, any Error>
-            do {
-              outcome = .success(try await find(flight, key, cost, expiration, load))
-            } catch {
-              outcome = .failure(error)
-            }
-            flights.end(flight, key, with: outcome)
-          }
+        takeOff(flight, key) { [self] in
+          try await find(flight, key, cost, expiration, load)
         }
-        flight.setTask(task)
         return try await flight.value()
       }
     }
@@ -103,6 +138,13 @@ extension Cache {
     if let value = memoryCache.peek(forKey: key) { return value }
     // A tier that fails, and has counted that, is no reason not to load.
     if let entry = try? await lowerEntry(forKey: key) { return entry.value }
+    return try await loadAndStore(flight, key, cost, expiration, replaces: false, load)
+  }
+
+  private func loadAndStore(
+    _ flight: MemoryFlight<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+    replaces: Bool, _ load: @Sendable () async throws -> Value?
+  ) async throws -> Value? {
     let start = ContinuousClock.now
     let outcome: Result<Value?, any Error>
     do { outcome = .success(try await load()) } catch { outcome = .failure(error) }
@@ -114,6 +156,7 @@ extension Cache {
       defer { writers.end(key, token) }
       if flight.isSuperseded { return value }
       guard let value else {
+        if replaces { try await store(nil, key, token) }
         absent?.set(true, forKey: key)
         return nil
       }

@@ -23,6 +23,11 @@ extension Cache {
   /// cannot be written from being returned: ``CacheConfiguration/onWriteFailure`` and the
   /// statistics tell.
   ///
+  /// With ``MemoryCacheConfiguration/refreshAfter`` in the configuration of the memory the
+  /// first one who comes upon a value that has been there so long loads it again, here and
+  /// now, and stores it everywhere; until that is done all others get the old value. If this
+  /// load fails, the old value is returned.
+  ///
   /// The closure runs while nothing is locked and may use the cache; asking for its own
   /// key throws. Loads that ask for each other's keys wait for each other for ever.
   ///
@@ -42,6 +47,7 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value
   ) throws -> Value {
+    if memoryCache.refreshes { return try refresh(key, cost, expiration, load) }
     if let value = memoryCache.value(forKey: key) { return value }
     return try self.load(key, cost, expiration, load)
   }
@@ -52,6 +58,7 @@ extension Cache {
   /// As `value(forKey:cost:expiration:orLoad:)`, for what need not exist: with
   /// ``CacheConfiguration/negativeLifetime`` it is remembered that there is nothing, and
   /// nobody looks for it again during that time, neither in the tiers nor by a closure.
+  /// What is loaded again because it is old, and is not found any more, is removed.
   ///
   /// - Parameters:
   ///   - key: The key.
@@ -67,9 +74,37 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value?
   ) throws -> Value? {
+    if memoryCache.refreshes, let aged = memoryCache.agedValue(forKey: key) {
+      return aged.isOld ? try refresh(aged.value, key, cost, expiration, load) : aged.value
+    }
     if let value = memoryCache.value(forKey: key) { return value }
     if isKnownAbsent(key) { return nil }
     return try fly(key, cost, expiration, mustFind: false, load)
+  }
+
+  @usableFromInline
+  func refresh(
+    _ key: Key, _ cost: Int?, _ expiration: Expiration?, _ load: () throws -> Value
+  ) throws -> Value {
+    guard let (value, isOld) = memoryCache.agedValue(forKey: key) else {
+      return try self.load(key, cost, expiration, load)
+    }
+    return isOld ? try refresh(value, key, cost, expiration, load) ?? value : value
+  }
+
+  private func refresh(
+    _ old: Value, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+    _ load: () throws -> Value?
+  ) throws -> Value? {
+    guard let flight = flights.joinUnlessBusy(key) else { return old }
+    flights.refreshes.add(1, ordering: .relaxed)
+    let outcome = outcome(of: flight) {
+      try loadAndStore(flight, key, cost, expiration, replaces: true, load)
+    }
+    flights.end(flight, key, with: outcome)
+    // The failure is counted, and there is a value.
+    if case .failure = outcome { return old }
+    return try outcome.get()
   }
 
   @usableFromInline
@@ -94,14 +129,18 @@ extension Cache {
         // That one looked for something that need not exist, and this one must.
         if !mustFind { return nil }
       case .load(let flight):
-        let outcome = Result {
-          try MemoryLoading.$flights.withValue(MemoryLoading.flights + [flight.id]) {
-            try find(flight, key, cost, expiration, load)
-          }
-        }
+        let outcome = outcome(of: flight) { try find(flight, key, cost, expiration, load) }
         flights.end(flight, key, with: outcome)
         return try outcome.get()
       }
+    }
+  }
+
+  private func outcome(
+    of flight: MemoryFlight<Value?>, _ body: () throws -> Value?
+  ) -> Result<Value?, any Error> {
+    Result {
+      try MemoryLoading.$flights.withValue(MemoryLoading.flights + [flight.id], operation: body)
     }
   }
 
@@ -113,6 +152,13 @@ extension Cache {
     if let value = memoryCache.peek(forKey: key) { return value }
     // A tier that fails, and has counted that, is no reason not to load.
     if let entry = try? lowerEntry(forKey: key) { return entry.value }
+    return try loadAndStore(flight, key, cost, expiration, replaces: false, load)
+  }
+
+  private func loadAndStore(
+    _ flight: MemoryFlight<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+    replaces: Bool, _ load: () throws -> Value?
+  ) throws -> Value? {
     let start = ContinuousClock.now
     let outcome = Result { try load() }
     count(outcome, since: start)
@@ -124,6 +170,7 @@ extension Cache {
       // Who writes the key says so before it gives the lock away.
       if flight.isSuperseded { return value }
       guard let value else {
+        if replaces { try storeNothing(key) }
         absent?.set(true, forKey: key)
         return nil
       }

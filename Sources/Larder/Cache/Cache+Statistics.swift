@@ -17,6 +17,7 @@ extension Cache {
     statistics.promotions = counters.promotions.load(ordering: .relaxed)
     statistics.loads = flights.loads.load(ordering: .relaxed)
     statistics.loadFailures = flights.loadFailures.load(ordering: .relaxed)
+    statistics.refreshes = flights.refreshes.load(ordering: .relaxed)
     statistics.emptyLoads = counters.emptyLoads.load(ordering: .relaxed)
     statistics.loadTime = .nanoseconds(
       Int64(clamping: flights.loadNanoseconds.load(ordering: .relaxed)))
@@ -37,6 +38,7 @@ extension Cache {
     for slot in slots { slot.resetStatistics() }
     flights.loads.store(0, ordering: .relaxed)
     flights.loadFailures.store(0, ordering: .relaxed)
+    flights.refreshes.store(0, ordering: .relaxed)
     flights.loadNanoseconds.store(0, ordering: .relaxed)
     counters.promotions.store(0, ordering: .relaxed)
     counters.emptyLoads.store(0, ordering: .relaxed)

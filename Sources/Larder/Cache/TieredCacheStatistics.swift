@@ -14,12 +14,15 @@ public struct TieredCacheStatistics: Sendable, Hashable, Codable, CustomStringCo
   public internal(set) var tiers: [CacheTierStatistics] = []
   /// Values brought into memory because a tier had them.
   public internal(set) var promotions: UInt64 = 0
-  /// Loads that ended, well or not.
+  /// Loads that ended, well or not, refreshes included.
   public internal(set) var loads: UInt64 = 0
   /// Loads that threw an error.
   public internal(set) var loadFailures: UInt64 = 0
   /// Loads that found nothing.
   public internal(set) var emptyLoads: UInt64 = 0
+  /// Loads begun because a value was as old as
+  /// ``MemoryCacheConfiguration/refreshAfter`` says.
+  public internal(set) var refreshes: UInt64 = 0
   /// How long all loads took together, without the tiers.
   public internal(set) var loadTime: Duration = .zero
   /// Loads saved because it was known that there is nothing to find.
@@ -64,8 +67,8 @@ public struct TieredCacheStatistics: Sendable, Hashable, Codable, CustomStringCo
     return lines.joined(separator: "\n") + """
 
       \(promotions) promotions; \(loads) loads in \(loadTime), \(loadFailures) failed, \
-      \(emptyLoads) found nothing, \(negativeHits) saved; \(pendingWrites) writes pending, \
-      \(coalescedWrites) replaced before; \(writeFailures) failed
+      \(emptyLoads) found nothing, \(refreshes) to refresh, \(negativeHits) saved; \
+      \(pendingWrites) writes pending, \(coalescedWrites) replaced before; \(writeFailures) failed
       """
   }
 }

@@ -45,7 +45,7 @@ extension MemoryCache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value
   ) throws -> Value {
-    if stampOffset != 0 { return try refresh(key, cost, expiration, load) }
+    if refreshes { return try refresh(key, cost, expiration, load) }
     if let value = value(forKey: key) { return value }
     return try self.load(key, cost, expiration, load)
   }
@@ -82,7 +82,7 @@ extension MemoryCache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    if stampOffset != 0 {
+    if refreshes {
       if let (value, isOld) = agedValue(forKey: key) {
         if isOld { refreshInBackground(key, cost, expiration, load) }
         return value
@@ -220,9 +220,13 @@ extension MemoryCache {
     settle(&departures)
   }
 
+  /// Whether there is an age from which values are loaded again.
+  @inlinable
+  package var refreshes: Bool { stampOffset != 0 }
+
   /// As ``value(forKey:)``, and whether it is time to load it again.
   @usableFromInline
-  func agedValue(forKey key: Key) -> (value: Value, isOld: Bool)? {
+  package func agedValue(forKey key: Key) -> (value: Value, isOld: Bool)? {
     var probe = MemoryProbe()
     let candidate = index.beginReading(hashing.hash(key), &probe)
     if let entry = match(key, candidate, &probe) {

@@ -72,6 +72,7 @@ public struct MemoryCacheConfiguration<Key: Hashable & Sendable, Value: Sendable
   /// The age from which a value that is asked for with a load is loaded again while
   /// the old one is still given out; nil, the default: never. 0 and less: at every read.
   ///
+  /// The age is the time since the value came into this memory, be it from a tier below.
   /// Takes 8 bytes for each entry.
   public var refreshAfter: Duration?
 

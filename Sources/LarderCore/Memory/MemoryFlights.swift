@@ -23,7 +23,7 @@ package final class MemoryFlights<Key: Hashable & Sendable, Value: Sendable>: Se
   package let loads = Atomic<UInt64>(0)
   package let loadFailures = Atomic<UInt64>(0)
   package let loadNanoseconds = Atomic<UInt64>(0)
-  let refreshes = Atomic<UInt64>(0)
+  package let refreshes = Atomic<UInt64>(0)
 
   @inlinable
   package init() {}
@@ -60,7 +60,7 @@ package final class MemoryFlights<Key: Hashable & Sendable, Value: Sendable>: Se
   }
 
   /// Begins a flight, unless there is one.
-  func joinUnlessBusy(_ key: Key) -> MemoryFlight<Value>? {
+  package func joinUnlessBusy(_ key: Key) -> MemoryFlight<Value>? {
     let fresh = MemoryFlight<Value>(id: MemoryLoading.nextID())
     var stale: MemoryFlight<Value>?
     let begins = flights.withLock { flights in
