@@ -244,8 +244,8 @@ static inline uint64_t larder_cbor_integer_bit(unsigned major, uint64_t argument
 /** Checks as larder_cbor_check does, and lists the containers on the way, so that whoever reads the
     input later need not walk over them.
     @param index receives them, in place of those it had; none on failure. Destroy it at the end.
-    @return as larder_cbor_check. O(length), and 24 bytes of memory for each container, which itself
-            takes two or more of the input. */
+    @return as larder_cbor_check. O(length), and 24 bytes of memory for each container, of
+            which there are fewer than bytes. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_cbor_check_and_index(
     const uint8_t *LARDER_NULLABLE source, size_t length, uint32_t depth_limit,
     larder_cbor_index *index, larder_cbor_detail *LARDER_NULLABLE detail);

@@ -83,6 +83,23 @@ static void use_item(const uint8_t *data, size_t size, size_t offset, bool is_ch
     }
 }
 
+/** The check that lists containers says what the other one said, and they end where they do. */
+static void use_index(const uint8_t *data, size_t size, larder_status status,
+                      const larder_cbor_detail *detail) {
+    static larder_cbor_index index;
+    larder_cbor_detail found;
+    HOLD(larder_cbor_check_and_index(data, size, LARDER_CBOR_MAX_DEPTH, &index, &found) == status);
+    HOLD(found.fault == detail->fault && found.offset == detail->offset);
+    HOLD(status == LARDER_OK || index.count == 0);
+    HOLD(index.count <= size);
+    for (size_t i = 0; i < index.count; i++) {
+        size_t end;
+        HOLD(i == 0 || index.containers[i - 1].start < index.containers[i].start);
+        HOLD(larder_cbor_skip(data, size, index.containers[i].start, &end) == LARDER_OK);
+        HOLD(end == index.containers[i].end);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     larder_cbor_detail detail, deeper;
     uint32_t limit = size ? data[size - 1] % 24u : 0;
@@ -96,6 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         HOLD(is_failure(status));
     }
+    use_index(data, size, status, &detail);
     // Less depth gives the same answer or is too little.
     larder_status shallow = larder_cbor_check(data, size, limit, &deeper);
     HOLD(deeper.fault == LARDER_CBOR_TOO_DEEP ||
