@@ -30,6 +30,8 @@ extension Array: CBORArray where Element: Decodable {
   ) throws -> [Element] {
     let (input, source) = (place.input, place.source)
     let (start, length) = elements
+    // Of length 0 it would be the empty array of all threads that is written to.
+    if length == 0 { return [] }
     var next = start
     var step: CBORPlace?
     return try [Element](unsafeUninitializedCapacity: length) { buffer, count in
