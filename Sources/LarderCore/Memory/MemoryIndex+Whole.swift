@@ -118,7 +118,9 @@ extension MemoryIndex {
   func list(_ order: CacheOrder, limit: Int = .max) -> [larder_index_slot]? {
     let capacity = min(max(0, limit), Int(clamping: lockedCount))
     var status = Int32(LARDER_OK)
-    let slots = [larder_index_slot](unsafeUninitializedCapacity: capacity) { buffer, count in
+    // Of length 0 it would be the empty array of all threads that is written to.
+    let room = max(capacity, 1)
+    let slots = [larder_index_slot](unsafeUninitializedCapacity: room) { buffer, count in
       status = larder_index_list(pointer, order.raw, buffer.baseAddress, capacity, &count)
       if status != LARDER_OK { count = 0 }
     }

@@ -72,7 +72,11 @@ extension CBORInput {
     }
     let place = place()
     let array = arrays.answer(for: ObjectIdentifier(type)) { type as? any CBORArray.Type }
-    if let array, let elements = array.moderate(at: offset, source) {
+    if let array, arrayDepth < Self.mostArrayDepth,
+      let elements = array.moderate(at: offset, source)
+    {
+      arrayDepth += 1
+      defer { arrayDepth -= 1 }
       return try Self.decode(array, as: type, elements, place)
     }
     let decoding = CBORDecoding(place: place, offset: offset)

@@ -24,6 +24,10 @@ final class CBORInput {
   let source: CBORSource
   /// By types of keys, a `CBORDecodingMaker` each.
   let makers = CBORTypeTable<AnyObject>()
+  /// Arrays that are being decoded in place, one in the other.
+  var arrayDepth = 0
+  /// Deeper ones decode themselves, which takes a smaller part of a small thread's stack.
+  static var mostArrayDepth: Int { 8 }
   /// Which types are arrays.
   let arrays = CBORTypeTable<(any CBORArray.Type)?>()
 
