@@ -33,12 +33,8 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    if memoryCache.refreshes {
-      if let (value, isOld) = memoryCache.agedValue(forKey: key) {
-        if isOld { refreshInBackground(key, cost, expiration, load) }
-        return value
-      }
-    } else if let value = memoryCache.value(forKey: key) {
+    if let (value, isOld) = memoryCache.valueAndAge(forKey: key) {
+      if isOld { refreshInBackground(key, cost, expiration, load) }
       return value
     }
     return try await self.load(key, cost, expiration, load)
@@ -62,12 +58,8 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: @escaping @Sendable () async throws -> Value?
   ) async throws -> Value? {
-    if memoryCache.refreshes {
-      if let (value, isOld) = memoryCache.agedValue(forKey: key) {
-        if isOld { refreshInBackground(key, cost, expiration, load) }
-        return value
-      }
-    } else if let value = memoryCache.value(forKey: key) {
+    if let (value, isOld) = memoryCache.valueAndAge(forKey: key) {
+      if isOld { refreshInBackground(key, cost, expiration, load) }
       return value
     }
     if isKnownAbsent(key) { return nil }

@@ -47,8 +47,9 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value
   ) throws -> Value {
-    if memoryCache.refreshes { return try refresh(key, cost, expiration, load) }
-    if let value = memoryCache.value(forKey: key) { return value }
+    if let (value, isOld) = memoryCache.valueAndAge(forKey: key) {
+      return isOld ? try refresh(value, key, cost, expiration, load) ?? value : value
+    }
     return try self.load(key, cost, expiration, load)
   }
 
@@ -74,25 +75,15 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value?
   ) throws -> Value? {
-    if memoryCache.refreshes, let aged = memoryCache.agedValue(forKey: key) {
-      return aged.isOld ? try refresh(aged.value, key, cost, expiration, load) : aged.value
+    if let (value, isOld) = memoryCache.valueAndAge(forKey: key) {
+      return isOld ? try refresh(value, key, cost, expiration, load) : value
     }
-    if let value = memoryCache.value(forKey: key) { return value }
     if isKnownAbsent(key) { return nil }
     return try fly(key, cost, expiration, mustFind: false, load)
   }
 
   @usableFromInline
   func refresh(
-    _ key: Key, _ cost: Int?, _ expiration: Expiration?, _ load: () throws -> Value
-  ) throws -> Value {
-    guard let (value, isOld) = memoryCache.agedValue(forKey: key) else {
-      return try self.load(key, cost, expiration, load)
-    }
-    return isOld ? try refresh(value, key, cost, expiration, load) ?? value : value
-  }
-
-  private func refresh(
     _ old: Value, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
     _ load: () throws -> Value?
   ) throws -> Value? {

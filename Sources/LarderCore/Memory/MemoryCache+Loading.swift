@@ -45,7 +45,7 @@ extension MemoryCache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value
   ) throws -> Value {
-    if refreshes { return try refresh(key, cost, expiration, load) }
+    if stampOffset != 0 { return try refresh(key, cost, expiration, load) }
     if let value = value(forKey: key) { return value }
     return try self.load(key, cost, expiration, load)
   }
@@ -82,12 +82,8 @@ extension MemoryCache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    if refreshes {
-      if let (value, isOld) = agedValue(forKey: key) {
-        if isOld { refreshInBackground(key, cost, expiration, load) }
-        return value
-      }
-    } else if let value = value(forKey: key) {
+    if let (value, isOld) = valueAndAge(forKey: key) {
+      if isOld { refreshInBackground(key, cost, expiration, load) }
       return value
     }
     return try await self.load(key, cost, expiration, load)
@@ -220,13 +216,17 @@ extension MemoryCache {
     settle(&departures)
   }
 
-  /// Whether there is an age from which values are loaded again.
-  @inlinable
-  package var refreshes: Bool { stampOffset != 0 }
-
   /// As ``value(forKey:)``, and whether it is time to load it again.
+  @inlinable
+  package func valueAndAge(forKey key: Key) -> (value: Value, isOld: Bool)? {
+    if stampOffset != 0 { return agedValue(forKey: key) }
+    guard let value = value(forKey: key) else { return nil }
+    return (value, false)
+  }
+
+  /// The same where there is an age from which values are loaded again.
   @usableFromInline
-  package func agedValue(forKey key: Key) -> (value: Value, isOld: Bool)? {
+  func agedValue(forKey key: Key) -> (value: Value, isOld: Bool)? {
     var probe = MemoryProbe()
     let candidate = index.beginReading(hashing.hash(key), &probe)
     if let entry = match(key, candidate, &probe) {

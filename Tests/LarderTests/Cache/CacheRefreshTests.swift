@@ -45,6 +45,8 @@ struct CacheRefreshTests {
     #expect(try cache.valueIfFound(forKey: 1) { nil } == nil)
     #expect(tier[1] == nil && cache.memoryCache.peek(forKey: 1) == nil)
     #expect(try cache.valueIfFound(forKey: 1) { "not asked" } == nil)
+    // The last call's, which looked once.
+    #expect(cache.statistics.memory.misses == 1)
   }
 
   @Test func oldValueIsGivenOutWhileItIsLoadedAgainInTheBackground() async throws {
