@@ -81,7 +81,4 @@ LARDER_MUST_CHECK larder_status apply_sweep(apply_transaction *apply,
 /** When an entry stands among those to expire, unless SPACE_RECENCY says otherwise. */
 int64_t apply_default_due(const record *entry, int64_t age_ns);
 
-static inline uint64_t flip(int64_t time) { return (uint64_t)time ^ (uint64_t)1 << 63; }
-static inline int64_t unflip(uint64_t sorted) { return (int64_t)(sorted ^ (uint64_t)1 << 63); }
-
 #endif

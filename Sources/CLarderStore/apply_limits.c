@@ -17,11 +17,6 @@ typedef struct gathered {
     bool is_end;
 } gathered;
 
-static larder_bytes bytes_of(const tree_key *key) {
-    larder_bytes bytes = {key->bytes, key->length};
-    return bytes;
-}
-
 /** Copies up to `most` rows from `from` on, in which the stored key is the value. */
 static larder_status gather(apply_transaction *apply, const tree_key *from, uint64_t most,
                             gathered *out) {
@@ -145,7 +140,7 @@ larder_status apply_expiry(apply_transaction *apply, uint64_t most, bool *is_don
                 *is_done = true;
                 break;
             }
-            status = apply_due_row(apply, row, bytes_of(&due->stored[at]));
+            status = apply_due_row(apply, row, bytes_of_key(&due->stored[at]));
             handled++;
         }
         if (status == LARDER_OK) status = rows_apply(apply);
@@ -169,7 +164,7 @@ larder_status apply_eviction(apply_transaction *apply, uint64_t count, uint64_t 
         status = gather(apply, &from, GATHER_MAX_COUNT, oldest);
         bool is_last = oldest->is_end;
         for (uint32_t at = 0; at < oldest->count && status == LARDER_OK && !*is_done; at++) {
-            larder_bytes stored = bytes_of(&oldest->stored[at]);
+            larder_bytes stored = bytes_of_key(&oldest->stored[at]);
             record entry;
             status = row_list_delete(&apply->rows, &oldest->keys[at]);
             if (status == LARDER_OK) status = apply_find(apply, stored, &entry);
@@ -257,13 +252,14 @@ larder_status apply_sweep(apply_transaction *apply, const larder_store_limits *l
     for (uint64_t handled = 0; status == LARDER_OK && !*is_done && handled < most;) {
         status = gather_entries(apply, &from, entries);
         for (uint32_t at = 0; at < entries->count && status == LARDER_OK; at++)
-            status = sweep_entry(apply, bytes_of(&entries->stored[at]), age);
+            status = sweep_entry(apply, bytes_of_key(&entries->stored[at]), age);
         if (status == LARDER_OK) status = rows_apply(apply);
         handled += entries->count;
         *is_done = entries->is_end;
         if (entries->count > 0) {
             // The least key behind the last one.
-            tree_key_of_stored(SPACE_ENTRY, bytes_of(&entries->stored[entries->count - 1]), &from);
+            tree_key_of_stored(SPACE_ENTRY, bytes_of_key(&entries->stored[entries->count - 1]),
+                               &from);
             if (from.length < TREE_KEY_MAX_BYTES) from.bytes[from.length++] = 0;
             else if (!tree_key_after_prefix(&from)) *is_done = true;
         }

@@ -33,10 +33,6 @@ typedef struct counter {
     int64_t now_ns;
 } counter;
 
-static larder_bytes bytes_of_key(const tree_key *key) {
-    return (larder_bytes){key->bytes, key->length};
-}
-
 // What can be told --------------------------------------------------------------------------------
 
 static bool value_is_cut(larder_bytes value) {
@@ -258,8 +254,7 @@ static larder_status due_next(const counter *count, due_rows *due, larder_bytes 
     const uint8_t *bytes = key->data;
     if (key->length == 0 || bytes[0] != SPACE_EXPIRY) return LARDER_END;
     if (key->length != EXPIRY_KEY_BYTES) return LARDER_EDAMAGED;
-    int64_t deadline = (int64_t)(get_be64(bytes + 1) ^ (uint64_t)1 << 63);
-    return deadline > count->now_ns ? LARDER_END : LARDER_OK;
+    return unflip(get_be64(bytes + 1)) > count->now_ns ? LARDER_END : LARDER_OK;
 }
 
 /** How many rows are due; no more than one too many for `DUE_MAX_COUNT` are looked at. */

@@ -13,10 +13,6 @@
 
 enum { INDEX_HEAD_BYTES = 3 };
 
-static larder_bytes bytes_of_key(const tree_key *key) {
-    return (larder_bytes){key->bytes, key->length};
-}
-
 static bool begins_with(larder_bytes bytes, larder_bytes prefix) {
     return bytes.length >= prefix.length &&
            (prefix.length == 0 || memcmp(bytes.data, prefix.data, prefix.length) == 0);

@@ -197,6 +197,14 @@ static inline uint32_t get_be32(const uint8_t *source) {
     return __builtin_bswap32(value);
 }
 
+static inline larder_bytes bytes_of_key(const tree_key *key) {
+    return (larder_bytes){key->bytes, key->length};
+}
+
+/** An i64 with its sign bit flipped, as it stands in a tree key, and back. */
+static inline uint64_t flip(int64_t time) { return (uint64_t)time ^ (uint64_t)1 << 63; }
+static inline int64_t unflip(uint64_t sorted) { return (int64_t)(sorted ^ (uint64_t)1 << 63); }
+
 /** Order of bytes; of two of which one begins with the other, the shorter one comes first. */
 static inline int compare_bytes(larder_bytes a, larder_bytes b) {
     size_t length = a.length < b.length ? a.length : b.length;

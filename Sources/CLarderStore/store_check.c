@@ -14,10 +14,6 @@
 static const uint8_t space_of_row[ROW_KINDS] = {SPACE_ORDER, SPACE_RECENCY, SPACE_EXPIRY,
                                                 SPACE_INDEX};
 
-static larder_bytes bytes_of_key(const tree_key *key) {
-    return (larder_bytes){key->bytes, key->length};
-}
-
 static void check_damaged(store_check *check, const void *where) {
     larder_store_report *report = check->report;
     report->damaged++;
