@@ -141,13 +141,7 @@ extension DiskArea {
     _ bench: Bench, _ ours: DiskCache<Int, Int>, _ keys: [Int]
   ) throws -> Contest {
     let theirs = try LMDBStore(bench.freshFolder("lmdb"), keys: keys)
-    let order = Keys.shuffled(keys)
-    let ourRounds = Rounds(reading: order, size: piece)
-    let theirRounds = Rounds(reading: order, size: piece)
-    return Contest(
-      ours: { try bench.read(ourRounds, in: ours) },
-      rival: { try bench.read(theirRounds, in: theirs) },
-      close: { closeQuietly(ours) })
+    return contest(bench, ours, keys) { try bench.read($0, in: theirs) }
   }
 
   private static func reads<Theirs: DurableStore<Int>>(
@@ -156,12 +150,20 @@ extension DiskArea {
     let keys = Keys.integers(readCount)
     let ours = try flushed(bench, "cache", keys)
     let theirs = try make(keys)
+    return contest(bench, ours, keys) { try bench.read($0, in: theirs) }
+  }
+
+  /// Reads of the same keys in the same order.
+  private static func contest(
+    _ bench: Bench, _ ours: DiskCache<Int, Int>, _ keys: [Int],
+    rival: @escaping (Rounds<Int>) throws -> Double
+  ) -> Contest {
     let order = Keys.shuffled(keys)
     let ourRounds = Rounds(reading: order, size: piece)
     let theirRounds = Rounds(reading: order, size: piece)
     return Contest(
       ours: { try bench.read(ourRounds, in: ours) },
-      rival: { try bench.read(theirRounds, in: theirs) },
+      rival: { try rival(theirRounds) },
       close: { closeQuietly(ours) })
   }
 
