@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 /** @file larder_store.h
-    A durable key-value store with limits, in one folder: a journal in front of LMDB.
+    A durable key-value store with limits, in one folder: a log of everything that was written, and
+    LMDB as its index.
 
-    A write is an append to the journal, a ring in a memory-mapped file, and survives `kill -9` when
-    the call returns. A flusher applies the journal to LMDB in large, sorted, synced transactions.
-    A read looks at what is not applied yet and then at LMDB's pages, which it checks as it goes,
-    and never writes.
+    A write is an append to a memory-mapped segment of the log, and survives `kill -9` when the call
+    returns. A checkpoint brings what was written since the last one into LMDB's tree, sorted, in
+    large synced transactions: where each value is, not the value. Cleaning copies what is still
+    needed out of segments that hold little of it, and deletes them. A read looks into the memtable
+    of what is not in the tree yet, then at LMDB's pages, which it checks as it goes, and then at the
+    record in its mapped segment, whose checksum it verifies; it never writes.
 
     **Keys** are byte strings of 0 to 64 KiB, kept in the order of their bytes; among keys that
-    share their first 494 bytes the order is another, but always the same one. **Values** have any
-    length: those above `inline_threshold_bytes` lie in files of their own.
+    share their first 494 bytes the order is another, but always the same one. **Values** have up to
+    4 GiB.
     **Processes.** One handle writes; opening a second one for writing, in any process, gives
     LARDER_EBUSY. Any number of read-only handles, in any process, read while it writes.
     **Threads.** Every function that takes a store may be called from any thread at any time, except
@@ -19,6 +22,7 @@
     cut after `larder_store_sync`, or with LARDER_STORE_SYNCED. What comes back is always a prefix
     of what was written: never a newer write without an older one. Eviction and expiry aside, of
     course. Access times that were not folded in yet are lost with the process.
+    **The index.** data.mdb can be made anew from the log: see larder_store_salvage.
     **fork(2).** A child must not use its parent's handle; calls give LARDER_EFORKED.
     **Global state.** A process keeps a table of the LMDB files that it has open, because LMDB must
     not open one twice in a process; handles on one folder share its place there.
@@ -50,11 +54,11 @@ typedef struct larder_store_cursor larder_store_cursor;
 /** The most index entries of an entry, and the longest value of one. */
 #define LARDER_STORE_INDEX_MAX_COUNT ((size_t)64)
 #define LARDER_STORE_INDEX_VALUE_MAX_BYTES ((size_t)4096)
-/** The largest value that can lie in LMDB and the journal, whatever the threshold. */
-#define LARDER_STORE_INLINE_MAX_BYTES ((uint64_t)1 << 20)
-/** The smallest journal, and that of a new store. */
-#define LARDER_STORE_JOURNAL_MIN_BYTES ((uint64_t)64 << 10)
-#define LARDER_STORE_JOURNAL_DEFAULT_BYTES ((uint64_t)64 << 20)
+/** The largest record that can lie in LMDB beside its key, whatever the threshold. */
+#define LARDER_STORE_INLINE_MAX_BYTES ((uint64_t)1024)
+/** What may wait for a checkpoint, at the least, and by default. */
+#define LARDER_STORE_UNAPPLIED_MIN_BYTES ((uint64_t)64 << 10)
+#define LARDER_STORE_UNAPPLIED_DEFAULT_BYTES ((uint64_t)256 << 20)
 /** A time that never comes. */
 #define LARDER_STORE_NEVER INT64_MAX
 /** No limit. */
@@ -67,8 +71,8 @@ enum {
     LARDER_STORE_READ_ONLY = 1u << 0,
     /** Give ENOENT for a store that is missing, rather than create it. */
     LARDER_STORE_EXISTING = 1u << 1,
-    /** No thread of its own: the caller calls larder_store_maintain now and then. A full journal is
-        flushed by the write that meets it. */
+    /** No thread of its own: the caller calls larder_store_maintain now and then. Where too much
+        waits for a checkpoint, the write that meets it runs it. */
     LARDER_STORE_HOST_MAINTENANCE = 1u << 2,
     /** Remember the order of reads although there is no limit that needs it. */
     LARDER_STORE_TRACK_ACCESS = 1u << 3
@@ -89,6 +93,32 @@ typedef struct larder_store_limits {
     uint64_t free_bytes;
 } larder_store_limits;
 
+/** The store's thresholds. A program has no reason to change them: they are here so that tests cross
+    each of them many times a second, and for measurements. Fill with larder_store_tuning_init. */
+typedef struct larder_store_tuning {
+    /** Of the first segment, and of the largest usual one; each is twice as large as the one before.
+        A record that needs more gets a larger one. */
+    uint64_t segment_min_bytes;
+    uint64_t segment_max_bytes;
+    /** Keys in the memtable: with so many a checkpoint begins. */
+    uint64_t memtable_max_count;
+    /** Writes of one transaction of a checkpoint. */
+    uint64_t transaction_max_count;
+    /** By age alone a checkpoint begins only with so many writes for each 1,000 entries in the tree,
+        or when nothing was written since the last interval. */
+    uint64_t checkpoint_permille;
+    /** Segments may take so much for each 100 live bytes, and one segment more, before they are
+        cleaned; and so many bytes of segments are cleaned by one checkpoint. */
+    uint64_t space_percent;
+    uint64_t clean_max_bytes;
+    /** Entries that one transaction removes because of limits. */
+    uint64_t remove_max_count;
+    /** Pending writes above which a cursor has a checkpoint come first. */
+    uint64_t overlay_max_count;
+} larder_store_tuning;
+
+LARDER_API void larder_store_tuning_init(larder_store_tuning *tuning);
+
 /** What to open. Fill with larder_store_options_init, then change what matters. */
 typedef struct larder_store_options {
     /** LARDER_STORE_… flags, or-ed. */
@@ -98,18 +128,18 @@ typedef struct larder_store_options {
     /** What the values are made of, for example the coder's name in ASCII, as a number. Kept in the
         store; 0 says nothing and matches everything. */
     uint64_t content_format;
-    /** Size of the journal's file. What is not flushed fits into it; while a flush is under way and
-        less than an eighth is left, writes are slowed. An existing, empty journal is made anew with
-        another size. */
-    uint64_t journal_bytes;
+    /** So many bytes of the log may wait for a checkpoint: it bounds what opening after a kill reads.
+        While a checkpoint is under way and less than an eighth is left, writes are slowed. */
+    uint64_t unapplied_bytes;
     /** How far LMDB can grow before the map has to; 0 for the default. */
     uint64_t map_bytes;
-    /** Values longer than this lie in files of their own: 0 for all but empty ones. Above
-        LARDER_STORE_INLINE_MAX_BYTES it counts as that. */
+    /** Values up to this lie in LMDB beside their key too, so that a read need not look into the log.
+        Above LARDER_STORE_INLINE_MAX_BYTES it counts as that. */
     uint64_t inline_threshold_bytes;
     /** No write waits longer than this for the device; 0: until the next flush. */
     int64_t sync_interval_ns;
-    /** No write waits longer than this in the journal; 0: until it is nearly full. */
+    /** No write waits longer than this for a checkpoint, unless there are so few beside what the tree
+        holds that it would not be worth it yet; 0: until the log is full of such. */
     int64_t flush_interval_ns;
     /** How often limits of age and free space are looked at; 0: only by larder_store_maintain. */
     int64_t trim_interval_ns;
@@ -120,19 +150,20 @@ typedef struct larder_store_options {
     /** Room on the store's file system; NULL to ask the system. */
     uint64_t (*LARDER_NULLABLE free_space)(void *LARDER_NULLABLE context);
     void *LARDER_NULLABLE context;
+    /** Thresholds; NULL for the usual ones. Borrowed for the call. */
+    const larder_store_tuning *LARDER_NULLABLE tuning;
 } larder_store_options;
 
-/** Sets the defaults: no limits, mode 0600, a journal of 64 MiB, values above 20 KiB in files, sync
-    after 1 s, flush after 5 s, trim every 60 s. */
+/** Sets the defaults: no limits, mode 0600, 256 MiB may wait for a checkpoint, values up to 64 bytes
+    lie in LMDB too, sync after 1 s, flush after 5 s, trim every 60 s. */
 LARDER_API void larder_store_options_init(larder_store_options *options);
 
 /** The part of a store that a failure is about. */
 typedef enum larder_store_part {
     LARDER_STORE_PART_FOLDER = 0,
     LARDER_STORE_PART_LOCK,
-    LARDER_STORE_PART_JOURNAL,
-    LARDER_STORE_PART_DATA,
-    LARDER_STORE_PART_SPILL
+    LARDER_STORE_PART_LOG,
+    LARDER_STORE_PART_DATA
 } larder_store_part;
 
 /** What a failed open found. All zero when there is nothing to tell. */
@@ -151,9 +182,9 @@ typedef struct larder_store_detail {
 /** Opens the store in the folder at `path`, creating folder and store if they are missing (not the
     folders above it).
 
-    What a process left in the journal that was killed is taken up. After a power cut that goes as
-    far as the journal is whole. A folder that holds something else is left alone, and so is a
-    damaged store: larder_store_salvage copies what is intact.
+    What a process that was killed had not brought into the tree is read from the log. After a power
+    cut that goes as far as the log is whole. A folder that holds something else is left alone, and
+    so is a damaged store: larder_store_salvage copies what is intact.
 
     @param options NULL for the defaults.
     @param detail receives what is known about a failure; may be NULL.
@@ -161,8 +192,8 @@ typedef struct larder_store_detail {
     @return LARDER_OK; LARDER_EINVALID (an option out of range), LARDER_EBUSY, LARDER_EVERSION,
             LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ENOENT, ENOTDIR,
             EACCES, ELOOP, ENOSPC, ENOMEM or another errno.
-    O(1) for a store that was closed, whatever it holds; O(journal) for one that was not, and after
-    a power cut, if values lie in files, O(entries). */
+    O(1) for a store that was closed, whatever it holds; O(what waited for a checkpoint) for one that
+    was not. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_open(
     const char *path, const larder_store_options *LARDER_NULLABLE options,
     larder_store_detail *LARDER_NULLABLE detail, larder_store *LARDER_NULLABLE *LARDER_NONNULL out);
@@ -170,7 +201,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_open(
 /** Ends all use of the store: flushes, syncs, lets go of lock and files. Calls that are under way
     finish first; later ones give LARDER_ECLOSED. The handle still needs larder_store_close. Any
     thread, any number of times.
-    @return LARDER_OK, or why the flush failed: then the journal keeps what it did not write. */
+    @return LARDER_OK, or why the checkpoint failed: then the log keeps what it did not apply. */
 LARDER_API larder_status larder_store_shutdown(larder_store *store);
 
 /** Shuts the store down if that was not done, and frees it. NULL is allowed. No other call may be
@@ -220,12 +251,14 @@ LARDER_API void larder_store_item_init(larder_store_item *item, larder_bytes key
 
 /** Stores an entry; another one under its key is replaced, whole.
     @param sequence receives the entry's version, a number that grows with every write; may be NULL.
-    @return LARDER_OK; LARDER_ETOOLARGE (key, extended data, index entries, or all of it for the
-            journal), LARDER_EINVALID, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED,
-            LARDER_EDAMAGED (the store's file: nothing more is written to it); ENOSPC, EIO, ENOMEM
-            or another errno of the flush that had to make room. On failure nothing was stored.
-    O(bytes); no system call, and no disk access, unless the journal is full or the value is above
-    the threshold: then it is written to a file first. */
+    @return LARDER_OK; LARDER_ETOOLARGE (key, value, extended data or index entries),
+            LARDER_EINVALID, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED, LARDER_EDAMAGED (the
+            store's file: nothing more is written to it); ENOSPC, EIO, ENOMEM or another errno of a
+            new segment, or of the checkpoint that had to make room. On failure nothing was stored,
+            but where LARDER_STORE_SYNCED was asked for and the sync failed: then the entry is
+            stored, and may or may not survive a power cut.
+    O(bytes); no system call, and no disk access, unless a segment is full and no other one is ready,
+    or too much waits for a checkpoint. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
                                                             const larder_store_item *item,
                                                             uint64_t *LARDER_NULLABLE sequence);
@@ -236,9 +269,9 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove(larder_store *store,
                                                                larder_bytes key, uint32_t flags);
 
-/** Removes every entry, at once; files of values are deleted after that.
-    @param progress told of files deleted; NULL leaves them to the flusher and returns without
-           waiting for it. When it stops the call, the flusher deletes the others.
+/** Removes every entry, at once; their segments are deleted with the next checkpoint.
+    @param progress told of segments deleted; NULL leaves them to that and returns without waiting
+           for it. When it stops the call, the next checkpoint deletes the others.
     @return as larder_store_put; ECANCELED. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove_all(
     larder_store *store, larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
@@ -254,9 +287,9 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove_prefix(
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_create(
     larder_store *store, larder_store_batch *LARDER_NULLABLE *LARDER_NONNULL out);
 
-/** Adds a write to the batch; copied. Nothing happens before the commit, but that a value above the
-    threshold is written to its file.
-    @return as larder_store_put; LARDER_ETOOLARGE also when the batch exceeds half the journal. */
+/** Adds a write to the batch; copied. Nothing happens before the commit.
+    @return as larder_store_put; LARDER_ETOOLARGE also when the batch exceeds half of what may wait
+            for a checkpoint, unless it is its first write. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_put(larder_store_batch *batch,
                                                                   const larder_store_item *item);
 
@@ -284,8 +317,8 @@ LARDER_API void larder_store_batch_destroy(larder_store_batch *LARDER_NULLABLE b
 // Reading -----------------------------------------------------------------------------------------
 
 enum {
-    /** The value lies in a file of its own. */
-    LARDER_STORE_ENTRY_SPILLED = 1u << 0,
+    /** The value lies in a segment of the log, and can be retained there. */
+    LARDER_STORE_ENTRY_IN_LOG = 1u << 0,
     /** It was stored with LARDER_STORE_OWN_TIMES. */
     LARDER_STORE_ENTRY_OWN_TIMES = 1u << 1
 };
@@ -314,16 +347,17 @@ typedef struct larder_store_entry {
     uint32_t reserved;
     /** The store's own. */
     void *LARDER_NULLABLE lease;
-    void *LARDER_NULLABLE map;
-    size_t map_bytes;
+    void *LARDER_NULLABLE store;
+    uint32_t segment;
+    uint32_t reserved2;
 } larder_store_entry;
 
 enum {
     /** Do not count the read, nor remember it for the order of use. */
     LARDER_STORE_PEEK = 1u << 0,
-    /** Leave a value alone that lies in a file. */
+    /** Leave the value away. */
     LARDER_STORE_WITHOUT_VALUE = 1u << 1,
-    /** Find entries too whose time is over but which were not removed yet. */
+    /** Find expired entries too that were not removed yet. */
     LARDER_STORE_EXPIRED_TOO = 1u << 2
 };
 
@@ -331,8 +365,8 @@ enum {
     @param flags LARDER_STORE_PEEK, LARDER_STORE_WITHOUT_VALUE, LARDER_STORE_EXPIRED_TOO, or-ed.
     @param entry receives the entry, to be released; all zero on failure, when releasing it does
            nothing.
-    @return LARDER_OK; LARDER_ENOTFOUND if there is none or its time is over; LARDER_EDAMAGED if
-            there is one but its bytes, its file or the pages on the way are damaged;
+    @return LARDER_OK; LARDER_ENOTFOUND if there is none or it has expired; LARDER_EDAMAGED if there
+            is one but its record or the pages on the way are damaged;
             LARDER_ECLOSED, LARDER_EFORKED; ENOMEM, EMFILE or another errno.
     O(log entries). Writes nothing. Holds one of the store's places for readers until it is
     released: release soon. */
@@ -343,17 +377,18 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_get(larder_store *store,
 /** Ends the use of an entry. Harmless for one that was released. */
 LARDER_API void larder_store_release(larder_store_entry *entry);
 
-/** Takes the mapping of a spilled value out of an entry, so that it outlives it.
-    @param value receives the value's bytes, owned: end with larder_store_unmap.
-    @return LARDER_OK; LARDER_EINVALID if the value is not in a file of its own. */
-LARDER_API LARDER_MUST_CHECK larder_status larder_store_take_map(larder_store_entry *entry,
-                                                                 larder_bytes *value);
+/** Keeps a value readable beyond the entry's release, and beyond the store's close, without copying
+    it: the segment that it lies in stays mapped.
+    @param retained receives what larder_store_release_value ends.
+    @return LARDER_OK; LARDER_EINVALID if the entry has not LARDER_STORE_ENTRY_IN_LOG. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_retain_value(larder_store_entry *entry, void *LARDER_NULLABLE *LARDER_NONNULL retained);
 
-/** Ends the use of a mapping that was taken. */
-LARDER_API void larder_store_unmap(larder_bytes value);
+/** Ends the use of a value that was retained. NULL is allowed. */
+LARDER_API void larder_store_release_value(void *LARDER_NULLABLE retained);
 
 /** Whether there is an entry under `key` that is not expired: LARDER_OK or LARDER_ENOTFOUND, or as
-    larder_store_get. Does not look at a value in a file. */
+    larder_store_get. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_contains(larder_store *store,
                                                                  larder_bytes key);
 
@@ -440,14 +475,15 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_count(larder_store *stor
                                                               const larder_store_query *query,
                                                               uint64_t limit, uint64_t *count);
 
-// Durability and care -----------------------------------------------------------------------------
+// Durability and maintenance -----------------------------------------------------------------------------
 
 /** Makes everything written before this call survive a power cut. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_sync(larder_store *store);
 
-/** Applies the journal to LMDB, with what reads were noted and what limits and ages ask for.
+/** A checkpoint: brings what was written into LMDB's tree, with what reads were noted and what limits
+    and ages ask for, and cleans segments.
     @return LARDER_OK; LARDER_EDAMAGED, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; ENOSPC,
-            EIO, ENOMEM: then all stays in the journal, and a later flush tries again. */
+            EIO, ENOMEM: then all stays in the log, and a later flush tries again. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_flush(larder_store *store);
 
 /** Gives the store another content format, with everything that was written before in one
@@ -487,10 +523,17 @@ typedef struct larder_store_statistics {
     /** As larder_store_totals, as of the last flush. */
     uint64_t count;
     uint64_t bytes;
-    /** Writes that wait in the journal, and its size and use. */
+    /** Keys that wait for a checkpoint, and bytes of the log that do. */
     uint64_t pending_count;
-    uint64_t journal_bytes;
-    uint64_t journal_used_bytes;
+    uint64_t unapplied_bytes;
+    /** Segments of the log, and as of the last checkpoint what is in them, and what of that is
+        still needed. */
+    uint64_t segment_count;
+    uint64_t log_used_bytes;
+    uint64_t log_live_bytes;
+    /** Bytes that were appended, by writes and by cleaning, since the handle was opened. */
+    uint64_t appended_bytes;
+    uint64_t cleaned_bytes;
     /** Size of LMDB's file, and of what in it is in use. */
     uint64_t data_bytes;
     uint64_t data_used_bytes;
@@ -537,14 +580,13 @@ typedef struct larder_store_report {
     uint64_t first_damage_offset;
     /** Rows of order, expiry and indexes that do not agree with the entries. */
     uint64_t inconsistencies;
-    /** Files of values that no entry refers to. */
-    uint64_t orphans;
-    /** Writes of the journal that were or would be taken up, and those behind damage. */
-    uint64_t journal_intact;
-    uint64_t journal_lost;
+    /** Writes behind the last checkpoint that were or would be read from the log, and those of them
+        that are damaged. */
+    uint64_t log_intact;
+    uint64_t log_lost;
 } larder_store_report;
 
-/** What open found in the journal. */
+/** What open found in the log. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_recovery(larder_store *store,
                                                                  larder_store_report *report);
 

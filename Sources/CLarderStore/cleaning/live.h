@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/** @file live.h
+    Private: how much of each segment the tree still leads to. A row of the tree for each segment,
+    changed by the transactions that change the entries, and the same in memory.
+
+        key    03, number u32 big-endian
+        value  0   u64  bytes of its records, padding included, up to its end when it was applied
+               8   u64  records up to there
+               16  u64  those of them that are no puts
+               24  u64  live bytes, padding included
+               32  u64  live records
+               40  u64  first sequence
+               48  u64  as of: see segment.h
+               56       end
+
+    A segment is dead when it has no live record and nothing in it has to be remembered: see
+    clean.h. */
+#ifndef LARDER_LIVE_H
+#define LARDER_LIVE_H
+
+#include "format/record.h"
+
+enum { LIVE_ROW_BYTES = 56 };
+
+typedef struct live_segment {
+    uint32_t number;
+    uint64_t used_bytes;
+    uint64_t record_count;
+    uint64_t bare_count;
+    uint64_t live_bytes;
+    uint64_t live_count;
+    uint64_t first_sequence;
+    uint64_t as_of;
+} live_segment;
+
+/** Segments in the order of their numbers. */
+typedef struct live_table {
+    live_segment *items;
+    size_t count;
+    size_t capacity;
+    bool is_loaded;
+} live_table;
+
+void live_row_write(uint8_t target[LIVE_ROW_BYTES], const live_segment *segment);
+/** LARDER_EDAMAGED. The number comes from the key. */
+LARDER_MUST_CHECK larder_status live_row_read(larder_bytes value, live_segment *out);
+
+/** NULL if there is none. */
+live_segment *live_find(const live_table *table, uint32_t number);
+/** Finds it or makes it, all zero. ENOMEM. */
+LARDER_MUST_CHECK larder_status live_add(live_table *table, uint32_t number, live_segment **out);
+void live_drop(live_table *table, uint32_t number);
+/** A copy of all. ENOMEM. */
+LARDER_MUST_CHECK larder_status live_copy(const live_table *from, live_table *to);
+void live_free(live_table *table);
+/** Sums: bytes used, and bytes live. */
+void live_totals(const live_table *table, uint64_t *used_bytes, uint64_t *live_bytes);
+
+#endif

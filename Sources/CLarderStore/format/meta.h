@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/** @file meta.h
+    Private: what a store knows of itself, the value under the tree's key 01. Written with every
+    transaction, so that it says which one the pages belong to.
+
+        0   8 B  magic "LARDERST"
+        8   u32  CRC-32C of everything behind it
+        12  u32  version
+        16  u64  transaction      LMDB's number of the transaction that wrote this
+        24  u64  applied          number of the last write that is in the tree, with all before it
+        32  u64  count            entries
+        40  u64  bytes            of their values
+        48  u64  content format
+        56  i64  created          nanoseconds since 1970
+        64  i64  age              every entry older than this has a deadline in the tree; never:
+                                  none needs one
+        72  u64  cleared          number of the last removal of everything; 0 for none
+        80  u32  segment          where the log goes on behind `applied`; 0: it has not begun
+        84  u32  page bytes
+        88  16 B secret           for hashes of long keys
+        104 u64  store id         segments repeat it
+        112 u64  offset           in that segment
+        120 u32  next segment     no segment in the tree has this number or a greater one
+        124 u32  has order        1: every entry has its row in the order of use
+        128      end */
+#ifndef LARDER_META_H
+#define LARDER_META_H
+
+#include "format/record.h"
+
+enum { META_BYTES = 128, META_VERSION = 2 };
+
+typedef struct store_meta {
+    uint64_t transaction;
+    uint64_t applied;
+    uint64_t count;
+    uint64_t bytes;
+    uint64_t content_format;
+    int64_t created_ns;
+    int64_t age_ns;
+    uint64_t cleared;
+    location end;
+    uint32_t next_segment;
+    uint32_t has_order;
+    uint32_t version;
+    uint32_t page_bytes;
+    uint8_t secret[16];
+    uint64_t store_id;
+} store_meta;
+
+void store_meta_write(uint8_t target[META_BYTES], const store_meta *meta);
+/** LARDER_OK; LARDER_EFOREIGN (magic), LARDER_EVERSION (and meta->version is set),
+    LARDER_EDAMAGED. */
+LARDER_MUST_CHECK larder_status store_meta_read(larder_bytes bytes, store_meta *meta);
+
+#endif

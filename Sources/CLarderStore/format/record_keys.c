@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+/** @file record_keys.c
+    Keys of the tree. LMDB compares them as bytes, so each is built such that this is the order
+    wanted: numbers big-endian, values in an index escaped.
+
+    Why escaping keeps the order: behind a value comes 00 01, or 00 02 if it was cut; 00 inside a
+    value is followed by FF. So where one value ends and a longer one goes on, the end compares less
+    than whatever comes there, and a cut one lies behind the whole one that it begins with. Where a
+    value is cut depends only on the bytes before, so values that share a cut form share a place. */
+#include "format/record.h"
+
+_Static_assert(1 + KEY_STORED_MAX_BYTES == TREE_KEY_MAX_BYTES, "a stored key fills a tree key");
+_Static_assert(3 + INDEX_VALUE_ROOM + 2 + INDEX_KEY_WHOLE_MAX_BYTES <= TREE_KEY_MAX_BYTES,
+               "a row of an index is a tree key");
+
+enum { INDEX_HEAD_BYTES = 3, MARK_ZERO = 0xFF, MARK_END = 0x01, MARK_CUT = 0x02 };
+
+static const uint8_t *bytes_of(larder_bytes bytes) { return bytes.data; }
+
+static void append(tree_key *key, const void *bytes, size_t length) {
+    if (length) memcpy(key->bytes + key->length, bytes, length);
+    key->length = (uint16_t)(key->length + length);
+}
+
+static void append_byte(tree_key *key, uint8_t byte) { key->bytes[key->length++] = byte; }
+
+static void append_be64(tree_key *key, uint64_t value) {
+    put_be64(key->bytes + key->length, value);
+    key->length = (uint16_t)(key->length + 8);
+}
+
+static void append_be32(tree_key *key, uint32_t value) {
+    put_be32(key->bytes + key->length, value);
+    key->length = (uint16_t)(key->length + 4);
+}
+
+static uint64_t sortable(int64_t value) { return (uint64_t)value ^ (uint64_t)1 << 63; }
+
+static void key_start(tree_key *key, uint8_t space) {
+    key->bytes[0] = space;
+    key->length = 1;
+}
+
+// Entries -----------------------------------------------------------------------------------------
+
+larder_bytes stored_key(larder_bytes key, const uint8_t *secret, tree_key *scratch) {
+    if (key.length <= KEY_WHOLE_MAX_BYTES) return key;
+    scratch->length = 0;
+    append(scratch, key.data, KEY_WHOLE_MAX_BYTES);
+    siphash128(secret, key, scratch->bytes + KEY_WHOLE_MAX_BYTES);
+    scratch->length = KEY_STORED_MAX_BYTES;
+    return (larder_bytes){scratch->bytes, scratch->length};
+}
+
+void tree_key_entry(uint8_t space, larder_bytes key, const uint8_t *secret, tree_key *out) {
+    key_start(out, space);
+    if (key.length <= KEY_WHOLE_MAX_BYTES) {
+        append(out, key.data, key.length);
+        return;
+    }
+    append(out, key.data, KEY_WHOLE_MAX_BYTES);
+    siphash128(secret, key, out->bytes + out->length);
+    out->length = TREE_KEY_MAX_BYTES;
+}
+
+void tree_key_of_stored(uint8_t space, larder_bytes stored, tree_key *out) {
+    key_start(out, space);
+    // Longer than any that was stored: from a damaged page. It is found nowhere.
+    size_t length = stored.length < KEY_STORED_MAX_BYTES ? stored.length : KEY_STORED_MAX_BYTES;
+    append(out, stored.data, length);
+}
+
+void tree_key_expiry(int64_t deadline_ns, uint64_t sequence, uint32_t minor, tree_key *out) {
+    key_start(out, SPACE_EXPIRY);
+    append_be64(out, sortable(deadline_ns));
+    append_be64(out, sequence);
+    append_be32(out, minor);
+}
+
+void tree_key_order(stamp at, tree_key *out) {
+    key_start(out, SPACE_ORDER);
+    append_be64(out, at.sequence);
+    append_be64(out, at.minor);
+}
+
+void tree_key_doomed(uint32_t epoch, uint64_t number, tree_key *out) {
+    key_start(out, SPACE_DOOMED);
+    append_be32(out, epoch);
+    append_be64(out, number);
+}
+
+// Indexes -----------------------------------------------------------------------------------------
+
+/** Appends `value`, escaped, as far as it fits. False if it was cut. */
+static bool append_escaped(tree_key *key, larder_bytes value) {
+    size_t limit = key->length + (size_t)INDEX_VALUE_ROOM;
+    const uint8_t *bytes = bytes_of(value);
+    for (size_t i = 0; i < value.length; i++) {
+        if (key->length + (bytes[i] ? 1u : 2u) > limit) return false;
+        append_byte(key, bytes[i]);
+        if (!bytes[i]) append_byte(key, MARK_ZERO);
+    }
+    return true;
+}
+
+static void index_start(tree_key *key, uint16_t index) {
+    key_start(key, SPACE_INDEX);
+    append_byte(key, (uint8_t)(index >> 8));
+    append_byte(key, (uint8_t)index);
+}
+
+void tree_key_index(uint16_t index, larder_bytes value, const larder_bytes *stored,
+                    const uint8_t *secret, tree_key *out) {
+    index_start(out, index);
+    bool is_whole = append_escaped(out, value);
+    append_byte(out, 0);
+    append_byte(out, is_whole ? MARK_END : MARK_CUT);
+    if (!stored) return;
+    if (stored->length <= INDEX_KEY_WHOLE_MAX_BYTES) {
+        append(out, stored->data, stored->length);
+        return;
+    }
+    append(out, stored->data, INDEX_KEY_CUT_BYTES);
+    siphash128(secret, *stored, out->bytes + out->length);
+    out->length = (uint16_t)(out->length + KEY_HASH_BYTES);
+}
+
+void tree_key_index_prefix(uint16_t index, larder_bytes prefix, tree_key *out) {
+    index_start(out, index);
+    (void)append_escaped(out, prefix);
+}
+
+bool tree_key_index_value(larder_bytes key, size_t *value_bytes, bool *is_cut) {
+    const uint8_t *bytes = bytes_of(key);
+    if (key.length < INDEX_HEAD_BYTES + 2 || bytes[0] != SPACE_INDEX) return false;
+    for (size_t i = INDEX_HEAD_BYTES; i + 1 < key.length; i++) {
+        if (bytes[i]) continue;
+        i++;
+        if (bytes[i] == MARK_ZERO) continue;
+        if (bytes[i] != MARK_END && bytes[i] != MARK_CUT) return false;
+        *value_bytes = i + 1 - INDEX_HEAD_BYTES;
+        *is_cut = bytes[i] == MARK_CUT;
+        return true;
+    }
+    return false;
+}
+
+bool index_value_has_form(larder_bytes value, larder_bytes escaped) {
+    tree_key form;
+    tree_key_index(0, value, NULL, NULL, &form);
+    size_t length = form.length - (size_t)INDEX_HEAD_BYTES;
+    return length == escaped.length &&
+           memcmp(form.bytes + INDEX_HEAD_BYTES, escaped.data, length) == 0;
+}
+
+bool tree_key_after_prefix(tree_key *key) {
+    while (key->length > 0) {
+        uint8_t *last = &key->bytes[key->length - 1];
+        if (*last != 0xFF) {
+            ++*last;
+            return true;
+        }
+        key->length--;
+    }
+    return false;
+}

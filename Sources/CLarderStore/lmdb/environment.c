@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "lmdb/environment.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lmdb/environment_internal.h"
+#include "file_io.h"
+
+enum { AUDIT_AT_OPEN_MAX_BYTES = 1 << 20 };
+
+// The registry ------------------------------------------------------------------------------------
+
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t registry_once = PTHREAD_ONCE_INIT;
+static environment *registry;
+
+// A child inherits the lock as it was at the fork, so nobody else may hold it then. What it
+// inherits of the list is never used: the entries carry their process.
+static void registry_before_fork(void) { pthread_mutex_lock(&registry_lock); }
+static void registry_after_fork(void) { pthread_mutex_unlock(&registry_lock); }
+static void registry_init(void) {
+    (void)pthread_atfork(registry_before_fork, registry_after_fork, registry_after_fork);
+}
+
+static environment *registry_find(const file_facts *facts, pid_t pid) {
+    for (environment *env = registry; env; env = env->next)
+        if (env->pid == pid && env->device == facts->device && env->inode == facts->inode)
+            return env;
+    return NULL;
+}
+
+static void registry_remove(const environment *env) {
+    for (environment **link = &registry; *link; link = &(*link)->next) {
+        if (*link != env) continue;
+        *link = env->next;
+        return;
+    }
+}
+
+// Opening -----------------------------------------------------------------------------------------
+
+larder_status environment_status(int code) {
+    switch (code) {
+    case MDB_SUCCESS: return LARDER_OK;
+    case MDB_MAP_FULL: return MDB_MAP_FULL;
+    case MDB_NOTFOUND: return LARDER_ENOTFOUND;
+    case MDB_KEYEXIST: return EEXIST;
+    case MDB_VERSION_MISMATCH: return LARDER_EVERSION;
+    case MDB_INVALID: return LARDER_EFOREIGN;
+    case MDB_READERS_FULL: return LARDER_ENOSLOT;
+    case MDB_MAP_RESIZED: return EAGAIN;
+    case MDB_TXN_FULL: return ENOMEM;
+    case MDB_BAD_VALSIZE: return LARDER_EINVALID;
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_CURSOR_FULL:
+    case MDB_PAGE_FULL:
+    case MDB_INCOMPATIBLE: return LARDER_EDAMAGED;
+    // After a failed write of the meta page LMDB refuses everything until it is opened anew.
+    case MDB_PANIC: return EIO;
+    default: return code > 0 ? code : EIO;
+    }
+}
+
+void environment_note_damage(environment *env, uint64_t offset) {
+    __atomic_store_n(&env->damage_offset, offset, __ATOMIC_RELAXED);
+}
+
+static void environment_free(environment *env) {
+    environment_free_places(env);
+    if (env->lmdb) mdb_env_close(env->lmdb);
+    for (size_t i = 0; i < env->map_count; i++) file_unmap(env->maps[i].bytes, env->maps[i].length);
+    file_close(env->file);
+    pthread_mutex_destroy(&env->lock);
+    free(env->folder);
+    free(env);
+}
+
+/** Looks at what is in the file: that it is a store, and of a small one everything. */
+static larder_status open_look(environment *env, bool writes, uint64_t file_bytes,
+                               larder_store_detail *detail) {
+    snapshot *seen;
+    larder_status status = environment_read(env, &seen);
+    detail->version = env->unknown_version;
+    if (status) return status;
+    if (writes && !env->is_audited && file_bytes <= AUDIT_AT_OPEN_MAX_BYTES) {
+        tree_report report;
+        status = tree_audit(&seen->tree, &report);
+        if (status == LARDER_EDAMAGED) environment_note_damage(env, report.first_damage_offset);
+        env->is_audited = status == LARDER_OK;
+    }
+    environment_release(env, seen);
+    return status;
+}
+
+larder_status environment_open(const char *folder, bool writes, const store_meta *fresh,
+                               uint32_t mode, uint64_t map_bytes, larder_store_detail *detail,
+                               environment **out) {
+    *out = NULL;
+    detail->part = LARDER_STORE_PART_DATA;
+    char *path = environment_path(folder, "data.mdb");
+    if (!path) return ENOMEM;
+    (void)pthread_once(&registry_once, registry_init);
+    pthread_mutex_lock(&registry_lock);
+
+    int file = -1;
+    file_facts facts = {0};
+    bool is_new = false;
+    larder_status status = file_open(path, 0, mode, &file);
+    if (!status) status = file_facts_get(file, &facts);
+    if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
+    if (fresh && (status == ENOENT || (!status && facts.bytes == 0))) {
+        file_close(file);
+        status = environment_create(folder, fresh, mode);
+        if (!status) status = file_open(path, 0, mode, &file);
+        if (!status) status = file_facts_get(file, &facts);
+        is_new = true;
+    }
+    free(path);
+
+    environment *env = NULL;
+    bool is_shared = false;
+    if (!status) {
+        env = registry_find(&facts, getpid());
+        is_shared = env != NULL;
+        if (is_shared) file_close(file);
+        else status = environment_start(folder, file, &facts, writes, mode, map_bytes, &env);
+    } else {
+        file_close(file);
+    }
+    if (!status && is_shared && writes && env->is_read_only) status = EACCES;
+    if (!status) {
+        if (is_new) env->is_audited = true;
+        status = open_look(env, writes, facts.bytes, detail);
+    }
+    if (status && env) detail->offset = __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED);
+    if (status && env && !is_shared) environment_free(env);
+    if (!status) {
+        if (writes) atomic_store(&env->has_writer, true);
+        env->references++;
+        if (!is_shared) {
+            env->next = registry;
+            registry = env;
+        }
+        *out = env;
+    }
+    pthread_mutex_unlock(&registry_lock);
+    return status;
+}
+
+void environment_end_writing(environment *env) {
+    pthread_mutex_lock(&registry_lock);
+    atomic_store(&env->has_writer, false);
+    // Another process may write before a handle of this one does again.
+    env->is_audited = false;
+    environment_reset_idle(env, false);
+    pthread_mutex_unlock(&registry_lock);
+}
+
+void environment_close(environment *env, bool writes) {
+    // What a child has of its parent's environment it must not even close: that would take the
+    // parent's places out of LMDB's table.
+    if (!env || env->pid != getpid()) return;
+    if (writes) environment_end_writing(env);
+    pthread_mutex_lock(&registry_lock);
+    if (--env->references == 0) {
+        registry_remove(env);
+        environment_free(env);
+    }
+    pthread_mutex_unlock(&registry_lock);
+}
+
+const char *environment_folder(const environment *env) { return env->folder; }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+/** @file environment.h
+    Private: one open LMDB file, shared by every handle of this process, and its readers' places.
+
+    LMDB does three things here: it keeps the table of readers, writes pages, and syncs. Its own
+    map is never read through; the readers have one of their own, which can be left behind by a
+    larger one while they use it, so that growing never waits for anybody.
+
+    A reader keeps its place in LMDB's table between two reads as long as nothing was committed;
+    after a commit, and before each transaction, the writer frees the places that are not in use, so
+    that idle readers never hold old pages. Where the writer is another process, a place is freed
+    after each read.
+
+    Nobody else in a process may open lock.mdb while an environment is open: closing any descriptor
+    of it would drop LMDB's locks, which belong to the process. */
+#ifndef LARDER_ENVIRONMENT_H
+#define LARDER_ENVIRONMENT_H
+
+#include <lmdb.h>
+#include <stdatomic.h>
+
+#include "format/meta.h"
+#include "lmdb/touch.h"
+#include "pages/tree.h"
+
+typedef struct environment environment;
+
+/** A reader's place, held by one thread at a time. */
+typedef struct snapshot {
+    /** The newest state when it was taken. */
+    tree tree;
+    store_meta meta;
+    /** Whose place it is. */
+    environment *environment;
+    /** What was read through this place and not yet folded in. */
+    touch_buffer touches;
+    /** For whoever holds the place: grows as needed, freed with the environment. */
+    uint8_t *scratch;
+    size_t scratch_bytes;
+} snapshot;
+
+/** Opens `<folder>/data.mdb`, or takes part in it if this process has it open already (found by
+    device and inode; entries of a parent process are not used).
+    Before LMDB sees the file both meta pages are checked; one that is damaged while the other is
+    whole is LARDER_EDAMAGED too, for it may be the newer one.
+    @param writes whether this handle will write; one handle at most does, its lock sees to that.
+    @param creates make the file if it is missing or empty: then `fresh` is written as its meta.
+    @param map_bytes 0 for the default: 64 GiB of address space, or less where there is less.
+    @param detail receives version, content format or offset of a failure.
+    @return LARDER_OK; ENOENT, LARDER_EFOREIGN, LARDER_EVERSION, LARDER_EDAMAGED, or an errno. */
+LARDER_MUST_CHECK larder_status environment_open(const char *folder, bool writes,
+                                                 const store_meta *fresh, uint32_t mode,
+                                                 uint64_t map_bytes, larder_store_detail *detail,
+                                                 environment **out);
+/** The handle that writes will not write any more, though it is still there: before it lets go of
+    its lock, for another handle may write then. */
+void environment_end_writing(environment *environment);
+/** Lets go of it; the last handle closes the file. A child of fork(2) only forgets it.
+    @param environment may be NULL.
+    @param writes as at environment_open. */
+void environment_close(environment *environment, bool writes);
+
+/** Takes a place with the newest committed state; the meta record was verified, and belongs to the
+    very transaction that the place sees. For a file that another process writes, too.
+    @return LARDER_OK; LARDER_EDAMAGED; LARDER_EFORKED; ENOMEM or another errno. */
+LARDER_MUST_CHECK larder_status environment_read(environment *environment, snapshot **out);
+/** Gives the place back. */
+void environment_release(environment *environment, snapshot *snapshot);
+
+/** Takes a place that keeps its state until it is released, for a cursor: never more than the pool
+    can spare, LARDER_ENOSLOT beyond. */
+LARDER_MUST_CHECK larder_status environment_read_long(environment *environment, snapshot **out);
+
+/** Calls `body` with the touches of each place that is not in use, which cannot be taken meanwhile.
+    A place in use is waited for at most two milliseconds, for its holder may be the caller, and
+    then left for the next drain; those of cursors are left at once. */
+void environment_drain_touches(environment *environment,
+                               void (*body)(void *context, touch_buffer *touches), void *context);
+
+/** Begins the one transaction that writes; it must end in the same thread. If the last one failed
+    so that LMDB refuses to go on, its part is opened anew first, for which no reader may have a
+    place: EIO otherwise. Before the first, the whole tree is audited, unless the file was made by
+    this handle; LARDER_EDAMAGED if it is not sound, from then on always.
+    @param main receives LMDB's number of the one database. */
+LARDER_MUST_CHECK larder_status environment_begin(environment *environment, MDB_txn **txn,
+                                                  MDB_dbi *main);
+/** Commits with LMDB's full sync, and lets go of the readers' places of older states.
+    @return LARDER_OK, MDB_MAP_FULL as EAGAIN after the map has grown: begin again; ENOSPC, EIO …
+    The transaction is gone in any case. */
+LARDER_MUST_CHECK larder_status environment_commit(environment *environment, MDB_txn *txn);
+void environment_abort(environment *environment, MDB_txn *txn);
+/** Doubles the map after LMDB gave MDB_MAP_FULL inside a transaction, which must be aborted first.
+    */
+LARDER_MUST_CHECK larder_status environment_grow(environment *environment);
+/** What a failed write of LMDB was about, once its transaction is gone: a write that was cut short
+    is EIO to LMDB, be it that the disk is full or a limit reached, and the next one at the file's
+    end says more. environment_commit has asked already.
+    @return ENOSPC, EFBIG, EDQUOT … for EIO if that is so; else `status`. */
+larder_status environment_reason(environment *environment, larder_status status);
+/** LMDB's codes as ours: MDB_MAP_FULL stays, MDB_CORRUPTED and its like are LARDER_EDAMAGED. */
+larder_status environment_status(int code);
+
+/** Sizes for statistics; frees the places of readers that died (other processes' too). */
+void environment_look(environment *environment, larder_store_statistics *statistics);
+void environment_reap(environment *environment);
+/** The least transaction that a reader of any process still looks at; UINT64_MAX if there is none.
+    */
+uint64_t environment_oldest_reader(environment *environment);
+/** Of data.mdb as it is now. */
+const char *environment_folder(const environment *environment);
+
+#endif

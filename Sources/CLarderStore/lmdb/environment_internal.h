@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+/** @file environment_internal.h
+    Private: what the environment's source files share.
+
+    Who holds what:
+    - `registry_lock` (in environment.c) guards the list of environments, their opening and closing.
+    - `environment.lock` guards the making of places and maps, and the size of LMDB's map; it may be
+      taken under registry_lock.
+    - A place belongs to whoever set `is_taken`; everything in it but its atomics is theirs.
+    - LMDB's map moves when it grows. `is_growing` and each place's `is_renewing` keep that apart
+      from mdb_txn_renew, the one call on the way of a read that looks into it: whoever renews says
+      so first and then looks for growth, whoever grows says so first and then waits for renewals.
+      */
+#ifndef LARDER_ENVIRONMENT_INTERNAL_H
+#define LARDER_ENVIRONMENT_INTERNAL_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "lmdb/environment.h"
+
+enum {
+    /** Readers' places in a process, and those of them that cursors may hold. */
+    PLACES_MAX = 256,
+    PLACES_LONG_MAX = 128,
+    /** Threads begin to share places beyond this many. */
+    PLACES_SPREAD = 64,
+    /** In LMDB's table, for all processes. */
+    TABLE_MAX = 1022,
+    MAPS_MAX = 48,
+    CACHE_LINE = 64,
+    /** Pages of a store that is made; LMDB takes the size from the file. */
+    NEW_PAGE_BYTES = 4096
+};
+
+/** Our own map of the file. It reaches beyond the file's end, so that it need not be made anew each
+    time the file grows. Those that were left behind stay until the environment is closed: as each
+    is twice as large as the one before, they take no more address space than the last. */
+typedef struct environment_map {
+    uint8_t *bytes;
+    size_t length;
+    /** Bytes that the file has, as far as anybody looked, and the map covers. Never shrinks. */
+    _Atomic uint64_t covered;
+} environment_map;
+
+typedef struct place {
+    _Alignas(CACHE_LINE) _Atomic uint32_t is_taken;
+    _Atomic uint32_t is_renewing;
+    _Atomic bool is_long;
+    /** The transaction is renewed: LMDB's table protects its pages. */
+    bool is_live;
+    /** The number in the meta page that the next transaction will write; NULL if nothing was read.
+        */
+    const uint64_t *newer;
+    /** NULL after LMDB was opened anew, until the place is used again. */
+    MDB_txn *txn;
+    snapshot snapshot;
+} place;
+
+struct environment {
+    _Atomic(place *) places[PLACES_MAX];
+    /** The handle that writes is in this process: places may stay renewed, for it resets them. */
+    _Atomic bool has_writer;
+    _Atomic bool is_growing;
+    _Atomic uint32_t long_count;
+    _Atomic(environment_map *) map;
+    MDB_env *lmdb;
+
+    pthread_mutex_t lock;
+    environment_map maps[MAPS_MAX];
+    size_t map_count;
+    _Atomic uint64_t lmdb_map_bytes;
+
+    char *folder;
+    int file;
+    uint64_t device;
+    uint64_t inode;
+    pid_t pid;
+    bool is_read_only;
+    uint32_t references;
+    environment *next;
+
+    // The writer's alone.
+    bool is_audited;
+    bool is_damaged;
+    bool was_hushed;
+
+    /** Written by any reader that meets damage, with tree_damaged. */
+    uint64_t damage_offset;
+    /** Of a meta record that this version cannot read. */
+    _Atomic uint32_t unknown_version;
+};
+
+static inline bool place_take(place *taken) {
+    return atomic_load_explicit(&taken->is_taken, memory_order_relaxed) == 0 &&
+           atomic_exchange_explicit(&taken->is_taken, 1, memory_order_acquire) == 0;
+}
+
+static inline void place_give(place *taken) {
+    atomic_store_explicit(&taken->is_taken, 0, memory_order_release);
+}
+
+/** Whether a newer state was committed, by this process or by another one. */
+static inline bool place_is_stale(const place *taken) {
+    return __atomic_load_n(taken->newer, __ATOMIC_ACQUIRE) > taken->snapshot.tree.transaction;
+}
+
+static inline void place_reset(place *taken) {
+    if (!taken->is_live) return;
+    mdb_txn_reset(taken->txn);
+    taken->is_live = false;
+}
+
+/** A transaction for a place without one; `lock` is held. @return LMDB's code. */
+int place_begin(environment *env, place *made);
+/** Makes a place that was taken see the newest state. */
+LARDER_MUST_CHECK larder_status place_renew(environment *env, place *taken);
+
+/** Makes `<folder>/data.mdb` with nothing but the meta record, in one step that a crash leaves done
+    or undone; one that is there is replaced. */
+LARDER_MUST_CHECK larder_status environment_create(const char *folder, const store_meta *fresh,
+                                                   uint32_t mode);
+struct file_facts;
+/** Makes an environment of the open data.mdb, which it takes over, also on failure.
+    @param out receives it, to be freed with what it found; NULL without memory. */
+LARDER_MUST_CHECK larder_status environment_start(const char *folder, int file,
+                                                  const struct file_facts *facts, bool writes,
+                                                  uint32_t mode, uint64_t map_bytes,
+                                                  environment **out);
+/** `<folder>/<name>`, to be freed; NULL without memory. */
+char *environment_path(const char *folder, const char *name);
+
+/** Looks how long the file is, and makes a larger map if it does not fit into the one there is. */
+LARDER_MUST_CHECK larder_status environment_extend(environment *env);
+/** Gives LMDB's map another size; 0: as much as the file needs, which another process has made
+    larger. */
+LARDER_MUST_CHECK larder_status environment_resize(environment *env, uint64_t bytes);
+/** Whether that much address space can be had now. */
+bool environment_has_room(uint64_t bytes);
+
+void environment_note_damage(environment *env, uint64_t offset);
+
+/** Opens LMDB's part, or opens it again after environment_reopen closed it. */
+LARDER_MUST_CHECK larder_status environment_open_lmdb(environment *env, bool writes, uint32_t mode);
+/** Opens LMDB anew: after a failed write of a meta page it refuses everything until then.
+    @return LARDER_OK; EIO if a place is in use, and then nothing has changed; as environment_open.
+    */
+LARDER_MUST_CHECK larder_status environment_reopen(environment *env);
+
+/** From here on a file size limit gives EFBIG to LMDB's writes in this thread, not SIGXFSZ, which
+    would end the process.
+    @return for environment_unhush: whether it was so before. */
+bool environment_hush(void);
+void environment_unhush(bool was_hushed);
+
+/** Resets the places that are not in use; those only that see an older state if `stale_only`. */
+void environment_reset_idle(environment *env, bool stale_only);
+/** Ends and frees all places. None may be in use. */
+void environment_free_places(environment *env);
+
+#endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+/** @file environment_oldest.c
+    The oldest state that somebody still looks at, in this process or another one. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lmdb/environment_internal.h"
+
+/** LMDB tells of its readers in lines: process, thread, transaction, or "-" for a place without. */
+static int look_at_line(const char *line, void *context) {
+    uint64_t *oldest = context;
+    int pid;
+    uint64_t thread;
+    uint64_t transaction;
+    if (sscanf(line, "%d %" SCNx64 " %" SCNu64, &pid, &thread, &transaction) == 3 &&
+        transaction < *oldest)
+        *oldest = transaction;
+    return 0;
+}
+
+uint64_t environment_oldest_reader(environment *shared) {
+    uint64_t oldest = UINT64_MAX;
+    // A failure leaves places unseen: then every state may be in use.
+    if (mdb_reader_list(shared->lmdb, look_at_line, &oldest) < 0) return 0;
+    return oldest;
+}

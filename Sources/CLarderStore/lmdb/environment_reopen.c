@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+/** @file environment_reopen.c
+    What LMDB leaves to its caller when a write fails. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+#include "lmdb/environment_internal.h"
+
+enum { TAKE_ATTEMPTS = 40 };
+
+bool environment_hush(void) {
+    sigset_t limit, before;
+    sigemptyset(&limit);
+    sigemptyset(&before);
+    sigaddset(&limit, SIGXFSZ);
+    (void)pthread_sigmask(SIG_BLOCK, &limit, &before);
+    return sigismember(&before, SIGXFSZ) == 1;
+}
+
+void environment_unhush(bool was_hushed) {
+    if (was_hushed) return;
+    sigset_t limit, pending;
+    int signal;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    if (sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ)) (void)sigwait(&limit, &signal);
+    (void)pthread_sigmask(SIG_UNBLOCK, &limit, NULL);
+}
+
+/** Takes the place within a few milliseconds, or not. */
+static bool reopen_take(place *wanted) {
+    for (int attempt = 0; attempt < TAKE_ATTEMPTS; attempt++) {
+        if (atomic_exchange(&wanted->is_taken, 1) == 0) return true;
+        struct timespec pause = {.tv_nsec = 50000};
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+larder_status environment_reopen(environment *env) {
+    pthread_mutex_lock(&env->lock);
+    larder_status status = LARDER_OK;
+    uint32_t taken = 0;
+    for (; taken < PLACES_MAX && !status; taken++) {
+        place *other = atomic_load(&env->places[taken]);
+        if (other && !reopen_take(other)) {
+            status = EIO;
+            break;
+        }
+    }
+    if (!status) {
+        for (uint32_t i = 0; i < PLACES_MAX; i++) {
+            place *other = atomic_load(&env->places[i]);
+            if (!other || !other->txn) continue;
+            mdb_txn_abort(other->txn);
+            other->txn = NULL;
+            other->is_live = false;
+        }
+        mdb_env_close(env->lmdb);
+        env->lmdb = NULL;
+        status = environment_open_lmdb(env, !env->is_read_only, 0600);
+    }
+    for (uint32_t i = 0; i < taken; i++) {
+        place *other = atomic_load(&env->places[i]);
+        if (other) atomic_store(&other->is_taken, 0);
+    }
+    pthread_mutex_unlock(&env->lock);
+    return status;
+}

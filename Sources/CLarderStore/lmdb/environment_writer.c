@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+/** @file environment_writer.c
+    The one transaction that writes, and how the maps grow. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include "lmdb/environment_internal.h"
+#include "file_io.h"
+
+/** The first map, so that a store grows for a while before there is a second one. */
+static const uint64_t first_map_bytes = UINT64_C(64) << 20;
+
+larder_status environment_extend(environment *env) {
+    pthread_mutex_lock(&env->lock);
+    file_facts facts;
+    larder_status status = file_facts_get(env->file, &facts);
+    environment_map *map = atomic_load(&env->map);
+    if (!status && map && facts.bytes <= map->length) {
+        if (facts.bytes > atomic_load(&map->covered)) atomic_store(&map->covered, facts.bytes);
+        pthread_mutex_unlock(&env->lock);
+        return LARDER_OK;
+    }
+    if (!status && facts.bytes > SIZE_MAX / 4) status = EFBIG;
+    if (!status && env->map_count == MAPS_MAX) status = ENOMEM;
+    if (!status) {
+        uint64_t length = first_map_bytes;
+        while (length < facts.bytes + facts.bytes / 2) length *= 2;
+        environment_map *made = &env->maps[env->map_count];
+        status = file_map(env->file, (size_t)length, false, &made->bytes);
+        // Where address space is scarce: less and less beyond the file's end.
+        while (status == ENOMEM && length > facts.bytes) {
+            length = facts.bytes + (length - facts.bytes) / 4;
+            status = file_map(env->file, (size_t)length, false, &made->bytes);
+        }
+        if (!status) {
+            made->length = (size_t)length;
+            atomic_store(&made->covered, facts.bytes);
+            env->map_count++;
+            atomic_store_explicit(&env->map, made, memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&env->lock);
+    return status;
+}
+
+/** Twice what is in use. LMDB would take the size that the file says, without a look at it. */
+static uint64_t resize_bytes(environment *env) {
+    const environment_map *map = atomic_load(&env->map);
+    uint64_t bytes = atomic_load(&env->lmdb_map_bytes);
+    for (int which = 0; which < TREE_META_PAGES; which++) {
+        tree state;
+        if (tree_of_meta_page(map->bytes, atomic_load(&map->covered), which, &state)) continue;
+        uint64_t used = state.next_page * state.page_bytes;
+        while (bytes < used && bytes <= SIZE_MAX / 2) bytes *= 2;
+    }
+    return bytes;
+}
+
+larder_status environment_resize(environment *env, uint64_t bytes) {
+    pthread_mutex_lock(&env->lock);
+    if (bytes == 0) bytes = resize_bytes(env);
+    // LMDB gives its map up before it makes the new one: if that failed, there would be none.
+    larder_status status = !env->lmdb ? EIO : environment_has_room(bytes) ? LARDER_OK : ENOMEM;
+    if (!status) {
+        atomic_store(&env->is_growing, true);
+        for (uint32_t i = 0; i < PLACES_MAX; i++) {
+            place *other = atomic_load(&env->places[i]);
+            while (other && atomic_load(&other->is_renewing)) sched_yield();
+        }
+        status = environment_status(mdb_env_set_mapsize(env->lmdb, (size_t)bytes));
+        MDB_envinfo info;
+        if (!status && mdb_env_info(env->lmdb, &info) == 0) env->lmdb_map_bytes = info.me_mapsize;
+        atomic_store(&env->is_growing, false);
+    }
+    pthread_mutex_unlock(&env->lock);
+    return status;
+}
+
+larder_status environment_grow(environment *env) {
+    uint64_t bytes = atomic_load(&env->lmdb_map_bytes);
+    if (bytes > SIZE_MAX / 2) return ENOMEM;
+    return environment_resize(env, bytes * 2);
+}
+
+static larder_status environment_audit(environment *env) {
+    snapshot *seen;
+    larder_status status = environment_read_long(env, &seen);
+    if (status) return status;
+    // The audit goes in the order of keys; the device is faster in its own.
+    (void)posix_madvise((void *)(uintptr_t)seen->tree.map,
+                        (size_t)(seen->tree.page_count * seen->tree.page_bytes),
+                        POSIX_MADV_WILLNEED);
+    tree_report report;
+    status = tree_audit(&seen->tree, &report);
+    if (status == LARDER_EDAMAGED) environment_note_damage(env, report.first_damage_offset);
+    environment_release(env, seen);
+    return status;
+}
+
+larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) {
+    *txn = NULL;
+    if (env->is_damaged) return LARDER_EDAMAGED;
+    if (!env->is_audited) {
+        larder_status status = environment_audit(env);
+        env->is_audited = status == LARDER_OK;
+        env->is_damaged = status == LARDER_EDAMAGED;
+        if (status) return status;
+    }
+    // Pages of states that nobody looks at can be used again.
+    environment_reset_idle(env, true);
+    larder_status status = LARDER_OK;
+    if (!env->lmdb) status = environment_reopen(env);
+    for (int attempt = 0; !status && attempt < 2; attempt++) {
+        env->was_hushed = environment_hush();
+        int code = mdb_txn_begin(env->lmdb, NULL, 0, txn);
+        if (!code) {
+            code = mdb_dbi_open(*txn, NULL, 0, main);
+            if (!code) return LARDER_OK;
+            mdb_txn_abort(*txn);
+        }
+        environment_unhush(env->was_hushed);
+        *txn = NULL;
+        if (code == MDB_MAP_RESIZED && attempt == 0) status = environment_resize(env, 0);
+        else if (code == MDB_PANIC && attempt == 0) status = environment_reopen(env);
+        else status = environment_status(code);
+    }
+    return status;
+}
+
+larder_status environment_reason(environment *env, larder_status status) {
+    static const uint8_t zeros[NEW_PAGE_BYTES];
+    mdb_filehandle_t file;
+    file_facts facts;
+    if (status != EIO || !env->lmdb || mdb_env_get_fd(env->lmdb, &file) != 0 ||
+        file_facts_get(env->file, &facts) != LARDER_OK)
+        return status;
+    bool was_hushed = environment_hush();
+    // If it succeeds, the page is one that nobody has used yet.
+    larder_status written = file_write_at(file, zeros, sizeof zeros, facts.bytes);
+    environment_unhush(was_hushed);
+    return written ? written : EIO;
+}
+
+larder_status environment_commit(environment *env, MDB_txn *txn) {
+    larder_status status = environment_status(mdb_txn_commit(txn));
+    environment_unhush(env->was_hushed);
+    status = environment_reason(env, status);
+    if (status == MDB_MAP_FULL) {
+        status = environment_grow(env);
+        return status ? status : EAGAIN;
+    }
+    if (!status) environment_reset_idle(env, true);
+    return status;
+}
+
+void environment_abort(environment *env, MDB_txn *txn) {
+    mdb_txn_abort(txn);
+    environment_unhush(env->was_hushed);
+}
+
+void environment_reap(environment *env) {
+    int dead;
+    if (env->lmdb) (void)mdb_reader_check(env->lmdb, &dead);
+}
+
+void environment_look(environment *env, larder_store_statistics *statistics) {
+    environment_reap(env);
+    file_facts facts;
+    if (file_facts_get(env->file, &facts) == LARDER_OK) statistics->data_bytes = facts.bytes;
+    statistics->map_bytes = env->lmdb_map_bytes;
+    snapshot *seen;
+    if (environment_read(env, &seen) != LARDER_OK) return;
+    const tree *state = &seen->tree;
+    uint64_t pages = TREE_META_PAGES;
+    pages += state->counts.branch_pages + state->counts.leaf_pages + state->counts.overflow_pages;
+    pages += state->free_counts.branch_pages + state->free_counts.leaf_pages +
+             state->free_counts.overflow_pages;
+    statistics->data_used_bytes = pages * state->page_bytes;
+    environment_release(env, seen);
+}

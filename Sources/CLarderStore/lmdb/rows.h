@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+/** @file rows.h
+    Private: rows of the tree that follow from entries: order, expiry, indexes, files to delete.
+    Gathered while entries are written, then applied in the order of their keys, deletions of a key
+    before its insertion. */
+#ifndef LARDER_ROWS_H
+#define LARDER_ROWS_H
+
+#include <lmdb.h>
+
+#include "format/record.h"
+
+typedef struct tree_row {
+    /** In the arena. */
+    size_t offset;
+    uint16_t key_length;
+    uint16_t value_length;
+    bool is_deletion;
+} tree_row;
+
+typedef struct row_list {
+    tree_row *rows;
+    size_t count;
+    size_t capacity;
+    uint8_t *arena;
+    size_t arena_length;
+    size_t arena_capacity;
+} row_list;
+
+LARDER_MUST_CHECK larder_status row_list_delete(row_list *list, const tree_key *key);
+LARDER_MUST_CHECK larder_status row_list_put(row_list *list, const tree_key *key,
+                                             larder_bytes value);
+/** Does them all, and empties the list.
+    @return LARDER_OK, or a code of LMDB or errno. */
+LARDER_MUST_CHECK int row_list_apply(row_list *list, MDB_txn *txn, MDB_dbi main);
+void row_list_empty(row_list *list);
+void row_list_free(row_list *list);
+
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+/** @file log.h
+    Private: everything that was written, in segments. The log is the data; LMDB's tree says where in
+    it a value is.
+
+    Records are appended to the active segment. When it is full it is sealed by a record that names
+    the next one, so that whoever reads along or recovers follows a chain that ends where a record is
+    missing. Segments of kind SEGMENT_CLEANED are no part of the chain.
+
+    The store's lock guards the appending half (`active`, `last_sequence`, `unapplied_bytes`), its
+    sync lock the syncing half. Looking for a segment needs no lock. */
+#ifndef LARDER_LOG_H
+#define LARDER_LOG_H
+
+#include <pthread.h>
+
+#include "log/segment.h"
+
+/** Segments by number, for readers without a lock: chunks of pointers, never moved. */
+typedef struct segment_table segment_table;
+
+typedef struct store_log {
+    /** Of `<store>/log`. */
+    int folder;
+    uint64_t store_id;
+    uint32_t mode;
+    bool is_read_only;
+    segment_table *table;
+    /** Guards making, mapping, and retiring segments. */
+    pthread_mutex_t table_lock;
+    /** Where records go; NULL before the first write. */
+    segment *active;
+    /** Made in advance; NULL if there is none. */
+    segment *spare;
+    uint32_t next_number;
+    /** Of the last record that is there. */
+    uint64_t last_sequence;
+    /** Bytes and records behind what the tree has. */
+    uint64_t unapplied_bytes;
+    /** Of the segments that lie in the chain and may not be on the device: the first one. */
+    uint32_t first_unsynced;
+    uint64_t synced_sequence;
+    uint64_t segment_min_bytes;
+    uint64_t segment_max_bytes;
+} store_log;
+
+/** Opens `<store>/log`, making it if it is missing and the handle may write.
+    @param store a descriptor of the store's folder.
+    @return LARDER_OK; ENOENT; ENOTDIR; an errno. */
+LARDER_MUST_CHECK larder_status log_open(int store, uint64_t store_id, uint32_t mode,
+                                         bool is_read_only, store_log *out);
+/** Ends all mappings. */
+void log_close(store_log *log);
+
+/** The segment of that number, mapped; takes no lock if it was mapped before.
+    @return LARDER_OK; ENOENT, LARDER_EDAMAGED … as segment_open. */
+LARDER_MUST_CHECK larder_status log_segment(store_log *log, uint32_t number, segment **out);
+/** The bytes of the record at `at`, not verified; borrowed until the segment is retired.
+    @return LARDER_OK; LARDER_EDAMAGED (also where the segment is missing), or an errno. */
+LARDER_MUST_CHECK larder_status log_record(store_log *log, location at, larder_bytes *record);
+
+/** Room for `length` bytes of records, a multiple of 8; the store's lock is held. A full segment is
+    sealed, and the spare or a new one becomes the active one. Nothing has changed if that fails.
+    @param uses_reserve may use what is left for removals.
+    @return LARDER_OK; LARDER_ETOOLARGE; ENOSPC … as segment_create. */
+LARDER_MUST_CHECK larder_status log_reserve(store_log *log, size_t length, bool uses_reserve,
+                                            uint8_t **target);
+/** Publishes the records that were written there, all with the sequence last_sequence + 1.
+    @param length as reserved.
+    @param first_word of the first record: its length and checksum, which are not there yet. */
+void log_publish(store_log *log, size_t length, uint32_t count, uint64_t first_word);
+/** Makes a spare segment if the active one is half full; without the store's lock, by one thread at
+    a time. A failure is the next rotation's. */
+void log_prepare(store_log *log, pthread_mutex_t *store_lock);
+/** What the next new segment will have. */
+uint64_t log_next_capacity(const store_log *log);
+
+/** Everything up to the end of the log as it is now to the device, in the order of the chain.
+    @param store_lock to be taken for a moment.
+    The caller holds the sync lock. After a failure nothing of it is believed: the next call makes
+    the pages dirty again. */
+LARDER_MUST_CHECK larder_status log_sync(store_log *log, pthread_mutex_t *store_lock);
+
+/** Makes a segment for cleaning. */
+LARDER_MUST_CHECK larder_status log_create_cleaned(store_log *log, pthread_mutex_t *store_lock,
+                                                   uint64_t capacity, uint64_t first_sequence,
+                                                   uint64_t as_of, segment **out);
+/** Takes a segment out of the table and removes its file; ends the mapping unless something of it
+    is lent out, and then with log_release. Nobody looks for it any more.
+    @return LARDER_OK, or why its file is still there; the call can be repeated. */
+larder_status log_remove(store_log *log, uint32_t number);
+/** Keeps the mapping that `bytes` lie in beyond the life of the store's handle.
+    @return the segment to be released, NULL if they lie in none. */
+segment *log_hold(store_log *log, uint32_t number);
+void log_release(segment *held);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/** @file memtable.h
+    Private: where the newest write of each key lies in the log: a hash table of places in a dense
+    array, which is in the order in which the keys came. The store's lock guards it. */
+#ifndef LARDER_MEMTABLE_H
+#define LARDER_MEMTABLE_H
+
+#include "log/segment.h"
+
+typedef struct memtable_entry {
+    /** In a segment's mapping. */
+    const uint8_t *record;
+    uint32_t segment;
+} memtable_entry;
+
+typedef struct memtable {
+    memtable_entry *entries;
+    uint32_t count;
+    uint32_t capacity;
+    /** Tag in the upper half, place + 1 in the lower; 0 is empty. A tag's low bits are where its
+        search begins. */
+    uint64_t *table;
+    uint64_t mask;
+    uint64_t seed;
+    /** Of the last write that it covers, 0 if there was none; and where the log goes on behind. */
+    uint64_t last_sequence;
+    location end;
+    /** Bytes of all records that came, replaced ones too. */
+    uint64_t bytes;
+    /** Of the last removal of everything; 0 if there was none. */
+    uint64_t cleared;
+    /** What lies under the entries, the first `resolved` of them: bytes of the value there + 1, 0 if
+        there is none. NULL until somebody asks. */
+    uint64_t *bases;
+    uint32_t resolved;
+    int64_t count_delta;
+    int64_t bytes_delta;
+} memtable;
+
+LARDER_MUST_CHECK larder_status memtable_create(uint64_t seed, memtable **out);
+void memtable_destroy(memtable *table);
+/** Forgets everything. */
+void memtable_reset(memtable *table);
+/** Room for `count` more entries, so that memtable_put cannot fail. ENOMEM. */
+LARDER_MUST_CHECK larder_status memtable_reserve(memtable *table, uint32_t count);
+/** A write is there; `record` is a put or a removal. */
+void memtable_put(memtable *table, const uint8_t *record, uint32_t segment);
+/** Everything before is gone. */
+void memtable_clear(memtable *table, uint64_t sequence);
+/** NULL if there is none. */
+const memtable_entry *memtable_find(const memtable *table, larder_bytes key);
+/** Says what lies under entries[resolved], the first one of which that is not known: `bytes` of a
+    value if it is present. Counts `resolved` up. ENOMEM. */
+LARDER_MUST_CHECK larder_status memtable_resolve(memtable *table, bool is_present, uint64_t bytes);
+/** What lay under the entries has changed: evictions. */
+void memtable_forget_bases(memtable *table);
+
+/** A write or a record to be moved by cleaning, with the first bytes of its key to sort by. */
+typedef struct sorted_write {
+    uint64_t digits;
+    const uint8_t *record;
+    uint32_t segment;
+    /** Cleaning found it; it moves if it is still the one that counts. */
+    bool is_move;
+} sorted_write;
+
+/** Sorts by the bytes of keys; of one key, writes come before moves. LSD radix sort by eight bytes
+    behind what all keys share, the rest by comparison. ENOMEM. */
+LARDER_MUST_CHECK larder_status sorted_writes_sort(sorted_write *writes, uint32_t count);
+
+#endif

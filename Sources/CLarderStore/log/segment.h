@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+/** @file segment.h
+    Private: one append-only file of the log, `log/<number, 8 hex digits>.seg`, mapped as a whole.
+
+        0   8 B  magic "LARDSEG1"
+        8   u32  CRC-32C of bytes 12 to 64
+        12  u32  number
+        16  u64  store id
+        24  u32  kind       SEGMENT_…
+        28  u32  0
+        32  u64  capacity   of the file
+        40  u64  first      no record in it has a smaller sequence
+        48  u64  as of      of a cleaned one: no record in it was replaced or removed by a write up to
+                            this sequence
+        56  u64  0
+        64       records, see record.h
+
+    The file has all its blocks when it is made, so that a store into the mapping cannot fail, and is
+    zeros behind the last record. A record is there as soon as its first eight bytes are, which are
+    stored last: a process that is killed leaves it whole or not at all. Whoever appends keeps
+    SEGMENT_NEXT_BYTES free for the record that names the next segment.
+
+    Nothing in it is ever overwritten. Its files are found relative to the descriptor of the folder
+    `log`, never by path. */
+#ifndef LARDER_SEGMENT_H
+#define LARDER_SEGMENT_H
+
+#include <stdatomic.h>
+
+#include "format/record.h"
+
+enum {
+    SEGMENT_HEAD_BYTES = 64,
+    SEGMENT_NEXT_BYTES = 40,
+    SEGMENT_NAME_BYTES = 16,
+
+    /** Records in the order in which they were written. */
+    SEGMENT_WRITTEN = 1,
+    /** Records that cleaning has brought together, in any order. */
+    SEGMENT_CLEANED = 2
+};
+
+typedef struct segment {
+    uint32_t number;
+    uint32_t kind;
+    uint8_t *map;
+    /** Of file and mapping. */
+    uint64_t capacity;
+    uint64_t first_sequence;
+    uint64_t as_of;
+    /** Behind the last record that is there. */
+    _Atomic uint64_t end;
+    /** Records up to there, and those of them that are no puts. */
+    uint64_t record_count;
+    uint64_t bare_count;
+    /** So much is on the device; the rest may not be. */
+    uint64_t synced;
+    /** Its name is on the device. */
+    bool is_named;
+    /** A sync failed: what lies behind `synced` has to be made dirty again before the next one is
+        believed. */
+    bool sync_failed;
+    /** The last record names another one, or it was closed by cleaning. */
+    bool is_sealed;
+    /** -1 when it is not open. */
+    int file;
+    /** Values of it that are lent out. */
+    _Atomic uint32_t holds;
+} segment;
+
+/** "<number>.seg" */
+void segment_name(uint32_t number, char out[SEGMENT_NAME_BYTES]);
+/** The number in such a name; false for another one. */
+bool segment_number_of(const char *name, uint32_t *number);
+
+/** Makes a segment's file, of `capacity` bytes at least: a multiple of 4096. It is not synced.
+    @return LARDER_OK; ENOSPC, EDQUOT, EFBIG, EEXIST, ENOMEM or another errno: then there is none. */
+LARDER_MUST_CHECK larder_status segment_create(int folder, uint32_t number, uint32_t kind,
+                                               uint64_t capacity, uint64_t first_sequence,
+                                               uint64_t as_of, uint64_t store_id, uint32_t mode,
+                                               segment **out);
+/** Opens one that is there; `end` is not known yet (SEGMENT_HEAD_BYTES).
+    @param writes whether it will be appended to.
+    @return LARDER_OK; ENOENT; LARDER_EDAMAGED (its head, or shorter than that says),
+            LARDER_EFOREIGN (another store's); ENOMEM or another errno. */
+LARDER_MUST_CHECK larder_status segment_open(int folder, uint32_t number, uint64_t store_id,
+                                             bool writes, segment **out);
+/** Ends the mapping; NULL is allowed. */
+void segment_close(segment *closed);
+/** Closes its descriptor; the mapping stays. */
+void segment_close_file(segment *closed);
+
+/** What lies at `offset`, as long as it has the shape of a record and fits into the mapping. Not
+    verified. LARDER_END where nothing was written; LARDER_EDAMAGED. */
+LARDER_MUST_CHECK larder_status segment_look(const segment *from, uint64_t offset,
+                                             larder_bytes *record);
+
+/** Publishes what was written at `end`, `length` bytes of whole sealed records of which the first
+    has `first_word` still to come. */
+void segment_publish(segment *to, size_t length, uint64_t first_word);
+/** Says that no more will be appended, and where the log goes on. There is room for that. */
+void segment_seal(segment *sealed, uint32_t next, uint64_t sequence);
+
+/** Everything up to its end to the device, and its name. */
+LARDER_MUST_CHECK larder_status segment_sync(segment *synced, int folder);
+/** Makes every page from `from` on dirty again, whatever the system thinks of them. */
+void segment_redirty(segment *dirtied, uint64_t from);
+
+#endif

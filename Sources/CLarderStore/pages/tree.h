@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/** @file tree.h
+    Private: reads LMDB's B+ tree in a mapping of its file, without LMDB, and believes nothing.
+
+    LMDB trusts its pages: one flipped bit in them can crash the process that reads them. These
+    functions check every page and every node before they follow it: the page's own number, its
+    kind, that its offsets lie inside it and its children inside the file. What they cannot know is
+    whether a page that looks right is the right one; the record in it says so itself, and
+    tree_audit sees it.
+
+    The layout is that of LMDB 0.9 (data version 1) on a 64-bit little-endian machine. */
+#ifndef LARDER_TREE_H
+#define LARDER_TREE_H
+
+#include "format/record.h"
+
+enum { TREE_DEPTH_MAX = 32, TREE_META_PAGES = 2 };
+#define TREE_NO_PAGE UINT64_MAX
+
+/** What LMDB counts of a tree. */
+typedef struct tree_counts {
+    uint64_t branch_pages;
+    uint64_t leaf_pages;
+    uint64_t overflow_pages;
+    uint64_t entries;
+} tree_counts;
+
+/** One state of the tree. Valid while its reader's place in LMDB's table is held. */
+typedef struct tree {
+    const uint8_t *map;
+    /** Pages of the file that the mapping covers and the file has. */
+    uint64_t page_count;
+    uint32_t page_bytes;
+    uint32_t depth;
+    /** TREE_NO_PAGE for an empty tree. */
+    uint64_t root;
+    uint64_t transaction;
+    /** Page numbers from here on are not in use. */
+    uint64_t next_page;
+    /** The free list is a tree too. */
+    uint64_t free_root;
+    uint32_t free_depth;
+    /** As the meta page has them, of the tree and of the free list; tree_audit compares. */
+    tree_counts counts;
+    tree_counts free_counts;
+    /** Where the last LARDER_EDAMAGED was, in bytes from the file's start. Only a hint for people:
+        threads may overwrite each other's. */
+    uint64_t *damage_offset;
+} tree;
+
+/** One of the two meta pages, checked by itself.
+    @param which 0 or 1.
+    @return LARDER_OK; LARDER_EFOREIGN (not LMDB's), LARDER_EVERSION, LARDER_EDAMAGED. */
+LARDER_MUST_CHECK larder_status tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int which,
+                                                  tree *out);
+
+/** The first part of that: only page size and transaction, and that it is a meta page. After a
+    failed write of it LMDB leaves a page that is no more than this; it is the older one then. */
+LARDER_MUST_CHECK larder_status tree_meta_head(const uint8_t *map, uint64_t map_bytes, int which,
+                                               tree *out);
+
+/** The value under `key`, borrowed from the mapping.
+    @return LARDER_OK; LARDER_ENOTFOUND, LARDER_EDAMAGED. O(depth · log page entries). */
+LARDER_MUST_CHECK larder_status tree_get(const tree *tree, larder_bytes key, larder_bytes *value);
+
+/** A place in the tree. */
+typedef struct tree_cursor {
+    const tree *tree;
+    uint32_t depth;
+    struct {
+        uint64_t page;
+        uint32_t at;
+        uint32_t count;
+    } path[TREE_DEPTH_MAX];
+} tree_cursor;
+
+/** Places the cursor at the first key that is not less than `key`; LARDER_END behind the last. */
+LARDER_MUST_CHECK larder_status tree_cursor_seek(tree_cursor *cursor, const tree *tree,
+                                                 larder_bytes key);
+/** Places it at the last key that is less than `key` (or not greater, if `inclusive`);
+    LARDER_END before the first. */
+LARDER_MUST_CHECK larder_status tree_cursor_seek_back(tree_cursor *cursor, const tree *tree,
+                                                      larder_bytes key, bool inclusive);
+/** Moves on. LARDER_OK; LARDER_END; LARDER_EDAMAGED: a page that cannot be read was passed over,
+    and the cursor is behind it; call again. Never the same damage twice, so a loop over it ends. */
+LARDER_MUST_CHECK larder_status tree_cursor_next(tree_cursor *cursor);
+LARDER_MUST_CHECK larder_status tree_cursor_previous(tree_cursor *cursor);
+/** Key and value at the cursor's place, borrowed from the mapping. */
+LARDER_MUST_CHECK larder_status tree_cursor_get(const tree_cursor *cursor, larder_bytes *key,
+                                                larder_bytes *value);
+
+/** What tree_audit and tree_scan found. */
+typedef struct tree_report {
+    /** In use, those of the free list's own tree included, and free. */
+    uint64_t pages;
+    uint64_t free_pages;
+    uint64_t damaged_pages;
+    /** Of the first of them in the file. */
+    uint64_t first_damage_offset;
+} tree_report;
+
+/** Verifies the whole state: every page of tree and free list, each reached once, keys in order
+    within a page and between the separators above it, overflow pages whole, depth the same
+    everywhere, the free list in order and apart from what is in use, no page in neither.
+    After this LMDB can change the tree without meeting a page that it would crash on.
+    @return LARDER_OK; LARDER_EDAMAGED; ENOMEM. O(pages), and one bit of memory for each. */
+LARDER_MUST_CHECK larder_status tree_audit(const tree *tree, tree_report *report);
+
+/** Called with what could be an entry's record: with the key and value of each whole leaf node in
+    the entries' name space, and, where a node is not whole, with each intact record that lies
+    there; then `key` is empty. The same record may come more than once, and an older one of its key
+    too.
+    @return 0 to go on. */
+typedef int (*tree_visit)(void *context, larder_bytes key, larder_bytes value);
+
+/** Goes over every page of the file that is not known to be free, whatever the tree looks like, and
+    tells of every record: of those in the newest tree first. For salvage.
+    @param trees the states of both meta pages, the newer one first; may be empty.
+    @param report receives the leaf pages read, those that are free, and the damaged ones.
+    @return LARDER_OK; ECANCELED if `visit` says so; LARDER_EINVALID for a page size that there
+    cannot be; ENOMEM. */
+LARDER_MUST_CHECK larder_status tree_scan(const uint8_t *map, uint64_t map_bytes,
+                                          uint32_t page_bytes, const tree *trees, size_t tree_count,
+                                          tree_visit visit, void *context, tree_report *report);
+
+#endif

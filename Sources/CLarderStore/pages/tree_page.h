@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+/** @file tree_page.h
+    Private: the bytes of LMDB's pages, and every check that comes before they are believed.
+
+    A page has 16 bytes of head: u64 its number, u16 unused, u16 kind, then u16 lower and u16 upper,
+    or, of the first of a run of overflow pages, u32 how many. Behind the head of a branch or leaf
+    page come the nodes' offsets, u16 each in the order of their keys, up to `lower`; the nodes fill
+    the page from `upper` to its end, each on an even offset:
+
+        0   u32  bytes of the value     | of a branch page: number of the child, 48 bits
+        4   u16  flags                  |
+        6   u16  bytes of the key
+        8        key, then the value    | nothing
+
+    A value that is too long for a page lies on overflow pages, behind the first one's head; the
+    node has their number instead, u64. The first key of a branch page has no meaning.
+
+    A meta page, behind the same head (offsets from the page's start):
+
+        16  u32  magic                  20  u32  data version
+        24  u64  address                32  u64  size of the map
+        40  48 B the free list          88  48 B the tree
+        136 u64  last page in use       144 u64  transaction
+
+    with 48 bytes for each tree: u32 pad (page size, of the free list), u16 flags, u16 depth, u64
+    branch pages, u64 leaf pages, u64 overflow pages, u64 entries, u64 root. */
+#ifndef LARDER_TREE_PAGE_H
+#define LARDER_TREE_PAGE_H
+
+#include "pages/tree.h"
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "LMDB's pages have the machine's byte order; only little-endian ones are read here."
+#endif
+
+enum {
+    PAGE_HEAD_BYTES = 16,
+    PAGE_BRANCH = 0x01,
+    PAGE_LEAF = 0x02,
+    PAGE_OVERFLOW = 0x04,
+    PAGE_META = 0x08,
+    NODE_HEAD_BYTES = 8,
+    /** The value is on overflow pages. */
+    NODE_OVERFLOWS = 0x01,
+    META_MAGIC_OFFSET = 16,
+    META_FREE_OFFSET = 40,
+    META_TREE_OFFSET = 88,
+    META_LAST_PAGE_OFFSET = 136,
+    META_TRANSACTION_OFFSET = 144,
+    META_END_OFFSET = 152,
+    PAGE_MIN_BYTES = 512,
+    PAGE_MAX_BYTES = 32768,
+    /** So many nodes of a page are asked for at once. */
+    PREFETCH_MAX_COUNT = 24
+};
+#define LMDB_MAGIC 0xBEEFC0DEu
+#define LMDB_DATA_VERSION 1u
+
+static inline uint16_t load16(const uint8_t *source) {
+    uint16_t value;
+    memcpy(&value, source, sizeof value);
+    return value;
+}
+static inline uint32_t load32(const uint8_t *source) {
+    uint32_t value;
+    memcpy(&value, source, sizeof value);
+    return value;
+}
+static inline uint64_t load64(const uint8_t *source) {
+    uint64_t value;
+    memcpy(&value, source, sizeof value);
+    return value;
+}
+
+/** A branch or leaf page whose head was checked. */
+typedef struct tree_page {
+    const uint8_t *bytes;
+    uint64_t number;
+    /** Of the whole page. */
+    uint32_t size;
+    uint32_t upper;
+    uint32_t count;
+} tree_page;
+
+/** A node inside of its page. */
+typedef struct tree_node {
+    const uint8_t *bytes;
+    const uint8_t *key;
+    uint32_t key_bytes;
+    uint32_t offset;
+} tree_node;
+
+static inline larder_bytes node_key(const tree_node *node) {
+    return (larder_bytes){node->key, node->key_bytes};
+}
+
+static inline const uint8_t *tree_page_at(const tree *state, uint64_t number) {
+    return state->map + number * state->page_bytes;
+}
+
+/** Notes where the damage is. @return LARDER_EDAMAGED, always. */
+static inline larder_status tree_damaged(const tree *state, uint64_t number) {
+    if (state->damage_offset)
+        __atomic_store_n(state->damage_offset, number * state->page_bytes, __ATOMIC_RELAXED);
+    return LARDER_EDAMAGED;
+}
+
+/** Whether a page of that kind, with nodes, lies where page `number` should, whatever number it
+    has itself. There is one that far into the file. */
+static inline bool page_look(const tree *state, uint64_t number, uint16_t kind, tree_page *page) {
+    const uint8_t *bytes = tree_page_at(state, number);
+    uint32_t lower = load16(bytes + 12);
+    uint32_t upper = load16(bytes + 14);
+    if (load16(bytes + 10) != kind) return false;
+    if (lower <= PAGE_HEAD_BYTES || (lower & 1) || lower > upper || upper > state->page_bytes)
+        return false;
+    *page = (tree_page){bytes, number, state->page_bytes, upper, (lower - PAGE_HEAD_BYTES) / 2};
+    return true;
+}
+
+/** Whether there is a page `number` and it is of that kind, with nodes. */
+static inline bool page_open(const tree *state, uint64_t number, uint16_t kind, tree_page *page) {
+    return number >= TREE_META_PAGES && number < state->page_count &&
+           load64(tree_page_at(state, number)) == number && page_look(state, number, kind, page);
+}
+
+/** The node number `index`, less than the page's count; false if it is not inside the page. */
+static inline bool page_node(const tree_page *page, uint32_t index, tree_node *node) {
+    uint32_t offset = load16(page->bytes + PAGE_HEAD_BYTES + 2 * (size_t)index);
+    if (offset < page->upper || offset + NODE_HEAD_BYTES > page->size) return false;
+    node->offset = offset;
+    node->bytes = page->bytes + offset;
+    node->key = node->bytes + NODE_HEAD_BYTES;
+    node->key_bytes = load16(node->bytes + 6);
+    return offset + NODE_HEAD_BYTES + node->key_bytes <= page->size;
+}
+
+/** The page that a node of a branch page leads to. */
+static inline uint64_t node_child(const tree_node *node) {
+    return load64(node->bytes) & UINT64_C(0xFFFFFFFFFFFF);
+}
+
+/** How many pages from `first` on hold `length` bytes. */
+static inline uint64_t overflow_pages(uint64_t length, uint32_t page_bytes) {
+    return (PAGE_HEAD_BYTES - 1 + length) / page_bytes + 1;
+}
+
+/** The value of a leaf's node; `overflow` receives its first page, or TREE_NO_PAGE.
+    @return LARDER_OK or LARDER_EDAMAGED. */
+static inline larder_status node_value(const tree *state, const tree_page *page,
+                                       const tree_node *node, larder_bytes *value,
+                                       uint64_t *overflow) {
+    uint32_t length = load32(node->bytes);
+    uint32_t flags = load16(node->bytes + 4);
+    const uint8_t *data = node->key + node->key_bytes;
+    uint32_t room = page->size - (node->offset + NODE_HEAD_BYTES + node->key_bytes);
+    *overflow = TREE_NO_PAGE;
+    if (flags == 0) {
+        if (length > room) return tree_damaged(state, page->number);
+        *value = (larder_bytes){data, length};
+        return LARDER_OK;
+    }
+    if (flags != NODE_OVERFLOWS || room < sizeof(uint64_t))
+        return tree_damaged(state, page->number);
+    uint64_t first = load64(data);
+    if (first < TREE_META_PAGES || first >= state->page_count)
+        return tree_damaged(state, page->number);
+    const uint8_t *bytes = tree_page_at(state, first);
+    uint64_t count = load32(bytes + 12);
+    if (load64(bytes) != first || load16(bytes + 10) != PAGE_OVERFLOW ||
+        count < overflow_pages(length, state->page_bytes) || count > state->page_count - first)
+        return tree_damaged(state, first);
+    *overflow = first;
+    *value = (larder_bytes){bytes + PAGE_HEAD_BYTES, length};
+    return LARDER_OK;
+}
+
+/** Order of two keys: as compare_bytes, but inline, for most keys are short. */
+static inline int key_order(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_bytes) {
+    size_t common = a_bytes < b_bytes ? a_bytes : b_bytes;
+    if (common >= 8) {
+        for (size_t at = 0;;) {
+            uint64_t first = load64(a + at);
+            uint64_t second = load64(b + at);
+            if (first != second)
+                return __builtin_bswap64(first) < __builtin_bswap64(second) ? -1 : 1;
+            if (at + 8 >= common) break;
+            // The last word may overlap the one before.
+            at = at + 16 <= common ? at + 8 : common - 8;
+        }
+    } else {
+        for (size_t at = 0; at < common; at++)
+            if (a[at] != b[at]) return a[at] < b[at] ? -1 : 1;
+    }
+    return (a_bytes > b_bytes) - (a_bytes < b_bytes);
+}
+
+/** Only a hint: the node need not be inside the page. */
+static inline void page_prefetch(const tree_page *page, uint32_t index) {
+    __builtin_prefetch(page->bytes + load16(page->bytes + PAGE_HEAD_BYTES + 2 * (size_t)index));
+}
+
+/** The first of the page's nodes from `from` on whose key is not less than `key`, or its count.
+    @param equal receives whether it is `key`.
+    @return false if a node on the way is not inside the page. */
+static inline bool page_search(const tree_page *page, uint32_t from, larder_bytes key,
+                               uint32_t *index, bool *equal) {
+    uint32_t low = from;
+    uint32_t high = page->count;
+    bool is_asked = false;
+    *equal = false;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        tree_node node;
+        // Memory is not waited for node by node: both that may come next are asked for, and when
+        // few are left all of them at once (measured: a sixth of a get).
+        if (high - low > PREFETCH_MAX_COUNT) {
+            page_prefetch(page, (low + middle) / 2);
+            page_prefetch(page, (middle + high) / 2);
+        } else if (!is_asked) {
+            for (uint32_t at = low; at < high; at++) page_prefetch(page, at);
+            is_asked = true;
+        }
+        if (!page_node(page, middle, &node)) return false;
+        int order = key_order(key.data, key.length, node.key, node.key_bytes);
+        if (order == 0) {
+            *index = middle;
+            *equal = true;
+            return true;
+        }
+        if (order > 0) low = middle + 1;
+        else high = middle;
+    }
+    *index = low;
+    return true;
+}
+
+/** Whether the nodes fill the page from `upper` to its end, without a gap and without a byte that
+    two of them share. LMDB moves nodes about as if it were so. */
+bool page_tiles(const tree_page *page, bool is_leaf);
+
+/** A bit for each page that is free or belongs to the free list's own tree, or is a meta page; to
+    be freed. For tree_scan; in tree_audit.c.
+    @param count receives how many bits.
+    @return LARDER_OK; LARDER_EDAMAGED if the free list is not sound; ENOMEM. */
+LARDER_MUST_CHECK larder_status tree_free_marks(const tree *state, uint8_t **marks,
+                                                uint64_t *count);
+
+#endif

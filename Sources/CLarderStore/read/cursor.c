@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+/** @file cursor.c
+    Cursors: opening, merging, and entries. Where the rows come from is in cursor_tree.c and
+    cursor_overlay.c. */
+#include "read/cursor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void larder_store_query_init(larder_store_query *query) { memset(query, 0, sizeof *query); }
+
+// Order and range ---------------------------------------------------------------------------------
+
+int cursor_side(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored) {
+    // Stamps are nothing that a caller could name.
+    if (cursor->order == LARDER_STORE_BY_RECENCY) return 0;
+    bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
+    larder_bytes subject = is_index ? value : stored;
+    if (cursor->flags & LARDER_STORE_HAS_LOWER) {
+        int order = compare_bytes(subject, cursor->lower);
+        if (order < 0 || (order == 0 && (cursor->flags & LARDER_STORE_LOWER_EXCLUSIVE))) return -1;
+    }
+    if (cursor->flags & LARDER_STORE_HAS_UPPER) {
+        int order = compare_bytes(subject, cursor->upper);
+        if (order > 0 || (order == 0 && (cursor->flags & LARDER_STORE_UPPER_EXCLUSIVE))) return 1;
+    }
+    larder_bytes prefix = cursor->prefix;
+    // Of a long key the tree knows no more; the rest is compared when its record is read.
+    if (!is_index && prefix.length > KEY_WHOLE_MAX_BYTES) prefix.length = KEY_WHOLE_MAX_BYTES;
+    if (subject.length > prefix.length) subject.length = prefix.length;
+    return compare_bytes(subject, prefix);
+}
+
+int cursor_compare(const larder_store_cursor *cursor, const cursor_row *a, const cursor_row *b) {
+    if (cursor->order == LARDER_STORE_BY_RECENCY) {
+        if (a->at.sequence != b->at.sequence) return a->at.sequence < b->at.sequence ? -1 : 1;
+        return (a->at.minor > b->at.minor) - (a->at.minor < b->at.minor);
+    }
+    int order = 0;
+    if (cursor->order == LARDER_STORE_BY_INDEX) order = compare_bytes(a->value, b->value);
+    return order ? order : compare_bytes(a->stored, b->stored);
+}
+
+static int compare_by_key(const void *a, const void *b) {
+    static const larder_store_cursor order = {.order = LARDER_STORE_BY_KEY};
+    return cursor_compare(&order, a, b);
+}
+
+static int compare_by_recency(const void *a, const void *b) {
+    static const larder_store_cursor order = {.order = LARDER_STORE_BY_RECENCY};
+    return cursor_compare(&order, a, b);
+}
+
+static int compare_by_index(const void *a, const void *b) {
+    static const larder_store_cursor order = {.order = LARDER_STORE_BY_INDEX};
+    return cursor_compare(&order, a, b);
+}
+
+void cursor_sort(const larder_store_cursor *cursor, row_array *rows) {
+    if (rows->count < 2) return;
+    int (*compare)(const void *, const void *) =
+        cursor->order == LARDER_STORE_BY_INDEX     ? compare_by_index
+        : cursor->order == LARDER_STORE_BY_RECENCY ? compare_by_recency
+                                                   : compare_by_key;
+    qsort(rows->items, rows->count, sizeof *rows->items, compare);
+    size_t kept = 1;
+    for (size_t i = 1; i < rows->count; i++)
+        if (compare(&rows->items[kept - 1], &rows->items[i]) != 0)
+            rows->items[kept++] = rows->items[i];
+    rows->count = kept;
+}
+
+larder_status cursor_expand(const larder_store_cursor *cursor, const record *entry,
+                            larder_bytes form, const cursor_row *row, row_array *rows) {
+    size_t offset = 0;
+    larder_store_index_entry found;
+    while (record_next_index(entry, &offset, &found)) {
+        if (found.index != cursor->index) continue;
+        if (form.length && !index_value_has_form(found.value, form)) continue;
+        if (row->is_pending && cursor_side(cursor, found.value, row->stored) != 0) continue;
+        cursor_row expanded = *row;
+        expanded.value = found.value;
+        larder_status status = row_array_add(rows, &expanded);
+        if (status) return status;
+    }
+    return LARDER_OK;
+}
+
+// Opening -----------------------------------------------------------------------------------------
+
+static bool query_is_valid(const larder_store_query *query) {
+    const uint32_t bounds = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER |
+                            LARDER_STORE_LOWER_EXCLUSIVE | LARDER_STORE_UPPER_EXCLUSIVE;
+    const uint32_t others = LARDER_STORE_DESCENDING | LARDER_STORE_PEEK |
+                            LARDER_STORE_WITHOUT_VALUE | LARDER_STORE_EXPIRED_TOO;
+    if (query->flags & ~(bounds | others)) return false;
+    switch (query->order) {
+    case LARDER_STORE_BY_KEY:
+    case LARDER_STORE_BY_INDEX: return true;
+    case LARDER_STORE_BY_RECENCY: return (query->flags & bounds) == 0;
+    }
+    return false;
+}
+
+/** Takes a bound over, as what it is compared with. */
+static larder_bytes bound_copy(const larder_store_cursor *cursor, larder_bytes bound,
+                               uint8_t **free_bytes) {
+    tree_key scratch;
+    if (cursor->order == LARDER_STORE_BY_KEY)
+        bound = stored_key(bound, cursor->place->meta.secret, &scratch);
+    if (bound.length) memcpy(*free_bytes, bound.data, bound.length);
+    larder_bytes copy = {*free_bytes, bound.length};
+    *free_bytes += bound.length;
+    return copy;
+}
+
+static larder_status cursor_take_query(larder_store_cursor *cursor,
+                                       const larder_store_query *query) {
+    larder_bytes lower = query->lower, upper = query->upper, prefix = query->prefix;
+    if (!(query->flags & LARDER_STORE_HAS_LOWER)) lower.length = 0;
+    if (!(query->flags & LARDER_STORE_HAS_UPPER)) upper.length = 0;
+    // A key just too long to be stored whole grows by its hash.
+    size_t bytes = lower.length + upper.length + prefix.length + 2 * (size_t)KEY_HASH_BYTES;
+    cursor->copies = malloc(bytes);
+    if (!cursor->copies) return ENOMEM;
+    uint8_t *free_bytes = cursor->copies;
+    cursor->lower = bound_copy(cursor, lower, &free_bytes);
+    cursor->upper = bound_copy(cursor, upper, &free_bytes);
+    if (prefix.length) memcpy(free_bytes, prefix.data, prefix.length);
+    cursor->prefix = (larder_bytes){free_bytes, prefix.length};
+    return LARDER_OK;
+}
+
+/** Has the flusher come first where too much is pending to copy it, or where the order of use
+    depends on reads that only it folds in. If it fails the cursor still shows everything: the
+    failure is counted, and told to who asks the store to flush. */
+static void flush_first(larder_store *store, const larder_store_query *query) {
+    if (store_is_read_only(store)) return;
+    bool is_much =
+        atomic_load_explicit(&store->pending_count, memory_order_acquire) > OVERLAY_MAX_COUNT;
+    if (!is_much && query->order != LARDER_STORE_BY_RECENCY) return;
+    larder_status status = larder_store_flush(store);
+    (void)status;
+}
+
+static const uint8_t space_of_order[] = {[LARDER_STORE_BY_KEY] = SPACE_ENTRY,
+                                         [LARDER_STORE_BY_RECENCY] = SPACE_ORDER,
+                                         [LARDER_STORE_BY_INDEX] = SPACE_INDEX};
+
+larder_status larder_store_cursor_open(larder_store *store, const larder_store_query *query,
+                                       larder_store_cursor **out) {
+    *out = NULL;
+    larder_status status = store_enter(store);
+    if (status) return status;
+    if (!query_is_valid(query)) return LARDER_EINVALID;
+    flush_first(store, query);
+    larder_store_cursor *cursor = calloc(1, sizeof *cursor);
+    if (!cursor) return ENOMEM;
+    cursor->store = store;
+    cursor->order = query->order;
+    cursor->flags = query->flags;
+    cursor->index = query->index;
+    cursor->descends = (query->flags & LARDER_STORE_DESCENDING) != 0;
+    cursor->tree.space = space_of_order[query->order];
+    status = store_overlay(store, &cursor->pending.overlay, &cursor->place);
+    if (status) cursor->place = NULL;
+    if (!status) status = cursor_take_query(cursor, query);
+    if (!status) status = overlay_rows_make(cursor);
+    if (status) {
+        larder_store_cursor_close(cursor);
+        return status;
+    }
+    *out = cursor;
+    return LARDER_OK;
+}
+
+void larder_store_cursor_close(larder_store_cursor *cursor) {
+    if (!cursor) return;
+    spill_unmap(cursor->mapped);
+    if (cursor->place) environment_release(cursor->place->environment, cursor->place);
+    overlay_rows_free(&cursor->pending);
+    free(cursor->tree.group.items);
+    free(cursor->copies);
+    free(cursor);
+}
+
+// Going on ----------------------------------------------------------------------------------------
+
+/** The next row of both sources. */
+static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row *row) {
+    if (!cursor->has_tree_row) {
+        larder_status status = tree_rows_next(cursor, &cursor->tree_row);
+        if (status && status != LARDER_END) return status;
+        cursor->has_tree_row = status == LARDER_OK;
+    }
+    const row_array *pending = &cursor->pending.ordered;
+    const cursor_row *pending_row = NULL;
+    if (cursor->pending_given < pending->count) {
+        size_t at =
+            cursor->descends ? pending->count - 1 - cursor->pending_given : cursor->pending_given;
+        pending_row = &pending->items[at];
+    }
+    if (!cursor->has_tree_row && !pending_row) return LARDER_END;
+    bool takes_pending = !cursor->has_tree_row;
+    if (cursor->has_tree_row && pending_row) {
+        int order = cursor_compare(cursor, pending_row, &cursor->tree_row);
+        takes_pending = cursor->descends ? order > 0 : order < 0;
+    }
+    if (takes_pending) {
+        *row = *pending_row;
+        cursor->pending_given++;
+    } else {
+        *row = cursor->tree_row;
+        cursor->has_tree_row = false;
+    }
+    return LARDER_OK;
+}
+
+/** Whether the record belongs to the key that led to it. */
+static bool record_has_stored_key(const larder_store_cursor *cursor, const record *entry,
+                                  larder_bytes stored) {
+    tree_key scratch;
+    return compare_bytes(stored_key(entry->key, cursor->place->meta.secret, &scratch), stored) == 0;
+}
+
+/** Whether the store still has just this version: then its file should be there. A file of a
+    pending write can be gone when the write was replaced. */
+static bool is_current(larder_store *store, const record *entry) {
+    const uint32_t flags =
+        LARDER_STORE_PEEK | LARDER_STORE_WITHOUT_VALUE | LARDER_STORE_EXPIRED_TOO;
+    larder_store_entry now;
+    larder_status status = larder_store_get(store, entry->key, flags, &now);
+    bool is_same =
+        status == LARDER_EDAMAGED || (status == LARDER_OK && now.sequence == entry->sequence);
+    larder_store_release(&now);
+    return is_same;
+}
+
+static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64_t deadline) {
+    larder_bytes prefix = cursor->prefix;
+    bool is_by_key = cursor->order != LARDER_STORE_BY_INDEX;
+    if (is_by_key && prefix.length &&
+        (entry->key.length < prefix.length ||
+         memcmp(entry->key.data, prefix.data, prefix.length) != 0))
+        return false;
+    return (cursor->flags & LARDER_STORE_EXPIRED_TOO) ||
+           !store_is_over(cursor->store, cursor->place, entry, deadline);
+}
+
+/** The next row whose record is sound and asked for, and when that expires. */
+static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row *row, record *found,
+                                        int64_t *deadline) {
+    for (;;) {
+        larder_status status = cursor_next_row(cursor, row);
+        if (status) return status;
+        status = record_read(row->record, !row->is_verified, found);
+        if (!status && !record_has_stored_key(cursor, found, row->stored)) status = LARDER_EDAMAGED;
+        if (status) return status;
+        *deadline = store_deadline(cursor->place, found);
+        if (is_asked_for(cursor, found, *deadline)) return LARDER_OK;
+    }
+}
+
+/** Counts an entry that was found damaged. */
+static larder_status note_damage(const larder_store_cursor *cursor, larder_status status) {
+    if (status == LARDER_EDAMAGED)
+        atomic_fetch_add_explicit(&cursor->store->damaged, 1, memory_order_relaxed);
+    return status;
+}
+
+larder_status cursor_next_record(larder_store_cursor *cursor, record *found, larder_bytes *bytes,
+                                 larder_store_entry *entry) {
+    memset(entry, 0, sizeof *entry);
+    spill_unmap(cursor->mapped);
+    cursor->mapped = (larder_bytes){NULL, 0};
+    larder_status status = store_enter(cursor->store);
+    while (!status) {
+        cursor_row row;
+        int64_t deadline;
+        status = cursor_next_wanted(cursor, &row, found, &deadline);
+        if (status) break;
+        status = store_entry_of_record(cursor->store, found, deadline, cursor->flags, entry);
+        if (status == ENOENT) {
+            status = is_current(cursor->store, found) ? LARDER_EDAMAGED : LARDER_OK;
+            if (!status) continue;
+        }
+        if (status) break;
+        entry->index_value = row.value;
+        // The mapping stays the cursor's: an entry of a cursor need not be released.
+        cursor->mapped = (larder_bytes){entry->map, entry->map_bytes};
+        entry->map = NULL;
+        entry->map_bytes = 0;
+        *bytes = row.record;
+        return LARDER_OK;
+    }
+    memset(entry, 0, sizeof *entry);
+    return note_damage(cursor, status);
+}
+
+larder_status cursor_pass_over(larder_store_cursor *cursor) {
+    cursor_row row;
+    record found;
+    int64_t deadline;
+    larder_status status = store_enter(cursor->store);
+    if (!status) status = cursor_next_wanted(cursor, &row, &found, &deadline);
+    return note_damage(cursor, status);
+}
+
+larder_status larder_store_cursor_next(larder_store_cursor *cursor, larder_store_entry *entry) {
+    record found;
+    larder_bytes bytes;
+    return cursor_next_record(cursor, &found, &bytes, entry);
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+/** @file cursor.h
+    Private: a cursor merges two sources, the tree as a long-held snapshot has it and what was
+    pending when it was opened. Both give rows in the order asked for; of a key that both have only
+    the pending one counts.
+
+    Order of rows, ascending:
+    - by key: stored key;
+    - by recency: stamp; whatever is pending is newer than everything in the tree;
+    - by index: value, then stored key, exactly. Rows of the tree that share a cut value or the
+      first bytes of a long key lie in another order there: such a group is read whole, and sorted.
+      Memory for it is 64 bytes a row, and nothing for rows whose values have up to 240 bytes and
+      keys up to 236. */
+#ifndef LARDER_CURSOR_H
+#define LARDER_CURSOR_H
+
+#include "store/store_internal.h"
+
+/** One entry, found at one place of the order. All bytes are borrowed from the snapshot or the
+    overlay, which stay as they are until the cursor is closed. */
+typedef struct cursor_row {
+    /** What it is found by, in an index's order. */
+    larder_bytes value;
+    larder_bytes stored;
+    /** The record; of a removal that is pending, empty. */
+    larder_bytes record;
+    stamp at;
+    bool is_removal;
+    bool is_pending;
+    /** The record's checksum was seen to agree. */
+    bool is_verified;
+} cursor_row;
+
+/** A growing array of rows. */
+typedef struct row_array {
+    cursor_row *items;
+    size_t count;
+    size_t capacity;
+} row_array;
+LARDER_MUST_CHECK larder_status row_array_add(row_array *rows, const cursor_row *row);
+
+/** What was pending, as rows. */
+typedef struct overlay_rows {
+    overlay overlay;
+    /** Every item, removals too, in the order of stored keys. */
+    row_array by_key;
+    /** Where the stored forms of long keys lie. */
+    uint8_t *long_keys;
+    /** Puts, in the order asked for; by key the same array as by_key. */
+    row_array ordered;
+    bool hides_tree;
+} overlay_rows;
+
+/** The place in the tree. */
+typedef struct tree_rows {
+    tree_cursor cursor;
+    uint8_t space;
+    bool is_placed;
+    bool has_ended;
+    /** By index: the group at hand, sorted; and how many of its rows have been given. */
+    row_array group;
+    size_t given;
+    /** Rows of it that cannot be read, and were not told of yet. */
+    size_t damaged;
+    /** The row behind the group was read already. */
+    bool has_ahead;
+    larder_bytes ahead_key;
+    larder_bytes ahead_value;
+} tree_rows;
+
+struct larder_store_cursor {
+    larder_store *store;
+    snapshot *place;
+    larder_store_order order;
+    uint32_t flags;
+    uint16_t index;
+    bool descends;
+    /** By key, bounds are stored keys: the order is theirs. */
+    larder_bytes lower;
+    larder_bytes upper;
+    larder_bytes prefix;
+    /** Where those lie. */
+    uint8_t *copies;
+    overlay_rows pending;
+    size_t pending_given;
+    tree_rows tree;
+    cursor_row tree_row;
+    bool has_tree_row;
+    /** The last entry's value, if it lies in a file. */
+    larder_bytes mapped;
+};
+
+/** -1 if the row lies before the range asked for, 1 if behind it, 0 if in it, as far as its order
+    tells. */
+int cursor_side(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored);
+/** Order of two rows, ascending. */
+int cursor_compare(const larder_store_cursor *cursor, const cursor_row *a, const cursor_row *b);
+/** Sorts by that, and drops all but one of equal rows. */
+void cursor_sort(const larder_store_cursor *cursor, row_array *rows);
+/** Adds a row for each different value by which `entry` is found in the cursor's index, if it has
+    `form` (escaped; empty for any). */
+LARDER_MUST_CHECK larder_status cursor_expand(const larder_store_cursor *cursor,
+                                              const record *entry, larder_bytes form,
+                                              const cursor_row *row, row_array *rows);
+
+// cursor_overlay.c
+LARDER_MUST_CHECK larder_status overlay_rows_make(larder_store_cursor *cursor);
+void overlay_rows_free(overlay_rows *rows);
+/** The pending write of a stored key; NULL if there is none. */
+const cursor_row *overlay_rows_find(const overlay_rows *rows, larder_bytes stored);
+
+// cursor_tree.c
+/** The tree's next row in the range that no pending write replaces.
+    @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: a row was passed over; ENOMEM. */
+LARDER_MUST_CHECK larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row);
+
+/** As larder_store_cursor_next. `found` and `bytes` receive the record, borrowed until the cursor
+    is closed. For copies of a store. */
+LARDER_MUST_CHECK larder_status cursor_next_record(larder_store_cursor *cursor, record *found,
+                                                   larder_bytes *bytes, larder_store_entry *entry);
+/** Moves on as larder_store_cursor_next does, without a look at the value. */
+LARDER_MUST_CHECK larder_status cursor_pass_over(larder_store_cursor *cursor);
+
+/** The tree key of a bound: of the first row of that value, or of that stored key. */
+void cursor_bound_key(const larder_store_cursor *cursor, larder_bytes bound, tree_key *key);
+/** The first tree key that a row of the range can have. */
+void cursor_range_start(const larder_store_cursor *cursor, tree_key *key);
+/** The tree key that no row of the range lies behind.
+    @return whether the range may have a row of just that key. */
+bool cursor_range_end(const larder_store_cursor *cursor, tree_key *key);
+
+#endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+/** @file cursor_tree.c
+    A cursor's rows as the snapshot's tree has them.
+
+    The tree's own order is that of a cursor, but for groups in an index: rows that share a cut
+    value (it ends by 00 02), and rows of one value whose keys share their first 237 bytes. Each
+    kind is one run of tree keys that begin alike, so a group is read from its first row to the
+    first that begins otherwise. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "read/cursor.h"
+
+enum { INDEX_HEAD_BYTES = 3 };
+
+static bool begins_with(larder_bytes bytes, larder_bytes prefix) {
+    return bytes.length >= prefix.length &&
+           (prefix.length == 0 || memcmp(bytes.data, prefix.data, prefix.length) == 0);
+}
+
+// Where to begin ----------------------------------------------------------------------------------
+
+/** What all keys of the range begin with. */
+static void range_start(const larder_store_cursor *cursor, tree_key *key) {
+    larder_bytes prefix = cursor->prefix;
+    if (cursor->order == LARDER_STORE_BY_INDEX) {
+        tree_key_index_prefix(cursor->index, prefix, key);
+        return;
+    }
+    if (cursor->order == LARDER_STORE_BY_RECENCY) prefix.length = 0;
+    if (prefix.length > KEY_WHOLE_MAX_BYTES) prefix.length = KEY_WHOLE_MAX_BYTES;
+    tree_key_of_stored(cursor->tree.space, prefix, key);
+}
+
+void cursor_bound_key(const larder_store_cursor *cursor, larder_bytes bound, tree_key *key) {
+    if (cursor->order == LARDER_STORE_BY_INDEX)
+        tree_key_index(cursor->index, bound, NULL, NULL, key);
+    else tree_key_of_stored(cursor->tree.space, bound, key);
+}
+
+void cursor_range_start(const larder_store_cursor *cursor, tree_key *key) {
+    range_start(cursor, key);
+    if ((cursor->flags & LARDER_STORE_HAS_LOWER) == 0) return;
+    tree_key bound;
+    cursor_bound_key(cursor, cursor->lower, &bound);
+    if (compare_bytes(bytes_of_key(&bound), bytes_of_key(key)) > 0) *key = bound;
+}
+
+bool cursor_range_end(const larder_store_cursor *cursor, tree_key *key) {
+    range_start(cursor, key);
+    // Never false: the first byte of a key is never 0xFF.
+    (void)tree_key_after_prefix(key);
+    if ((cursor->flags & LARDER_STORE_HAS_UPPER) == 0) return false;
+    tree_key bound;
+    cursor_bound_key(cursor, cursor->upper, &bound);
+    bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
+    // All rows of that value, whatever their keys.
+    if (is_index) (void)tree_key_after_prefix(&bound);
+    if (compare_bytes(bytes_of_key(&bound), bytes_of_key(key)) >= 0) return false;
+    *key = bound;
+    return !is_index;
+}
+
+static larder_status place_first(larder_store_cursor *cursor) {
+    tree_key start;
+    cursor_range_start(cursor, &start);
+    return tree_cursor_seek(&cursor->tree.cursor, &cursor->place->tree, bytes_of_key(&start));
+}
+
+static larder_status place_last(larder_store_cursor *cursor) {
+    tree_key end;
+    bool includes_end = cursor_range_end(cursor, &end);
+    return tree_cursor_seek_back(&cursor->tree.cursor, &cursor->place->tree, bytes_of_key(&end),
+                                 includes_end);
+}
+
+/** Moves to the next row of the cursor's name space, whatever the bounds say.
+    LARDER_EDAMAGED: something was passed over. */
+static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key,
+                               larder_bytes *value) {
+    tree_rows *rows = &cursor->tree;
+    larder_status status;
+    if (rows->is_placed)
+        status = cursor->descends ? tree_cursor_previous(&rows->cursor)
+                                  : tree_cursor_next(&rows->cursor);
+    else status = cursor->descends ? place_last(cursor) : place_first(cursor);
+    rows->is_placed = true;
+    if (!status) status = tree_cursor_get(&rows->cursor, key, value);
+    if (status) return status;
+    const uint8_t *bytes = key->data;
+    if (key->length == 0 || bytes[0] != rows->space) return LARDER_END;
+    if (cursor->order != LARDER_STORE_BY_INDEX) return LARDER_OK;
+    if (key->length < INDEX_HEAD_BYTES) return LARDER_EDAMAGED;
+    return (bytes[1] << 8 | bytes[2]) == cursor->index ? LARDER_OK : LARDER_END;
+}
+
+// Rows that lead to an entry ----------------------------------------------------------------------
+
+/** Finds the record that a row leads to, by the stored key that is its value. */
+static larder_status row_follow(const larder_store_cursor *cursor, cursor_row *row) {
+    if (row->stored.length > KEY_STORED_MAX_BYTES) return LARDER_EDAMAGED;
+    tree_key key;
+    tree_key_of_stored(SPACE_ENTRY, row->stored, &key);
+    larder_status status = tree_get(&cursor->place->tree, bytes_of_key(&key), &row->record);
+    return status == LARDER_ENOTFOUND ? LARDER_EDAMAGED : status;
+}
+
+/** Adds what one row of an index stands for to the group; nothing, if a pending write replaces
+    it. */
+static larder_status group_add(larder_store_cursor *cursor, larder_bytes key, larder_bytes value) {
+    if (overlay_rows_find(&cursor->pending, value)) return LARDER_OK;
+    cursor_row row = {.stored = value, .is_verified = true};
+    larder_status status = row_follow(cursor, &row);
+    record entry;
+    if (!status) status = record_read(row.record, true, &entry);
+    size_t form_bytes;
+    bool is_cut;
+    if (!status && !tree_key_index_value(key, &form_bytes, &is_cut)) status = LARDER_EDAMAGED;
+    if (status) return status;
+    larder_bytes form = {(const uint8_t *)key.data + INDEX_HEAD_BYTES, form_bytes};
+    size_t before = cursor->tree.group.count;
+    status = cursor_expand(cursor, &entry, form, &row, &cursor->tree.group);
+    // A row that its entry knows nothing of.
+    return !status && cursor->tree.group.count == before ? LARDER_EDAMAGED : status;
+}
+
+/** What the keys of the group begin with that `key` belongs to; false if it is alone. */
+static bool group_head(larder_bytes key, larder_bytes *head) {
+    size_t form_bytes;
+    bool is_cut;
+    *head = key;
+    if (!tree_key_index_value(key, &form_bytes, &is_cut)) return false;
+    size_t head_bytes = INDEX_HEAD_BYTES + form_bytes;
+    if (!is_cut) head_bytes += INDEX_KEY_CUT_BYTES;
+    if (key.length < head_bytes) return false;
+    head->length = head_bytes;
+    return true;
+}
+
+/** Reads a group. `rows->damaged` counts what could not be read in it. */
+static larder_status group_fill(larder_store_cursor *cursor) {
+    tree_rows *rows = &cursor->tree;
+    rows->group.count = rows->given = 0;
+    larder_status status = LARDER_OK;
+    larder_bytes key = rows->ahead_key, value = rows->ahead_value;
+    if (!rows->has_ahead) status = tree_step(cursor, &key, &value);
+    rows->has_ahead = false;
+    if (status) return status;
+    larder_bytes head;
+    bool is_open = group_head(key, &head);
+    while (!status) {
+        larder_status added = group_add(cursor, key, value);
+        if (added == LARDER_EDAMAGED) rows->damaged++;
+        else if (added) return added;
+        if (!is_open) break;
+        do {
+            status = tree_step(cursor, &key, &value);
+            if (status == LARDER_EDAMAGED) rows->damaged++;
+        } while (status == LARDER_EDAMAGED);
+        if (!status && !begins_with(key, head)) {
+            rows->has_ahead = true;
+            rows->ahead_key = key;
+            rows->ahead_value = value;
+            break;
+        }
+    }
+    if (status == LARDER_END) rows->has_ended = true;
+    else if (status) return status;
+    cursor_sort(cursor, &rows->group);
+    return LARDER_OK;
+}
+
+// Rows, in order ----------------------------------------------------------------------------------
+
+static larder_status next_in_index(larder_store_cursor *cursor, cursor_row *row) {
+    tree_rows *rows = &cursor->tree;
+    while (rows->given == rows->group.count) {
+        if (rows->damaged) {
+            rows->damaged--;
+            return LARDER_EDAMAGED;
+        }
+        if (rows->has_ended) return LARDER_END;
+        larder_status status = group_fill(cursor);
+        if (status) return status;
+    }
+    size_t at = cursor->descends ? rows->group.count - 1 - rows->given : rows->given;
+    rows->given++;
+    *row = rows->group.items[at];
+    return LARDER_OK;
+}
+
+static larder_status next_in_order(larder_store_cursor *cursor, cursor_row *row) {
+    larder_bytes key, value;
+    larder_status status = tree_step(cursor, &key, &value);
+    if (status) return status;
+    *row = (cursor_row){0};
+    if (cursor->order == LARDER_STORE_BY_KEY) {
+        row->stored = (larder_bytes){(const uint8_t *)key.data + 1, key.length - 1};
+        row->record = value;
+        return LARDER_OK;
+    }
+    if (key.length != 1 + 16) return LARDER_EDAMAGED;
+    const uint8_t *bytes = key.data;
+    row->at = (stamp){get_be64(bytes + 1), get_be64(bytes + 9)};
+    row->stored = value;
+    return LARDER_OK;
+}
+
+larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row) {
+    tree_rows *rows = &cursor->tree;
+    bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
+    if (cursor->pending.hides_tree) return LARDER_END;
+    for (;;) {
+        if (rows->has_ended && !is_index) return LARDER_END;
+        larder_status status = is_index ? next_in_index(cursor, row) : next_in_order(cursor, row);
+        if (status == LARDER_END) rows->has_ended = true;
+        if (status) return status;
+        int side = cursor_side(cursor, row->value, row->stored);
+        // Behind the range, on whichever side this cursor leaves it.
+        if (side == (cursor->descends ? -1 : 1)) {
+            rows->has_ended = true;
+            rows->has_ahead = false;
+            rows->group.count = rows->given = 0;
+            return LARDER_END;
+        }
+        if (side != 0 || overlay_rows_find(&cursor->pending, row->stored)) continue;
+        return cursor->order == LARDER_STORE_BY_RECENCY ? row_follow(cursor, row) : LARDER_OK;
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/** @file copy.c
+    Backup: everything that a cursor sees, into a new store. */
+#include <errno.h>
+
+#include "repair/copy_target.h"
+#include "read/cursor.h"
+
+/** Whether the order of use names as many entries as there are: then a copy in that order is
+    complete. In the midst of a large flush some have no place in it yet. */
+static bool order_is_complete(const larder_store_cursor *cursor) {
+    uint64_t count = 0;
+    uint8_t space = SPACE_ORDER;
+    tree_cursor place;
+    larder_status status =
+        tree_cursor_seek(&place, &cursor->place->tree, (larder_bytes){&space, 1});
+    while (!status) {
+        larder_bytes key, value;
+        status = tree_cursor_get(&place, &key, &value);
+        if (status || key.length == 0 || *(const uint8_t *)key.data != SPACE_ORDER) break;
+        count++;
+        status = tree_cursor_next(&place);
+    }
+    return (status == LARDER_OK || status == LARDER_END) && count == cursor->place->meta.count;
+}
+
+/** A cursor over everything: in the order of use, so that the copy has the same one, or by key. */
+static larder_status backup_cursor(larder_store *store, larder_store_cursor **out) {
+    larder_store_query query;
+    larder_store_query_init(&query);
+    query.order = LARDER_STORE_BY_RECENCY;
+    larder_status status = larder_store_cursor_open(store, &query, out);
+    if (status || (*out)->pending.hides_tree || order_is_complete(*out)) return status;
+    larder_store_cursor_close(*out);
+    query.order = LARDER_STORE_BY_KEY;
+    return larder_store_cursor_open(store, &query, out);
+}
+
+static larder_status backup_copy(larder_store_cursor *cursor, copy_target *target,
+                                 larder_progress progress, void *context) {
+    uint64_t total = cursor->place->meta.count, done = 0;
+    if (total < cursor->pending.ordered.count) total = cursor->pending.ordered.count;
+    larder_status status = LARDER_OK;
+    while (!status) {
+        record found;
+        larder_bytes bytes;
+        larder_store_entry entry;
+        if (progress && progress(context, done, total < done ? done : total)) return ECANCELED;
+        status = cursor_next_record(cursor, &found, &bytes, &entry);
+        if (!status) status = copy_target_put(target, &found, entry.value, entry.expires_ns);
+        if (!status) done++;
+    }
+    return status == LARDER_END ? LARDER_OK : status;
+}
+
+larder_status larder_store_backup(larder_store *store, const char *target, larder_progress progress,
+                                  void *context) {
+    larder_status status = store_enter(store);
+    if (status) return status;
+    larder_store_options options = store->options;
+    options.content_format = store->content_format;
+    // A copy keeps everything; it is for whoever opens it to say how much it is to hold.
+    larder_store_options defaults;
+    larder_store_options_init(&defaults);
+    options.limits = defaults.limits;
+    copy_target copy;
+    status = copy_target_open(target, &options, &copy);
+    if (status) return status;
+    larder_store_cursor *cursor;
+    status = backup_cursor(store, &cursor);
+    if (!status) status = backup_copy(cursor, &copy, progress, context);
+    larder_store_cursor_close(cursor);
+    if (!status) return copy_target_finish(&copy);
+    copy_target_abandon(&copy);
+    return status;
+}

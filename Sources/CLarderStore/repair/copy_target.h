@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+/** @file copy_target.h
+    Private: a new store that a backup or a salvage fills. It grows under another name beside the
+    target, and gets its own when everything in it is on the device: so there is a whole store at
+    the target, or nothing. */
+#ifndef LARDER_COPY_TARGET_H
+#define LARDER_COPY_TARGET_H
+
+#include "store/store_internal.h"
+
+/** An entry that idles, and was read since it was written. */
+typedef struct copy_deadline {
+    int64_t deadline_ns;
+    size_t key_length;
+} copy_deadline;
+
+typedef struct copy_target {
+    char *path;
+    char *working_path;
+    larder_store *store;
+    larder_store_batch *batch;
+    size_t batch_bytes;
+    copy_deadline *deadlines;
+    size_t deadline_count;
+    size_t deadline_capacity;
+    /** Their keys, one behind the other. */
+    uint8_t *keys;
+    size_t key_bytes;
+    size_t key_capacity;
+} copy_target;
+
+/** Opens a new store, to become `path`.
+    @return LARDER_OK; EEXIST if there is something at `path`; as larder_store_open. On failure
+    nothing is left, and there is nothing to abandon. */
+LARDER_MUST_CHECK larder_status copy_target_open(const char *path,
+                                                 const larder_store_options *options,
+                                                 copy_target *out);
+/** Adds an entry with the times, index entries and extended data of `source`.
+    @param value of the record, wherever it lies.
+    @param deadline_ns when it expires by its own times and the last read; LARDER_STORE_NEVER if no
+           read is known of. */
+LARDER_MUST_CHECK larder_status copy_target_put(copy_target *target, const record *source,
+                                                larder_bytes value, int64_t deadline_ns);
+/** Everything to the device, and the target's name to it. Frees what open made. On failure nothing
+    is left. */
+LARDER_MUST_CHECK larder_status copy_target_finish(copy_target *target);
+/** Gives it up: nothing is left. */
+void copy_target_abandon(copy_target *target);
+
+/** Removes a folder and what is in it, as far as that can be done. */
+void folder_remove_all(const char *path);
+/** `path` and then `name`, allocated; NULL without memory. */
+char *path_joined(const char *path, const char *name);
+
+#endif

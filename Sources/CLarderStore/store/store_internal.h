@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+/** @file store_internal.h
+    Private: what the store's source files share.
+
+    A write goes: record(s) → active segment (atomic) → memtable (where the newest record of each key
+    lies) → checkpoint (sorted, in several LMDB transactions). A read goes: memtable, tree, record.
+
+    Who holds what:
+    - `lock` guards the log's end, the memtables and totals. Held for an append and for looking into
+      a memtable; never over a system call, but to wait for room and to make a segment.
+    - `flush_lock` is held by the one thread that runs a checkpoint; it guards `live` and `retired`.
+      `lock` may be taken under it, never the other way round.
+    - `sync_lock` is held by whoever syncs the log. `lock` may be taken under it.
+    - Readers' slots guard themselves (environment.h); one may be taken under any lock. */
+#ifndef LARDER_STORE_INTERNAL_H
+#define LARDER_STORE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "cleaning/live.h"
+#include "file_io.h"
+#include "lmdb/environment.h"
+#include "log/log.h"
+#include "log/memtable.h"
+
+/** What open found in the log. */
+typedef struct log_recovery {
+    uint64_t intact;
+    uint64_t lost;
+} log_recovery;
+
+/** Of the last transaction that was committed. */
+typedef struct committed_state {
+    uint64_t transaction;
+    uint64_t applied;
+    uint64_t count;
+    uint64_t bytes;
+    /** Where the log goes on behind `applied`. */
+    location end;
+} committed_state;
+
+/** A read-only handle's way through the log of the process that writes. */
+typedef struct follower {
+    /** Where it reads on; segment 0 before the first. */
+    location next;
+    /** `active` has every write from here on, to `last`; 0 before the first. */
+    uint64_t first;
+    uint64_t last;
+    /** Nobody writes: the log is what a process left that was killed, or a power cut. */
+    bool is_left;
+    bool has_ended;
+} follower;
+
+/** Since when the last eighth of what may wait for a checkpoint is being used, 0 if it is not; how
+    long it took, the last time, until there was room again; and where those wait whom it slows. */
+typedef struct backpressure {
+    int64_t since_ns;
+    int64_t took_ns;
+    pthread_cond_t relief;
+} backpressure;
+
+/** Segments that the tree leads to no more: deleted when nobody looks at an older state. */
+typedef struct retired_segment {
+    uint32_t number;
+    /** The first transaction without it. */
+    uint64_t transaction;
+    /** No record in it has a smaller sequence; and as live_segment. */
+    uint64_t first_sequence;
+    uint64_t as_of;
+} retired_segment;
+
+struct larder_store {
+    /** Absolute. */
+    char *path;
+    larder_store_options options;
+    larder_store_tuning tuning;
+    environment *environment;
+    /** A byte in a page that fork(2) hands to the child as zeros. */
+    const volatile uint8_t *not_forked;
+    int lock_file;
+    /** The store's folder, and which one it is: everything in it is found from here. */
+    int folder;
+    /** The start of the machine that the lock's file names. */
+    char boot[33];
+    uint32_t version;
+    uint64_t content_format;
+    int64_t created_ns;
+    uint64_t store_id;
+    uint8_t secret[16];
+    log_recovery recovery;
+    _Atomic bool is_shut;
+    /** Reads are noted for the order of use. */
+    _Atomic bool tracks_access;
+    /** Copies of the limits for those who read without the lock. */
+    _Atomic int64_t age_ns;
+    _Atomic int64_t end_ns;
+    _Atomic uint64_t read_number;
+    /** The newest write's number, for stamps of reads. */
+    _Atomic uint64_t newest_sequence;
+
+    pthread_mutex_t lock;
+    store_log log;
+    /** Writes since the last checkpoint began, those that it is applying or NULL, and an empty table
+        to go on with. */
+    memtable *active;
+    memtable *frozen;
+    memtable *spare;
+    /** Entries in both tables, and removals of everything: readers look no further if it is 0. */
+    _Atomic uint64_t pending_count;
+    committed_state committed;
+    /** Reads that the transaction under way folds in. */
+    touch_buffer folding;
+    larder_store_limits limits;
+    /** Monotonic times; 0 for none. */
+    int64_t pending_since_ns;
+    int64_t unsynced_since_ns;
+    uint64_t written_when_due;
+    bool wants_flush;
+    bool stops;
+    backpressure backpressure;
+    follower follower;
+    pthread_cond_t wake;
+
+    /** Taken before every other one. */
+    pthread_mutex_t shutdown_lock;
+    /** Taken before `lock`. */
+    pthread_mutex_t sync_lock;
+    /** Taken before `lock` and `sync_lock`. */
+    pthread_mutex_t flush_lock;
+    pthread_t thread;
+    bool has_thread;
+    live_table live;
+    retired_segment *retired;
+    size_t retired_count;
+    size_t retired_capacity;
+    /** How far the sweep has come that gives entries their deadlines; empty for the start. */
+    tree_key sweep_from;
+    int64_t sweep_age_ns;
+    /** As meta.age_ns. */
+    int64_t swept_age_ns;
+    int64_t trimmed_ns;
+    _Atomic larder_status last_failure;
+
+    _Atomic uint64_t hits, misses, damaged, written, removed, evicted, expired;
+    _Atomic uint64_t flushes, flush_failures, touches_dropped;
+    _Atomic uint64_t appended_bytes, cleaned_bytes;
+};
+
+/** LARDER_OK; LARDER_ECLOSED; LARDER_EFORKED. */
+static inline larder_status store_enter(const larder_store *store) {
+    if (__builtin_expect(*store->not_forked == 0, 0)) return LARDER_EFORKED;
+    if (__builtin_expect(atomic_load_explicit(&store->is_shut, memory_order_acquire), 0))
+        return LARDER_ECLOSED;
+    return LARDER_OK;
+}
+/** The same for a call that writes: LARDER_EREADONLY too. */
+larder_status store_enter_to_write(const larder_store *store);
+static inline bool store_is_read_only(const larder_store *store) {
+    return (store->options.flags & LARDER_STORE_READ_ONLY) != 0;
+}
+
+int64_t store_now(const larder_store *store);
+/** When the entry expires, by its own times and the last read that was folded in or is in no
+    reader's buffer; not by the store's limits. */
+int64_t store_deadline(const snapshot *snapshot, const record *entry);
+/** Whether its time is over, by `deadline` and the store's limits of age and end. */
+bool store_is_expired(const larder_store *store, const record *entry, int64_t deadline);
+/** The same for an entry of `place`; one that idles may have been read since, which was not folded
+    in. */
+bool store_is_over(larder_store *store, snapshot *place, const record *entry, int64_t deadline);
+/** The earliest of these times. */
+int64_t store_due(const larder_store *store, const record *entry, int64_t deadline);
+
+/** Locks `lock` for an append of `length` bytes of `count` records and makes room for it: waits a
+    while if writers are ahead of the checkpoint, runs one if need be. On failure nothing is locked.
+    @param is_removal may use what is kept back for that on a full disk. */
+LARDER_MUST_CHECK larder_status store_begin_append(larder_store *store, size_t length,
+                                                   uint32_t count, bool is_removal,
+                                                   uint8_t **target);
+/** Sleeps a while if writers are ahead of the checkpoint: then true, and everything may have changed.
+    `lock` is held, not meanwhile. */
+bool store_hold_back(larder_store *store, size_t length);
+/** To be called when a checkpoint made room; `lock` is held. */
+void store_relieve(larder_store *store);
+/** Publishes the `count` records that were written at `target`, sealed but for the first word of the
+    first one; tells the checkpoint's thread if it is time; unlocks. */
+void store_end_append(larder_store *store, const uint8_t *target, size_t length, uint32_t count,
+                      uint64_t first_word);
+/** Records of one write become part of the active table; `lock` is held, room reserved. */
+void store_publish(larder_store *store, const uint8_t *records, uint32_t count, uint32_t segment);
+
+/** The version of the entry under `key`, 0 if there is none or it expired; `lock` is held. */
+LARDER_MUST_CHECK larder_status store_version(larder_store *store, larder_bytes key,
+                                              uint64_t *sequence);
+
+/** Everything that was written before on the device. */
+LARDER_MUST_CHECK larder_status store_sync_log(larder_store *store);
+
+enum {
+    /** Look at expiry and free space too. */
+    FLUSH_TRIMS = 1,
+    /** Only if more than half of what may wait for a checkpoint does. */
+    FLUSH_FOR_ROOM = 2,
+    /** The store gets `content_format`, in the last transaction of the flush. */
+    FLUSH_SETS_FORMAT = 4,
+    /** Clean every segment that has anything dead in it. */
+    FLUSH_COMPACTS = 8
+};
+/** What to evict beyond the store's limits. */
+typedef struct flush_order {
+    uint32_t flags;
+    uint64_t count;
+    uint64_t bytes;
+    uint64_t content_format;
+    uint64_t evicted;
+    uint64_t expired;
+    /** Told of segments deleted; NULL if nobody asks. */
+    larder_progress progress;
+    void *context;
+    /** ECANCELED if it stopped that. */
+    larder_status deletion;
+} flush_order;
+void flush_order_init(flush_order *order);
+LARDER_MUST_CHECK larder_status store_flush(larder_store *store, flush_order *order);
+/** Deletes segments that no state needs any more; the flush lock is held. */
+void store_delete_retired(larder_store *store, flush_order *order);
+larder_status store_thread_start(larder_store *store);
+void store_thread_stop(larder_store *store);
+
+/** Reads what the log holds behind what the tree has, into the active table, and opens its last
+    segment for appending. */
+LARDER_MUST_CHECK larder_status store_replay(larder_store *store, const store_meta *meta,
+                                             bool was_power_cut, larder_store_detail *detail);
+/** Whether a process, this one too, has the store open for writing.
+    @param is_other_boot receives whether whoever had it open last ran before the machine was
+    started again. */
+bool store_is_held(const larder_store *store, bool *is_other_boot);
+/** Takes a reader's slot, to be released, of a state that everything belongs to that was written
+    before; `lock` is held. Of what is pending a handle that writes needs all, whatever the tree has
+    of it by then; a read-only one only what is newer than the slot's meta.applied: another process
+    writes, and the tree may be newer than what was followed. */
+LARDER_MUST_CHECK larder_status store_look(larder_store *store, bool is_long, snapshot **place);
+/** Finds the log of a read-only handle, if there is one. */
+LARDER_MUST_CHECK larder_status store_follow_begin(larder_store *store,
+                                                   larder_store_detail *detail);
+void store_follow_end(larder_store *store);
+
+/** The record that an entry's row leads to: inline, or in its segment. Not verified, but for what
+    the row says of it: sequence, minor, and that it is a put.
+    @return LARDER_OK; LARDER_EDAMAGED, or an errno.
+    @param segment receives the number of the segment that it lies in, 0 for inline. */
+LARDER_MUST_CHECK larder_status store_record_of_row(larder_store *store, larder_bytes row,
+                                                    larder_bytes *record, uint32_t *segment);
+
+/** Notes a read. */
+void store_touch(larder_store *store, snapshot *snapshot, larder_bytes stored, const record *entry);
+void touch_buffer_free(touch_buffer *touches);
+/** Moves what is in `from` behind what is in `to`, which grows; what finds no memory is dropped. */
+void touch_buffer_move(touch_buffer *from, touch_buffer *to);
+
+/** Everything pending at one moment: one item for each key, in no order. Bytes stay borrowed from
+    the log as long as the slot is held that was taken with them. */
+typedef struct overlay_item {
+    /** Of the write, and its place in a batch. */
+    uint64_t sequence;
+    uint32_t minor;
+    uint32_t segment;
+    bool is_removal;
+    /** The whole key; of a removal as of a put. */
+    larder_bytes key;
+    /** The record; empty for a removal. */
+    larder_bytes record;
+} overlay_item;
+
+typedef struct overlay {
+    overlay_item *items;
+    size_t count;
+    /** Number of the last removal of everything; entries of the tree are gone if it is greater than
+        the snapshot's meta.applied. 0 if there was none. */
+    uint64_t cleared;
+} overlay;
+
+/** Lists what is pending, and takes a slot that fits it, to be released: as store_look. */
+LARDER_MUST_CHECK larder_status store_overlay(larder_store *store, overlay *out, snapshot **place);
+void overlay_free(overlay *overlay);
+
+/** Turns a record into an entry: verified before by the caller, who sees to expiry. Bytes stay
+    borrowed from where the record lies. `segment` 0 for inline. */
+void store_entry_of_record(larder_store *store, const record *record, int64_t deadline,
+                           uint32_t flags, uint32_t segment, larder_store_entry *entry);
+
+#endif
