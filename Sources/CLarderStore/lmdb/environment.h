@@ -34,9 +34,6 @@ typedef struct snapshot {
     environment *environment;
     /** What was read through this place and not yet folded in. */
     touch_buffer touches;
-    /** For whoever holds the place: grows as needed, freed with the environment. */
-    uint8_t *scratch;
-    size_t scratch_bytes;
 } snapshot;
 
 /** Opens `<folder>/data.mdb`, or takes part in it if this process has it open already (found by
@@ -62,7 +59,8 @@ void environment_close(environment *environment, bool writes);
 
 /** Takes a place with the newest committed state; the meta record was verified, and belongs to the
     very transaction that the place sees. For a file that another process writes, too.
-    @return LARDER_OK; LARDER_EDAMAGED; LARDER_EFORKED; ENOMEM or another errno. */
+    @return LARDER_OK; LARDER_ENOSLOT if all are in use; LARDER_EDAMAGED; LARDER_EFORKED;
+            ENOMEM or another errno. */
 LARDER_MUST_CHECK larder_status environment_read(environment *environment, snapshot **out);
 /** Gives the place back. */
 void environment_release(environment *environment, snapshot *snapshot);
@@ -73,17 +71,29 @@ LARDER_MUST_CHECK larder_status environment_read_long(environment *environment, 
 
 /** Calls `body` with the touches of each place that is not in use, which cannot be taken meanwhile.
     A place in use is waited for at most two milliseconds, for its holder may be the caller, and
-    then left for the next drain; those of cursors are left at once. */
+    then left for the next drain; those of cursors are left at once. Not under the store's lock. */
 void environment_drain_touches(environment *environment,
                                void (*body)(void *context, touch_buffer *touches), void *context);
 
+/** Calls `body` with the touches of every place, also of those in use: only for a search that may
+    meet them changing (touch.h). Never waits. */
+void environment_look_at_touches(environment *environment,
+                                 void (*body)(void *context, const touch_buffer *touches),
+                                 void *context);
+
 /** Begins the one transaction that writes; it must end in the same thread. If the last one failed
     so that LMDB refuses to go on, its part is opened anew first, for which no reader may have a
-    place: EIO otherwise. Before the first, the whole tree is audited, unless the file was made by
-    this handle; LARDER_EDAMAGED if it is not sound, from then on always.
+    place: EIO otherwise.
     @param main receives LMDB's number of the one database. */
 LARDER_MUST_CHECK larder_status environment_begin(environment *environment, MDB_txn **txn,
                                                   MDB_dbi *main);
+/** To be called inside a transaction before each change, with its key: looks at the pages that LMDB
+    may change for it, unless they were seen or written before: see tree_guard.h.
+    @return LARDER_OK; LARDER_EDAMAGED, from then on for every transaction; ENOMEM. */
+LARDER_MUST_CHECK larder_status environment_guard(environment *environment, const void *key,
+                                                  size_t length);
+/** The same for a change that reaches every page. O(pages), once. */
+LARDER_MUST_CHECK larder_status environment_guard_all(environment *environment);
 /** Commits with LMDB's full sync, and lets go of the readers' places of older states.
     @return LARDER_OK, MDB_MAP_FULL as EAGAIN after the map has grown: begin again; ENOSPC, EIO …
     The transaction is gone in any case. */

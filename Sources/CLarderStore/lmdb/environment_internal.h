@@ -18,15 +18,18 @@
 #include <sys/types.h>
 
 #include "lmdb/environment.h"
+#include "pages/tree_guard.h"
 
 enum {
-    /** Readers' places in a process, and those of them that cursors may hold. */
-    PLACES_MAX = 256,
-    PLACES_LONG_MAX = 128,
-    /** Threads begin to share places beyond this many. */
-    PLACES_SPREAD = 64,
     /** In LMDB's table, for all processes. */
     TABLE_MAX = 1022,
+    /** Readers' places in a process, of which there are only as many as were needed, and those of
+        them that cursors may hold. Some of the table are left for other processes. */
+    PLACES_MAX = 960,
+    PLACES_LONG_MAX = 512,
+    /** Pointers to places come so many at a time. Threads begin to share places beyond the first
+        of these. */
+    PLACES_CHUNK = 64,
     MAPS_MAX = 48,
     CACHE_LINE = 64,
     /** Pages of a store that is made; LMDB takes the size from the file. */
@@ -57,8 +60,13 @@ typedef struct place {
     snapshot snapshot;
 } place;
 
+typedef struct place_chunk {
+    _Atomic(place *) places[PLACES_CHUNK];
+} place_chunk;
+
 struct environment {
-    _Atomic(place *) places[PLACES_MAX];
+    /** Made when they are needed, and never moved. */
+    _Atomic(place_chunk *) chunks[PLACES_MAX / PLACES_CHUNK];
     /** The handle that writes is in this process: places may stay renewed, for it resets them. */
     _Atomic bool has_writer;
     _Atomic bool is_growing;
@@ -81,7 +89,10 @@ struct environment {
     environment *next;
 
     // The writer's alone.
-    bool is_audited;
+    bool is_guarded;
+    tree_guard guard;
+    /** The state that the transaction under way began with. */
+    tree guarded;
     bool is_damaged;
     bool was_hushed;
 
@@ -90,6 +101,24 @@ struct environment {
     /** Of a meta record that this version cannot read. */
     _Atomic uint32_t unknown_version;
 };
+
+/** NULL where there is none. */
+static inline place *place_at(environment *env, uint32_t index) {
+    place_chunk *chunk =
+        atomic_load_explicit(&env->chunks[index / PLACES_CHUNK], memory_order_acquire);
+    if (!chunk) return NULL;
+    return atomic_load_explicit(&chunk->places[index % PLACES_CHUNK], memory_order_acquire);
+}
+
+/** The next place that there is from `*index` on, 0 for the first, which is counted up; NULL behind
+    the last. */
+static inline place *place_next(environment *env, uint32_t *index) {
+    while (*index < PLACES_MAX) {
+        place *found = place_at(env, (*index)++);
+        if (found) return found;
+    }
+    return NULL;
+}
 
 static inline bool place_take(place *taken) {
     return atomic_load_explicit(&taken->is_taken, memory_order_relaxed) == 0 &&

@@ -8,14 +8,15 @@
 #endif
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "lmdb/environment_internal.h"
 
 enum {
-    /** How long a read waits for one of all places, in steps of a millisecond. */
-    WAIT_STEPS = 2000,
+    /** How often all places are gone through until one is free. */
+    FIND_ATTEMPTS = 32,
     /** How often a drain looks for a place in use to be given back. */
     DRAIN_ATTEMPTS = 40
 };
@@ -28,6 +29,18 @@ static place *place_of(snapshot *seen) {
     return (place *)((char *)seen - offsetof(place, snapshot));
 }
 
+/** Where the pointer to a place lies, in a chunk that is made if need be; `lock` is held. NULL
+    without memory. */
+static _Atomic(place *) *place_pointer(environment *env, uint32_t index) {
+    _Atomic(place_chunk *) *chunk = &env->chunks[index / PLACES_CHUNK];
+    place_chunk *there = atomic_load(chunk);
+    if (!there) {
+        there = calloc(1, sizeof *there);
+        atomic_store(chunk, there);
+    }
+    return there ? &there->places[index % PLACES_CHUNK] : NULL;
+}
+
 /** Makes a place at `index`, taken; NULL there still if another thread made it meanwhile. */
 static larder_status place_make(environment *env, uint32_t index, place **out) {
     *out = NULL;
@@ -37,15 +50,16 @@ static larder_status place_make(environment *env, uint32_t index, place **out) {
     memset(made, 0, sizeof *made);
     atomic_init(&made->is_taken, 1);
     made->snapshot.environment = env;
-    larder_status status = LARDER_OK;
     pthread_mutex_lock(&env->lock);
-    if (atomic_load(&env->places[index]) == NULL) {
+    _Atomic(place *) *pointer = place_pointer(env, index);
+    larder_status status = pointer ? LARDER_OK : ENOMEM;
+    if (pointer && !atomic_load(pointer)) {
         int code = place_begin(env, made);
         // LMDB's map is too small by now; it is made larger without the lock.
         status = code == MDB_MAP_RESIZED ? EAGAIN : environment_status(code);
         if (code == MDB_PANIC) status = LARDER_OK;
         if (!status) {
-            atomic_store_explicit(&env->places[index], made, memory_order_release);
+            atomic_store_explicit(pointer, made, memory_order_release);
             *out = made;
         }
     }
@@ -54,40 +68,48 @@ static larder_status place_make(environment *env, uint32_t index, place **out) {
     return status;
 }
 
-/** Finds or makes a place, when the thread's own one is in use or there is none. */
-static larder_status place_find(environment *env, place **out) {
+/** Takes a place that is free, or makes one, from the thread's own on; NULL if there is none. */
+static larder_status place_search(environment *env, place **out) {
+    bool is_table_full = false;
     *out = NULL;
-    if (thread_place == 0) thread_place = atomic_fetch_add(&thread_count, 1) % PLACES_SPREAD + 1;
-    for (int step = 0; step < WAIT_STEPS; step++) {
-        bool is_table_full = false;
-        for (uint32_t i = 0; i < PLACES_MAX; i++) {
-            uint32_t index = (thread_place - 1 + i) % PLACES_MAX;
-            place *found = atomic_load_explicit(&env->places[index], memory_order_acquire);
-            if (!found) {
-                if (is_table_full) continue;
-                larder_status status = place_make(env, index, &found);
-                if (status == EAGAIN) status = environment_resize(env, 0);
-                // The table may be full of other processes' readers: then what we have must do.
-                is_table_full = status == LARDER_ENOSLOT;
-                if (status && !is_table_full) return status;
-                if (!found) continue;
-            } else if (!place_take(found)) {
-                continue;
-            }
-            thread_place = index + 1;
-            *out = found;
-            return LARDER_OK;
+    for (uint32_t i = 0; i < PLACES_MAX; i++) {
+        uint32_t index = (thread_place - 1 + i) % PLACES_MAX;
+        place *found = place_at(env, index);
+        if (!found) {
+            if (is_table_full) continue;
+            larder_status status = place_make(env, index, &found);
+            if (status == EAGAIN) status = environment_resize(env, 0);
+            // The table may be full of other processes' readers: then what we have must do.
+            is_table_full = status == LARDER_ENOSLOT;
+            if (status && !is_table_full) return status;
+            if (!found) continue;
+        } else if (!place_take(found)) {
+            continue;
         }
-        struct timespec pause = {.tv_nsec = 1000000};
-        nanosleep(&pause, NULL);
+        thread_place = index + 1;
+        *out = found;
+        return LARDER_OK;
     }
-    return LARDER_ENOSLOT;
+    return LARDER_OK;
+}
+
+/** Finds or makes a place, when the thread's own one is in use or there is none. If reads are what
+    has them all, one of them ends soon; for entries that nobody releases there is no use in waiting,
+    and the caller may hold the store's lock. */
+static larder_status place_find(environment *env, place **out) {
+    if (thread_place == 0) thread_place = atomic_fetch_add(&thread_count, 1) % PLACES_CHUNK + 1;
+    for (int attempt = 1;; attempt++) {
+        larder_status status = place_search(env, out);
+        if (status || *out) return status;
+        if (attempt == FIND_ATTEMPTS) return LARDER_ENOSLOT;
+        sched_yield();
+    }
 }
 
 larder_status environment_read(environment *env, snapshot **out) {
     place *taken = NULL;
     if (thread_place != 0) {
-        place *mine = atomic_load_explicit(&env->places[thread_place - 1], memory_order_acquire);
+        place *mine = place_at(env, thread_place - 1);
         if (mine && place_take(mine)) taken = mine;
     }
     if (!taken) {
@@ -128,31 +150,29 @@ void environment_release(environment *env, snapshot *seen) {
 }
 
 void environment_reset_idle(environment *env, bool stale_only) {
-    for (uint32_t i = 0; i < PLACES_MAX; i++) {
-        place *idle = atomic_load_explicit(&env->places[i], memory_order_acquire);
-        if (!idle || !place_take(idle)) continue;
+    uint32_t index = 0;
+    for (place *idle; (idle = place_next(env, &index));) {
+        if (!place_take(idle)) continue;
         if (idle->is_live && (!stale_only || place_is_stale(idle))) place_reset(idle);
         place_give(idle);
     }
 }
 
 void environment_free_places(environment *env) {
-    for (uint32_t i = 0; i < PLACES_MAX; i++) {
-        place *gone = atomic_load(&env->places[i]);
-        if (!gone) continue;
+    uint32_t index = 0;
+    for (place *gone; (gone = place_next(env, &index));) {
         if (gone->txn) mdb_txn_abort(gone->txn);
         free(gone->snapshot.touches.touches);
         free(gone->snapshot.touches.bytes);
-        free(gone->snapshot.scratch);
         free(gone);
     }
+    for (size_t i = 0; i < PLACES_MAX / PLACES_CHUNK; i++) free(atomic_load(&env->chunks[i]));
 }
 
 void environment_drain_touches(environment *env, void (*body)(void *context, touch_buffer *touches),
                                void *context) {
-    for (uint32_t i = 0; i < PLACES_MAX; i++) {
-        place *drained = atomic_load_explicit(&env->places[i], memory_order_acquire);
-        if (!drained) continue;
+    uint32_t index = 0;
+    for (place *drained; (drained = place_next(env, &index));) {
         // Its holder may be the caller itself, or wait for the caller: the wait has an end, and
         // what is left then comes with the next drain.
         for (int attempt = 0; attempt < DRAIN_ATTEMPTS; attempt++) {
@@ -166,4 +186,11 @@ void environment_drain_touches(environment *env, void (*body)(void *context, tou
             nanosleep(&pause, NULL);
         }
     }
+}
+
+void environment_look_at_touches(environment *env,
+                                 void (*body)(void *context, const touch_buffer *touches),
+                                 void *context) {
+    uint32_t index = 0;
+    for (place *other; (other = place_next(env, &index));) body(context, &other->snapshot.touches);
 }

@@ -45,18 +45,16 @@ static bool reopen_take(place *wanted) {
 larder_status environment_reopen(environment *env) {
     pthread_mutex_lock(&env->lock);
     larder_status status = LARDER_OK;
-    uint32_t taken = 0;
-    for (; taken < PLACES_MAX && !status; taken++) {
-        place *other = atomic_load(&env->places[taken]);
-        if (other && !reopen_take(other)) {
-            status = EIO;
-            break;
-        }
+    uint32_t taken = 0, index = 0;
+    place *other;
+    while (!status && (other = place_next(env, &index))) {
+        if (reopen_take(other)) taken = index;
+        else status = EIO;
     }
     if (!status) {
-        for (uint32_t i = 0; i < PLACES_MAX; i++) {
-            place *other = atomic_load(&env->places[i]);
-            if (!other || !other->txn) continue;
+        index = 0;
+        while ((other = place_next(env, &index))) {
+            if (!other->txn) continue;
             mdb_txn_abort(other->txn);
             other->txn = NULL;
             other->is_live = false;
@@ -65,10 +63,8 @@ larder_status environment_reopen(environment *env) {
         env->lmdb = NULL;
         status = environment_open_lmdb(env, !env->is_read_only, 0600);
     }
-    for (uint32_t i = 0; i < taken; i++) {
-        place *other = atomic_load(&env->places[i]);
-        if (other) atomic_store(&other->is_taken, 0);
-    }
+    index = 0;
+    while (index < taken && (other = place_next(env, &index))) place_give(other);
     pthread_mutex_unlock(&env->lock);
     return status;
 }

@@ -68,10 +68,9 @@ larder_status environment_resize(environment *env, uint64_t bytes) {
     larder_status status = !env->lmdb ? EIO : environment_has_room(bytes) ? LARDER_OK : ENOMEM;
     if (!status) {
         atomic_store(&env->is_growing, true);
-        for (uint32_t i = 0; i < PLACES_MAX; i++) {
-            place *other = atomic_load(&env->places[i]);
-            while (other && atomic_load(&other->is_renewing)) sched_yield();
-        }
+        uint32_t index = 0;
+        for (place *other; (other = place_next(env, &index));)
+            while (atomic_load(&other->is_renewing)) sched_yield();
         status = environment_status(mdb_env_set_mapsize(env->lmdb, (size_t)bytes));
         MDB_envinfo info;
         if (!status && mdb_env_info(env->lmdb, &info) == 0) env->lmdb_map_bytes = info.me_mapsize;
@@ -87,30 +86,45 @@ larder_status environment_grow(environment *env) {
     return environment_resize(env, bytes * 2);
 }
 
-static larder_status environment_audit(environment *env) {
+/** Takes the state that the next transaction begins with; the first time, its pages as those to be
+    looked at. Its pages stay as they are until that transaction is committed. */
+static larder_status environment_guard_begin(environment *env) {
     snapshot *seen;
-    larder_status status = environment_read_long(env, &seen);
+    larder_status status = environment_read(env, &seen);
     if (status) return status;
+    env->guarded = seen->tree;
+    if (!env->is_guarded) status = tree_guard_begin(&env->guard, &seen->tree);
+    environment_release(env, seen);
+    env->is_guarded = !status;
+    return status;
+}
+
+larder_status environment_guard(environment *env, const void *key, size_t length) {
+    larder_status status =
+        tree_guard_look(&env->guard, &env->guarded, (larder_bytes){key, length});
+    if (status == LARDER_EDAMAGED) env->is_damaged = true;
+    return status;
+}
+
+larder_status environment_guard_all(environment *env) {
+    if (!env->guard.unseen) return LARDER_OK;
     // The audit goes in the order of keys; the device is faster in its own.
-    (void)posix_madvise((void *)(uintptr_t)seen->tree.map,
-                        (size_t)(seen->tree.page_count * seen->tree.page_bytes),
+    (void)posix_madvise((void *)(uintptr_t)env->guarded.map,
+                        (size_t)(env->guarded.page_count * env->guarded.page_bytes),
                         POSIX_MADV_WILLNEED);
     tree_report report;
-    status = tree_audit(&seen->tree, &report);
+    larder_status status = tree_audit(&env->guarded, &report);
     if (status == LARDER_EDAMAGED) environment_note_damage(env, report.first_damage_offset);
-    environment_release(env, seen);
+    if (status == LARDER_EDAMAGED) env->is_damaged = true;
+    else if (!status) tree_guard_end(&env->guard);
     return status;
 }
 
 larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) {
     *txn = NULL;
     if (env->is_damaged) return LARDER_EDAMAGED;
-    if (!env->is_audited) {
-        larder_status status = environment_audit(env);
-        env->is_audited = status == LARDER_OK;
-        env->is_damaged = status == LARDER_EDAMAGED;
-        if (status) return status;
-    }
+    larder_status guarded = environment_guard_begin(env);
+    if (guarded) return guarded;
     // Pages of states that nobody looks at can be used again.
     environment_reset_idle(env, true);
     larder_status status = LARDER_OK;

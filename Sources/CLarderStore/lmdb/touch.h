@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 /** @file touch.h
-    Private: reads that were noted and not yet folded into the order of use. Each reader's place has
+    Private: reads that were noted and not yet folded into the order of use. Each reader's slot has
     a buffer of its own, so noting one needs no lock; a full buffer forgets what comes, and counts
-    it. */
+    it.
+
+    Whoever owns the slot appends, and whoever empties it owns it too. Anybody may search meanwhile:
+    a read is counted only when it is whole, all that a search looks at is atomic, and a buffer
+    that was emptied during the search is searched again. The keys' bytes are the owner's, so a
+    search compares hashes of them. */
 #ifndef LARDER_TOUCH_H
 #define LARDER_TOUCH_H
 
@@ -10,12 +15,13 @@
 
 enum { TOUCH_MAX_COUNT = 1024, TOUCH_MAX_BYTES = 32 << 10 };
 
-/** One read. Followed in `bytes` by the stored key. */
+/** One read. */
 typedef struct touch {
     stamp at;
     /** The entry's new deadline if it idles, else LARDER_STORE_NEVER. */
     int64_t deadline_ns;
-    /** Of the stored key, in the buffer's bytes. */
+    /** Of the stored key; where that is in the buffer's bytes. */
+    uint64_t hash;
     uint32_t offset;
     uint32_t length;
 } touch;
@@ -23,6 +29,8 @@ typedef struct touch {
 typedef struct touch_buffer {
     uint32_t count;
     uint32_t used_bytes;
+    /** How often it was emptied. */
+    uint64_t emptied;
     uint64_t dropped;
     /** TOUCH_MAX_COUNT of them and TOUCH_MAX_BYTES, allocated with the first; may stay NULL. */
     touch *touches;

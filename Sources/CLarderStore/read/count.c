@@ -12,8 +12,8 @@
 
     All of this works only as far as the tree keys tell, and as long as no limit makes entries
     expire that have no such row. Otherwise the entries are gone over, one after the other. */
-#include "read/cursor.h"
 #include "pages/tree_page.h"
+#include "read/cursor.h"
 
 enum {
     /** The shortest tree key of a cut value. */
@@ -111,23 +111,32 @@ static uint64_t values_count(const larder_store_cursor *cursor, const record *en
     return count;
 }
 
-/** What the tree has under a stored key.
+/** An entry's row in the tree.
     @return LARDER_OK; LARDER_ENOTFOUND; LARDER_EDAMAGED. */
-static larder_status bytes_under(const larder_store_cursor *cursor, larder_bytes stored,
-                                 larder_bytes *bytes) {
+static larder_status row_under(const larder_store_cursor *cursor, larder_bytes stored,
+                               larder_bytes *row) {
     if (stored.length > KEY_STORED_MAX_BYTES) return LARDER_EDAMAGED;
     tree_key key;
     tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    return tree_get(&cursor->place->tree, bytes_of_key(&key), bytes);
+    return tree_get(&cursor->place->tree, bytes_of_key(&key), row);
 }
 
-/** The record that a row leads to. @return LARDER_OK; LARDER_EDAMAGED. */
+/** Its record, verified.
+    @return LARDER_OK; LARDER_ENOTFOUND; LARDER_EDAMAGED, or an errno. */
 static larder_status record_under(const larder_store_cursor *cursor, larder_bytes stored,
                                   record *out) {
-    larder_bytes bytes;
-    larder_status status = bytes_under(cursor, stored, &bytes);
-    if (status == LARDER_ENOTFOUND) return LARDER_EDAMAGED;
+    larder_bytes row, bytes;
+    uint32_t segment;
+    larder_status status = row_under(cursor, stored, &row);
+    if (!status) status = store_record_of_row(cursor->store, row, &bytes, &segment);
     return status ? status : record_read(bytes, true, out);
+}
+
+/** The record that a row of another name space leads to: it has to be there. */
+static larder_status record_behind(const larder_store_cursor *cursor, larder_bytes stored,
+                                   record *out) {
+    larder_status status = record_under(cursor, stored, out);
+    return status == LARDER_ENOTFOUND ? LARDER_EDAMAGED : status;
 }
 
 /** What the row of a cut value counts for; of another row with a key that is as long, 1. */
@@ -142,7 +151,7 @@ static larder_status long_row_count(const counter *count, const tree_page *page,
     uint64_t overflow;
     record entry;
     larder_status status = node_value(&count->cursor->place->tree, page, node, &stored, &overflow);
-    if (!status) status = record_under(count->cursor, stored, &entry);
+    if (!status) status = record_behind(count->cursor, stored, &entry);
     if (status) return status;
     *rows = values_count(count->cursor, &entry, (larder_bytes){node->key + 3, form_bytes});
     return LARDER_OK;
@@ -224,11 +233,11 @@ static larder_status replaced_count(const larder_store_cursor *cursor, uint64_t 
     bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
     const larder_bytes any = {NULL, 0};
     for (size_t i = 0; i < pending->count; i++) {
-        larder_bytes stored = pending->items[i].stored, bytes;
+        larder_bytes stored = pending->items[i].stored, row;
         if (!is_index && cursor_side(cursor, any, stored) != 0) continue;
         record entry;
-        larder_status status = bytes_under(cursor, stored, &bytes);
-        if (!status && is_index) status = record_read(bytes, true, &entry);
+        larder_status status =
+            is_index ? record_under(cursor, stored, &entry) : row_under(cursor, stored, &row);
         if (!status) *rows += is_index ? values_count(cursor, &entry, any) : 1;
         else if (status != LARDER_ENOTFOUND) return status;
     }
@@ -281,7 +290,7 @@ static larder_status expired_count(const counter *count, uint64_t *rows) {
         // Its rows are taken off already.
         if (overlay_rows_find(&cursor->pending, stored)) continue;
         record entry;
-        status = record_under(cursor, stored, &entry);
+        status = record_behind(cursor, stored, &entry);
         if (status) return status;
         const uint8_t *bytes = key.data;
         // Of a record that was damaged when it was replaced; or it was read since.
@@ -361,7 +370,7 @@ larder_status larder_store_count(larder_store *store, const larder_store_query *
     larder_store_query counted = *query;
     const uint32_t bounds = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER |
                             LARDER_STORE_LOWER_EXCLUSIVE | LARDER_STORE_UPPER_EXCLUSIVE;
-    // They are as many in every order, and that of use would have the flusher come first.
+    // They are as many in every order, and that of use may have a checkpoint come first.
     if (query->order == LARDER_STORE_BY_RECENCY && (query->flags & bounds) == 0)
         counted.order = LARDER_STORE_BY_KEY;
     larder_store_cursor *cursor;

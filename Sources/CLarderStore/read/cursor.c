@@ -70,6 +70,12 @@ void cursor_sort(const larder_store_cursor *cursor, row_array *rows) {
     rows->count = kept;
 }
 
+larder_status cursor_resolve(const larder_store_cursor *cursor, cursor_row *row) {
+    if (!row->is_row) return LARDER_OK;
+    row->is_row = false;
+    return store_record_of_row(cursor->store, row->record, &row->record, &row->segment);
+}
+
 larder_status cursor_expand(const larder_store_cursor *cursor, const record *entry,
                             larder_bytes form, const cursor_row *row, row_array *rows) {
     size_t offset = 0;
@@ -131,14 +137,16 @@ static larder_status cursor_take_query(larder_store_cursor *cursor,
     return LARDER_OK;
 }
 
-/** Has the flusher come first where too much is pending to copy it, or where the order of use
-    depends on reads that only it folds in. If it fails the cursor still shows everything: the
-    failure is counted, and told to who asks the store to flush. */
+/** Has a checkpoint come first where much is pending, or where the order of use depends on reads that
+    only it folds in. If it fails the cursor still shows everything: the failure is counted, and told
+    to who asks the store to flush. */
 static void flush_first(larder_store *store, const larder_store_query *query) {
     if (store_is_read_only(store)) return;
-    bool is_much =
-        atomic_load_explicit(&store->pending_count, memory_order_acquire) > OVERLAY_MAX_COUNT;
-    if (!is_much && query->order != LARDER_STORE_BY_RECENCY) return;
+    bool is_much = atomic_load_explicit(&store->pending_count, memory_order_acquire) >
+                   store->tuning.overlay_max_count;
+    bool needs_reads = query->order == LARDER_STORE_BY_RECENCY &&
+                       atomic_load_explicit(&store->tracks_access, memory_order_relaxed);
+    if (!is_much && !needs_reads) return;
     larder_status status = larder_store_flush(store);
     (void)status;
 }
@@ -176,10 +184,9 @@ larder_status larder_store_cursor_open(larder_store *store, const larder_store_q
 
 void larder_store_cursor_close(larder_store_cursor *cursor) {
     if (!cursor) return;
-    spill_unmap(cursor->mapped);
     if (cursor->place) environment_release(cursor->place->environment, cursor->place);
     overlay_rows_free(&cursor->pending);
-    free(cursor->tree.group.items);
+    tree_rows_free(&cursor->tree);
     free(cursor->copies);
     free(cursor);
 }
@@ -223,19 +230,6 @@ static bool record_has_stored_key(const larder_store_cursor *cursor, const recor
     return compare_bytes(stored_key(entry->key, cursor->place->meta.secret, &scratch), stored) == 0;
 }
 
-/** Whether the store still has just this version: then its file should be there. A file of a
-    pending write can be gone when the write was replaced. */
-static bool is_current(larder_store *store, const record *entry) {
-    const uint32_t flags =
-        LARDER_STORE_PEEK | LARDER_STORE_WITHOUT_VALUE | LARDER_STORE_EXPIRED_TOO;
-    larder_store_entry now;
-    larder_status status = larder_store_get(store, entry->key, flags, &now);
-    bool is_same =
-        status == LARDER_EDAMAGED || (status == LARDER_OK && now.sequence == entry->sequence);
-    larder_store_release(&now);
-    return is_same;
-}
-
 static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64_t deadline) {
     larder_bytes prefix = cursor->prefix;
     bool is_by_key = cursor->order != LARDER_STORE_BY_INDEX;
@@ -253,7 +247,8 @@ static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row 
     for (;;) {
         larder_status status = cursor_next_row(cursor, row);
         if (status) return status;
-        status = record_read(row->record, !row->is_verified, found);
+        status = cursor_resolve(cursor, row);
+        if (!status) status = record_read(row->record, !row->is_verified, found);
         if (!status && !record_has_stored_key(cursor, found, row->stored)) status = LARDER_EDAMAGED;
         if (status) return status;
         *deadline = store_deadline(cursor->place, found);
@@ -270,31 +265,16 @@ static larder_status note_damage(const larder_store_cursor *cursor, larder_statu
 
 larder_status cursor_next_record(larder_store_cursor *cursor, record *found, larder_bytes *bytes,
                                  larder_store_entry *entry) {
+    cursor_row row;
+    int64_t deadline;
     memset(entry, 0, sizeof *entry);
-    spill_unmap(cursor->mapped);
-    cursor->mapped = (larder_bytes){NULL, 0};
     larder_status status = store_enter(cursor->store);
-    while (!status) {
-        cursor_row row;
-        int64_t deadline;
-        status = cursor_next_wanted(cursor, &row, found, &deadline);
-        if (status) break;
-        status = store_entry_of_record(cursor->store, found, deadline, cursor->flags, entry);
-        if (status == ENOENT) {
-            status = is_current(cursor->store, found) ? LARDER_EDAMAGED : LARDER_OK;
-            if (!status) continue;
-        }
-        if (status) break;
-        entry->index_value = row.value;
-        // The mapping stays the cursor's: an entry of a cursor need not be released.
-        cursor->mapped = (larder_bytes){entry->map, entry->map_bytes};
-        entry->map = NULL;
-        entry->map_bytes = 0;
-        *bytes = row.record;
-        return LARDER_OK;
-    }
-    memset(entry, 0, sizeof *entry);
-    return note_damage(cursor, status);
+    if (!status) status = cursor_next_wanted(cursor, &row, found, &deadline);
+    if (status) return note_damage(cursor, status);
+    store_entry_of_record(cursor->store, found, deadline, cursor->flags, row.segment, entry);
+    entry->index_value = row.value;
+    *bytes = row.record;
+    return LARDER_OK;
 }
 
 larder_status cursor_pass_over(larder_store_cursor *cursor) {

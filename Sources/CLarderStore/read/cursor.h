@@ -6,18 +6,20 @@
 
     Order of rows, ascending:
     - by key: stored key;
-    - by recency: stamp; whatever is pending is newer than everything in the tree;
+    - by recency: stamp; whatever is pending is newer than everything in the tree. Without rows of
+      order in the tree its entries are gathered when the first is asked for, and sorted by their
+      writes: 32 bytes an entry;
     - by index: value, then stored key, exactly. Rows of the tree that share a cut value or the
       first bytes of a long key lie in another order there: such a group is read whole, and sorted.
-      Memory for it is 64 bytes a row, and nothing for rows whose values have up to 240 bytes and
+      Memory for it is 72 bytes a row, and nothing for rows whose values have up to 240 bytes and
       keys up to 236. */
 #ifndef LARDER_CURSOR_H
 #define LARDER_CURSOR_H
 
 #include "store/store_internal.h"
 
-/** One entry, found at one place of the order. All bytes are borrowed from the snapshot or the
-    overlay, which stay as they are until the cursor is closed. */
+/** One entry, found at one place of the order. All bytes are borrowed from the snapshot's tree or the
+    log, which stay as they are until the cursor is closed. */
 typedef struct cursor_row {
     /** What it is found by, in an index's order. */
     larder_bytes value;
@@ -25,6 +27,10 @@ typedef struct cursor_row {
     /** The record; of a removal that is pending, empty. */
     larder_bytes record;
     stamp at;
+    /** Where the record lies, 0 for inline. */
+    uint32_t segment;
+    /** `record` is what the tree has of the entry, and leads to the record: see cursor_resolve. */
+    bool is_row;
     bool is_removal;
     bool is_pending;
     /** The record's checksum was seen to agree. */
@@ -51,16 +57,31 @@ typedef struct overlay_rows {
     bool hides_tree;
 } overlay_rows;
 
+/** An entry of the tree, for an order that the tree does not have. */
+typedef struct gathered_row {
+    uint64_t sequence;
+    const uint8_t *stored;
+    const uint8_t *row;
+    uint32_t minor;
+    uint16_t stored_bytes;
+    uint16_t row_bytes;
+} gathered_row;
+
 /** The place in the tree. */
 typedef struct tree_rows {
     tree_cursor cursor;
     uint8_t space;
     bool is_placed;
     bool has_ended;
-    /** By index: the group at hand, sorted; and how many of its rows have been given. */
+    /** By recency, without rows of order: every entry, sorted. */
+    gathered_row *gathered;
+    size_t gathered_count;
+    size_t gathered_capacity;
+    /** By index: the group at hand, sorted. */
     row_array group;
+    /** How many of the group's or the gathered rows have been given. */
     size_t given;
-    /** Rows of it that cannot be read, and were not told of yet. */
+    /** Rows of them that cannot be read, and were not told of yet. */
     size_t damaged;
     /** The row behind the group was read already. */
     bool has_ahead;
@@ -86,13 +107,14 @@ struct larder_store_cursor {
     tree_rows tree;
     cursor_row tree_row;
     bool has_tree_row;
-    /** The last entry's value, if it lies in a file. */
-    larder_bytes mapped;
 };
 
 /** -1 if the row lies before the range asked for, 1 if behind it, 0 if in it, as far as its order
     tells. */
 int cursor_side(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored);
+/** Finds the record that a row's `record` leads to, if it is not the record yet.
+    @return as store_record_of_row. */
+LARDER_MUST_CHECK larder_status cursor_resolve(const larder_store_cursor *cursor, cursor_row *row);
 /** Order of two rows, ascending. */
 int cursor_compare(const larder_store_cursor *cursor, const cursor_row *a, const cursor_row *b);
 /** Sorts by that, and drops all but one of equal rows. */
@@ -113,6 +135,7 @@ const cursor_row *overlay_rows_find(const overlay_rows *rows, larder_bytes store
 /** The tree's next row in the range that no pending write replaces.
     @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: a row was passed over; ENOMEM. */
 LARDER_MUST_CHECK larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row);
+void tree_rows_free(tree_rows *rows);
 
 /** As larder_store_cursor_next. `found` and `bytes` receive the record, borrowed until the cursor
     is closed. For copies of a store. */

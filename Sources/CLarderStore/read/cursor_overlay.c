@@ -32,22 +32,23 @@ const cursor_row *overlay_rows_find(const overlay_rows *rows, larder_bytes store
 /** Everything pending that the snapshot's tree does not know of, by key. */
 static larder_status overlay_rows_sort(larder_store_cursor *cursor) {
     overlay_rows *rows = &cursor->pending;
-    const overlay *copied = &rows->overlay;
+    const overlay *pending = &rows->overlay;
     size_t long_count = 0;
-    for (size_t i = 0; i < copied->count; i++)
-        long_count += copied->items[i].key.length > KEY_WHOLE_MAX_BYTES;
+    for (size_t i = 0; i < pending->count; i++)
+        long_count += pending->items[i].key.length > KEY_WHOLE_MAX_BYTES;
     if (long_count) {
         rows->long_keys = malloc(long_count * KEY_STORED_MAX_BYTES);
         if (!rows->long_keys) return ENOMEM;
     }
     uint8_t *long_key = rows->long_keys;
     larder_status status = LARDER_OK;
-    for (size_t i = 0; i < copied->count && !status; i++) {
-        const overlay_item *item = &copied->items[i];
+    for (size_t i = 0; i < pending->count && !status; i++) {
+        const overlay_item *item = &pending->items[i];
         tree_key scratch;
         cursor_row row = {.stored = stored_key(item->key, cursor->place->meta.secret, &scratch),
                           .record = item->record,
                           .at = {item->sequence, item->minor},
+                          .segment = item->segment,
                           .is_removal = item->is_removal,
                           .is_pending = true};
         if (item->key.length > KEY_WHOLE_MAX_BYTES) {
@@ -64,7 +65,8 @@ static larder_status overlay_rows_sort(larder_store_cursor *cursor) {
 
 larder_status overlay_rows_make(larder_store_cursor *cursor) {
     overlay_rows *rows = &cursor->pending;
-    rows->hides_tree = rows->overlay.cleared > cursor->place->meta.applied;
+    // Rows of the tree that are newer than that are of pending writes, which replace them.
+    rows->hides_tree = rows->overlay.cleared != 0;
     larder_status status = overlay_rows_sort(cursor);
     for (size_t i = 0; i < rows->by_key.count && !status; i++) {
         const cursor_row *row = &rows->by_key.items[i];

@@ -96,11 +96,12 @@ static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key,
 
 // Rows that lead to an entry ----------------------------------------------------------------------
 
-/** Finds the record that a row leads to, by the stored key that is its value. */
+/** Finds the entry's row that a row leads to, by the stored key that is its value. */
 static larder_status row_follow(const larder_store_cursor *cursor, cursor_row *row) {
     if (row->stored.length > KEY_STORED_MAX_BYTES) return LARDER_EDAMAGED;
     tree_key key;
     tree_key_of_stored(SPACE_ENTRY, row->stored, &key);
+    row->is_row = true;
     larder_status status = tree_get(&cursor->place->tree, bytes_of_key(&key), &row->record);
     return status == LARDER_ENOTFOUND ? LARDER_EDAMAGED : status;
 }
@@ -112,6 +113,7 @@ static larder_status group_add(larder_store_cursor *cursor, larder_bytes key, la
     cursor_row row = {.stored = value, .is_verified = true};
     larder_status status = row_follow(cursor, &row);
     record entry;
+    if (!status) status = cursor_resolve(cursor, &row);
     if (!status) status = record_read(row.record, true, &entry);
     size_t form_bytes;
     bool is_cut;
@@ -170,6 +172,81 @@ static larder_status group_fill(larder_store_cursor *cursor) {
     return LARDER_OK;
 }
 
+// Rows of no order --------------------------------------------------------------------------------
+
+static larder_status gathered_add(tree_rows *rows, larder_bytes key, larder_bytes value) {
+    entry_row row;
+    larder_status status = row_read(value, &row);
+    if (!status && value.length > UINT16_MAX) status = LARDER_EDAMAGED;
+    if (status) return status;
+    if (rows->gathered_count == rows->gathered_capacity) {
+        size_t capacity = rows->gathered_capacity ? 2 * rows->gathered_capacity : 256;
+        gathered_row *items = realloc(rows->gathered, capacity * sizeof *items);
+        if (!items) return ENOMEM;
+        rows->gathered = items;
+        rows->gathered_capacity = capacity;
+    }
+    rows->gathered[rows->gathered_count++] =
+        (gathered_row){.sequence = row.sequence,
+                       .stored = (const uint8_t *)key.data + 1,
+                       .row = value.data,
+                       .minor = row.minor,
+                       .stored_bytes = (uint16_t)(key.length - 1),
+                       .row_bytes = (uint16_t)value.length};
+    return LARDER_OK;
+}
+
+static int compare_gathered(const void *a, const void *b) {
+    const gathered_row *left = a, *right = b;
+    if (left->sequence != right->sequence) return left->sequence < right->sequence ? -1 : 1;
+    return (left->minor > right->minor) - (left->minor < right->minor);
+}
+
+/** Reads every entry's row, and sorts them by their writes. */
+static larder_status gather(larder_store_cursor *cursor) {
+    tree_rows *rows = &cursor->tree;
+    rows->gathered_count = rows->damaged = 0;
+    const uint8_t space = SPACE_ENTRY;
+    tree_cursor at;
+    larder_bytes key, value;
+    larder_status status =
+        tree_cursor_seek(&at, &cursor->place->tree, (larder_bytes){&space, sizeof space});
+    for (;; status = tree_cursor_next(&at)) {
+        if (!status) status = tree_cursor_get(&at, &key, &value);
+        if (!status && (key.length == 0 || *(const uint8_t *)key.data != space))
+            status = LARDER_END;
+        if (!status) status = gathered_add(rows, key, value);
+        if (status == LARDER_EDAMAGED) rows->damaged++;
+        else if (status) break;
+    }
+    if (status != LARDER_END) return status;
+    if (rows->gathered_count)
+        qsort(rows->gathered, rows->gathered_count, sizeof *rows->gathered, compare_gathered);
+    rows->is_placed = true;
+    return LARDER_OK;
+}
+
+static larder_status next_gathered(larder_store_cursor *cursor, cursor_row *row) {
+    tree_rows *rows = &cursor->tree;
+    if (!rows->is_placed) {
+        larder_status status = gather(cursor);
+        if (status) return status;
+    }
+    if (rows->damaged) {
+        rows->damaged--;
+        return LARDER_EDAMAGED;
+    }
+    if (rows->given == rows->gathered_count) return LARDER_END;
+    size_t at = cursor->descends ? rows->gathered_count - 1 - rows->given : rows->given;
+    rows->given++;
+    const gathered_row *found = &rows->gathered[at];
+    *row = (cursor_row){.stored = {found->stored, found->stored_bytes},
+                        .record = {found->row, found->row_bytes},
+                        .at = {found->sequence, found->minor},
+                        .is_row = true};
+    return LARDER_OK;
+}
+
 // Rows, in order ----------------------------------------------------------------------------------
 
 static larder_status next_in_index(larder_store_cursor *cursor, cursor_row *row) {
@@ -197,6 +274,7 @@ static larder_status next_in_order(larder_store_cursor *cursor, cursor_row *row)
     if (cursor->order == LARDER_STORE_BY_KEY) {
         row->stored = (larder_bytes){(const uint8_t *)key.data + 1, key.length - 1};
         row->record = value;
+        row->is_row = true;
         return LARDER_OK;
     }
     if (key.length != 1 + 16) return LARDER_EDAMAGED;
@@ -206,13 +284,24 @@ static larder_status next_in_order(larder_store_cursor *cursor, cursor_row *row)
     return LARDER_OK;
 }
 
+static larder_status next_of_tree(larder_store_cursor *cursor, cursor_row *row) {
+    switch (cursor->order) {
+    case LARDER_STORE_BY_INDEX: return next_in_index(cursor, row);
+    case LARDER_STORE_BY_RECENCY:
+        if (!cursor->place->meta.has_order) return next_gathered(cursor, row);
+        break;
+    case LARDER_STORE_BY_KEY: break;
+    }
+    return next_in_order(cursor, row);
+}
+
 larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row) {
     tree_rows *rows = &cursor->tree;
     bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
     if (cursor->pending.hides_tree) return LARDER_END;
     for (;;) {
         if (rows->has_ended && !is_index) return LARDER_END;
-        larder_status status = is_index ? next_in_index(cursor, row) : next_in_order(cursor, row);
+        larder_status status = next_of_tree(cursor, row);
         if (status == LARDER_END) rows->has_ended = true;
         if (status) return status;
         int side = cursor_side(cursor, row->value, row->stored);
@@ -224,6 +313,11 @@ larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row) {
             return LARDER_END;
         }
         if (side != 0 || overlay_rows_find(&cursor->pending, row->stored)) continue;
-        return cursor->order == LARDER_STORE_BY_RECENCY ? row_follow(cursor, row) : LARDER_OK;
+        return row->record.data ? LARDER_OK : row_follow(cursor, row);
     }
+}
+
+void tree_rows_free(tree_rows *rows) {
+    free(rows->group.items);
+    free(rows->gathered);
 }
