@@ -6,14 +6,14 @@
     A look takes its place first, and follows the log then, to its end. So it shows the tree with
     every write up to meta.applied, and over it every write behind: all that was written before the
     look began. Rows that a checkpoint brought into the tree early are among the latter. The writer
-    removes no segment that the place's tree or the log behind it needs, so what is missing either
-    was missing before, or the place is not in LMDB's table any more: see store_look. */
+    removes no segment that the place's tree or the log behind it needs. So one that is missing is
+    lost, or the place was not in LMDB's table when it mattered: then a newer state is there. */
 #include <errno.h>
 
 #include "log/scan.h"
 #include "store/store_internal.h"
 
-/** How often a look begins anew because the tree moved on and the log with it. */
+/** How often a look begins anew because the tree moved on, and the log with it. */
 enum { LOOK_ATTEMPTS = 16 };
 
 void store_follow_end(larder_store *store) { store->follower = (follower){.first = 0}; }
@@ -26,9 +26,16 @@ larder_status store_follow_begin(larder_store *store, larder_store_detail *detai
     return LARDER_OK;
 }
 
-/** Begins behind what the tree has. */
-static void follow_from(larder_store *store, const store_meta *meta) {
+/** Begins behind what the tree has.
+    @return LARDER_OK; ENOENT: the segment is missing; ENOMEM or another errno. */
+static larder_status follow_from(larder_store *store, const store_meta *meta) {
     follower *follow = &store->follower;
+    follow->first = 0;
+    if (meta->end.segment) {
+        segment *from;
+        larder_status status = log_segment(&store->log, meta->end.segment, &from);
+        if (status && status != LARDER_EDAMAGED) return status;
+    }
     memtable_reset(store->active);
     atomic_store_explicit(&store->pending_count, 0, memory_order_release);
     follow->next = meta->end;
@@ -36,6 +43,7 @@ static void follow_from(larder_store *store, const store_meta *meta) {
     if (follow->next.segment == 0) follow->next = (location){1, SEGMENT_HEAD_BYTES};
     follow->first = meta->applied + 1;
     follow->last = meta->applied;
+    return LARDER_OK;
 }
 
 /** Whether what was followed is behind the tree, or for its larger part known to it: reading the
@@ -49,7 +57,7 @@ static bool is_outdated(const follower *follow, uint64_t applied) {
     to write; behind a power cut, the log ends there. */
 static larder_status follow_on(larder_store *store) {
     follower *follow = &store->follower;
-    log_scan scan = {&store->log, follow->next, follow->last};
+    log_scan scan = {.log = &store->log, .at = follow->next, .sequence = follow->last};
     for (;;) {
         const uint8_t *first;
         uint32_t count;
@@ -69,7 +77,8 @@ static larder_status follow_on(larder_store *store) {
 }
 
 /** Brings what was followed to the end of the log as it is now.
-    @return LARDER_OK; ENOENT: a segment is missing; ENOMEM or another errno. */
+    @return LARDER_OK; ENOENT: the log's segment behind the tree is missing; ENOMEM or another errno.
+    */
 static larder_status follow_to_end(larder_store *store, const store_meta *meta) {
     follower *follow = &store->follower;
     if (follow->has_ended) {
@@ -78,10 +87,9 @@ static larder_status follow_to_end(larder_store *store, const store_meta *meta) 
         follow->has_ended = false;
         follow->first = 0;
     }
-    if (is_outdated(follow, meta->applied)) follow_from(store, meta);
-    larder_status status = follow_on(store);
-    // Nothing was written yet.
-    return status == ENOENT && meta->end.segment == 0 && follow->last == 0 ? LARDER_OK : status;
+    larder_status status = LARDER_OK;
+    if (is_outdated(follow, meta->applied)) status = follow_from(store, meta);
+    return status ? status : follow_on(store);
 }
 
 larder_status store_look(larder_store *store, bool is_long, snapshot **out) {
@@ -96,9 +104,8 @@ larder_status store_look(larder_store *store, bool is_long, snapshot **out) {
         uint64_t transaction = (*out)->tree.transaction;
         environment_release(env, *out);
         if (status != ENOENT) return status;
-        // From the tree's own end of the log once; and then only with a newer tree.
+        // Only with a newer tree there is any sense in it.
         if (transaction == seen || attempt == LOOK_ATTEMPTS) return LARDER_EDAMAGED;
         seen = transaction;
-        store->follower.first = 0;
     }
 }

@@ -117,7 +117,7 @@ static touch *touch_add(touch_buffer *touches, larder_bytes stored) {
 static void ask_for_checkpoint(larder_store *store) {
     pthread_mutex_lock(&store->lock);
     store->wants_flush = true;
-    pthread_cond_signal(&store->wake);
+    store_wake(store);
     pthread_mutex_unlock(&store->lock);
 }
 
