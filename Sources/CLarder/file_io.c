@@ -89,6 +89,10 @@ static int fault_at(const char *call) {
 // Files -------------------------------------------------------------------------------------------
 
 larder_status file_open(const char *path, int flags, uint32_t mode, int *out) {
+    return file_open_in(AT_FDCWD, path, flags, mode, out);
+}
+
+larder_status file_open_in(int folder, const char *name, int flags, uint32_t mode, int *out) {
     *out = -1;
     FAIL_AT("open");
     // O_NONBLOCK so that a FIFO in the path's place is an error later and not a wait for a writer.
@@ -100,7 +104,7 @@ larder_status file_open(const char *path, int flags, uint32_t mode, int *out) {
     if (flags & FILE_CREATE) how |= O_CREAT;
     if (flags & FILE_EXCLUSIVE) how |= O_EXCL;
     int file;
-    do file = open(path, how, (mode_t)mode);
+    do file = openat(folder, name, how, (mode_t)mode);
     while (file < 0 && errno == EINTR);
     if (file < 0) return errno;
     *out = file;
@@ -323,7 +327,6 @@ larder_status file_sync(int file) {
 }
 
 larder_status file_sync_parent(const char *path) {
-    FAIL_AT("fsync");
     const char *slash = strrchr(path, '/');
     size_t length = slash ? (size_t)(slash - path) : 1;
     if (slash == path) length = 1;
@@ -334,8 +337,7 @@ larder_status file_sync_parent(const char *path) {
     int folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(parent);
     if (folder < 0) return errno;
-    // Some file systems cannot sync a folder; there is nothing more to do about its names then.
-    larder_status status = fsync(folder) == 0 || errno == EINVAL ? LARDER_OK : errno;
+    larder_status status = folder_sync(folder);
     close(folder);
     return status;
 }
@@ -401,18 +403,48 @@ larder_status file_rename(const char *from, const char *to) {
     return rename(from, to) == 0 ? LARDER_OK : errno;
 }
 
-larder_status file_remove(const char *path) {
+larder_status file_remove(const char *path) { return file_remove_in(AT_FDCWD, path); }
+
+larder_status file_remove_in(int folder, const char *name) {
     FAIL_AT("unlink");
-    return unlink(path) == 0 ? LARDER_OK : errno;
+    return unlinkat(folder, name, 0) == 0 ? LARDER_OK : errno;
 }
 
 // Folders -----------------------------------------------------------------------------------------
 
+larder_status folder_open(const char *path, int *out) {
+    return folder_open_in(AT_FDCWD, path, out);
+}
+
+larder_status folder_open_in(int folder, const char *name, int *out) {
+    *out = -1;
+    FAIL_AT("opendir");
+    int file;
+    do file = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    while (file < 0 && errno == EINTR);
+    if (file < 0) return errno;
+    *out = file;
+    return LARDER_OK;
+}
+
+larder_status folder_sync(int folder) {
+    FAIL_AT("fsync");
+    int result;
+    do result = fsync(folder);
+    while (result != 0 && errno == EINTR);
+    // Some file systems cannot sync a folder; there is nothing more to do about its names then.
+    return result == 0 || errno == EINVAL ? LARDER_OK : errno;
+}
+
 larder_status folder_make(const char *path, uint32_t mode) {
+    return folder_make_in(AT_FDCWD, path, mode);
+}
+
+larder_status folder_make_in(int folder, const char *name, uint32_t mode) {
     FAIL_AT("mkdir");
-    if (mkdir(path, (mode_t)mode) != 0) return errno;
+    if (mkdirat(folder, name, (mode_t)mode) != 0) return errno;
     // What the umask took away. Between the two it is only less than asked for.
-    return chmod(path, (mode_t)mode) == 0 ? LARDER_OK : errno;
+    return fchmodat(folder, name, (mode_t)mode, 0) == 0 ? LARDER_OK : errno;
 }
 
 larder_status folder_remove(const char *path) {
@@ -420,15 +452,11 @@ larder_status folder_remove(const char *path) {
     return rmdir(path) == 0 ? LARDER_OK : errno;
 }
 
-larder_status folder_list(const char *path, int (*body)(void *context, const char *name),
-                          void *context) {
-    FAIL_AT("opendir");
-    int file;
-    do file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    while (file < 0 && errno == EINTR);
-    if (file < 0) return errno;
-    DIR *folder = fdopendir(file);
-    if (!folder) {
+/** Closes `file`. */
+static larder_status list_opened(int file, int (*body)(void *context, const char *name),
+                                 void *context) {
+    DIR *list = fdopendir(file);
+    if (!list) {
         larder_status status = errno;
         close(file);
         return status;
@@ -436,7 +464,7 @@ larder_status folder_list(const char *path, int (*body)(void *context, const cha
     larder_status status = LARDER_OK;
     while (!status) {
         errno = 0;
-        const struct dirent *found = readdir(folder);
+        const struct dirent *found = readdir(list);
         if (!found) {
             status = errno;
             break;
@@ -444,8 +472,23 @@ larder_status folder_list(const char *path, int (*body)(void *context, const cha
         if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0) continue;
         if (body(context, found->d_name)) status = ECANCELED;
     }
-    closedir(folder);
+    closedir(list);
     return status;
+}
+
+larder_status folder_list(const char *path, int (*body)(void *context, const char *name),
+                          void *context) {
+    int file;
+    larder_status status = folder_open(path, &file);
+    return status ? status : list_opened(file, body, context);
+}
+
+larder_status folder_list_in(int folder, int (*body)(void *context, const char *name),
+                             void *context) {
+    // Opened anew: a listing moves its descriptor's place, and ends with closing it.
+    int file;
+    larder_status status = folder_open_in(folder, ".", &file);
+    return status ? status : list_opened(file, body, context);
 }
 
 // The system --------------------------------------------------------------------------------------

@@ -28,6 +28,8 @@ enum { FILE_WRITE = 1, FILE_CREATE = 2, FILE_EXCLUSIVE = 4 };
 
 /** Opens `path`; never follows a symbolic link in its last component. `flags` of FILE_…. */
 larder_status file_open(const char *path, int flags, uint32_t mode, int *out);
+/** The same for a name in the folder that the descriptor `folder` is of. */
+larder_status file_open_in(int folder, const char *name, int flags, uint32_t mode, int *out);
 void file_close(int file);
 larder_status file_facts_get(int file, file_facts *out);
 /** Of whatever is at `path`; of a symbolic link itself. */
@@ -79,9 +81,17 @@ larder_status file_change_mode(int file, uint32_t mode);
 larder_status file_close_on_exec(int file);
 larder_status file_rename(const char *from, const char *to);
 larder_status file_remove(const char *path);
+larder_status file_remove_in(int folder, const char *name);
 
+/** Opens a folder, for the functions that take one; never follows a symbolic link in the last
+    component. */
+larder_status folder_open(const char *path, int *out);
+larder_status folder_open_in(int folder, const char *name, int *out);
+/** The names in it to the device. */
+larder_status folder_sync(int folder);
 /** Makes a folder with these very permissions. EEXIST if there is something of that name. */
 larder_status folder_make(const char *path, uint32_t mode);
+larder_status folder_make_in(int folder, const char *name, uint32_t mode);
 /** Removes an empty folder. */
 larder_status folder_remove(const char *path);
 /** Calls `body` with each name in the folder but `.` and `..`, in no order; names that are made or
@@ -89,6 +99,8 @@ larder_status folder_remove(const char *path);
     @param body returns 0 to go on, else ECANCELED comes back. */
 larder_status folder_list(const char *path, int (*body)(void *context, const char *name),
                           void *context);
+larder_status folder_list_in(int folder, int (*body)(void *context, const char *name),
+                             void *context);
 
 /** Bytes that an ordinary user can still write to the file system that holds `path`. */
 larder_status file_system_room(const char *path, uint64_t *bytes);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /** @file record.c
-    Writing and reading a record; the drawing is in record.h. Both run on the way of every put and
-    get, so the head is built in a struct and moved with one copy, and the checksum goes over the
-    bytes once, when they are warm.
+    Writing and reading a record and its row; the drawings are in record.h. Both run on the way of
+    every put and get, so the head is built in a struct and moved with one copy, and the checksum goes
+    over the bytes once, when they are warm.
 
     Invariants:
-    1. A record's parts fill it exactly: the value is what is left behind the other parts, and a
-       reference has its 24 bytes. So the container's length (a frame of the journal, a node of the
-       tree) is part of what is checked.
+    1. A record's parts fill it exactly: the value is what is left behind the other parts, and of a
+       record that is no put nothing is left behind its key.
     2. record_read takes any bytes: every length is compared with what is left before it is used. */
 #include "format/record.h"
 
@@ -17,45 +16,45 @@
 #error "A record is little-endian, and so must the machine be."
 #endif
 
-/** The first 48 bytes, as they lie on disk. */
+/** The first 36 bytes, as they lie on disk. */
 typedef struct record_head {
-    uint32_t magic;
+    uint32_t length;
     uint32_t crc;
     uint64_t sequence;
     uint32_t minor;
+    uint8_t kind;
     uint8_t flags;
     uint8_t index_count;
-    uint16_t zero;
+    uint8_t zero;
     int64_t written_ns;
     uint32_t key_bytes;
-    uint32_t extended_bytes;
-    uint32_t indexes_bytes;
-    uint32_t record_bytes;
 } record_head;
 
-_Static_assert(sizeof(record_head) == RECORD_HEAD_BYTES, "record head");
-_Static_assert(offsetof(record_head, crc) == 4, "crc");
-_Static_assert(offsetof(record_head, sequence) == 8, "sequence");
+/** As in the tree. */
+typedef struct row_head {
+    uint64_t sequence;
+    uint32_t segment;
+    uint32_t offset;
+    uint32_t value_bytes;
+    uint32_t minor_and_flags;
+} row_head;
+
+_Static_assert(offsetof(record_head, sequence) == RECORD_CRC_START, "sequence");
 _Static_assert(offsetof(record_head, minor) == 16, "minor");
-_Static_assert(offsetof(record_head, flags) == 20, "flags");
-_Static_assert(offsetof(record_head, index_count) == 21, "index_count");
-_Static_assert(offsetof(record_head, zero) == 22, "zero");
-_Static_assert(offsetof(record_head, written_ns) == 24, "written_ns");
-_Static_assert(offsetof(record_head, key_bytes) == 32, "key_bytes");
-_Static_assert(offsetof(record_head, extended_bytes) == 36, "extended_bytes");
-_Static_assert(offsetof(record_head, indexes_bytes) == 40, "indexes_bytes");
-_Static_assert(offsetof(record_head, record_bytes) == 44, "record bytes");
-_Static_assert(sizeof(spill_reference) == RECORD_SPILL_BYTES, "reference");
-_Static_assert(offsetof(spill_reference, number) == 8, "number");
-_Static_assert(offsetof(spill_reference, epoch) == 16, "epoch");
-_Static_assert(offsetof(spill_reference, crc) == 20, "crc of the value");
+_Static_assert(offsetof(record_head, kind) == 20, "kind");
+_Static_assert(offsetof(record_head, flags) == 21, "flags");
+_Static_assert(offsetof(record_head, index_count) == 22, "index count");
+_Static_assert(offsetof(record_head, written_ns) == 24, "written");
+_Static_assert(offsetof(record_head, key_bytes) + 4 == RECORD_HEAD_BYTES, "key bytes");
+_Static_assert(sizeof(row_head) == ROW_BYTES, "row");
 _Static_assert(LARDER_STORE_INDEX_MAX_COUNT <= UINT8_MAX, "index count is a byte");
 _Static_assert(LARDER_STORE_INDEX_VALUE_MAX_BYTES <= UINT16_MAX, "index values have u16 lengths");
+_Static_assert(RECORD_MAX_BYTES < SIZE_MAX, "a record's length is a size");
 
-enum { CRC_START = 8, INDEX_ENTRY_HEAD_BYTES = 4 };
+enum { INDEX_ENTRY_HEAD_BYTES = 4, PARTS_BYTES = 8 };
 
-static const uint8_t RECORD_FLAGS =
-    RECORD_EXPIRES | RECORD_IDLES | RECORD_SPILLED | RECORD_OWN_TIMES | RECORD_COSTS;
+static const uint8_t RECORD_FLAGS = RECORD_EXPIRES | RECORD_IDLES | RECORD_HAS_PARTS |
+                                    RECORD_OWN_TIMES | RECORD_COSTS | RECORD_CONTINUES;
 
 // Writing -----------------------------------------------------------------------------------------
 
@@ -71,22 +70,26 @@ static size_t indexes_size(const larder_store_item *item) {
     return bytes;
 }
 
-size_t record_size(const larder_store_item *item, const spill_reference *spill) {
+static inline bool has_parts(const larder_store_item *item) {
+    return item->extended.length > 0 || item->index_count > 0;
+}
+
+size_t record_size(const larder_store_item *item) {
     if (item->key.length > LARDER_STORE_KEY_MAX_BYTES ||
-        item->extended.length > LARDER_STORE_EXTENDED_MAX_BYTES)
+        item->extended.length > LARDER_STORE_EXTENDED_MAX_BYTES ||
+        item->value.length > RECORD_MAX_BYTES)
         return SIZE_MAX;
-    size_t value_bytes = spill ? RECORD_SPILL_BYTES : item->value.length;
-    if (value_bytes > LARDER_STORE_INLINE_MAX_BYTES) return SIZE_MAX;
-    size_t bytes = RECORD_HEAD_BYTES + item->key.length + item->extended.length + value_bytes;
+    // The other parts have limits far below that, so that the sum cannot overflow.
+    uint64_t bytes = (uint64_t)RECORD_HEAD_BYTES + item->key.length + item->value.length;
     if (item->expires_ns != LARDER_STORE_NEVER) bytes += 8;
     if (item->idle_ns != LARDER_STORE_NEVER) bytes += 8;
     if (item->cost != 0) bytes += 8;
-    if (item->index_count) {
+    if (has_parts(item)) {
         size_t indexes = indexes_size(item);
         if (indexes == SIZE_MAX) return SIZE_MAX;
-        bytes += indexes;
+        bytes += PARTS_BYTES + item->extended.length + indexes;
     }
-    return bytes;
+    return bytes <= RECORD_MAX_BYTES ? (size_t)bytes : SIZE_MAX;
 }
 
 /** Copies `source`, and gives where the next part goes. Most keys and many values are so short that
@@ -136,21 +139,31 @@ static uint8_t *put_indexes(uint8_t *target, const larder_store_item *item) {
     return target;
 }
 
-static inline void record_sum(uint8_t *target, size_t length) {
-    uint32_t crc = larder_crc32c(0, target + CRC_START, length - CRC_START);
-    memcpy(target + offsetof(record_head, crc), &crc, sizeof crc);
+/** Zeros the padding: before the rest, because the word that has it may have more. */
+static inline void put_padding(uint8_t *target, size_t length) {
+    if ((length & 7) != 0) memset(target + record_padded(length) - 8, 0, 8);
 }
 
-void record_write(uint8_t *target, const larder_store_item *item, const spill_reference *spill,
-                  uint64_t sequence, uint32_t minor, int64_t written_ns) {
-    record_head head = {.magic = RECORD_MAGIC,
-                        .sequence = sequence,
-                        .minor = minor,
+/** The head, but for its first eight bytes. */
+static inline void put_head(uint8_t *target, const record_head *head) {
+    memcpy(target + RECORD_CRC_START, (const uint8_t *)head + RECORD_CRC_START,
+           RECORD_HEAD_BYTES - RECORD_CRC_START);
+}
+
+void record_write(uint8_t *target, const larder_store_item *item, size_t length,
+                  int64_t written_ns) {
+    put_padding(target, length);
+    record_head head = {.kind = RECORD_PUT,
                         .index_count = (uint8_t)item->index_count,
                         .written_ns = written_ns,
-                        .key_bytes = (uint32_t)item->key.length,
-                        .extended_bytes = (uint32_t)item->extended.length};
+                        .key_bytes = (uint32_t)item->key.length};
+    if ((item->flags & LARDER_STORE_OWN_TIMES) != 0) head.flags |= RECORD_OWN_TIMES;
     uint8_t *end = target + RECORD_HEAD_BYTES;
+    uint8_t *parts = end;
+    if (has_parts(item)) {
+        head.flags |= RECORD_HAS_PARTS;
+        end += PARTS_BYTES;
+    }
     if (item->expires_ns != LARDER_STORE_NEVER) {
         head.flags |= RECORD_EXPIRES;
         end = put_time(end, item->expires_ns);
@@ -164,30 +177,34 @@ void record_write(uint8_t *target, const larder_store_item *item, const spill_re
         memcpy(end, &item->cost, 8);
         end += 8;
     }
+    put_head(target, &head);
     end = put_bytes(end, item->key);
-    end = put_bytes(end, item->extended);
-    if (item->index_count) {
+    if (has_parts(item)) {
+        end = put_bytes(end, item->extended);
         uint8_t *start = end;
         end = put_indexes(end, item);
-        head.indexes_bytes = (uint32_t)(end - start);
+        uint32_t lengths[2] = {(uint32_t)item->extended.length, (uint32_t)(end - start)};
+        memcpy(parts, lengths, sizeof lengths);
     }
-    if (spill) {
-        head.flags |= RECORD_SPILLED;
-        memcpy(end, spill, RECORD_SPILL_BYTES);
-        end += RECORD_SPILL_BYTES;
-    } else {
-        end = put_bytes(end, item->value);
-    }
-    if ((item->flags & LARDER_STORE_OWN_TIMES) != 0) head.flags |= RECORD_OWN_TIMES;
-    head.record_bytes = (uint32_t)(end - target);
-    memcpy(target, &head, sizeof head);
-    if (sequence) record_sum(target, (size_t)(end - target));
+    put_bytes(end, item->value);
 }
 
-void record_seal(uint8_t *target, size_t length, uint64_t sequence, uint32_t minor) {
+size_t record_write_bare(uint8_t *target, uint8_t kind, larder_bytes key) {
+    size_t length = RECORD_HEAD_BYTES + key.length;
+    put_padding(target, length);
+    record_head head = {.kind = kind, .key_bytes = (uint32_t)key.length};
+    put_head(target, &head);
+    put_bytes(target + RECORD_HEAD_BYTES, key);
+    return length;
+}
+
+uint64_t record_seal(uint8_t *target, size_t length, uint64_t sequence, uint32_t minor,
+                     bool continues) {
     memcpy(target + offsetof(record_head, sequence), &sequence, sizeof sequence);
     memcpy(target + offsetof(record_head, minor), &minor, sizeof minor);
-    record_sum(target, length);
+    if (continues) target[offsetof(record_head, flags)] |= RECORD_CONTINUES;
+    uint32_t crc = larder_crc32c(0, target + RECORD_CRC_START, length - RECORD_CRC_START);
+    return (uint64_t)crc << 32 | (uint32_t)length;
 }
 
 // Reading -----------------------------------------------------------------------------------------
@@ -206,69 +223,93 @@ static inline int64_t time_at(const uint8_t *bytes) {
     return time;
 }
 
-larder_status record_read(larder_bytes bytes, bool verifies, record *out) {
-    const uint8_t *at = bytes.data;
-    record_head head;
-    if (bytes.length < sizeof head) return LARDER_EDAMAGED;
-    memcpy(&head, at, sizeof head);
-    if (head.magic != RECORD_MAGIC || (head.flags & ~RECORD_FLAGS) || head.zero ||
-        head.record_bytes != bytes.length)
-        return LARDER_EDAMAGED;
-#ifndef LARDER_PLANT_STORE_SKIPS_CRC
-    if (verifies && larder_crc32c(0, at + CRC_START, bytes.length - CRC_START) != head.crc)
-        return LARDER_EDAMAGED;
-#endif
-    if (head.key_bytes > LARDER_STORE_KEY_MAX_BYTES ||
-        head.extended_bytes > LARDER_STORE_EXTENDED_MAX_BYTES ||
-        head.index_count > LARDER_STORE_INDEX_MAX_COUNT)
-        return LARDER_EDAMAGED;
+/** Whether a record that is no put is a key alone, or nothing. */
+static bool is_bare_sound(const record_head *head) {
+    bool has_key = head->kind == RECORD_REMOVE;
+    return head->kind >= RECORD_REMOVE && head->kind <= RECORD_NEXT && head->index_count == 0 &&
+           (head->flags & ~RECORD_CONTINUES) == 0 && (has_key || head->key_bytes == 0) &&
+           head->length == RECORD_HEAD_BYTES + head->key_bytes;
+}
 
-    // None of these sums can overflow: each part has a limit far below that, or is 32 bits wide.
-    uint64_t before_value = RECORD_HEAD_BYTES + record_optional_bytes(head.flags) + head.key_bytes +
-                            (uint64_t)head.extended_bytes + head.indexes_bytes;
-    if (before_value > bytes.length) return LARDER_EDAMAGED;
-    size_t value_bytes = bytes.length - (size_t)before_value;
-    bool is_spilled = (head.flags & RECORD_SPILLED) != 0;
-    if (is_spilled ? value_bytes != RECORD_SPILL_BYTES
-                   : value_bytes > LARDER_STORE_INLINE_MAX_BYTES)
-        return LARDER_EDAMAGED;
-
-    at += sizeof head;
-    out->sequence = head.sequence;
-    out->minor = head.minor;
-    out->flags = head.flags;
-    out->index_count = head.index_count;
-    out->written_ns = head.written_ns;
-    out->expires_ns = LARDER_STORE_NEVER;
-    out->idle_ns = LARDER_STORE_NEVER;
-    out->cost = 0;
-    if (head.flags & RECORD_EXPIRES) {
+/** The optional parts between head and key, which fit; gives the lengths of those behind it. */
+static inline const uint8_t *read_optional(const uint8_t *at, record *out, uint32_t lengths[2]) {
+    if ((out->flags & RECORD_HAS_PARTS) != 0) {
+        memcpy(lengths, at, PARTS_BYTES);
+        at += PARTS_BYTES;
+    }
+    if ((out->flags & RECORD_EXPIRES) != 0) {
         out->expires_ns = time_at(at);
         at += 8;
     }
-    if (head.flags & RECORD_IDLES) {
+    if ((out->flags & RECORD_IDLES) != 0) {
         out->idle_ns = time_at(at);
         at += 8;
     }
-    if (head.flags & RECORD_COSTS) {
+    if ((out->flags & RECORD_COSTS) != 0) {
         memcpy(&out->cost, at, 8);
         at += 8;
     }
+    return at;
+}
+
+larder_status record_read(larder_bytes bytes, bool verifies, record *out) {
+    const uint8_t *at = bytes.data;
+    record_head head;
+    if (bytes.length < RECORD_HEAD_BYTES) return LARDER_EDAMAGED;
+    memcpy(&head, at, RECORD_HEAD_BYTES);
+    if (head.length != bytes.length || head.key_bytes > LARDER_STORE_KEY_MAX_BYTES ||
+        (head.flags & ~RECORD_FLAGS) != 0 || head.zero != 0 ||
+        head.index_count > LARDER_STORE_INDEX_MAX_COUNT ||
+        (head.minor > RECORD_MINOR_MAX && head.kind != RECORD_NEXT) ||
+        (head.kind != RECORD_PUT && !is_bare_sound(&head)))
+        return LARDER_EDAMAGED;
+#ifndef LARDER_PLANT_STORE_SKIPS_CRC
+    if (verifies &&
+        larder_crc32c(0, at + RECORD_CRC_START, bytes.length - RECORD_CRC_START) != head.crc)
+        return LARDER_EDAMAGED;
+#endif
+    size_t left = bytes.length - RECORD_HEAD_BYTES;
+    size_t optional = record_optional_bytes(head.flags);
+    if (optional + head.key_bytes > left) return LARDER_EDAMAGED;
+    left -= optional + head.key_bytes;
+
+    *out = (record){.sequence = head.sequence,
+                    .minor = head.minor,
+                    .kind = head.kind,
+                    .flags = head.flags,
+                    .index_count = head.index_count,
+                    .written_ns = head.written_ns,
+                    .expires_ns = LARDER_STORE_NEVER,
+                    .idle_ns = LARDER_STORE_NEVER};
+    uint32_t lengths[2] = {0, 0};
+    at = read_optional(at + RECORD_HEAD_BYTES, out, lengths);
+    if (lengths[0] > LARDER_STORE_EXTENDED_MAX_BYTES || (uint64_t)lengths[0] + lengths[1] > left)
+        return LARDER_EDAMAGED;
     out->key = (larder_bytes){at, head.key_bytes};
     at += head.key_bytes;
-    out->extended = (larder_bytes){at, head.extended_bytes};
-    at += head.extended_bytes;
-    out->indexes = (larder_bytes){at, head.indexes_bytes};
-    at += head.indexes_bytes;
-    if (is_spilled) {
-        memcpy(&out->spill, at, RECORD_SPILL_BYTES);
-        out->value = (larder_bytes){at, 0};
-    } else {
-        out->spill = (spill_reference){0};
-        out->value = (larder_bytes){at, value_bytes};
-    }
-    if (head.index_count == 0 && head.indexes_bytes == 0) return LARDER_OK;
+    out->extended = (larder_bytes){at, lengths[0]};
+    at += lengths[0];
+    out->indexes = (larder_bytes){at, lengths[1]};
+    at += lengths[1];
+    out->value = (larder_bytes){at, left - lengths[0] - lengths[1]};
+    if (head.index_count == 0 && lengths[1] == 0) return LARDER_OK;
     return indexes_are_sound(out) ? LARDER_OK : LARDER_EDAMAGED;
+}
+
+larder_bytes record_key(const uint8_t *at) {
+    uint32_t length;
+    memcpy(&length, at + offsetof(record_head, key_bytes), sizeof length);
+    size_t optional = record_optional_bytes(at[offsetof(record_head, flags)]);
+    return (larder_bytes){at + RECORD_HEAD_BYTES + optional, length};
+}
+
+uint64_t record_value_length(const uint8_t *at) {
+    uint8_t flags = at[offsetof(record_head, flags)];
+    if (record_kind(at) != RECORD_PUT) return 0;
+    uint32_t lengths[2] = {0, 0};
+    if ((flags & RECORD_HAS_PARTS) != 0) memcpy(lengths, at + RECORD_HEAD_BYTES, PARTS_BYTES);
+    return record_length(at) - RECORD_HEAD_BYTES - record_optional_bytes(flags) -
+           record_key(at).length - lengths[0] - lengths[1];
 }
 
 bool record_next_index(const record *entry, size_t *offset, larder_store_index_entry *out) {
@@ -283,4 +324,47 @@ bool record_next_index(const record *entry, size_t *offset, larder_store_index_e
     out->value = (larder_bytes){at + INDEX_ENTRY_HEAD_BYTES, value_bytes};
     *offset += INDEX_ENTRY_HEAD_BYTES + (size_t)value_bytes;
     return true;
+}
+
+// Rows --------------------------------------------------------------------------------------------
+
+size_t row_write(uint8_t *target, const uint8_t *record, location at, bool inlines) {
+    uint8_t flags = record[offsetof(record_head, flags)];
+    if (record[offsetof(record_head, index_count)] != 0) flags |= RECORD_INDEXED;
+    row_head row = {.sequence = record_sequence(record),
+                    .segment = at.segment,
+                    .offset = (uint32_t)(at.offset / 8),
+                    .value_bytes = (uint32_t)record_value_length(record),
+                    .minor_and_flags = record_minor(record) << 8 | flags};
+    memcpy(target, &row, ROW_BYTES);
+    if (!inlines) return ROW_BYTES;
+    memcpy(target + ROW_BYTES, record, record_length(record));
+    return ROW_BYTES + record_length(record);
+}
+
+void row_move(uint8_t *row, location to) {
+    uint32_t place[2] = {to.segment, (uint32_t)(to.offset / 8)};
+    memcpy(row + offsetof(row_head, segment), place, sizeof place);
+}
+
+larder_status row_read(larder_bytes bytes, entry_row *out) {
+    if (bytes.length != ROW_BYTES && bytes.length < ROW_BYTES + RECORD_HEAD_BYTES)
+        return LARDER_EDAMAGED;
+    row_head row;
+    memcpy(&row, bytes.data, ROW_BYTES);
+    *out =
+        (entry_row){.sequence = row.sequence,
+                    .at = {row.segment, (uint64_t)row.offset * 8},
+                    .value_bytes = row.value_bytes,
+                    .minor = row.minor_and_flags >> 8,
+                    .flags = (uint8_t)row.minor_and_flags,
+                    .inlined = {(const uint8_t *)bytes.data + ROW_BYTES, bytes.length - ROW_BYTES}};
+    return row.segment != 0 ? LARDER_OK : LARDER_EDAMAGED;
+}
+
+size_t row_record_padded(const entry_row *row, larder_bytes stored) {
+    if (row->inlined.length > 0) return record_padded(row->inlined.length);
+    if ((row->flags & RECORD_HAS_PARTS) != 0 || stored.length > KEY_WHOLE_MAX_BYTES) return 0;
+    return record_padded(RECORD_HEAD_BYTES + record_optional_bytes(row->flags) + stored.length +
+                         row->value_bytes);
 }

@@ -92,6 +92,8 @@ enum {
     /** Records of one batch. */
     RECORD_MINOR_MAX = (1 << 24) - 1,
     ROW_BYTES = 24,
+    /** The longest record that lies in a row: with it and the longest key, two rows fill a page. */
+    INLINE_RECORD_MAX_BYTES = 1400,
 
     SPACE_META = 0x01,
     SPACE_SEGMENT = 0x03,
@@ -168,17 +170,20 @@ typedef struct tree_key {
 size_t record_size(const larder_store_item *item);
 /** A record's bytes with the padding behind it. */
 static inline size_t record_padded(size_t length) { return (length + 7) & ~(size_t)7; }
-/** Writes a put's record at `target`, which has room for record_padded(record_size) bytes, without
-    sequence and checksum: record_seal follows. */
+/** Writes a put's record at `target`, which has room for record_padded(record_size) bytes, with zeros
+    as padding, and without its first eight bytes, numbers and checksum: record_seal follows. */
 void record_write(uint8_t *target, const larder_store_item *item, size_t length,
                   int64_t written_ns);
-/** The same for a record of a key alone (RECORD_REMOVE, RECORD_CLEAR) or of nothing (RECORD_NEXT).
+/** The same for a record of a key alone (RECORD_REMOVE) or of nothing (RECORD_CLEAR, RECORD_NEXT).
     @return its length. */
 size_t record_write_bare(uint8_t *target, uint8_t kind, larder_bytes key);
-/** Gives a record its numbers and its checksum. */
-void record_seal(uint8_t *target, uint64_t sequence, uint32_t minor, bool continues);
-/** Takes a record apart, of whatever kind: bounds are always checked, the checksum if `verifies`.
-    LARDER_EDAMAGED. */
+/** Gives a record of `length` bytes its numbers, and sums it up.
+    @return its first eight bytes, length and checksum: to be stored there at once or, of the first
+            record of a write, when all of it is there. */
+uint64_t record_seal(uint8_t *target, size_t length, uint64_t sequence, uint32_t minor,
+                     bool continues);
+/** Takes a record apart, of whatever kind, that fills `bytes`: bounds are always checked, the
+    checksum if `verifies`. LARDER_EDAMAGED. */
 LARDER_MUST_CHECK larder_status record_read(larder_bytes bytes, bool verifies, record *out);
 
 // Of a record that is known to be whole, where it lies.

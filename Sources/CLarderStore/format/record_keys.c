@@ -34,8 +34,6 @@ static void append_be32(tree_key *key, uint32_t value) {
     key->length = (uint16_t)(key->length + 4);
 }
 
-static uint64_t sortable(int64_t value) { return (uint64_t)value ^ (uint64_t)1 << 63; }
-
 static void key_start(tree_key *key, uint8_t space) {
     key->bytes[0] = space;
     key->length = 1;
@@ -72,7 +70,7 @@ void tree_key_of_stored(uint8_t space, larder_bytes stored, tree_key *out) {
 
 void tree_key_expiry(int64_t deadline_ns, uint64_t sequence, uint32_t minor, tree_key *out) {
     key_start(out, SPACE_EXPIRY);
-    append_be64(out, sortable(deadline_ns));
+    append_be64(out, flip(deadline_ns));
     append_be64(out, sequence);
     append_be32(out, minor);
 }
@@ -83,10 +81,9 @@ void tree_key_order(stamp at, tree_key *out) {
     append_be64(out, at.minor);
 }
 
-void tree_key_doomed(uint32_t epoch, uint64_t number, tree_key *out) {
-    key_start(out, SPACE_DOOMED);
-    append_be32(out, epoch);
-    append_be64(out, number);
+void tree_key_segment(uint32_t number, tree_key *out) {
+    key_start(out, SPACE_SEGMENT);
+    append_be32(out, number);
 }
 
 // Indexes -----------------------------------------------------------------------------------------

@@ -25,6 +25,11 @@ typedef struct memtable {
     /** Of the last write that it covers, 0 if there was none; and where the log goes on behind. */
     uint64_t last_sequence;
     location end;
+    /** What that segment had in it then. */
+    uint64_t end_record_count;
+    uint64_t end_bare_count;
+    /** Where its first write lies; 0 if there was none. */
+    uint32_t first_segment;
     /** Bytes of all records that came, replaced ones too. */
     uint64_t bytes;
     /** Of the last removal of everything; 0 if there was none. */

@@ -43,16 +43,22 @@ enum {
 typedef struct segment {
     uint32_t number;
     uint32_t kind;
+    /** Where the log goes on; 0 as long as that is not known. */
+    uint32_t next;
     uint8_t *map;
     /** Of file and mapping. */
     uint64_t capacity;
     uint64_t first_sequence;
+    /** Of the last record that was appended or read; 0 if that is not known. */
+    uint64_t last_sequence;
     uint64_t as_of;
     /** Behind the last record that is there. */
     _Atomic uint64_t end;
     /** Records up to there, and those of them that are no puts. */
     uint64_t record_count;
     uint64_t bare_count;
+    /** These are of all its records: it was made, or read from its start, by this handle. */
+    bool is_measured;
     /** So much is on the device; the rest may not be. */
     uint64_t synced;
     /** Its name is on the device. */
@@ -64,7 +70,7 @@ typedef struct segment {
     bool is_sealed;
     /** -1 when it is not open. */
     int file;
-    /** Values of it that are lent out. */
+    /** The log's own, and values of it that are lent out: the last one ends the mapping. */
     _Atomic uint32_t holds;
 } segment;
 
@@ -101,6 +107,8 @@ void segment_publish(segment *to, size_t length, uint64_t first_word);
 /** Says that no more will be appended, and where the log goes on. There is room for that. */
 void segment_seal(segment *sealed, uint32_t next, uint64_t sequence);
 
+/** Everything up to `end` to the device; opens the file if it is not open. */
+LARDER_MUST_CHECK larder_status segment_sync_to(segment *synced, int folder, uint64_t end);
 /** Everything up to its end to the device, and its name. */
 LARDER_MUST_CHECK larder_status segment_sync(segment *synced, int folder);
 /** Makes every page from `from` on dirty again, whatever the system thinks of them. */

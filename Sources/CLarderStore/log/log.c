@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+/** @file log.c
+    The chain of segments: appending, turning over to the next one, syncing, letting go.
+
+    A segment's number is greater than that of the one that leads to it: a chain cannot run in a
+    circle, and whatever is made in advance and overtaken is removed. */
+#include "log/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "file_io.h"
+#include "log/segment_table.h"
+
+enum {
+    /** Kept back in each segment for removals, which have to be possible on a full disk. */
+    REMOVAL_RESERVE_BYTES = 4096,
+    BLOCK_BYTES = 4096
+};
+/** The longest write: offsets are kept in eighths of 32 bits. */
+static const uint64_t WRITE_MAX_BYTES = ((uint64_t)UINT32_MAX - 4096) * 8;
+
+static uint64_t end_of(const segment *at) {
+    return atomic_load_explicit(&at->end, memory_order_relaxed);
+}
+
+// Opening and closing -----------------------------------------------------------------------------
+
+static larder_status open_folder(int store, uint32_t mode, bool is_read_only, int *out) {
+    larder_status status = folder_open_in(store, "log", out);
+    if (status != ENOENT || is_read_only) return status;
+    status = folder_make_in(store, "log", mode | (mode & 0444u) >> 2);
+    if (status == LARDER_OK) status = folder_sync(store);
+    return status == LARDER_OK ? folder_open_in(store, "log", out) : status;
+}
+
+larder_status log_open(int store, uint64_t store_id, uint32_t mode, bool is_read_only,
+                       store_log *out) {
+    memset(out, 0, sizeof *out);
+    out->store_id = store_id;
+    out->mode = mode;
+    out->is_read_only = is_read_only;
+    out->next_number = 1;
+    larder_status status = open_folder(store, mode, is_read_only, &out->folder);
+    if (status != LARDER_OK) {
+        out->folder = -1;
+        return status;
+    }
+    out->table = segment_table_create();
+    if (out->table == NULL) status = ENOMEM;
+    else status = pthread_mutex_init(&out->table_lock, NULL);
+    if (status == LARDER_OK) return LARDER_OK;
+    segment_table_free(out->table);
+    out->table = NULL;
+    file_close(out->folder);
+    out->folder = -1;
+    return status;
+}
+
+/** Why a segment's file is still there. */
+static larder_status remove_file(const store_log *log, uint32_t number) {
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(number, name);
+    larder_status status = file_remove_in(log->folder, name);
+    return status == ENOENT ? LARDER_OK : status;
+}
+
+void log_close(store_log *log) {
+    if (log->folder < 0) return;
+    // What cannot be removed is found when the store is opened again.
+    if (log->spare != NULL) (void)remove_file(log, log->spare->number);
+    segment *next;
+    for (uint32_t from = 1; (next = segment_table_next(log->table, from)) != NULL;) {
+        from = next->number;
+        segment_table_set(log->table, from, NULL);
+        log_release(next);
+    }
+    segment_table_free(log->table);
+    pthread_mutex_destroy(&log->table_lock);
+    file_close(log->folder);
+    log->table = NULL;
+    log->active = log->spare = NULL;
+    log->folder = -1;
+}
+
+// Segments ----------------------------------------------------------------------------------------
+
+/** Maps it; table_lock is held. */
+static larder_status map_segment(store_log *log, uint32_t number, segment **out) {
+    larder_status status =
+        segment_open(log->folder, number, log->store_id, !log->is_read_only, out);
+    if (status != LARDER_OK) return status;
+    // Syncing opens it again, if it comes to that: thousands of segments need no descriptors.
+    segment_close_file(*out);
+    status = segment_table_reserve(log->table, number);
+    if (status == LARDER_OK) {
+        segment_table_set(log->table, number, *out);
+        return LARDER_OK;
+    }
+    segment_close(*out);
+    *out = NULL;
+    return status;
+}
+
+larder_status log_segment(store_log *log, uint32_t number, segment **out) {
+    *out = segment_table_find(log->table, number);
+    if (__builtin_expect(*out != NULL, 1)) return LARDER_OK;
+    if (number == 0) return ENOENT;
+    pthread_mutex_lock(&log->table_lock);
+    *out = segment_table_find(log->table, number);
+    larder_status status = *out != NULL ? LARDER_OK : map_segment(log, number, out);
+    pthread_mutex_unlock(&log->table_lock);
+    return status;
+}
+
+larder_status log_record(store_log *log, location at, larder_bytes *record) {
+    *record = (larder_bytes){NULL, 0};
+    segment *from;
+    larder_status status = log_segment(log, at.segment, &from);
+    if (status == LARDER_OK) status = segment_look(from, at.offset, record);
+    return status == ENOENT || status == LARDER_END ? LARDER_EDAMAGED : status;
+}
+
+/** Makes a segment and puts it into the table. */
+static larder_status make_segment(store_log *log, uint32_t number, uint32_t kind, uint64_t capacity,
+                                  uint64_t first_sequence, uint64_t as_of, segment **out) {
+    larder_status status = segment_create(log->folder, number, kind, capacity, first_sequence,
+                                          as_of, log->store_id, log->mode, out);
+    if (status != LARDER_OK) return status;
+    pthread_mutex_lock(&log->table_lock);
+    status = segment_table_reserve(log->table, number);
+    if (status == LARDER_OK) segment_table_set(log->table, number, *out);
+    pthread_mutex_unlock(&log->table_lock);
+    if (status == LARDER_OK) return LARDER_OK;
+    segment_close(*out);
+    *out = NULL;
+    (void)remove_file(log, number);
+    return status;
+}
+
+larder_status log_create_cleaned(store_log *log, pthread_mutex_t *store_lock, uint64_t capacity,
+                                 uint64_t first_sequence, uint64_t as_of, segment **out) {
+    pthread_mutex_lock(store_lock);
+    uint32_t number = log->next_number++;
+    pthread_mutex_unlock(store_lock);
+    return make_segment(log, number, SEGMENT_CLEANED, capacity, first_sequence, as_of, out);
+}
+
+larder_status log_remove(store_log *log, uint32_t number) {
+    pthread_mutex_lock(&log->table_lock);
+    segment *removed = segment_table_set(log->table, number, NULL);
+    larder_status status = remove_file(log, number);
+    pthread_mutex_unlock(&log->table_lock);
+    if (removed != NULL) log_release(removed);
+    return status;
+}
+
+segment *log_hold(store_log *log, uint32_t number) {
+    segment *held = segment_table_find(log->table, number);
+    if (held != NULL) atomic_fetch_add_explicit(&held->holds, 1, memory_order_relaxed);
+    return held;
+}
+
+void log_release(segment *held) {
+    if (atomic_fetch_sub_explicit(&held->holds, 1, memory_order_acq_rel) == 1) segment_close(held);
+}
+
+// Appending ---------------------------------------------------------------------------------------
+
+uint64_t log_next_capacity(const store_log *log) {
+    uint64_t wanted = log->active != NULL ? log->active->capacity * 2 : log->segment_min_bytes;
+    if (wanted < log->segment_min_bytes) wanted = log->segment_min_bytes;
+    if (wanted > log->segment_max_bytes) wanted = log->segment_max_bytes;
+    return (wanted + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+}
+
+/** What a segment of `capacity` bytes keeps back for removals. */
+static uint64_t removal_reserve(uint64_t capacity) {
+    return capacity / 8 < REMOVAL_RESERVE_BYTES ? capacity / 8 : REMOVAL_RESERVE_BYTES;
+}
+
+static bool has_room(const segment *at, size_t length, bool uses_reserve) {
+    uint64_t kept = SEGMENT_NEXT_BYTES + (uses_reserve ? 0 : removal_reserve(at->capacity));
+    return !at->is_sealed && at->capacity - end_of(at) >= length + kept;
+}
+
+/** A spare that is of no use is removed. */
+static void drop_spare(store_log *log) {
+    segment *spare = log->spare;
+    if (spare == NULL) return;
+    log->spare = NULL;
+    // What cannot be removed is found when the store is opened again.
+    (void)log_remove(log, spare->number);
+}
+
+/** The segment that `length` bytes fit into becomes the active one. */
+static larder_status turn_over(store_log *log, size_t length) {
+    segment *next = log->spare;
+    const segment *full = log->active;
+    // Only in a file that no log wrote.
+    if (full != NULL && !full->is_sealed && full->capacity - end_of(full) < SEGMENT_NEXT_BYTES)
+        return LARDER_EDAMAGED;
+    if (next == NULL || !has_room(next, length, false)) {
+        uint64_t capacity = log_next_capacity(log);
+        uint64_t needed = (uint64_t)SEGMENT_HEAD_BYTES + length + SEGMENT_NEXT_BYTES;
+        if (needed + removal_reserve(capacity) > capacity)
+            capacity = needed + REMOVAL_RESERVE_BYTES;
+        larder_status status = make_segment(log, log->next_number, SEGMENT_WRITTEN, capacity,
+                                            log->last_sequence + 1, 0, &next);
+        if (status != LARDER_OK) return status;
+        log->next_number++;
+        drop_spare(log);
+    }
+    log->spare = NULL;
+    if (log->active == NULL) log->first_unsynced = next->number;
+    else if (!log->active->is_sealed) segment_seal(log->active, next->number, log->last_sequence);
+    log->active = next;
+    return LARDER_OK;
+}
+
+larder_status log_reserve(store_log *log, size_t length, bool uses_reserve, uint8_t **target) {
+    if (length > WRITE_MAX_BYTES) return LARDER_ETOOLARGE;
+    if (log->active == NULL || !has_room(log->active, length, false)) {
+        larder_status status = turn_over(log, length);
+        // What is kept back for removals is for when there is no other room.
+        if (status != LARDER_OK &&
+            !(uses_reserve && log->active != NULL && has_room(log->active, length, true)))
+            return status;
+    }
+    *target = log->active->map + end_of(log->active);
+    return LARDER_OK;
+}
+
+void log_publish(store_log *log, size_t length, uint32_t count, uint64_t first_word) {
+    segment *active = log->active;
+    const uint8_t *at = active->map + end_of(active);
+    segment_publish(active, length, first_word);
+    active->record_count += count;
+    for (uint32_t n = 0; n < count; n++) {
+        if (record_kind(at) != RECORD_PUT) active->bare_count++;
+        if (n + 1 < count) at += record_padded(record_length(at));
+    }
+    log->last_sequence++;
+    active->last_sequence = log->last_sequence;
+    log->unapplied_bytes += length;
+}
+
+void log_prepare(store_log *log, pthread_mutex_t *store_lock) {
+    pthread_mutex_lock(store_lock);
+    bool is_wanted = log->active != NULL && log->spare == NULL && !log->is_read_only &&
+                     end_of(log->active) > log->active->capacity / 2;
+    uint32_t number = is_wanted ? log->next_number++ : 0;
+    uint64_t capacity = log_next_capacity(log);
+    uint64_t first_sequence = log->last_sequence + 1;
+    pthread_mutex_unlock(store_lock);
+    segment *made;
+    if (!is_wanted ||
+        make_segment(log, number, SEGMENT_WRITTEN, capacity, first_sequence, 0, &made) != LARDER_OK)
+        return;
+    pthread_mutex_lock(store_lock);
+    // Meanwhile the log may have turned over.
+    bool is_overtaken = log->active->number > number;
+    if (!is_overtaken) log->spare = made;
+    pthread_mutex_unlock(store_lock);
+    if (is_overtaken) (void)log_remove(log, number);
+}
+
+// Syncing -----------------------------------------------------------------------------------------
+
+/** Syncs the chain from `number` to `last`, of which `end` bytes are to be there. The names came
+    first: that of a segment that is not there yet would end the log. */
+static larder_status sync_chain(store_log *log, uint32_t number, segment *last, uint64_t end) {
+    for (;;) {
+        segment *at;
+        larder_status status = log_segment(log, number, &at);
+        if (status == LARDER_OK)
+            status = segment_sync_to(at, log->folder, at == last ? end : atomic_load(&at->end));
+        if (status != LARDER_OK || at == last) return status;
+        at->is_named = true;
+        segment_close_file(at);
+        number = at->next;
+    }
+}
+
+larder_status log_sync(store_log *log, pthread_mutex_t *store_lock) {
+    pthread_mutex_lock(store_lock);
+    segment *last = log->active;
+    uint64_t end = last != NULL ? end_of(last) : 0;
+    uint64_t sequence = log->last_sequence;
+    uint32_t first = log->first_unsynced;
+    pthread_mutex_unlock(store_lock);
+    if (last == NULL) return LARDER_OK;
+    if (!last->is_named) {
+        larder_status status = folder_sync(log->folder);
+        if (status != LARDER_OK) return status;
+        last->is_named = true;
+    }
+    larder_status status = sync_chain(log, first != 0 ? first : last->number, last, end);
+    if (status != LARDER_OK) return status;
+    pthread_mutex_lock(store_lock);
+    log->first_unsynced = last->number;
+    pthread_mutex_unlock(store_lock);
+    __atomic_store_n(&log->synced_sequence, sequence, __ATOMIC_RELAXED);
+    return LARDER_OK;
+}

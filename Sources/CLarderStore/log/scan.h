@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+/** @file scan.h
+    Private: following the log from one write to the next, for recovery, for readers elsewhere, and
+    for salvage. Nothing is taken on trust: a damaged or foreign segment ends a scan, no more. */
+#ifndef LARDER_SCAN_H
+#define LARDER_SCAN_H
+
+#include "log/log.h"
+
+/** Starts as {log, at, sequence}; belongs to one thread. */
+typedef struct log_scan {
+    store_log *log;
+    /** Where it reads on; after LARDER_EDAMAGED, what is damaged. Behind the last record of a
+        segment it stays there as long as the next segment is missing. */
+    location at;
+    /** Of the last write that it gave. */
+    uint64_t sequence;
+    /** Writes that it passed over. */
+    uint64_t lost;
+    /** The next one need not have the next number. */
+    bool has_resynced;
+} log_scan;
+
+/** Gives the next write, whole: `count` records at `first`, in `from`.
+    @param verifies checksums too.
+    @return LARDER_OK; LARDER_END: nothing was written yet, or the next segment is missing;
+            LARDER_EDAMAGED: something is there that is not a whole write with the next number; or
+            an errno. */
+LARDER_MUST_CHECK larder_status log_scan_next(log_scan *scan, bool verifies, const uint8_t **first,
+                                              uint32_t *count, segment **from);
+/** Looks behind the damaged place for the next sound record in the same segment that a write begins
+    with or that leads to the next segment. Then the scan goes on there, and with the write that it
+    gives next, `lost` has those that were passed over. */
+bool log_scan_resync(log_scan *scan);
+
+#endif

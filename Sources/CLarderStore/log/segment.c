@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+/** @file segment.c
+    One file of the log; the drawing is in segment.h. */
+#include "log/segment.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "file_io.h"
+#include "larder_crc32c.h"
+
+/** The first 64 bytes, as they lie on disk. */
+typedef struct segment_head {
+    char magic[8];
+    uint32_t crc;
+    uint32_t number;
+    uint64_t store_id;
+    uint32_t kind;
+    uint32_t zero;
+    uint64_t capacity;
+    uint64_t first_sequence;
+    uint64_t as_of;
+    uint64_t reserved;
+} segment_head;
+
+_Static_assert(sizeof(segment_head) == SEGMENT_HEAD_BYTES, "segment head");
+_Static_assert(offsetof(segment_head, number) == 12, "number");
+_Static_assert(offsetof(segment_head, capacity) == 32, "capacity");
+_Static_assert(offsetof(segment_head, as_of) == 48, "as of");
+_Static_assert(SEGMENT_NEXT_BYTES == ((RECORD_HEAD_BYTES + 7) & ~7), "room for RECORD_NEXT");
+
+static const char magic[8] = {'L', 'A', 'R', 'D', 'S', 'E', 'G', '1'};
+
+enum { CRC_START = 12, BLOCK_BYTES = 4096 };
+/** Offsets are kept in eighths of 32 bits. */
+static const uint64_t CAPACITY_MAX = ((uint64_t)UINT32_MAX + 1) * 8;
+
+static uint32_t head_crc(const segment_head *head) {
+    return larder_crc32c(0, (const uint8_t *)head + CRC_START, sizeof *head - CRC_START);
+}
+
+// Names -------------------------------------------------------------------------------------------
+
+void segment_name(uint32_t number, char out[SEGMENT_NAME_BYTES]) {
+    for (int digit = 0; digit < 8; digit++)
+        out[digit] = "0123456789abcdef"[number >> (28 - 4 * digit) & 15];
+    memcpy(out + 8, ".seg", 5);
+}
+
+bool segment_number_of(const char *name, uint32_t *number) {
+    uint32_t value = 0;
+    for (int digit = 0; digit < 8; digit++) {
+        char read = name[digit];
+        if (read >= '0' && read <= '9') value = value << 4 | (uint32_t)(read - '0');
+        else if (read >= 'a' && read <= 'f') value = value << 4 | (uint32_t)(read - 'a' + 10);
+        else return false;
+    }
+    *number = value;
+    return value != 0 && strcmp(name + 8, ".seg") == 0;
+}
+
+// Opening and closing -----------------------------------------------------------------------------
+
+static segment *segment_new(const segment_head *head) {
+    segment *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL) return NULL;
+    fresh->number = head->number;
+    fresh->kind = head->kind;
+    fresh->capacity = head->capacity;
+    fresh->first_sequence = head->first_sequence;
+    fresh->as_of = head->as_of;
+    fresh->synced = SEGMENT_HEAD_BYTES;
+    fresh->file = -1;
+    atomic_init(&fresh->end, SEGMENT_HEAD_BYTES);
+    atomic_init(&fresh->holds, 1);
+    return fresh;
+}
+
+larder_status segment_create(int folder, uint32_t number, uint32_t kind, uint64_t capacity,
+                             uint64_t first_sequence, uint64_t as_of, uint64_t store_id,
+                             uint32_t mode, segment **out) {
+    *out = NULL;
+    if (number == 0) return EOVERFLOW;
+    if (capacity > CAPACITY_MAX - BLOCK_BYTES || capacity > SIZE_MAX / 2) return EFBIG;
+    segment_head head = {.number = number,
+                         .store_id = store_id,
+                         .kind = kind,
+                         .capacity = (capacity + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES,
+                         .first_sequence = first_sequence,
+                         .as_of = as_of};
+    memcpy(head.magic, magic, sizeof magic);
+    head.crc = head_crc(&head);
+    segment *fresh = segment_new(&head);
+    if (fresh == NULL) return ENOMEM;
+    // Nothing of it is on the device, not even the head.
+    fresh->synced = 0;
+    fresh->is_measured = true;
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(number, name);
+    larder_status status =
+        file_open_in(folder, name, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, mode, &fresh->file);
+    bool is_made = status == LARDER_OK;
+    if (status == LARDER_OK) status = file_change_mode(fresh->file, mode);
+    if (status == LARDER_OK) status = file_reserve(fresh->file, fresh->capacity);
+    if (status == LARDER_OK)
+        status = file_map(fresh->file, (size_t)fresh->capacity, true, &fresh->map);
+    if (status != LARDER_OK) {
+        segment_close(fresh);
+        // What is left is found, and removed, when the store is opened again.
+        if (is_made) (void)file_remove_in(folder, name);
+        return status;
+    }
+    memcpy(fresh->map, &head, sizeof head);
+    *out = fresh;
+    return LARDER_OK;
+}
+
+static larder_status head_check(const segment_head *head, uint32_t number, uint64_t store_id,
+                                uint64_t bytes) {
+    if (memcmp(head->magic, magic, sizeof magic) != 0 || head->crc != head_crc(head) ||
+        head->number != number || (head->kind != SEGMENT_WRITTEN && head->kind != SEGMENT_CLEANED))
+        return LARDER_EDAMAGED;
+    if (head->store_id != store_id) return LARDER_EFOREIGN;
+    if (head->capacity < BLOCK_BYTES || head->capacity % BLOCK_BYTES != 0 ||
+        head->capacity > bytes || head->capacity > CAPACITY_MAX || head->capacity > SIZE_MAX / 2)
+        return LARDER_EDAMAGED;
+    return LARDER_OK;
+}
+
+/** Reads the head of an open file. */
+static larder_status head_read(int file, uint32_t number, uint64_t store_id, segment_head *head) {
+    file_facts facts;
+    larder_status status = file_facts_get(file, &facts);
+    if (status != LARDER_OK) return status;
+    if (!facts.is_regular) return LARDER_EDAMAGED;
+    size_t got;
+    status = file_read_at(file, head, sizeof *head, 0, &got);
+    if (status == LARDER_OK && got < sizeof *head) status = LARDER_EDAMAGED;
+    return status == LARDER_OK ? head_check(head, number, store_id, facts.bytes) : status;
+}
+
+larder_status segment_open(int folder, uint32_t number, uint64_t store_id, bool writes,
+                           segment **out) {
+    *out = NULL;
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(number, name);
+    int file;
+    larder_status status = file_open_in(folder, name, writes ? FILE_WRITE : 0, 0, &file);
+    if (status != LARDER_OK) return status;
+    segment_head head;
+    segment *opened = NULL;
+    status = head_read(file, number, store_id, &head);
+    if (status == LARDER_OK) {
+        opened = segment_new(&head);
+        if (opened == NULL) status = ENOMEM;
+    }
+    if (status == LARDER_OK)
+        status = file_map(file, (size_t)opened->capacity, writes, &opened->map);
+    if (status != LARDER_OK) {
+        file_close(file);
+        free(opened);
+        return status;
+    }
+    opened->file = file;
+    *out = opened;
+    return LARDER_OK;
+}
+
+void segment_close_file(segment *closed) {
+    file_close(closed->file);
+    closed->file = -1;
+}
+
+void segment_close(segment *closed) {
+    if (closed == NULL) return;
+    file_unmap(closed->map, (size_t)closed->capacity);
+    segment_close_file(closed);
+    free(closed);
+}
+
+// Records -----------------------------------------------------------------------------------------
+
+/** The first eight bytes of the record at `at`: another process may be storing them. */
+static inline uint64_t first_word_at(const uint8_t *at) {
+    return atomic_load_explicit((const _Atomic uint64_t *)(const void *)at, memory_order_acquire);
+}
+
+static inline void store_first_word(uint8_t *at, uint64_t word, memory_order order) {
+    atomic_store_explicit((_Atomic uint64_t *)(void *)at, word, order);
+}
+
+larder_status segment_look(const segment *from, uint64_t offset, larder_bytes *record) {
+    *record = (larder_bytes){NULL, 0};
+    if (offset < SEGMENT_HEAD_BYTES || offset % 8 != 0 || offset > from->capacity)
+        return LARDER_EDAMAGED;
+    if (offset == from->capacity) return LARDER_END;
+    const uint8_t *at = from->map + offset;
+    uint64_t word = first_word_at(at);
+    if (word == 0) return LARDER_END;
+    uint32_t length = (uint32_t)word;
+    if (length < RECORD_HEAD_BYTES || length > from->capacity - offset ||
+        record_kind(at) < RECORD_PUT || record_kind(at) > RECORD_NEXT)
+        return LARDER_EDAMAGED;
+    *record = (larder_bytes){at, length};
+    return LARDER_OK;
+}
+
+void segment_publish(segment *to, size_t length, uint64_t first_word) {
+    uint64_t start = atomic_load_explicit(&to->end, memory_order_relaxed);
+    uint64_t end = start + length;
+    if (end < to->capacity) store_first_word(to->map + end, 0, memory_order_relaxed);
+    store_first_word(to->map + start, first_word, memory_order_release);
+    atomic_store_explicit(&to->end, end, memory_order_release);
+}
+
+void segment_seal(segment *sealed, uint32_t next, uint64_t sequence) {
+    uint8_t *target = sealed->map + atomic_load_explicit(&sealed->end, memory_order_relaxed);
+    size_t length = record_write_bare(target, RECORD_NEXT, (larder_bytes){NULL, 0});
+    uint64_t first_word = record_seal(target, length, sequence, next, false);
+    sealed->next = next;
+    sealed->is_sealed = true;
+    sealed->record_count++;
+    sealed->bare_count++;
+    segment_publish(sealed, SEGMENT_NEXT_BYTES, first_word);
+}
+
+// Syncing -----------------------------------------------------------------------------------------
+
+void segment_redirty(segment *dirtied, uint64_t from) {
+    uint64_t end = atomic_load(&dirtied->end);
+    // The first word of each page is below the end: nobody is writing there.
+    for (uint64_t at = from / BLOCK_BYTES * BLOCK_BYTES; at < end; at += BLOCK_BYTES)
+        atomic_fetch_or_explicit((_Atomic uint64_t *)(void *)(dirtied->map + at), 0,
+                                 memory_order_relaxed);
+}
+
+larder_status segment_sync_to(segment *synced, int folder, uint64_t end) {
+    if (synced->synced >= end && !synced->sync_failed) return LARDER_OK;
+    if (synced->file < 0) {
+        char name[SEGMENT_NAME_BYTES];
+        segment_name(synced->number, name);
+        larder_status status = file_open_in(folder, name, FILE_WRITE, 0, &synced->file);
+        if (status != LARDER_OK) return status;
+    }
+    if (synced->sync_failed) segment_redirty(synced, synced->synced);
+    larder_status status = file_sync(synced->file);
+    synced->sync_failed = status != LARDER_OK;
+    if (status == LARDER_OK) synced->synced = end;
+    return status;
+}
+
+larder_status segment_sync(segment *synced, int folder) {
+    larder_status status = segment_sync_to(synced, folder, atomic_load(&synced->end));
+    if (status == LARDER_OK && !synced->is_named) {
+        status = folder_sync(folder);
+        synced->is_named = status == LARDER_OK;
+    }
+    return status;
+}
