@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file apply.h
-    Private: one LMDB transaction of the flusher, and the entries that come and go in it. */
+    Private: one LMDB transaction of a checkpoint, and the entries that come and go in it. */
 #ifndef LARDER_APPLY_H
 #define LARDER_APPLY_H
 
@@ -14,6 +14,8 @@ typedef struct apply_transaction {
     MDB_cursor *entries;
     store_meta meta;
     row_list rows;
+    /** Bytes that segments keep, as the transaction leaves them. */
+    live_table live;
     int64_t now_ns;
     /** There are rows of SPACE_RECENCY. */
     bool has_recency;
@@ -33,13 +35,30 @@ LARDER_MUST_CHECK larder_status apply_begin(larder_store *store, apply_transacti
 LARDER_MUST_CHECK larder_status apply_commit(apply_transaction *apply);
 void apply_abort(apply_transaction *apply);
 
+/** Writes a row, or deletes it, after a look at the pages that this changes. */
+LARDER_MUST_CHECK larder_status apply_put_row(apply_transaction *apply, const tree_key *key,
+                                              larder_bytes value);
+LARDER_MUST_CHECK larder_status apply_delete_row(apply_transaction *apply, const tree_key *key);
+/** Before a change at `key`. */
+LARDER_MUST_CHECK larder_status apply_guard(apply_transaction *apply, const tree_key *key);
 /** Codes of LMDB as ours; MDB_MAP_FULL as EAGAIN. */
 larder_status apply_status(int code);
 
-/** The entry under a stored key. LARDER_ENOTFOUND; LARDER_EDAMAGED. Borrowed from the transaction:
-    until its next write. */
+/** An entry of the tree: its row, and of its record what is needed to take it out. Where the row
+    alone tells, the record is not read, and has no key and no times; nor where it is damaged. */
+typedef struct apply_entry {
+    entry_row row;
+    record record;
+    /** Bytes of its record with padding; 0 if there is no telling. */
+    size_t padded;
+} apply_entry;
+/** The entry under a stored key. LARDER_ENOTFOUND; LARDER_EDAMAGED: not even its row can be read.
+    Borrowed until the transaction's next write. */
 LARDER_MUST_CHECK larder_status apply_find(apply_transaction *apply, larder_bytes stored,
-                                           record *out);
+                                           apply_entry *out);
+/** The same of a row that was found. */
+LARDER_MUST_CHECK larder_status apply_entry_of_row(apply_transaction *apply, larder_bytes stored,
+                                                   larder_bytes row, apply_entry *out);
 /** When an entry was used last, by what is folded in, its deadline, and under which one it stands
     among those to expire. */
 typedef struct entry_state {
@@ -54,16 +73,30 @@ void apply_state(apply_transaction *apply, larder_bytes stored, const record *en
 LARDER_MUST_CHECK larder_status apply_set_state(apply_transaction *apply, larder_bytes stored,
                                                 const entry_state *state);
 
-/** Rows of `old`, which goes, deleted; and its file, unless `replacement` has the same. NULL if
-    nothing replaces it. */
+/** Rows of `old`, which goes, deleted, and its bytes no longer live. */
 LARDER_MUST_CHECK larder_status apply_retire(apply_transaction *apply, larder_bytes stored,
-                                             const record *old, const record *replacement);
-/** Rows of an entry that comes, but that of the order of use. */
-LARDER_MUST_CHECK larder_status apply_install(apply_transaction *apply, larder_bytes stored,
-                                              const record *fresh);
+                                             const apply_entry *old);
 /** Takes an entry out altogether. */
 LARDER_MUST_CHECK larder_status apply_remove(apply_transaction *apply, larder_bytes stored,
-                                             const record *old);
+                                             const apply_entry *old);
+/** Bytes of a segment come to life, or die. */
+LARDER_MUST_CHECK larder_status apply_live(apply_transaction *apply, uint32_t segment,
+                                           size_t padded, bool is_dead);
+/** What there is in a segment, as far as it counts from now on. */
+LARDER_MUST_CHECK larder_status apply_measure(apply_transaction *apply, const segment *from,
+                                              uint64_t used_bytes, uint64_t record_count,
+                                              uint64_t bare_count, uint64_t last_sequence);
+/** A write: `record` lies in `segment`. */
+LARDER_MUST_CHECK larder_status apply_write(apply_transaction *apply, const uint8_t *record,
+                                            uint32_t segment);
+/** The row in the order of use of a put that was written. */
+LARDER_MUST_CHECK larder_status apply_order_put(apply_transaction *apply, const uint8_t *record);
+/** Everything goes that was written before. */
+LARDER_MUST_CHECK larder_status apply_clear(apply_transaction *apply, uint64_t sequence);
+/** Gives entries from `from` on their rows in the order of use, up to `most`; `from` moves on.
+    `is_done` receives whether all have theirs. */
+LARDER_MUST_CHECK larder_status apply_order_all(apply_transaction *apply, tree_key *from,
+                                                uint64_t most, bool *is_done);
 
 /** Folds reads into the order of use. */
 LARDER_MUST_CHECK larder_status apply_touches(apply_transaction *apply, touch_buffer *touches);

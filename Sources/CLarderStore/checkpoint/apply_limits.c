@@ -45,7 +45,7 @@ static larder_status gather(apply_transaction *apply, const tree_key *from, uint
 }
 
 static larder_status rows_apply(apply_transaction *apply) {
-    return apply_status(row_list_apply(&apply->rows, apply->txn, apply->main));
+    return row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
 }
 
 // Reads -------------------------------------------------------------------------------------------
@@ -55,31 +55,37 @@ static int compare_stamps(stamp a, stamp b) {
     return (a.minor > b.minor) - (a.minor < b.minor);
 }
 
+/** Gives an entry another place in the order of use. */
+static larder_status order_move(apply_transaction *apply, larder_bytes stored, stamp from,
+                                stamp to) {
+    tree_key key;
+    tree_key_order(from, &key);
+    larder_status status = apply_delete_row(apply, &key);
+    tree_key_order(to, &key);
+    return status == LARDER_OK ? apply_put_row(apply, &key, stored) : status;
+}
+
 static larder_status apply_touch(apply_transaction *apply, larder_bytes stored,
                                  const touch *noted) {
-    record entry;
-    larder_status status = apply_find(apply, stored, &entry);
+    apply_entry found;
+    larder_status status = apply_find(apply, stored, &found);
     // It may have been removed since.
     if (status == LARDER_ENOTFOUND || status == LARDER_EDAMAGED) return LARDER_OK;
     if (status != LARDER_OK) return status;
+    const record *entry = &found.record;
+    bool idles = (entry->flags & RECORD_IDLES) != 0;
+    if (!idles && !apply->meta.has_order) return LARDER_OK;
     entry_state state;
-    apply_state(apply, stored, &entry, &state);
+    apply_state(apply, stored, entry, &state);
     if (compare_stamps(noted->at, state.at) <= 0) return LARDER_OK;
-    tree_key key;
-    tree_key_order(state.at, &key);
-    MDB_val name = {key.length, key.bytes};
-    int code = mdb_del(apply->txn, apply->main, &name, NULL);
-    if (code != 0 && code != MDB_NOTFOUND) return apply_status(code);
-    tree_key_order(noted->at, &key);
-    MDB_val fresh = {key.length, key.bytes};
-    MDB_val value = {stored.length, (void *)(uintptr_t)stored.data};
-    code = mdb_put(apply->txn, apply->main, &fresh, &value, 0);
-    if (code != 0) return apply_status(code);
-    state.at = noted->at;
-    if ((entry.flags & RECORD_IDLES) != 0) {
-        state.deadline_ns =
-            noted->deadline_ns < entry.expires_ns ? noted->deadline_ns : entry.expires_ns;
+    if (apply->meta.has_order) {
+        status = order_move(apply, stored, state.at, noted->at);
+        if (status != LARDER_OK) return status;
     }
+    state.at = noted->at;
+    if (idles)
+        state.deadline_ns =
+            noted->deadline_ns < entry->expires_ns ? noted->deadline_ns : entry->expires_ns;
     return apply_set_state(apply, stored, &state);
 }
 
@@ -100,25 +106,26 @@ static larder_status apply_due_row(apply_transaction *apply, const tree_key *row
                                    larder_bytes stored) {
     larder_status status = row_list_delete(&apply->rows, row);
     if (status != LARDER_OK || row->length != 1 + 8 + 8 + 4) return status;
-    record entry;
-    status = apply_find(apply, stored, &entry);
+    apply_entry found;
+    status = apply_find(apply, stored, &found);
     if (status == LARDER_ENOTFOUND || status == LARDER_EDAMAGED) return LARDER_OK;
     if (status != LARDER_OK) return status;
-    if (entry.sequence != get_be64(row->bytes + 9) || entry.minor != get_be32(row->bytes + 17))
+    const record *entry = &found.record;
+    if (entry->sequence != get_be64(row->bytes + 9) || entry->minor != get_be32(row->bytes + 17))
         return LARDER_OK;
     entry_state state;
-    apply_state(apply, stored, &entry, &state);
-    int64_t due = store_due(apply->store, &entry, state.deadline_ns);
+    apply_state(apply, stored, entry, &state);
+    int64_t due = store_due(apply->store, entry, state.deadline_ns);
     if (due <= apply->now_ns) {
         apply->expired++;
-        return apply_remove(apply, stored, &entry);
+        return apply_remove(apply, stored, &found);
     }
     if (state.armed_ns != unflip(get_be64(row->bytes + 1))) return LARDER_OK;
     // Read since, or the limit of age was raised.
     state.armed_ns = due;
     if (due != LARDER_STORE_NEVER) {
         tree_key moved;
-        tree_key_expiry(due, entry.sequence, entry.minor, &moved);
+        tree_key_expiry(due, entry->sequence, entry->minor, &moved);
         status = row_list_put(&apply->rows, &moved, stored);
     }
     return status == LARDER_OK ? apply_set_state(apply, stored, &state) : status;
@@ -165,7 +172,7 @@ larder_status apply_eviction(apply_transaction *apply, uint64_t count, uint64_t 
         bool is_last = oldest->is_end;
         for (uint32_t at = 0; at < oldest->count && status == LARDER_OK && !*is_done; at++) {
             larder_bytes stored = bytes_of_key(&oldest->stored[at]);
-            record entry;
+            apply_entry entry;
             status = row_list_delete(&apply->rows, &oldest->keys[at]);
             if (status == LARDER_OK) status = apply_find(apply, stored, &entry);
             if (status == LARDER_OK) {
@@ -188,20 +195,21 @@ larder_status apply_eviction(apply_transaction *apply, uint64_t count, uint64_t 
 // The sweep ---------------------------------------------------------------------------------------
 
 static larder_status sweep_entry(apply_transaction *apply, larder_bytes stored, int64_t age_ns) {
-    record entry;
-    larder_status status = apply_find(apply, stored, &entry);
+    apply_entry found;
+    larder_status status = apply_find(apply, stored, &found);
     if (status == LARDER_ENOTFOUND || status == LARDER_EDAMAGED) return LARDER_OK;
     if (status != LARDER_OK) return status;
+    const record *entry = &found.record;
     entry_state state;
-    apply_state(apply, stored, &entry, &state);
-    if (store_due(apply->store, &entry, state.deadline_ns) <= apply->now_ns) {
+    apply_state(apply, stored, entry, &state);
+    if (store_due(apply->store, entry, state.deadline_ns) <= apply->now_ns) {
         apply->expired++;
-        return apply_remove(apply, stored, &entry);
+        return apply_remove(apply, stored, &found);
     }
-    int64_t due = apply_default_due(&entry, age_ns);
+    int64_t due = apply_default_due(entry, age_ns);
     // A read moved the deadline of an entry that idles.
     if (state.has_row && state.deadline_ns > due) {
-        record moved = entry;
+        record moved = *entry;
         moved.flags &= (uint8_t)~RECORD_IDLES;
         moved.expires_ns = state.deadline_ns;
         due = apply_default_due(&moved, age_ns);
@@ -209,11 +217,11 @@ static larder_status sweep_entry(apply_transaction *apply, larder_bytes stored, 
     if (due == state.armed_ns) return LARDER_OK;
     tree_key key;
     if (state.armed_ns != LARDER_STORE_NEVER) {
-        tree_key_expiry(state.armed_ns, entry.sequence, entry.minor, &key);
+        tree_key_expiry(state.armed_ns, entry->sequence, entry->minor, &key);
         status = row_list_delete(&apply->rows, &key);
     }
     if (status == LARDER_OK && due != LARDER_STORE_NEVER) {
-        tree_key_expiry(due, entry.sequence, entry.minor, &key);
+        tree_key_expiry(due, entry->sequence, entry->minor, &key);
         status = row_list_put(&apply->rows, &key, stored);
     }
     state.armed_ns = due;
@@ -238,6 +246,15 @@ static larder_status gather_entries(apply_transaction *apply, const tree_key *fr
     return code == 0 || code == MDB_NOTFOUND ? LARDER_OK : apply_status(code);
 }
 
+/** The least key behind the last one that was gathered; false if there is none. */
+static bool gather_behind(const gathered *entries, tree_key *from) {
+    if (entries->count == 0) return false;
+    tree_key_of_stored(SPACE_ENTRY, bytes_of_key(&entries->stored[entries->count - 1]), from);
+    if (from->length < TREE_KEY_MAX_BYTES) from->bytes[from->length++] = 0;
+    else if (!tree_key_after_prefix(from)) return false;
+    return !entries->is_end;
+}
+
 larder_status apply_sweep(apply_transaction *apply, const larder_store_limits *limits,
                           uint64_t most, bool *is_done) {
     gathered *entries = malloc(sizeof *entries);
@@ -255,14 +272,7 @@ larder_status apply_sweep(apply_transaction *apply, const larder_store_limits *l
             status = sweep_entry(apply, bytes_of_key(&entries->stored[at]), age);
         if (status == LARDER_OK) status = rows_apply(apply);
         handled += entries->count;
-        *is_done = entries->is_end;
-        if (entries->count > 0) {
-            // The least key behind the last one.
-            tree_key_of_stored(SPACE_ENTRY, bytes_of_key(&entries->stored[entries->count - 1]),
-                               &from);
-            if (from.length < TREE_KEY_MAX_BYTES) from.bytes[from.length++] = 0;
-            else if (!tree_key_after_prefix(&from)) *is_done = true;
-        }
+        if (!gather_behind(entries, &from)) *is_done = true;
     }
     free(entries);
     if (status != LARDER_OK) return status;
@@ -274,4 +284,39 @@ larder_status apply_sweep(apply_transaction *apply, const larder_store_limits *l
         apply->meta.age_ns = age;
     }
     return LARDER_OK;
+}
+
+// The order of use of everything ------------------------------------------------------------------
+
+larder_status apply_order_all(apply_transaction *apply, tree_key *from, uint64_t most,
+                              bool *is_done) {
+    gathered *entries = malloc(sizeof *entries);
+    if (entries == NULL) return ENOMEM;
+    tree_key start = {{SPACE_ENTRY}, 1};
+    if (from->length == 0) *from = start;
+    larder_status status = LARDER_OK;
+    *is_done = false;
+    for (uint64_t handled = 0; status == LARDER_OK && !*is_done && handled < most;) {
+        status = gather_entries(apply, from, entries);
+        for (uint32_t at = 0; at < entries->count && status == LARDER_OK; at++) {
+            larder_bytes stored = bytes_of_key(&entries->stored[at]);
+            apply_entry found;
+            status = apply_find(apply, stored, &found);
+            if (status == LARDER_EDAMAGED) {
+                status = LARDER_OK;
+                continue;
+            }
+            if (status != LARDER_OK) break;
+            entry_state state;
+            apply_state(apply, stored, &found.record, &state);
+            tree_key key;
+            tree_key_order(state.at, &key);
+            status = row_list_put(&apply->rows, &key, stored);
+        }
+        if (status == LARDER_OK) status = rows_apply(apply);
+        handled += entries->count;
+        if (!gather_behind(entries, from)) *is_done = true;
+    }
+    free(entries);
+    return status;
 }

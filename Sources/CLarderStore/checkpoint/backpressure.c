@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /** @file backpressure.c
-    Slows writers that are faster than the flusher, each a little, instead of stopping one of them
-    for a whole flush.
+    Slows writers that are faster than checkpoints, each a little, instead of stopping one of them for
+    a whole checkpoint.
 
-    The last eighth of the journal is given out over the flush that the first byte of it calls for:
-    after the time t, of about T that the last flush took, t / (t + T/8) of it. That hands out seven
-    eighths in the time T, and never all: a flush that takes ten times as long makes the wait for a
-    small write longer by some hundred microseconds, not by the rest of the flush. */
+    The last eighth of what may wait is given out over the checkpoint that the first byte of it calls
+    for: after the time t, of about T that the last one took, t / (t + T/8) of it. That hands out
+    seven eighths in the time T, and never all: a checkpoint that takes ten times as long makes the
+    wait for a small write longer by some hundred microseconds, not by the rest of the checkpoint. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -18,33 +18,35 @@ enum {
     /** A writer may be so far ahead; a sleep is at least as long, so that sleeps are few. */
     AHEAD_MAX_NS = 500000,
     SLEEP_MAX_NS = 10000000,
-    /** What the first flush is thought to take, for each byte of the journal. */
+    /** What the first checkpoint is thought to take, for each byte that waits. */
     FIRST_NS_PER_BYTE = 4
 };
 static const int64_t TOOK_MAX_NS = 1000000000;
 
-/** Where the last eighth begins. */
-static uint64_t free_part(const store_journal *journal) {
-    return journal->data_bytes - journal->data_bytes / 8;
+/** How much waits, as a part of 1: of the bytes that may, or of the keys. */
+static double fill(const larder_store *store, size_t length) {
+    double bytes = (double)(store->log.unapplied_bytes + length) /
+                   (double)store->options.journal_bytes;
+    double keys = (double)store->active->count / (double)store->tuning.memtable_max_count;
+    return bytes > keys ? bytes : keys;
 }
 
-/** How long to wait before so many more bytes are taken; 0: not at all. */
-static int64_t time_ahead(larder_store *store, size_t length) {
-    const store_journal *journal = &store->journal;
+/** Where the last eighth begins. */
+static const double FREE_PART = 7.0 / 8;
+
+/** How long to wait before so much waits; 0: not at all. */
+static int64_t time_ahead(larder_store *store, double filled) {
     backpressure *pressure = &store->backpressure;
-    uint64_t used = journal->used_bytes + length;
     // Nobody will come and make room, or nobody can.
     if (!store->has_thread || atomic_load(&store->last_failure) != LARDER_OK) return 0;
     int64_t now = system_monotonic_ns();
     if (pressure->since_ns == 0) pressure->since_ns = now;
-    // What does not fit at all is the flush's.
-    if (used >= journal->data_bytes) return 0;
+    // What does not fit at all is the checkpoint's.
+    if (filled >= 1) return 0;
     int64_t took = pressure->took_ns;
-    if (took == 0) took = (int64_t)(journal->data_bytes * FIRST_NS_PER_BYTE);
+    if (took == 0) took = (int64_t)(store->options.journal_bytes * FIRST_NS_PER_BYTE);
     if (took > TOOK_MAX_NS) took = TOOK_MAX_NS;
-    double taken = (double)(used - free_part(journal));
-    double left = (double)(journal->data_bytes - used);
-    double due = (double)took / 8 * taken / left;
+    double due = (double)took / 8 * (filled - FREE_PART) / (1 - filled);
     int64_t elapsed = now - pressure->since_ns;
     if (due >= (double)(elapsed + SLEEP_MAX_NS)) return SLEEP_MAX_NS;
     int64_t ahead = (int64_t)due - elapsed;
@@ -52,13 +54,14 @@ static int64_t time_ahead(larder_store *store, size_t length) {
 }
 
 bool store_hold_back(larder_store *store, size_t length) {
-    if (store->journal.used_bytes + length <= free_part(&store->journal)) return false;
-    int64_t wait = time_ahead(store, length);
+    double filled = fill(store, length);
+    if (filled <= FREE_PART) return false;
+    int64_t wait = time_ahead(store, filled);
     if (wait == 0) return false;
-    // Before the write that reaches the last eighth nobody has told the flusher.
+    // Before the write that reaches the last eighth nobody has told the thread.
     if (store->frozen == NULL && !store->wants_flush) {
         store->wants_flush = true;
-        pthread_cond_signal(&store->wake);
+        store_wake(store);
     }
     condition_wait(&store->backpressure.relief, &store->lock, wait);
     return true;
@@ -66,7 +69,7 @@ bool store_hold_back(larder_store *store, size_t length) {
 
 void store_relieve(larder_store *store) {
     backpressure *pressure = &store->backpressure;
-    if (pressure->since_ns == 0 || store->journal.used_bytes > free_part(&store->journal)) return;
+    if (pressure->since_ns == 0 || fill(store, 0) > FREE_PART) return;
     pressure->took_ns = system_monotonic_ns() - pressure->since_ns;
     pressure->since_ns = 0;
     pthread_cond_broadcast(&pressure->relief);

@@ -1,184 +1,27 @@
 // SPDX-License-Identifier: MIT
-/** @file flusher.c
-    When the journal is applied to LMDB, by whom, and what comes after the commit. */
+/** @file checkpoint.c
+    When what was written is brought into the tree, by whom, and what comes before and after.
+
+    1. The memtable is frozen; a new one takes what is written from here on.
+    2. The log is synced up to there. If we crash here, recovery reads it again.
+    3. Its writes, and the records of the segments that are cleaned, are sorted by key and applied, in
+       one pass over the tree and several transactions. Each leads to records on the device only. If
+       we crash between two, the tree has rows newer than meta.applied, and recovery finds the same
+       writes in the log: they are applied again, which changes nothing.
+    4. The last transaction says how far the log was applied, and takes the cleaned segments out of
+       the tree. If we crash behind it, their files are found to belong to nothing, and deleted.
+    5. Limits, in transactions of their own.
+    6. Segments go that nobody's state leads to. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "checkpoint/apply.h"
+#include "cleaning/clean.h"
 #include "condition.h"
-#include "store/store_internal.h"
-
-// Syncing -----------------------------------------------------------------------------------------
-
-/** Takes the list of files that are not synced yet. */
-static spill_files take_unsynced(larder_store *store) {
-    pthread_mutex_lock(&store->lock);
-    spill_files taken = store->unsynced;
-    memset(&store->unsynced, 0, sizeof store->unsynced);
-    store->unsynced_since_ns = 0;
-    pthread_mutex_unlock(&store->lock);
-    return taken;
-}
-
-static void give_back_unsynced(larder_store *store, const spill_files *files) {
-    pthread_mutex_lock(&store->lock);
-    for (size_t at = 0; at < files->count; at++) {
-        larder_status kept = spill_files_add(&store->unsynced, &files->items[at]);
-        // Without memory the flusher still syncs them, before it commits.
-        (void)kept;
-    }
-    pthread_mutex_unlock(&store->lock);
-}
-
-static larder_status sync_files(larder_store *store, const spill_files *files) {
-    uint32_t epoch = UINT32_MAX;
-#ifdef LARDER_PLANT_STORE_SKIPS_FILE_SYNC
-    return LARDER_OK;
-#endif
-    for (size_t at = 0; at < files->count; at++) {
-        larder_status status = spill_sync(store->spill, &files->items[at]);
-        // Replaced or removed since, and deleted.
-        if (status == ENOENT) continue;
-        if (status != LARDER_OK) return status;
-        if (files->items[at].epoch == epoch) continue;
-        epoch = files->items[at].epoch;
-        status = spill_sync_folders(store->spill, epoch);
-        if (status != LARDER_OK && status != ENOENT) return status;
-    }
-    return LARDER_OK;
-}
-
-larder_status store_sync_through(larder_store *store, uint64_t sequence) {
-    // Whoever comes while files are being synced has to wait for them: his may be among them.
-    pthread_mutex_lock(&store->sync_lock);
-    spill_files files = take_unsynced(store);
-    larder_status status = sync_files(store, &files);
-    if (status != LARDER_OK) give_back_unsynced(store, &files);
-    pthread_mutex_unlock(&store->sync_lock);
-    spill_files_free(&files);
-    if (status != LARDER_OK) return status;
-    return journal_sync(&store->journal, sequence);
-}
-
-larder_status larder_store_sync(larder_store *store) {
-    larder_status status = store_enter_to_write(store);
-    if (status != LARDER_OK) return status;
-    pthread_mutex_lock(&store->lock);
-    uint64_t sequence = store->journal.last_sequence;
-    pthread_mutex_unlock(&store->lock);
-    return store_sync_through(store, sequence);
-}
-
-// Files that are not needed any more --------------------------------------------------------------
-
-typedef struct doomed {
-    spill_reference file;
-    uint64_t transaction;
-    bool is_announced;
-} doomed;
-
-/** Rows of SPACE_DOOMED, up to `most`; the file's length is not known. */
-static size_t list_doomed(larder_store *store, doomed *out, size_t most) {
-    snapshot *place;
-    if (environment_read(store->environment, &place) != LARDER_OK) return 0;
-    tree_cursor cursor;
-    uint8_t space = SPACE_DOOMED;
-    larder_bytes from = {&space, 1};
-    size_t count = 0;
-    larder_status status = tree_cursor_seek(&cursor, &place->tree, from);
-    while (status == LARDER_OK && count < most) {
-        larder_bytes key;
-        larder_bytes value;
-        status = tree_cursor_get(&cursor, &key, &value);
-        if (status != LARDER_OK) break;
-        const uint8_t *bytes = key.data;
-        if (key.length != 13 || bytes[0] != SPACE_DOOMED || value.length != DOOMED_BYTES) break;
-        doomed *row = &out[count++];
-        memset(row, 0, sizeof *row);
-        row->file.epoch = get_be32(bytes + 1);
-        row->file.number = get_be64(bytes + 5);
-        row->transaction = get_be64(value.data);
-        row->is_announced = ((const uint8_t *)value.data)[8] != 0;
-        status = tree_cursor_next(&cursor);
-    }
-    environment_release(store->environment, place);
-    return count;
-}
-
-static bool lists_file(const spill_files *files, uint64_t number) {
-    for (size_t at = files->count; at-- > 0;)
-        if (files->items[at].number == number) return true;
-    return false;
-}
-
-/** Whether the row's file is gone already; rows of whole epochs share their number. */
-static bool lists_deleted(const larder_store *store, const spill_reference *file) {
-    for (size_t at = store->deleted.count; at-- > 0;) {
-        const spill_reference *gone = &store->deleted.items[at];
-        if (gone->number == file->number && gone->epoch == file->epoch) return true;
-    }
-    return false;
-}
-
-/** Whether a file that was announced before its put became known may be needed. */
-static bool may_be_needed(larder_store *store, uint64_t number) {
-    pthread_mutex_lock(&store->lock);
-    bool may = lists_file(&store->intents, number) || lists_file(&store->active->spills, number) ||
-               (store->frozen != NULL && lists_file(&store->frozen->spills, number));
-    pthread_mutex_unlock(&store->lock);
-    return may;
-}
-
-/** Whether the folder of an ended epoch holds a value whose put is still to come: it will be moved.
-    */
-static bool is_written_to(larder_store *store, uint32_t epoch) {
-    pthread_mutex_lock(&store->lock);
-    bool is_written = false;
-    for (size_t at = 0; at < store->intents.count; at++)
-        if (store->intents.items[at].epoch == epoch) is_written = true;
-    pthread_mutex_unlock(&store->lock);
-    return is_written;
-}
-
-void store_delete_doomed(larder_store *store, flush_order *order) {
-    enum { DOOMED_MAX_COUNT = 4096 };
-    if (!store->has_doomed) return;
-    doomed *rows = malloc(DOOMED_MAX_COUNT * sizeof *rows);
-    if (rows == NULL) return;
-    size_t count = list_doomed(store, rows, DOOMED_MAX_COUNT);
-    uint64_t oldest = count == 0 ? UINT64_MAX : environment_oldest_reader(store->environment);
-    bool is_all = count < DOOMED_MAX_COUNT;
-    for (size_t at = 0; at < count; at++) {
-        const doomed *row = &rows[at];
-        if (lists_deleted(store, &row->file)) continue;
-        // Somebody still looks at a state in which it belongs to an entry.
-        bool is_seen = oldest < row->transaction;
-        bool is_needed = row->file.number == UINT64_MAX
-                             ? is_written_to(store, row->file.epoch)
-                             : row->is_announced && may_be_needed(store, row->file.number);
-        if (is_seen || is_needed) {
-            is_all = false;
-            continue;
-        }
-        larder_status status =
-            row->file.number == UINT64_MAX
-                ? spill_delete_epoch(store->spill, row->file.epoch, order->progress, order->context)
-                : spill_delete(store->spill, row->file.epoch, row->file.number);
-        if (status == ECANCELED) order->deletion = status;
-        // What cannot be deleted now keeps its row, for the next time.
-        if (status == LARDER_OK) status = spill_files_add(&store->deleted, &row->file);
-        if (status != LARDER_OK) is_all = false;
-    }
-    // If we crash here the rows are there still, and the next open finds no files under them.
-    if (is_all) store->has_doomed = false;
-    free(rows);
-}
-
-// Flushing ----------------------------------------------------------------------------------------
 
 void flush_order_init(flush_order *order) {
     memset(order, 0, sizeof *order);
@@ -186,21 +29,370 @@ void flush_order_init(flush_order *order) {
     order->bytes = LARDER_STORE_UNLIMITED;
 }
 
-/** Takes over what was written so far; false if there is nothing. */
+// Transactions ------------------------------------------------------------------------------------
+
+/** Runs `body` in a transaction; again when the map had to grow. */
+typedef larder_status (*apply_body)(apply_transaction *apply, void *context);
+static larder_status in_transaction(larder_store *store, apply_body body, void *context,
+                                    store_meta *committed) {
+    for (;;) {
+        apply_transaction apply;
+        larder_status status = apply_begin(store, &apply);
+        if (status != LARDER_OK) return status;
+        status = body(&apply, context);
+        if (status == LARDER_OK) {
+            status = apply_commit(&apply);
+        } else {
+            apply_abort(&apply);
+            status = environment_reason(store->environment, status);
+            if (status == EAGAIN) {
+                larder_status grown = environment_grow(store->environment);
+                if (grown != LARDER_OK) return grown;
+            }
+        }
+        if (status == LARDER_OK) {
+            *committed = apply.meta;
+            store->swept_age_ns = apply.meta.age_ns;
+            if (apply.has_swept) {
+                store->sweep_from = apply.swept_to;
+                store->sweep_age_ns = apply.swept_age_ns;
+            }
+        }
+        if (status != EAGAIN) return status;
+    }
+}
+
+/** A checkpoint under way. */
+typedef struct checkpoint {
+    larder_store *store;
+    flush_order *order;
+    const memtable *frozen;
+    /** Writes and moves in the order of keys, and those of the transaction under way. */
+    sorted_write *writes;
+    uint32_t count;
+    uint32_t from;
+    uint32_t to;
+    bool is_first;
+    bool is_last;
+    cleaning cleaning;
+    touch_buffer *touches;
+    /** Where the order of use of everything is being made. */
+    tree_key order_from;
+    /** Receives what follows from the commit. */
+    store_meta meta;
+    uint64_t evicted;
+    uint64_t expired;
+    bool is_done;
+} checkpoint;
+
+/** What a committed transaction changes for everybody. */
+static void publish_commit(checkpoint *run, bool is_applied) {
+    larder_store *store = run->store;
+    pthread_mutex_lock(&store->lock);
+    committed_state *committed = &store->committed;
+    committed->applied = run->meta.applied;
+    committed->count = run->meta.count;
+    committed->bytes = run->meta.bytes;
+    committed->transaction = run->meta.transaction;
+    committed->end = run->meta.end;
+    if (run->evicted + run->expired > 0) {
+        memtable_forget_bases(store->active);
+        if (store->frozen != NULL) memtable_forget_bases(store->frozen);
+    }
+    if (is_applied && store->frozen != NULL) {
+        uint64_t gone = store->frozen->count + (store->frozen->cleared != 0 ? 1 : 0);
+        uint64_t bytes = store->frozen->bytes;
+        store->log.unapplied_bytes -= bytes;
+        store->spare = store->frozen;
+        store->frozen = NULL;
+        atomic_fetch_sub_explicit(&store->pending_count, gone, memory_order_release);
+        memtable_reset(store->spare);
+        store_relieve(store);
+    } else if (store->frozen != NULL) {
+        memtable_forget_bases(store->frozen);
+    }
+    pthread_mutex_unlock(&store->lock);
+    atomic_fetch_add_explicit(&store->evicted, run->evicted, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->expired, run->expired, memory_order_relaxed);
+}
+
+// Applying ----------------------------------------------------------------------------------------
+
+/** Rows in the order of use of everything in the memtable that was not replaced in it. */
+static larder_status apply_frozen_order(apply_transaction *apply, const memtable *frozen) {
+    larder_status status = LARDER_OK;
+    if (!apply->meta.has_order) return LARDER_OK;
+    for (uint32_t at = 0; at < frozen->count && status == LARDER_OK; at++)
+        if (record_kind(frozen->entries[at].record) == RECORD_PUT)
+            status = apply_order_put(apply, frozen->entries[at].record);
+    return status;
+}
+
+/** Every segment that the log went through is measured: the last one as it was when the memtable was
+    frozen. */
+static larder_status apply_segments(apply_transaction *apply, const memtable *frozen) {
+    uint32_t number = apply->meta.end.segment;
+    if (number == 0) number = frozen->first_segment;
+    for (;;) {
+        segment *passed;
+        larder_status status = log_segment(&apply->store->log, number, &passed);
+        if (status != LARDER_OK) return status;
+        if (number == frozen->end.segment)
+            return apply_measure(apply, passed, frozen->end.offset - SEGMENT_HEAD_BYTES,
+                                 frozen->end_record_count, frozen->end_bare_count,
+                                 frozen->last_sequence);
+        status = apply_measure(apply, passed, atomic_load(&passed->end) - SEGMENT_HEAD_BYTES,
+                               passed->record_count, passed->bare_count, passed->last_sequence);
+        if (status != LARDER_OK) return status;
+        number = passed->next;
+    }
+}
+
+/** What the last transaction has besides: the order of use, reads, and how far the log came. */
+static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
+    const memtable *frozen = run->frozen;
+    larder_status status = LARDER_OK;
+    if (frozen != NULL) {
+        status = apply_segments(apply, frozen);
+        if (status == LARDER_OK) status = apply_frozen_order(apply, frozen);
+#ifdef LARDER_PLANT_STORE_FORGETS_APPLIED
+        if (apply->meta.applied == 0)
+#endif
+            if (frozen->last_sequence > apply->meta.applied) {
+                apply->meta.applied = frozen->last_sequence;
+                apply->meta.end = frozen->end;
+            }
+    }
+    if ((run->order->flags & FLUSH_SETS_FORMAT) != 0)
+        apply->meta.content_format = run->order->content_format;
+    pthread_mutex_lock(&apply->store->lock);
+    if (apply->store->log.next_number > apply->meta.next_segment)
+        apply->meta.next_segment = apply->store->log.next_number;
+    pthread_mutex_unlock(&apply->store->lock);
+    if (status == LARDER_OK)
+        status = row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
+    if (status == LARDER_OK) status = apply_touches(apply, run->touches);
+    if (status == LARDER_OK) status = cleaning_retire(&run->cleaning, apply);
+    return status;
+}
+
+static larder_status apply_part(apply_transaction *apply, void *context) {
+    checkpoint *run = context;
+    larder_status status = LARDER_OK;
+    const memtable *frozen = run->frozen;
+    if (run->is_first && frozen != NULL && frozen->cleared > apply->meta.applied)
+        status = apply_clear(apply, frozen->cleared);
+    for (uint32_t at = run->from; at < run->to && status == LARDER_OK; at++) {
+        const sorted_write *next = &run->writes[at];
+        status = next->is_move
+                     ? cleaning_move(&run->cleaning, apply, next->record, next->segment)
+                     : apply_write(apply, next->record, next->segment);
+    }
+    if (status == LARDER_OK && run->is_last) status = apply_last(apply, run);
+#ifndef LARDER_PLANT_STORE_COMMITS_EARLY
+    if (status == LARDER_OK) status = cleaning_sync(&run->cleaning);
+#endif
+    if (status == LARDER_OK) status = cleaning_measure(&run->cleaning, apply);
+    return status;
+}
+
+/** Applies the frozen memtable and the moves. */
+static larder_status apply_all(checkpoint *run) {
+    larder_store *store = run->store;
+    run->is_first = true;
+    do {
+        uint64_t most = store->tuning.transaction_max_count;
+        run->to = run->count - run->from > most ? run->from + (uint32_t)most : run->count;
+        run->is_last = run->to == run->count;
+        store->is_partly_applied = true;
+        larder_status status = in_transaction(store, apply_part, run, &run->meta);
+        if (status != LARDER_OK) return status;
+        if (run->is_last) store->is_partly_applied = false;
+        publish_commit(run, run->is_last);
+        run->is_first = false;
+        run->from = run->to;
+    } while (!run->is_last);
+    return LARDER_OK;
+}
+
+/** Writes and moves, sorted. */
+static larder_status prepare(checkpoint *run) {
+    const memtable *frozen = run->frozen;
+    larder_status status = cleaning_begin(run->store, run->order->flags, &run->cleaning);
+    if (status != LARDER_OK) return status;
+    uint32_t count = frozen == NULL ? 0 : frozen->count;
+    run->writes = malloc(((size_t)count + 1) * sizeof *run->writes);
+    if (run->writes == NULL) return ENOMEM;
+    for (uint32_t at = 0; at < count; at++)
+        run->writes[at] =
+            (sorted_write){0, frozen->entries[at].record, frozen->entries[at].segment, false};
+    run->count = count;
+    status = cleaning_gather(&run->cleaning, &run->writes, &run->count);
+    return status == LARDER_OK ? sorted_writes_sort(run->writes, run->count) : status;
+}
+
+static void drain_one(void *context, touch_buffer *touches) {
+    larder_store *store = context;
+    pthread_mutex_lock(&store->lock);
+    touch_buffer_move(touches, &store->folding);
+    pthread_mutex_unlock(&store->lock);
+}
+
+/** Applies what is frozen, with everything else that waits. */
+static larder_status run_checkpoint(larder_store *store, flush_order *order) {
+    environment_drain_touches(store->environment, drain_one, store);
+    checkpoint run = {.store = store, .order = order, .touches = &store->folding};
+    pthread_mutex_lock(&store->lock);
+    run.frozen = store->frozen;
+    pthread_mutex_unlock(&store->lock);
+    larder_status status = prepare(&run);
+    bool has_work = run.frozen != NULL || run.cleaning.victim_count > 0 ||
+                    store->folding.count > 0 || (order->flags & FLUSH_SETS_FORMAT) != 0;
+    if (status == LARDER_OK && has_work) status = apply_all(&run);
+    cleaning_end(&run.cleaning, status == LARDER_OK && has_work ? run.meta.transaction : 0);
+    free(run.writes);
+    if (status != LARDER_OK) return status;
+    pthread_mutex_lock(&store->lock);
+    uint64_t dropped = store->folding.dropped;
+    touch_buffer_free(&store->folding);
+    pthread_mutex_unlock(&store->lock);
+    atomic_fetch_add_explicit(&store->touches_dropped, dropped, memory_order_relaxed);
+    return LARDER_OK;
+}
+
+// Limits ------------------------------------------------------------------------------------------
+
+static larder_status clear_order(apply_transaction *apply) {
+    larder_status status = environment_guard_all(apply->store->environment);
+    while (status == LARDER_OK) {
+        uint8_t space = SPACE_ORDER;
+        MDB_val key = {1, &space};
+        MDB_val value;
+        int code = mdb_cursor_get(apply->entries, &key, &value, MDB_SET_RANGE);
+        if (code == MDB_NOTFOUND) return LARDER_OK;
+        if (code != 0) return apply_status(code);
+        if (key.mv_size == 0 || *(const uint8_t *)key.mv_data != SPACE_ORDER) return LARDER_OK;
+        status = apply_status(mdb_cursor_del(apply->entries, 0));
+    }
+    return status;
+}
+
+static larder_status make_order(apply_transaction *apply, void *context) {
+    checkpoint *run = context;
+    larder_status status = LARDER_OK;
+    tree_key from = run->order_from;
+    // Of an attempt that a crash ended.
+    if (from.length == 0) status = clear_order(apply);
+    if (status == LARDER_OK)
+        status = apply_order_all(apply, &from, apply->store->tuning.remove_max_count * 4,
+                                 &run->is_done);
+    apply->meta.has_order = run->is_done;
+    if (status == LARDER_OK) run->order_from = from;
+    return status;
+}
+
+/** When a limit comes that asks for it, every entry gets its row in the order of use. */
+static larder_status ensure_order(larder_store *store, flush_order *order) {
+    if (store->has_order || !atomic_load(&store->tracks_access)) return LARDER_OK;
+    checkpoint run = {.store = store, .order = order};
+    while (!run.is_done) {
+        larder_status status = in_transaction(store, make_order, &run, &run.meta);
+        if (status != LARDER_OK) return status;
+        publish_commit(&run, false);
+    }
+    store->has_order = true;
+    return LARDER_OK;
+}
+
+static larder_status apply_limits(apply_transaction *apply, void *context) {
+    checkpoint *run = context;
+    larder_store *store = apply->store;
+    pthread_mutex_lock(&store->lock);
+    larder_store_limits limits = store->limits;
+    pthread_mutex_unlock(&store->lock);
+    uint64_t count = limits.count < run->order->count ? limits.count : run->order->count;
+    uint64_t bytes = limits.bytes < run->order->bytes ? limits.bytes : run->order->bytes;
+    uint64_t most = store->tuning.remove_max_count;
+    bool is_expiry_done = true;
+    bool is_eviction_done = true;
+    larder_status status = LARDER_OK;
+    if ((run->order->flags & FLUSH_TRIMS) != 0) {
+        bool is_sweep_done = true;
+        if (limits.age_ns != apply->meta.age_ns || limits.end_ns <= apply->now_ns)
+            status = apply_sweep(apply, &limits, most, &is_sweep_done);
+        if (status == LARDER_OK) status = apply_expiry(apply, most, &is_expiry_done);
+        is_expiry_done = is_expiry_done && is_sweep_done;
+    }
+    if (status == LARDER_OK)
+        status = apply_eviction(apply, count, bytes, most, &is_eviction_done);
+    run->evicted = apply->evicted;
+    run->expired = apply->expired;
+    run->is_done = is_expiry_done && is_eviction_done;
+    return status;
+}
+
+/** Whether the first of the rows to expire is due. */
+static bool is_row_due(larder_store *store) {
+    snapshot *place;
+    if (environment_read(store->environment, &place) != LARDER_OK) return true;
+    uint8_t space = SPACE_EXPIRY;
+    larder_bytes from = {&space, 1};
+    larder_bytes key;
+    larder_bytes value;
+    tree_cursor cursor;
+    larder_status status = tree_cursor_seek(&cursor, &place->tree, from);
+    if (status == LARDER_OK) status = tree_cursor_get(&cursor, &key, &value);
+    const uint8_t *bytes = key.data;
+    bool is_due = status == LARDER_OK && key.length >= 9 && bytes[0] == SPACE_EXPIRY &&
+                  unflip(get_be64(bytes + 1)) <= store_now(store);
+    environment_release(store->environment, place);
+    return is_due;
+}
+
+/** Whether there is anything for a transaction to do that only looks after limits: without, a store
+    that nobody writes to is left alone. */
+static bool needs_limits(larder_store *store, const flush_order *order) {
+    pthread_mutex_lock(&store->lock);
+    const committed_state *now = &store->committed;
+    bool trims = (order->flags & FLUSH_TRIMS) != 0 && now->count > 0;
+    bool needs = now->count > store->limits.count || now->bytes > store->limits.bytes ||
+                 now->count > order->count || now->bytes > order->bytes;
+    if (trims && (store->limits.age_ns != store->swept_age_ns ||
+                  store->limits.end_ns <= store_now(store)))
+        needs = true;
+    pthread_mutex_unlock(&store->lock);
+    return needs || (trims && is_row_due(store));
+}
+
+static larder_status enforce_limits(larder_store *store, flush_order *order) {
+    if (!needs_limits(store, order)) return LARDER_OK;
+    bool evicts = order->count != LARDER_STORE_UNLIMITED || order->bytes != LARDER_STORE_UNLIMITED;
+    if (evicts && !store->has_order) atomic_store(&store->tracks_access, true);
+    larder_status status = ensure_order(store, order);
+    checkpoint run = {.store = store, .order = order};
+    while (status == LARDER_OK && !run.is_done) {
+        run.evicted = run.expired = 0;
+        status = in_transaction(store, apply_limits, &run, &run.meta);
+        if (status != LARDER_OK) break;
+        publish_commit(&run, false);
+        order->evicted += run.evicted;
+        order->expired += run.expired;
+    }
+    return status;
+}
+
+// Flushing ----------------------------------------------------------------------------------------
+
+/** Takes over what was written so far. */
 static larder_status freeze(larder_store *store) {
     larder_status status = LARDER_OK;
     pthread_mutex_lock(&store->lock);
     if (store->frozen == NULL && store->active->last_sequence > store->committed.applied) {
-        pending_writes *active = store->active;
-        if (store->spare == NULL) status = pending_create(system_random(), &store->spare);
-        active->intents.count = 0;
-        if (status == LARDER_OK)
-            status = spill_files_reserve(&active->intents, store->intents.count);
+        if (store->spare == NULL) status = memtable_create(system_random(), &store->spare);
         if (status == LARDER_OK) {
-            for (size_t at = 0; at < store->intents.count; at++)
-                active->intents.items[active->intents.count++] = store->intents.items[at];
-            active->spill_number = store->spill_number;
-            store->frozen = active;
+            store->active->end_record_count = store->log.active->record_count;
+            store->active->end_bare_count = store->log.active->bare_count;
+            store->frozen = store->active;
             store->active = store->spare;
             store->spare = NULL;
             store->pending_since_ns = 0;
@@ -211,69 +403,21 @@ static larder_status freeze(larder_store *store) {
     return status;
 }
 
-/** The files before the transaction that refers to them: those of puts that were not replaced. */
-static larder_status sync_live_files(larder_store *store) {
-    const pending_writes *frozen = store->frozen;
-    spill_files live = {0};
-    larder_status status = LARDER_OK;
-    for (uint32_t at = 0; at < frozen->count && frozen->spills.count > 0; at++) {
-        spill_reference file;
-        if (!op_spill(frozen->entries[at].op, &file)) continue;
-        status = spill_files_add(&live, &file);
-        if (status != LARDER_OK) break;
-    }
-    if (status == LARDER_OK) status = sync_files(store, &live);
-    spill_files_free(&live);
-    return status;
-}
-
-/** That files were deleted has to be on the device before their rows go, or a power cut brings back
-    files that nobody knows of. */
-static larder_status sync_deletions(larder_store *store) {
-    larder_status status = LARDER_OK;
-    uint32_t synced = UINT32_MAX;
-    for (size_t at = 0; at < store->deleted.count && status == LARDER_OK; at++) {
-        const spill_reference *file = &store->deleted.items[at];
-        if (file->number == UINT64_MAX) {
-            status = spill_sync_deleted_epoch(store->spill, file->epoch);
-        } else if (file->epoch != synced) {
-            status = spill_sync_folders(store->spill, file->epoch);
-            synced = file->epoch;
-        }
-        // The folder is gone itself.
-        if (status == ENOENT) status = LARDER_OK;
-    }
-    return status;
-}
-
 static larder_status flush_once(larder_store *store, flush_order *order) {
-    larder_status status = freeze(store);
-    if (status != LARDER_OK) return status;
-    if (store->frozen != NULL) {
-        status = sync_live_files(store);
-        if (status != LARDER_OK) return status;
-    }
-#ifdef LARDER_PLANT_STORE_FREES_EARLY
-    if (store->frozen != NULL) {
-        pthread_mutex_lock(&store->lock);
-        status = journal_free(&store->journal, store->frozen->last_sequence);
-        pthread_mutex_unlock(&store->lock);
-    }
-    if (status != LARDER_OK) return status;
+    larder_status status = ensure_order(store, order);
+    if (status == LARDER_OK) status = freeze(store);
+#ifndef LARDER_PLANT_STORE_COMMITS_EARLY
+    // Rows lead to records on the device only.
+    if (status == LARDER_OK && store->frozen != NULL) status = store_sync_log(store);
 #endif
-    status = sync_deletions(store);
-    if (status == LARDER_OK) status = store_apply(store, order);
-    if (status != LARDER_OK) return status;
-    pthread_mutex_lock(&store->lock);
-    status = journal_free(&store->journal, store->committed.applied);
-    store_relieve(store);
-    pthread_mutex_unlock(&store->lock);
-    return status;
+    if (status == LARDER_OK) status = run_checkpoint(store, order);
+    return status == LARDER_OK ? enforce_limits(store, order) : status;
 }
 
 static bool has_room(larder_store *store) {
     pthread_mutex_lock(&store->lock);
-    bool has = store->journal.used_bytes <= store->journal.data_bytes / 2;
+    bool has = store->log.unapplied_bytes <= store->options.journal_bytes / 2 &&
+               store->active->count <= store->tuning.memtable_max_count / 2;
     pthread_mutex_unlock(&store->lock);
     return has;
 }
@@ -290,7 +434,7 @@ larder_status store_flush(larder_store *store, flush_order *order) {
         atomic_fetch_add_explicit(status == LARDER_OK ? &store->flushes : &store->flush_failures, 1,
                                   memory_order_relaxed);
         atomic_store(&store->last_failure, status);
-        if (status == LARDER_OK) store_delete_doomed(store, order);
+        if (status == LARDER_OK) store_delete_retired(store, order);
     }
     pthread_mutex_unlock(&store->flush_lock);
     return status;
@@ -376,79 +520,101 @@ larder_status larder_store_maintain(larder_store *store) {
 
 static int64_t sooner(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/** When the thread has something to do next; INT64_MAX: when it is told. `lock` is held. */
+/** Whether what waits is worth a checkpoint by its age alone: enough beside what the tree holds, or
+    nothing came since the last look. `lock` is held. */
+static bool is_worth_it(larder_store *store) {
+    uint64_t least = store->committed.count / 1000 * store->tuning.checkpoint_permille;
+    bool rests = store->written_when_due == store->active->last_sequence;
+    store->written_when_due = store->active->last_sequence;
+    return rests || store->active->count >= least;
+}
+
+/** When there is something to do next; INT64_MAX: when a call asks for it. `lock` is held. */
 static int64_t next_due(const larder_store *store) {
     const larder_store_options *options = &store->options;
+    if (store->wants_flush || store->wants_spare) return 0;
     int64_t due = INT64_MAX;
     if (store->pending_since_ns != 0 && options->flush_interval_ns > 0)
         due = sooner(due, store->pending_since_ns + options->flush_interval_ns);
     if (store->unsynced_since_ns != 0 && options->sync_interval_ns > 0)
         due = sooner(due, store->unsynced_since_ns + options->sync_interval_ns);
-    if (options->trim_interval_ns > 0)
+    if (options->trim_interval_ns > 0 && store->may_expire)
         due = sooner(due, store->trimmed_ns + options->trim_interval_ns);
     return due;
 }
 
-static void wait_until(larder_store *store, int64_t due) {
-    if (due == INT64_MAX) {
-        pthread_cond_wait(&store->wake, &store->lock);
-        return;
+/** Does the most urgent thing. `lock` is held, not meanwhile. */
+static larder_status work_once(larder_store *store, int64_t now) {
+    const larder_store_options *options = &store->options;
+    if (store->wants_spare) {
+        store->wants_spare = false;
+        pthread_mutex_unlock(&store->lock);
+        log_prepare(&store->log, &store->lock);
+        pthread_mutex_lock(&store->lock);
+        return LARDER_OK;
     }
-    int64_t span = due - system_monotonic_ns();
-    if (span > 0) condition_wait(&store->wake, &store->lock, span);
+    bool trims = options->trim_interval_ns > 0 && store->may_expire &&
+                 now >= store->trimmed_ns + options->trim_interval_ns;
+    bool is_old = store->pending_since_ns != 0 && options->flush_interval_ns > 0 &&
+                  now >= store->pending_since_ns + options->flush_interval_ns;
+    if (is_old && !store->wants_flush && !is_worth_it(store)) {
+        store->pending_since_ns = now;
+        is_old = false;
+    }
+    bool flushes = store->wants_flush || is_old;
+    bool syncs = store->unsynced_since_ns != 0 && options->sync_interval_ns > 0 &&
+                 now >= store->unsynced_since_ns + options->sync_interval_ns;
+    if (!trims && !flushes && !syncs) return LARDER_OK;
+    if (trims) store->trimmed_ns = now;
+    store->wants_flush = false;
+    pthread_mutex_unlock(&store->lock);
+    flush_order order;
+    flush_order_init(&order);
+    larder_status status = trims     ? larder_store_maintain(store)
+                           : flushes ? store_flush(store, &order)
+                                     : larder_store_sync(store);
+    pthread_mutex_lock(&store->lock);
+    return status;
 }
 
-static void *thread_main(void *context) {
+static int64_t store_work(void *context) {
     larder_store *store = context;
     pthread_mutex_lock(&store->lock);
-    while (!store->stops) {
-        int64_t now = system_monotonic_ns();
-        int64_t due = next_due(store);
-        if (!store->wants_flush && now < due) {
-            wait_until(store, due);
-            continue;
-        }
-        const larder_store_options *options = &store->options;
-        bool trims =
-            options->trim_interval_ns > 0 && now >= store->trimmed_ns + options->trim_interval_ns;
-        bool flushes =
-            store->wants_flush || (store->pending_since_ns != 0 && options->flush_interval_ns > 0 &&
-                                   now >= store->pending_since_ns + options->flush_interval_ns);
-        if (trims) store->trimmed_ns = now;
-        store->wants_flush = false;
-        pthread_mutex_unlock(&store->lock);
-        larder_status status;
-        flush_order order;
-        flush_order_init(&order);
-        if (trims) status = larder_store_maintain(store);
-        else if (flushes) status = store_flush(store, &order);
-        else status = larder_store_sync(store);
-        pthread_mutex_lock(&store->lock);
-        // last_failure says why; the next try is an interval away, or when a write finds no room.
-        if (status != LARDER_OK && store->pending_since_ns != 0)
-            store->pending_since_ns = system_monotonic_ns();
-        if (status != LARDER_OK && store->unsynced_since_ns != 0)
-            store->unsynced_since_ns = system_monotonic_ns();
-    }
+    int64_t now = system_monotonic_ns();
+    larder_status status = store->stops ? LARDER_OK : work_once(store, now);
+    // last_failure says why; the next try is an interval away, or when a write finds no room.
+    if (status != LARDER_OK && store->pending_since_ns != 0)
+        store->pending_since_ns = system_monotonic_ns();
+    if (status != LARDER_OK && store->unsynced_since_ns != 0)
+        store->unsynced_since_ns = system_monotonic_ns();
+    int64_t due = store->stops ? INT64_MAX : next_due(store);
     pthread_mutex_unlock(&store->lock);
-    return NULL;
+    return due;
+}
+
+void store_wake(larder_store *store) {
+    if (store->has_thread) pool_wake(&store->task, next_due(store));
 }
 
 larder_status store_thread_start(larder_store *store) {
     store->trimmed_ns = system_monotonic_ns();
-    int error = pthread_create(&store->thread, NULL, thread_main, store);
-    store->has_thread = error == 0;
-    return error;
+    larder_status status = pool_add(&store->task, store_work, store);
+    if (status != LARDER_OK) return status;
+    pthread_mutex_lock(&store->lock);
+    store->has_thread = true;
+    store_wake(store);
+    pthread_mutex_unlock(&store->lock);
+    return LARDER_OK;
 }
 
 void store_thread_stop(larder_store *store) {
-    if (!store->has_thread) return;
     pthread_mutex_lock(&store->lock);
+    bool had_thread = store->has_thread;
     store->stops = true;
-    pthread_cond_broadcast(&store->wake);
     pthread_cond_broadcast(&store->backpressure.relief);
     pthread_mutex_unlock(&store->lock);
-    pthread_join(store->thread, NULL);
+    if (!had_thread) return;
+    pool_remove(&store->task);
     pthread_mutex_lock(&store->lock);
     store->has_thread = false;
     pthread_mutex_unlock(&store->lock);

@@ -10,8 +10,9 @@
                24  u64  live bytes, padding included
                32  u64  live records
                40  u64  first sequence
-               48  u64  as of: see segment.h
-               56       end
+               48  u64  last sequence
+               56  u64  as of: see segment.h
+               64       end
 
     A segment is dead when it has no live record and nothing in it has to be remembered: see
     clean.h. */
@@ -20,7 +21,7 @@
 
 #include "format/record.h"
 
-enum { LIVE_ROW_BYTES = 56 };
+enum { LIVE_ROW_BYTES = 64 };
 
 typedef struct live_segment {
     uint32_t number;
@@ -30,7 +31,12 @@ typedef struct live_segment {
     uint64_t live_bytes;
     uint64_t live_count;
     uint64_t first_sequence;
+    uint64_t last_sequence;
     uint64_t as_of;
+    /** A record of it is damaged: it is not cleaned. Only in memory. */
+    bool is_damaged;
+    /** By the transaction under way. */
+    bool is_changed;
 } live_segment;
 
 /** Segments in the order of their numbers. */

@@ -57,8 +57,8 @@ typedef struct larder_store_cursor larder_store_cursor;
 /** The largest record that can lie in LMDB beside its key, whatever the threshold. */
 #define LARDER_STORE_INLINE_MAX_BYTES ((uint64_t)1024)
 /** What may wait for a checkpoint, at the least, and by default. */
-#define LARDER_STORE_UNAPPLIED_MIN_BYTES ((uint64_t)64 << 10)
-#define LARDER_STORE_UNAPPLIED_DEFAULT_BYTES ((uint64_t)256 << 20)
+#define LARDER_STORE_JOURNAL_MIN_BYTES ((uint64_t)64 << 10)
+#define LARDER_STORE_JOURNAL_DEFAULT_BYTES ((uint64_t)256 << 20)
 /** A time that never comes. */
 #define LARDER_STORE_NEVER INT64_MAX
 /** No limit. */
@@ -75,7 +75,9 @@ enum {
         waits for a checkpoint, the write that meets it runs it. */
     LARDER_STORE_HOST_MAINTENANCE = 1u << 2,
     /** Remember the order of reads although there is no limit that needs it. */
-    LARDER_STORE_TRACK_ACCESS = 1u << 3
+    LARDER_STORE_TRACK_ACCESS = 1u << 3,
+    /** Salvage keeps entries that may be outdated. */
+    LARDER_STORE_WITH_UNCERTAIN = 1u << 4
 };
 
 /** How much a store keeps. What is too much goes with the next flush, least recently used first. */
@@ -130,7 +132,7 @@ typedef struct larder_store_options {
     uint64_t content_format;
     /** So many bytes of the log may wait for a checkpoint: it bounds what opening after a kill reads.
         While a checkpoint is under way and less than an eighth is left, writes are slowed. */
-    uint64_t unapplied_bytes;
+    uint64_t journal_bytes;
     /** How far LMDB can grow before the map has to; 0 for the default. */
     uint64_t map_bytes;
     /** Values up to this lie in LMDB beside their key too, so that a read need not look into the log.
@@ -162,7 +164,7 @@ LARDER_API void larder_store_options_init(larder_store_options *options);
 typedef enum larder_store_part {
     LARDER_STORE_PART_FOLDER = 0,
     LARDER_STORE_PART_LOCK,
-    LARDER_STORE_PART_LOG,
+    LARDER_STORE_PART_JOURNAL,
     LARDER_STORE_PART_DATA
 } larder_store_part;
 
@@ -368,8 +370,10 @@ enum {
     @return LARDER_OK; LARDER_ENOTFOUND if there is none or it has expired; LARDER_EDAMAGED if there
             is one but its record or the pages on the way are damaged;
             LARDER_ECLOSED, LARDER_EFORKED; ENOMEM, EMFILE or another errno.
-    O(log entries). Writes nothing. Holds one of the store's places for readers until it is
-    released: release soon. */
+            LARDER_ENOSLOT: all of the store's 960 places for readers in this process, or 1,022 in all
+            processes, are held by entries and cursors: release some.
+    O(log entries). Writes nothing. Holds a place for readers until it is released, and with it the
+    state of the store that it was read from: release soon. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_get(larder_store *store, larder_bytes key,
                                                             uint32_t flags,
                                                             larder_store_entry *entry);
@@ -401,7 +405,9 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_totals(larder_store *sto
 typedef enum larder_store_order {
     /** By key. */
     LARDER_STORE_BY_KEY = 0,
-    /** Least recently used first; where reads are not remembered, oldest write first. */
+    /** Least recently used first; where reads are not remembered, oldest write first. A store whose
+        limits never needed this order, nor LARDER_STORE_TRACK_ACCESS, does not keep it: then the first
+        entry takes O(entries · log entries), and the cursor 32 bytes for each. */
     LARDER_STORE_BY_RECENCY,
     /** By the value in an index, then by key. */
     LARDER_STORE_BY_INDEX
@@ -437,8 +443,8 @@ LARDER_API void larder_store_query_init(larder_store_query *query);
 /** Opens a cursor. It sees the store as it is now, whatever is written meanwhile, and holds that
     state, so that the file grows instead of being reused: close it soon. Reads of a cursor are not
     remembered for the order of use.
-    @return LARDER_OK; LARDER_EINVALID, LARDER_ECLOSED, LARDER_EFORKED, LARDER_EDAMAGED; ENOMEM, or
-            an errno of the flush that comes first when much waits in the journal. */
+    @return LARDER_OK; LARDER_EINVALID, LARDER_ECLOSED, LARDER_EFORKED, LARDER_EDAMAGED;
+            LARDER_ENOSLOT: 512 are open, or see larder_store_get; ENOMEM or another errno. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_cursor_open(larder_store *store, const larder_store_query *query,
                          larder_store_cursor *LARDER_NULLABLE *LARDER_NONNULL out);
@@ -523,9 +529,10 @@ typedef struct larder_store_statistics {
     /** As larder_store_totals, as of the last flush. */
     uint64_t count;
     uint64_t bytes;
-    /** Keys that wait for a checkpoint, and bytes of the log that do. */
+    /** Keys that wait for a checkpoint, bytes of the log that do, and how many may. */
     uint64_t pending_count;
-    uint64_t unapplied_bytes;
+    uint64_t journal_bytes;
+    uint64_t journal_used_bytes;
     /** Segments of the log, and as of the last checkpoint what is in them, and what of that is
         still needed. */
     uint64_t segment_count;
@@ -572,27 +579,30 @@ typedef struct larder_store_report {
     /** Intact entries, and the bytes of their values. */
     uint64_t intact;
     uint64_t intact_bytes;
-    /** Entries that are damaged, or whose file is missing or damaged. */
+    /** Entries that are damaged, or whose segment is missing. */
     uint64_t damaged;
+    /** Entries that are left out because what was lost may have been newer. */
+    uint64_t uncertain;
     /** Pages of LMDB's file that cannot be read. */
     uint64_t damaged_pages;
     /** Where the first of all these is in data.mdb; 0 if it is nowhere there. */
     uint64_t first_damage_offset;
-    /** Rows of order, expiry and indexes that do not agree with the entries. */
+    /** Rows of order, expiry, indexes and segments that do not agree with the entries, and segments
+        that are there for no reason. */
     uint64_t inconsistencies;
     /** Writes behind the last checkpoint that were or would be read from the log, and those of them
         that are damaged. */
-    uint64_t log_intact;
-    uint64_t log_lost;
+    uint64_t journal_intact;
+    uint64_t journal_lost;
 } larder_store_report;
 
 /** What open found in the log. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_recovery(larder_store *store,
                                                                  larder_store_report *report);
 
-/** Verifies everything: pages, every record and value, that order, expiry and indexes agree with
-    the entries and counters with a full count, the free list, the journal, the files. Sees the
-    store as it is now; writes may go on.
+/** Verifies everything: pages, every entry's record, that order, expiry and indexes agree with the
+    entries and counters with a full count, the free list, the segments. Sees the store as it is
+    now; writes may go on.
     @param progress told of entries; may be NULL.
     @return LARDER_OK; LARDER_EDAMAGED; ECANCELED; as larder_store_cursor_open. O(everything). */
 LARDER_API LARDER_MUST_CHECK larder_status
@@ -609,19 +619,24 @@ LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_backup(larder_store *store, const char *target,
                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
 
-/** Rewrites the closed store at `path` without the room that removed entries left in it. A crash
-    leaves the old or the new one.
-    @return as larder_store_open; LARDER_EDAMAGED, and then it is unchanged. */
+/** Frees the room in the log of the store at `path` that replaced and removed entries left there.
+    The store is not in use for writing, but may be read meanwhile. What it frees in data.mdb is
+    used again; that file does not get smaller.
+    @param progress told of segments deleted; may be NULL. When it stops the call, what was done
+           stays.
+    @return as larder_store_open; ECANCELED. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE detail,
                      larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
 
 /** Copies every intact entry of the folder at `source`, however damaged, into a new store at
-    `target`: from every page of data.mdb that is not known to be free, from the journal around its
-    damage, and from the files of values. `source` is only read, and must not be in use.
+    `target`: from every record in the log that is whole. data.mdb is not needed; as far as it can be
+    read it tells what was evicted, and what is newest. An older version of an entry whose newest one
+    is damaged does not come back; where all that is known is that something was lost, what is older
+    comes back only with LARDER_STORE_WITH_UNCERTAIN. `source` is only read, and must not be in use.
     @param report receives what was found.
     @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a store; EEXIST if `target`
-            exists; LARDER_EBUSY; ECANCELED; or as larder_store_open. */
+            exists; LARDER_EBUSY, LARDER_EVERSION; ECANCELED; or as larder_store_open. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_salvage(
     const char *source, const char *target, const larder_store_options *LARDER_NULLABLE options,
     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,

@@ -12,8 +12,6 @@
 #include "lmdb/environment_internal.h"
 #include "file_io.h"
 
-enum { AUDIT_AT_OPEN_MAX_BYTES = 1 << 20 };
-
 // The registry ------------------------------------------------------------------------------------
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -74,6 +72,7 @@ void environment_note_damage(environment *env, uint64_t offset) {
 
 static void environment_free(environment *env) {
     environment_free_places(env);
+    tree_guard_end(&env->guard);
     if (env->lmdb) mdb_env_close(env->lmdb);
     for (size_t i = 0; i < env->map_count; i++) file_unmap(env->maps[i].bytes, env->maps[i].length);
     file_close(env->file);
@@ -82,19 +81,12 @@ static void environment_free(environment *env) {
     free(env);
 }
 
-/** Looks at what is in the file: that it is a store, and of a small one everything. */
-static larder_status open_look(environment *env, bool writes, uint64_t file_bytes,
-                               larder_store_detail *detail) {
+/** Looks whether a store is in the file. */
+static larder_status open_look(environment *env, larder_store_detail *detail) {
     snapshot *seen;
     larder_status status = environment_read(env, &seen);
     detail->version = env->unknown_version;
     if (status) return status;
-    if (writes && !env->is_audited && file_bytes <= AUDIT_AT_OPEN_MAX_BYTES) {
-        tree_report report;
-        status = tree_audit(&seen->tree, &report);
-        if (status == LARDER_EDAMAGED) environment_note_damage(env, report.first_damage_offset);
-        env->is_audited = status == LARDER_OK;
-    }
     environment_release(env, seen);
     return status;
 }
@@ -136,8 +128,8 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     }
     if (!status && is_shared && writes && env->is_read_only) status = EACCES;
     if (!status) {
-        if (is_new) env->is_audited = true;
-        status = open_look(env, writes, facts.bytes, detail);
+        if (is_new) env->is_guarded = true;
+        status = open_look(env, detail);
     }
     if (status && env) detail->offset = __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED);
     if (status && env && !is_shared) environment_free(env);
@@ -158,7 +150,8 @@ void environment_end_writing(environment *env) {
     pthread_mutex_lock(&registry_lock);
     atomic_store(&env->has_writer, false);
     // Another process may write before a handle of this one does again.
-    env->is_audited = false;
+    env->is_guarded = false;
+    tree_guard_end(&env->guard);
     environment_reset_idle(env, false);
     pthread_mutex_unlock(&registry_lock);
 }

@@ -61,7 +61,7 @@ static int compare_rows(const void *a, const void *b) {
     return (left->row.offset > right->row.offset) - (left->row.offset < right->row.offset);
 }
 
-int row_list_apply(row_list *list, MDB_txn *txn, MDB_dbi main) {
+larder_status row_list_apply(row_list *list, environment *env, MDB_txn *txn, MDB_dbi main) {
     if (list->count == 0) return LARDER_OK;
     row_place *places = malloc(list->count * sizeof *places);
     if (places == NULL) return ENOMEM;
@@ -70,22 +70,22 @@ int row_list_apply(row_list *list, MDB_txn *txn, MDB_dbi main) {
         places[at].key = list->arena + list->rows[at].offset;
     }
     qsort(places, list->count, sizeof *places, compare_rows);
-    int code = LARDER_OK;
-    for (size_t at = 0; at < list->count && code == LARDER_OK; at++) {
+    larder_status status = LARDER_OK;
+    for (size_t at = 0; at < list->count && status == LARDER_OK; at++) {
         const row_place *place = &places[at];
+        status = environment_guard(env, place->key, place->row.key_length);
+        if (status != LARDER_OK) break;
         MDB_val key = {place->row.key_length, (void *)(uintptr_t)place->key};
         MDB_val value = {place->row.value_length,
                          (void *)(uintptr_t)(place->key + place->row.key_length)};
-        if (place->row.is_deletion) {
-            code = mdb_del(txn, main, &key, NULL);
-            if (code == MDB_NOTFOUND) code = LARDER_OK;
-        } else {
-            code = mdb_put(txn, main, &key, &value, 0);
-        }
+        int code = place->row.is_deletion ? mdb_del(txn, main, &key, NULL)
+                                          : mdb_put(txn, main, &key, &value, 0);
+        if (code == MDB_NOTFOUND && place->row.is_deletion) code = 0;
+        status = code == MDB_MAP_FULL ? EAGAIN : environment_status(code);
     }
     free(places);
     row_list_empty(list);
-    return code;
+    return status;
 }
 
 void row_list_empty(row_list *list) {

@@ -6,9 +6,7 @@
 #ifndef LARDER_ROWS_H
 #define LARDER_ROWS_H
 
-#include <lmdb.h>
-
-#include "format/record.h"
+#include "lmdb/environment.h"
 
 typedef struct tree_row {
     /** In the arena. */
@@ -31,8 +29,9 @@ LARDER_MUST_CHECK larder_status row_list_delete(row_list *list, const tree_key *
 LARDER_MUST_CHECK larder_status row_list_put(row_list *list, const tree_key *key,
                                              larder_bytes value);
 /** Does them all, and empties the list.
-    @return LARDER_OK, or a code of LMDB or errno. */
-LARDER_MUST_CHECK int row_list_apply(row_list *list, MDB_txn *txn, MDB_dbi main);
+    @return LARDER_OK; EAGAIN if the map is too small; LARDER_EDAMAGED; ENOMEM … */
+LARDER_MUST_CHECK larder_status row_list_apply(row_list *list, environment *environment,
+                                               MDB_txn *txn, MDB_dbi main);
 void row_list_empty(row_list *list);
 void row_list_free(row_list *list);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/** @file store_check.c
+/** @file check.c
     The deep check.
 
     Every entry says which rows must be there because of it: its place in the order of use, its
     deadline, one row for each value in an index. Each is looked up, and counted. Then the rows that
     there are of each kind are counted too: if there are more, the others belong to nothing. So
-    nothing has to be remembered but the numbers of files. */
+    nothing has to be remembered but a line for each segment. */
 #include <errno.h>
 
 #include "checkpoint/apply.h"
@@ -64,8 +64,9 @@ static void check_rows(store_check *check, const record *entry, larder_bytes sto
         check->rows[ROW_RECENCY]++;
     }
     tree_key_order(at, &key);
-    // In the midst of a large flush the newest entries have no place in the order yet.
-    if (!check_row(check, ROW_ORDER, &key, stored) && entry->sequence <= check->meta->applied)
+    // In the midst of a large checkpoint the newest entries have no place in the order yet.
+    if (!check_row(check, ROW_ORDER, &key, stored) && check->meta->has_order &&
+        entry->sequence <= check->meta->applied)
         check->report->inconsistencies++;
     if (armed_ns != LARDER_STORE_NEVER) {
         tree_key_expiry(armed_ns, entry->sequence, entry->minor, &key);
@@ -76,52 +77,51 @@ static void check_rows(store_check *check, const record *entry, larder_bytes sto
 
 // Entries -----------------------------------------------------------------------------------------
 
-/** The value of an entry that counts: one that no pending write replaces.
-    @param where the record, in the tree; NULL for a pending one. */
-static larder_status check_value(store_check *check, const record *entry, const void *where) {
-    if (entry->flags & RECORD_SPILLED) {
-        larder_bytes mapped;
-        larder_status status = spill_map(check->store->spill, &entry->spill, true, &mapped);
-        if (status == ENOENT && !where) return LARDER_OK; // Replaced meanwhile.
-        if (status == ENOENT || status == LARDER_EDAMAGED) {
-            check_damaged(check, where);
-            return LARDER_OK;
-        }
-        if (status) return status;
-        spill_unmap(mapped);
-    }
+/** An entry that counts: one that no pending write replaces. */
+static void check_intact(store_check *check, const record *entry) {
     check->report->intact++;
-    check->report->intact_bytes += record_value_bytes(entry);
-    return LARDER_OK;
+    check->report->intact_bytes += entry->value.length;
 }
 
-static larder_status check_entry(store_check *check, larder_bytes key, larder_bytes bytes) {
+/** Reads the record that a row leads to, and that in its segment too, where the row has a copy.
+    LARDER_EDAMAGED. */
+static larder_status check_records(store_check *check, larder_bytes stored, larder_bytes value,
+                                   const entry_row *row, record *out, size_t *length) {
+    larder_bytes bytes, original;
+    uint32_t segment;
+    tree_key scratch;
+    larder_status status = store_record_of_row(check->store, value, &bytes, &segment);
+    if (!status) status = record_read(bytes, true, out);
+    if (status) return status;
+    *length = bytes.length;
+    if (compare_bytes(stored_key(out->key, check->meta->secret, &scratch), stored) != 0 ||
+        out->value.length != row->value_bytes)
+        return LARDER_EDAMAGED;
+    if (row->inlined.length == 0) return LARDER_OK;
+    status = log_record(&check->store->log, row->at, &original);
+    if (!status && compare_bytes(bytes, original) != 0) status = LARDER_EDAMAGED;
+    return status;
+}
+
+static larder_status check_entry(store_check *check, larder_bytes key, larder_bytes value) {
     larder_bytes stored = {(const uint8_t *)key.data + 1, key.length - 1};
     bool is_hidden = check->cursor->pending.hides_tree ||
                      overlay_rows_find(&check->cursor->pending, stored) != NULL;
+    entry_row row;
     record entry;
-    tree_key scratch;
+    size_t length;
     check->tree_count++;
-    if (record_read(bytes, true, &entry) != LARDER_OK ||
-        compare_bytes(stored_key(entry.key, check->meta->secret, &scratch), stored) != 0) {
-        check_damaged(check, bytes.data);
+    larder_status status = row_read(value, &row);
+    if (!status) status = check_records(check, stored, value, &row, &entry, &length);
+    if (status == LARDER_EDAMAGED) {
+        check_damaged(check, value.data);
         return LARDER_OK;
     }
-    check->tree_bytes += record_value_bytes(&entry);
+    if (status) return status;
+    check->tree_bytes += entry.value.length;
     check_rows(check, &entry, stored);
-    larder_status status = LARDER_OK;
-    if (entry.flags & RECORD_SPILLED) status = check_file_add(check, &entry.spill);
-    return status || is_hidden ? status : check_value(check, &entry, bytes.data);
-}
-
-static larder_status check_doomed(store_check *check, larder_bytes key) {
-    const uint8_t *bytes = key.data;
-    if (key.length != 1 + 4 + 8) {
-        check->report->inconsistencies++;
-        return LARDER_OK;
-    }
-    spill_reference file = {.epoch = get_be32(bytes + 1), .number = get_be64(bytes + 5)};
-    return check_file_add(check, &file);
+    if (!is_hidden) check_intact(check, &entry);
+    return check_segment_use(check, row.at.segment, length);
 }
 
 static larder_status check_told(store_check *check) {
@@ -147,7 +147,7 @@ static larder_status check_tree(store_check *check, uint64_t counts[ROW_KINDS]) 
             uint8_t space = *(const uint8_t *)key.data;
             for (int kind = 0; kind < ROW_KINDS; kind++)
                 if (space == space_of_row[kind]) counts[kind]++;
-            if (space == SPACE_DOOMED) status = check_doomed(check, key);
+            if (space == SPACE_SEGMENT) status = check_segment_row(check, key, value);
             if (space == SPACE_ENTRY) status = check_entry(check, key, value);
             if (!status && space == SPACE_ENTRY) status = check_told(check);
             if (status) return status;
@@ -167,9 +167,8 @@ static larder_status check_pending(store_check *check) {
             check_damaged(check, NULL);
             continue;
         }
-        if (entry.flags & RECORD_SPILLED) status = check_file_add(check, &entry.spill);
-        if (!status) status = check_value(check, &entry, NULL);
-        if (!status) status = check_told(check);
+        check_intact(check, &entry);
+        status = check_told(check);
     }
     return status;
 }
@@ -190,18 +189,21 @@ static larder_status check_everything(store_check *check) {
     if (!status) status = check_pending(check);
     if (status) return status;
     // Of a tree with holes it says nothing that rows and entries do not meet.
-    if (!check->is_cut_short && report->damaged == 0) {
+    bool is_complete = !check->is_cut_short && report->damaged == 0;
+    if (is_complete) {
         for (int kind = 0; kind < ROW_KINDS; kind++)
             if (counts[kind] > check->rows[kind])
                 report->inconsistencies += counts[kind] - check->rows[kind];
         report->inconsistencies += check->tree_count != check->meta->count;
         report->inconsistencies += check->tree_bytes != check->meta->bytes;
-        status = check_files(check);
-        if (status) return status;
     }
-    status = check_journal(check);
+    status = check_segments(check, is_complete);
+    if (!status) status = check_pending_log(check);
+    if (!status && !check->is_cut_short && !store_is_read_only(check->store))
+        status = check_files(check);
     if (status) return status;
-    is_damaged = is_damaged || report->damaged || report->damaged_pages || report->inconsistencies;
+    is_damaged = is_damaged || report->damaged || report->damaged_pages ||
+                 report->inconsistencies || report->journal_lost;
     return is_damaged ? LARDER_EDAMAGED : LARDER_OK;
 }
 
@@ -217,16 +219,20 @@ larder_status larder_store_check(larder_store *store, larder_progress progress, 
     }
     store_check check = {
         .store = store, .report = report, .progress = progress, .context = context};
-    status = check_note_files(&check);
+    check.last_sequence = UINT64_MAX;
     larder_store_query query;
     larder_store_query_init(&query);
-    if (!status) status = larder_store_cursor_open(store, &query, &check.cursor);
+    status = larder_store_cursor_open(store, &query, &check.cursor);
     if (!status) {
+        if (!store_is_read_only(store))
+            check.last_sequence =
+                atomic_load_explicit(&store->newest_sequence, memory_order_acquire);
         check.tree = &check.cursor->place->tree;
         check.meta = &check.cursor->place->meta;
         status = check_everything(&check);
     }
-    spill_files_free(&check.files);
+    live_free(&check.segments);
+    live_free(&check.found);
     larder_store_cursor_close(check.cursor);
     return status;
 }

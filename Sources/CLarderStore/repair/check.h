@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-/** @file store_check.h
+/** @file check.h
     Private: what the deep check's source files share. */
-#ifndef LARDER_STORE_CHECK_H
-#define LARDER_STORE_CHECK_H
+#ifndef LARDER_CHECK_H
+#define LARDER_CHECK_H
 
 #include "read/cursor.h"
 
@@ -21,20 +21,26 @@ typedef struct store_check {
     uint64_t tree_bytes;
     /** Rows that entries said must be there, and are. */
     uint64_t rows[ROW_KINDS];
-    /** Files that entries refer to or that wait for their deletion. */
-    spill_files files;
-    /** Files from this number on may be newer than what is looked at. */
-    uint64_t first_new_file;
+    /** Segments as the tree has them, and what entries said is alive in them. */
+    live_table segments;
+    live_table found;
+    /** Writes with a greater number came while the check was at work. */
+    uint64_t last_sequence;
     bool is_cut_short;
 } store_check;
 
-// store_check_files.c
-/** A file that is there for a reason. */
-LARDER_MUST_CHECK larder_status check_file_add(store_check *check, const spill_reference *file);
-/** The same for those that writes on their way have made; before the state to check is taken. */
-LARDER_MUST_CHECK larder_status check_note_files(store_check *check);
-/** Counts files that are there for none. */
+// check_log.c
+/** A row of SPACE_SEGMENT; in the tree they come before the entries. */
+LARDER_MUST_CHECK larder_status check_segment_row(store_check *check, larder_bytes key,
+                                                  larder_bytes value);
+/** An entry's record of `length` bytes is alive in `segment`. */
+LARDER_MUST_CHECK larder_status check_segment_use(store_check *check, uint32_t segment,
+                                                  size_t length);
+/** Compares the segments with their rows; the entries were counted if `is_complete`. */
+LARDER_MUST_CHECK larder_status check_segments(store_check *check, bool is_complete);
+/** The log behind what the tree has. */
+LARDER_MUST_CHECK larder_status check_pending_log(store_check *check);
+/** Counts segments that are there for no reason. */
 LARDER_MUST_CHECK larder_status check_files(store_check *check);
-LARDER_MUST_CHECK larder_status check_journal(store_check *check);
 
 #endif

@@ -1,80 +1,145 @@
 // SPDX-License-Identifier: MIT
-/** @file store_check_files.c
-    The part of the deep check that looks at files of values, and at the journal. */
+/** @file check_log.c
+    The part of the deep check that looks at the log. */
 #include <errno.h>
-#include <stdlib.h>
 
+#include "log/scan.h"
 #include "repair/check.h"
 
-larder_status check_file_add(store_check *check, const spill_reference *file) {
-    return spill_files_add(&check->files, file);
+// What the tree knows of segments -----------------------------------------------------------------
+
+larder_status check_segment_row(store_check *check, larder_bytes key, larder_bytes value) {
+    live_segment row, *known;
+    if (key.length != 5 || live_row_read(value, &row) != LARDER_OK) {
+        check->report->inconsistencies++;
+        return LARDER_OK;
+    }
+    row.number = get_be32((const uint8_t *)key.data + 1);
+    larder_status status = live_add(&check->segments, row.number, &known);
+    if (!status) *known = row;
+    return status;
 }
 
-static larder_status check_note_list(store_check *check, const spill_files *list) {
+larder_status check_segment_use(store_check *check, uint32_t segment, size_t length) {
+    live_segment *found;
+    larder_status status = live_add(&check->found, segment, &found);
+    if (status) return status;
+    found->live_count++;
+    found->live_bytes += record_padded(length);
+    return LARDER_OK;
+}
+
+/** Whether the segment's content is what its row says: as many records in as many bytes, and the
+    removals among them whole, for they are needed too. */
+static bool segment_is_sound(const segment *found, const live_segment *row) {
+    uint64_t offset = SEGMENT_HEAD_BYTES, end = SEGMENT_HEAD_BYTES + row->used_bytes;
+    uint64_t count = 0, bare = 0;
+    if (row->used_bytes > found->capacity - SEGMENT_HEAD_BYTES) return false;
+    while (offset < end) {
+        larder_bytes bytes;
+        record entry;
+        if (segment_look(found, offset, &bytes) != LARDER_OK) return false;
+        bool is_put = record_kind(bytes.data) == RECORD_PUT;
+        if (!is_put && record_read(bytes, true, &entry) != LARDER_OK) return false;
+        if (record_sequence(bytes.data) < row->first_sequence) return false;
+        count++;
+        bare += !is_put;
+        offset += record_padded(bytes.length);
+    }
+    return offset == end && count == row->record_count && bare == row->bare_count;
+}
+
+larder_status check_segments(store_check *check, bool is_complete) {
+    uint64_t *wrong = &check->report->inconsistencies;
+    for (size_t i = 0; i < check->segments.count; i++) {
+        const live_segment *row = &check->segments.items[i];
+        const live_segment *found = live_find(&check->found, row->number);
+        segment *mapped;
+        larder_status status = log_segment(&check->store->log, row->number, &mapped);
+        if (status == ENOMEM || status == EMFILE || status == ENFILE) return status;
+        *wrong += status || !segment_is_sound(mapped, row);
+        if (is_complete)
+            *wrong += row->live_count != (found ? found->live_count : 0) ||
+                      row->live_bytes != (found ? found->live_bytes : 0);
+        if (row->number >= check->meta->next_segment) ++*wrong;
+    }
+    for (size_t i = 0; i < check->found.count; i++)
+        *wrong += !live_find(&check->segments, check->found.items[i].number);
+    return LARDER_OK;
+}
+
+// What the tree has not yet -----------------------------------------------------------------------
+
+/** Follows the log from `at` on, to its end or to the last write that is to be looked at.
+    @param notes_segments the segments are noted as found; else writes are counted. */
+static larder_status follow_log(store_check *check, location at, uint64_t applied,
+                                bool notes_segments) {
+    larder_store_report *report = check->report;
+    // The first segment has the first number.
+    if (at.segment == 0) at = (location){1, SEGMENT_HEAD_BYTES};
+    log_scan scan = {.log = &check->store->log, .at = at, .sequence = applied};
     larder_status status = LARDER_OK;
-    for (size_t i = 0; i < list->count && !status; i++)
-        status = check_file_add(check, &list->items[i]);
-    return status;
+    while (!status) {
+        const uint8_t *first;
+        uint32_t count;
+        segment *from;
+        live_segment *noted;
+        status = log_scan_next(&scan, true, &first, &count, &from);
+        bool goes_on = status != LARDER_EDAMAGED || log_scan_resync(&scan);
+        if (!notes_segments && !goes_on) report->journal_lost++;
+        if (status == LARDER_END || !goes_on || scan.sequence > check->last_sequence) break;
+        if (status == LARDER_EDAMAGED) status = LARDER_OK;
+        else if (!status && notes_segments) status = live_add(&check->found, from->number, &noted);
+        else if (!status) report->journal_intact++;
+    }
+    if (!notes_segments) report->journal_lost += scan.lost;
+    return status == LARDER_END || status == LARDER_EDAMAGED ? LARDER_OK : status;
 }
 
-larder_status check_note_files(store_check *check) {
-    larder_store *store = check->store;
-    pthread_mutex_lock(&store->lock);
-    larder_status status = store_enter(store);
-    if (!status) status = check_note_list(check, &store->intents);
-    if (!status) status = check_note_list(check, &store->active->spills);
-    if (!status && store->frozen) status = check_note_list(check, &store->frozen->spills);
-    check->first_new_file = store->spill_number;
-    pthread_mutex_unlock(&store->lock);
-    return status;
+larder_status check_pending_log(store_check *check) {
+    return follow_log(check, check->meta->end, check->meta->applied, false);
 }
 
-static int compare_files(const void *a, const void *b) {
-    const spill_reference *left = a, *right = b;
-    if (left->epoch != right->epoch) return left->epoch < right->epoch ? -1 : 1;
-    return (left->number > right->number) - (left->number < right->number);
-}
+// Files -------------------------------------------------------------------------------------------
 
-static int check_found_file(void *context, uint32_t epoch, uint64_t number) {
-    store_check *check = context;
-    // Made since, and not in this state of the tree.
-    if (number >= check->first_new_file || number >= check->meta->spill_number) return 0;
-    const spill_files *files = &check->files;
-    spill_reference file = {.epoch = epoch, .number = number};
-    spill_reference folder = {.epoch = epoch, .number = UINT64_MAX};
-    if (files->count == 0 ||
-        (!bsearch(&file, files->items, files->count, sizeof file, compare_files) &&
-         !bsearch(&folder, files->items, files->count, sizeof file, compare_files)))
-        check->report->orphans++;
+typedef struct file_check {
+    store_check *check;
+    /** Those from here on may have been made meanwhile. */
+    uint32_t first_new;
+} file_check;
+
+static int check_file(void *context, const char *name) {
+    const file_check *files = context;
+    const larder_store *store = files->check->store;
+    uint32_t number;
+    bool is_known = segment_number_of(name, &number) &&
+                    (number >= files->first_new || live_find(&files->check->found, number) ||
+                     live_find(&store->live, number));
+    for (size_t i = 0; i < store->retired_count && !is_known; i++)
+        is_known = store->retired[i].number == number;
+    files->check->report->inconsistencies += !is_known;
     return 0;
 }
 
 larder_status check_files(store_check *check) {
-    if (check->files.count)
-        qsort(check->files.items, check->files.count, sizeof *check->files.items, compare_files);
-    return spill_list(check->store->spill, check_found_file, check);
-}
-
-/** The journal, as it is now. Another process may be writing it: then its messages are read as they
-    come, for there is no telling what is damage and what is being written. */
-larder_status check_journal(store_check *check) {
-    larder_ring *ring = check->store->journal.ring;
-    larder_store_report *report = check->report;
-    // A read-only handle of a store that has lost its journal.
-    if (!ring) return LARDER_OK;
-    if (!store_is_read_only(check->store)) {
-        larder_ring_report found;
-        larder_status status = larder_ring_check(ring, &found);
-        report->journal_intact = found.intact;
-        report->journal_lost = found.lost;
-        return status;
-    }
-    larder_ring_reader *reader;
-    larder_status status = larder_ring_reader_open(ring, 0, &reader);
-    if (status) return status;
-    larder_ring_record message;
-    while ((status = larder_ring_reader_next(reader, &message)) == LARDER_OK)
-        report->journal_intact++;
-    larder_ring_reader_close(reader);
-    return status == LARDER_END ? LARDER_OK : status;
+    larder_store *store = check->store;
+    file_check files = {.check = check};
+    // Without a checkpoint at work, so that each segment is in the table or in the chain.
+    pthread_mutex_lock(&store->flush_lock);
+    pthread_mutex_lock(&store->lock);
+    committed_state committed = store->committed;
+    live_segment *noted;
+    // The last one may be the spare, or is just being made to be that.
+    files.first_new = store->log.next_number ? store->log.next_number - 1 : 0;
+    segment *kept[] = {store->log.active, store->log.spare};
+    larder_status status = store_enter(store);
+    for (int i = 0; i < 2 && !status; i++)
+        if (kept[i]) status = live_add(&check->found, kept[i]->number, &noted);
+    check->last_sequence = store->log.last_sequence;
+    pthread_mutex_unlock(&store->lock);
+    if (!status) status = follow_log(check, committed.end, committed.applied, true);
+    if (!status && store->live.is_loaded)
+        status = folder_list_in(store->log.folder, check_file, &files);
+    pthread_mutex_unlock(&store->flush_lock);
+    return status;
 }

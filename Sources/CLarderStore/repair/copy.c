@@ -3,11 +3,11 @@
     Backup: everything that a cursor sees, into a new store. */
 #include <errno.h>
 
-#include "repair/copy_target.h"
 #include "read/cursor.h"
+#include "repair/copy_target.h"
 
 /** Whether the order of use names as many entries as there are: then a copy in that order is
-    complete. In the midst of a large flush some have no place in it yet. */
+    complete. In the midst of a large checkpoint some have no place in it yet. */
 static bool order_is_complete(const larder_store_cursor *cursor) {
     uint64_t count = 0;
     uint8_t space = SPACE_ORDER;
@@ -24,16 +24,23 @@ static bool order_is_complete(const larder_store_cursor *cursor) {
     return (status == LARDER_OK || status == LARDER_END) && count == cursor->place->meta.count;
 }
 
-/** A cursor over everything: in the order of use, so that the copy has the same one, or by key. */
+/** A cursor over everything: in the order of use, if the store keeps one, so that the copy has the
+    same; else by key. */
 static larder_status backup_cursor(larder_store *store, larder_store_cursor **out) {
     larder_store_query query;
     larder_store_query_init(&query);
-    query.order = LARDER_STORE_BY_RECENCY;
     larder_status status = larder_store_cursor_open(store, &query, out);
-    if (status || (*out)->pending.hides_tree || order_is_complete(*out)) return status;
+    if (status || !(*out)->place->meta.has_order) return status;
+    larder_store_cursor *by_key = *out;
+    query.order = LARDER_STORE_BY_RECENCY;
+    status = larder_store_cursor_open(store, &query, out);
+    if (!status && ((*out)->pending.hides_tree || order_is_complete(*out))) {
+        larder_store_cursor_close(by_key);
+        return LARDER_OK;
+    }
     larder_store_cursor_close(*out);
-    query.order = LARDER_STORE_BY_KEY;
-    return larder_store_cursor_open(store, &query, out);
+    *out = by_key;
+    return LARDER_OK;
 }
 
 static larder_status backup_copy(larder_store_cursor *cursor, copy_target *target,

@@ -9,7 +9,7 @@
 
 #include "checkpoint/apply.h"
 
-/** Values in one batch; what a batch may hold at most depends on the journal. */
+/** Values in one batch; a longer one is written by itself, and not copied on its way. */
 enum { BATCH_BYTES = 1 << 20, FOLDER_DEPTH_MAX = 8 };
 
 char *path_joined(const char *path, const char *name) {
@@ -98,8 +98,11 @@ larder_status copy_target_open(const char *path, const larder_store_options *opt
         return ENOMEM;
     }
     larder_store_options wanted = *options;
-    wanted.flags &= ~(uint32_t)(LARDER_STORE_READ_ONLY | LARDER_STORE_EXISTING);
+    wanted.flags &=
+        ~(uint32_t)(LARDER_STORE_READ_ONLY | LARDER_STORE_EXISTING | LARDER_STORE_WITH_UNCERTAIN);
     wanted.flags |= LARDER_STORE_HOST_MAINTENANCE;
+    // Room for a batch, whatever the store was opened with.
+    wanted.journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES;
     wanted.sync_interval_ns = wanted.flush_interval_ns = wanted.trim_interval_ns = 0;
     // The folder is made here, and must be new: what is in it will be removed if we fail.
     status = folder_make(out->working_path, wanted.mode | (wanted.mode & 0444) >> 2);
@@ -170,18 +173,17 @@ larder_status copy_target_put(copy_target *target, const record *source, larder_
         item.index_count++;
     if (item.index_count) item.indexes = indexes;
 
-    larder_status status = larder_store_batch_put(target->batch, &item);
-    if (status == LARDER_ETOOLARGE && target->batch_bytes > 0) {
-        // The batch is full, for this journal.
-        status = copy_target_commit(target);
-        if (!status) status = larder_store_batch_put(target->batch, &item);
-    }
+    size_t bytes = RECORD_HEAD_BYTES + source->key.length + value.length;
+    larder_status status = LARDER_OK;
+    if (target->batch_bytes + bytes > BATCH_BYTES) status = copy_target_commit(target);
+    if (!status)
+        status = bytes > BATCH_BYTES ? larder_store_put(target->store, &item, NULL)
+                                     : larder_store_batch_put(target->batch, &item);
     bool was_read = (source->flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&
                     deadline_ns != apply_default_due(source, LARDER_STORE_NEVER);
     if (!status && was_read) status = copy_target_note(target, source->key, deadline_ns);
-    if (status) return status;
-    target->batch_bytes += RECORD_HEAD_BYTES + source->key.length + value.length;
-    return target->batch_bytes >= BATCH_BYTES ? copy_target_commit(target) : LARDER_OK;
+    if (bytes <= BATCH_BYTES) target->batch_bytes += bytes;
+    return status;
 }
 
 // The end -----------------------------------------------------------------------------------------
@@ -195,7 +197,7 @@ static larder_status set_deadlines(const copy_target *target, apply_transaction 
         offset += key.length;
         tree_key scratch;
         larder_bytes stored = stored_key(key, apply->meta.secret, &scratch);
-        record entry;
+        apply_entry entry;
         status = apply_find(apply, stored, &entry);
         if (status == LARDER_ENOTFOUND) {
             status = LARDER_OK;
@@ -203,7 +205,7 @@ static larder_status set_deadlines(const copy_target *target, apply_transaction 
         }
         if (status) break;
         entry_state state;
-        apply_state(apply, stored, &entry, &state);
+        apply_state(apply, stored, &entry.record, &state);
         if (state.deadline_ns == target->deadlines[i].deadline_ns) continue;
         state.deadline_ns = target->deadlines[i].deadline_ns;
         status = apply_set_state(apply, stored, &state);
@@ -231,7 +233,7 @@ static larder_status copy_target_set_deadlines(copy_target *target) {
     return status;
 }
 
-/** Names in the working folder to the device; those below it were synced by the flusher. */
+/** Names in the working folder to the device; those below it were synced with the log. */
 static larder_status copy_target_sync_names(const copy_target *target) {
     char *inside = path_joined(target->working_path, "/data.mdb");
     if (!inside) return ENOMEM;
@@ -245,7 +247,7 @@ larder_status copy_target_finish(copy_target *target) {
     if (!status) status = copy_target_set_deadlines(target);
     larder_store_batch_destroy(target->batch);
     target->batch = NULL;
-    // Flushes and syncs: nothing waits in the journal when the target gets its name.
+    // Flushes and syncs: nothing waits for a checkpoint when the target gets its name.
     if (!status) status = larder_store_shutdown(target->store);
     larder_store_close(target->store);
     target->store = NULL;

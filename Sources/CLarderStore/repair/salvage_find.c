@@ -1,31 +1,14 @@
 // SPDX-License-Identifier: MIT
 /** @file salvage_find.c
-    Finding writes in the remains of a store.
-
-    Records say themselves what they are, so the pages need not hang together. What is found twice
-    counts once, by its number. Two things must not come back:
-    - what was removed: pages that the newest readable free list names are not looked at, and what
-      the journal removed is taken out. Where the free list is lost, there is no telling, and some
-      of what was removed or replaced lately does come back;
-    - an older version of an entry whose newest one is damaged: where the row of an entry is there,
-      and its record is not whole, only a write counts that is at least as new as it says it was. */
+    What the remains of a store are made of: data.mdb, which need not be there, and the segments. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "larder_crc32c.h"
+#include "log/segment.h"
 #include "repair/salvage.h"
 
-enum { TELL_EVERY = 4096 };
-
-static uint64_t hash_of(larder_bytes key) {
-    static const uint8_t no_secret[16];
-    uint8_t hash[16];
-    siphash128(no_secret, key, hash);
-    uint64_t word;
-    memcpy(&word, hash, sizeof word);
-    return word;
-}
-
-static void *grown(void *items, size_t count, size_t *capacity, size_t item_bytes) {
+void *salvage_grown(void *items, size_t count, size_t *capacity, size_t item_bytes) {
     if (count < *capacity) return items;
     size_t wanted = *capacity ? 2 * *capacity : 256;
     void *more = realloc(items, wanted * item_bytes);
@@ -33,241 +16,238 @@ static void *grown(void *items, size_t count, size_t *capacity, size_t item_byte
     return more;
 }
 
-static larder_status found_add(salvage *search, found_write write, larder_bytes key) {
-    found_write *writes =
-        grown(search->writes, search->write_count, &search->write_capacity, sizeof *search->writes);
-    if (!writes) return ENOMEM;
-    search->writes = writes;
-    write.hash = hash_of(key);
-    writes[search->write_count++] = write;
+larder_status salvage_told(salvage *search, uint64_t done, uint64_t total) {
+    return search->progress && search->progress(search->context, done, total) ? ECANCELED
+                                                                              : LARDER_OK;
+}
+
+static larder_status add_stored(salvage *search, const finding *found, larder_bytes stored) {
+    finding *findings =
+        salvage_grown(search->findings, search->count, &search->capacity, sizeof *findings);
+    if (!findings) return ENOMEM;
+    search->findings = findings;
+    finding *added = &findings[search->count++];
+    *added = *found;
+    siphash128(search->secret, stored, added->hash);
     return LARDER_OK;
 }
 
-static larder_status damage_add(salvage *search, larder_bytes stored, larder_bytes bytes) {
-    found_damage *damages = grown(search->damages, search->damage_count, &search->damage_capacity,
-                                  sizeof *search->damages);
-    if (!damages) return ENOMEM;
-    search->damages = damages;
-    found_damage damage = {.hash = hash_of(stored)};
-    if (bytes.length >= 16) memcpy(&damage.sequence, (const uint8_t *)bytes.data + 8, 8);
-    // It may be the number that is damaged; what the journal has beyond the tree is newer anyway.
-    bool has_newest = search->has_meta && search->tree_count == TREE_META_PAGES;
-    if (has_newest && damage.sequence > search->meta.applied)
-        damage.sequence = search->meta.applied;
-    damages[search->damage_count++] = damage;
-    uint64_t offset = (uint64_t)((const uint8_t *)stored.data - search->map);
-    larder_store_report *report = search->report;
-    if (report->first_damage_offset == 0 || offset < report->first_damage_offset)
-        report->first_damage_offset = offset;
-    return LARDER_OK;
+larder_status salvage_add(salvage *search, const finding *found, larder_bytes key) {
+    tree_key scratch;
+    return add_stored(search, found, stored_key(key, search->meta.secret, &scratch));
+}
+
+/** Maps a regular file of the folder; nothing is mapped of one that is missing, or is no file. */
+static larder_status map_file(int folder, const char *name, uint8_t **map, size_t *bytes) {
+    int file;
+    file_facts facts;
+    *map = NULL;
+    *bytes = 0;
+    larder_status status = file_open_in(folder, name, 0, 0, &file);
+    if (status == ENOENT || status == ELOOP || status == ENXIO) return LARDER_OK;
+    if (status) return status;
+    status = file_facts_get(file, &facts);
+    if (!status && facts.is_regular && facts.bytes && facts.bytes <= SIZE_MAX / 2)
+        status = file_map(file, (size_t)facts.bytes, false, map);
+    if (!status && *map) *bytes = (size_t)facts.bytes;
+    file_close(file);
+    return status;
 }
 
 // data.mdb ----------------------------------------------------------------------------------------
 
-static void take_meta(salvage *search, larder_bytes bytes) {
+static larder_status take_meta(salvage *search, const tree *from) {
+    uint8_t space = SPACE_META;
+    larder_bytes bytes;
     store_meta meta;
-    if (store_meta_read(bytes, &meta) != LARDER_OK) return;
-    if (search->has_meta && meta.transaction <= search->meta.transaction) return;
-    search->meta = meta;
-    search->has_meta = true;
-}
-
-/** Without a readable tree: the newest of what the store knew of itself that is still there. */
-static void find_meta(salvage *search) {
-    static const char magic[] = "LARDERST";
-    const uint8_t *at = search->map, *end = search->map + search->map_bytes;
-    while ((size_t)(end - at) >= META_BYTES) {
-        at = memchr(at, magic[0], (size_t)(end - at) - META_BYTES + 1);
-        if (!at) return;
-        if (memcmp(at, magic, sizeof magic - 1) == 0)
-            take_meta(search, (larder_bytes){at, META_BYTES});
-        at++;
-    }
-}
-
-larder_status salvage_open_data(salvage *search) {
-    char *path = path_joined(search->source, "/data.mdb");
-    if (!path) return ENOMEM;
-    larder_status status = file_open(path, 0, 0, &search->file);
-    free(path);
-    if (status == ENOENT) return LARDER_OK;
-    file_facts facts = {0};
-    if (!status) status = file_facts_get(search->file, &facts);
-    if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
-    if (status || facts.bytes == 0 || facts.bytes > SIZE_MAX / 2) return status;
-    status = file_map(search->file, (size_t)facts.bytes, false, &search->map);
+    larder_status status = tree_get(from, (larder_bytes){&space, 1}, &bytes);
+    if (!status) status = store_meta_read(bytes, &meta);
+    if (status == LARDER_EVERSION) search->is_other_version = true;
     if (status) return status;
-    search->map_bytes = (size_t)facts.bytes;
-    for (int which = 0; which < TREE_META_PAGES; which++) {
-        tree *found = &search->trees[search->tree_count];
-        if (tree_of_meta_page(search->map, search->map_bytes, which, found) != LARDER_OK) continue;
-        found->damage_offset = NULL;
-        search->page_bytes = found->page_bytes;
-        search->tree_count++;
-        uint8_t space = SPACE_META;
-        larder_bytes bytes;
-        if (tree_get(found, (larder_bytes){&space, 1}, &bytes) == LARDER_OK)
-            take_meta(search, bytes);
+    if (!search->has_meta) search->meta = meta;
+    search->has_meta = true;
+    return meta.transaction == from->transaction ? LARDER_OK : LARDER_EDAMAGED;
+}
+
+/** Takes one state, if it is sound. */
+static larder_status take_tree(salvage *search, const tree *state, tree_worth worth) {
+    tree_report pages;
+    larder_status status = tree_audit(state, &pages);
+    if (status == ENOMEM) return status;
+    larder_store_report *report = search->report;
+    if (status && report->damaged_pages == 0) {
+        report->damaged_pages = pages.damaged_pages;
+        report->first_damage_offset = pages.first_damage_offset;
     }
-    if (search->tree_count == 2 && search->trees[1].transaction > search->trees[0].transaction) {
-        tree newer = search->trees[1];
-        search->trees[1] = search->trees[0];
-        search->trees[0] = newer;
+    if (take_meta(search, state) || status) worth = TREE_PARTIAL;
+    if (worth <= search->worth) return LARDER_OK;
+    search->worth = worth;
+    search->tree = *state;
+    if (worth < TREE_OLDER) return LARDER_OK;
+    uint8_t space = SPACE_META;
+    larder_bytes bytes;
+    status = tree_get(state, (larder_bytes){&space, 1}, &bytes);
+    if (!status) status = store_meta_read(bytes, &search->meta);
+    search->settled = search->meta.applied;
+    search->cleared = search->meta.cleared;
+    return status;
+}
+
+/** The newest state that is sound. Of one whose neighbour is damaged there is no telling whether it
+    is the newest. */
+static larder_status find_tree(salvage *search) {
+    tree heads[TREE_META_PAGES], states[TREE_META_PAGES];
+    bool has_head[TREE_META_PAGES], has_state[TREE_META_PAGES];
+    for (int i = 0; i < TREE_META_PAGES && search->map; i++) {
+        has_head[i] = tree_meta_head(search->map, search->map_bytes, i, &heads[i]) == LARDER_OK;
+        has_state[i] =
+            tree_of_meta_page(search->map, search->map_bytes, i, &states[i]) == LARDER_OK;
+        states[i].damage_offset = NULL;
     }
-    if (!search->has_meta) find_meta(search);
+    larder_status status = LARDER_OK;
+    if (search->map) {
+        bool are_both = has_head[0] && has_head[1];
+        int newer = has_head[1] && (!has_head[0] || heads[1].transaction > heads[0].transaction);
+        bool are_in_turn = are_both && heads[newer].transaction == heads[1 - newer].transaction + 1;
+        if (has_state[newer])
+            status = take_tree(search, &states[newer], are_in_turn ? TREE_NEWEST : TREE_OLDER);
+        if (!status && search->worth < TREE_OLDER && has_state[1 - newer])
+            status = take_tree(search, &states[1 - newer], TREE_OLDER);
+    }
+    if (search->worth != TREE_NEWEST && search->report->damaged_pages == 0)
+        search->report->damaged_pages = 1;
+    return status;
+}
+
+// The log -----------------------------------------------------------------------------------------
+
+typedef struct segment_search {
+    salvage *search;
+    int folder;
+    larder_status status;
+} segment_search;
+
+/** Takes a segment in, whatever its head says; but that of another store. */
+static larder_status take_segment(salvage *search, int folder, const char *name, uint32_t number) {
+    salvage_segment *segments = salvage_grown(search->segments, search->segment_count,
+                                              &search->segment_capacity, sizeof *segments);
+    if (!segments) return ENOMEM;
+    search->segments = segments;
+    salvage_segment found = {.number = number};
+    larder_status status = map_file(folder, name, &found.map, &found.bytes);
+    if (status || found.bytes < SEGMENT_HEAD_BYTES) {
+        file_unmap(found.map, found.bytes);
+        return status;
+    }
+    uint32_t crc, kind;
+    uint64_t store_id;
+    memcpy(&crc, found.map + 8, sizeof crc);
+    memcpy(&store_id, found.map + 16, sizeof store_id);
+    memcpy(&kind, found.map + 24, sizeof kind);
+    if (memcmp(found.map, "LARDSEG1", 8) == 0 &&
+        larder_crc32c(0, found.map + 12, SEGMENT_HEAD_BYTES - 12) == crc) {
+        if (search->has_meta && store_id != search->meta.store_id) {
+            file_unmap(found.map, found.bytes);
+            return LARDER_OK;
+        }
+        found.kind = kind;
+        search->has_head = true;
+    }
+    segments[search->segment_count++] = found;
     return LARDER_OK;
 }
 
-/** A node, or, without a key, a record that lies where no node is whole. */
-static larder_status take_node(salvage *search, larder_bytes key, larder_bytes value) {
-    const uint8_t *bytes = key.data;
-    if (key.length && bytes[0] != SPACE_ENTRY) return LARDER_OK;
-    record entry;
-    if (record_read(value, true, &entry) != LARDER_OK) {
-        if (key.length == 0) return LARDER_OK;
-        return damage_add(search, (larder_bytes){bytes + 1, key.length - 1}, value);
-    }
-    found_write write = {.sequence = entry.sequence, .minor = entry.minor, .bytes = value};
-    return found_add(search, write, entry.key);
-}
-
-typedef struct node_visit {
-    salvage *search;
-    larder_status status;
-} node_visit;
-
-static int visit_node(void *context, larder_bytes key, larder_bytes value) {
-    node_visit *visit = context;
-    salvage *search = visit->search;
-    visit->status = take_node(search, key, value);
-    if (!visit->status && ++search->visited % TELL_EVERY == 0 && search->progress &&
-        search->progress(search->context, 0, search->visited))
-        visit->status = ECANCELED;
+static int visit_name(void *context, const char *name) {
+    segment_search *visit = context;
+    uint32_t number;
+    if (segment_number_of(name, &number))
+        visit->status = take_segment(visit->search, visit->folder, name, number);
     return visit->status != LARDER_OK;
 }
 
-static larder_status scan_pages(salvage *search, uint32_t page_bytes, tree_report *report) {
-    node_visit visit = {.search = search};
-    larder_status status = tree_scan(search->map, search->map_bytes, page_bytes, search->trees,
-                                     search->tree_count, visit_node, &visit, report);
+static int compare_segments(const void *a, const void *b) {
+    const salvage_segment *left = a, *right = b;
+    return (left->number > right->number) - (left->number < right->number);
+}
+
+static larder_status find_segments(salvage *search, int folder) {
+    segment_search visit = {.search = search};
+    larder_status status = folder_open_in(folder, "log", &visit.folder);
+    // Without a log, or with something else in its place, there are still the rows.
+    if (status == ENOENT || status == ELOOP || status == ENOTDIR) return LARDER_OK;
+    if (status) return status;
+    status = folder_list_in(visit.folder, visit_name, &visit);
+    file_close(visit.folder);
+    if (search->segment_count)
+        qsort(search->segments, search->segment_count, sizeof *search->segments, compare_segments);
     return visit.status ? visit.status : status;
 }
 
-larder_status salvage_scan_data(salvage *search) {
-    if (!search->map) {
-        // Not one page is left.
-        search->report->damaged_pages = 1;
-        return LARDER_OK;
-    }
-    tree_report pages = {0};
-    larder_status status = LARDER_OK;
-    if (search->page_bytes) {
-        status = scan_pages(search, search->page_bytes, &pages);
-    } else {
-        // Both meta pages are lost, and with them the pages' size: it was that of a machine's.
-        static const uint32_t sizes[] = {4096, 16384, 65536, 8192, 32768};
-        for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
-            tree_report found = {0};
-            status = scan_pages(search, sizes[i], &found);
-            if (i == 0 || search->write_count) pages = found;
-            if (search->write_count) break;
+// Rows --------------------------------------------------------------------------------------------
+
+/** What became of the record that a row leads to: FOUND_ROW if it is there, or the row is wrong. */
+static finding_kind row_kind(const salvage *search, const entry_row *row, larder_bytes *key) {
+    const salvage_segment wanted = {.number = row->at.segment};
+    const salvage_segment *segment = search->segment_count
+                                         ? bsearch(&wanted, search->segments, search->segment_count,
+                                                   sizeof wanted, compare_segments)
+                                         : NULL;
+    // A state that is not the newest one leads to segments that were deleted since.
+    if (!segment) return search->worth == TREE_NEWEST ? FOUND_LOST_ROW : FOUND_ROW;
+    uint64_t offset = row->at.offset;
+    for (size_t i = 0; i < search->gap_count; i++)
+        if (search->gaps[i].segment == wanted.number && search->gaps[i].from <= offset &&
+            offset < search->gaps[i].to)
+            return FOUND_LOST_ROW;
+    if (offset + RECORD_HEAD_BYTES > segment->bytes) return FOUND_LOST_ROW;
+    const uint8_t *at = segment->map + offset;
+    record entry;
+    if (record_length(at) <= segment->bytes - offset &&
+        record_read(record_bytes(at), false, &entry) == LARDER_OK &&
+        entry.sequence == row->sequence && entry.minor == row->minor)
+        *key = entry.key;
+    return FOUND_ROW;
+}
+
+static larder_status add_rows(salvage *search) {
+    tree_cursor place;
+    uint8_t space = SPACE_ENTRY;
+    larder_status status = tree_cursor_seek(&place, &search->tree, (larder_bytes){&space, 1});
+    while (status != LARDER_END) {
+        larder_bytes key, value, own = {NULL, 0};
+        entry_row row;
+        if (!status) status = tree_cursor_get(&place, &key, &value);
+        if (status && status != LARDER_EDAMAGED) return status;
+        if (!status && (key.length == 0 || *(const uint8_t *)key.data != SPACE_ENTRY)) break;
+        if (!status && row_read(value, &row) == LARDER_OK) {
+            finding found = {.number = {row.sequence, row.minor}, .bytes = value};
+            found.kind = row_kind(search, &row, &own);
+            // The record knows better whose it is.
+            larder_bytes stored = {(const uint8_t *)key.data + 1, key.length - 1};
+            status =
+                own.data ? salvage_add(search, &found, own) : add_stored(search, &found, stored);
+            if (status) return status;
         }
+        status = tree_cursor_next(&place);
     }
-    search->report->damaged_pages = pages.damaged_pages;
-    // Whatever was found: this much at least is known to be wrong.
-    tree_report audit;
-    bool is_whole = search->tree_count == TREE_META_PAGES && search->has_meta &&
-                    tree_audit(&search->trees[0], &audit) == LARDER_OK;
-    if (!status && !is_whole && search->report->damaged_pages == 0)
-        search->report->damaged_pages = 1;
-    uint64_t offset = pages.first_damage_offset;
-    if (offset &&
-        (!search->report->first_damage_offset || offset < search->report->first_damage_offset))
-        search->report->first_damage_offset = offset;
+    return LARDER_OK;
+}
+
+larder_status salvage_find(salvage *search, int folder) {
+    system_random_fill(search->secret, sizeof search->secret);
+    larder_status status = map_file(folder, "data.mdb", &search->map, &search->map_bytes);
+    if (!status) status = find_tree(search);
+    if (!status) status = find_segments(search, folder);
+    if (!status) status = salvage_read_log(search);
+    if (!status && search->worth > TREE_LOST) status = add_rows(search);
     return status;
 }
-
-// The journal -------------------------------------------------------------------------------------
-
-/** One message. What is not whole is passed over. */
-static larder_status take_message(salvage *search, larder_bytes bytes, uint64_t sequence) {
-    journal_message message;
-    if (journal_message_read(bytes, search->has_meta ? search->meta.store_id : 0, &message))
-        return LARDER_OK;
-    search->report->journal_intact++;
-    if (message.kind == JOURNAL_CLEAR) search->cleared = sequence;
-    if (message.kind != JOURNAL_BATCH) return LARDER_OK;
-    size_t offset = 0;
-    const uint8_t *at;
-    larder_status status = LARDER_OK;
-    for (uint32_t minor = 0; journal_next_op(&message, &offset, &at) && !status; minor++) {
-        journal_op op = op_read(at);
-        found_write write = {.sequence = sequence,
-                             .minor = minor,
-                             .is_removal = op.kind == OP_REMOVE,
-                             .bytes = op.payload};
-        record entry;
-        if (write.is_removal) status = found_add(search, write, op.payload);
-        else if (record_read(op.payload, true, &entry) != LARDER_OK) search->report->damaged++;
-        else status = found_add(search, write, entry.key);
-    }
-    return status;
-}
-
-static larder_status read_messages(salvage *search) {
-    larder_ring_statistics facts;
-    larder_status status = larder_ring_statistics_get(search->ring, &facts);
-    if (status) return status;
-    // Some other ring.
-    if (facts.content_format >> 48 != ('J' << 8 | 'L')) return LARDER_OK;
-    search->has_journal = true;
-    uint64_t base = facts.content_format & (((uint64_t)1 << 48) - 1);
-    status = larder_ring_reader_open(search->ring, LARDER_RING_BORROW, &search->reader);
-    while (!status) {
-        larder_ring_record message;
-        status = larder_ring_reader_next(search->reader, &message);
-        if (status) break;
-        uint64_t sequence = base + message.sequence;
-        // What the tree has had is in the tree, or was removed from it.
-        if (search->has_meta && sequence <= search->meta.applied) continue;
-        status = take_message(search, message.payload, sequence);
-    }
-    return status == LARDER_END ? LARDER_OK : status;
-}
-
-larder_status salvage_read_journal(salvage *search, const char *folder) {
-    char *source = path_joined(search->source, "/journal");
-    search->journal_path = path_joined(folder, "/journal.salvaged");
-    larder_ring_report report = {0};
-    larder_status status = ENOMEM;
-    if (source && search->journal_path)
-        status = larder_ring_salvage(source, search->journal_path, NULL, NULL, NULL, &report);
-    free(source);
-    // There is none, or nothing is left of it.
-    if (status == ENOENT || status == LARDER_EFOREIGN || status == LARDER_EDAMAGED ||
-        status == LARDER_EVERSION || status == EISDIR || status == ELOOP)
-        return LARDER_OK;
-    if (status) return status;
-    search->report->journal_lost = report.lost;
-    larder_ring_options options;
-    larder_ring_options_init(&options);
-    options.flags = LARDER_RING_EXISTING;
-    status = larder_ring_open(search->journal_path, &options, NULL, &search->ring);
-    return status ? status : read_messages(search);
-}
-
-// The end -----------------------------------------------------------------------------------------
 
 void salvage_close(salvage *search) {
-    larder_ring_reader_close(search->reader);
-    larder_ring_close(search->ring);
-    if (search->ring) {
-        larder_status status = file_remove(search->journal_path);
-        (void)status;
-    }
-    free(search->journal_path);
     file_unmap(search->map, search->map_bytes);
-    file_close(search->file);
-    free(search->writes);
-    free(search->damages);
+    for (size_t i = 0; i < search->segment_count; i++)
+        file_unmap(search->segments[i].map, search->segments[i].bytes);
+    free(search->segments);
+    free(search->gaps);
+    free(search->findings);
 }

@@ -1,128 +1,228 @@
 // SPDX-License-Identifier: MIT
 /** @file replay.c
-    What a journal holds that is not in the tree, taken up when a store is opened. */
+    What the log holds that is not in the tree, read when a store is opened.
+
+    After a power cut any page may be missing that was not synced, so the log ends at the first write
+    that is not whole: what comes back is a prefix. What lies behind is wiped, on the device, before
+    the first new write: else a later power cut could leave an old write behind a new one.
+
+    A process that was killed leaves every page, so a write that is not whole is damage there: it
+    costs itself, and the writes behind it are kept. But pages whose sync failed before may be taken
+    for clean by the system; they are made dirty again before the next sync. */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/store_internal.h"
+#include "cleaning/clean.h"
+#include "log/scan.h"
 
-// Opening -----------------------------------------------------------------------------------------
+/** Numbers of the segments that there are. */
+typedef struct numbers {
+    uint32_t *items;
+    size_t count;
+    size_t capacity;
+    larder_status status;
+} numbers;
 
-/** Replaced files, too, are there until what replaces them is in the tree. */
-bool store_has_files(larder_store *store, const journal_message *message, bool verifies) {
-    if (message->kind != JOURNAL_BATCH) return true;
-    size_t offset = 0;
-    const uint8_t *op;
-    while (journal_next_op(message, &offset, &op)) {
-        spill_reference file;
-        if (!op_spill(op, &file)) continue;
-        larder_bytes mapped;
-        if (spill_map(store->spill, &file, verifies, &mapped) != LARDER_OK) return false;
-        spill_unmap(mapped);
+static int note_number(void *context, const char *name) {
+    numbers *list = context;
+    uint32_t number;
+    if (!segment_number_of(name, &number)) return 0;
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
+        uint32_t *items = realloc(list->items, capacity * sizeof *items);
+        if (items == NULL) {
+            list->status = ENOMEM;
+            return 1;
+        }
+        list->items = items;
+        list->capacity = capacity;
     }
-    return true;
+    list->items[list->count++] = number;
+    return 0;
 }
 
-/** Files of later messages replace or remove what earlier ones refer to, and so they may be gone.
-    */
-typedef struct replay_work {
-    larder_store *store;
-    uint64_t applied;
-    bool was_power_cut;
-    /** Announced, and not yet referred to. */
-    spill_files announced;
-} replay_work;
-
-static larder_status replay_message(replay_work *replay, larder_bytes bytes, uint64_t sequence) {
-    larder_store *store = replay->store;
-    journal_message message;
-    larder_status status = journal_message_read(bytes, store->store_id, &message);
-    if (status != LARDER_OK) return LARDER_EDAMAGED;
-    message.sequence = sequence;
-    // Whatever is replaced behind this in the journal is deleted only after both are in the tree.
-    if (!store_has_files(store, &message, replay->was_power_cut)) return LARDER_EDAMAGED;
-    if (message.kind == JOURNAL_INTENT) {
-        spill_reference file = {0, message.number, message.epoch, 0};
-        status = spill_files_add(&replay->announced, &file);
-    }
-    if (status == LARDER_OK) status = pending_reserve(store->active, message.count);
-    if (status == LARDER_OK) status = spill_files_reserve(&store->unsynced, message.count);
-    if (status != LARDER_OK) return status;
-    store_publish(store, &message);
-    return LARDER_OK;
-}
-
-static bool refers_to(const spill_files *files, uint64_t number) {
-    for (size_t at = 0; at < files->count; at++)
-        if (files->items[at].number == number) return true;
+static bool lists(const numbers *list, uint32_t number) {
+    for (size_t at = 0; at < list->count; at++)
+        if (list->items[at] == number) return true;
     return false;
 }
 
-/** Files that were announced, and whose put never came. */
-static void delete_unreferenced(replay_work *replay) {
-    const pending_writes *active = replay->store->active;
-    for (size_t at = 0; at < replay->announced.count; at++) {
-        const spill_reference *file = &replay->announced.items[at];
-        if (refers_to(&active->spills, file->number)) continue;
-        larder_status ignored = spill_delete(replay->store->spill, file->epoch, file->number);
-        // It stays, known to nobody, if the folder cannot be changed; so nothing else works then.
-        (void)ignored;
+typedef struct replay {
+    larder_store *store;
+    numbers there;
+    /** Segments of the chain, from meta.end on. */
+    numbers passed;
+    log_scan scan;
+    segment *at;
+} replay;
+
+/** The scan has come to another segment: everything in it that is not in the tree is counted, and may
+    not be on the device. */
+static larder_status enter_segment(replay *work, segment *entered, const store_meta *meta) {
+    larder_store *store = work->store;
+    if (work->at == entered) return LARDER_OK;
+    if (work->at != NULL) {
+        work->at->next = entered->number;
+        work->at->is_sealed = true;
+        atomic_store(&work->at->end, work->at->end + SEGMENT_NEXT_BYTES);
+        work->at->record_count++;
+        work->at->bare_count++;
+    } else {
+        store->log.first_unsynced = entered->number;
+    }
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(entered->number, name);
+    if (note_number(&work->passed, name) != 0) return ENOMEM;
+    work->at = entered;
+    entered->synced = SEGMENT_HEAD_BYTES;
+    entered->record_count = entered->bare_count = 0;
+    entered->is_measured = true;
+    entered->is_named = false;
+    entered->sync_failed = true;
+    if (entered->number == meta->end.segment) {
+        const live_segment *before = live_find(&store->live, entered->number);
+        if (before != NULL) {
+            entered->record_count = before->record_count;
+            entered->bare_count = before->bare_count;
+            entered->last_sequence = before->last_sequence;
+        }
+        entered->synced = meta->end.offset;
+        entered->is_named = true;
+    }
+    atomic_store(&entered->end, entered->synced);
+    return LARDER_OK;
+}
+
+static larder_status take_write(replay *work, const uint8_t *first, uint32_t count) {
+    larder_store *store = work->store;
+    larder_status status = memtable_reserve(store->active, count);
+    if (status != LARDER_OK) return status;
+    segment *from = work->at;
+    const uint8_t *at = first;
+    for (uint32_t n = 0; n < count; n++) {
+        from->record_count++;
+        if (record_kind(at) != RECORD_PUT) from->bare_count++;
+        at += record_padded(record_length(at));
+    }
+    from->last_sequence = record_sequence(first);
+    atomic_store(&from->end, (uint64_t)(at - from->map));
+    store_publish(store, first, count, from->number);
+    store->active->last_sequence = from->last_sequence;
+    store->active->end = (location){from->number, (uint64_t)(at - from->map)};
+    store->log.unapplied_bytes += (uint64_t)(at - first);
+    store->log.last_sequence = from->last_sequence;
+    store->recovery.intact++;
+    return LARDER_OK;
+}
+
+/** Where the log goes on behind a segment whose end is damaged: the oldest one that nothing else
+    leads to. */
+static bool find_next(replay *work) {
+    larder_store *store = work->store;
+    segment *oldest = NULL;
+    for (size_t at = 0; at < work->there.count; at++) {
+        uint32_t number = work->there.items[at];
+        segment *found;
+        if (lists(&work->passed, number) || live_find(&store->live, number) != NULL) continue;
+        if (log_segment(&store->log, number, &found) != LARDER_OK) continue;
+        larder_bytes first;
+        if (found->kind != SEGMENT_WRITTEN ||
+            segment_look(found, SEGMENT_HEAD_BYTES, &first) != LARDER_OK)
+            continue;
+        if (oldest == NULL || found->first_sequence < oldest->first_sequence) oldest = found;
+    }
+    if (oldest == NULL) return false;
+    work->scan.at = (location){oldest->number, SEGMENT_HEAD_BYTES};
+    return log_scan_resync(&work->scan);
+}
+
+static larder_status read_log(replay *work, const store_meta *meta, bool was_power_cut) {
+    larder_store *store = work->store;
+    for (;;) {
+        const uint8_t *first;
+        uint32_t count;
+        segment *from;
+        uint64_t before = work->scan.sequence;
+        larder_status status = log_scan_next(&work->scan, true, &first, &count, &from);
+        if (status == LARDER_END) return LARDER_OK;
+        if (status == LARDER_EDAMAGED) {
+            store->recovery.lost++;
+            if (was_power_cut) return LARDER_OK;
+            if (!log_scan_resync(&work->scan) && !find_next(work)) return LARDER_OK;
+            continue;
+        }
+        if (status != LARDER_OK) return status;
+        if (work->scan.sequence > before + 1 && store->recovery.lost > 0)
+            store->recovery.lost += work->scan.sequence - before - 2;
+        status = enter_segment(work, from, meta);
+        if (status == LARDER_OK) status = take_write(work, first, count);
+        if (status != LARDER_OK) return status;
     }
 }
 
-larder_status store_replay(larder_store *store, uint64_t applied, bool was_power_cut,
-                           larder_store_detail *detail) {
-    larder_ring_reader *reader;
-    larder_status status =
-        larder_ring_reader_open(store->journal.ring, LARDER_RING_BORROW, &reader);
-    if (status != LARDER_OK) return status;
-    replay_work work = {store, applied, was_power_cut, {0}};
-    uint64_t next = 0;
-    uint64_t newest = store->journal.last_sequence;
-    bool is_damaged = false;
-    while (status == LARDER_OK) {
-        larder_ring_record message;
-        status = larder_ring_reader_next(reader, &message);
-        if (status != LARDER_OK) break;
-        uint64_t sequence = store->journal.base + message.sequence;
-        if (sequence <= applied) continue;
-        // Older ones are missing that the tree does not have. A power cut can do that, and then
-        // what is left is behind the end of the prefix; else nothing here can be believed. Unless
-        // this journal began here, after the one before it was put aside.
-        if (next == 0 && sequence != applied + 1 && message.sequence != 1) {
-            if (was_power_cut) break;
-            detail->part = LARDER_STORE_PART_JOURNAL;
-            status = LARDER_EDAMAGED;
-            break;
-        }
-        if (next != 0 && sequence != next) break;
-        status = replay_message(&work, message.payload, sequence);
-        if (status == LARDER_EDAMAGED) {
-            is_damaged = true;
-            status = LARDER_END;
-            break;
-        }
-        if (status == LARDER_OK) store->recovery.intact++;
-        next = sequence + 1;
+/** What lies behind the end of the log is gone, on the device, before anything new is written. */
+static larder_status wipe_behind(larder_store *store, segment *last) {
+    uint64_t end = atomic_load(&last->end);
+    memset(last->map + end, 0, last->capacity - end);
+    segment_redirty(last, last->synced);
+    larder_status status = segment_sync(last, store->log.folder);
+    if (status == LARDER_OK) last->sync_failed = false;
+    return status;
+}
+
+/** The last segment is the one that is appended to. */
+static larder_status resume(replay *work, const store_meta *meta, bool has_log,
+                            bool was_power_cut) {
+    larder_store *store = work->store;
+    store_log *log = &store->log;
+    segment *last = work->at;
+    if (last == NULL && has_log) {
+        larder_status status = log_segment(log, work->scan.at.segment, &last);
+        if (status == LARDER_OK) status = enter_segment(work, last, meta);
+        if (status != LARDER_OK) return status == ENOENT ? LARDER_EDAMAGED : status;
     }
-    larder_ring_reader_close(reader);
-    if (status == LARDER_END) status = LARDER_OK;
-    // The journal gave up writes that the tree does not have: it is an older state of the tree.
-    // What it has not given up and cannot be read is damaged.
-    if (status == LARDER_OK && next == 0 && !was_power_cut && store->recovery.intact == 0 &&
-        newest > applied && newest != store->journal.base && !is_damaged &&
-        store->journal.lost == 0) {
-        detail->part = LARDER_STORE_PART_DATA;
-        status = LARDER_EDAMAGED;
+    log->active = last;
+    if (last == NULL) return LARDER_OK;
+    if (was_power_cut) return wipe_behind(store, last);
+    uint64_t end = atomic_load(&last->end);
+    // A write that was not published.
+    if (end + 8 <= last->capacity) memset(last->map + end, 0, 8);
+    return LARDER_OK;
+}
+
+larder_status store_replay(larder_store *store, const store_meta *meta, bool was_power_cut,
+                           larder_store_detail *detail) {
+    replay work = {.store = store};
+    detail->part = LARDER_STORE_PART_JOURNAL;
+    larder_status status = folder_list_in(store->log.folder, note_number, &work.there);
+    if (work.there.status != LARDER_OK) status = work.there.status;
+    uint32_t greatest = meta->next_segment == 0 ? 0 : meta->next_segment - 1;
+    for (size_t at = 0; at < work.there.count; at++)
+        if (work.there.items[at] > greatest) greatest = work.there.items[at];
+    store->log.next_number = greatest + 1;
+    store->log.last_sequence = store->log.synced_sequence = meta->applied;
+    location start = meta->end;
+    // The first segment has the first number.
+    if (start.segment == 0) start = (location){1, SEGMENT_HEAD_BYTES};
+    work.scan = (log_scan){.log = &store->log, .at = start, .sequence = meta->applied};
+    bool has_log = meta->end.segment != 0 || lists(&work.there, 1);
+    if (status == LARDER_OK && has_log) status = read_log(&work, meta, was_power_cut);
+    if (status == LARDER_OK) status = resume(&work, meta, has_log, was_power_cut);
+    store->is_partly_applied = store->recovery.intact > 0;
+    // Of cleaning that was not committed, or not deleted, and segments made in advance.
+    for (size_t at = 0; at < work.there.count && status == LARDER_OK; at++) {
+        uint32_t number = work.there.items[at];
+        if (lists(&work.passed, number) || live_find(&store->live, number) != NULL) continue;
+        status = store_retire(store, number, store->committed.transaction);
     }
     if (status == LARDER_OK) {
-        uint64_t taken = next == 0 ? applied : next - 1;
-        store->recovery.lost = newest > taken ? newest - taken : 0;
-        if (newest < applied) store->recovery.lost = 0;
-        delete_unreferenced(&work);
-        // What the journal no longer knows of may have been announced before the power went.
-        if (was_power_cut) status = store_sweep_files(store);
+        flush_order order;
+        flush_order_init(&order);
+        store_delete_retired(store, &order);
+        if (was_power_cut && store->recovery.lost > 0) status = folder_sync(store->log.folder);
     }
-    spill_files_free(&work.announced);
+    free(work.there.items);
+    free(work.passed.items);
+    if (status == LARDER_EDAMAGED) detail->offset = work.scan.at.offset;
     return status;
 }

@@ -20,7 +20,7 @@ void larder_store_options_init(larder_store_options *options) {
     memset(options, 0, sizeof *options);
     options->mode = 0600;
     options->journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES;
-    options->inline_threshold_bytes = 20 << 10;
+    options->inline_threshold_bytes = 64;
     options->sync_interval_ns = 1000000000;
     options->flush_interval_ns = 5000000000;
     options->trim_interval_ns = 60000000000;
@@ -30,18 +30,45 @@ void larder_store_options_init(larder_store_options *options) {
     options->limits.end_ns = LARDER_STORE_NEVER;
 }
 
-static larder_status options_check(larder_store_options *options) {
+void larder_store_tuning_init(larder_store_tuning *tuning) {
+    *tuning = (larder_store_tuning){
+        .segment_min_bytes = (uint64_t)32 << 10,
+        .segment_max_bytes = (uint64_t)64 << 20,
+        .memtable_max_count = (uint64_t)3 << 19,
+        .transaction_max_count = (uint64_t)1 << 16,
+        .checkpoint_permille = 100,
+        .space_percent = 150,
+        .clean_max_bytes = (uint64_t)256 << 20,
+        .remove_max_count = (uint64_t)1 << 13,
+        .overlay_max_count = (uint64_t)1 << 12,
+    };
+}
+
+static bool tuning_is_valid(const larder_store_tuning *tuning) {
+    return tuning->segment_min_bytes >= 1024 &&
+           tuning->segment_max_bytes >= tuning->segment_min_bytes &&
+           tuning->segment_max_bytes <= (uint64_t)1 << 32 && tuning->memtable_max_count > 0 &&
+           tuning->memtable_max_count <= (uint64_t)1 << 24 && tuning->transaction_max_count > 0 &&
+           tuning->space_percent >= 100 && tuning->space_percent <= 100000 &&
+           tuning->remove_max_count > 0 && tuning->checkpoint_permille <= 1000000;
+}
+
+static larder_status options_check(larder_store *store) {
+    larder_store_options *options = &store->options;
+    if (options->tuning != NULL) store->tuning = *options->tuning;
+    else larder_store_tuning_init(&store->tuning);
+    options->tuning = NULL;
+    if (!tuning_is_valid(&store->tuning)) return LARDER_EINVALID;
     const uint32_t flags = LARDER_STORE_READ_ONLY | LARDER_STORE_EXISTING |
-                           LARDER_STORE_HOST_MAINTENANCE | LARDER_STORE_TRACK_ACCESS;
+                           LARDER_STORE_HOST_MAINTENANCE | LARDER_STORE_TRACK_ACCESS |
+                           LARDER_STORE_WITH_UNCERTAIN;
     if ((options->flags & ~flags) != 0 || (options->mode & ~0777u) != 0 || options->mode == 0 ||
         options->journal_bytes < LARDER_STORE_JOURNAL_MIN_BYTES ||
-        options->journal_bytes > LARDER_RING_CAPACITY_MAX_BYTES || options->sync_interval_ns < 0 ||
-        options->flush_interval_ns < 0 || options->trim_interval_ns < 0)
+        options->sync_interval_ns < 0 || options->flush_interval_ns < 0 ||
+        options->trim_interval_ns < 0)
         return LARDER_EINVALID;
-    // What lies in the journal has to leave room for others, too.
-    uint64_t most = options->journal_bytes / 8;
-    if (most > LARDER_STORE_INLINE_MAX_BYTES) most = LARDER_STORE_INLINE_MAX_BYTES;
-    if (options->inline_threshold_bytes > most) options->inline_threshold_bytes = most;
+    if (options->inline_threshold_bytes > LARDER_STORE_INLINE_MAX_BYTES)
+        options->inline_threshold_bytes = LARDER_STORE_INLINE_MAX_BYTES;
     return LARDER_OK;
 }
 
@@ -76,16 +103,9 @@ static larder_status lock_text_write(const larder_store *store, int64_t pid) {
     return file_write_at(store->lock_file, bytes, LOCK_TEXT_BYTES, 0);
 }
 
-/** What the lock's file tells of the last session. */
-typedef struct lock_state {
-    /** The machine has started anew since: pages may be missing that nobody synced. */
-    bool is_other_boot;
-    /** It did not end by closing the store. Certain only of a session that made files of values:
-        see store_note_session. */
-    bool was_left;
-} lock_state;
-
-static larder_status lock_take(larder_store *store, lock_state *found,
+/** @param is_other_boot receives whether the machine has started anew since the store was used last:
+    pages may be missing that nobody synced. */
+static larder_status lock_take(larder_store *store, bool *is_other_boot,
                                larder_store_detail *detail) {
     char path[PATH_MAX_BYTES + 16];
     snprintf(path, sizeof path, "%s/lock", store->path);
@@ -107,8 +127,7 @@ static larder_status lock_take(larder_store *store, lock_state *found,
     before = lock_text_read(store->lock_file);
     char boot[33];
     boot_text(boot);
-    found->is_other_boot = strcmp(before.boot, boot) != 0;
-    found->was_left = before.pid != 0;
+    *is_other_boot = strcmp(before.boot, boot) != 0;
     // The new start of the machine is noted when the store is whole again: an open that fails in
     // between must not hide it from the next one.
     memcpy(store->boot, before.boot, sizeof store->boot);
@@ -159,21 +178,23 @@ bool store_is_held(const larder_store *store, bool *is_other_boot) {
 // Opening -----------------------------------------------------------------------------------------
 
 static int has_foreign_name(void *context, const char *name) {
-    static const char *const ours[] = {"lock",     "journal",  "journal.new", "journal.damaged",
-                                       "data.mdb", "data.new", "lock.mdb",    "spill"};
+    static const char *const ours[] = {"lock", "log", "data.mdb", "data.new", "lock.mdb"};
     (void)context;
     for (size_t at = 0; at < sizeof ours / sizeof *ours; at++)
         if (strcmp(name, ours[at]) == 0) return 0;
     return 1;
 }
 
-static int has_journal_name(void *context, const char *name) {
+static int has_segment_name(void *context, const char *name) {
+    uint32_t number;
     (void)context;
-    return strcmp(name, "journal") == 0;
+    return segment_number_of(name, &number) ? 1 : 0;
 }
 
-static bool folder_has_journal(const larder_store *store) {
-    return folder_list(store->path, has_journal_name, NULL) == ECANCELED;
+static bool folder_has_log(const larder_store *store) {
+    char path[PATH_MAX_BYTES + 16];
+    snprintf(path, sizeof path, "%s/log", store->path);
+    return folder_list(path, has_segment_name, NULL) == ECANCELED;
 }
 
 /** ENOENT for an empty file, too. What else is wrong with it, whoever opens it will see. */
@@ -189,9 +210,9 @@ static larder_status data_path_exists(const larder_store *store) {
 static larder_status folder_prepare(larder_store *store, larder_store_detail *detail) {
     larder_status exists = data_path_exists(store);
     if (exists != ENOENT) return exists;
-    // A journal is made after the tree: the tree has been lost, and a new one would hide it. Unless
-    // somebody made both meanwhile.
-    if (folder_has_journal(store)) {
+    // The log begins after the tree was made: the tree has been lost, and a new one would hide what
+    // the log has. Unless somebody made both meanwhile.
+    if (folder_has_log(store)) {
         exists = data_path_exists(store);
         if (exists != ENOENT) return exists;
         detail->part = LARDER_STORE_PART_DATA;
@@ -214,6 +235,8 @@ static larder_status data_open(larder_store *store, store_meta *meta, larder_sto
     store_meta fresh = {.content_format = store->options.content_format,
                         .created_ns = store_now(store),
                         .age_ns = LARDER_STORE_NEVER,
+                        .has_order = atomic_load(&store->tracks_access),
+                        .next_segment = 1,
                         .version = META_VERSION,
                         .store_id = random64() | 1};
     system_random_fill(fresh.secret, sizeof fresh.secret);
@@ -221,8 +244,8 @@ static larder_status data_open(larder_store *store, store_meta *meta, larder_sto
     larder_status status =
         environment_open(store->path, writes, writes ? &fresh : NULL, store->options.mode,
                          store->options.map_bytes, detail, &store->environment);
-    // Beside a journal it was ours, and nothing of its heads is left.
-    if (status == LARDER_EFOREIGN && folder_has_journal(store)) return LARDER_EDAMAGED;
+    // Beside a log it was ours, and nothing of its heads is left.
+    if (status == LARDER_EFOREIGN && folder_has_log(store)) return LARDER_EDAMAGED;
     if (status != LARDER_OK) return status;
     snapshot *place;
     status = environment_read(store->environment, &place);
@@ -243,35 +266,14 @@ static void meta_adopt(larder_store *store, const store_meta *meta) {
     store->created_ns = meta->created_ns;
     store->store_id = meta->store_id;
     memcpy(store->secret, meta->secret, sizeof store->secret);
-    store->spill_number = meta->spill_number;
-    store->spill_epoch = meta->spill_epoch;
     store->swept_age_ns = meta->age_ns;
     store->committed.transaction = meta->transaction;
     store->committed.applied = meta->applied;
     store->committed.count = meta->count;
     store->committed.bytes = meta->bytes;
+    store->committed.end = meta->end;
+    store->has_order = meta->has_order != 0;
     atomic_store(&store->newest_sequence, meta->applied);
-}
-
-/** A journal of another size, if the one there is empty; one that counts on from the tree, if it is
-    behind it: unsynced writes were lost that had come into the tree. */
-static larder_status journal_prepare(larder_store *store, bool *was_closed,
-                                     larder_store_detail *detail) {
-    const larder_store_options *options = &store->options;
-    larder_status status = journal_open(
-        store->path, store->committed.applied, options->journal_bytes, store->store_id,
-        options->flags, options->mode, options->sync_interval_ns, detail, &store->journal);
-    if (status != LARDER_OK) return status;
-    *was_closed = store->journal.was_closed;
-    bool is_behind = store->journal.last_sequence < store->committed.applied;
-    bool is_empty = store->journal.used_bytes == 0;
-    bool has_other_size = store->journal.capacity_bytes != options->journal_bytes;
-    if (!is_behind && !(is_empty && has_other_size)) return LARDER_OK;
-    uint64_t base = store->journal.last_sequence > store->committed.applied
-                        ? store->journal.last_sequence
-                        : store->committed.applied;
-    return journal_renew(store->path, base, options->journal_bytes, false, options->mode,
-                         options->sync_interval_ns, detail, &store->journal);
 }
 
 /** Reads go on being numbered behind those of earlier sessions: stamps are never used twice. */
@@ -291,73 +293,102 @@ static larder_status read_number_resume(larder_store *store) {
     if (status == LARDER_OK && key.length == 17 && bytes[0] == SPACE_ORDER &&
         get_be64(bytes + 9) >> 32 != 0)
         atomic_store(&store->read_number, get_be64(bytes + 9) - ((uint64_t)1 << 32) + 1);
+    uint8_t expiry = SPACE_EXPIRY;
+    status = tree_cursor_seek(&cursor, &place->tree, (larder_bytes){&expiry, 1});
+    if (status == LARDER_OK) status = tree_cursor_get(&cursor, &key, &value);
+    bytes = key.data;
+    if (status == LARDER_OK && key.length > 0 && bytes[0] == SPACE_EXPIRY)
+        store->may_expire = true;
     environment_release(store->environment, place);
     // A damaged page is for those who need what is on it.
     return LARDER_OK;
 }
 
-larder_status store_note_session(larder_store *store) {
-    if (atomic_load_explicit(&store->is_noted, memory_order_acquire)) return LARDER_OK;
-    larder_status status = file_sync(store->lock_file);
-    if (status == LARDER_OK) atomic_store_explicit(&store->is_noted, true, memory_order_release);
+/** What the tree knows of the segments. O(segments). */
+static larder_status live_load(larder_store *store) {
+    snapshot *place;
+    larder_status status = environment_read(store->environment, &place);
+    if (status != LARDER_OK) return status;
+    uint8_t space = SPACE_SEGMENT;
+    tree_cursor cursor;
+    status = tree_cursor_seek(&cursor, &place->tree, (larder_bytes){&space, 1});
+    while (status == LARDER_OK) {
+        larder_bytes key, value;
+        status = tree_cursor_get(&cursor, &key, &value);
+        const uint8_t *bytes = key.data;
+        if (status != LARDER_OK || bytes[0] != SPACE_SEGMENT) break;
+        live_segment found, *added;
+        status = key.length == 5 ? live_row_read(value, &found) : LARDER_EDAMAGED;
+        if (status == LARDER_OK) {
+            found.number = get_be32(bytes + 1);
+            status = live_add(&store->live, found.number, &added);
+        }
+        if (status == LARDER_OK) {
+            *added = found;
+            status = tree_cursor_next(&cursor);
+        }
+    }
+    environment_release(store->environment, place);
+    store->live.is_loaded = true;
+    return status == LARDER_END ? LARDER_OK : status;
+}
+
+static larder_status log_begin(larder_store *store, larder_store_detail *detail) {
+    detail->part = LARDER_STORE_PART_JOURNAL;
+    larder_status status = log_open(store->folder, store->store_id, store->options.mode,
+                                    store_is_read_only(store), &store->log);
+    store->log.segment_min_bytes = store->tuning.segment_min_bytes;
+    store->log.segment_max_bytes = store->tuning.segment_max_bytes;
     return status;
 }
 
-/** What lies behind damage in the journal is put aside, and the rest is brought into the tree. */
-static larder_status journal_put_aside(larder_store *store, larder_store_detail *detail) {
-    flush_order order;
-    flush_order_init(&order);
-    uint64_t base = store->journal.last_sequence;
-    larder_status status = store_flush(store, &order);
-    if (status != LARDER_OK) return status;
-    return journal_renew(store->path, base, store->options.journal_bytes, true, store->options.mode,
-                         store->options.sync_interval_ns, detail, &store->journal);
-}
-
 static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
-    lock_state found = {true, true};
+    bool is_other_boot = true;
     store_meta meta;
     larder_status status = folder_prepare(store, detail);
-    if (status == LARDER_OK) status = lock_take(store, &found, detail);
+    if (status == LARDER_OK) status = folder_open(store->path, &store->folder);
+    if (status == LARDER_OK) status = lock_take(store, &is_other_boot, detail);
     if (status == LARDER_OK) status = data_open(store, &meta, detail);
     if (status != LARDER_OK) return status;
     meta_adopt(store, &meta);
-    detail->part = LARDER_STORE_PART_SPILL;
-    status = spill_open(store->path, store->options.mode, &store->spill);
-    if (status != LARDER_OK) return status;
-    detail->part = LARDER_STORE_PART_JOURNAL;
-    bool was_closed = false;
-    status = journal_prepare(store, &was_closed, detail);
+    status = live_load(store);
     if (status == LARDER_OK) status = read_number_resume(store);
-    if (status != LARDER_OK) return status;
-    store->has_doomed = true;
-    bool was_power_cut = found.is_other_boot && (found.was_left || !was_closed);
-    status = store_replay(store, meta.applied, was_power_cut, detail);
-    if (status == LARDER_OK && store->recovery.lost > 0) status = journal_put_aside(store, detail);
-    if (status != LARDER_OK) return status;
-    flush_order order;
-    flush_order_init(&order);
-    pthread_mutex_lock(&store->flush_lock);
-    store_delete_doomed(store, &order);
-    pthread_mutex_unlock(&store->flush_lock);
-    status = lock_note_boot(store);
+    if (status == LARDER_OK) status = log_begin(store, detail);
+    if (status == LARDER_OK) status = store_replay(store, &meta, is_other_boot, detail);
+    if (status == LARDER_OK) status = lock_note_boot(store);
     if (status != LARDER_OK) return status;
     if ((store->options.flags & LARDER_STORE_HOST_MAINTENANCE) != 0) return LARDER_OK;
-    if (store->active->count > 0) store->pending_since_ns = system_monotonic_ns();
+    if (store->active->last_sequence > 0) store->pending_since_ns = system_monotonic_ns();
     return store_thread_start(store);
 }
 
 static larder_status open_to_read(larder_store *store, larder_store_detail *detail) {
     store_meta meta;
     larder_status status = folder_prepare(store, detail);
+    if (status == LARDER_OK) status = folder_open(store->path, &store->folder);
     if (status == LARDER_OK) status = data_open(store, &meta, detail);
     if (status != LARDER_OK) return status;
     meta_adopt(store, &meta);
-    detail->part = LARDER_STORE_PART_SPILL;
-    status = spill_open(store->path, store->options.mode, &store->spill);
-    if (status != LARDER_OK) return status;
-    detail->part = LARDER_STORE_PART_JOURNAL;
-    return store_follow_begin(store, detail);
+    status = log_begin(store, detail);
+    return status == LARDER_OK ? store_follow_begin(store, detail) : status;
+}
+
+/** The path from the root on, so that it leads to the same folder whatever becomes the working
+    folder. */
+static larder_status path_make_absolute(const char *path, char **out) {
+    *out = NULL;
+    if (path[0] == '/') {
+        *out = strdup(path);
+        return *out == NULL ? ENOMEM : LARDER_OK;
+    }
+    char folder[PATH_MAX_BYTES + 1];
+    if (getcwd(folder, sizeof folder) == NULL) return errno == ERANGE ? ENAMETOOLONG : errno;
+    size_t length = strlen(folder) + 1 + strlen(path);
+    if (length > PATH_MAX_BYTES) return ENAMETOOLONG;
+    *out = malloc(length + 1);
+    if (*out == NULL) return ENOMEM;
+    snprintf(*out, length + 1, "%s/%s", folder, path);
+    return LARDER_OK;
 }
 
 static larder_status store_make(const char *path, const larder_store_options *options,
@@ -371,21 +402,21 @@ static larder_status store_make(const char *path, const larder_store_options *op
     store->options = options != NULL ? *options : defaults;
     store->limits = store->options.limits;
     store->lock_file = -1;
+    store->folder = -1;
+    store->log.folder = -1;
     pthread_mutex_init(&store->lock, NULL);
     pthread_mutex_init(&store->flush_lock, NULL);
     pthread_mutex_init(&store->sync_lock, NULL);
     pthread_mutex_init(&store->shutdown_lock, NULL);
-    condition_init(&store->wake);
     condition_init(&store->backpressure.relief);
     *out = store;
-    larder_status status = options_check(&store->options);
+    larder_status status = options_check(store);
     void *page = NULL;
     if (status == LARDER_OK) status = fork_page_make(&page);
     store->not_forked = page;
     if (status == LARDER_OK) *(uint8_t *)page = 1;
-    store->path = strdup(path);
-    if (status == LARDER_OK && store->path == NULL) status = ENOMEM;
-    if (status == LARDER_OK) status = pending_create(system_random(), &store->active);
+    if (status == LARDER_OK) status = path_make_absolute(path, &store->path);
+    if (status == LARDER_OK) status = memtable_create(system_random(), &store->active);
     if (status == LARDER_OK) status = larder_store_limits_set(store, &store->options.limits);
     return status;
 }
@@ -393,27 +424,22 @@ static larder_status store_make(const char *path, const larder_store_options *op
 static void store_free(larder_store *store) {
     bool is_ours = store->not_forked == NULL || *store->not_forked != 0;
     store_follow_end(store);
-    if (is_ours) {
-        larder_status ignored = journal_close(&store->journal);
-        (void)ignored;
-        lock_release(store);
-    }
+    if (is_ours) lock_release(store);
     // A handle that was shut down has ended its writing already.
     bool writes = !store_is_read_only(store) && !atomic_load(&store->is_shut);
     if (store->environment != NULL) environment_close(store->environment, writes);
-    spill_close(store->spill);
-    pending_destroy(store->active);
-    pending_destroy(store->frozen);
-    pending_destroy(store->spare);
-    spill_files_free(&store->intents);
-    spill_files_free(&store->unsynced);
-    spill_files_free(&store->deleted);
+    if (store->log.folder >= 0) log_close(&store->log);
+    if (store->folder >= 0) file_close(store->folder);
+    memtable_destroy(store->active);
+    memtable_destroy(store->frozen);
+    memtable_destroy(store->spare);
+    live_free(&store->live);
+    free(store->retired);
     touch_buffer_free(&store->folding);
     // In a child the threads that may have waited here, or held a lock, are gone: it would wait for
     // them for ever.
     if (is_ours) {
         pthread_cond_destroy(&store->backpressure.relief);
-        pthread_cond_destroy(&store->wake);
         pthread_mutex_destroy(&store->shutdown_lock);
         pthread_mutex_destroy(&store->sync_lock);
         pthread_mutex_destroy(&store->flush_lock);
@@ -456,11 +482,12 @@ static larder_status store_shut(larder_store *store) {
     pthread_mutex_lock(&store->sync_lock);
     pthread_mutex_lock(&store->lock);
     atomic_store(&store->is_shut, true);
-    // Whatever came since the flush is in the journal, and the journal is synced here.
     if (store_is_read_only(store)) store_follow_end(store);
-    // Its handle lives on for calls that wait for a sync; they hear that it is shut.
+    pthread_mutex_unlock(&store->lock);
+    // What came since the flush is in the log.
     larder_status closed =
-        store->journal.ring == NULL ? LARDER_OK : larder_ring_shutdown(store->journal.ring);
+        store_is_read_only(store) ? LARDER_OK : log_sync(&store->log, &store->lock);
+    pthread_mutex_lock(&store->lock);
     if (!store_is_read_only(store)) environment_end_writing(store->environment);
     lock_release(store);
     pthread_mutex_unlock(&store->lock);
@@ -481,7 +508,7 @@ larder_status larder_store_shutdown(larder_store *store) {
 void larder_store_close(larder_store *store) {
     if (store == NULL) return;
     larder_status ignored = larder_store_shutdown(store);
-    // Who wants to know calls it himself.
+    // Call larder_store_shutdown first if the status is needed.
     (void)ignored;
     store_free(store);
 }
@@ -506,9 +533,12 @@ larder_status larder_store_limits_set(larder_store *store, const larder_store_li
                                             limits->count != LARDER_STORE_UNLIMITED ||
                                             limits->bytes != LARDER_STORE_UNLIMITED ||
                                             limits->free_bytes != 0);
+    if (limits->age_ns != LARDER_STORE_NEVER || limits->end_ns != LARDER_STORE_NEVER ||
+        limits->free_bytes != 0)
+        store->may_expire = true;
     if (store->committed.count > limits->count || store->committed.bytes > limits->bytes) {
         store->wants_flush = true;
-        pthread_cond_signal(&store->wake);
+        store_wake(store);
     }
     pthread_mutex_unlock(&store->lock);
     return LARDER_OK;
@@ -536,16 +566,16 @@ larder_status larder_store_statistics_get(larder_store *store,
     statistics->content_format = store->content_format;
     statistics->pending_count = atomic_load(&store->pending_count);
     statistics->last_sequence = atomic_load(&store->newest_sequence);
-    if (store->journal.ring != NULL) {
-        journal_measure(&store->journal);
-        statistics->journal_bytes = store->journal.capacity_bytes;
-        statistics->journal_used_bytes = store->journal.used_bytes;
-        larder_ring_statistics ring;
-        if (larder_ring_statistics_get(store->journal.ring, &ring) == LARDER_OK &&
-            ring.synced_sequence != 0)
-            statistics->synced_sequence = store->journal.base + ring.synced_sequence;
-    }
+    statistics->journal_bytes = store->options.journal_bytes;
+    statistics->journal_used_bytes = store->log.unapplied_bytes;
+    statistics->synced_sequence = __atomic_load_n(&store->log.synced_sequence, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&store->lock);
+    if (!store_is_read_only(store)) {
+        pthread_mutex_lock(&store->flush_lock);
+        statistics->segment_count = store->live.count + store->retired_count;
+        live_totals(&store->live, &statistics->log_used_bytes, &statistics->log_live_bytes);
+        pthread_mutex_unlock(&store->flush_lock);
+    }
     if (statistics->synced_sequence < statistics->applied_sequence)
         statistics->synced_sequence = statistics->applied_sequence;
     statistics->hits = atomic_load(&store->hits);
@@ -557,6 +587,8 @@ larder_status larder_store_statistics_get(larder_store *store,
     statistics->expired = atomic_load(&store->expired);
     statistics->flushes = atomic_load(&store->flushes);
     statistics->flush_failures = atomic_load(&store->flush_failures);
+    statistics->appended_bytes = atomic_load(&store->appended_bytes);
+    statistics->cleaned_bytes = atomic_load(&store->cleaned_bytes);
     statistics->touches_dropped = atomic_load(&store->touches_dropped);
     statistics->last_failure = atomic_load(&store->last_failure);
     statistics->created_ns = store->created_ns;

@@ -22,6 +22,7 @@
 #include "lmdb/environment.h"
 #include "log/log.h"
 #include "log/memtable.h"
+#include "store/pool.h"
 
 /** What open found in the log. */
 typedef struct log_recovery {
@@ -41,13 +42,14 @@ typedef struct committed_state {
 
 /** A read-only handle's way through the log of the process that writes. */
 typedef struct follower {
-    /** Where it reads on; segment 0 before the first. */
+    /** Where it reads on. */
     location next;
     /** `active` has every write from here on, to `last`; 0 before the first. */
     uint64_t first;
     uint64_t last;
-    /** Nobody writes: the log is what a process left that was killed, or a power cut. */
-    bool is_left;
+    /** The machine was started again since somebody wrote, and nobody has gone over the log yet: it
+        ends where it is not whole. */
+    bool is_cut;
     bool has_ended;
 } follower;
 
@@ -116,10 +118,14 @@ struct larder_store {
     int64_t unsynced_since_ns;
     uint64_t written_when_due;
     bool wants_flush;
+    bool wants_spare;
+    /** There may be something to expire, or a limit that time or the file system decides about. */
+    bool may_expire;
+    /** For which segment a spare was asked for. */
+    uint32_t spare_asked_for;
     bool stops;
     backpressure backpressure;
     follower follower;
-    pthread_cond_t wake;
 
     /** Taken before every other one. */
     pthread_mutex_t shutdown_lock;
@@ -127,9 +133,14 @@ struct larder_store {
     pthread_mutex_t sync_lock;
     /** Taken before `lock` and `sync_lock`. */
     pthread_mutex_t flush_lock;
-    pthread_t thread;
+    /** Of the pool: checkpoints, syncs and limits. */
+    pool_task task;
     bool has_thread;
     live_table live;
+    /** The tree may have writes behind meta.applied: a checkpoint ended early. */
+    bool is_partly_applied;
+    /** As meta.has_order. */
+    bool has_order;
     retired_segment *retired;
     size_t retired_count;
     size_t retired_capacity;
@@ -193,6 +204,9 @@ void store_publish(larder_store *store, const uint8_t *records, uint32_t count, 
 LARDER_MUST_CHECK larder_status store_version(larder_store *store, larder_bytes key,
                                               uint64_t *sequence);
 
+/** What a write ends with: syncs, if `flags` ask for it. */
+LARDER_MUST_CHECK larder_status store_finish_write(larder_store *store, uint32_t flags,
+                                                   uint64_t number, uint64_t *sequence);
 /** Everything that was written before on the device. */
 LARDER_MUST_CHECK larder_status store_sync_log(larder_store *store);
 
@@ -224,6 +238,8 @@ void flush_order_init(flush_order *order);
 LARDER_MUST_CHECK larder_status store_flush(larder_store *store, flush_order *order);
 /** Deletes segments that no state needs any more; the flush lock is held. */
 void store_delete_retired(larder_store *store, flush_order *order);
+/** Tells the pool when there is something to do; `lock` is held. */
+void store_wake(larder_store *store);
 larder_status store_thread_start(larder_store *store);
 void store_thread_stop(larder_store *store);
 
@@ -240,7 +256,7 @@ bool store_is_held(const larder_store *store, bool *is_other_boot);
     of it by then; a read-only one only what is newer than the slot's meta.applied: another process
     writes, and the tree may be newer than what was followed. */
 LARDER_MUST_CHECK larder_status store_look(larder_store *store, bool is_long, snapshot **place);
-/** Finds the log of a read-only handle, if there is one. */
+/** A read-only handle, whose log is open, begins to follow it. */
 LARDER_MUST_CHECK larder_status store_follow_begin(larder_store *store,
                                                    larder_store_detail *detail);
 void store_follow_end(larder_store *store);
@@ -254,8 +270,16 @@ LARDER_MUST_CHECK larder_status store_record_of_row(larder_store *store, larder_
 
 /** Notes a read. */
 void store_touch(larder_store *store, snapshot *snapshot, larder_bytes stored, const record *entry);
+/** Of a stored key, for touch_buffer_search. */
+uint64_t touch_hash(larder_bytes stored);
+/** Raises `deadline_ns` to the latest one that a read of the key with that hash gave its entry since
+    the write `sequence`. The buffer may be of a place in use. */
+void touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,
+                         int64_t *deadline_ns);
+/** Of `folding`: `lock` is held. */
 void touch_buffer_free(touch_buffer *touches);
-/** Moves what is in `from` behind what is in `to`, which grows; what finds no memory is dropped. */
+/** Moves what is in `from` behind what is in `to`, which grows and is guarded by `lock`; what finds no
+    memory is dropped. */
 void touch_buffer_move(touch_buffer *from, touch_buffer *to);
 
 /** Everything pending at one moment: one item for each key, in no order. Bytes stay borrowed from
@@ -275,8 +299,8 @@ typedef struct overlay_item {
 typedef struct overlay {
     overlay_item *items;
     size_t count;
-    /** Number of the last removal of everything; entries of the tree are gone if it is greater than
-        the snapshot's meta.applied. 0 if there was none. */
+    /** Number of the last removal of everything that is pending; 0 if there is none, else all entries
+        of the tree are gone. */
     uint64_t cleared;
 } overlay;
 

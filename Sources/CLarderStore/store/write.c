@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** @file store_write.c
-    Writing: into the journal, and into the table of what is pending. */
+/** @file write.c
+    Writing: into the log, and into the memtable. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -20,171 +20,145 @@ larder_status store_enter_to_write(const larder_store *store) {
 
 // Appending ---------------------------------------------------------------------------------------
 
-larder_status store_begin_append(larder_store *store, size_t length, uint32_t ops,
-                                 larder_reservation *out) {
-    for (bool is_again = false;; is_again = true) {
+/** Whether so many more records have to wait for a checkpoint: `lock` is held. */
+static bool is_log_full(const larder_store *store, size_t length, uint32_t count) {
+    // A write is let through when nothing else waits, however large it is.
+    if (store->log.unapplied_bytes == 0 && store->active->count == 0) return false;
+    return store->log.unapplied_bytes + length > store->options.journal_bytes ||
+           (uint64_t)store->active->count + count > store->tuning.memtable_max_count;
+}
+
+larder_status store_begin_append(larder_store *store, size_t length, uint32_t count,
+                                 bool is_removal, uint8_t **target) {
+    for (bool is_again = false, is_without_room = false;; is_again = true) {
         pthread_mutex_lock(&store->lock);
         larder_status status = store_enter(store);
         while (status == LARDER_OK && store_hold_back(store, length)) status = store_enter(store);
-        if (status == LARDER_OK) status = pending_reserve(store->active, ops);
-        if (status == LARDER_OK && ops > 0) status = spill_files_reserve(&store->unsynced, ops);
-        if (status == LARDER_OK) status = journal_reserve(&store->journal, length, out);
-        if (status == LARDER_OK) return LARDER_OK;
+        if (status == LARDER_OK) status = memtable_reserve(store->active, count);
+        bool is_full = status == LARDER_OK && is_log_full(store, length, count);
+        if (status == LARDER_OK && !is_full)
+            status = log_reserve(&store->log, length, is_removal, target);
+        if (status == LARDER_OK && !is_full) return LARDER_OK;
         pthread_mutex_unlock(&store->lock);
-        if (status != LARDER_EFULL) return status;
+        // Without room for a segment: a checkpoint may give some back, once.
+        bool may_help = status == ENOSPC || status == EDQUOT;
+        if (status != LARDER_OK && (!may_help || is_without_room)) return status;
+        is_without_room = may_help;
         flush_order order;
         flush_order_init(&order);
-        order.flags = is_again ? 0 : FLUSH_FOR_ROOM;
-        status = store_flush(store, &order);
-        if (status != LARDER_OK) return status;
+        order.flags = is_again || may_help ? 0 : FLUSH_FOR_ROOM;
+        larder_status flushed = store_flush(store, &order);
+        if (flushed != LARDER_OK) return status != LARDER_OK ? status : flushed;
     }
 }
 
-void store_publish(larder_store *store, const journal_message *message) {
-    pending_writes *active = store->active;
-    switch (message->kind) {
-    case JOURNAL_BATCH: {
-        size_t offset = 0;
-        const uint8_t *op;
-        uint32_t before = active->count;
-        size_t files = active->spills.count;
-        for (uint32_t minor = 0; journal_next_op(message, &offset, &op); minor++) {
-            pending_put(active, op, message->sequence, minor);
+void store_publish(larder_store *store, const uint8_t *records, uint32_t count, uint32_t segment) {
+    memtable *active = store->active;
+    uint64_t sequence = record_sequence(records);
+    uint32_t before = active->count;
+    uint64_t change = 0;
+    const uint8_t *at = records;
+    for (uint32_t n = 0; n < count; n++) {
+        size_t length = record_padded(record_length(at));
+        if (record_kind(at) == RECORD_CLEAR) {
+            change -= active->count + (active->cleared != 0 ? 1 : 0);
+            memtable_clear(active, sequence);
+            change += 1;
+            before = 0;
+        } else {
+            memtable_put(active, at, segment);
+            if ((at[21] & (RECORD_EXPIRES | RECORD_IDLES)) != 0) store->may_expire = true;
+        }
+        at += length;
 #ifdef LARDER_PLANT_STORE_HALF_A_BATCH
-            if (minor == 0 && store->has_thread) {
-                pthread_mutex_unlock(&store->lock);
-                usleep(20);
-                pthread_mutex_lock(&store->lock);
-            }
+        if (n == 0 && store->has_thread) {
+            pthread_mutex_unlock(&store->lock);
+            usleep(20);
+            pthread_mutex_lock(&store->lock);
+        }
 #endif
-        }
-        if (files < active->spills.count && store->unsynced_since_ns == 0) {
-            store->unsynced_since_ns = system_monotonic_ns();
-            pthread_cond_signal(&store->wake);
-        }
-        for (; files < active->spills.count; files++)
-            store->unsynced.items[store->unsynced.count++] = active->spills.items[files];
-        atomic_fetch_add_explicit(&store->pending_count, active->count - before,
-                                  memory_order_release);
-        break;
     }
-    case JOURNAL_CLEAR: {
-        uint64_t gone = active->count;
-        uint64_t added = active->cleared == 0 ? 1 : 0;
-        pending_clear(active, message->sequence, store->spill_epoch, message->epoch);
-        // Files of earlier writes stay on the list of those to sync: the writes are still in the
-        // journal, which ends where a file is missing.
-        store->spill_epoch = message->epoch;
-        atomic_fetch_add_explicit(&store->pending_count, added - gone, memory_order_release);
-        break;
-    }
-    case JOURNAL_INTENT:
-        active->last_sequence = message->sequence;
-        if (message->number >= store->spill_number) store->spill_number = message->number + 1;
-        break;
-    default: break;
-    }
-    atomic_store_explicit(&store->newest_sequence, message->sequence, memory_order_release);
+    active->bytes += (uint64_t)(at - records);
+    if (active->first_segment == 0) active->first_segment = segment;
+    atomic_fetch_add_explicit(&store->pending_count, change + active->count - before,
+                              memory_order_release);
+    atomic_store_explicit(&store->newest_sequence, sequence, memory_order_release);
 }
 
-/** Tells the flusher of the first write after a pause, and when the journal is nearly full: the
-    more it holds, the fewer times a page of the tree is written. */
+/** Tells the checkpoint's thread of the first write after a pause, and when much waits: the more it
+    carries, the fewer times a page of the tree is written. */
 static void store_tell(larder_store *store) {
-    bool is_nearly_full = store->journal.used_bytes > store->journal.data_bytes / 8 * 7;
-    if (store->pending_since_ns != 0 && (!is_nearly_full || store->wants_flush)) return;
-    if (store->pending_since_ns == 0) store->pending_since_ns = system_monotonic_ns();
-    if (is_nearly_full) store->wants_flush = true;
-    pthread_cond_signal(&store->wake);
-}
-
-larder_status store_end_append(larder_store *store, larder_reservation *reservation, size_t length,
-                               uint64_t *sequence) {
-    const uint8_t *bytes = reservation->bytes;
-    larder_status status = journal_commit(&store->journal, reservation, length);
-    if (status != LARDER_OK) {
-        larder_ring_abort(store->journal.ring, reservation);
-        pthread_mutex_unlock(&store->lock);
-        return status;
+    bool is_nearly_full =
+        store->log.unapplied_bytes > store->options.journal_bytes / 8 * 7 ||
+        (uint64_t)store->active->count > store->tuning.memtable_max_count / 8 * 7;
+    bool is_first = store->pending_since_ns == 0;
+    bool is_first_unsynced = store->unsynced_since_ns == 0;
+    if (is_first) store->pending_since_ns = system_monotonic_ns();
+    if (is_first_unsynced) store->unsynced_since_ns = system_monotonic_ns();
+    const segment *active = store->log.active;
+    if (store->log.spare == NULL && store->spare_asked_for != active->number &&
+        atomic_load_explicit(&active->end, memory_order_relaxed) > active->capacity / 2) {
+        store->spare_asked_for = active->number;
+        store->wants_spare = true;
+        store_wake(store);
     }
-    // Ours, just written: no need to check it. The one op of a put goes a shorter way.
-    journal_message message = {bytes[0],
-                               get_le32(bytes + 4),
-                               store->journal.last_sequence,
-                               {bytes + JOURNAL_HEAD_BYTES, length - JOURNAL_HEAD_BYTES},
-                               0,
-                               0};
-    if (message.kind == JOURNAL_CLEAR) message.epoch = get_le32(bytes + JOURNAL_HEAD_BYTES);
-    if (message.kind == JOURNAL_INTENT) message.number = get_le64(bytes + JOURNAL_HEAD_BYTES);
-    store_publish(store, &message);
-    store_tell(store);
-    *sequence = message.sequence;
-    pthread_mutex_unlock(&store->lock);
-    return LARDER_OK;
+    bool wakes = is_first || is_first_unsynced || (is_nearly_full && !store->wants_flush);
+    if (is_nearly_full) store->wants_flush = true;
+    if (wakes) store_wake(store);
 }
 
-static larder_status store_finish(larder_store *store, uint32_t flags, uint64_t number,
-                                  uint64_t *sequence) {
+void store_end_append(larder_store *store, const uint8_t *target, size_t length, uint32_t count,
+                      uint64_t first_word) {
+    log_publish(&store->log, length, count, first_word);
+    // A removal is a record without a value, and so is the record that names the next segment.
+    for (const uint8_t *at = target; at < target + length;
+         at += record_padded(record_length(at)))
+        if (record_kind(at) != RECORD_PUT) store->log.active->bare_count++;
+    store_publish(store, target, count, store->log.active->number);
+    store->log.active->last_sequence = store->log.last_sequence;
+    store->active->last_sequence = store->log.last_sequence;
+    store->active->end = (location){store->log.active->number,
+                                    atomic_load_explicit(&store->log.active->end,
+                                                         memory_order_relaxed)};
+    atomic_fetch_add_explicit(&store->appended_bytes, length, memory_order_relaxed);
+    store_tell(store);
+    pthread_mutex_unlock(&store->lock);
+}
+
+larder_status store_sync_log(larder_store *store) {
+    pthread_mutex_lock(&store->sync_lock);
+    pthread_mutex_lock(&store->lock);
+    store->unsynced_since_ns = 0;
+    pthread_mutex_unlock(&store->lock);
+    larder_status status = log_sync(&store->log, &store->lock);
+    pthread_mutex_unlock(&store->sync_lock);
+    return status;
+}
+
+/** The group commit: whoever waited for the lock while another one synced may find that done. */
+static larder_status sync_through(larder_store *store, uint64_t sequence) {
+    pthread_mutex_lock(&store->sync_lock);
+    larder_status status = LARDER_OK;
+    if (store->log.synced_sequence < sequence) {
+        pthread_mutex_lock(&store->lock);
+        store->unsynced_since_ns = 0;
+        pthread_mutex_unlock(&store->lock);
+        status = log_sync(&store->log, &store->lock);
+    }
+    pthread_mutex_unlock(&store->sync_lock);
+    return status;
+}
+
+larder_status store_finish_write(larder_store *store, uint32_t flags, uint64_t number,
+                                 uint64_t *sequence) {
     if (sequence != NULL) *sequence = number;
     if ((flags & LARDER_STORE_SYNCED) == 0) return LARDER_OK;
-    return store_sync_through(store, number);
+    return sync_through(store, number);
 }
 
-// Files of values ---------------------------------------------------------------------------------
-
-larder_status store_spill(larder_store *store, larder_bytes value, spill_reference *out) {
-    larder_reservation room;
-    uint64_t sequence;
-    larder_status status = store_note_session(store);
-    if (status == LARDER_OK) status = store_begin_append(store, JOURNAL_INTENT_BYTES, 0, &room);
-    if (status != LARDER_OK) return status;
-    spill_reference reference = {0, store->spill_number, store->spill_epoch, 0};
-    status = spill_files_add(&store->intents, &reference);
-    if (status != LARDER_OK) {
-        larder_ring_abort(store->journal.ring, &room);
-        pthread_mutex_unlock(&store->lock);
-        return status;
-    }
-    journal_head_write(room.bytes, JOURNAL_INTENT, 0, store->store_id);
-    put_le64((uint8_t *)room.bytes + 16, reference.number);
-    put_le32((uint8_t *)room.bytes + 24, reference.epoch);
-    put_le32((uint8_t *)room.bytes + 28, 0);
-    status = store_end_append(store, &room, JOURNAL_INTENT_BYTES, &sequence);
-    // If we crash here, or while the file is written, the next open finds the intent without a put
-    // and deletes what is there.
-    if (status == LARDER_OK) status = spill_write(store->spill, value, &reference);
-    if (status != LARDER_OK) {
-        store_unspill(store, &reference);
-        return status;
-    }
-    *out = reference;
-    return LARDER_OK;
-}
-
-static void intents_drop(larder_store *store, uint64_t number) {
-    for (size_t at = 0; at < store->intents.count; at++) {
-        if (store->intents.items[at].number != number) continue;
-        store->intents.items[at] = store->intents.items[--store->intents.count];
-        return;
-    }
-}
-
-void store_unspill(larder_store *store, const spill_reference *reference) {
-    larder_status ignored = spill_delete(store->spill, reference->epoch, reference->number);
-    // A file that stays is found by the next open, unless a flush came between: then by its row.
-    (void)ignored;
-    pthread_mutex_lock(&store->lock);
-    intents_drop(store, reference->number);
-    pthread_mutex_unlock(&store->lock);
-}
-
-larder_status store_adopt_spill(larder_store *store, spill_reference *reference) {
-    if (reference->epoch != store->spill_epoch) {
-        larder_status status = spill_move(store->spill, reference, store->spill_epoch);
-        if (status != LARDER_OK) return status;
-        reference->epoch = store->spill_epoch;
-    }
-    intents_drop(store, reference->number);
-    return LARDER_OK;
+larder_status larder_store_sync(larder_store *store) {
+    larder_status status = store_enter_to_write(store);
+    return status == LARDER_OK ? store_sync_log(store) : status;
 }
 
 // The calls ---------------------------------------------------------------------------------------
@@ -202,80 +176,47 @@ larder_status larder_store_put(larder_store *store, const larder_store_item *ite
     if (sequence != NULL) *sequence = 0;
     larder_status status = store_enter_to_write(store);
     if (status != LARDER_OK) return status;
-    bool is_spilled = item->value.length > store->options.inline_threshold_bytes;
-    spill_reference file = {0};
-    size_t size = record_size(item, is_spilled ? &file : NULL);
-    if (size == SIZE_MAX) return LARDER_ETOOLARGE;
-    if (is_spilled) {
-        status = store_spill(store, item->value, &file);
-        if (status != LARDER_OK) return status;
-    }
+    size_t length = record_size(item);
+    if (length == SIZE_MAX) return LARDER_ETOOLARGE;
     int64_t written = item->written_ns != 0 ? item->written_ns : store_now(store);
-    size_t length = JOURNAL_HEAD_BYTES + op_size(size);
-    larder_reservation room;
-    status = store_begin_append(store, length, 1, &room);
-    if (status == LARDER_OK && is_spilled) {
-        status = store_adopt_spill(store, &file);
-        if (status != LARDER_OK) {
-            larder_ring_abort(store->journal.ring, &room);
-            pthread_mutex_unlock(&store->lock);
-        }
-    }
-    if (status != LARDER_OK) {
-        if (is_spilled) store_unspill(store, &file);
-        return status;
-    }
-    uint8_t *bytes = room.bytes;
-    // The padding behind the record.
-    put_le64(bytes + length - 8, 0);
-    journal_head_write(bytes, JOURNAL_BATCH, 1, store->store_id);
-    op_head_write(bytes + JOURNAL_HEAD_BYTES, OP_PUT, size);
-    record_write(bytes + JOURNAL_HEAD_BYTES + OP_HEAD_BYTES, item, is_spilled ? &file : NULL,
-                 store->journal.last_sequence + 1, 0, written);
-    uint64_t number;
-    status = store_end_append(store, &room, length, &number);
+    uint8_t *target;
+    status = store_begin_append(store, record_padded(length), 1, false, &target);
     if (status != LARDER_OK) return status;
+    record_write(target, item, length, written);
+    uint64_t number = store->log.last_sequence + 1;
+    uint64_t first_word = record_seal(target, length, number, 0, false);
+    store_end_append(store, target, record_padded(length), 1, first_word);
     atomic_fetch_add_explicit(&store->written, 1, memory_order_relaxed);
-    return store_finish(store, item->flags, number, sequence);
+    return store_finish_write(store, item->flags, number, sequence);
+}
+
+/** Appends a record of a key alone. */
+static larder_status append_bare(larder_store *store, uint8_t kind, larder_bytes key,
+                                 uint32_t flags) {
+    uint8_t *target;
+    size_t room = record_padded(RECORD_HEAD_BYTES + key.length);
+    larder_status status = store_begin_append(store, room, 1, true, &target);
+    if (status != LARDER_OK) return status;
+    size_t length = record_write_bare(target, kind, key);
+    uint64_t number = store->log.last_sequence + 1;
+    uint64_t first_word = record_seal(target, length, number, 0, false);
+    store_end_append(store, target, room, 1, first_word);
+    return store_finish_write(store, flags, number, NULL);
 }
 
 larder_status larder_store_remove(larder_store *store, larder_bytes key, uint32_t flags) {
     larder_status status = store_enter_to_write(store);
     if (status != LARDER_OK) return status;
     if (key.length > LARDER_STORE_KEY_MAX_BYTES) return LARDER_ETOOLARGE;
-    size_t length = JOURNAL_HEAD_BYTES + op_size(key.length);
-    larder_reservation room;
-    status = store_begin_append(store, length, 1, &room);
-    if (status != LARDER_OK) return status;
-    uint8_t *bytes = room.bytes;
-    put_le64(bytes + length - 8, 0);
-    journal_head_write(bytes, JOURNAL_BATCH, 1, store->store_id);
-    op_head_write(bytes + JOURNAL_HEAD_BYTES, OP_REMOVE, key.length);
-    if (key.length > 0) memcpy(bytes + JOURNAL_HEAD_BYTES + OP_HEAD_BYTES, key.data, key.length);
-    uint64_t number;
-    status = store_end_append(store, &room, length, &number);
-    if (status != LARDER_OK) return status;
-    atomic_fetch_add_explicit(&store->removed, 1, memory_order_relaxed);
-    return store_finish(store, flags, number, NULL);
+    status = append_bare(store, RECORD_REMOVE, key, flags);
+    if (status == LARDER_OK) atomic_fetch_add_explicit(&store->removed, 1, memory_order_relaxed);
+    return status;
 }
 
 larder_status larder_store_remove_all(larder_store *store, larder_progress progress,
                                       void *context) {
     larder_status status = store_enter_to_write(store);
-    if (status != LARDER_OK) return status;
-    larder_reservation room;
-    status = store_begin_append(store, JOURNAL_CLEAR_BYTES, 0, &room);
-    if (status != LARDER_OK) return status;
-    if (store->spill_epoch == UINT32_MAX) {
-        larder_ring_abort(store->journal.ring, &room);
-        pthread_mutex_unlock(&store->lock);
-        return LARDER_EFULL;
-    }
-    journal_head_write(room.bytes, JOURNAL_CLEAR, 0, store->store_id);
-    put_le32((uint8_t *)room.bytes + 16, store->spill_epoch + 1);
-    put_le32((uint8_t *)room.bytes + 20, 0);
-    uint64_t number;
-    status = store_end_append(store, &room, JOURNAL_CLEAR_BYTES, &number);
+    if (status == LARDER_OK) status = append_bare(store, RECORD_CLEAR, (larder_bytes){NULL, 0}, 0);
     if (status != LARDER_OK || progress == NULL) return status;
     flush_order order;
     flush_order_init(&order);

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/** @file clean.h
+    Private: cleaning. What is still needed of segments that hold little of it is copied, in the order
+    of keys, and the segments go. It rides on a checkpoint: a moved row costs nothing where the page
+    that it lies on is written anyway.
+
+    What is still needed of a victim:
+    - a put that the tree leads to;
+    - a removal (of a key, or of everything), as long as another segment may hold an older put that it
+      has to hide from whoever makes the tree anew from the segments alone;
+    - of a put whose key the tree does not have (it was evicted, expired or removed): a removal in its
+      place, under the same condition, because it hides older puts, too.
+
+    When may a removal of sequence s go? A put that it hides is dead, older than s, and lies in a
+    segment S. If S was cleaned as of s or later, its dead puts did not come along. So none is left if
+    every other segment with anything dead in it has max(first sequence, as of) >= s. Segments that
+    are retired but not deleted yet count as well: a crash may leave them. */
+#ifndef LARDER_CLEAN_H
+#define LARDER_CLEAN_H
+
+#include "checkpoint/apply.h"
+
+/** Segments that are being cleaned, and where their records go. */
+typedef struct cleaning {
+    larder_store *store;
+    uint32_t *victims;
+    size_t victim_count;
+    /** Removals up to this sequence may go. */
+    uint64_t forgettable;
+    /** meta.applied when it began. */
+    uint64_t as_of;
+    /** Bytes that may still have to be copied. */
+    uint64_t left_bytes;
+    /** The one that is being filled, and all that were made. */
+    segment *target;
+    uint32_t *made;
+    size_t made_count;
+    size_t made_capacity;
+    uint64_t synced_end;
+} cleaning;
+
+/** Chooses victims, as far as `flags` of a flush and the space ask for any. */
+LARDER_MUST_CHECK larder_status cleaning_begin(larder_store *store, uint32_t flags, cleaning *out);
+/** Adds the victims' records behind `count` writes; `writes` grows. */
+LARDER_MUST_CHECK larder_status cleaning_gather(cleaning *work, sorted_write **writes,
+                                                uint32_t *count);
+/** Deals with one record of a victim: copies it, and moves its row. */
+LARDER_MUST_CHECK larder_status cleaning_move(cleaning *work, apply_transaction *apply,
+                                              const uint8_t *record, uint32_t segment);
+/** What was copied to the device: before the commit of the rows that lead there. */
+LARDER_MUST_CHECK larder_status cleaning_sync(cleaning *work);
+/** The figures of the segment that is being filled, for the transaction. */
+LARDER_MUST_CHECK larder_status cleaning_measure(cleaning *work, apply_transaction *apply);
+/** In the last transaction: the victims' rows go. */
+LARDER_MUST_CHECK larder_status cleaning_retire(cleaning *work, apply_transaction *apply);
+/** After the last commit the victims are retired; after a failure, with transaction 0, segments go
+    that no commit leads to. */
+void cleaning_end(cleaning *work, uint64_t transaction);
+/** Notes a segment that nothing leads to, found when the store was opened. */
+LARDER_MUST_CHECK larder_status store_retire(larder_store *store, uint32_t number,
+                                             uint64_t transaction);
+
+#endif

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+/** @file salvage_log.c
+    Reading damaged segments.
+
+    Records follow each other without gaps. Where something lies that is none, the next one is
+    looked for at each multiple of 8; what is between is a gap. In a segment of writes the numbers
+    rise by one with each write, so only a record that continues them is believed: not what lies in
+    a damaged value, nor what a process left behind the log's end that was killed while it wrote.
+
+    A gap that is one record, by its length or by the numbers around it, names its key: then nothing
+    else is in doubt. Otherwise any key may have had a record there, with a number less than that
+    of the next one: that is the horizon. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "larder_crc32c.h"
+#include "log/segment.h"
+#include "repair/salvage.h"
+
+/** A record's head and what may come between it and the key, and the longest key. */
+enum { KEY_ROOM_BYTES = RECORD_HEAD_BYTES + 32 + 65536 };
+_Static_assert(KEY_ROOM_BYTES - RECORD_HEAD_BYTES - 32 == LARDER_STORE_KEY_MAX_BYTES, "room");
+
+typedef struct segment_walk {
+    salvage *search;
+    const salvage_segment *segment;
+    /** Records behind it have at least this number. */
+    uint64_t limit;
+    /** The last record that was believed, and the first; NULL before. */
+    const uint8_t *previous;
+    const uint8_t *first;
+    /** Gaps that were known when the first was found. */
+    size_t gaps_at_first;
+} segment_walk;
+
+static record_number number_of(const uint8_t *at) {
+    return (record_number){record_sequence(at), record_minor(at)};
+}
+
+static bool continues(const uint8_t *at) { return (at[21] & RECORD_CONTINUES) != 0; }
+
+static bool is_blank(const uint8_t *at) {
+    static const uint8_t zeros[8];
+    return memcmp(at, zeros, sizeof zeros) == 0;
+}
+
+/** Whether `next` has the number right behind that of `at`; true where one is not known. */
+static bool follows(const uint8_t *at, const uint8_t *next) {
+    if (!at || !next) return true;
+    uint64_t sequence = record_sequence(at), other = record_sequence(next);
+    if (continues(at)) return other == sequence && record_minor(next) == record_minor(at) + 1;
+    if (record_kind(next) == RECORD_NEXT) return other == sequence;
+    return other == sequence + 1 && record_minor(next) == 0;
+}
+
+/** Whether a whole record may lie here, by its number. */
+static bool is_in_turn(const segment_walk *walk, const uint8_t *at) {
+    if (record_sequence(at) >= walk->limit && record_kind(at) != RECORD_NEXT) return false;
+    if (walk->segment->kind != SEGMENT_WRITTEN || !walk->previous) return true;
+    if (record_sequence(at) != record_sequence(walk->previous))
+        return record_sequence(at) > record_sequence(walk->previous);
+    return record_kind(at) == RECORD_NEXT ||
+           (continues(walk->previous) && record_minor(at) > record_minor(walk->previous));
+}
+
+/** The whole record at `offset` that may lie there; NULL if there is none. */
+static const uint8_t *record_at(const segment_walk *walk, uint64_t offset, record *out) {
+    const salvage_segment *segment = walk->segment;
+    if (segment->bytes < offset + RECORD_HEAD_BYTES) return NULL;
+    const uint8_t *at = segment->map + offset;
+    uint64_t length = record_length(at);
+    // Cheap questions first: a search asks at each place.
+    if (length < RECORD_HEAD_BYTES || length > segment->bytes - offset || record_kind(at) == 0 ||
+        record_kind(at) > RECORD_NEXT)
+        return NULL;
+    if (record_read((larder_bytes){at, (size_t)length}, true, out) || !is_in_turn(walk, at))
+        return NULL;
+    return at;
+}
+
+/** The offset of the next record from `offset` on; the segment's length if there is none. */
+static uint64_t next_record(const segment_walk *walk, uint64_t offset) {
+    record ignored;
+    for (; offset + RECORD_HEAD_BYTES <= walk->segment->bytes; offset += 8)
+        if (record_at(walk, offset, &ignored)) return offset;
+    return walk->segment->bytes;
+}
+
+/** Whether the records from `offset` on are the rest of a batch whose first record was never
+    published, at the end of the log. */
+static bool is_unpublished(const segment_walk *walk, uint64_t offset) {
+    record entry;
+    const uint8_t *at = record_at(walk, offset, &entry), *next;
+    if (walk->limit != UINT64_MAX || !at || entry.minor == 0 ||
+        (walk->previous && continues(walk->previous)))
+        return false;
+    uint64_t sequence = entry.sequence;
+    do {
+        offset += record_padded(record_length(at));
+        next = record_at(walk, offset, &entry);
+        at = next;
+    } while (next && entry.sequence == sequence);
+    return !next;
+}
+
+/** Where the damaged record ends that lies at `from` in a gap up to `to`, behind `previous`; 0 if it
+    cannot be told from others. */
+static uint64_t damaged_end(const segment_walk *walk, const uint8_t *previous, uint64_t from,
+                            uint64_t to, const uint8_t *next) {
+    const uint8_t *at = walk->segment->map + from;
+    uint64_t end = from + record_padded(record_length(at));
+    bool is_written = walk->segment->kind == SEGMENT_WRITTEN;
+    // A value may end with zeros.
+    if (end == to || (!next && end > to && end <= walk->segment->bytes)) return to;
+    if (is_written && end > from && end + RECORD_HEAD_BYTES <= to &&
+        follows(at, walk->segment->map + end))
+        return end;
+    bool is_in_line = follows(previous, at) && (next ? follows(at, next) : !continues(at));
+    return is_written && is_in_line ? to : 0;
+}
+
+/** Where one damaged byte would explain a checksum that does not agree, and what has to be flipped
+    there: the checksum's register is run back over the bytes, until it holds what a single byte
+    leaves in it. 0 if there is no such place. */
+static uint64_t damaged_byte(const uint8_t *at, uint64_t length, uint8_t *flipped) {
+    uint32_t table[256], wrong;
+    uint8_t byte_of_top[256];
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t value = i;
+        for (int bit = 0; bit < 8; bit++) value = value >> 1 ^ (value & 1 ? 0x82F63B78 : 0);
+        table[i] = value;
+        byte_of_top[value >> 24] = (uint8_t)i;
+    }
+    memcpy(&wrong, at + 4, sizeof wrong);
+    wrong ^= larder_crc32c(0, at + RECORD_CRC_START, (size_t)(length - RECORD_CRC_START));
+    for (uint64_t place = length; place > RECORD_CRC_START; place--) {
+        *flipped = byte_of_top[wrong >> 24];
+        if (wrong == table[*flipped]) return place - 1;
+        wrong = (wrong ^ table[*flipped]) << 8 | *flipped;
+    }
+    return 0;
+}
+
+/** The key that a damaged record of so many bytes names. Its head and key are copied to `room`, where
+    one damaged byte among them is put right: a wrong key would have an older version of the right
+    one come back. */
+static bool damaged_key(const uint8_t *at, uint64_t bytes, uint8_t *room, larder_bytes *key) {
+    size_t copied = bytes < KEY_ROOM_BYTES ? (size_t)bytes : KEY_ROOM_BYTES;
+    memcpy(room, at, copied);
+    if (record_length(at) >= RECORD_HEAD_BYTES && record_length(at) <= bytes) {
+        uint8_t flipped;
+        uint64_t place = damaged_byte(at, record_length(at), &flipped);
+        if (place && place < copied) room[place] ^= flipped;
+    }
+    uint8_t kind = record_kind(room);
+    if (kind != RECORD_PUT && kind != RECORD_REMOVE) return false;
+    uint32_t length;
+    memcpy(&length, room + 32, sizeof length);
+    size_t start = RECORD_HEAD_BYTES + record_optional_bytes(room[21]);
+    if (length > LARDER_STORE_KEY_MAX_BYTES || start + length > bytes) return false;
+    *key = (larder_bytes){room + start, length};
+    return true;
+}
+
+/** What was lost had a number less than `before`, and was what `key` names, if there is one. */
+static larder_status note_loss(segment_walk *walk, record_number before, const uint8_t *at,
+                               const larder_bytes *key) {
+    salvage *search = walk->search;
+    record_number limit = {walk->limit, 0}, settled = {search->settled + 1, 0};
+    if (compare_numbers(before, limit) > 0) before = limit;
+    // Cleaning copies only what the tree has.
+    if (search->worth == TREE_NEWEST && walk->segment->kind == SEGMENT_CLEANED &&
+        compare_numbers(before, settled) > 0)
+        before = settled;
+    bool is_settled = compare_numbers(before, settled) <= 0;
+    search->report->journal_lost += !is_settled;
+    if (key) {
+        finding found = {.kind = FOUND_DAMAGE, .number = number_of(at), .before = before};
+        return salvage_add(search, &found, *key);
+    }
+    if (is_settled) return LARDER_OK;
+    search->report->damaged++;
+    if (compare_numbers(before, search->horizon) > 0) search->horizon = before;
+    return LARDER_OK;
+}
+
+static larder_status note_gap(segment_walk *walk, uint64_t from, uint64_t to, const uint8_t *next) {
+    salvage *search = walk->search;
+    salvage_gap *gaps =
+        salvage_grown(search->gaps, search->gap_count, &search->gap_capacity, sizeof *gaps);
+    if (!gaps) return ENOMEM;
+    search->gaps = gaps;
+    gaps[search->gap_count++] = (salvage_gap){walk->segment->number, from, to};
+    const uint8_t *previous = walk->previous;
+    record_number before = {UINT64_MAX, 0};
+    if (walk->segment->kind == SEGMENT_WRITTEN) {
+        // No number is missing: what is damaged is no record, or only names the next segment.
+        if (previous &&
+            (next ? follows(previous, next)
+                  : !continues(previous) && record_sequence(previous) + 1 == walk->limit))
+            return LARDER_OK;
+        if (next) before = number_of(next);
+        if (next && record_kind(next) == RECORD_NEXT)
+            before = (record_number){before.sequence + 1, 0};
+    }
+    larder_status status = LARDER_OK;
+    uint8_t *room = malloc(KEY_ROOM_BYTES);
+    if (!room) return ENOMEM;
+    while (!status && from < to) {
+        const uint8_t *at = walk->segment->map + from;
+        larder_bytes key;
+        uint64_t end =
+            to - from < RECORD_HEAD_BYTES ? 0 : damaged_end(walk, previous, from, to, next);
+        bool is_named = end != 0 && damaged_key(at, end - from, room, &key);
+        status = note_loss(walk, before, room, is_named ? &key : NULL);
+        previous = at;
+        from = is_named ? end : to;
+    }
+    free(room);
+    return status;
+}
+
+static larder_status take_record(segment_walk *walk, const uint8_t *at, const record *entry) {
+    salvage *search = walk->search;
+    walk->previous = at;
+    if (entry->kind == RECORD_NEXT) return LARDER_OK;
+    if (!walk->first) walk->gaps_at_first = search->gap_count;
+    if (!walk->first) walk->first = at;
+    search->report->journal_intact += entry->sequence > search->settled;
+    if (entry->kind == RECORD_CLEAR) {
+        if (entry->sequence > search->cleared) search->cleared = entry->sequence;
+        return LARDER_OK;
+    }
+    finding found = {.kind = entry->kind == RECORD_PUT ? FOUND_PUT : FOUND_REMOVAL,
+                     .number = {entry->sequence, entry->minor},
+                     .bytes = record_bytes(at)};
+    return salvage_add(search, &found, entry->key);
+}
+
+/** Behind the last byte that is not zero, rounded up, from `offset` on. */
+static uint64_t used_end(const salvage_segment *segment, uint64_t offset) {
+    uint64_t end = segment->bytes & ~(uint64_t)7;
+    while (end > offset && is_blank(segment->map + end - 8)) end -= 8;
+    return end;
+}
+
+/** What lies at `offset` is no record. `offset` moves on to the next one, or to the end. */
+static larder_status pass_gap(segment_walk *walk, uint64_t *offset) {
+    const salvage_segment *segment = walk->segment;
+    const uint8_t *at = segment->map + *offset;
+    uint64_t from = *offset, next = next_record(walk, from + 8);
+    *offset = next;
+    if (next < segment->bytes && !(is_blank(at) && is_unpublished(walk, next)))
+        return note_gap(walk, from, next, segment->map + next);
+    *offset = segment->bytes;
+    uint64_t end = used_end(segment, from);
+    // The shortest record would reach farther.
+    if (!is_blank(at) && end >= from + 24) return note_gap(walk, from, end, NULL);
+    return LARDER_OK;
+}
+
+static larder_status walk_segment(segment_walk *walk) {
+    const salvage_segment *segment = walk->segment;
+    uint64_t offset = SEGMENT_HEAD_BYTES, told = 0;
+    larder_status status = LARDER_OK;
+    while (!status && offset + 8 <= segment->bytes) {
+        record entry;
+        const uint8_t *at = record_at(walk, offset, &entry);
+        if (!at) {
+            status = pass_gap(walk, &offset);
+            continue;
+        }
+        status = take_record(walk, at, &entry);
+        // What follows was given up after a power cut.
+        if (entry.kind == RECORD_NEXT) break;
+        offset += record_padded(record_length(at));
+        if (!status && ++told % 4096 == 0)
+            status = salvage_told(walk->search, 0, walk->search->count);
+    }
+    return status;
+}
+
+/** Whether the writes between a segment's last record and `limit` are lost, and not only cleaned
+    away: it ends without naming the next one, or the tree has not had them. */
+static bool tail_is_lost(const segment_walk *walk) {
+    if (walk->limit == UINT64_MAX || record_sequence(walk->previous) + 1 >= walk->limit)
+        return false;
+    return walk->search->worth == TREE_NEWEST || record_kind(walk->previous) != RECORD_NEXT;
+}
+
+larder_status salvage_read_log(salvage *search) {
+    // From the last one: its first number is the limit of those before it.
+    uint64_t limit = UINT64_MAX;
+    bool is_exact = false;
+    larder_status status = LARDER_OK;
+    for (size_t i = search->segment_count; i > 0 && !status; i--) {
+        segment_walk walk = {.search = search, .segment = &search->segments[i - 1], .limit = limit};
+        size_t known_gaps = search->gap_count;
+        status = walk_segment(&walk);
+        uint32_t kind = walk.segment->kind;
+        // Cleaning has not been there yet, so it is one of writes, whatever its head says.
+        bool is_pending = walk.first && search->worth == TREE_NEWEST &&
+                          record_sequence(walk.previous) > search->settled;
+        if (!walk.first || kind == SEGMENT_CLEANED || (kind == 0 && !is_pending)) continue;
+        if (!status && is_exact && search->gap_count == known_gaps && tail_is_lost(&walk))
+            status = note_loss(&walk, (record_number){limit, 0}, NULL, NULL);
+        is_exact = walk.gaps_at_first == known_gaps;
+        limit = record_sequence(walk.first);
+    }
+    return status;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+/** @file pool.c
+    A heap of tasks by the time at which they are due. One of the threads waits for the first of them;
+    the others wait to be told. Threads are started when they are needed, and end with the last task.
+
+    A child of fork(2) has none of the threads, and begins with a pool of its own. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "store/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "condition.h"
+#include "file_io.h"
+
+/** Few: a checkpoint waits for the device most of its time, and takes memory while it runs. */
+enum { THREADS_MAX = 4 };
+
+static struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    pthread_cond_t done;
+    pool_task **heap;
+    size_t count;
+    size_t capacity;
+    /** Tasks that were added. */
+    size_t task_count;
+    uint32_t thread_count;
+    uint32_t running_count;
+    bool has_leader;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static pthread_once_t pool_once = PTHREAD_ONCE_INIT;
+
+static void before_fork(void) { pthread_mutex_lock(&pool.lock); }
+static void in_parent(void) { pthread_mutex_unlock(&pool.lock); }
+static void in_child(void) {
+    pool.count = pool.task_count = 0;
+    pool.thread_count = pool.running_count = 0;
+    pool.has_leader = false;
+    condition_init(&pool.work);
+    condition_init(&pool.done);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+static void pool_init(void) {
+    condition_init(&pool.work);
+    condition_init(&pool.done);
+    (void)pthread_atfork(before_fork, in_parent, in_child);
+}
+
+// The heap ----------------------------------------------------------------------------------------
+
+static void heap_set(size_t place, pool_task *task) {
+    pool.heap[place] = task;
+    task->place = place + 1;
+}
+
+static void heap_up(size_t place) {
+    pool_task *task = pool.heap[place];
+    while (place > 0 && pool.heap[(place - 1) / 2]->due_ns > task->due_ns) {
+        heap_set(place, pool.heap[(place - 1) / 2]);
+        place = (place - 1) / 2;
+    }
+    heap_set(place, task);
+}
+
+static void heap_down(size_t place) {
+    pool_task *task = pool.heap[place];
+    for (;;) {
+        size_t child = 2 * place + 1;
+        if (child >= pool.count) break;
+        if (child + 1 < pool.count && pool.heap[child + 1]->due_ns < pool.heap[child]->due_ns)
+            child++;
+        if (pool.heap[child]->due_ns >= task->due_ns) break;
+        heap_set(place, pool.heap[child]);
+        place = child;
+    }
+    heap_set(place, task);
+}
+
+static void heap_take(pool_task *task) {
+    if (task->place == 0) return;
+    size_t place = task->place - 1;
+    task->place = 0;
+    pool_task *last = pool.heap[--pool.count];
+    if (last == task) return;
+    heap_set(place, last);
+    heap_up(place);
+    heap_down(last->place - 1);
+}
+
+/** There is room: see pool_add. */
+static void heap_put(pool_task *task, int64_t due_ns) {
+    task->due_ns = due_ns;
+    heap_set(pool.count++, task);
+    heap_up(pool.count - 1);
+}
+
+// Threads -----------------------------------------------------------------------------------------
+
+/** Waits until there may be something to do. */
+static void wait_for_work(void) {
+    if (pool.count == 0 || pool.has_leader) {
+        pthread_cond_wait(&pool.work, &pool.lock);
+        return;
+    }
+    int64_t span = pool.heap[0]->due_ns - system_monotonic_ns();
+    if (span <= 0) return;
+    pool.has_leader = true;
+    condition_wait(&pool.work, &pool.lock, span);
+    pool.has_leader = false;
+}
+
+static void *pool_main(void *unused);
+
+/** Signals go to the threads of the program. */
+static larder_status start_thread(void) {
+    sigset_t all, before;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigfillset(&all);
+    int error = pthread_attr_init(&attributes);
+    if (error) return error;
+    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&thread, &attributes, pool_main, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    if (!error) pool.thread_count++;
+    return error;
+}
+
+static void run_first(void) {
+    pool_task *task = pool.heap[0];
+    heap_take(task);
+    task->is_running = true;
+    pool.running_count++;
+    // Another one waits for the next.
+    bool are_busy = pool.running_count == pool.thread_count;
+    if (are_busy && pool.count > 0 && pool.thread_count < THREADS_MAX) (void)!start_thread();
+    else pthread_cond_signal(&pool.work);
+    pthread_mutex_unlock(&pool.lock);
+    int64_t next = task->body(task->context);
+    pthread_mutex_lock(&pool.lock);
+    pool.running_count--;
+    task->is_running = false;
+    // It may have been asked for meanwhile.
+    if (task->is_added && task->place == 0 && next != INT64_MAX) {
+        heap_put(task, next);
+    } else if (task->is_added && task->place != 0 && next < task->due_ns) {
+        task->due_ns = next;
+        heap_up(task->place - 1);
+    }
+    if (!task->is_added) pthread_cond_broadcast(&pool.done);
+}
+
+static void *pool_main(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&pool.lock);
+    while (pool.task_count > 0) {
+        if (pool.count > 0 && pool.heap[0]->due_ns <= system_monotonic_ns()) run_first();
+        else wait_for_work();
+    }
+    pool.thread_count--;
+    pthread_cond_broadcast(&pool.work);
+    pthread_mutex_unlock(&pool.lock);
+    return NULL;
+}
+
+// Tasks -------------------------------------------------------------------------------------------
+
+larder_status pool_add(pool_task *task, pool_body body, void *context) {
+    (void)pthread_once(&pool_once, pool_init);
+    pthread_mutex_lock(&pool.lock);
+    larder_status status = LARDER_OK;
+    if (pool.task_count == pool.capacity) {
+        size_t capacity = pool.capacity == 0 ? 16 : 2 * pool.capacity;
+        pool_task **heap = realloc(pool.heap, capacity * sizeof(pool_task *));
+        if (heap) {
+            pool.heap = heap;
+            pool.capacity = capacity;
+        } else {
+            status = ENOMEM;
+        }
+    }
+    if (!status) {
+        *task = (pool_task){.body = body, .context = context, .due_ns = INT64_MAX, .is_added = true};
+        pool.task_count++;
+        if (pool.thread_count == 0) status = start_thread();
+        if (status) {
+            pool.task_count--;
+            task->is_added = false;
+        }
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return status;
+}
+
+void pool_wake(pool_task *task, int64_t due_ns) {
+    pthread_mutex_lock(&pool.lock);
+    if (task->is_added && task->place == 0) {
+        if (due_ns != INT64_MAX) heap_put(task, due_ns);
+    } else if (task->is_added && due_ns < task->due_ns) {
+        task->due_ns = due_ns;
+        heap_up(task->place - 1);
+    }
+    if (task->place == 1) {
+        // All that there are may be at work.
+        if (pool.running_count == pool.thread_count && pool.thread_count < THREADS_MAX)
+            (void)!start_thread();
+        pthread_cond_broadcast(&pool.work);
+    }
+    pthread_mutex_unlock(&pool.lock);
+}
+
+void pool_remove(pool_task *task) {
+    if (!task->is_added) return;
+    pthread_mutex_lock(&pool.lock);
+    task->is_added = false;
+    heap_take(task);
+    while (task->is_running) pthread_cond_wait(&pool.done, &pool.lock);
+    if (--pool.task_count == 0) pthread_cond_broadcast(&pool.work);
+    pthread_mutex_unlock(&pool.lock);
+}
