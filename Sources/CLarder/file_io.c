@@ -63,7 +63,7 @@ void larder_fault_boot_id(const uint8_t *id) {
     if (id) memcpy(fault_boot, id, sizeof fault_boot);
 }
 
-static int fault_at(const char *call) {
+int larder_fault_at(const char *call) {
     int error = 0;
     pthread_mutex_lock(&fault_mutex);
     if (fault_call[0] && strcmp(call, fault_call) == 0) {
@@ -74,7 +74,7 @@ static int fault_at(const char *call) {
     return error;
 }
 
-#define FAULT(call) fault_at(call)
+#define FAULT(call) larder_fault_at(call)
 #else
 #define FAULT(call) 0
 #endif

@@ -108,6 +108,8 @@ enum { LARDER_FAULT_SHORT = -1 };
 /** From now on the `nth` pass (1 is the next one) of the point `call` fails with `error`, an errno;
     with LARDER_FAULT_SHORT, a read or write moves a single byte. NULL ends it. */
 LARDER_API void larder_fault_set(const char *LARDER_NULLABLE call, int nth, int error);
+/** Passes the point `call`, for what is not a call on a file. 0, or what it fails with. */
+LARDER_API int larder_fault_at(const char *call);
 /** How often the point was passed since larder_fault_set. */
 LARDER_API int larder_fault_passes(void);
 /** The boot id that the next opens see; NULL for the real one. */

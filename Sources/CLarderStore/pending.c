@@ -48,6 +48,7 @@ larder_status spill_files_reserve(spill_files *list, size_t count) {
     if (list->capacity - list->count >= count) return LARDER_OK;
     size_t capacity =
         list->capacity * 2 > list->count + count ? list->capacity * 2 : list->count + count;
+    if (capacity > SIZE_MAX / sizeof *list->items) return ENOMEM;
     spill_reference *items = realloc(list->items, capacity * sizeof *items);
     if (items == NULL) return ENOMEM;
     list->items = items;
@@ -109,7 +110,8 @@ void pending_destroy(pending_writes *pending) {
 }
 
 static void pending_empty(pending_writes *pending) {
-    if (pending->count > 0) memset(pending->table, 0, (pending->mask + 1) * sizeof(uint64_t));
+    if (pending->count > 0)
+        memset(pending->table, 0, ((size_t)pending->mask + 1) * sizeof *pending->table);
     pending->count = 0;
     pending->resolved = 0;
     pending->count_delta = 0;
@@ -148,11 +150,12 @@ static void table_insert(pending_writes *pending, uint64_t hash, uint32_t place)
 static larder_status pending_grow(pending_writes *pending, uint64_t wanted) {
     uint64_t capacity = pending->capacity == 0 ? PENDING_FIRST_CAPACITY : pending->capacity;
     while (capacity < wanted) capacity *= 2;
-    if (capacity > UINT32_MAX / 4) return ENOMEM;
-    pending_entry *entries = realloc(pending->entries, capacity * sizeof *entries);
+    // A size_t of 32 bits says less.
+    if (capacity > UINT32_MAX / 4 || capacity > SIZE_MAX / sizeof *pending->entries) return ENOMEM;
+    pending_entry *entries = realloc(pending->entries, (size_t)capacity * sizeof *entries);
     if (entries == NULL) return ENOMEM;
     pending->entries = entries;
-    uint64_t *table = calloc(capacity * 2, sizeof *table);
+    uint64_t *table = calloc((size_t)capacity * 2, sizeof *table);
     if (table == NULL) return ENOMEM;
     free(pending->table);
     pending->table = table;
