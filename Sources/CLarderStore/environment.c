@@ -82,12 +82,28 @@ static void environment_free(environment *env) {
     free(env);
 }
 
+/** The library that the system found may be another one than that whose header was there. */
+static larder_status open_check_lmdb(larder_store_detail *detail) {
+    int major, minor, patch;
+    (void)mdb_version(&major, &minor, &patch);
+#ifdef LARDER_FAULTS
+    int found = larder_fault_at("mdb_version");
+    if (found) {
+        major = found >> 24;
+        minor = found >> 16 & 0xff;
+        patch = found & 0xffff;
+    }
+#endif
+    if (major == MDB_VERSION_MAJOR && minor == MDB_VERSION_MINOR) return LARDER_OK;
+    detail->version_of = LARDER_STORE_VERSION_OF_LMDB;
+    detail->version = (uint32_t)MDB_VERINT(major, minor, patch);
+    return LARDER_EVERSION;
+}
+
 /** Looks at what is in the file: that it is a store, and of a small one everything. */
-static larder_status open_look(environment *env, bool writes, uint64_t file_bytes,
-                               larder_store_detail *detail) {
+static larder_status open_look(environment *env, bool writes, uint64_t file_bytes) {
     snapshot *seen;
     larder_status status = environment_read(env, &seen);
-    detail->version = env->unknown_version;
     if (status) return status;
     if (writes && !env->is_audited && file_bytes <= AUDIT_AT_OPEN_MAX_BYTES) {
         tree_report report;
@@ -104,6 +120,8 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
                                environment **out) {
     *out = NULL;
     detail->part = LARDER_STORE_PART_DATA;
+    larder_status status = open_check_lmdb(detail);
+    if (status) return status;
     char *path = environment_path(folder, "data.mdb");
     if (!path) return ENOMEM;
     (void)pthread_once(&registry_once, registry_init);
@@ -112,7 +130,7 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     int file = -1;
     file_facts facts = {0};
     bool is_new = false;
-    larder_status status = file_open(path, 0, mode, &file);
+    status = file_open(path, 0, mode, &file);
     if (!status) status = file_facts_get(file, &facts);
     if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
     if (fresh && (status == ENOENT || (!status && facts.bytes == 0))) {
@@ -137,9 +155,13 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     if (!status && is_shared && writes && env->is_read_only) status = EACCES;
     if (!status) {
         if (is_new) env->is_audited = true;
-        status = open_look(env, writes, facts.bytes, detail);
+        status = open_look(env, writes, facts.bytes);
     }
     if (status && env) detail->offset = __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED);
+    if (status == LARDER_EVERSION && env) {
+        detail->version = env->unknown_version;
+        if (env->has_unknown_pages) detail->version_of = LARDER_STORE_VERSION_OF_DATA;
+    }
     if (status && env && !is_shared) environment_free(env);
     if (!status) {
         if (writes) atomic_store(&env->has_writer, true);

@@ -6,8 +6,7 @@
 #ifndef LARDER_ROWS_H
 #define LARDER_ROWS_H
 
-#include <lmdb.h>
-
+#include "lmdb_supported.h"
 #include "record.h"
 
 typedef struct tree_row {

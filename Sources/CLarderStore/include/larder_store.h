@@ -135,10 +135,21 @@ typedef enum larder_store_part {
     LARDER_STORE_PART_SPILL
 } larder_store_part;
 
+/** What it is whose version Larder does not know. */
+typedef enum larder_store_version_of {
+    /** Larder's own: a later Larder wrote the part. */
+    LARDER_STORE_VERSION_OF_LARDER = 0,
+    /** LMDB's pages in data.mdb. Larder knows data version 1, that of LMDB 0.9. */
+    LARDER_STORE_VERSION_OF_DATA,
+    /** The LMDB library in this process, as MDB_VERINT has it: major << 24 | minor << 16 | patch.
+        Larder works with 0.9. */
+    LARDER_STORE_VERSION_OF_LMDB
+} larder_store_version_of;
+
 /** What a failed open found. All zero when there is nothing to tell. */
 typedef struct larder_store_detail {
     larder_store_part part;
-    /** LARDER_EVERSION: the version in the file. */
+    /** LARDER_EVERSION: the version found; of what, `version_of` says. */
     uint32_t version;
     /** LARDER_EBUSY: the process that holds the store; 0 if it is unknown. */
     int64_t holder_pid;
@@ -146,6 +157,7 @@ typedef struct larder_store_detail {
     uint64_t content_format;
     /** LARDER_EDAMAGED: where in the part's file. */
     uint64_t offset;
+    larder_store_version_of version_of;
 } larder_store_detail;
 
 /** Opens the store in the folder at `path`, creating folder and store if they are missing (not the
