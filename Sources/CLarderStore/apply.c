@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store_faults.h"
+
 larder_status apply_status(int code) {
     if (code == MDB_MAP_FULL) return EAGAIN;
     return environment_status(code);
@@ -380,8 +382,26 @@ static larder_status apply_order(apply_transaction *apply, const pending_writes 
 
 // Putting it together -----------------------------------------------------------------------------
 
-/** Writes of one transaction: its pages wait in memory, and most writes touch one of their own. */
-enum { CHUNK_MAX_COUNT = 1 << 15, CHUNK_MAX_BYTES = 32 << 20, REMOVE_MAX_COUNT = 8192 };
+/** Of one transaction: its pages wait in memory, and most writes touch one of their own. */
+typedef struct transaction_limits {
+    uint32_t writes;
+    uint32_t removals;
+    uint64_t bytes;
+} transaction_limits;
+
+#define USUAL_LIMITS                                                                               \
+    { 1 << 15, 8192, 32 << 20 }
+#ifdef LARDER_FAULTS
+static transaction_limits most = USUAL_LIMITS;
+
+void larder_fault_transaction(uint32_t most_count, uint64_t most_bytes) {
+    most = (transaction_limits)USUAL_LIMITS;
+    if (most_count != 0) most.writes = most.removals = most_count;
+    if (most_bytes != 0) most.bytes = most_bytes;
+}
+#else
+static const transaction_limits most = USUAL_LIMITS;
+#endif
 
 /** Runs `body` in a transaction; again when the map had to grow. */
 typedef larder_status (*apply_body)(apply_transaction *apply, void *context);
@@ -488,12 +508,12 @@ static larder_status apply_limits(apply_transaction *apply, void *context) {
     if ((chunk->order->flags & FLUSH_TRIMS) != 0) {
         bool is_sweep_done = true;
         if (limits.age_ns != apply->meta.age_ns || limits.end_ns <= apply->now_ns)
-            status = apply_sweep(apply, &limits, REMOVE_MAX_COUNT, &is_sweep_done);
-        if (status == LARDER_OK) status = apply_expiry(apply, REMOVE_MAX_COUNT, &is_expiry_done);
+            status = apply_sweep(apply, &limits, most.removals, &is_sweep_done);
+        if (status == LARDER_OK) status = apply_expiry(apply, most.removals, &is_expiry_done);
         is_expiry_done = is_expiry_done && is_sweep_done;
     }
     if (status == LARDER_OK)
-        status = apply_eviction(apply, count, bytes, REMOVE_MAX_COUNT, &is_eviction_done);
+        status = apply_eviction(apply, count, bytes, most.removals, &is_eviction_done);
     chunk->evicted = apply->evicted;
     chunk->expired = apply->expired;
     chunk->is_done = is_expiry_done && is_eviction_done;
@@ -529,7 +549,7 @@ static void publish_commit(larder_store *store, const apply_chunk *chunk, bool i
 static uint32_t chunk_end(const pending_entry **writes, uint32_t from, uint32_t count) {
     uint64_t bytes = 0;
     uint32_t to = from;
-    while (to < count && to - from < CHUNK_MAX_COUNT && bytes < CHUNK_MAX_BYTES)
+    while (to < count && to - from < most.writes && bytes < most.bytes)
         bytes += op_read(writes[to++]->op).payload.length;
     return to;
 }

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT
 /** @file flusher.c
-    When the journal is applied to LMDB, by whom, and what comes after the commit. */
+    When the journal is applied to LMDB, by whom, and what comes after the commit.
+
+    A file is deleted only when every message of the journal that names it is applied: replay looks
+    for the files of all messages, and where one is missing the journal ends. A flush may be several
+    transactions, of which each but the last leaves meta.applied as it was, and schedules files for
+    deletion all the same. So files are deleted straight after a flush that was completed, and when
+    a store is opened whose journal holds nothing that is not applied; never between two
+    transactions, or after one that failed, or before the flush that takes up what was left. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -144,9 +151,20 @@ static bool is_written_to(larder_store *store, uint32_t epoch) {
     return is_written;
 }
 
+/** Whether everything is applied that names files with rows: a part of it may be in the tree. */
+static bool is_applied(larder_store *store) {
+#ifdef LARDER_PLANT_STORE_DELETES_EARLY
+    return true;
+#endif
+    pthread_mutex_lock(&store->lock);
+    bool is = store->frozen == NULL && store->committed.applied >= store->recovery.through;
+    pthread_mutex_unlock(&store->lock);
+    return is;
+}
+
 void store_delete_doomed(larder_store *store, flush_order *order) {
     enum { DOOMED_MAX_COUNT = 4096 };
-    if (!store->has_doomed) return;
+    if (!store->has_doomed || !is_applied(store)) return;
     doomed *rows = malloc(DOOMED_MAX_COUNT * sizeof *rows);
     if (rows == NULL) return;
     size_t count = list_doomed(store, rows, DOOMED_MAX_COUNT);

@@ -117,6 +117,7 @@ larder_status store_replay(larder_store *store, uint64_t applied, bool was_power
     }
     if (status == LARDER_OK) {
         uint64_t taken = next == 0 ? applied : next - 1;
+        store->recovery.through = taken;
         store->recovery.lost = newest > taken ? newest - taken : 0;
         if (newest < applied) store->recovery.lost = 0;
         delete_unreferenced(&work);

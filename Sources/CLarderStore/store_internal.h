@@ -30,6 +30,8 @@
 typedef struct journal_recovery {
     uint64_t intact;
     uint64_t lost;
+    /** The last message that was taken up; what the tree had of it, if there was none. */
+    uint64_t through;
 } journal_recovery;
 
 /** Of the last transaction that was committed. */
@@ -236,7 +238,8 @@ typedef struct flush_order {
 } flush_order;
 void flush_order_init(flush_order *order);
 LARDER_MUST_CHECK larder_status store_flush(larder_store *store, flush_order *order);
-/** Deletes files that no state needs any more; the flush lock is held. */
+/** Deletes files that no state needs any more, if no message that names one of them waits to be
+    applied; the flush lock is held. */
 void store_delete_doomed(larder_store *store, flush_order *order);
 larder_status store_thread_start(larder_store *store);
 void store_thread_stop(larder_store *store);

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// What a call promised when it returned, tried at every place where a flush of several transactions
+// can end: by a kill before each write to the disk, and by each of them failing.
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "store.h"
+#include "store_disk.h"
+
+/** A flush of twenty writes is at least five transactions. */
+enum { ITEMS = 20, ITEMS_MOST = 4, THRESHOLD = 100, LARGE = 300, PLACES = 400 };
+
+typedef struct deed {
+    torture *run;
+    const char *path;
+    larder_store *store;
+    /** Where the next flush ends, and how: DISK_KILLS or an errno. */
+    int place;
+    int error;
+    /** What lies under "large": so many of the same letter. 0: nothing. */
+    char letter;
+} deed;
+
+static larder_status deed_open(deed *self) {
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = LARDER_STORE_HOST_MAINTENANCE;
+    options.journal_bytes = 64 << 10;
+    options.inline_threshold_bytes = THRESHOLD;
+    options.sync_interval_ns = options.flush_interval_ns = options.trim_interval_ns = 0;
+    return larder_store_open(self->path, &options, NULL, &self->store);
+}
+
+static larder_status put_large(deed *self, char letter, uint32_t flags) {
+    char value[LARGE];
+    memset(value, letter, sizeof value);
+    larder_store_item item;
+    larder_store_item_init(&item, bytes_of_text("large"), bytes_of(value, sizeof value));
+    item.flags = flags;
+    return larder_store_put(self->store, &item, NULL);
+}
+
+static bool put_items(deed *self) {
+    for (int i = 0; i < ITEMS; i++) {
+        char text[16];
+        int length = snprintf(text, sizeof text, "item %02d", i * 7 % ITEMS);
+        larder_bytes bytes = bytes_of(text, (size_t)length);
+        larder_store_item item;
+        larder_store_item_init(&item, bytes, bytes);
+        if (!EXPECT_STATUS(self->run, larder_store_put(self->store, &item, NULL), LARDER_OK)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/** Everything that was put is there. */
+static bool deed_verify(deed *self) {
+    larder_store_entry entry;
+    for (int i = 0; i < ITEMS; i++) {
+        char text[16];
+        int length = snprintf(text, sizeof text, "item %02d", i);
+        larder_bytes bytes = bytes_of(text, (size_t)length);
+        larder_status status = larder_store_get(self->store, bytes, LARDER_STORE_PEEK, &entry);
+        larder_store_release(&entry);
+        if (!EXPECT(self->run, status == LARDER_OK, "ended at %d: get of %s gave %d", self->place,
+                    text, status)) {
+            return false;
+        }
+    }
+    larder_status status =
+        larder_store_get(self->store, bytes_of_text("large"), LARDER_STORE_PEEK, &entry);
+    bool is_right = self->letter == 0 ? status == LARDER_ENOTFOUND
+                                      : status == LARDER_OK && entry.value.length == LARGE &&
+                                            *(const char *)entry.value.data == self->letter;
+    larder_store_release(&entry);
+    larder_store_report report;
+    return EXPECT(self->run, is_right, "ended at %d: get of the large one gave %d", self->place,
+                  status) &&
+           EXPECT_STATUS(self->run, larder_store_recovery(self->store, &report), LARDER_OK) &&
+           EXPECT(self->run, report.journal_lost == 0,
+                  "ended at %d: recovery tells of %" PRIu64 " writes lost", self->place,
+                  report.journal_lost);
+}
+
+/** Opens and looks, and is as good as killed. */
+static void look(torture *run, void *context) {
+    deed *self = context;
+    (void)(EXPECT_STATUS(run, deed_open(self), LARDER_OK) && deed_verify(self));
+}
+
+/** Opens, looks, flushes, and leaves no file that is not needed. */
+static void look_and_settle(torture *run, void *context) {
+    deed *self = context;
+    unsigned wanted = self->letter != 0;
+    if (EXPECT_STATUS(run, deed_open(self), LARDER_OK) && deed_verify(self) &&
+        EXPECT_STATUS(run, larder_store_flush(self->store), LARDER_OK) && deed_verify(self)) {
+        EXPECT(run, count_spilled_files(self->path) == wanted, "ended at %d: %u files are left",
+               self->place, count_spilled_files(self->path));
+    }
+    larder_store_close(self->store);
+}
+
+/** Flushes, and is killed at its place, or ends there by itself. */
+static void flush_to_the_place(deed *self) {
+    disk_fail(self->path, "write", self->place, self->error, true);
+    larder_status status = larder_store_flush(self->store);
+    if (self->error != DISK_KILLS && disk_failures() > 0) {
+        EXPECT(self->run, status == self->error, "a flush at %d gave %d", self->place, status);
+        (void)larder_store_shutdown(self->store);
+    }
+    int failures = disk_failures();
+    disk_fail(NULL, NULL, 0, 0, false);
+    _exit(failures > 0 ? 1 : 0);
+}
+
+static void write_after_removing_all(deed *self) {
+    if (EXPECT_STATUS(self->run, deed_open(self), LARDER_OK) &&
+        EXPECT_STATUS(self->run, put_large(self, 'a', 0), LARDER_OK) &&
+        EXPECT_STATUS(self->run, larder_store_remove_all(self->store, NULL, NULL), LARDER_OK) &&
+        put_items(self)) {
+        flush_to_the_place(self);
+    }
+}
+
+static void write_large(deed *self) {
+    if (EXPECT_STATUS(self->run, deed_open(self), LARDER_OK) &&
+        EXPECT_STATUS(self->run, put_large(self, 'a', 0), LARDER_OK) && put_items(self)) {
+        flush_to_the_place(self);
+    }
+}
+
+static void replace_large(deed *self) {
+    if (EXPECT_STATUS(self->run, deed_open(self), LARDER_OK) &&
+        EXPECT_STATUS(self->run, put_large(self, 'b', 0), LARDER_OK)) {
+        flush_to_the_place(self);
+    }
+}
+
+/** Runs `body` in a child. @return whether its flush ended early. */
+static bool ends_early(deed *self, void (*body)(deed *self)) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(30);
+        body(self);
+        _exit(2);
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    (void)EXPECT(self->run, was_killed || (WIFEXITED(status) && WEXITSTATUS(status) < 2),
+                 "the writer ended with 0x%x", status);
+    return was_killed || (WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+
+/** A flush ends at each of its places; the store is opened, killed, and opened again.
+    @param second replaces something after that, and its flush ends at the same place. NULL. */
+static void end_everywhere(torture *run, int error, void (*first)(deed *), void (*second)(deed *),
+                           char letter) {
+    deed self = {.run = run, .path = torture_path(run, "store"), .error = error};
+    larder_fault_transaction(ITEMS_MOST, 0);
+    bool is_early = true;
+    for (self.place = 1; is_early && self.place < PLACES; self.place++) {
+        torture_trial(run);
+        remove_tree(self.path);
+        self.letter = letter;
+        is_early = ends_early(&self, first);
+        if (second) {
+            is_early |= ends_early(&self, second);
+            self.letter = 'b';
+        }
+        if (!torture_unhurt(run) || !torture_guard(run, 30, look, &self) ||
+            !torture_guard(run, 30, look, &self) ||
+            !torture_guard(run, 30, look_and_settle, &self) || !torture_unhurt(run)) {
+            break;
+        }
+    }
+    larder_fault_transaction(0, 0);
+    (void)EXPECT(run, self.place > 5 || !torture_unhurt(run), "a flush ended at %d places",
+                 self.place);
+    if (torture_unhurt(run) || !run->keep) {
+        remove_tree(self.path);
+    }
+}
+
+static void a_flush_of_several_transactions_killed_and_opened_twice_loses_nothing(torture *run) {
+    end_everywhere(run, DISK_KILLS, write_after_removing_all, NULL, 0);
+    end_everywhere(run, DISK_KILLS, write_large, NULL, 'a');
+}
+
+static void two_flushes_in_a_row_killed_around_a_replaced_value_lose_nothing(torture *run) {
+    end_everywhere(run, DISK_KILLS, write_large, replace_large, 'a');
+}
+
+static void a_flush_of_several_transactions_on_a_full_disk_loses_nothing(torture *run) {
+    end_everywhere(run, ENOSPC, write_after_removing_all, NULL, 0);
+    end_everywhere(run, ENOSPC, write_large, replace_large, 'a');
+}
+
+void family_store_promises(torture *run) {
+    rng random;
+    (void)torture_next_case(run, &random);
+#if defined(__linux__) && !defined(__SANITIZE_THREAD__)
+    a_flush_of_several_transactions_killed_and_opened_twice_loses_nothing(run);
+    two_flushes_in_a_row_killed_around_a_replaced_value_lose_nothing(run);
+    a_flush_of_several_transactions_on_a_full_disk_loses_nothing(run);
+#else
+    torture_skip(run, "calls are not intercepted here");
+#endif
+}
