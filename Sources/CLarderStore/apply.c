@@ -454,6 +454,10 @@ typedef struct apply_chunk {
 static larder_status apply_last(apply_transaction *apply, apply_chunk *chunk) {
     larder_store *store = apply->store;
     larder_status status = LARDER_OK;
+    // What follows from the writes comes before their order of use: of a write that is in the tree
+    // from before a crash between two transactions, it takes away the very row that comes back.
+    if (chunk->frozen != NULL)
+        status = apply_status(row_list_apply(&apply->rows, apply->txn, apply->main));
     if (chunk->frozen != NULL) {
         for (size_t at = 0; at < chunk->frozen->dropped.count && status == LARDER_OK; at++)
             status = doom(apply, &chunk->frozen->dropped.items[at], false);
