@@ -566,9 +566,14 @@ static larder_status apply_frozen(larder_store *store, apply_chunk *chunk) {
         chunk->to = chunk_end(chunk->writes, chunk->from, count);
         chunk->is_last = chunk->to == count;
         // A part of what is pending may only be in the tree when the whole is safe in the journal:
-        // else a power cut could leave the part.
+        // else a power cut could leave the part. The journal ends where a file is missing, so this
+        // goes for all files that it names, also those of values that were replaced since.
         if (chunk->is_first && !chunk->is_last)
+#ifdef LARDER_PLANT_STORE_SYNCS_JOURNAL_ALONE
             status = journal_sync(&store->journal, chunk->frozen->last_sequence);
+#else
+            status = store_sync_through(store, chunk->frozen->last_sequence);
+#endif
         if (status == LARDER_OK) status = in_transaction(store, apply_part, chunk, &chunk->meta);
         if (status != LARDER_OK) return status;
         if (chunk->is_last) store->deleted.count = 0;
