@@ -21,23 +21,19 @@
 
 // Syncing -----------------------------------------------------------------------------------------
 
-/** Takes the list of files that are not synced yet. */
-static spill_files take_unsynced(larder_store *store) {
+/** Takes the list of files that are not synced yet; `sync_lock` is held. */
+static void take_unsynced(larder_store *store) {
     pthread_mutex_lock(&store->lock);
-    spill_files taken = store->unsynced;
+    store->syncing = store->unsynced;
     memset(&store->unsynced, 0, sizeof store->unsynced);
     store->unsynced_since_ns = 0;
     pthread_mutex_unlock(&store->lock);
-    return taken;
 }
 
-static void give_back_unsynced(larder_store *store, const spill_files *files) {
+/** Tells the thread that something is left to sync. */
+static void note_unsynced(larder_store *store) {
     pthread_mutex_lock(&store->lock);
-    for (size_t at = 0; at < files->count; at++) {
-        larder_status kept = spill_files_add(&store->unsynced, &files->items[at]);
-        // Without memory the flusher still syncs them, before it commits.
-        (void)kept;
-    }
+    if (store->unsynced_since_ns == 0) store->unsynced_since_ns = system_monotonic_ns();
     pthread_mutex_unlock(&store->lock);
 }
 
@@ -62,11 +58,18 @@ static larder_status sync_files(larder_store *store, const spill_files *files) {
 larder_status store_sync_through(larder_store *store, uint64_t sequence) {
     // Whoever comes while files are being synced has to wait for them: his may be among them.
     pthread_mutex_lock(&store->sync_lock);
-    spill_files files = take_unsynced(store);
-    larder_status status = sync_files(store, &files);
-    if (status != LARDER_OK) give_back_unsynced(store, &files);
+    // What a sync left that failed goes first, and then what has come since.
+    bool had_some = store->syncing.count > 0;
+    if (!had_some) take_unsynced(store);
+    larder_status status = sync_files(store, &store->syncing);
+    if (status == LARDER_OK) spill_files_free(&store->syncing);
+    if (status == LARDER_OK && had_some) {
+        take_unsynced(store);
+        status = sync_files(store, &store->syncing);
+        if (status == LARDER_OK) spill_files_free(&store->syncing);
+    }
+    if (status != LARDER_OK) note_unsynced(store);
     pthread_mutex_unlock(&store->sync_lock);
-    spill_files_free(&files);
     if (status != LARDER_OK) return status;
     return journal_sync(&store->journal, sequence);
 }

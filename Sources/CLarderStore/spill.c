@@ -54,6 +54,10 @@ larder_status spill_open(const char *store, uint32_t mode, spill **out) {
     folder->folder_mode = mode | (mode & 0444) >> 2;
     atomic_init(&folder->synced_epoch, 0);
     spill_cache_init(&folder->cache);
+    (void)pthread_mutex_init(&folder->sync_lock, NULL);
+    folder->unsure = NULL;
+    folder->unsure_count = 0;
+    folder->unsure_all = LARDER_OK;
     memcpy(folder->root, store, length);
     memcpy(folder->root + length, "/spill", sizeof "/spill");
     folder->root_length = length + sizeof "/spill" - 1;
@@ -74,6 +78,8 @@ larder_status spill_open(const char *store, uint32_t mode, spill **out) {
 void spill_close(spill *folder) {
     if (!folder) return;
     spill_cache_destroy(&folder->cache);
+    (void)pthread_mutex_destroy(&folder->sync_lock);
+    free(folder->unsure);
     free(folder);
 }
 
@@ -136,17 +142,6 @@ larder_status spill_move(spill *folder, const spill_reference *from, uint32_t ep
     if (status != ENOENT) return status;
     status = spill_make_folders(folder, epoch);
     return status ? status : file_rename(source.text, target.text);
-}
-
-larder_status spill_sync(spill *folder, const spill_reference *reference) {
-    spill_path path;
-    spill_path_of_file(folder, reference->epoch, reference->number, &path);
-    int file;
-    larder_status status = file_open(path.text, 0, 0, &file);
-    if (status) return status;
-    status = file_sync(file);
-    file_close(file);
-    return status;
 }
 
 larder_status spill_sync_folders(spill *folder, uint32_t epoch) {

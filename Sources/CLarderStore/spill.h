@@ -26,7 +26,8 @@ LARDER_MUST_CHECK larder_status spill_write(spill *spill, larder_bytes value,
 /** Moves a file to the folder of another epoch: a removal of everything came between. */
 LARDER_MUST_CHECK larder_status spill_move(spill *spill, const spill_reference *from,
                                            uint32_t epoch);
-/** Content of the file, and then with spill_sync_folders its name, to the device. */
+/** Content of the file, and then with spill_sync_folders its name, to the device. Once that failed,
+    the file is written anew before it is believed; until then it fails again. */
 LARDER_MUST_CHECK larder_status spill_sync(spill *spill, const spill_reference *reference);
 LARDER_MUST_CHECK larder_status spill_sync_folders(spill *spill, uint32_t epoch);
 

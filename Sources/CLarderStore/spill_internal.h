@@ -4,6 +4,7 @@
 #ifndef LARDER_SPILL_INTERNAL_H
 #define LARDER_SPILL_INTERNAL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "file_io.h"
@@ -19,12 +20,25 @@ enum {
     PATH_ROOM = 4096
 };
 
+/** A file whose sync failed, and how. */
+typedef struct unsure_file {
+    uint64_t number;
+    uint32_t epoch;
+    larder_status status;
+} unsure_file;
+
 struct spill {
     uint32_t mode;
     uint32_t folder_mode;
     /** The epoch whose folder's name is on the device, and 1; 0 if that is not known of any. */
     _Atomic uint64_t synced_epoch;
     spill_cache cache;
+    /** Held while a file is synced; guards the list of those of which that failed. */
+    pthread_mutex_t sync_lock;
+    unsure_file *unsure;
+    size_t unsure_count;
+    /** A sync failed of a file that the list had no memory for; else LARDER_OK. */
+    larder_status unsure_all;
     size_t root_length;
     /** `<store>/spill`, and its end. */
     char root[];

@@ -407,6 +407,7 @@ static void store_free(larder_store *store) {
     pending_destroy(store->spare);
     spill_files_free(&store->intents);
     spill_files_free(&store->unsynced);
+    spill_files_free(&store->syncing);
     spill_files_free(&store->deleted);
     touch_buffer_free(&store->folding);
     // In a child the threads that may have waited here, or held a lock, are gone: it would wait for

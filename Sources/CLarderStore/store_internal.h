@@ -131,8 +131,9 @@ struct larder_store {
 
     /** Taken before every other one. */
     pthread_mutex_t shutdown_lock;
-    /** Taken before `lock`. */
+    /** Taken before `lock`. Guards the files that are being synced, or were left when it failed. */
     pthread_mutex_t sync_lock;
+    spill_files syncing;
     /** Taken before `lock` and `sync_lock`. */
     pthread_mutex_t flush_lock;
     pthread_t thread;

@@ -204,6 +204,116 @@ static void a_flush_of_several_transactions_on_a_full_disk_loses_nothing(torture
     end_everywhere(run, ENOSPC, write_large, replace_large, 'a');
 }
 
+// Syncs -------------------------------------------------------------------------------------------
+
+/** The large value lies under its key. */
+static bool has_large(deed *self, char letter) {
+    larder_store_entry entry;
+    larder_status status =
+        larder_store_get(self->store, bytes_of_text("large"), LARDER_STORE_PEEK, &entry);
+    bool has = status == LARDER_OK && entry.value.length == LARGE &&
+               *(const char *)entry.value.data == letter;
+    larder_store_release(&entry);
+    return EXPECT(self->run, has, "get of the large one gave %d", status);
+}
+
+/** A sync or a flush, while the `nth` call of that name on a file of a value fails once.
+    @return whether it gave EIO, and the call was made at all. */
+static bool fails_at(deed *self, const char *spilled, const char *call, int nth, bool flushes) {
+    disk_fail(spilled, call, nth, EIO, false);
+    larder_status status =
+        flushes ? larder_store_flush(self->store) : larder_store_sync(self->store);
+    int failures = disk_failures();
+    disk_fail(NULL, NULL, 0, 0, false);
+    return EXPECT(self->run, status == EIO && failures == 1,
+                  "%s number %d failing: a %s gave %d, and met %d", call, nth,
+                  flushes ? "flush" : "sync", status, failures);
+}
+
+/** A put that asks to survive a power cut, while the `nth` sync of what values lie in fails. */
+static bool begins_unsure(deed *self, const char *spilled, int nth) {
+    remove_tree(self->path);
+    if (!EXPECT_STATUS(self->run, deed_open(self), LARDER_OK)) {
+        return false;
+    }
+    disk_fail(spilled, "sync", nth, EIO, false);
+    larder_status status = put_large(self, 'a', LARDER_STORE_SYNCED);
+    disk_fail(NULL, NULL, 0, 0, false);
+    return EXPECT_STATUS(self->run, status, EIO) && has_large(self, 'a');
+}
+
+static bool ends_sure(deed *self) {
+    bool good = EXPECT_STATUS(self->run, larder_store_sync(self->store), LARDER_OK) &&
+                EXPECT_STATUS(self->run, larder_store_flush(self->store), LARDER_OK) &&
+                has_large(self, 'a');
+    larder_store_close(self->store);
+    self->store = NULL;
+    return good;
+}
+
+static void a_value_whose_sync_failed_is_written_anew_before_it_is_believed(deed *self,
+                                                                            const char *spilled) {
+    torture_trial(self->run);
+    (void)(begins_unsure(self, spilled, 1) && fails_at(self, spilled, "write", 1, false) &&
+           fails_at(self, spilled, "write", 1, true) && fails_at(self, spilled, "sync", 1, true) &&
+           fails_at(self, spilled, "write", 1, false) && ends_sure(self));
+}
+
+static void a_value_whose_sync_failed_in_a_flush_is_not_believed_by_a_sync(deed *self,
+                                                                           const char *spilled) {
+    torture_trial(self->run);
+    remove_tree(self->path);
+    (void)(EXPECT_STATUS(self->run, deed_open(self), LARDER_OK) &&
+           EXPECT_STATUS(self->run, put_large(self, 'a', 0), LARDER_OK) &&
+           fails_at(self, spilled, "sync", 1, true) && fails_at(self, spilled, "write", 1, false) &&
+           ends_sure(self));
+}
+
+static void a_value_that_changed_after_its_sync_failed_is_never_believed(deed *self,
+                                                                         const char *spilled) {
+    torture_trial(self->run);
+    char file[800], right[LARGE], wrong[LARGE];
+    memset(right, 'a', sizeof right);
+    memset(wrong, 'a', sizeof wrong);
+    wrong[LARGE / 2] = 'x';
+    if (!begins_unsure(self, spilled, 1)) {
+        return;
+    }
+    for (int number = 0; number < 2; number++) {
+        snprintf(file, sizeof file, "%s/00000000/%016x", spilled, (unsigned)number);
+        if (access(file, F_OK) == 0) {
+            break;
+        }
+    }
+    bool good = EXPECT(self->run, write_file(file, wrong, LARGE), "cannot write to %s", file);
+    for (int i = 0; i < 2 && good; i++) {
+        good = EXPECT_STATUS(self->run, larder_store_sync(self->store), EIO) &&
+               EXPECT_STATUS(self->run, larder_store_flush(self->store), EIO);
+    }
+    (void)(good && EXPECT(self->run, write_file(file, right, LARGE), "cannot write to %s", file) &&
+           ends_sure(self));
+}
+
+static void a_failed_sync_of_a_folder_is_repeated(deed *self, const char *spilled) {
+    for (int nth = 2; nth <= 3; nth++) {
+        torture_trial(self->run);
+        (void)(begins_unsure(self, spilled, nth) && fails_at(self, spilled, "sync", nth, false) &&
+               fails_at(self, spilled, "sync", nth, false) && ends_sure(self));
+    }
+}
+
+static void try_syncs(torture *run) {
+    char spilled[700];
+    deed self = {.run = run, .path = torture_path(run, "store")};
+    snprintf(spilled, sizeof spilled, "%s/spill", self.path);
+    a_value_whose_sync_failed_is_written_anew_before_it_is_believed(&self, spilled);
+    a_value_whose_sync_failed_in_a_flush_is_not_believed_by_a_sync(&self, spilled);
+    a_value_that_changed_after_its_sync_failed_is_never_believed(&self, spilled);
+    a_failed_sync_of_a_folder_is_repeated(&self, spilled);
+    larder_store_close(self.store);
+    remove_tree(self.path);
+}
+
 void family_store_promises(torture *run) {
     rng random;
     (void)torture_next_case(run, &random);
@@ -211,6 +321,7 @@ void family_store_promises(torture *run) {
     a_flush_of_several_transactions_killed_and_opened_twice_loses_nothing(run);
     two_flushes_in_a_row_killed_around_a_replaced_value_lose_nothing(run);
     a_flush_of_several_transactions_on_a_full_disk_loses_nothing(run);
+    try_syncs(run);
 #else
     torture_skip(run, "calls are not intercepted here");
 #endif

@@ -235,7 +235,9 @@ LARDER_API void larder_store_item_init(larder_store_item *item, larder_bytes key
     @return LARDER_OK; LARDER_ETOOLARGE (key, extended data, index entries, or all of it for the
             journal), LARDER_EINVALID, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED,
             LARDER_EDAMAGED (the store's file: nothing more is written to it); ENOSPC, EIO, ENOMEM
-            or another errno of the flush that had to make room. On failure nothing was stored.
+            or another errno of the flush that had to make room. On failure nothing was stored,
+            unless it was the sync of LARDER_STORE_SYNCED that failed: then it is stored, and may or
+            may not survive a power cut, until a larder_store_sync succeeds.
     O(bytes); no system call, and no disk access, unless the journal is full or the value is above
     the threshold: then it is written to a file first. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
@@ -454,7 +456,11 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_count(larder_store *stor
 
 // Durability and care -----------------------------------------------------------------------------
 
-/** Makes everything written before this call survive a power cut. */
+/** Makes everything written before this call survive a power cut.
+    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; EIO, ENOSPC or another
+            errno: then everything is stored as before, and a power cut may take what no sync before
+            it had covered. What was not synced is written anew by the next sync, or flush, before
+            it is believed; one that cannot be, because its file has changed, makes them fail. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_sync(larder_store *store);
 
 /** Applies the journal to LMDB, with what reads were noted and what limits and ages ask for.
