@@ -406,6 +406,20 @@ larder_status file_remove(const char *path) {
     return unlink(path) == 0 ? LARDER_OK : errno;
 }
 
+larder_status path_from_root(const char *path, char **out) {
+    char folder[4096] = "";
+    *out = NULL;
+    FAIL_AT("getcwd");
+    if (path[0] != '/' && !getcwd(folder, sizeof folder))
+        return errno == ERANGE ? ENAMETOOLONG : errno;
+    size_t length = strlen(folder) + strlen(path) + 2;
+    *out = malloc(length);
+    if (!*out) return ENOMEM;
+    const char *slash = path[0] == '/' || strcmp(folder, "/") == 0 ? "" : "/";
+    (void)snprintf(*out, length, "%s%s%s", folder, slash, path);
+    return LARDER_OK;
+}
+
 // Folders -----------------------------------------------------------------------------------------
 
 larder_status folder_make(const char *path, uint32_t mode) {

@@ -73,6 +73,11 @@ void file_unlock(int file);
 /** Whether somebody holds the writer's lock. Takes nothing. */
 bool file_is_locked(int file);
 
+/** `path` from the root on, so that it means the same after the process goes to another folder; to
+    be freed. Links and dots in it stay as they are. ENOENT if the folder that the process is in was
+    removed, ENAMETOOLONG. */
+LARDER_MUST_CHECK larder_status path_from_root(const char *path, char **out);
+
 /** Permissions as they are to be, whatever the umask took away when the file was made. */
 larder_status file_change_mode(int file, uint32_t mode);
 /** For a file that others opened without saying so: no program started later inherits it. */

@@ -194,8 +194,9 @@ static larder_status compact_open(const char *path, larder_store_detail *detail,
     return larder_store_open(path, &options, detail, out);
 }
 
-larder_status larder_store_compact(const char *path, larder_store_detail *detail,
-                                   larder_progress progress, void *context) {
+/** As larder_store_compact, of a path from the root on. */
+static larder_status compact_at(const char *path, larder_store_detail *detail,
+                                larder_progress progress, void *context) {
     larder_store *store;
     larder_status status = compact_open(path, detail, &store);
     if (status) return status;
@@ -215,5 +216,16 @@ larder_status larder_store_compact(const char *path, larder_store_detail *detail
     free(folder);
     // Nothing waits, so this writes nothing: what it holds is the file that has lost its name.
     larder_store_close(store);
+    return status;
+}
+
+larder_status larder_store_compact(const char *path, larder_store_detail *detail,
+                                   larder_progress progress, void *context) {
+    char *whole = NULL;
+    if (!path[0]) return LARDER_EINVALID;
+    larder_status status = path_from_root(path, &whole);
+    if (status) return status;
+    status = compact_at(whole, detail, progress, context);
+    free(whole);
     return status;
 }

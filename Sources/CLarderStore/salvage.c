@@ -106,10 +106,10 @@ static larder_status salvage_into(salvage *search, copy_target *target) {
     return copy_found(search, target);
 }
 
-larder_status larder_store_salvage(const char *source, const char *target,
-                                   const larder_store_options *options, larder_progress progress,
-                                   void *context, larder_store_report *report) {
-    memset(report, 0, sizeof *report);
+/** As larder_store_salvage, of a source from the root on. */
+static larder_status salvage_at(const char *source, const char *target,
+                                const larder_store_options *options, larder_progress progress,
+                                void *context, larder_store_report *report) {
     larder_store_options wanted;
     larder_store_options_init(&wanted);
     if (options) wanted = *options;
@@ -132,4 +132,16 @@ larder_status larder_store_salvage(const char *source, const char *target,
         return status;
     }
     return copy_target_finish(&copy);
+}
+
+larder_status larder_store_salvage(const char *source, const char *target,
+                                   const larder_store_options *options, larder_progress progress,
+                                   void *context, larder_store_report *report) {
+    char *whole = NULL;
+    memset(report, 0, sizeof *report);
+    larder_status status = source[0] ? path_from_root(source, &whole) : ENOENT;
+    if (status) return status;
+    status = salvage_at(whole, target, options, progress, context, report);
+    free(whole);
+    return status;
 }

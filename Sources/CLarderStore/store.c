@@ -365,7 +365,6 @@ static larder_status store_make(const char *path, const larder_store_options *op
     larder_store_options defaults;
     larder_store_options_init(&defaults);
     if (path == NULL || path[0] == 0) return LARDER_EINVALID;
-    if (strlen(path) > PATH_MAX_BYTES) return ENAMETOOLONG;
     larder_store *store = calloc(1, sizeof *store);
     if (store == NULL) return ENOMEM;
     store->options = options != NULL ? *options : defaults;
@@ -383,8 +382,8 @@ static larder_status store_make(const char *path, const larder_store_options *op
     if (status == LARDER_OK) status = fork_page_make(&page);
     store->not_forked = page;
     if (status == LARDER_OK) *(uint8_t *)page = 1;
-    store->path = strdup(path);
-    if (status == LARDER_OK && store->path == NULL) status = ENOMEM;
+    if (status == LARDER_OK) status = path_from_root(path, &store->path);
+    if (status == LARDER_OK && strlen(store->path) > PATH_MAX_BYTES) status = ENAMETOOLONG;
     if (status == LARDER_OK) status = pending_create(system_random(), &store->active);
     if (status == LARDER_OK) status = larder_store_limits_set(store, &store->options.limits);
     return status;

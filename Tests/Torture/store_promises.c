@@ -314,6 +314,68 @@ static void try_syncs(torture *run) {
     remove_tree(self.path);
 }
 
+// Paths -------------------------------------------------------------------------------------------
+
+/** Goes to the folder that `context` names, in the midst of a call. */
+static int go_elsewhere(void *context, uint64_t done, uint64_t total) {
+    (void)done;
+    (void)total;
+    return chdir(context);
+}
+
+static void a_store_opened_by_a_relative_path_is_found_from_every_folder(torture *run,
+                                                                         void *context) {
+    char *base = context;
+    char one[800], two[800], inside[900], copy[900], saved[900];
+    deed self = {.run = run, .path = "store", .letter = 'b'};
+    snprintf(one, sizeof one, "%s/one", base);
+    snprintf(two, sizeof two, "%s/two", base);
+    snprintf(inside, sizeof inside, "%s/store", one);
+    snprintf(copy, sizeof copy, "%s/copy", one);
+    snprintf(saved, sizeof saved, "%s/saved", one);
+    larder_store_report report;
+    bool good =
+        EXPECT(run,
+               make_directory(base) && make_directory(one) && make_directory(two) &&
+                   chdir(one) == 0,
+               "cannot make folders: %s", strerror(errno)) &&
+        EXPECT_STATUS(run, deed_open(&self), LARDER_OK) &&
+        EXPECT_STATUS(run, put_large(&self, 'a', 0), LARDER_OK) && chdir(two) == 0 &&
+        has_large(&self, 'a') &&
+        EXPECT_STATUS(run, put_large(&self, 'b', LARDER_STORE_SYNCED), LARDER_OK) &&
+        EXPECT_STATUS(run, larder_store_flush(self.store), LARDER_OK) && has_large(&self, 'b') &&
+        EXPECT(run, count_spilled_files(inside) == 1 && access("store", F_OK) != 0,
+               "%u files are in the store", count_spilled_files(inside)) &&
+        chdir(one) == 0 &&
+        EXPECT_STATUS(run, larder_store_backup(self.store, "copy", go_elsewhere, two), LARDER_OK) &&
+        EXPECT(run, access(copy, F_OK) == 0, "the copy is elsewhere");
+    larder_store_close(self.store);
+    good =
+        good && chdir(one) == 0 &&
+        EXPECT_STATUS(run, larder_store_compact("store", NULL, go_elsewhere, two), LARDER_OK) &&
+        chdir(one) == 0 &&
+        EXPECT_STATUS(run, larder_store_salvage("store", "saved", NULL, go_elsewhere, two, &report),
+                      LARDER_OK) &&
+        EXPECT(run, access(saved, F_OK) == 0 && report.intact == 1, "salvage found %" PRIu64,
+               report.intact);
+    const char *const paths[] = {inside, copy, saved};
+    for (int i = 0; i < 3 && good; i++) {
+        self.path = paths[i];
+        good = EXPECT_STATUS(run, deed_open(&self), LARDER_OK) && has_large(&self, 'b');
+        larder_store_close(self.store);
+    }
+}
+
+static void try_paths(torture *run) {
+    char base[600];
+    snprintf(base, sizeof base, "%s", torture_path(run, "paths"));
+    torture_trial(run);
+    remove_tree(base);
+    (void)torture_guard(run, 30, a_store_opened_by_a_relative_path_is_found_from_every_folder,
+                        base);
+    remove_tree(base);
+}
+
 void family_store_promises(torture *run) {
     rng random;
     (void)torture_next_case(run, &random);
@@ -322,6 +384,7 @@ void family_store_promises(torture *run) {
     two_flushes_in_a_row_killed_around_a_replaced_value_lose_nothing(run);
     a_flush_of_several_transactions_on_a_full_disk_loses_nothing(run);
     try_syncs(run);
+    try_paths(run);
 #else
     torture_skip(run, "calls are not intercepted here");
 #endif

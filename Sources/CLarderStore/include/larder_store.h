@@ -161,7 +161,7 @@ typedef struct larder_store_detail {
 } larder_store_detail;
 
 /** Opens the store in the folder at `path`, creating folder and store if they are missing (not the
-    folders above it).
+    folders above it). A relative path means what it means now, wherever the process goes later.
 
     What a process left in the journal that was killed is taken up. After a power cut that goes as
     far as the journal is whole. A folder that holds something else is left alone, and so is a
