@@ -205,13 +205,19 @@ static larder_status compact_at(const char *path, larder_store_detail *detail,
     if (!status) status = larder_store_flush(store);
     if (!status) {
         // Left by one that did not end.
+        status = spill_check_store(store->spill);
+    }
+    if (!status) {
         folder_remove_all(folder);
         status = folder_make(folder, store->options.mode | (store->options.mode & 0444) >> 2);
     }
     if (!status) {
         status = compact_into(store, folder, progress, context);
+        // It took its time: what is there must be the store that was read.
+        larder_status same = spill_check_store(store->spill);
+        if (!status) status = same;
         if (!status) status = compact_swap(path, folder);
-        folder_remove_all(folder);
+        if (!same) folder_remove_all(folder);
     }
     free(folder);
     // Nothing waits, so this writes nothing: what it holds is the file that has lost its name.

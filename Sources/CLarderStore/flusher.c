@@ -45,7 +45,7 @@ static larder_status sync_files(larder_store *store, const spill_files *files) {
     for (size_t at = 0; at < files->count; at++) {
         larder_status status = spill_sync(store->spill, &files->items[at]);
         // Replaced or removed since, and deleted.
-        if (status == ENOENT) continue;
+        if (status == LARDER_ENOTFOUND) continue;
         if (status != LARDER_OK) return status;
         if (files->items[at].epoch == epoch) continue;
         epoch = files->items[at].epoch;

@@ -41,6 +41,24 @@ void spill_path_of_file(const spill *folder, uint32_t epoch, uint64_t number, sp
     *put_hex(end, number, NUMBER_DIGITS) = 0;
 }
 
+// The store's folder ------------------------------------------------------------------------------
+
+static larder_status store_facts(const spill *folder, file_facts *facts) {
+    spill_path path;
+    size_t length = folder->root_length - (sizeof "/spill" - 1);
+    memcpy(path.text, folder->root, length);
+    // With the dot it is the folder behind a symbolic link.
+    memcpy(path.text + length, "/.", sizeof "/.");
+    return file_facts_at(path.text, facts);
+}
+
+larder_status spill_check_store(const spill *folder) {
+    file_facts now;
+    larder_status status = store_facts(folder, &now);
+    if (status) return status == ENOTDIR ? ENOENT : status;
+    return now.device == folder->device && now.inode == folder->inode ? LARDER_OK : ENOENT;
+}
+
 // Opening -----------------------------------------------------------------------------------------
 
 larder_status spill_open(const char *store, uint32_t mode, spill **out) {
@@ -64,8 +82,13 @@ larder_status spill_open(const char *store, uint32_t mode, spill **out) {
 
     // Something else of that name, a symbolic link for one, is told of now and not at the first
     // value.
-    file_facts facts;
-    larder_status status = file_facts_at(folder->root, &facts);
+    file_facts facts = {0};
+    larder_status status = store_facts(folder, &facts);
+    folder->device = facts.device;
+    folder->inode = facts.inode;
+    // Where there is no store, there is nothing to be read, and nobody writes.
+    if (!status || status == ENOENT || status == ENOTDIR)
+        status = file_facts_at(folder->root, &facts);
     if (!status && !facts.is_folder) status = ENOTDIR;
     if (status && status != ENOENT) {
         spill_close(folder);
@@ -114,6 +137,7 @@ larder_status spill_write(spill *folder, larder_bytes value, spill_reference *re
     spill_path path;
     spill_path_of_file(folder, reference->epoch, reference->number, &path);
     larder_status status = file_size_check(value.length);
+    if (!status) status = spill_check_store(folder);
     if (status) return status;
     int file;
     status = spill_create(folder, reference->epoch, path.text, &file);
@@ -138,7 +162,9 @@ larder_status spill_move(spill *folder, const spill_reference *from, uint32_t ep
     spill_path_of_file(folder, from->epoch, from->number, &source);
     spill_path_of_file(folder, epoch, from->number, &target);
     spill_cache_drop(&folder->cache, from->epoch, from->number);
-    larder_status status = file_rename(source.text, target.text);
+    larder_status status = spill_check_store(folder);
+    if (status) return status;
+    status = file_rename(source.text, target.text);
     if (status != ENOENT) return status;
     status = spill_make_folders(folder, epoch);
     return status ? status : file_rename(source.text, target.text);

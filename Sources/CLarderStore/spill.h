@@ -15,9 +15,15 @@
 
 typedef struct spill spill;
 
-/** Takes hold of the folder `<store>/spill`; makes it when the first value comes. */
+/** Takes hold of the folder `<store>/spill`; makes it when the first value comes.
+
+    What is made, moved or deleted below it goes by paths. If somebody removed the store's folder,
+    and perhaps made another store in its place, the numbers of files are the same there: so each of
+    these calls first looks whether the folder is the one that it was, and gives ENOENT if not. */
 LARDER_MUST_CHECK larder_status spill_open(const char *store, uint32_t mode, spill **out);
 void spill_close(spill *spill);
+/** Whether the store's folder is the one that was opened. @return LARDER_OK; ENOENT; an errno. */
+LARDER_MUST_CHECK larder_status spill_check_store(const spill *spill);
 
 /** Writes a value to its file, without a sync, and fills reference->length and ->crc; number and
     epoch are given. On failure the file is gone again. */
@@ -27,7 +33,8 @@ LARDER_MUST_CHECK larder_status spill_write(spill *spill, larder_bytes value,
 LARDER_MUST_CHECK larder_status spill_move(spill *spill, const spill_reference *from,
                                            uint32_t epoch);
 /** Content of the file, and then with spill_sync_folders its name, to the device. Once that failed,
-    the file is written anew before it is believed; until then it fails again. */
+    the file is written anew before it is believed; until then it fails again.
+    @return LARDER_ENOTFOUND if the file is not there. */
 LARDER_MUST_CHECK larder_status spill_sync(spill *spill, const spill_reference *reference);
 LARDER_MUST_CHECK larder_status spill_sync_folders(spill *spill, uint32_t epoch);
 

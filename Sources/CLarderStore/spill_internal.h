@@ -39,6 +39,9 @@ struct spill {
     size_t unsure_count;
     /** A sync failed of a file that the list had no memory for; else LARDER_OK. */
     larder_status unsure_all;
+    /** Which folder the store's is; 0 and 0 if it was none. */
+    uint64_t device;
+    uint64_t inode;
     size_t root_length;
     /** `<store>/spill`, and its end. */
     char root[];

@@ -26,7 +26,9 @@ larder_status spill_delete(spill *folder, uint32_t epoch, uint64_t number) {
     spill_path_of_file(folder, epoch, number, &path);
     // The room on the device is free when nobody maps the file any more.
     spill_cache_drop(&folder->cache, epoch, number);
-    larder_status status = file_remove(path.text);
+    larder_status status = spill_check_store(folder);
+    if (status) return status;
+    status = file_remove(path.text);
     return status == ENOENT ? LARDER_OK : status;
 }
 
@@ -70,7 +72,9 @@ larder_status spill_delete_epoch(spill *folder, uint32_t epoch, larder_progress 
                                  void *context) {
     number_list list;
     spill_cache_drop(&folder->cache, epoch, UINT64_MAX);
-    larder_status status = number_list_make(folder, epoch, &list);
+    larder_status status = spill_check_store(folder);
+    if (status) return status;
+    status = number_list_make(folder, epoch, &list);
     if (!status && progress && progress(context, 0, list.count)) status = ECANCELED;
     for (size_t i = 0; i < list.count && !status; i++) {
         status = spill_delete(folder, epoch, list.items[i]);
@@ -78,6 +82,8 @@ larder_status spill_delete_epoch(spill *folder, uint32_t epoch, larder_progress 
             status = ECANCELED;
     }
     free(list.items);
+    if (status) return status;
+    status = spill_check_store(folder);
     if (status) return status;
     spill_path path;
     spill_path_of_epoch(folder, epoch, &path);

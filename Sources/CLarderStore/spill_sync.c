@@ -78,8 +78,14 @@ larder_status spill_sync(spill *folder, const spill_reference *reference) {
     bool is_unsure = at < folder->unsure_count;
     int file = -1;
     larder_status status = folder->unsure_all;
-    if (!status) status = file_open(path.text, is_unsure ? FILE_WRITE : 0, 0, &file);
-    if (status == ENOENT) unsure_forget(folder, at);
+    if (!status) status = spill_check_store(folder);
+    if (!status) {
+        status = file_open(path.text, is_unsure ? FILE_WRITE : 0, 0, &file);
+        if (status == ENOENT) {
+            status = LARDER_ENOTFOUND;
+            unsure_forget(folder, at);
+        }
+    }
     if (!status && is_unsure && write_anew(file, reference)) status = folder->unsure[at].status;
     if (!status) {
         status = file_sync(file);

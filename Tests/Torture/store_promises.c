@@ -366,12 +366,70 @@ static void a_store_opened_by_a_relative_path_is_found_from_every_folder(torture
     }
 }
 
+/** What a handle does whose folder is not there any more, while another store is in its place. */
+static bool act_from_the_past(deed *old, int what) {
+    switch (what) {
+    case 0: return EXPECT_STATUS(old->run, put_large(old, 'x', 0), ENOENT);
+    case 1: return EXPECT_STATUS(old->run, larder_store_sync(old->store), ENOENT);
+    case 2: return EXPECT_STATUS(old->run, larder_store_flush(old->store), ENOENT);
+    case 3:
+        (void)!larder_store_remove(old->store, bytes_of_text("large"), 0);
+        (void)!larder_store_flush(old->store);
+        return true;
+    case 4:
+        (void)!larder_store_remove_all(old->store, NULL, NULL);
+        (void)!larder_store_flush(old->store);
+        (void)!larder_store_maintain(old->store);
+        return true;
+    default:
+        larder_store_close(old->store);
+        old->store = NULL;
+        return true;
+    }
+}
+
+static void a_handle_whose_folder_was_made_anew_leaves_the_new_store_alone(torture *run,
+                                                                           void *context) {
+    for (int what = 0; what < 12 && torture_unhurt(run); what++) {
+        deed old = {.run = run, .path = context}, new = {.run = run, .path = context};
+        bool flushes = what >= 6;
+        remove_tree(old.path);
+        torture_note(run, "a handle from the past does %d", what);
+        bool good = EXPECT_STATUS(run, deed_open(&old), LARDER_OK) &&
+                    EXPECT_STATUS(run, put_large(&old, 'a', 0), LARDER_OK) &&
+                    (!flushes || EXPECT_STATUS(run, larder_store_flush(old.store), LARDER_OK));
+        remove_tree(old.path);
+        good = good && EXPECT_STATUS(run, deed_open(&new), LARDER_OK) &&
+               EXPECT_STATUS(run, put_large(&new, 'b', LARDER_STORE_SYNCED), LARDER_OK);
+        // With everything in the tree a flush has nothing to do, and touches nothing.
+        good = good && ((flushes && what % 6 == 2) || act_from_the_past(&old, what % 6));
+        good = good && has_large(&new, 'b') &&
+               EXPECT_STATUS(run, larder_store_flush(new.store), LARDER_OK) &&
+               EXPECT(run, count_spilled_files(new.path) == 1, "%u files are in the new store",
+                      count_spilled_files(new.path)) &&
+               has_large(&new, 'b');
+        larder_store_close(old.store);
+        good = good && has_large(&new, 'b');
+        larder_store_close(new.store);
+        new.store = NULL;
+        good = good && EXPECT_STATUS(run, deed_open(&new), LARDER_OK) && has_large(&new, 'b');
+        larder_store_close(new.store);
+        if (!good) {
+            return;
+        }
+    }
+}
+
 static void try_paths(torture *run) {
     char base[600];
     snprintf(base, sizeof base, "%s", torture_path(run, "paths"));
     torture_trial(run);
     remove_tree(base);
     (void)torture_guard(run, 30, a_store_opened_by_a_relative_path_is_found_from_every_folder,
+                        base);
+    remove_tree(base);
+    torture_trial(run);
+    (void)torture_guard(run, 30, a_handle_whose_folder_was_made_anew_leaves_the_new_store_alone,
                         base);
     remove_tree(base);
 }

@@ -237,7 +237,9 @@ LARDER_API void larder_store_item_init(larder_store_item *item, larder_bytes key
             LARDER_EDAMAGED (the store's file: nothing more is written to it); ENOSPC, EIO, ENOMEM
             or another errno of the flush that had to make room. On failure nothing was stored,
             unless it was the sync of LARDER_STORE_SYNCED that failed: then it is stored, and may or
-            may not survive a power cut, until a larder_store_sync succeeds.
+            may not survive a power cut, until a larder_store_sync succeeds. ENOENT: the folder at
+            the store's path is not the one that was opened any more, and a value above the
+            threshold has no place; nothing that is there now is changed.
     O(bytes); no system call, and no disk access, unless the journal is full or the value is above
     the threshold: then it is written to a file first. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
