@@ -93,9 +93,8 @@ static larder_status follower_keep(larder_store *store, larder_bytes bytes, uint
     larder_bytes kept = {copy, bytes.length};
     journal_message message;
     larder_status status = journal_message_read(kept, store->store_id, &message);
-    if (status == LARDER_OK && follow->is_left &&
-        !store_has_files(store, &message, follow->was_power_cut))
-        status = LARDER_EDAMAGED;
+    if (status == LARDER_OK && follow->is_left)
+        status = store_find_files(store, &message, follow->was_power_cut);
     if (status == LARDER_OK) status = pending_reserve(store->active, message.count);
     if (status == LARDER_OK) status = spill_files_reserve(&store->unsynced, message.count);
     if (status != LARDER_OK) {

@@ -9,18 +9,20 @@
 // Opening -----------------------------------------------------------------------------------------
 
 /** Replaced files, too, are there until what replaces them is in the tree. */
-bool store_has_files(larder_store *store, const journal_message *message, bool verifies) {
-    if (message->kind != JOURNAL_BATCH) return true;
+larder_status store_find_files(larder_store *store, const journal_message *message, bool verifies) {
+    if (message->kind != JOURNAL_BATCH) return LARDER_OK;
     size_t offset = 0;
     const uint8_t *op;
     while (journal_next_op(message, &offset, &op)) {
         spill_reference file;
         if (!op_spill(op, &file)) continue;
         larder_bytes mapped;
-        if (spill_map(store->spill, &file, verifies, &mapped) != LARDER_OK) return false;
+        larder_status status = spill_map(store->spill, &file, verifies, &mapped);
+        if (status == ENOENT || status == ENOTDIR) return LARDER_EDAMAGED;
+        if (status != LARDER_OK) return status;
         spill_unmap(mapped);
     }
-    return true;
+    return LARDER_OK;
 }
 
 /** Files of later messages replace or remove what earlier ones refer to, and so they may be gone.
@@ -40,8 +42,8 @@ static larder_status replay_message(replay_work *replay, larder_bytes bytes, uin
     if (status != LARDER_OK) return LARDER_EDAMAGED;
     message.sequence = sequence;
     // Whatever is replaced behind this in the journal is deleted only after both are in the tree.
-    if (!store_has_files(store, &message, replay->was_power_cut)) return LARDER_EDAMAGED;
-    if (message.kind == JOURNAL_INTENT) {
+    status = store_find_files(store, &message, replay->was_power_cut);
+    if (status == LARDER_OK && message.kind == JOURNAL_INTENT) {
         spill_reference file = {0, message.number, message.epoch, 0};
         status = spill_files_add(&replay->announced, &file);
     }

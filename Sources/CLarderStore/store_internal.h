@@ -254,8 +254,11 @@ LARDER_MUST_CHECK larder_status store_replay(larder_store *store, uint64_t appli
 /** After a power cut: deletes every file that neither the tree nor the journal refers to.
     O(entries), if there are any files. */
 LARDER_MUST_CHECK larder_status store_sweep_files(larder_store *store);
-/** Whether the files that a message refers to are there, and if `verifies`, whole. */
-bool store_has_files(larder_store *store, const journal_message *message, bool verifies);
+/** Whether the files that a message refers to are there, and if `verifies`, whole.
+    @return LARDER_OK; LARDER_EDAMAGED if not; another errno if that cannot be said: nothing may be
+            given up for want of a descriptor or of memory. */
+LARDER_MUST_CHECK larder_status store_find_files(larder_store *store,
+                                                 const journal_message *message, bool verifies);
 /** Whether a process, this one too, has the store open for writing.
     @param is_other_boot receives whether whoever had it open last ran before the machine was
     started again. */

@@ -204,6 +204,49 @@ static void a_flush_of_several_transactions_on_a_full_disk_loses_nothing(torture
     end_everywhere(run, ENOSPC, write_large, replace_large, 'a');
 }
 
+// What is left ------------------------------------------------------------------------------------
+
+static void write_and_leave(torture *run, void *context) {
+    deed *self = context;
+    (void)(EXPECT_STATUS(run, deed_open(self), LARDER_OK) &&
+           EXPECT_STATUS(run, put_large(self, 'a', 0), LARDER_OK) && put_items(self));
+}
+
+static void open_without_means(torture *run, void *context) {
+    deed *self = context;
+    static const char *const calls[] = {"open", "mmap", "fstat"};
+    for (int i = 0; i < 3 && torture_unhurt(run); i++) {
+        larder_status status = EMFILE;
+        for (int nth = 1; status != LARDER_OK && nth < PLACES; nth++) {
+            larder_fault_set(calls[i], nth, EMFILE);
+            status = deed_open(self);
+            larder_fault_set(NULL, 0, 0);
+            if (!EXPECT(run, status == LARDER_OK || status == EMFILE, "open gave %d", status)) {
+                return;
+            }
+        }
+        bool is_whole = deed_verify(self);
+        larder_store_close(self->store);
+        self->store = NULL;
+        if (!is_whole) {
+            return;
+        }
+        if (i < 2 && !torture_guard(run, 30, write_and_leave, self)) {
+            return;
+        }
+    }
+}
+
+static void an_open_without_descriptors_gives_up_nothing_that_was_left(torture *run) {
+    deed self = {.run = run, .path = torture_path(run, "store"), .letter = 'a'};
+    torture_trial(run);
+    remove_tree(self.path);
+    if (torture_guard(run, 30, write_and_leave, &self)) {
+        (void)torture_guard(run, 30, open_without_means, &self);
+    }
+    remove_tree(self.path);
+}
+
 // Syncs -------------------------------------------------------------------------------------------
 
 /** The large value lies under its key. */
@@ -441,6 +484,7 @@ void family_store_promises(torture *run) {
     a_flush_of_several_transactions_killed_and_opened_twice_loses_nothing(run);
     two_flushes_in_a_row_killed_around_a_replaced_value_lose_nothing(run);
     a_flush_of_several_transactions_on_a_full_disk_loses_nothing(run);
+    an_open_without_descriptors_gives_up_nothing_that_was_left(run);
     try_syncs(run);
     try_paths(run);
 #else
