@@ -104,7 +104,8 @@ let package = Package(
       name: "CLarderStoreTests", dependencies: ["CLarderStore", "CLarder", "LarderTestSupport"],
       swiftSettings: swift),
     .testTarget(
-      name: "LarderTests", dependencies: ["Larder", "LarderTestSupport"], swiftSettings: swift),
+      name: "LarderTests", dependencies: ["Larder", "CLarderStore", "LarderTestSupport"],
+      swiftSettings: swift),
     .testTarget(
       name: "LarderToolTests", dependencies: ["LarderTool", "LarderTestSupport"],
       swiftSettings: swift),

@@ -63,7 +63,7 @@ void larder_fault_boot_id(const uint8_t *id) {
     if (id) memcpy(fault_boot, id, sizeof fault_boot);
 }
 
-static int fault_at(const char *call) {
+int larder_fault_at(const char *call) {
     int error = 0;
     pthread_mutex_lock(&fault_mutex);
     if (fault_call[0] && strcmp(call, fault_call) == 0) {
@@ -74,7 +74,7 @@ static int fault_at(const char *call) {
     return error;
 }
 
-#define FAULT(call) fault_at(call)
+#define FAULT(call) larder_fault_at(call)
 #else
 #define FAULT(call) 0
 #endif
@@ -408,6 +408,20 @@ larder_status file_remove(const char *path) { return file_remove_in(AT_FDCWD, pa
 larder_status file_remove_in(int folder, const char *name) {
     FAIL_AT("unlink");
     return unlinkat(folder, name, 0) == 0 ? LARDER_OK : errno;
+}
+
+larder_status path_from_root(const char *path, char **out) {
+    char folder[4096] = "";
+    *out = NULL;
+    FAIL_AT("getcwd");
+    if (path[0] != '/' && !getcwd(folder, sizeof folder))
+        return errno == ERANGE ? ENAMETOOLONG : errno;
+    size_t length = strlen(folder) + strlen(path) + 2;
+    *out = malloc(length);
+    if (!*out) return ENOMEM;
+    const char *slash = path[0] == '/' || strcmp(folder, "/") == 0 ? "" : "/";
+    (void)snprintf(*out, length, "%s%s%s", folder, slash, path);
+    return LARDER_OK;
 }
 
 // Folders -----------------------------------------------------------------------------------------

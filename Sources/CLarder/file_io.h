@@ -75,6 +75,11 @@ void file_unlock(int file);
 /** Whether somebody holds the writer's lock. Takes nothing. */
 bool file_is_locked(int file);
 
+/** `path` from the root on, so that it means the same after the process goes to another folder; to
+    be freed. Links and dots in it stay as they are. ENOENT if the folder that the process is in was
+    removed, ENAMETOOLONG. */
+LARDER_MUST_CHECK larder_status path_from_root(const char *path, char **out);
+
 /** Permissions as they are to be, whatever the umask took away when the file was made. */
 larder_status file_change_mode(int file, uint32_t mode);
 /** For a file that others opened without saying so: no program started later inherits it. */
@@ -120,6 +125,8 @@ enum { LARDER_FAULT_SHORT = -1 };
 /** From now on the `nth` pass (1 is the next one) of the point `call` fails with `error`, an errno;
     with LARDER_FAULT_SHORT, a read or write moves a single byte. NULL ends it. */
 LARDER_API void larder_fault_set(const char *LARDER_NULLABLE call, int nth, int error);
+/** Passes the point `call`, for what is not a call on a file. 0, or what it fails with. */
+LARDER_API int larder_fault_at(const char *call);
 /** How often the point was passed since larder_fault_set. */
 LARDER_API int larder_fault_passes(void);
 /** The boot id that the next opens see; NULL for the real one. */

@@ -138,7 +138,8 @@ static larder_status heap_reserve(larder_index *index, uint64_t count) {
     if (count <= index->heap_capacity) return LARDER_OK;
     uint64_t capacity = index->heap_capacity < 64 ? 64 : index->heap_capacity;
     while (capacity < count) capacity += capacity / 2;
-    index_deadline *heap = realloc(index->heap, capacity * sizeof *heap);
+    if (capacity > SIZE_MAX / sizeof *index->heap) return ENOMEM;
+    index_deadline *heap = realloc(index->heap, (size_t)capacity * sizeof *heap);
     if (heap == NULL) return ENOMEM;
     index->heap = heap;
     index->heap_capacity = (uint32_t)capacity;

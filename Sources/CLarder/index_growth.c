@@ -146,7 +146,7 @@ static larder_status segment_enlarge(larder_index *index, index_segment *old, ui
 
 static larder_status directory_double(larder_index *index) {
     const uint64_t count = UINT64_C(1) << index->directory_depth;
-    index_way *directory = malloc(2 * count * sizeof *directory);
+    index_way *directory = index_memory(2 * count, sizeof *directory);
     if (directory == NULL) return ENOMEM;
     for (uint64_t i = 0; i < 2 * count; i++) directory[i] = index->directory[i / 2];
     free(index->directory);

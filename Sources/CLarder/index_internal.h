@@ -39,6 +39,7 @@
 #define LARDER_INDEX_INTERNAL_H
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "include/larder_index.h"
 
@@ -62,6 +63,12 @@ enum {
 
 /** Wide enough for the costs of all entries, whatever they are. */
 __extension__ typedef unsigned __int128 index_total;
+
+/** Memory for so many items, or NULL: also where their size is more than a size_t can say, which
+    with pointers of 32 bits is less than an index may hold. */
+static inline void *index_memory(uint64_t count, size_t item_bytes) {
+    return count > SIZE_MAX / item_bytes ? NULL : malloc((size_t)count * item_bytes);
+}
 
 /** A place in a list. `newer` leads to the list's first entry, `older` to its last. */
 typedef struct index_link {

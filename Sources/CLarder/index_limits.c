@@ -18,9 +18,9 @@ void index_set_limited(larder_index *index, bool is_limited) {
 
 // Entries that have stamps come into lists.
 static larder_status make_lists(larder_index *index) {
-    const size_t count = index->count;
-    larder_index_slot *slots = malloc((count + 1) * sizeof *slots);
-    bool *read = malloc((count + 1) * sizeof *read);
+    const uint64_t count = index->count;
+    larder_index_slot *slots = index_memory(count + 1, sizeof *slots);
+    bool *read = index_memory(count + 1, sizeof *read);
     larder_status status =
         slots != NULL && read != NULL ? index_order(index, slots) : (larder_status)ENOMEM;
     if (status == LARDER_OK) status = index_add_array(index, ARRAY_LINKS);
@@ -47,7 +47,7 @@ static larder_status make_lists(larder_index *index) {
 
 // The other way: what was first to go has the lowest stamp.
 static larder_status drop_lists(larder_index *index) {
-    larder_index_slot *slots = malloc((size_t)(index->count + 1) * sizeof *slots);
+    larder_index_slot *slots = index_memory(index->count + 1, sizeof *slots);
     if (slots == NULL || index_order(index, slots) != LARDER_OK) {
         free(slots);
         return ENOMEM;

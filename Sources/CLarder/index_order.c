@@ -40,9 +40,9 @@ static void sort_ranked(ranked *items, ranked *spare, size_t count) {
 }
 
 static larder_status order_by_stamp(larder_index *index, larder_index_slot *slots) {
-    const size_t count = index->count;
-    ranked *items = malloc((2 * count + 1) * sizeof *items);
+    ranked *items = index_memory(2 * index->count + 1, sizeof *items);
     if (items == NULL) return ENOMEM;
+    const size_t count = (size_t)index->count;
     ranked *sorted = items + count;
     size_t i = 0;
     for (larder_index_slot slot = index_step(index, LARDER_INDEX_NONE); slot != LARDER_INDEX_NONE;
@@ -84,7 +84,7 @@ void index_renumber(larder_index *index) {
     // from 0, and for once the order of what is there is forgotten.
     uint32_t stamp = 0;
     if (!index->is_limited) {
-        larder_index_slot *slots = malloc((size_t)(index->count + 1) * sizeof *slots);
+        larder_index_slot *slots = index_memory(index->count + 1, sizeof *slots);
         const bool is_sorted = slots != NULL && index_order(index, slots) == LARDER_OK;
         larder_index_slot slot = index_step(index, LARDER_INDEX_NONE);
         for (size_t i = 0; i < index->count; i++) {
@@ -117,7 +117,7 @@ larder_status larder_index_list(larder_index *index, larder_index_order order,
         return LARDER_OK;
     }
     if (wanted == 0) return LARDER_OK;
-    larder_index_slot *all = malloc((size_t)index->count * sizeof *all);
+    larder_index_slot *all = index_memory(index->count, sizeof *all);
     if (all == NULL || index_order(index, all) != LARDER_OK) {
         free(all);
         return ENOMEM;

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "fork_page.h"
@@ -511,7 +510,7 @@ void larder_ring_close(larder_ring *ring) {
         // The child's copy: the parent's lock, file and threads are not ours to touch.
         file_unmap(ring->map, ring->map_bytes);
         file_close(ring->file);
-        munmap((void *)ring->lock, (size_t)sysconf(_SC_PAGESIZE));
+        fork_page_free((void *)ring->lock);
         free(ring);
         return;
     }

@@ -94,6 +94,26 @@ struct StoreErrorTests {
     #expect(status { try Store(url) { $0.content_format = 0 } } == Int(LARDER_OK))
   }
 
+  @Test func pagesOfAnotherDataVersionAreRefusedAndNamed() throws {
+    try Store(url).close()
+    let file = url.appendingPathComponent("data.mdb")
+    var bytes = try [UInt8](Data(contentsOf: file))
+    // Where each of the two meta pages has it.
+    for page in [0, 4096] {
+      #expect(bytes[page + 20] == 1)
+      bytes[page + 20] = 3
+    }
+    try Data(bytes).write(to: file)
+    for flags in [0, UInt32(LARDER_STORE_READ_ONLY)] {
+      var detail = larder_store_detail()
+      let refused = status { try Store(url, detail: &detail) { $0.flags = flags } }
+      #expect(refused == Int(LARDER_EVERSION))
+      #expect(detail.part == LARDER_STORE_PART_DATA && detail.version == 3)
+      #expect(detail.version_of == LARDER_STORE_VERSION_OF_DATA)
+    }
+    #expect(try [UInt8](Data(contentsOf: file)) == bytes)
+  }
+
   @Test func whatIsMissingIsNotMadeByAReader() throws {
     for flag in [LARDER_STORE_READ_ONLY, LARDER_STORE_EXISTING] {
       #expect(status { try Store(url) { $0.flags = UInt32(flag) } } == Int(ENOENT))

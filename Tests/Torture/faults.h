@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file faults.h
-    The fault points of the library's system calls. */
+    The fault points of the library's system calls, and what else tests change in it. */
 #ifndef TORTURE_FAULTS_H
 #define TORTURE_FAULTS_H
 
@@ -9,6 +9,7 @@
 #pragma clang diagnostic ignored "-Wnullability-completeness"
 #endif
 #include "file_io.h"
+#include "store_faults.h"
 #ifdef __clang__
 #pragma clang diagnostic pop
 #endif

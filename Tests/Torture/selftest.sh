@@ -93,7 +93,9 @@ planted NO_RESERVE exhaustion 10
 planted FOLLOW_LINKS input 10
 planted CBOR_LENGTH coding 10
 planted STORE_FREES_EARLY store-kill 40
+planted STORE_DELETES_EARLY store-promises 10
 planted STORE_SKIPS_FILE_SYNC store-power 40
+planted STORE_SYNCS_JOURNAL_ALONE store-power 40
 planted STORE_FORGETS_APPLIED store-kill 40
 planted STORE_SKIPS_CRC store-damage 40
 planted STORE_HALF_A_BATCH store-concurrency 40
@@ -101,7 +103,7 @@ planted_for_fuzzer NO_BOUNDS ring 30 8192
 planted_for_fuzzer CBOR_LENGTH cbor 30 4096
 
 if [ "$failed" -gt 0 ]; then
-    echo "$failed of 18 are not as they should be"
+    echo "$failed of 20 are not as they should be"
     exit 1
 fi
 echo "every planted defect was found"

@@ -149,6 +149,7 @@ bool store_kill(torture *run, book *self, rng *random, bool from_the_start,
 
 void family_store_kill(torture *run);
 void family_store_power(torture *run);
+void family_store_promises(torture *run);
 void family_store_damage(torture *run);
 void family_store_model(torture *run);
 void family_store_concurrency(torture *run);

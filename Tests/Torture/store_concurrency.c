@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "store.h"
 
 enum { PAIRS = 24, PAIR_THREADS = 3, PAIR_VALUE_MAX = 6000 };
@@ -471,13 +472,20 @@ static void use_inherited(torture *run, scene *self) {
     open_busy(run, self);
 }
 
-static void openers(torture *run, void *context) {
-    scene *self = context;
+/** @param wipes whether the kernel empties what tells a child that the store is its parent's; where
+           it does not know how, as on Apple systems, a handler of fork does. */
+static void open_and_fork(torture *run, scene *self, bool wipes) {
     larder_store_item item;
     larder_store_item_init(&item, bytes_of("x", 1), bytes_of("1", 1));
     atomic_store(&self->owner, getpid());
-    if (!scene_open(run, self, 0, &self->store) ||
-        !EXPECT_STATUS(run, larder_store_put(self->store, &item, NULL), LARDER_OK)) {
+    atomic_store(&self->stops, 0);
+    larder_fault_set(wipes ? NULL : "wipe on fork", 1, ENOSYS);
+    bool is_open = scene_open(run, self, 0, &self->store);
+    // The store's own, and its journal's.
+    EXPECT(run, wipes || larder_fault_passes() == 2, "the kernel was asked %d times to wipe",
+           larder_fault_passes());
+    larder_fault_set(NULL, 0, 0);
+    if (!is_open || !EXPECT_STATUS(run, larder_store_put(self->store, &item, NULL), LARDER_OK)) {
         return;
     }
     open_busy(run, self);
@@ -494,6 +502,11 @@ static void openers(torture *run, void *context) {
     larder_store_close(self->store);
     atomic_store(&self->stops, 1);
     join(run, child);
+}
+
+static void openers(torture *run, void *context) {
+    open_and_fork(run, context, true);
+    open_and_fork(run, context, false);
 }
 
 static void open_and_count(torture *run, scene *self) {

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,9 @@ static bool fails(const char *call, int file, const char *path) {
     int left = atomic_fetch_sub(&failing.countdown, 1);
     if (left > 1 || (left < 1 && !failing.for_good)) {
         return false;
+    }
+    if (failing.error == DISK_KILLS) {
+        kill(getpid(), SIGKILL);
     }
     atomic_fetch_add(&failing.failures, 1);
     errno = failing.error;

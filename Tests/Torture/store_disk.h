@@ -18,6 +18,7 @@
 
 #include "torture.h"
 
+enum { DISK_KILLS = -1 };
 enum { DISK_EVENTS = 16384, DISK_NAMES = 4096, DISK_NAME_MAX = 40, DISK_SNAPSHOTS = 4 };
 
 typedef struct disk_name {
@@ -62,7 +63,7 @@ void disk_snapshot(void);
 
 /** From now on the `nth` call of that name on a file of ours fails, and all after it if `for_good`;
     NULL ends that. Names: write (pwrite and writev too), sync, open.
-    @param error an errno. */
+    @param error an errno; DISK_KILLS: the process is killed before the call. */
 void disk_fail(const char *root, const char *call, int nth, int error, bool for_good);
 /** How many calls were made to fail since. */
 int disk_failures(void);

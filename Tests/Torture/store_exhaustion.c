@@ -216,9 +216,10 @@ enum { OPERATIONS = sizeof operations / sizeof *operations };
 
 /** The library's own calls; and, behind them, those that LMDB makes too. */
 static const char *const calls[] = {
-    "open",      "fstat",   "fallocate", "ftruncate",    "pread",       "pwrite",     "mmap",
-    "fdatasync", "fsync",   "lock",      "fchmod",       "rename",      "unlink",     "mkdir",
-    "rmdir",     "opendir", "statvfs",   "system write", "system sync", "system open"};
+    "open",   "fstat",        "fallocate",   "ftruncate",  "pread",   "pwrite",
+    "mmap",   "fdatasync",    "fsync",       "lock",       "fchmod",  "rename",
+    "unlink", "mkdir",        "rmdir",       "opendir",    "statvfs", "getcwd",
+    "lstat",  "system write", "system sync", "system open"};
 enum { CALLS = sizeof calls / sizeof *calls };
 
 static void arm(const pantry *self, const char *call, int nth, int error, bool for_good) {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "store.h"
 
 typedef struct visit {
@@ -255,6 +256,50 @@ static void make_store(torture *run, const char *path) {
     larder_store_close(store);
 }
 
+/** The library that is found when the program runs is the wrong one: nothing is made, and a store
+    that is there is left alone. */
+static void other_lmdb(torture *run, void *context) {
+    static const struct {
+        int version;
+        larder_status wanted;
+    } libraries[] = {
+        {1 << 24, LARDER_EVERSION},     {10 << 16, LARDER_EVERSION},
+        {8 << 16 | 3, LARDER_EVERSION}, {1 << 24 | 9 << 16, LARDER_EVERSION},
+        {9 << 16 | 99, LARDER_OK},
+    };
+    const visit *self = context;
+    char path[700];
+    snprintf(path, sizeof path, "%s/data.mdb", self->path);
+    for (int is_there = 0; is_there < 2; is_there++) {
+        for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+            uint32_t version = (uint32_t)libraries[i].version;
+            torture_note(run, "LMDB %u.%u.%u", version >> 24, version >> 16 & 0xff,
+                         version & 0xffff);
+            if (is_there) {
+                make_store(run, self->path);
+            }
+            int64_t size = size_of_file(path);
+            larder_store *store = NULL;
+            larder_store_detail detail;
+            larder_fault_set("mdb_version", 1, libraries[i].version);
+            larder_status status = larder_store_open(self->path, NULL, &detail, &store);
+            EXPECT(run, larder_fault_passes() > 0, "nobody asked for LMDB's version");
+            larder_fault_set(NULL, 0, 0);
+            bool is_refused = libraries[i].wanted == LARDER_EVERSION;
+            EXPECT(run,
+                   status == libraries[i].wanted &&
+                       (!is_refused || (detail.part == LARDER_STORE_PART_DATA &&
+                                        detail.version_of == LARDER_STORE_VERSION_OF_LMDB &&
+                                        detail.version == version)),
+                   "open gave %d, part %d, version %x of %d", status, (int)detail.part,
+                   detail.version, (int)detail.version_of);
+            EXPECT(run, !is_refused || size_of_file(path) == size, "data.mdb has changed");
+            larder_store_close(store);
+            remove_tree(self->path);
+        }
+    }
+}
+
 static void odd_folders(torture *run, void *context) {
     const visit *self = context;
     char path[700];
@@ -328,7 +373,7 @@ static void odd_folders(torture *run, void *context) {
 
 void family_store_input(torture *run) {
     static void (*const visits[])(torture *, void *) = {odd_options, odd_keys, large_values,
-                                                        odd_folders};
+                                                        odd_folders, other_lmdb};
     rng random;
     if (!torture_next_case(run, &random)) {
         return;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "faults.h"
 #include "store.h"
 
 typedef struct life {
@@ -51,10 +52,13 @@ static void verify_reading(torture *run, void *context) {
     if (status != LARDER_OK && !self->was_opened) {
         return; // Killed before there was a store: a writer will make it anew.
     }
-    (void)(EXPECT_STATUS(run, status, LARDER_OK) &&
-           book_verify(run, self->book, store, PROMISE_DONE, NULL) &&
-           book_verify_sound(run, self->book, store, self->path, false));
+    bool good = EXPECT_STATUS(run, status, LARDER_OK) &&
+                book_verify(run, self->book, store, PROMISE_DONE, self->found) &&
+                book_verify_sound(run, self->book, store, self->path, false);
     larder_store_close(store);
+    if (good) {
+        atomic_store(self->good, 1);
+    }
 }
 
 static void verify_writing(torture *run, void *context) {
@@ -79,39 +83,54 @@ static void verify_writing(torture *run, void *context) {
     }
 }
 
+/** Looks at what is left, and takes it up; or leaves it to the next writer, so that there are two
+    flushes in a row that a kill came into. */
+static bool verify(torture *run, life *self) {
+    atomic_store(self->good, 0);
+    if (rng_one_in(&self->random, 3)) {
+        if (!torture_guard(run, 30, verify_reading, self) || !torture_unhurt(run)) {
+            return false;
+        }
+        if (atomic_load(self->good) && rng_one_in(&self->random, 2)) {
+            return true;
+        }
+    }
+    atomic_store(self->good, 0);
+    return torture_guard(run, 30, verify_writing, self) && torture_unhurt(run) &&
+           atomic_load(self->good);
+}
+
+/** One writer, and those that take up what it left, all of them killed. */
+static bool live_and_die(torture *run, life *self, bool is_first) {
+    torture_trial(run);
+    bool early = rng_one_in(&self->random, is_first ? 2 : 10);
+    if (!store_kill(run, self->book, &self->random, early, write_until_killed, self)) {
+        return false;
+    }
+    self->was_opened |= atomic_load(&self->book->ready) != 0;
+    while (rng_one_in(&self->random, 3)) {
+        torture_trial(run);
+        if (!store_kill(run, self->book, &self->random, true, recover_until_killed, self)) {
+            return false;
+        }
+    }
+    return verify(run, self);
+}
+
 void family_store_kill(torture *run) {
-    _Atomic uint32_t *good = shared_memory(sizeof *good);
     life self = {.book = shared_memory(sizeof(book)),
                  .found = shared_memory(BOOK_LANES * sizeof *self.found),
-                 .good = good};
+                 .good = shared_memory(sizeof *self.good)};
     rng random;
     while (torture_next_case(run, &random)) {
         self.random = random;
         self.was_opened = false;
         self.path = torture_path(run, "store");
         book_reset(self.book, &self.random);
+        bool has_many = rng_one_in(&self.random, 2);
+        larder_fault_transaction(has_many ? (uint32_t)rng_between(&self.random, 1, 12) : 0, 0);
         unsigned kills = (unsigned)rng_between(&self.random, 1, 10);
-        for (unsigned i = 0; i < kills; i++) {
-            torture_trial(run);
-            bool early = i == 0 ? rng_one_in(&self.random, 2) : rng_one_in(&self.random, 10);
-            if (!store_kill(run, self.book, &self.random, early, write_until_killed, &self)) {
-                break;
-            }
-            self.was_opened |= atomic_load(&self.book->ready) != 0;
-            if (rng_one_in(&self.random, 4)) {
-                torture_trial(run);
-                if (!store_kill(run, self.book, &self.random, true, recover_until_killed, &self)) {
-                    break;
-                }
-            }
-            if (rng_one_in(&self.random, 3) && !torture_guard(run, 30, verify_reading, &self)) {
-                break;
-            }
-            atomic_store(good, 0);
-            if (!torture_guard(run, 30, verify_writing, &self) || !torture_unhurt(run) ||
-                !atomic_load(good)) {
-                break;
-            }
+        for (unsigned i = 0; i < kills && live_and_die(run, &self, i == 0); i++) {
             book_go_on(self.book, self.found);
         }
         if (!torture_unhurt(run) && run->keep) {
@@ -119,4 +138,5 @@ void family_store_kill(torture *run) {
         }
         remove_tree(self.path);
     }
+    larder_fault_transaction(0, 0);
 }

@@ -151,6 +151,8 @@ void family_store_power(torture *run) {
             return;
         }
         book_reset(self.book, &self.random);
+        bool has_many = rng_one_in(&self.random, 2);
+        larder_fault_transaction(has_many ? (uint32_t)rng_between(&self.random, 1, 12) : 0, 0);
         unsigned sessions = (unsigned)rng_between(&self.random, 1, 4);
         for (unsigned i = 0; i < sessions && one_session(run, &self); i++) {
             // The image that survived is the disk from here on.
@@ -164,5 +166,6 @@ void family_store_power(torture *run) {
             return;
         }
     }
+    larder_fault_transaction(0, 0);
     remove_tree(self.vault);
 }

@@ -23,7 +23,8 @@ enum {
     LARDER_EFULL = -41001,
     /** Another writer holds the file, in this process or in another one. */
     LARDER_EBUSY = -41002,
-    /** The file was written by a version of Larder that this one does not know. */
+    /** The file was written by a version of Larder that this one does not know; or LMDB, beneath a
+        store, is of a version that Larder does not. */
     LARDER_EVERSION = -41003,
     /** The file exists with another capacity, policy or content format than was asked for. */
     LARDER_EMISMATCH = -41004,

@@ -328,18 +328,18 @@ bool record_next_index(const record *entry, size_t *offset, larder_store_index_e
 
 // Rows --------------------------------------------------------------------------------------------
 
-size_t row_write(uint8_t *target, const uint8_t *record, location at, bool inlines) {
-    uint8_t flags = record[offsetof(record_head, flags)];
-    if (record[offsetof(record_head, index_count)] != 0) flags |= RECORD_INDEXED;
-    row_head row = {.sequence = record_sequence(record),
+size_t row_write(uint8_t *target, const uint8_t *source, location at, bool inlines) {
+    uint8_t flags = source[offsetof(record_head, flags)];
+    if (source[offsetof(record_head, index_count)] != 0) flags |= RECORD_INDEXED;
+    row_head row = {.sequence = record_sequence(source),
                     .segment = at.segment,
                     .offset = (uint32_t)(at.offset / 8),
-                    .value_bytes = (uint32_t)record_value_length(record),
-                    .minor_and_flags = record_minor(record) << 8 | flags};
+                    .value_bytes = (uint32_t)record_value_length(source),
+                    .minor_and_flags = record_minor(source) << 8 | flags};
     memcpy(target, &row, ROW_BYTES);
     if (!inlines) return ROW_BYTES;
-    memcpy(target + ROW_BYTES, record, record_length(record));
-    return ROW_BYTES + record_length(record);
+    memcpy(target + ROW_BYTES, source, record_length(source));
+    return ROW_BYTES + record_length(source);
 }
 
 void row_move(uint8_t *row, location to) {

@@ -168,10 +168,21 @@ typedef enum larder_store_part {
     LARDER_STORE_PART_DATA
 } larder_store_part;
 
+/** What it is whose version Larder does not know. */
+typedef enum larder_store_version_of {
+    /** Larder's own: a later Larder wrote the part. */
+    LARDER_STORE_VERSION_OF_LARDER = 0,
+    /** LMDB's pages in data.mdb. Larder knows data version 1, that of LMDB 0.9. */
+    LARDER_STORE_VERSION_OF_DATA,
+    /** The LMDB library in this process, as MDB_VERINT has it: major << 24 | minor << 16 | patch.
+        Larder works with 0.9. */
+    LARDER_STORE_VERSION_OF_LMDB
+} larder_store_version_of;
+
 /** What a failed open found. All zero when there is nothing to tell. */
 typedef struct larder_store_detail {
     larder_store_part part;
-    /** LARDER_EVERSION: the version in the file. */
+    /** LARDER_EVERSION: the version found; of what, `version_of` says. */
     uint32_t version;
     /** LARDER_EBUSY: the process that holds the store; 0 if it is unknown. */
     int64_t holder_pid;
@@ -179,10 +190,11 @@ typedef struct larder_store_detail {
     uint64_t content_format;
     /** LARDER_EDAMAGED: where in the part's file. */
     uint64_t offset;
+    larder_store_version_of version_of;
 } larder_store_detail;
 
 /** Opens the store in the folder at `path`, creating folder and store if they are missing (not the
-    folders above it).
+    folders above it). A relative path means what it means now, wherever the process goes later.
 
     What a process that was killed had not brought into the tree is read from the log. After a power
     cut that goes as far as the log is whole. A folder that holds something else is left alone, and
@@ -257,8 +269,8 @@ LARDER_API void larder_store_item_init(larder_store_item *item, larder_bytes key
             LARDER_EINVALID, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED, LARDER_EDAMAGED (the
             store's file: nothing more is written to it); ENOSPC, EIO, ENOMEM or another errno of a
             new segment, or of the checkpoint that had to make room. On failure nothing was stored,
-            but where LARDER_STORE_SYNCED was asked for and the sync failed: then the entry is
-            stored, and may or may not survive a power cut.
+            unless it was the sync of LARDER_STORE_SYNCED that failed: then it is stored, and may or
+            may not survive a power cut, until a larder_store_sync succeeds.
     O(bytes); no system call, and no disk access, unless a segment is full and no other one is ready,
     or too much waits for a checkpoint. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
@@ -483,7 +495,10 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_count(larder_store *stor
 
 // Durability and maintenance -----------------------------------------------------------------------------
 
-/** Makes everything written before this call survive a power cut. */
+/** Makes everything written before this call survive a power cut.
+    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; EIO, ENOSPC or another
+            errno: then everything is stored as before, and a power cut may take what no sync before
+            it had covered. The next sync, or flush, writes that anew before it is believed. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_sync(larder_store *store);
 
 /** A checkpoint: brings what was written into LMDB's tree, with what reads were noted and what limits

@@ -81,11 +81,28 @@ static void environment_free(environment *env) {
     free(env);
 }
 
+/** The library that the system found may be another one than that whose header was there. */
+static larder_status open_check_lmdb(larder_store_detail *detail) {
+    int major, minor, patch;
+    (void)mdb_version(&major, &minor, &patch);
+#ifdef LARDER_FAULTS
+    int found = larder_fault_at("mdb_version");
+    if (found) {
+        major = found >> 24;
+        minor = found >> 16 & 0xff;
+        patch = found & 0xffff;
+    }
+#endif
+    if (major == MDB_VERSION_MAJOR && minor == MDB_VERSION_MINOR) return LARDER_OK;
+    detail->version_of = LARDER_STORE_VERSION_OF_LMDB;
+    detail->version = (uint32_t)MDB_VERINT(major, minor, patch);
+    return LARDER_EVERSION;
+}
+
 /** Looks whether a store is in the file. */
-static larder_status open_look(environment *env, larder_store_detail *detail) {
+static larder_status open_look(environment *env) {
     snapshot *seen;
     larder_status status = environment_read(env, &seen);
-    detail->version = env->unknown_version;
     if (status) return status;
     environment_release(env, seen);
     return status;
@@ -96,6 +113,8 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
                                environment **out) {
     *out = NULL;
     detail->part = LARDER_STORE_PART_DATA;
+    larder_status status = open_check_lmdb(detail);
+    if (status) return status;
     char *path = environment_path(folder, "data.mdb");
     if (!path) return ENOMEM;
     (void)pthread_once(&registry_once, registry_init);
@@ -104,7 +123,7 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     int file = -1;
     file_facts facts = {0};
     bool is_new = false;
-    larder_status status = file_open(path, 0, mode, &file);
+    status = file_open(path, 0, mode, &file);
     if (!status) status = file_facts_get(file, &facts);
     if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
     if (fresh && (status == ENOENT || (!status && facts.bytes == 0))) {
@@ -129,9 +148,13 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     if (!status && is_shared && writes && env->is_read_only) status = EACCES;
     if (!status) {
         if (is_new) env->is_guarded = true;
-        status = open_look(env, detail);
+        status = open_look(env);
     }
     if (status && env) detail->offset = __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED);
+    if (status == LARDER_EVERSION && env) {
+        detail->version = env->unknown_version;
+        if (env->has_unknown_pages) detail->version_of = LARDER_STORE_VERSION_OF_DATA;
+    }
     if (status && env && !is_shared) environment_free(env);
     if (!status) {
         if (writes) atomic_store(&env->has_writer, true);

@@ -16,10 +16,10 @@
 #ifndef LARDER_ENVIRONMENT_H
 #define LARDER_ENVIRONMENT_H
 
-#include <lmdb.h>
 #include <stdatomic.h>
 
 #include "format/meta.h"
+#include "lmdb/lmdb_supported.h"
 #include "lmdb/touch.h"
 #include "pages/tree.h"
 
@@ -44,7 +44,8 @@ typedef struct snapshot {
     @param creates make the file if it is missing or empty: then `fresh` is written as its meta.
     @param map_bytes 0 for the default: 64 GiB of address space, or less where there is less.
     @param detail receives version, content format or offset of a failure.
-    @return LARDER_OK; ENOENT, LARDER_EFOREIGN, LARDER_EVERSION, LARDER_EDAMAGED, or an errno. */
+    @return LARDER_OK; ENOENT, LARDER_EFOREIGN, LARDER_EVERSION (also of LMDB itself, before a file
+            is touched), LARDER_EDAMAGED, or an errno. */
 LARDER_MUST_CHECK larder_status environment_open(const char *folder, bool writes,
                                                  const store_meta *fresh, uint32_t mode,
                                                  uint64_t map_bytes, larder_store_detail *detail,

@@ -98,8 +98,10 @@ struct environment {
 
     /** Written by any reader that meets damage, with tree_damaged. */
     uint64_t damage_offset;
-    /** Of a meta record that this version cannot read. */
+    /** Of a meta record that this version cannot read, or of LMDB's pages. */
     _Atomic uint32_t unknown_version;
+    /** The latter: set before others see the environment. */
+    bool has_unknown_pages;
 };
 
 /** NULL where there is none. */

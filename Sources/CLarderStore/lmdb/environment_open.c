@@ -28,7 +28,11 @@ static larder_status open_look_at_metas(environment *env, const uint8_t *bytes, 
     env->damage_offset = statuses[0] ? 0 : heads[0].page_bytes;
     // One that is not LMDB's next to one that is: damage.
     if (statuses[0] == LARDER_EFOREIGN && statuses[1]) return LARDER_EFOREIGN;
-    if (statuses[0] == LARDER_EVERSION && statuses[1] == LARDER_EVERSION) return LARDER_EVERSION;
+    if (statuses[0] == LARDER_EVERSION && statuses[1] == LARDER_EVERSION) {
+        env->unknown_version = load32(bytes + META_VERSION_OFFSET);
+        env->has_unknown_pages = true;
+        return LARDER_EVERSION;
+    }
     if (statuses[0] || statuses[1]) return LARDER_EDAMAGED;
     uint64_t first = heads[0].transaction;
     uint64_t second = heads[1].transaction;

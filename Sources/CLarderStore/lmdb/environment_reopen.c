@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
 
+#include "file_io.h"
 #include "lmdb/environment_internal.h"
 
 enum { TAKE_ATTEMPTS = 40 };
@@ -42,7 +44,20 @@ static bool reopen_take(place *wanted) {
     return false;
 }
 
+/** LMDB opens the file by its path: another store may be there by now. */
+static larder_status reopen_check(const environment *env) {
+    char *path = environment_path(env->folder, "data.mdb");
+    if (!path) return ENOMEM;
+    file_facts facts;
+    larder_status status = file_facts_at(path, &facts);
+    free(path);
+    if (!status && (facts.device != env->device || facts.inode != env->inode)) status = ENOENT;
+    return status;
+}
+
 larder_status environment_reopen(environment *env) {
+    larder_status same = reopen_check(env);
+    if (same) return same;
     pthread_mutex_lock(&env->lock);
     larder_status status = LARDER_OK;
     uint32_t taken = 0, index = 0;

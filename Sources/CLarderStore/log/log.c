@@ -113,11 +113,11 @@ larder_status log_segment(store_log *log, uint32_t number, segment **out) {
     return status;
 }
 
-larder_status log_record(store_log *log, location at, larder_bytes *record) {
-    *record = (larder_bytes){NULL, 0};
+larder_status log_record(store_log *log, location at, larder_bytes *out) {
+    *out = (larder_bytes){NULL, 0};
     segment *from;
     larder_status status = log_segment(log, at.segment, &from);
-    if (status == LARDER_OK) status = segment_look(from, at.offset, record);
+    if (status == LARDER_OK) status = segment_look(from, at.offset, out);
     return status == ENOENT || status == LARDER_END ? LARDER_EDAMAGED : status;
 }
 

@@ -159,21 +159,21 @@ static void count_entry(memtable *table, size_t place, int64_t sign) {
     table->bytes_delta += sign * ((int64_t)record_value_length(at) - (int64_t)base + was_there);
 }
 
-void memtable_put(memtable *table, const uint8_t *record, uint32_t segment) {
-    larder_bytes key = record_key(record);
+void memtable_put(memtable *table, const uint8_t *at, uint32_t number) {
+    larder_bytes key = record_key(at);
     uint32_t tag = tag_of(table, key);
-    table->last_sequence = record_sequence(record);
+    table->last_sequence = record_sequence(at);
     memtable_entry *entry = find_tagged(table, tag, key);
     if (entry == NULL) {
         uint32_t place = table->count++;
-        table->entries[place] = (memtable_entry){record, segment};
+        table->entries[place] = (memtable_entry){at, number};
         insert_slot(table->table, table->mask, (uint64_t)tag << 32 | (place + 1));
         return;
     }
     size_t place = (size_t)(entry - table->entries);
     bool is_resolved = place < table->resolved;
     if (is_resolved) count_entry(table, place, -1);
-    *entry = (memtable_entry){record, segment};
+    *entry = (memtable_entry){at, number};
     if (is_resolved) count_entry(table, place, 1);
 }
 

@@ -189,8 +189,8 @@ static inline void store_first_word(uint8_t *at, uint64_t word, memory_order ord
     atomic_store_explicit((_Atomic uint64_t *)(void *)at, word, order);
 }
 
-larder_status segment_look(const segment *from, uint64_t offset, larder_bytes *record) {
-    *record = (larder_bytes){NULL, 0};
+larder_status segment_look(const segment *from, uint64_t offset, larder_bytes *out) {
+    *out = (larder_bytes){NULL, 0};
     if (offset < SEGMENT_HEAD_BYTES || offset % 8 != 0 || offset > from->capacity)
         return LARDER_EDAMAGED;
     if (offset == from->capacity) return LARDER_END;
@@ -201,7 +201,7 @@ larder_status segment_look(const segment *from, uint64_t offset, larder_bytes *r
     if (length < RECORD_HEAD_BYTES || length > from->capacity - offset ||
         record_kind(at) < RECORD_PUT || record_kind(at) > RECORD_NEXT)
         return LARDER_EDAMAGED;
-    *record = (larder_bytes){at, length};
+    *out = (larder_bytes){at, length};
     return LARDER_OK;
 }
 

@@ -48,7 +48,7 @@ larder_status tree_meta_head(const uint8_t *map, uint64_t map_bytes, int which, 
     }
     if (load32(page + META_MAGIC_OFFSET) != LMDB_MAGIC) return LARDER_EFOREIGN;
     if (load64(page) != (uint64_t)which || load16(page + 10) != PAGE_META) return LARDER_EDAMAGED;
-    if (load32(page + META_MAGIC_OFFSET + 4) != LMDB_DATA_VERSION) return LARDER_EVERSION;
+    if (load32(page + META_VERSION_OFFSET) != LMDB_DATA_VERSION) return LARDER_EVERSION;
     if (load32(page + META_FREE_OFFSET) != page_bytes || !is_page_size(page_bytes))
         return LARDER_EDAMAGED;
     out->page_bytes = page_bytes;

@@ -43,6 +43,7 @@ enum {
     /** The value is on overflow pages. */
     NODE_OVERFLOWS = 0x01,
     META_MAGIC_OFFSET = 16,
+    META_VERSION_OFFSET = 20,
     META_FREE_OFFSET = 40,
     META_TREE_OFFSET = 88,
     META_LAST_PAGE_OFFSET = 136,

@@ -65,12 +65,13 @@ static larder_status path_is_free(const char *path) {
                                                                                          : status;
 }
 
-/** Without slashes at its end, which would put the working folder into the target. */
-static char *path_trimmed(const char *path) {
-    char *copy = path_joined(path, "");
-    size_t length = copy ? strlen(copy) : 0;
-    while (length > 1 && copy[length - 1] == '/') copy[--length] = 0;
-    return copy;
+/** From the root on, and without slashes at its end, which would put the working folder into the
+    target. */
+static larder_status path_trimmed(const char *path, char **out) {
+    larder_status status = path_from_root(path, out);
+    size_t length = status == LARDER_OK ? strlen(*out) : 0;
+    while (length > 1 && (*out)[length - 1] == '/') (*out)[--length] = 0;
+    return status;
 }
 
 static void copy_target_free(copy_target *target) {
@@ -89,10 +90,11 @@ larder_status copy_target_open(const char *path, const larder_store_options *opt
     if (!path[0]) return ENOENT;
     larder_status status = path_is_free(path);
     if (status) return status;
-    out->path = path_trimmed(path);
+    status = path_trimmed(path, &out->path);
+    if (status) return status;
     char suffix[16];
     (void)snprintf(suffix, sizeof suffix, ".%08x", (unsigned)system_random());
-    out->working_path = out->path ? path_joined(out->path, suffix) : NULL;
+    out->working_path = path_joined(out->path, suffix);
     if (!out->working_path) {
         copy_target_free(out);
         return ENOMEM;

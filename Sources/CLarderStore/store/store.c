@@ -373,30 +373,11 @@ static larder_status open_to_read(larder_store *store, larder_store_detail *deta
     return status == LARDER_OK ? store_follow_begin(store, detail) : status;
 }
 
-/** The path from the root on, so that it leads to the same folder whatever becomes the working
-    folder. */
-static larder_status path_make_absolute(const char *path, char **out) {
-    *out = NULL;
-    if (path[0] == '/') {
-        *out = strdup(path);
-        return *out == NULL ? ENOMEM : LARDER_OK;
-    }
-    char folder[PATH_MAX_BYTES + 1];
-    if (getcwd(folder, sizeof folder) == NULL) return errno == ERANGE ? ENAMETOOLONG : errno;
-    size_t length = strlen(folder) + 1 + strlen(path);
-    if (length > PATH_MAX_BYTES) return ENAMETOOLONG;
-    *out = malloc(length + 1);
-    if (*out == NULL) return ENOMEM;
-    snprintf(*out, length + 1, "%s/%s", folder, path);
-    return LARDER_OK;
-}
-
 static larder_status store_make(const char *path, const larder_store_options *options,
                                 larder_store **out) {
     larder_store_options defaults;
     larder_store_options_init(&defaults);
     if (path == NULL || path[0] == 0) return LARDER_EINVALID;
-    if (strlen(path) > PATH_MAX_BYTES) return ENAMETOOLONG;
     larder_store *store = calloc(1, sizeof *store);
     if (store == NULL) return ENOMEM;
     store->options = options != NULL ? *options : defaults;
@@ -415,7 +396,8 @@ static larder_status store_make(const char *path, const larder_store_options *op
     if (status == LARDER_OK) status = fork_page_make(&page);
     store->not_forked = page;
     if (status == LARDER_OK) *(uint8_t *)page = 1;
-    if (status == LARDER_OK) status = path_make_absolute(path, &store->path);
+    if (status == LARDER_OK) status = path_from_root(path, &store->path);
+    if (status == LARDER_OK && strlen(store->path) > PATH_MAX_BYTES) status = ENAMETOOLONG;
     if (status == LARDER_OK) status = memtable_create(system_random(), &store->active);
     if (status == LARDER_OK) status = larder_store_limits_set(store, &store->options.limits);
     return status;

@@ -16,7 +16,8 @@ extension Archive {
   /// - Throws: `.encoding`, `.tooLarge` (above the maximum size on disk; or the key, or
   ///   what it is found by), `.readOnly`, `.closed`; `.diskFull` and `.io` of an element in a
   ///   file of its own, of a journal that is full, or of making room; `.damaged`. On failure
-  ///   the element that was there is there still, unless it had to make room.
+  ///   the element that was there is there still, unless it had to make room, or it was the
+  ///   sync of `.power` that failed: then the new one is there, and may not survive a power cut.
   /// - Complexity: O(bytes + indexes). No disk access, unless the element has a file of its
   ///   own, the journal is full, or the archive is: then a tenth of it is evicted at once.
   @available(*, noasync, message: "Use `await` in asynchronous code.")

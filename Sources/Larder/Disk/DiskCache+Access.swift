@@ -62,7 +62,9 @@ extension DiskCache {
   ///     written before; nil: as the configuration said.
   /// - Throws: `.encoding`, `.tooLarge` (key or extended data), `.readOnly`, `.closed`;
   ///   `.diskFull` and `.io` of a value in a file of its own, or of a journal that is full
-  ///   and cannot be flushed; `.damaged`. On failure nothing has changed.
+  ///   and cannot be flushed; `.damaged`. On failure nothing has changed,
+  ///   unless it was the sync of `.power` that failed: then the write is there, and may not
+  ///   survive a power cut.
   /// - Complexity: O(bytes). No disk access unless the value has a file of its own or the
   ///   journal is full. At a durability of `.power` one sync, shared with concurrent
   ///   callers.

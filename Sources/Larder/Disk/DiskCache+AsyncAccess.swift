@@ -46,7 +46,9 @@ extension DiskCache {
   ///   - durability: What it survives once the call returns; nil: as the configuration
   ///     said.
   /// - Throws: `.encoding`, `.tooLarge` (key or extended data), `.readOnly`, `.closed`,
-  ///   `.diskFull`, `.io`, `.damaged`. On failure nothing has changed.
+  ///   `.diskFull`, `.io`, `.damaged`. On failure nothing has changed,
+  ///   unless it was the sync of `.power` that failed: then the write is there, and may not
+  ///   survive a power cut.
   /// - Complexity: O(bytes), and a change of threads.
   public func set(
     _ value: Value?, forKey key: Key, extendedData: Data? = nil, expiration: Expiration? = nil,

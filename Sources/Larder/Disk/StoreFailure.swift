@@ -13,11 +13,7 @@ enum StoreFailure {
   ) -> String? {
     switch Int(status) {
     case LARDER_EBUSY: busy(detail)
-    case LARDER_EVERSION:
-      """
-      its \(part(detail)) has format version \(detail.version), and this version of Larder does \
-      not know it; use a newer one
-      """
+    case LARDER_EVERSION: version(detail)
     case LARDER_EMISMATCH: mismatch(detail, asked: asked)
     case LARDER_EDAMAGED:
       """
@@ -56,6 +52,27 @@ enum StoreFailure {
     case LARDER_STORE_PART_DATA: "file data.mdb"
     case LARDER_STORE_PART_SPILL: "folder of spilled values"
     default: "folder"
+    }
+  }
+
+  private static func version(_ detail: larder_store_detail) -> String {
+    let found = detail.version
+    return switch detail.version_of {
+    case LARDER_STORE_VERSION_OF_LMDB:
+      """
+      the LMDB library found here is version \(found >> 24).\(found >> 16 & 0xff).\
+      \(found & 0xffff), and Larder works with LMDB 0.9; install that one
+      """
+    case LARDER_STORE_VERSION_OF_DATA:
+      """
+      its \(part(detail)) has LMDB's data version \(found), and Larder works with version 1, that \
+      of LMDB 0.9; it was left as it is
+      """
+    default:
+      """
+      its \(part(detail)) has format version \(found), and this version of Larder does not know \
+      it; use a newer one
+      """
     }
   }
 

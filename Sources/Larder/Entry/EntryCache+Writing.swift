@@ -15,7 +15,8 @@ extension EntryCache {
   /// - Throws: `.invalidArgument` (another number of values, or a key against the
   ///   ``keyRule``), `.conflict` (an editor is open on the key), `.encoding` (of the key),
   ///   `.tooLarge` (the key), `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`. On
-  ///   failure nothing has changed.
+  ///   failure nothing has changed, unless it was the sync of `.power` that failed: then the
+  ///   write is there, and may not survive a power cut.
   /// - Complexity: O(bytes). No disk access unless the values have a file of their own or
   ///   the journal is full. At a durability of `.power` one sync, shared with concurrent
   ///   callers.
@@ -43,7 +44,9 @@ extension EntryCache {
   /// - Throws: `.invalidArgument` (there is no entry, no such value, or a key against the
   ///   ``keyRule``), `.damaged` (a value that was not given cannot be read), `.conflict` (an
   ///   editor is open on the key, or others were faster a thousand times), and as
-  ///   `setValues(_:forKey:expiration:durability:)`. On failure nothing has changed.
+  ///   `setValues(_:forKey:expiration:durability:)`. On failure nothing has changed,
+  ///   unless it was the sync of `.power` that failed: then the write is there, and may not
+  ///   survive a power cut.
   /// - Complexity: O(bytes of all values of the entry).
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func update(
@@ -66,7 +69,9 @@ extension EntryCache {
   ///   - durability: What it survives once the call returns; nil: as the configuration
   ///     said.
   /// - Throws: `.invalidArgument`, `.conflict`, `.encoding`, `.tooLarge`, `.readOnly`,
-  ///   `.closed`, `.diskFull`, `.io`, `.damaged`. On failure nothing has changed.
+  ///   `.closed`, `.diskFull`, `.io`, `.damaged`. On failure nothing has changed,
+  ///   unless it was the sync of `.power` that failed: then the write is there, and may not
+  ///   survive a power cut.
   /// - Complexity: O(bytes), and a change of threads.
   public func setValues(
     _ values: [Data], forKey key: Key, expiration: Expiration? = nil,
@@ -87,7 +92,9 @@ extension EntryCache {
   ///   - durability: What it survives once the call returns; nil: as the configuration
   ///     said.
   /// - Throws: `.invalidArgument`, `.damaged`, `.conflict`, `.encoding`, `.readOnly`,
-  ///   `.closed`, `.diskFull`, `.io`. On failure nothing has changed.
+  ///   `.closed`, `.diskFull`, `.io`. On failure nothing has changed,
+  ///   unless it was the sync of `.power` that failed: then the write is there, and may not
+  ///   survive a power cut.
   /// - Complexity: O(bytes of all values of the entry), and a change of threads.
   public func update(
     _ values: [Int: Data], forKey key: Key, expiration: Expiration? = nil,

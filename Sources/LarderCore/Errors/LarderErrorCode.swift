@@ -26,7 +26,8 @@ extension LarderError {
     public static let full = Code(.full)
     /// Another writer has the file open, in this process or in another one.
     public static let busy = Code(.busy)
-    /// The file was written by a version of Larder that this one cannot read.
+    /// The file was written by a version of Larder that this one cannot read, or the
+    /// LMDB library is of a version that Larder does not work with.
     public static let incompatibleVersion = Code(.incompatibleVersion)
     /// The file exists with another capacity, policy or coder than asked for.
     public static let configurationMismatch = Code(.configurationMismatch)

@@ -15,6 +15,7 @@ public enum Durability: Sendable, Hashable {
 
   /// Survives a power cut. Concurrent callers share one sync of the device.
   ///
-  /// On Apple systems syncing means `F_FULLFSYNC`.
+  /// On Apple systems syncing means `F_FULLFSYNC`. When the sync fails the call throws, and what it
+  /// wrote is there all the same: a power cut may take it. The next sync writes it anew.
   case power
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+import CLarder
+import CLarderStore
 import Foundation
-import Larder
 import LarderTestSupport
 import Testing
+
+@testable import Larder
 
 /// Opening, and what opening refuses. After RECache's initFailsOnEmptyPath, initSQLite,
 /// initFile, initMixed, initCreatesDirectories, initWithEmptyPathFails,
@@ -75,6 +78,37 @@ struct DiskCacheOpeningTests {
     try Data("mine, and not a database of anything".utf8).write(to: file)
     #expect(code(path: place.path) != nil)
     #expect(try Data(contentsOf: file) == Data("mine, and not a database of anything".utf8))
+  }
+
+  @Test func pagesOfAnotherLMDBAreRefusedByName() throws {
+    try place.openText().close()
+    let file = place.url.appendingPathComponent("data.mdb")
+    var bytes = try Data(contentsOf: file)
+    for page in [0, 4096] { bytes[page + 20] = 3 }
+    try bytes.write(to: file)
+    let failure = error { try place.openText() }
+    #expect(failure?.code == .incompatibleVersion)
+    let message = try #require(failure?.message)
+    #expect(message.contains("data version 3") && message.contains("LMDB 0.9"))
+    #expect(try Data(contentsOf: file) == bytes)
+  }
+
+  @Test func anotherLMDBLibraryIsRefusedByName() throws {
+    let detail = larder_store_detail(
+      part: LARDER_STORE_PART_DATA, version: 1 << 24 | 2 << 16 | 3, holder_pid: 0,
+      content_format: 0, offset: 0, version_of: LARDER_STORE_VERSION_OF_LMDB)
+    let reason = StoreFailure.reason(
+      Int32(LARDER_EVERSION), detail: detail, asked: larder_store_options())
+    #expect(reason?.contains("version 1.2.3,") == true && reason?.contains("LMDB 0.9") == true)
+  }
+
+  @Test func aLaterLarderIsNamed() throws {
+    var detail = larder_store_detail()
+    detail.part = LARDER_STORE_PART_JOURNAL
+    detail.version = 7
+    let reason = StoreFailure.reason(
+      Int32(LARDER_EVERSION), detail: detail, asked: larder_store_options())
+    #expect(reason?.contains("its journal has format version 7,") == true)
   }
 
   @Test func aSecondCacheForWritingIsBusyAndNamesTheProcess() throws {

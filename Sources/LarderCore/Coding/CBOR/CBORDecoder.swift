@@ -159,7 +159,10 @@ public struct CBORDecoder: Sendable {
 
 #if canImport(Combine)
   public import Combine
-  extension CBORDecoder: TopLevelDecoder {}
+  extension CBORDecoder: TopLevelDecoder {
+    /// What Combine decodes from. There are several to choose between.
+    public typealias Input = Data
+  }
 #endif
 
 extension CBORDecoder {

@@ -164,7 +164,10 @@ public struct CBOREncoder: Sendable {
 
 #if canImport(Combine)
   public import Combine
-  extension CBOREncoder: TopLevelEncoder {}
+  extension CBOREncoder: TopLevelEncoder {
+    /// What Combine encodes to.
+    public typealias Output = Data
+  }
 #endif
 
 extension CBORWriter {

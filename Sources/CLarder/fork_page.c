@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "fork_page.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "file_io.h"
+
+/** What lies in the page. Where the kernel empties it, the links stay empty, too. */
+typedef struct fork_page {
+    uint8_t bytes[FORK_PAGE_BYTES];
+    struct fork_page *next;
+    /** What leads to this page; NULL if the kernel empties it. */
+    struct fork_page **link;
+} fork_page;
+
+static size_t page_bytes(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+/** Whether the kernel will empty the page in a child. Old ones do not know how. */
+static bool kernel_wipes(void *page) {
+#if defined(LARDER_FAULTS)
+    if (larder_fault_at("wipe on fork")) return false;
+#endif
+#if defined(MADV_WIPEONFORK)
+    return madvise(page, page_bytes(), MADV_WIPEONFORK) == 0;
+#else
+    (void)page;
+    return false;
+#endif
+}
+
+// The handler of fork -----------------------------------------------------------------------------
+
+static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t pages_once = PTHREAD_ONCE_INIT;
+static larder_status pages_status;
+static fork_page *pages;
+
+// The child inherits the list as it was at the fork, so nobody else may be changing it then.
+static void pages_before_fork(void) { pthread_mutex_lock(&pages_lock); }
+
+static void pages_in_parent(void) { pthread_mutex_unlock(&pages_lock); }
+
+static void pages_in_child(void) {
+    for (fork_page *page = pages; page; page = page->next)
+        memset(page->bytes, 0, sizeof page->bytes);
+    pthread_mutex_unlock(&pages_lock);
+}
+
+static void pages_init(void) {
+    pages_status = pthread_atfork(pages_before_fork, pages_in_parent, pages_in_child);
+}
+
+static larder_status pages_add(fork_page *page) {
+    (void)pthread_once(&pages_once, pages_init);
+    // Without the handler a child would take the handle for its own, and two would write one file.
+    if (pages_status) return pages_status;
+    pthread_mutex_lock(&pages_lock);
+    page->next = pages;
+    page->link = &pages;
+    if (pages) pages->link = &page->next;
+    pages = page;
+    pthread_mutex_unlock(&pages_lock);
+    return LARDER_OK;
+}
+
+static void pages_remove(fork_page *page) {
+    pthread_mutex_lock(&pages_lock);
+    *page->link = page->next;
+    if (page->next) page->next->link = page->link;
+    pthread_mutex_unlock(&pages_lock);
+}
+
+// Pages -------------------------------------------------------------------------------------------
+
+larder_status fork_page_make(void **out) {
+    *out = NULL;
+    void *memory =
+        mmap(NULL, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return ENOMEM;
+    if (!kernel_wipes(memory)) {
+        larder_status status = pages_add(memory);
+        if (status) {
+            munmap(memory, page_bytes());
+            return status;
+        }
+    }
+    *out = memory;
+    return LARDER_OK;
+}
+
+void fork_page_free(void *page) {
+    if (!page) return;
+    fork_page *freed = page;
+    if (freed->link) pages_remove(freed);
+    munmap(page, page_bytes());
+}

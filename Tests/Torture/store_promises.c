@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: MIT
+// What a call promised when it returned, tried at every place where a flush of several transactions
+// can end: by a kill before each write to the disk, and by each of them failing.
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "store.h"
+#include "store_disk.h"
+
+/** A flush of twenty writes is at least five transactions. */
+enum { ITEMS = 20, ITEMS_MOST = 4, THRESHOLD = 100, LARGE = 300, PLACES = 400 };
+
+typedef struct deed {
+    torture *run;
+    const char *path;
+    larder_store *store;
+    /** Where the next flush ends, and how: DISK_KILLS or an errno. */
+    int place;
+    int error;
+    /** What lies under "large": so many of the same letter. 0: nothing. */
+    char letter;
+} deed;
+
+static larder_status deed_open(deed *self) {
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = LARDER_STORE_HOST_MAINTENANCE;
+    options.journal_bytes = 64 << 10;
+    options.inline_threshold_bytes = THRESHOLD;
+    options.sync_interval_ns = options.flush_interval_ns = options.trim_interval_ns = 0;
+    return larder_store_open(self->path, &options, NULL, &self->store);
+}
+
+static larder_status put_large(deed *self, char letter, uint32_t flags) {
+    char value[LARGE];
+    memset(value, letter, sizeof value);
+    larder_store_item item;
+    larder_store_item_init(&item, bytes_of_text("large"), bytes_of(value, sizeof value));
+    item.flags = flags;
+    return larder_store_put(self->store, &item, NULL);
+}
+
+static bool put_items(deed *self) {
+    for (int i = 0; i < ITEMS; i++) {
+        char text[16];
+        int length = snprintf(text, sizeof text, "item %02d", i * 7 % ITEMS);
+        larder_bytes bytes = bytes_of(text, (size_t)length);
+        larder_store_item item;
+        larder_store_item_init(&item, bytes, bytes);
+        if (!EXPECT_STATUS(self->run, larder_store_put(self->store, &item, NULL), LARDER_OK)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/** Everything that was put is there. */
+static bool deed_verify(deed *self) {
+    larder_store_entry entry;
+    for (int i = 0; i < ITEMS; i++) {
+        char text[16];
+        int length = snprintf(text, sizeof text, "item %02d", i);
+        larder_bytes bytes = bytes_of(text, (size_t)length);
+        larder_status status = larder_store_get(self->store, bytes, LARDER_STORE_PEEK, &entry);
+        larder_store_release(&entry);
+        if (!EXPECT(self->run, status == LARDER_OK, "ended at %d: get of %s gave %d", self->place,
+                    text, status)) {
+            return false;
+        }
+    }
+    larder_status status =
+        larder_store_get(self->store, bytes_of_text("large"), LARDER_STORE_PEEK, &entry);
+    bool is_right = self->letter == 0 ? status == LARDER_ENOTFOUND
+                                      : status == LARDER_OK && entry.value.length == LARGE &&
+                                            *(const char *)entry.value.data == self->letter;
+    larder_store_release(&entry);
+    larder_store_report report;
+    return EXPECT(self->run, is_right, "ended at %d: get of the large one gave %d", self->place,
+                  status) &&
+           EXPECT_STATUS(self->run, larder_store_recovery(self->store, &report), LARDER_OK) &&
+           EXPECT(self->run, report.journal_lost == 0,
+                  "ended at %d: recovery tells of %" PRIu64 " writes lost", self->place,
+                  report.journal_lost);
+}
+
+/** Opens and looks, and is as good as killed. */
+static void look(torture *run, void *context) {
+    deed *self = context;
+    (void)(EXPECT_STATUS(run, deed_open(self), LARDER_OK) && deed_verify(self));
+}
+
+/** Opens, looks, and flushes all of it in one transaction; then everything is as it should be, and
+    no file left that is not needed. */
+static void look_and_settle(torture *run, void *context) {
+    deed *self = context;
+    larder_fault_transaction(0, 0);
+    (void)(EXPECT_STATUS(run, deed_open(self), LARDER_OK) && deed_verify(self) &&
+           book_verify_sound(run, NULL, self->store, self->path, false) &&
+           book_verify_sound(run, NULL, self->store, self->path, true) && deed_verify(self));
+    larder_store_close(self->store);
+}
+
+/** Flushes, and is killed at its place, or ends there by itself. */
+static void flush_to_the_place(deed *self) {
+    disk_fail(self->path, "write", self->place, self->error, true);
+    larder_status status = larder_store_flush(self->store);
+    if (self->error != DISK_KILLS && disk_failures() > 0) {
+        EXPECT(self->run, status == self->error, "a flush at %d gave %d", self->place, status);
+        (void)larder_store_shutdown(self->store);
+    }
+    int failures = disk_failures();
+    disk_fail(NULL, NULL, 0, 0, false);
+    _exit(failures > 0 ? 1 : 0);
+}
+
+static void write_after_removing_all(deed *self) {
+    if (EXPECT_STATUS(self->run, deed_open(self), LARDER_OK) &&
+        EXPECT_STATUS(self->run, put_large(self, 'a', 0), LARDER_OK) &&
+        EXPECT_STATUS(self->run, larder_store_remove_all(self->store, NULL, NULL), LARDER_OK) &&
+        put_items(self)) {
+        flush_to_the_place(self);
+    }
+}
+
+static void write_large(deed *self) {
+    if (EXPECT_STATUS(self->run, deed_open(self), LARDER_OK) &&
+        EXPECT_STATUS(self->run, put_large(self, 'a', 0), LARDER_OK) && put_items(self)) {
+        flush_to_the_place(self);
+    }
+}
+
+static void replace_large(deed *self) {
+    if (EXPECT_STATUS(self->run, deed_open(self), LARDER_OK) &&
+        EXPECT_STATUS(self->run, put_large(self, 'b', 0), LARDER_OK)) {
+        flush_to_the_place(self);
+    }
+}
+
+/** Runs `body` in a child. @return whether its flush ended early. */
+static bool ends_early(deed *self, void (*body)(deed *self)) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(30);
+        body(self);
+        _exit(2);
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    (void)EXPECT(self->run, was_killed || (WIFEXITED(status) && WEXITSTATUS(status) < 2),
+                 "the writer ended with 0x%x", status);
+    return was_killed || (WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+
+/** A flush ends at each of its places; the store is opened, killed, and opened again.
+    @param second replaces something after that, and its flush ends at the same place. NULL. */
+static void end_everywhere(torture *run, int error, void (*first)(deed *), void (*second)(deed *),
+                           char letter) {
+    deed self = {.run = run, .path = torture_path(run, "store"), .error = error};
+    larder_fault_transaction(ITEMS_MOST, 0);
+    bool is_early = true;
+    for (self.place = 1; is_early && self.place < PLACES; self.place++) {
+        torture_trial(run);
+        remove_tree(self.path);
+        self.letter = letter;
+        is_early = ends_early(&self, first);
+        if (second) {
+            is_early |= ends_early(&self, second);
+            self.letter = 'b';
+        }
+        if (!torture_unhurt(run) || !torture_guard(run, 30, look, &self) ||
+            !torture_guard(run, 30, look, &self) ||
+            !torture_guard(run, 30, look_and_settle, &self) || !torture_unhurt(run)) {
+            break;
+        }
+    }
+    larder_fault_transaction(0, 0);
+    (void)EXPECT(run, self.place > 5 || !torture_unhurt(run), "a flush ended at %d places",
+                 self.place);
+    if (torture_unhurt(run) || !run->keep) {
+        remove_tree(self.path);
+    }
+}
+
+static void a_flush_of_several_transactions_killed_and_opened_twice_loses_nothing(torture *run) {
+    end_everywhere(run, DISK_KILLS, write_after_removing_all, NULL, 0);
+    end_everywhere(run, DISK_KILLS, write_large, NULL, 'a');
+}
+
+static void two_flushes_in_a_row_killed_around_a_replaced_value_lose_nothing(torture *run) {
+    end_everywhere(run, DISK_KILLS, write_large, replace_large, 'a');
+}
+
+static void a_flush_of_several_transactions_on_a_full_disk_loses_nothing(torture *run) {
+    end_everywhere(run, ENOSPC, write_after_removing_all, NULL, 0);
+    end_everywhere(run, ENOSPC, write_large, replace_large, 'a');
+}
+
+// What is left ------------------------------------------------------------------------------------
+
+static void write_and_leave(torture *run, void *context) {
+    deed *self = context;
+    (void)(EXPECT_STATUS(run, deed_open(self), LARDER_OK) &&
+           EXPECT_STATUS(run, put_large(self, 'a', 0), LARDER_OK) && put_items(self));
+}
+
+static void open_without_means(torture *run, void *context) {
+    deed *self = context;
+    static const char *const calls[] = {"open", "mmap", "fstat"};
+    for (int i = 0; i < 3 && torture_unhurt(run); i++) {
+        larder_status status = EMFILE;
+        for (int nth = 1; status != LARDER_OK && nth < PLACES; nth++) {
+            larder_fault_set(calls[i], nth, EMFILE);
+            status = deed_open(self);
+            larder_fault_set(NULL, 0, 0);
+            if (!EXPECT(run, status == LARDER_OK || status == EMFILE, "open gave %d", status)) {
+                return;
+            }
+        }
+        bool is_whole = deed_verify(self);
+        larder_store_close(self->store);
+        self->store = NULL;
+        if (!is_whole) {
+            return;
+        }
+        if (i < 2 && !torture_guard(run, 30, write_and_leave, self)) {
+            return;
+        }
+    }
+}
+
+static void an_open_without_descriptors_gives_up_nothing_that_was_left(torture *run) {
+    deed self = {.run = run, .path = torture_path(run, "store"), .letter = 'a'};
+    torture_trial(run);
+    remove_tree(self.path);
+    if (torture_guard(run, 30, write_and_leave, &self)) {
+        (void)torture_guard(run, 30, open_without_means, &self);
+    }
+    remove_tree(self.path);
+}
+
+// Syncs -------------------------------------------------------------------------------------------
+
+/** The large value lies under its key. */
+static bool has_large(deed *self, char letter) {
+    larder_store_entry entry;
+    larder_status status =
+        larder_store_get(self->store, bytes_of_text("large"), LARDER_STORE_PEEK, &entry);
+    bool has = status == LARDER_OK && entry.value.length == LARGE &&
+               *(const char *)entry.value.data == letter;
+    larder_store_release(&entry);
+    return EXPECT(self->run, has, "get of the large one gave %d", status);
+}
+
+/** A sync or a flush, while the `nth` call of that name on a file of a value fails once.
+    @return whether it gave EIO, and the call was made at all. */
+static bool fails_at(deed *self, const char *spilled, const char *call, int nth, bool flushes) {
+    disk_fail(spilled, call, nth, EIO, false);
+    larder_status status =
+        flushes ? larder_store_flush(self->store) : larder_store_sync(self->store);
+    int failures = disk_failures();
+    disk_fail(NULL, NULL, 0, 0, false);
+    return EXPECT(self->run, status == EIO && failures == 1,
+                  "%s number %d failing: a %s gave %d, and met %d", call, nth,
+                  flushes ? "flush" : "sync", status, failures);
+}
+
+/** A put that asks to survive a power cut, while the `nth` sync of what values lie in fails. */
+static bool begins_unsure(deed *self, const char *spilled, int nth) {
+    remove_tree(self->path);
+    if (!EXPECT_STATUS(self->run, deed_open(self), LARDER_OK)) {
+        return false;
+    }
+    disk_fail(spilled, "sync", nth, EIO, false);
+    larder_status status = put_large(self, 'a', LARDER_STORE_SYNCED);
+    disk_fail(NULL, NULL, 0, 0, false);
+    return EXPECT_STATUS(self->run, status, EIO) && has_large(self, 'a');
+}
+
+static bool ends_sure(deed *self) {
+    bool good = EXPECT_STATUS(self->run, larder_store_sync(self->store), LARDER_OK) &&
+                EXPECT_STATUS(self->run, larder_store_flush(self->store), LARDER_OK) &&
+                has_large(self, 'a');
+    larder_store_close(self->store);
+    self->store = NULL;
+    return good;
+}
+
+static void a_value_whose_sync_failed_is_written_anew_before_it_is_believed(deed *self,
+                                                                            const char *spilled) {
+    torture_trial(self->run);
+    (void)(begins_unsure(self, spilled, 1) && fails_at(self, spilled, "write", 1, false) &&
+           fails_at(self, spilled, "write", 1, true) && fails_at(self, spilled, "sync", 1, true) &&
+           fails_at(self, spilled, "write", 1, false) && ends_sure(self));
+}
+
+static void a_value_whose_sync_failed_in_a_flush_is_not_believed_by_a_sync(deed *self,
+                                                                           const char *spilled) {
+    torture_trial(self->run);
+    remove_tree(self->path);
+    (void)(EXPECT_STATUS(self->run, deed_open(self), LARDER_OK) &&
+           EXPECT_STATUS(self->run, put_large(self, 'a', 0), LARDER_OK) &&
+           fails_at(self, spilled, "sync", 1, true) && fails_at(self, spilled, "write", 1, false) &&
+           ends_sure(self));
+}
+
+static void a_value_that_changed_after_its_sync_failed_is_never_believed(deed *self,
+                                                                         const char *spilled) {
+    torture_trial(self->run);
+    char file[800], right[LARGE], wrong[LARGE];
+    memset(right, 'a', sizeof right);
+    memset(wrong, 'a', sizeof wrong);
+    wrong[LARGE / 2] = 'x';
+    if (!begins_unsure(self, spilled, 1)) {
+        return;
+    }
+    for (int number = 0; number < 2; number++) {
+        snprintf(file, sizeof file, "%s/00000000/%016x", spilled, (unsigned)number);
+        if (access(file, F_OK) == 0) {
+            break;
+        }
+    }
+    bool good = EXPECT(self->run, write_file(file, wrong, LARGE), "cannot write to %s", file);
+    for (int i = 0; i < 2 && good; i++) {
+        good = EXPECT_STATUS(self->run, larder_store_sync(self->store), EIO) &&
+               EXPECT_STATUS(self->run, larder_store_flush(self->store), EIO);
+    }
+    (void)(good && EXPECT(self->run, write_file(file, right, LARGE), "cannot write to %s", file) &&
+           ends_sure(self));
+}
+
+static void a_failed_sync_of_a_folder_is_repeated(deed *self, const char *spilled) {
+    for (int nth = 2; nth <= 3; nth++) {
+        torture_trial(self->run);
+        (void)(begins_unsure(self, spilled, nth) && fails_at(self, spilled, "sync", nth, false) &&
+               fails_at(self, spilled, "sync", nth, false) && ends_sure(self));
+    }
+}
+
+static void try_syncs(torture *run) {
+    char spilled[700];
+    deed self = {.run = run, .path = torture_path(run, "store")};
+    snprintf(spilled, sizeof spilled, "%s/spill", self.path);
+    a_value_whose_sync_failed_is_written_anew_before_it_is_believed(&self, spilled);
+    a_value_whose_sync_failed_in_a_flush_is_not_believed_by_a_sync(&self, spilled);
+    a_value_that_changed_after_its_sync_failed_is_never_believed(&self, spilled);
+    a_failed_sync_of_a_folder_is_repeated(&self, spilled);
+    larder_store_close(self.store);
+    remove_tree(self.path);
+}
+
+// Paths -------------------------------------------------------------------------------------------
+
+/** Goes to the folder that `context` names, in the midst of a call. */
+static int go_elsewhere(void *context, uint64_t done, uint64_t total) {
+    (void)done;
+    (void)total;
+    return chdir(context);
+}
+
+static void a_store_opened_by_a_relative_path_is_found_from_every_folder(torture *run,
+                                                                         void *context) {
+    char *base = context;
+    char one[800], two[800], inside[900], copy[900], saved[900];
+    deed self = {.run = run, .path = "store", .letter = 'b'};
+    snprintf(one, sizeof one, "%s/one", base);
+    snprintf(two, sizeof two, "%s/two", base);
+    snprintf(inside, sizeof inside, "%s/store", one);
+    snprintf(copy, sizeof copy, "%s/copy", one);
+    snprintf(saved, sizeof saved, "%s/saved", one);
+    larder_store_report report;
+    bool good =
+        EXPECT(run,
+               make_directory(base) && make_directory(one) && make_directory(two) &&
+                   chdir(one) == 0,
+               "cannot make folders: %s", strerror(errno)) &&
+        EXPECT_STATUS(run, deed_open(&self), LARDER_OK) &&
+        EXPECT_STATUS(run, put_large(&self, 'a', 0), LARDER_OK) && chdir(two) == 0 &&
+        has_large(&self, 'a') &&
+        EXPECT_STATUS(run, put_large(&self, 'b', LARDER_STORE_SYNCED), LARDER_OK) &&
+        EXPECT_STATUS(run, larder_store_flush(self.store), LARDER_OK) && has_large(&self, 'b') &&
+        EXPECT(run, count_spilled_files(inside) == 1 && access("store", F_OK) != 0,
+               "%u files are in the store", count_spilled_files(inside)) &&
+        chdir(one) == 0 &&
+        EXPECT_STATUS(run, larder_store_backup(self.store, "copy", go_elsewhere, two), LARDER_OK) &&
+        EXPECT(run, access(copy, F_OK) == 0, "the copy is elsewhere");
+    larder_store_close(self.store);
+    good =
+        good && chdir(one) == 0 &&
+        EXPECT_STATUS(run, larder_store_compact("store", NULL, go_elsewhere, two), LARDER_OK) &&
+        chdir(one) == 0 &&
+        EXPECT_STATUS(run, larder_store_salvage("store", "saved", NULL, go_elsewhere, two, &report),
+                      LARDER_OK) &&
+        EXPECT(run, access(saved, F_OK) == 0 && report.intact == 1, "salvage found %" PRIu64,
+               report.intact);
+    const char *const paths[] = {inside, copy, saved};
+    for (int i = 0; i < 3 && good; i++) {
+        self.path = paths[i];
+        good = EXPECT_STATUS(run, deed_open(&self), LARDER_OK) && has_large(&self, 'b');
+        larder_store_close(self.store);
+    }
+}
+
+/** What a handle does whose folder is not there any more, while another store is in its place. */
+static bool act_from_the_past(deed *old, int what) {
+    switch (what) {
+    case 0: return EXPECT_STATUS(old->run, put_large(old, 'x', 0), ENOENT);
+    case 1: return EXPECT_STATUS(old->run, larder_store_sync(old->store), ENOENT);
+    case 2: return EXPECT_STATUS(old->run, larder_store_flush(old->store), ENOENT);
+    case 3:
+        (void)!larder_store_remove(old->store, bytes_of_text("large"), 0);
+        (void)!larder_store_flush(old->store);
+        return true;
+    case 4:
+        (void)!larder_store_remove_all(old->store, NULL, NULL);
+        (void)!larder_store_flush(old->store);
+        (void)!larder_store_maintain(old->store);
+        return true;
+    default:
+        larder_store_close(old->store);
+        old->store = NULL;
+        return true;
+    }
+}
+
+static void a_handle_whose_folder_was_made_anew_leaves_the_new_store_alone(torture *run,
+                                                                           void *context) {
+    for (int what = 0; what < 12 && torture_unhurt(run); what++) {
+        deed old = {.run = run, .path = context}, new = {.run = run, .path = context};
+        bool flushes = what >= 6;
+        remove_tree(old.path);
+        torture_note(run, "a handle from the past does %d", what);
+        bool good = EXPECT_STATUS(run, deed_open(&old), LARDER_OK) &&
+                    EXPECT_STATUS(run, put_large(&old, 'a', 0), LARDER_OK) &&
+                    (!flushes || EXPECT_STATUS(run, larder_store_flush(old.store), LARDER_OK));
+        remove_tree(old.path);
+        good = good && EXPECT_STATUS(run, deed_open(&new), LARDER_OK) &&
+               EXPECT_STATUS(run, put_large(&new, 'b', LARDER_STORE_SYNCED), LARDER_OK);
+        // With everything in the tree a flush has nothing to do, and touches nothing.
+        good = good && ((flushes && what % 6 == 2) || act_from_the_past(&old, what % 6));
+        good = good && has_large(&new, 'b') &&
+               EXPECT_STATUS(run, larder_store_flush(new.store), LARDER_OK) &&
+               EXPECT(run, count_spilled_files(new.path) == 1, "%u files are in the new store",
+                      count_spilled_files(new.path)) &&
+               has_large(&new, 'b');
+        larder_store_close(old.store);
+        good = good && has_large(&new, 'b');
+        larder_store_close(new.store);
+        new.store = NULL;
+        good = good && EXPECT_STATUS(run, deed_open(&new), LARDER_OK) && has_large(&new, 'b');
+        larder_store_close(new.store);
+        if (!good) {
+            return;
+        }
+    }
+}
+
+static void try_paths(torture *run) {
+    char base[600];
+    snprintf(base, sizeof base, "%s", torture_path(run, "paths"));
+    torture_trial(run);
+    remove_tree(base);
+    (void)torture_guard(run, 30, a_store_opened_by_a_relative_path_is_found_from_every_folder,
+                        base);
+    remove_tree(base);
+    torture_trial(run);
+    (void)torture_guard(run, 30, a_handle_whose_folder_was_made_anew_leaves_the_new_store_alone,
+                        base);
+    remove_tree(base);
+}
+
+void family_store_promises(torture *run) {
+    rng random;
+    (void)torture_next_case(run, &random);
+#if defined(__linux__) && !defined(__SANITIZE_THREAD__)
+    a_flush_of_several_transactions_killed_and_opened_twice_loses_nothing(run);
+    two_flushes_in_a_row_killed_around_a_replaced_value_lose_nothing(run);
+    a_flush_of_several_transactions_on_a_full_disk_loses_nothing(run);
+    an_open_without_descriptors_gives_up_nothing_that_was_left(run);
+    try_syncs(run);
+    try_paths(run);
+#else
+    torture_skip(run, "calls are not intercepted here");
+#endif
+}
