@@ -89,7 +89,7 @@ LARDER_MUST_CHECK larder_status tree_cursor_previous(tree_cursor *cursor);
 LARDER_MUST_CHECK larder_status tree_cursor_get(const tree_cursor *cursor, larder_bytes *key,
                                                 larder_bytes *value);
 
-/** What tree_audit and tree_scan found. */
+/** What tree_audit found. */
 typedef struct tree_report {
     /** In use, those of the free list's own tree included, and free. */
     uint64_t pages;
@@ -105,22 +105,5 @@ typedef struct tree_report {
     After this LMDB can change the tree without meeting a page that it would crash on.
     @return LARDER_OK; LARDER_EDAMAGED; ENOMEM. O(pages), and one bit of memory for each. */
 LARDER_MUST_CHECK larder_status tree_audit(const tree *tree, tree_report *report);
-
-/** Called with what could be an entry's record: with the key and value of each whole leaf node in
-    the entries' name space, and, where a node is not whole, with each intact record that lies
-    there; then `key` is empty. The same record may come more than once, and an older one of its key
-    too.
-    @return 0 to go on. */
-typedef int (*tree_visit)(void *context, larder_bytes key, larder_bytes value);
-
-/** Goes over every page of the file that is not known to be free, whatever the tree looks like, and
-    tells of every record: of those in the newest tree first. For salvage.
-    @param trees the states of both meta pages, the newer one first; may be empty.
-    @param report receives the leaf pages read, those that are free, and the damaged ones.
-    @return LARDER_OK; ECANCELED if `visit` says so; LARDER_EINVALID for a page size that there
-    cannot be; ENOMEM. */
-LARDER_MUST_CHECK larder_status tree_scan(const uint8_t *map, uint64_t map_bytes,
-                                          uint32_t page_bytes, const tree *trees, size_t tree_count,
-                                          tree_visit visit, void *context, tree_report *report);
 
 #endif

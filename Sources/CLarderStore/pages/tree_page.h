@@ -241,7 +241,7 @@ static inline bool page_search(const tree_page *page, uint32_t from, larder_byte
 bool page_tiles(const tree_page *page, bool is_leaf);
 
 /** A bit for each page that is free or belongs to the free list's own tree, or is a meta page; to
-    be freed. For tree_scan; in tree_audit.c.
+    be freed. For tree_guard; in tree_audit.c.
     @param count receives how many bits.
     @return LARDER_OK; LARDER_EDAMAGED if the free list is not sound; ENOMEM. */
 LARDER_MUST_CHECK larder_status tree_free_marks(const tree *state, uint8_t **marks,

@@ -110,10 +110,6 @@ static void store_tell(larder_store *store) {
 void store_end_append(larder_store *store, const uint8_t *target, size_t length, uint32_t count,
                       uint64_t first_word) {
     log_publish(&store->log, length, count, first_word);
-    // A removal is a record without a value, and so is the record that names the next segment.
-    for (const uint8_t *at = target; at < target + length;
-         at += record_padded(record_length(at)))
-        if (record_kind(at) != RECORD_PUT) store->log.active->bare_count++;
     store_publish(store, target, count, store->log.active->number);
     store->log.active->last_sequence = store->log.last_sequence;
     store->active->last_sequence = store->log.last_sequence;
