@@ -399,8 +399,12 @@ larder_status file_close_on_exec(int file) {
 }
 
 larder_status file_rename(const char *from, const char *to) {
+    return file_rename_in(AT_FDCWD, from, to);
+}
+
+larder_status file_rename_in(int folder, const char *from, const char *to) {
     FAIL_AT("rename");
-    return rename(from, to) == 0 ? LARDER_OK : errno;
+    return renameat(folder, from, folder, to) == 0 ? LARDER_OK : errno;
 }
 
 larder_status file_remove(const char *path) { return file_remove_in(AT_FDCWD, path); }

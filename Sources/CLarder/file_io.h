@@ -85,6 +85,7 @@ larder_status file_change_mode(int file, uint32_t mode);
 /** For a file that others opened without saying so: no program started later inherits it. */
 larder_status file_close_on_exec(int file);
 larder_status file_rename(const char *from, const char *to);
+larder_status file_rename_in(int folder, const char *from, const char *to);
 larder_status file_remove(const char *path);
 larder_status file_remove_in(int folder, const char *name);
 

@@ -155,6 +155,23 @@ larder_status log_remove(store_log *log, uint32_t number) {
     return status;
 }
 
+void log_drop_missing(store_log *log) {
+    segment *next;
+    for (uint32_t from = 1; (next = segment_table_next(log->table, from)) != NULL;) {
+        from = next->number + 1;
+        char name[SEGMENT_NAME_BYTES];
+        segment_name(next->number, name);
+        int file;
+        larder_status status = file_open_in(log->folder, name, 0, 0, &file);
+        if (status == LARDER_OK) file_close(file);
+        if (status != ENOENT) continue;
+        pthread_mutex_lock(&log->table_lock);
+        segment *gone = segment_table_set(log->table, next->number, NULL);
+        pthread_mutex_unlock(&log->table_lock);
+        if (gone != NULL) log_release(gone);
+    }
+}
+
 segment *log_hold(store_log *log, uint32_t number) {
     segment *held = segment_table_find(log->table, number);
     if (held != NULL) atomic_fetch_add_explicit(&held->holds, 1, memory_order_relaxed);

@@ -89,6 +89,10 @@ LARDER_MUST_CHECK larder_status log_create_cleaned(store_log *log, pthread_mutex
     is lent out, and then with log_release. Nobody looks for it any more.
     @return LARDER_OK, or why its file is still there; the call can be repeated. */
 larder_status log_remove(store_log *log, uint32_t number);
+/** For a read-only handle: lets go of segments whose files its writer has removed, which it does when
+    nobody, this process included, looks at a state that leads there. Else they would keep their
+    room. */
+void log_drop_missing(store_log *log);
 /** Keeps the mapping that `bytes` lie in beyond the life of the store's handle.
     @return the segment to be released, NULL if they lie in none. */
 segment *log_hold(store_log *log, uint32_t number);

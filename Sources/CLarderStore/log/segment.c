@@ -76,6 +76,22 @@ static segment *segment_new(const segment_head *head) {
     return fresh;
 }
 
+/** Makes the file under the name `unfinished`, with its head, and maps it. */
+static larder_status make_file(segment *fresh, int folder, const char *unfinished, uint32_t mode,
+                               const segment_head *head) {
+    // Of a process that was killed just then.
+    larder_status status = file_remove_in(folder, unfinished);
+    if (status == LARDER_OK || status == ENOENT)
+        status = file_open_in(folder, unfinished, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, mode,
+                              &fresh->file);
+    if (status == LARDER_OK) status = file_change_mode(fresh->file, mode);
+    if (status == LARDER_OK) status = file_reserve(fresh->file, fresh->capacity);
+    if (status == LARDER_OK)
+        status = file_map(fresh->file, (size_t)fresh->capacity, true, &fresh->map);
+    if (status == LARDER_OK) memcpy(fresh->map, head, sizeof *head);
+    return status;
+}
+
 larder_status segment_create(int folder, uint32_t number, uint32_t kind, uint64_t capacity,
                              uint64_t first_sequence, uint64_t as_of, uint64_t store_id,
                              uint32_t mode, segment **out) {
@@ -95,24 +111,24 @@ larder_status segment_create(int folder, uint32_t number, uint32_t kind, uint64_
     // Nothing of it is on the device, not even the head.
     fresh->synced = 0;
     fresh->is_measured = true;
-    char name[SEGMENT_NAME_BYTES];
+    char name[SEGMENT_NAME_BYTES], unfinished[SEGMENT_NAME_BYTES];
     segment_name(number, name);
-    larder_status status =
-        file_open_in(folder, name, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, mode, &fresh->file);
-    bool is_made = status == LARDER_OK;
-    if (status == LARDER_OK) status = file_change_mode(fresh->file, mode);
-    if (status == LARDER_OK) status = file_reserve(fresh->file, fresh->capacity);
-    if (status == LARDER_OK)
-        status = file_map(fresh->file, (size_t)fresh->capacity, true, &fresh->map);
-    if (status != LARDER_OK) {
-        segment_close(fresh);
-        // What is left is found, and removed, when the store is opened again.
-        if (is_made) (void)file_remove_in(folder, name);
-        return status;
+    segment_name(number, unfinished);
+    memcpy(unfinished + 8, ".new", 5);
+    int other;
+    larder_status status = file_open_in(folder, name, 0, 0, &other);
+    file_close(other);
+    status = status == LARDER_OK ? EEXIST : status == ENOENT ? LARDER_OK : status;
+    if (status == LARDER_OK) status = make_file(fresh, folder, unfinished, mode, &head);
+    if (status == LARDER_OK) status = file_rename_in(folder, unfinished, name);
+    if (status == LARDER_OK) {
+        *out = fresh;
+        return LARDER_OK;
     }
-    memcpy(fresh->map, &head, sizeof head);
-    *out = fresh;
-    return LARDER_OK;
+    // What cannot be removed goes when that number's turn comes again.
+    if (fresh->file >= 0) (void)file_remove_in(folder, unfinished);
+    segment_close(fresh);
+    return status;
 }
 
 static larder_status head_check(const segment_head *head, uint32_t number, uint64_t store_id,

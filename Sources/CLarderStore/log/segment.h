@@ -15,8 +15,9 @@
         56  u64  0
         64       records, see record.h
 
-    The file has all its blocks when it is made, so that a store into the mapping cannot fail, and is
-    zeros behind the last record. A record is there as soon as its first eight bytes are, which are
+    The file has all its blocks and its head when it gets its name (it is made as `<number>.new`), so
+    that a store into the mapping cannot fail and a reader elsewhere finds it whole or not at all. It
+    is zeros behind the last record. A record is there as soon as its first eight bytes are, which are
     stored last: a process that is killed leaves it whole or not at all. Whoever appends keeps
     SEGMENT_NEXT_BYTES free for the record that names the next segment.
 
