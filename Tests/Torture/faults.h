@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file faults.h
-    The fault points of the library's system calls, and what else tests change in it. */
+    The fault points of the library's system calls. */
 #ifndef TORTURE_FAULTS_H
 #define TORTURE_FAULTS_H
 
@@ -9,7 +9,6 @@
 #pragma clang diagnostic ignored "-Wnullability-completeness"
 #endif
 #include "file_io.h"
-#include "store_faults.h"
 #ifdef __clang__
 #pragma clang diagnostic pop
 #endif

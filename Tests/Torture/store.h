@@ -66,7 +66,9 @@ typedef struct book {
     uint32_t lanes;
     lane lane[BOOK_LANES];
     uint64_t journal_bytes;
+    /** Values up to this lie in the tree too. */
     uint64_t threshold_bytes;
+    larder_store_tuning tuning;
     /** Most values are no longer than `usual`, some up to `longest`. */
     uint32_t usual;
     uint32_t longest;
@@ -79,6 +81,8 @@ typedef struct book {
     char broken_text[256];
 } book;
 
+/** Draws every threshold, most of them so small that each is crossed many times a second. */
+void tuning_draw(larder_store_tuning *out, rng *random);
 void book_reset(book *self, rng *random);
 /** Notes what the writer found wrong; the first one counts. */
 void book_break(book *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -101,6 +105,7 @@ operation book_operation(const book *self, uint32_t which, uint64_t number);
 void book_apply(uint32_t which, const operation *what, uint64_t number, held state[BOOK_KEYS]);
 /** Leaves the `limit` entries that were written last. */
 void book_trim(uint32_t limit, held state[BOOK_KEYS]);
+/** The options borrow the book's thresholds. */
 larder_store_options book_options(const book *self, uint32_t flags);
 
 /** Which states a store may be in. */
@@ -116,12 +121,14 @@ typedef enum promise {
 bool book_verify(torture *run, book *self, larder_store *store, promise promised,
                  held (*found)[BOOK_KEYS]);
 /** What must hold for any store: totals, orders and index as a full pass finds them, and its own
-    check. With `settles` it is flushed first, and no file may be left that no entry refers to. */
+    check. With `settles` it is flushed first, and no segment may be left that is there for no
+    reason. */
 bool book_verify_sound(torture *run, const book *self, larder_store *store, const char *path,
                        bool settles);
 /** Makes the state that was found the base of a new session. */
 void book_go_on(book *self, held (*found)[BOOK_KEYS]);
-unsigned count_spilled_files(const char *path);
+/** Segments in the folder of a store. */
+unsigned count_segments(const char *path);
 
 // The writer --------------------------------------------------------------------------------------
 
@@ -142,9 +149,10 @@ typedef struct store_plan {
 
 void store_writer_run(store_plan *plan);
 
-/** Runs `body` in a child and kills it after a time that is short more often than long.
+/** Runs `body` in a child and kills it: after a time that is short more often than long, or before
+    some system call of its on a file of the store at `path`.
     @return false, and a failed trial, if it ended by itself or found something wrong. */
-bool store_kill(torture *run, book *self, rng *random, bool from_the_start,
+bool store_kill(torture *run, book *self, rng *random, const char *path, bool from_the_start,
                 void (*body)(void *context), void *context);
 
 void family_store_kill(torture *run);

@@ -7,10 +7,24 @@
 
 #include "store.h"
 
+void tuning_draw(larder_store_tuning *out, rng *random) {
+    static const uint64_t segments[] = {1 << 10, 2 << 10, 4 << 10, 16 << 10, 64 << 10};
+    larder_store_tuning_init(out);
+    out->segment_min_bytes = segments[rng_below(random, 5)];
+    out->segment_max_bytes = out->segment_min_bytes << rng_below(random, 4);
+    out->memtable_max_count = rng_between(random, 8, rng_one_in(random, 2) ? 60 : 2000);
+    out->transaction_max_count = rng_between(random, 1, rng_one_in(random, 2) ? 12 : 200);
+    out->checkpoint_permille = rng_below(random, 1000);
+    out->space_percent = rng_between(random, 100, 200);
+    out->clean_max_bytes = rng_between(random, 1, rng_one_in(random, 2) ? 8 << 10 : 1 << 20);
+    out->remove_max_count = rng_between(random, 1, rng_one_in(random, 2) ? 6 : 100);
+    out->overlay_max_count = rng_below(random, 101);
+}
+
 void book_reset(book *self, rng *random) {
     static const uint64_t journals[] = {64 << 10, 64 << 10, 64 << 10, 128 << 10, 1 << 20};
-    static const uint64_t thresholds[] = {0, 60, 700, 4000, 20480};
-    static const uint32_t longest[] = {200, 2000, 9000, 30000};
+    static const uint64_t thresholds[] = {0, 60, 200, 700, 1024};
+    static const uint32_t longest[] = {200, 2000, 9000, 30000, 200000};
     memset(self, 0, sizeof *self);
     self->lanes = rng_one_in(random, 4) ? (uint32_t)rng_between(random, 2, BOOK_LANES) : 1;
     for (uint32_t i = 0; i < BOOK_LANES; i++) {
@@ -18,11 +32,9 @@ void book_reset(book *self, rng *random) {
     }
     self->journal_bytes = journals[rng_below(random, 5)] + 4096 * rng_below(random, 8);
     self->threshold_bytes = thresholds[rng_below(random, 5)];
-    self->longest = longest[rng_below(random, 4)];
-    self->usual = (uint32_t)rng_between(random, 10, self->longest / 4);
-    if (self->threshold_bytes < 60) {
-        self->usual = 12; // A file for each value: most are to be empty or short of one.
-    }
+    self->longest = longest[rng_below(random, 5)];
+    self->usual = (uint32_t)rng_between(random, 10, self->longest < 9000 ? self->longest / 4 : 2250);
+    tuning_draw(&self->tuning, random);
     self->flushes = rng_one_in(random, 3) ? 60 : 8;
     self->syncs = rng_one_in(random, 3) ? 80 : 10;
     self->clears = rng_one_in(random, 2) ? 8 : 1;
@@ -45,6 +57,7 @@ larder_store_options book_options(const book *self, uint32_t flags) {
     options.flags = flags;
     options.journal_bytes = self->journal_bytes;
     options.inline_threshold_bytes = self->threshold_bytes;
+    options.tuning = &self->tuning;
     return options;
 }
 
@@ -131,12 +144,10 @@ static operation_part make_part(rng *random, uint64_t unique, bool removes) {
     return part;
 }
 
-/** The most that a part takes in the journal. */
+/** The most that a part takes in the log. */
 static uint64_t part_bytes(const book *self, operation_part part) {
-    uint64_t inlined = self->journal_bytes / 8;
     uint64_t length = part.salt ? book_value_length(self, part.salt) : 0;
-    return BOOK_KEY_MAX + BOOK_EXTENDED_MAX + BOOK_INDEX_MAX + 200 +
-           (length > inlined ? 24 : length);
+    return BOOK_KEY_MAX + BOOK_EXTENDED_MAX + BOOK_INDEX_MAX + 200 + length;
 }
 
 operation book_operation(const book *self, uint32_t which, uint64_t number) {
@@ -173,7 +184,7 @@ operation book_operation(const book *self, uint32_t which, uint64_t number) {
             operation_part part = make_part(&random, unique + what.part_count, removes);
             bytes += part_bytes(self, part);
             if (what.part_count > 0 && bytes > self->journal_bytes / 3) {
-                break; // More than half of the journal is refused.
+                break; // More than half of what may wait is refused.
             }
             what.parts[what.part_count++] = part;
         }

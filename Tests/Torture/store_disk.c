@@ -30,6 +30,7 @@ static struct {
     const char *root;
     const char *call;
     _Atomic int countdown;
+    _Atomic int passes;
     _Atomic int failures;
     int error;
     bool for_good;
@@ -76,14 +77,25 @@ static bool path_of_file(const disk *self, int file, char path[1024]) {
     return open_path(file, path) && is_below(self, path);
 }
 
-/** Whether this call has to fail now: sets errno. `path` NULL: that of the file. */
+/** Whether this call has to fail now: sets errno. It is on `file`, or on `path` in that folder. */
 static bool fails(const char *call, int file, const char *path) {
-    char whole[1024];
-    if (!failing.call || strcmp(failing.call, call) != 0 ||
-        !(path ? is_in(failing.root, path)
-               : open_path(file, whole) && is_in(failing.root, whole))) {
+    char start[1024], whole[2048];
+    if (!failing.call || (strcmp(failing.call, "any") != 0 && strcmp(failing.call, call) != 0)) {
         return false;
     }
+    int before = errno;
+    if (path && (path[0] == '/' || file == AT_FDCWD)) {
+        snprintf(whole, sizeof whole, "%s", path);
+    } else if (open_path(file, start)) {
+        snprintf(whole, sizeof whole, "%s%s%s", start, path ? "/" : "", path ? path : "");
+    } else {
+        whole[0] = '\0';
+    }
+    errno = before;
+    if (!is_in(failing.root, whole)) {
+        return false;
+    }
+    atomic_fetch_add(&failing.passes, 1);
     int left = atomic_fetch_sub(&failing.countdown, 1);
     if (left > 1 || (left < 1 && !failing.for_good)) {
         return false;
@@ -214,12 +226,26 @@ void disk_snapshot(void) {
     disk *self = watched;
     char path[700];
     struct stat facts;
-    static const char *const names[] = {"data.mdb", "journal", "lock.mdb"};
-    for (unsigned i = 0; self && i < 3; i++) {
+    static const char *const names[] = {"data.mdb", "lock.mdb"};
+    for (unsigned i = 0; self && i < 2; i++) {
         snprintf(path, sizeof path, "%s/store/%s", self->root, names[i]);
         if (stat(path, &facts) == 0) {
             snapshot_inode(self, facts.st_ino);
         }
+    }
+    // What is stored into a mapped segment is seen by no call.
+    if (self) {
+        snprintf(path, sizeof path, "%s/store/log", self->root);
+    }
+    DIR *segments = self ? opendir(path) : NULL;
+    for (struct dirent *entry; segments && (entry = readdir(segments));) {
+        if (fstatat(dirfd(segments), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(facts.st_mode)) {
+            snapshot_inode(self, facts.st_ino);
+        }
+    }
+    if (segments) {
+        closedir(segments);
     }
 }
 
@@ -303,7 +329,7 @@ static int sync_file(int file, long number) {
 // What stands before the system's calls -----------------------------------------------------------
 
 static int open_at(int folder, const char *path, int flags, mode_t mode) {
-    if (fails("open", -1, path)) {
+    if (fails("open", folder, path)) {
         return -1;
     }
     char whole[2048];
@@ -345,6 +371,9 @@ int openat(int folder, const char *path, int flags, ...) {
 }
 
 int mkdirat(int folder, const char *path, mode_t mode) {
+    if (fails("name", folder, path)) {
+        return -1;
+    }
     char whole[2048];
     disk_name what;
     int result = (int)syscall(SYS_mkdirat, folder, path, mode);
@@ -360,6 +389,9 @@ int mkdirat(int folder, const char *path, mode_t mode) {
 int mkdir(const char *path, mode_t mode) { return mkdirat(AT_FDCWD, path, mode); }
 
 int unlinkat(int folder, const char *path, int flags) {
+    if (fails("name", folder, path)) {
+        return -1;
+    }
     char whole[2048];
     disk_name what;
     if (watched && path_of_call(watched, folder, path, whole)) {
@@ -384,6 +416,9 @@ int unlink(const char *path) { return unlinkat(AT_FDCWD, path, 0); }
 int rmdir(const char *path) { return unlinkat(AT_FDCWD, path, AT_REMOVEDIR); }
 
 int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+    if (fails("name", from_folder, from)) {
+        return -1;
+    }
     char from_whole[2048], to_whole[2048];
     disk_name was, is;
     if (!watched || !path_of_call(watched, from_folder, from, from_whole) ||
@@ -402,6 +437,14 @@ int renameat(int from_folder, const char *from, int to_folder, const char *to) {
     return result;
 }
 int rename(const char *from, const char *to) { return renameat(AT_FDCWD, from, AT_FDCWD, to); }
+
+int fallocate(int file, int mode, off_t offset, off_t length) {
+    return fails("room", file, NULL) ? -1
+                                     : (int)syscall(SYS_fallocate, file, mode, offset, length);
+}
+int ftruncate(int file, off_t length) {
+    return fails("room", file, NULL) ? -1 : (int)syscall(SYS_ftruncate, file, length);
+}
 
 int fsync(int file) { return sync_file(file, SYS_fsync); }
 int fdatasync(int file) { return sync_file(file, SYS_fdatasync); }
@@ -465,10 +508,12 @@ void disk_fail(const char *root, const char *call, int nth, int error, bool for_
     failing.for_good = for_good;
     atomic_store(&failing.countdown, nth);
     atomic_store(&failing.failures, 0);
+    atomic_store(&failing.passes, 0);
     failing.call = call;
 }
 
 int disk_failures(void) { return atomic_load(&failing.failures); }
+int disk_passes(void) { return atomic_load(&failing.passes); }
 
 void disk_watch(disk *self, rng random, unsigned chance) {
     watched = self;

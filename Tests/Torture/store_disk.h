@@ -61,14 +61,20 @@ void disk_watch(disk *self, rng random, unsigned chance);
 /** Keeps what the files hold now as one version that their pages may have. */
 void disk_snapshot(void);
 
-/** From now on the `nth` call of that name on a file of ours fails, and all after it if `for_good`;
-    NULL ends that. Names: write (pwrite and writev too), sync, open.
+/** From now on the `nth` call of that name on a file below `root` fails, and all after it if
+    `for_good`; NULL ends that. Names: write (pwrite and writev too), sync, open, room (fallocate and
+    ftruncate), name (mkdir, unlink, rename); any.
     @param error an errno; DISK_KILLS: the process is killed before the call. */
 void disk_fail(const char *root, const char *call, int nth, int error, bool for_good);
 /** How many calls were made to fail since. */
 int disk_failures(void);
+/** How many calls there were since that could have. */
+int disk_passes(void);
+
+/** What an image has of what was not synced. */
+typedef enum disk_shape { DISK_SOME, DISK_NOTHING, DISK_EVERYTHING } disk_shape;
 
 /** Puts together, in the new folder `target`, what a disk may hold. */
-bool disk_image(const disk *self, rng *random, const char *target);
+bool disk_image(const disk *self, rng *random, disk_shape shape, const char *target);
 
 #endif

@@ -99,11 +99,12 @@ static void apply(names *all, const disk_event *event) {
 }
 
 /** Which of the names that no sync covers are there: all, none, a beginning, or any. */
-static void choose_names(const disk *self, rng *random, names *out) {
+static void choose_names(const disk *self, rng *random, disk_shape wanted, names *out) {
     memcpy(out->all, self->names, self->name_count * sizeof *out->all);
     out->count = self->name_count;
     uint32_t count = atomic_load(&self->event_count);
     uint64_t shape = rng_below(random, 5), cut = rng_below(random, count + 1);
+    shape = wanted == DISK_EVERYTHING ? 0 : wanted == DISK_NOTHING ? 1 : shape;
     uint64_t odd_one = rng_below(random, count ? count : 1);
     for (uint32_t i = 0; i < count; i++) {
         const disk_event *event = &self->events[i];
@@ -181,7 +182,8 @@ static void mix_pages(const versions *all, rng *random, uint8_t *target, size_t 
     }
 }
 
-static bool make_content(const disk *self, rng *random, uint64_t inode, const char *path) {
+static bool make_content(const disk *self, rng *random, disk_shape shape, uint64_t inode,
+                         const char *path) {
     versions all = {.count = 0};
     char kept[760];
     snprintf(kept, sizeof kept, "%s/base-%" PRIu64, self->vault, inode);
@@ -198,9 +200,14 @@ static bool make_content(const disk *self, rng *random, uint64_t inode, const ch
     if (size < all.size[0] && all.size[newest] >= all.size[0]) {
         size = all.size[0];
     }
+    uint64_t way = rng_below(random, 4);
+    if (shape != DISK_SOME) {
+        way = shape == DISK_EVERYTHING;
+        size = all.size[way ? newest : 0];
+    }
     uint8_t *bytes = malloc(size ? size : 1);
     if (bytes) {
-        switch (rng_below(random, 4)) {
+        switch (way) {
         case 0: take(&all, 0, 0, size, bytes); break;
         case 1: take(&all, newest, 0, size, bytes); break;
         default: mix_pages(&all, random, bytes, size); break;
@@ -214,8 +221,8 @@ static bool make_content(const disk *self, rng *random, uint64_t inode, const ch
     return good;
 }
 
-static bool make_folder(const disk *self, rng *random, const names *all, uint64_t inode,
-                        const char *path, unsigned depth) {
+static bool make_folder(const disk *self, rng *random, disk_shape shape, const names *all,
+                        uint64_t inode, const char *path, unsigned depth) {
     bool good = mkdir(path, 0700) == 0;
     for (uint32_t i = 0; good && i < all->count; i++) {
         const disk_name *name = &all->all[i];
@@ -225,21 +232,22 @@ static bool make_folder(const disk *self, rng *random, const names *all, uint64_
         }
         snprintf(below, sizeof below, "%s/%s", path, name->name);
         good = name->is_folder
-                   ? depth > 6 || make_folder(self, random, all, name->inode, below, depth + 1)
-                   : make_content(self, random, name->inode, below);
+                   ? depth > 6 ||
+                         make_folder(self, random, shape, all, name->inode, below, depth + 1)
+                   : make_content(self, random, shape, name->inode, below);
     }
     return good;
 }
 
-bool disk_image(const disk *self, rng *random, const char *target) {
+bool disk_image(const disk *self, rng *random, disk_shape shape, const char *target) {
     // Each event adds one name at most.
     names all = {calloc(DISK_NAMES + DISK_EVENTS, sizeof(disk_name)), 0};
     if (!all.all) {
         return false;
     }
-    choose_names(self, random, &all);
+    choose_names(self, random, shape, &all);
     remove_tree(target);
-    bool good = make_folder(self, random, &all, self->root_inode, target, 0);
+    bool good = make_folder(self, random, shape, &all, self->root_inode, target, 0);
     free(all.all);
     return good;
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A child writes to a store and is killed at a random moment, also in the middle of a flush, while
-// it makes the store or takes up what another one left. What comes back is everything that it was
+// A child writes to a store and is killed at a random moment or before some system call, also in the
+// middle of a checkpoint or of cleaning, while it makes the store or takes up what another one left. What comes back is everything that it was
 // told was kept, and at most the one operation more that it had in hand.
 #include <inttypes.h>
 #include <string.h>
 
-#include "faults.h"
 #include "store.h"
 
 typedef struct life {
@@ -104,13 +103,13 @@ static bool verify(torture *run, life *self) {
 static bool live_and_die(torture *run, life *self, bool is_first) {
     torture_trial(run);
     bool early = rng_one_in(&self->random, is_first ? 2 : 10);
-    if (!store_kill(run, self->book, &self->random, early, write_until_killed, self)) {
+    if (!store_kill(run, self->book, &self->random, self->path, early, write_until_killed, self)) {
         return false;
     }
     self->was_opened |= atomic_load(&self->book->ready) != 0;
     while (rng_one_in(&self->random, 3)) {
         torture_trial(run);
-        if (!store_kill(run, self->book, &self->random, true, recover_until_killed, self)) {
+        if (!store_kill(run, self->book, &self->random, self->path, true, recover_until_killed, self)) {
             return false;
         }
     }
@@ -127,8 +126,6 @@ void family_store_kill(torture *run) {
         self.was_opened = false;
         self.path = torture_path(run, "store");
         book_reset(self.book, &self.random);
-        bool has_many = rng_one_in(&self.random, 2);
-        larder_fault_transaction(has_many ? (uint32_t)rng_between(&self.random, 1, 12) : 0, 0);
         unsigned kills = (unsigned)rng_between(&self.random, 1, 10);
         for (unsigned i = 0; i < kills && live_and_die(run, &self, i == 0); i++) {
             book_go_on(self.book, self.found);
@@ -138,5 +135,4 @@ void family_store_kill(torture *run) {
         }
         remove_tree(self.path);
     }
-    larder_fault_transaction(0, 0);
 }

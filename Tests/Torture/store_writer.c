@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "store.h"
+#include "store_disk.h"
 
 typedef struct worker {
     store_plan *plan;
@@ -220,7 +221,7 @@ static void wait_ns(uint64_t duration) {
     }
 }
 
-bool store_kill(torture *run, book *self, rng *random, bool from_the_start,
+bool store_kill(torture *run, book *self, rng *random, const char *path, bool from_the_start,
                 void (*body)(void *context), void *context) {
     atomic_store(&self->ready, 0);
     uint64_t span = 0;
@@ -231,6 +232,8 @@ bool store_kill(torture *run, book *self, rng *random, bool from_the_start,
     case 3: span = rng_below(random, 20000000); break;
     default: span = rng_below(random, 6000000); break;
     }
+    // Before some system call, early ones more often than late ones.
+    int place = rng_one_in(random, 2) ? (int)rng_between(random, 1, 1ull << rng_below(random, 10)) : 0;
     fflush(NULL);
     pid_t child = fork();
     if (child < 0) {
@@ -239,21 +242,27 @@ bool store_kill(torture *run, book *self, rng *random, bool from_the_start,
     }
     if (child == 0) {
         alarm(30);
+        if (place) {
+            disk_fail(path, "any", place, DISK_KILLS, true);
+        }
         body(context);
         for (;;) {
             pause();
         }
     }
-    if (!from_the_start) {
-        uint64_t limit = now_ns() + 20000000000u;
-        while (!atomic_load(&self->ready) && !atomic_load(&self->broken) && now_ns() < limit) {
-            wait_ns(5000);
-        }
-    }
-    wait_ns(span);
-    kill(child, SIGKILL);
     int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    bool is_dead = false;
+    uint64_t limit = now_ns() + 20000000000u;
+    while (!from_the_start && !is_dead && !atomic_load(&self->ready) &&
+           !atomic_load(&self->broken) && now_ns() < limit) {
+        wait_ns(5000);
+        is_dead = waitpid(child, &status, WNOHANG) == child;
+    }
+    wait_ns(is_dead ? 0 : span);
+    if (!is_dead) {
+        kill(child, SIGKILL);
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
     }
     if (atomic_load(&self->broken)) {
         torture_fail(run, "the writer: %s", self->broken_text);
