@@ -25,7 +25,7 @@ static const int64_t TOOK_MAX_NS = 1000000000;
 
 /** How much waits, as a part of 1: of the bytes that may, or of the keys. */
 static double fill(const larder_store *store, size_t length) {
-    double bytes = (double)(store->log.unapplied_bytes + length) /
+    double bytes = (double)(store->active->bytes + length) /
                    (double)store->options.journal_bytes;
     double keys = (double)store->active->count / (double)store->tuning.memtable_max_count;
     return bytes > keys ? bytes : keys;

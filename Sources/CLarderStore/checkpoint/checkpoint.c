@@ -416,7 +416,7 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
 
 static bool has_room(larder_store *store) {
     pthread_mutex_lock(&store->lock);
-    bool has = store->log.unapplied_bytes <= store->options.journal_bytes / 2 &&
+    bool has = store->active->bytes <= store->options.journal_bytes / 2 &&
                store->active->count <= store->tuning.memtable_max_count / 2;
     pthread_mutex_unlock(&store->lock);
     return has;

@@ -130,8 +130,9 @@ typedef struct larder_store_options {
     /** What the values are made of, for example the coder's name in ASCII, as a number. Kept in the
         store; 0 says nothing and matches everything. */
     uint64_t content_format;
-    /** So many bytes of the log may wait for a checkpoint: it bounds what opening after a kill reads.
-        While a checkpoint is under way and less than an eighth is left, writes are slowed. */
+    /** When so many bytes were written, a checkpoint begins; while it is under way, as many more may
+        come, the last eighth of them slowed. It bounds what opening after a kill reads, to twice
+        as much. */
     uint64_t journal_bytes;
     /** How far LMDB can grow before the map has to; 0 for the default. */
     uint64_t map_bytes;

@@ -38,6 +38,8 @@ static larder_status follow_from(larder_store *store, const store_meta *meta) {
     }
     memtable_reset(store->active);
     atomic_store_explicit(&store->pending_count, 0, memory_order_release);
+    // Nothing here leads to a segment any more, but what was found by those who hold their slots.
+    log_drop_missing(&store->log);
     follow->next = meta->end;
     // Before the first checkpoint the log is whole.
     if (follow->next.segment == 0) follow->next = (location){1, SEGMENT_HEAD_BYTES};

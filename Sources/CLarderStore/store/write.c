@@ -23,8 +23,8 @@ larder_status store_enter_to_write(const larder_store *store) {
 /** Whether so many more records have to wait for a checkpoint: `lock` is held. */
 static bool is_log_full(const larder_store *store, size_t length, uint32_t count) {
     // A write is let through when nothing else waits, however large it is.
-    if (store->log.unapplied_bytes == 0 && store->active->count == 0) return false;
-    return store->log.unapplied_bytes + length > store->options.journal_bytes ||
+    if (store->active->count == 0) return false;
+    return store->active->bytes + length > store->options.journal_bytes ||
            (uint64_t)store->active->count + count > store->tuning.memtable_max_count;
 }
 
@@ -89,7 +89,7 @@ void store_publish(larder_store *store, const uint8_t *records, uint32_t count, 
     carries, the fewer times a page of the tree is written. */
 static void store_tell(larder_store *store) {
     bool is_nearly_full =
-        store->log.unapplied_bytes > store->options.journal_bytes / 8 * 7 ||
+        store->active->bytes > store->options.journal_bytes / 8 * 7 ||
         (uint64_t)store->active->count > store->tuning.memtable_max_count / 8 * 7;
     bool is_first = store->pending_since_ns == 0;
     bool is_first_unsynced = store->unsynced_since_ns == 0;
