@@ -92,6 +92,8 @@ LARDER_MUST_CHECK larder_status segment_create(int folder, uint32_t number, uint
             LARDER_EFOREIGN (another store's); ENOMEM or another errno. */
 LARDER_MUST_CHECK larder_status segment_open(int folder, uint32_t number, uint64_t store_id,
                                              bool writes, segment **out);
+/** Whether nothing was ever appended to a file that is no segment: its making was cut short. */
+bool segment_is_blank(int folder, uint32_t number);
 /** Ends the mapping; NULL is allowed. */
 void segment_close(segment *closed);
 /** Closes its descriptor; the mapping stays. */

@@ -190,6 +190,28 @@ static larder_status resume(replay *work, const store_meta *meta, bool has_log,
     return LARDER_OK;
 }
 
+/** Whether a log that no checkpoint knows has not begun: the making of its first segment was cut
+    short, or after a power cut nothing of that is left. */
+static bool is_unbegun(const replay *work, const store_meta *meta, bool was_power_cut) {
+    if (meta->end.segment != 0 || work->at != NULL || work->there.count == 0) return false;
+    store_log *log = &work->store->log;
+    segment *first;
+    larder_status status = log_segment(log, 1, &first);
+    if (status != LARDER_EDAMAGED && status != ENOENT) return false;
+    return was_power_cut || (work->there.count == 1 && segment_is_blank(log->folder, 1));
+}
+
+/** Whatever is left of it goes, so that the first segment has the first number. */
+static larder_status begin_anew(replay *work) {
+    store_log *log = &work->store->log;
+    for (; work->there.count > 0; work->there.count--) {
+        larder_status status = log_remove(log, work->there.items[work->there.count - 1]);
+        if (status != LARDER_OK) return status;
+    }
+    log->next_number = 1;
+    return folder_sync(log->folder);
+}
+
 larder_status store_replay(larder_store *store, const store_meta *meta, bool was_power_cut,
                            larder_store_detail *detail) {
     replay work = {.store = store};
@@ -207,6 +229,10 @@ larder_status store_replay(larder_store *store, const store_meta *meta, bool was
     work.scan = (log_scan){.log = &store->log, .at = start, .sequence = meta->applied};
     bool has_log = meta->end.segment != 0 || lists(&work.there, 1);
     if (status == LARDER_OK && has_log) status = read_log(&work, meta, was_power_cut);
+    if (status == LARDER_OK && is_unbegun(&work, meta, was_power_cut)) {
+        has_log = false;
+        status = begin_anew(&work);
+    }
     if (status == LARDER_OK) status = resume(&work, meta, has_log, was_power_cut);
     store->is_partly_applied = store->recovery.intact > 0;
     // Of cleaning that was not committed, or not deleted, and segments made in advance.
