@@ -383,18 +383,44 @@ static larder_status enforce_limits(larder_store *store, flush_order *order) {
 
 // Flushing ----------------------------------------------------------------------------------------
 
+/** Puts the active table's writes into the frozen one, that of a checkpoint that failed: so what was
+    removed since need not come into the tree first, for which there may be no room. `lock` is held. */
+static larder_status merge_into_frozen(larder_store *store) {
+    memtable *frozen = store->frozen;
+    const memtable *active = store->active;
+    larder_status status = memtable_reserve(frozen, active->count);
+    if (status != LARDER_OK) return status;
+    memtable_forget_bases(frozen);
+    if (active->cleared != 0) memtable_clear(frozen, active->cleared);
+    for (uint32_t at = 0; at < active->count; at++)
+        memtable_put(frozen, active->entries[at].record, active->entries[at].segment);
+    frozen->bytes += active->bytes;
+    frozen->last_sequence = active->last_sequence;
+    frozen->end = active->end;
+    memtable_reset(store->active);
+    atomic_store_explicit(&store->pending_count, frozen->count + (frozen->cleared != 0 ? 1 : 0),
+                          memory_order_release);
+    return LARDER_OK;
+}
+
 /** Takes over what was written so far. */
 static larder_status freeze(larder_store *store) {
     larder_status status = LARDER_OK;
     pthread_mutex_lock(&store->lock);
-    if (store->frozen == NULL && store->active->last_sequence > store->committed.applied) {
-        if (store->spare == NULL) status = memtable_create(system_random(), &store->spare);
+    if (store->active->last_sequence > store->committed.applied) {
+        if (store->frozen != NULL) {
+            status = merge_into_frozen(store);
+        } else {
+            if (store->spare == NULL) status = memtable_create(system_random(), &store->spare);
+            if (status == LARDER_OK) {
+                store->frozen = store->active;
+                store->active = store->spare;
+                store->spare = NULL;
+            }
+        }
         if (status == LARDER_OK) {
-            store->active->end_record_count = store->log.active->record_count;
-            store->active->end_bare_count = store->log.active->bare_count;
-            store->frozen = store->active;
-            store->active = store->spare;
-            store->spare = NULL;
+            store->frozen->end_record_count = store->log.active->record_count;
+            store->frozen->end_bare_count = store->log.active->bare_count;
             store->pending_since_ns = 0;
             store->wants_flush = false;
         }
@@ -411,7 +437,10 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
     if (status == LARDER_OK && store->frozen != NULL) status = store_sync_log(store);
 #endif
     if (status == LARDER_OK) status = run_checkpoint(store, order);
-    return status == LARDER_OK ? enforce_limits(store, order) : status;
+    if (status == LARDER_OK) status = enforce_limits(store, order);
+    // Segments that died of it: removing everything gives its room back at once.
+    if (status == LARDER_OK && cleaning_has_dead(store)) status = run_checkpoint(store, order);
+    return status;
 }
 
 static bool has_room(larder_store *store) {
@@ -427,10 +456,7 @@ larder_status store_flush(larder_store *store, flush_order *order) {
     larder_status status = store_enter(store);
     bool is_needed = (order->flags & FLUSH_FOR_ROOM) == 0 || !has_room(store);
     if (status == LARDER_OK && is_needed) {
-        // What was frozen when an earlier flush failed goes first.
-        bool had_frozen = store->frozen != NULL;
         status = flush_once(store, order);
-        if (status == LARDER_OK && had_frozen) status = flush_once(store, order);
         atomic_fetch_add_explicit(status == LARDER_OK ? &store->flushes : &store->flush_failures, 1,
                                   memory_order_relaxed);
         atomic_store(&store->last_failure, status);

@@ -12,6 +12,13 @@ static bool may_be_cleaned(const larder_store *store, const live_segment *candid
            candidate->number != store->committed.end.segment;
 }
 
+bool cleaning_has_dead(const larder_store *store) {
+    for (size_t at = 0; at < store->live.count; at++)
+        if (store->live.items[at].live_count == 0 && may_be_cleaned(store, &store->live.items[at]))
+            return true;
+    return false;
+}
+
 static bool has_dead(const live_segment *segment) {
     return segment->record_count > segment->bare_count + segment->live_count;
 }

@@ -39,6 +39,8 @@ typedef struct cleaning {
     uint64_t synced_end;
 } cleaning;
 
+/** Whether there is a segment that nothing leads to. */
+bool cleaning_has_dead(const larder_store *store);
 /** Chooses victims, as far as `flags` of a flush and the space ask for any. */
 LARDER_MUST_CHECK larder_status cleaning_begin(larder_store *store, uint32_t flags, cleaning *out);
 /** Adds the victims' records behind `count` writes; `writes` grows. */

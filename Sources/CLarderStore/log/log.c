@@ -188,6 +188,8 @@ uint64_t log_next_capacity(const store_log *log) {
     uint64_t wanted = log->active != NULL ? log->active->capacity * 2 : log->segment_min_bytes;
     if (wanted < log->segment_min_bytes) wanted = log->segment_min_bytes;
     if (wanted > log->segment_max_bytes) wanted = log->segment_max_bytes;
+    uint64_t limit = log->capacity_limit_bytes;
+    if (limit != 0 && wanted > limit) wanted = limit;
     return (wanted + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
 }
 
@@ -222,8 +224,14 @@ static larder_status turn_over(store_log *log, size_t length) {
         uint64_t needed = (uint64_t)SEGMENT_HEAD_BYTES + length + SEGMENT_NEXT_BYTES;
         if (needed + removal_reserve(capacity) > capacity)
             capacity = needed + REMOVAL_RESERVE_BYTES;
-        larder_status status = make_segment(log, log->next_number, SEGMENT_WRITTEN, capacity,
-                                            log->last_sequence + 1, 0, &next);
+        larder_status status;
+        // Where there is little room, a smaller one will do.
+        for (;; capacity /= 2) {
+            status = make_segment(log, log->next_number, SEGMENT_WRITTEN, capacity,
+                                  log->last_sequence + 1, 0, &next);
+            bool is_short = status == ENOSPC || status == EDQUOT || status == EFBIG;
+            if (!is_short || capacity / 2 < needed + BLOCK_BYTES) break;
+        }
         if (status != LARDER_OK) return status;
         log->next_number++;
         drop_spare(log);
@@ -235,14 +243,25 @@ static larder_status turn_over(store_log *log, size_t length) {
     return LARDER_OK;
 }
 
+bool log_turns_over(const store_log *log, size_t length) {
+    return log->active == NULL || !has_room(log->active, length, false);
+}
+
+larder_status log_reserve_kept(store_log *log, size_t length, uint8_t **target) {
+    if (log->active == NULL || !has_room(log->active, length, true)) return ENOSPC;
+    *target = log->active->map + end_of(log->active);
+    return LARDER_OK;
+}
+
 larder_status log_reserve(store_log *log, size_t length, bool uses_reserve, uint8_t **target) {
     if (length > WRITE_MAX_BYTES) return LARDER_ETOOLARGE;
-    if (log->active == NULL || !has_room(log->active, length, false)) {
+    if (log_turns_over(log, length)) {
         larder_status status = turn_over(log, length);
         // What is kept back for removals is for when there is no other room.
-        if (status != LARDER_OK &&
-            !(uses_reserve && log->active != NULL && has_room(log->active, length, true)))
-            return status;
+        if (status != LARDER_OK && uses_reserve &&
+            log_reserve_kept(log, length, target) == LARDER_OK)
+            return LARDER_OK;
+        if (status != LARDER_OK) return status;
     }
     *target = log->active->map + end_of(log->active);
     return LARDER_OK;

@@ -42,6 +42,8 @@ typedef struct store_log {
     uint64_t synced_sequence;
     uint64_t segment_min_bytes;
     uint64_t segment_max_bytes;
+    /** No usual segment is larger: there is little room. 0 for no limit. */
+    uint64_t capacity_limit_bytes;
 } store_log;
 
 /** Opens `<store>/log`, making it if it is missing and the handle may write.
@@ -65,6 +67,10 @@ LARDER_MUST_CHECK larder_status log_record(store_log *log, location at, larder_b
     @return LARDER_OK; LARDER_ETOOLARGE; ENOSPC … as segment_create. */
 LARDER_MUST_CHECK larder_status log_reserve(store_log *log, size_t length, bool uses_reserve,
                                             uint8_t **target);
+/** The same for a removal where no segment can be made: from what the active one keeps back. ENOSPC. */
+LARDER_MUST_CHECK larder_status log_reserve_kept(store_log *log, size_t length, uint8_t **target);
+/** Whether so much asks for another segment. */
+bool log_turns_over(const store_log *log, size_t length);
 /** Publishes the records that were written there, all with the sequence last_sequence + 1.
     @param length as reserved.
     @param first_word of the first record: its length and checksum, which are not there yet. */

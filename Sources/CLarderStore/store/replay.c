@@ -56,11 +56,10 @@ typedef struct replay {
     segment *at;
 } replay;
 
-/** The scan has come to another segment: everything in it that is not in the tree is counted, and may
-    not be on the device. */
-static larder_status enter_segment(replay *work, segment *entered, const store_meta *meta) {
+/** The next segment of the chain: everything in it that is not in the tree is counted, and may not be
+    on the device. */
+static larder_status enter_next(replay *work, segment *entered, const store_meta *meta) {
     larder_store *store = work->store;
-    if (work->at == entered) return LARDER_OK;
     if (work->at != NULL) {
         work->at->next = entered->number;
         work->at->is_sealed = true;
@@ -91,6 +90,31 @@ static larder_status enter_segment(replay *work, segment *entered, const store_m
     }
     atomic_store(&entered->end, entered->synced);
     return LARDER_OK;
+}
+
+/** Where the chain goes on behind the last write that was taken; `last` if there is no telling. */
+static segment *next_in_chain(const replay *work, segment *last, const store_meta *meta) {
+    store_log *log = &work->store->log;
+    segment *found;
+    uint32_t number = meta->end.segment == 0 ? 1 : meta->end.segment;
+    if (work->at != NULL) {
+        larder_bytes bytes;
+        record next;
+        if (segment_look(work->at, atomic_load(&work->at->end), &bytes) != LARDER_OK ||
+            record_read(bytes, true, &next) != LARDER_OK || next.kind != RECORD_NEXT)
+            return last;
+        number = next.minor;
+    }
+    bool is_before = number < last->number && !lists(&work->passed, number);
+    return is_before && log_segment(log, number, &found) == LARDER_OK ? found : last;
+}
+
+/** The scan has come to `entered`, perhaps through segments that no write is in. */
+static larder_status enter_segment(replay *work, segment *entered, const store_meta *meta) {
+    larder_status status = LARDER_OK;
+    while (work->at != entered && status == LARDER_OK)
+        status = enter_next(work, next_in_chain(work, entered, meta), meta);
+    return status;
 }
 
 static larder_status take_write(replay *work, const uint8_t *first, uint32_t count) {

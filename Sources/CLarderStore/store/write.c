@@ -28,6 +28,40 @@ static bool is_log_full(const larder_store *store, size_t length, uint32_t count
            (uint64_t)store->active->count + count > store->tuning.memtable_max_count;
 }
 
+/** What is left for the smallest checkpoint. */
+enum { ROOM_LEAST_BYTES = 256 << 10 };
+
+/** Room that a checkpoint may take for what waits and what the tree has, so that it never fails for
+    the want of it as long as nobody else fills the disk: pages that it writes anew, and new rows. */
+static uint64_t checkpoint_room(const larder_store *store) {
+    const uint64_t row_bytes = 200;
+    uint64_t pending = atomic_load_explicit(&store->pending_count, memory_order_relaxed);
+    uint64_t tree = (store->committed.count + pending) * row_bytes;
+    uint64_t touched = store->tuning.transaction_max_count * 4096;
+    return ROOM_LEAST_BYTES + pending * row_bytes + 3 * (tree < touched ? tree : touched);
+}
+
+/** Whether a write may take a new segment. A put leaves what checkpoints and removals may need, a
+    removal the least of it: so a store that has filled its disk can be emptied. `lock` is held. */
+static bool has_room(larder_store *store, size_t length, bool is_removal) {
+    uint64_t room;
+    if (!log_turns_over(&store->log, length) ||
+        file_system_room(store->path, &room) != LARDER_OK)
+        return true;
+    // The less there is, the sooner this is asked again.
+    store->log.capacity_limit_bytes = room / 16;
+    uint64_t taken = store->log.spare != NULL ? length : log_next_capacity(&store->log) + length;
+    return room >= taken + (is_removal ? ROOM_LEAST_BYTES : checkpoint_room(store));
+}
+
+/** Room in the log; `lock` is held. */
+static larder_status reserve(larder_store *store, size_t length, bool is_removal,
+                             uint8_t **target) {
+    if (has_room(store, length, is_removal))
+        return log_reserve(&store->log, length, is_removal, target);
+    return is_removal ? log_reserve_kept(&store->log, length, target) : ENOSPC;
+}
+
 larder_status store_begin_append(larder_store *store, size_t length, uint32_t count,
                                  bool is_removal, uint8_t **target) {
     for (bool is_again = false, is_without_room = false;; is_again = true) {
@@ -36,8 +70,7 @@ larder_status store_begin_append(larder_store *store, size_t length, uint32_t co
         while (status == LARDER_OK && store_hold_back(store, length)) status = store_enter(store);
         if (status == LARDER_OK) status = memtable_reserve(store->active, count);
         bool is_full = status == LARDER_OK && is_log_full(store, length, count);
-        if (status == LARDER_OK && !is_full)
-            status = log_reserve(&store->log, length, is_removal, target);
+        if (status == LARDER_OK && !is_full) status = reserve(store, length, is_removal, target);
         if (status == LARDER_OK && !is_full) return LARDER_OK;
         pthread_mutex_unlock(&store->lock);
         // Without room for a segment: a checkpoint may give some back, once.
