@@ -95,6 +95,8 @@ static void publish_commit(checkpoint *run, bool is_applied) {
     committed->bytes = run->meta.bytes;
     committed->transaction = run->meta.transaction;
     committed->end = run->meta.end;
+    committed->segment_count = store->live.count;
+    live_totals(&store->live, &committed->log_used_bytes, &committed->log_live_bytes);
     if (run->evicted + run->expired > 0) {
         memtable_forget_bases(store->active);
         if (store->frozen != NULL) memtable_forget_bases(store->frozen);

@@ -88,7 +88,7 @@ void live_drop(live_table *table, uint32_t number) {
 }
 
 larder_status live_copy(const live_table *from, live_table *to) {
-    *to = (live_table){.is_loaded = from->is_loaded};
+    *to = (live_table){0};
     if (from->count == 0) return LARDER_OK;
     to->items = malloc(from->count * sizeof *to->items);
     if (to->items == NULL) return ENOMEM;

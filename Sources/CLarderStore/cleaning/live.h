@@ -44,7 +44,6 @@ typedef struct live_table {
     live_segment *items;
     size_t count;
     size_t capacity;
-    bool is_loaded;
 } live_table;
 
 void live_row_write(uint8_t target[LIVE_ROW_BYTES], const live_segment *segment);

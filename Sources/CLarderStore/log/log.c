@@ -203,8 +203,7 @@ static bool has_room(const segment *at, size_t length, bool uses_reserve) {
     return !at->is_sealed && at->capacity - end_of(at) >= length + kept;
 }
 
-/** A spare that is of no use is removed. */
-static void drop_spare(store_log *log) {
+void log_drop_spare(store_log *log) {
     segment *spare = log->spare;
     if (spare == NULL) return;
     log->spare = NULL;
@@ -234,7 +233,7 @@ static larder_status turn_over(store_log *log, size_t length) {
         }
         if (status != LARDER_OK) return status;
         log->next_number++;
-        drop_spare(log);
+        log_drop_spare(log);
     }
     log->spare = NULL;
     if (log->active == NULL) log->first_unsynced = next->number;

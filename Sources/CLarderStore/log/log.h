@@ -78,6 +78,8 @@ void log_publish(store_log *log, size_t length, uint32_t count, uint64_t first_w
 /** Makes a spare segment if the active one is half full; without the store's lock, by one thread at
     a time. A failure is the next rotation's. */
 void log_prepare(store_log *log, pthread_mutex_t *store_lock);
+/** Removes the spare segment, if there is one. */
+void log_drop_spare(store_log *log);
 /** What the next new segment will have. */
 uint64_t log_next_capacity(const store_log *log);
 

@@ -47,16 +47,25 @@ void segment_name(uint32_t number, char out[SEGMENT_NAME_BYTES]) {
     memcpy(out + 8, ".seg", 5);
 }
 
-bool segment_number_of(const char *name, uint32_t *number) {
+/** The number that a name begins with; 0 if it does not. */
+static uint32_t leading_number(const char *name) {
     uint32_t value = 0;
     for (int digit = 0; digit < 8; digit++) {
         char read = name[digit];
         if (read >= '0' && read <= '9') value = value << 4 | (uint32_t)(read - '0');
         else if (read >= 'a' && read <= 'f') value = value << 4 | (uint32_t)(read - 'a' + 10);
-        else return false;
+        else return 0;
     }
-    *number = value;
-    return value != 0 && strcmp(name + 8, ".seg") == 0;
+    return value;
+}
+
+bool segment_number_of(const char *name, uint32_t *number) {
+    *number = leading_number(name);
+    return *number != 0 && strcmp(name + 8, ".seg") == 0;
+}
+
+bool segment_is_unfinished(const char *name) {
+    return leading_number(name) != 0 && strcmp(name + 8, ".new") == 0;
 }
 
 // Opening and closing -----------------------------------------------------------------------------

@@ -79,6 +79,9 @@ typedef struct segment {
 void segment_name(uint32_t number, char out[SEGMENT_NAME_BYTES]);
 /** The number in such a name; false for another one. */
 bool segment_number_of(const char *name, uint32_t *number);
+/** Whether it is the name of a segment that is being made: of one that never was, when the store is
+    opened. */
+bool segment_is_unfinished(const char *name);
 
 /** Makes a segment's file, of `capacity` bytes at least: a multiple of 4096. It is not synced.
     @return LARDER_OK; ENOSPC, EDQUOT, EFBIG, EEXIST, ENOMEM or another errno: then there is none. */

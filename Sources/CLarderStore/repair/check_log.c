@@ -112,6 +112,7 @@ static int check_file(void *context, const char *name) {
     const file_check *files = context;
     const larder_store *store = files->check->store;
     uint32_t number;
+    if (segment_is_unfinished(name)) return 0;
     bool is_known = segment_number_of(name, &number) &&
                     (number >= files->first_new || live_find(&files->check->found, number) ||
                      live_find(&store->live, number));

@@ -199,8 +199,9 @@ static larder_status resume(replay *work, const store_meta *meta, bool has_log,
                             bool was_power_cut) {
     larder_store *store = work->store;
     store_log *log = &store->log;
-    segment *last = work->at;
-    if (last == NULL && has_log) {
+    segment *last = NULL;
+    if (has_log) {
+        // It may have gone on in one that nothing was written to yet.
         larder_status status = log_segment(log, work->scan.at.segment, &last);
         if (status == LARDER_OK) status = enter_segment(work, last, meta);
         if (status != LARDER_OK) return status == ENOENT ? LARDER_EDAMAGED : status;
@@ -236,12 +237,21 @@ static larder_status begin_anew(replay *work) {
     return folder_sync(log->folder);
 }
 
+static int remove_unfinished(void *context, const char *name) {
+    const store_log *log = context;
+    // What cannot be removed goes when its number's turn comes, or with the next open.
+    if (segment_is_unfinished(name)) (void)file_remove_in(log->folder, name);
+    return 0;
+}
+
 larder_status store_replay(larder_store *store, const store_meta *meta, bool was_power_cut,
                            larder_store_detail *detail) {
     replay work = {.store = store};
     detail->part = LARDER_STORE_PART_JOURNAL;
     larder_status status = folder_list_in(store->log.folder, note_number, &work.there);
     if (work.there.status != LARDER_OK) status = work.there.status;
+    if (status == LARDER_OK)
+        status = folder_list_in(store->log.folder, remove_unfinished, &store->log);
     uint32_t greatest = meta->next_segment == 0 ? 0 : meta->next_segment - 1;
     for (size_t at = 0; at < work.there.count; at++)
         if (work.there.items[at] > greatest) greatest = work.there.items[at];

@@ -329,7 +329,8 @@ static larder_status live_load(larder_store *store) {
         }
     }
     environment_release(store->environment, place);
-    store->live.is_loaded = true;
+    live_totals(&store->live, &store->committed.log_used_bytes, &store->committed.log_live_bytes);
+    store->committed.segment_count = store->live.count;
     return status == LARDER_END ? LARDER_OK : status;
 }
 
@@ -406,11 +407,13 @@ static larder_status store_make(const char *path, const larder_store_options *op
 static void store_free(larder_store *store) {
     bool is_ours = store->not_forked == NULL || *store->not_forked != 0;
     store_follow_end(store);
-    if (is_ours) lock_release(store);
     // A handle that was shut down has ended its writing already.
     bool writes = !store_is_read_only(store) && !atomic_load(&store->is_shut);
     if (store->environment != NULL) environment_close(store->environment, writes);
+    // The spare's file is the parent's.
+    if (!is_ours) store->log.spare = NULL;
     if (store->log.folder >= 0) log_close(&store->log);
+    if (is_ours) lock_release(store);
     if (store->folder >= 0) file_close(store->folder);
     memtable_destroy(store->active);
     memtable_destroy(store->frozen);
@@ -470,6 +473,8 @@ static larder_status store_shut(larder_store *store) {
     larder_status closed =
         store_is_read_only(store) ? LARDER_OK : log_sync(&store->log, &store->lock);
     pthread_mutex_lock(&store->lock);
+    // As long as nobody else may write: its number may be used again then.
+    if (!store_is_read_only(store)) log_drop_spare(&store->log);
     if (!store_is_read_only(store)) environment_end_writing(store->environment);
     lock_release(store);
     pthread_mutex_unlock(&store->lock);
@@ -548,16 +553,13 @@ larder_status larder_store_statistics_get(larder_store *store,
     statistics->content_format = store->content_format;
     statistics->pending_count = atomic_load(&store->pending_count);
     statistics->last_sequence = atomic_load(&store->newest_sequence);
+    statistics->segment_count = store->committed.segment_count;
+    statistics->log_used_bytes = store->committed.log_used_bytes;
+    statistics->log_live_bytes = store->committed.log_live_bytes;
     statistics->journal_bytes = store->options.journal_bytes;
     statistics->journal_used_bytes = store->log.unapplied_bytes;
     statistics->synced_sequence = __atomic_load_n(&store->log.synced_sequence, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&store->lock);
-    if (!store_is_read_only(store)) {
-        pthread_mutex_lock(&store->flush_lock);
-        statistics->segment_count = store->live.count + store->retired_count;
-        live_totals(&store->live, &statistics->log_used_bytes, &statistics->log_live_bytes);
-        pthread_mutex_unlock(&store->flush_lock);
-    }
     if (statistics->synced_sequence < statistics->applied_sequence)
         statistics->synced_sequence = statistics->applied_sequence;
     statistics->hits = atomic_load(&store->hits);

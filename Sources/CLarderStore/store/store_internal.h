@@ -38,6 +38,9 @@ typedef struct committed_state {
     uint64_t bytes;
     /** Where the log goes on behind `applied`. */
     location end;
+    uint64_t segment_count;
+    uint64_t log_used_bytes;
+    uint64_t log_live_bytes;
 } committed_state;
 
 /** A read-only handle's way through the log of the process that writes. */
