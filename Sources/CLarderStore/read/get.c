@@ -357,8 +357,11 @@ static larder_status totals_look(larder_store *store, uint64_t *count, uint64_t 
     if (status) return status;
     committed_state *committed = &store->committed;
     if (store_is_read_only(store) && seen->tree.transaction != committed->transaction) {
-        *committed = (committed_state){seen->tree.transaction, seen->meta.applied, seen->meta.count,
-                                       seen->meta.bytes, seen->meta.end};
+        *committed = (committed_state){.transaction = seen->tree.transaction,
+                                       .applied = seen->meta.applied,
+                                       .count = seen->meta.count,
+                                       .bytes = seen->meta.bytes,
+                                       .end = seen->meta.end};
         memtable_forget_bases(store->active);
     }
     // Between a commit and its news there is a moment in which the tree is newer.
