@@ -5,27 +5,30 @@
 
     A write is an append to a memory-mapped segment of the log, and survives `kill -9` when the call
     returns. A checkpoint brings what was written since the last one into LMDB's tree, sorted, in
-    large synced transactions: where each value is, not the value. Cleaning copies what is still
-    needed out of segments that hold little of it, and deletes them. A read looks into the memtable
-    of what is not in the tree yet, then at LMDB's pages, which it checks as it goes, and then at the
-    record in its mapped segment, whose checksum it verifies; it never writes.
+    large synced transactions: where each value is, and the value itself only if it is short.
+    Cleaning copies what is still needed out of segments that hold little of it, and deletes them. A
+    read looks into the memtable of what is not in the tree yet, then at LMDB's pages, which it
+    checks as it goes, and then at the record in its mapped segment, whose checksum it verifies; it
+    never writes.
 
     **Keys** are byte strings of 0 to 64 KiB, kept in the order of their bytes; among keys that
     share their first 494 bytes the order is another, but always the same one. **Values** have up to
-    4 GiB.
+    4 GiB, less 4 KiB and what the rest of the entry takes.
     **Processes.** One handle writes; opening a second one for writing, in any process, gives
     LARDER_EBUSY. Any number of read-only handles, in any process, read while it writes.
     **Threads.** Every function that takes a store may be called from any thread at any time, except
     `larder_store_close`, which must be the last call. A batch, a cursor and an entry belong to one
     thread at a time.
     **Durability.** What a call wrote survives the end of the process when it returns, and a power
-    cut after `larder_store_sync`, or with LARDER_STORE_SYNCED. What comes back is always a prefix
-    of what was written: never a newer write without an older one. Eviction and expiry aside, of
-    course. Access times that were not folded in yet are lost with the process.
-    **The index.** data.mdb can be made anew from the log: see larder_store_salvage.
+    cut after `larder_store_sync`, or with LARDER_STORE_SYNCED. What comes back after either is a
+    prefix of what was written: never a newer write without an older one, eviction and expiry aside.
+    Reads that no checkpoint has noted in the order of use are forgotten with the process.
+    **Damage** costs the entries whose records it hit. data.mdb can be made anew from the log: see
+    larder_store_salvage.
     **fork(2).** A child must not use its parent's handle; calls give LARDER_EFORKED.
     **Global state.** A process keeps a table of the LMDB files that it has open, because LMDB must
-    not open one twice in a process; handles on one folder share its place there.
+    not open one twice in a process; handles on one folder share one. And it keeps a pool of up to
+    four threads, which serve all its stores and end with the last one.
 
     The files are described in the documentation ("File formats"). */
 #ifndef LARDER_STORE_H
@@ -54,9 +57,9 @@ typedef struct larder_store_cursor larder_store_cursor;
 /** The most index entries of an entry, and the longest value of one. */
 #define LARDER_STORE_INDEX_MAX_COUNT ((size_t)64)
 #define LARDER_STORE_INDEX_VALUE_MAX_BYTES ((size_t)4096)
-/** The largest record that can lie in LMDB beside its key, whatever the threshold. */
+/** The largest value that can lie in LMDB too, whatever the threshold. */
 #define LARDER_STORE_INLINE_MAX_BYTES ((uint64_t)1024)
-/** What may wait for a checkpoint, at the least, and by default. */
+/** The least that `journal_bytes` can be, and the default. */
 #define LARDER_STORE_JOURNAL_MIN_BYTES ((uint64_t)64 << 10)
 #define LARDER_STORE_JOURNAL_DEFAULT_BYTES ((uint64_t)256 << 20)
 /** A time that never comes. */
@@ -71,8 +74,8 @@ enum {
     LARDER_STORE_READ_ONLY = 1u << 0,
     /** Give ENOENT for a store that is missing, rather than create it. */
     LARDER_STORE_EXISTING = 1u << 1,
-    /** No thread of its own: the caller calls larder_store_maintain now and then. Where too much
-        waits for a checkpoint, the write that meets it runs it. */
+    /** No thread serves the store: the caller calls larder_store_maintain now and then. Where too
+        much waits for a checkpoint, the next write runs one. */
     LARDER_STORE_HOST_MAINTENANCE = 1u << 2,
     /** Remember the order of reads although there is no limit that needs it. */
     LARDER_STORE_TRACK_ACCESS = 1u << 3,
@@ -80,7 +83,8 @@ enum {
     LARDER_STORE_WITH_UNCERTAIN = 1u << 4
 };
 
-/** How much a store keeps. What is too much goes with the next flush, least recently used first. */
+/** How much a store keeps. What exceeds it is evicted by the next checkpoint, least recently used
+    first. */
 typedef struct larder_store_limits {
     /** Entries; LARDER_STORE_UNLIMITED for no limit. */
     uint64_t count;
@@ -91,31 +95,34 @@ typedef struct larder_store_limits {
     int64_t age_ns;
     /** When everything expires, in nanoseconds since 1970; LARDER_STORE_NEVER for never. */
     int64_t end_ns;
-    /** Room that the store leaves on its file system, as far as its own values go; 0 for none. */
+    /** Room to be left on the file system: each trim evicts as many bytes of values as are missing;
+        0 for none. */
     uint64_t free_bytes;
 } larder_store_limits;
 
-/** The store's thresholds. A program has no reason to change them: they are here so that tests cross
-    each of them many times a second, and for measurements. Fill with larder_store_tuning_init. */
+/** The store's thresholds. A program has no reason to change them: they are here so that tests
+    cross each of them many times a second, and for measurements. Fill with
+    larder_store_tuning_init. */
 typedef struct larder_store_tuning {
-    /** Of the first segment, and of the largest usual one; each is twice as large as the one before.
-        A record that needs more gets a larger one. */
+    /** Of the first segment, and of the largest usual one; each is twice as large as the one
+        before. A record that needs more gets a larger one. */
     uint64_t segment_min_bytes;
     uint64_t segment_max_bytes;
     /** Keys in the memtable: with so many a checkpoint begins. */
     uint64_t memtable_max_count;
     /** Writes of one transaction of a checkpoint. */
     uint64_t transaction_max_count;
-    /** By age alone a checkpoint begins only with so many writes for each 1,000 entries in the tree,
-        or when nothing was written since the last interval. */
+    /** By age alone a checkpoint begins only with so many keys in the memtable for each 1,000
+        entries in the tree, or when nothing was written since the last interval. */
     uint64_t checkpoint_permille;
     /** Segments may take so much for each 100 live bytes, and one segment more, before they are
-        cleaned; and so many bytes of segments are cleaned by one checkpoint. */
+        cleaned; and after so many bytes of segments one checkpoint cleans no more. Segments with
+        nothing live in them do not count. */
     uint64_t space_percent;
     uint64_t clean_max_bytes;
     /** Entries that one transaction removes because of limits. */
     uint64_t remove_max_count;
-    /** Pending writes above which a cursor has a checkpoint come first. */
+    /** With more keys than that in the memtable, opening a cursor runs a checkpoint first. */
     uint64_t overlay_max_count;
 } larder_store_tuning;
 
@@ -130,19 +137,20 @@ typedef struct larder_store_options {
     /** What the values are made of, for example the coder's name in ASCII, as a number. Kept in the
         store; 0 says nothing and matches everything. */
     uint64_t content_format;
-    /** When so many bytes were written, a checkpoint begins; while it is under way, as many more may
-        come, the last eighth of them slowed. It bounds what opening after a kill reads, to twice
-        as much. */
+    /** A checkpoint begins when seven eighths of this were written since the last one. While it is
+        under way, as many bytes as this may be written again, the last eighth of them slowed. So
+        opening after a kill reads twice as much at most, unless checkpoints failed. */
     uint64_t journal_bytes;
     /** How far LMDB can grow before the map has to; 0 for the default. */
     uint64_t map_bytes;
-    /** Values up to this lie in LMDB beside their key too, so that a read need not look into the log.
+    /** Values up to this lie in LMDB too, beside their key, so that a read need not look into the
+        log; except where the whole record, with key and extended data, has more than 1,400 bytes.
         Above LARDER_STORE_INLINE_MAX_BYTES it counts as that. */
     uint64_t inline_threshold_bytes;
-    /** No write waits longer than this for the device; 0: until the next flush. */
+    /** A sync begins no later than this after a write; 0: only with a checkpoint. */
     int64_t sync_interval_ns;
-    /** No write waits longer than this for a checkpoint, unless there are so few beside what the tree
-        holds that it would not be worth it yet; 0: until the log is full of such. */
+    /** A checkpoint begins no later than this after a write, unless there are so few beside what
+        the tree holds that it is not worth it yet; 0: only when `journal_bytes` asks for one. */
     int64_t flush_interval_ns;
     /** How often limits of age and free space are looked at; 0: only by larder_store_maintain. */
     int64_t trim_interval_ns;
@@ -157,15 +165,17 @@ typedef struct larder_store_options {
     const larder_store_tuning *LARDER_NULLABLE tuning;
 } larder_store_options;
 
-/** Sets the defaults: no limits, mode 0600, 256 MiB may wait for a checkpoint, values up to 64 bytes
-    lie in LMDB too, sync after 1 s, flush after 5 s, trim every 60 s. */
+/** Sets the defaults: no limits, mode 0600, 256 MiB may wait for a checkpoint, values up to 64
+    bytes lie in LMDB too, sync after 1 s, checkpoint after 5 s, trim every 60 s. */
 LARDER_API void larder_store_options_init(larder_store_options *options);
 
 /** The part of a store that a failure is about. */
 typedef enum larder_store_part {
     LARDER_STORE_PART_FOLDER = 0,
     LARDER_STORE_PART_LOCK,
+    /** The log. */
     LARDER_STORE_PART_JOURNAL,
+    /** data.mdb, the index. */
     LARDER_STORE_PART_DATA
 } larder_store_part;
 
@@ -197,9 +207,10 @@ typedef struct larder_store_detail {
 /** Opens the store in the folder at `path`, creating folder and store if they are missing (not the
     folders above it). A relative path means what it means now, wherever the process goes later.
 
-    What a process that was killed had not brought into the tree is read from the log. After a power
-    cut that goes as far as the log is whole. A folder that holds something else is left alone, and
-    so is a damaged store: larder_store_salvage copies what is intact.
+    What no checkpoint has applied is read from the log. After a kill, a damaged write there costs
+    itself; after a power cut, the log ends at the first write that is not whole.
+    larder_store_recovery tells of it. A folder that holds something else is left alone, and so is a
+    store whose data.mdb is damaged or missing: larder_store_salvage copies what is intact.
 
     @param options NULL for the defaults.
     @param detail receives what is known about a failure; may be NULL.
@@ -207,16 +218,17 @@ typedef struct larder_store_detail {
     @return LARDER_OK; LARDER_EINVALID (an option out of range), LARDER_EBUSY, LARDER_EVERSION,
             LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ENOENT, ENOTDIR,
             EACCES, ELOOP, ENOSPC, ENOMEM or another errno.
-    O(1) for a store that was closed, whatever it holds; O(what waited for a checkpoint) for one that
-    was not. */
+    O(segments) for a store that was closed, however many entries it holds; and O(what waited for a
+    checkpoint) for one that was not. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_open(
     const char *path, const larder_store_options *LARDER_NULLABLE options,
     larder_store_detail *LARDER_NULLABLE detail, larder_store *LARDER_NULLABLE *LARDER_NONNULL out);
 
-/** Ends all use of the store: flushes, syncs, lets go of lock and files. Calls that are under way
+/** Ends all use of the store: runs a checkpoint, syncs, releases the lock. Calls that are under way
     finish first; later ones give LARDER_ECLOSED. The handle still needs larder_store_close. Any
     thread, any number of times.
-    @return LARDER_OK, or why the checkpoint failed: then the log keeps what it did not apply. */
+    @return LARDER_OK, or why the checkpoint or the sync failed: what the checkpoint did not apply
+            stays in the log, and the next open reads it. */
 LARDER_API larder_status larder_store_shutdown(larder_store *store);
 
 /** Shuts the store down if that was not done, and frees it. NULL is allowed. No other call may be
@@ -267,26 +279,29 @@ LARDER_API void larder_store_item_init(larder_store_item *item, larder_bytes key
 /** Stores an entry; another one under its key is replaced, whole.
     @param sequence receives the entry's version, a number that grows with every write; may be NULL.
     @return LARDER_OK; LARDER_ETOOLARGE (key, value, extended data or index entries),
-            LARDER_EINVALID, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED, LARDER_EDAMAGED (the
-            store's file: nothing more is written to it); ENOSPC, EIO, ENOMEM or another errno of a
-            new segment, or of the checkpoint that had to make room. On failure nothing was stored,
-            unless it was the sync of LARDER_STORE_SYNCED that failed: then it is stored, and may or
-            may not survive a power cut, until a larder_store_sync succeeds.
-    O(bytes); no system call, and no disk access, unless a segment is full and no other one is ready,
-    or too much waits for a checkpoint. */
+            LARDER_EINVALID, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; ENOSPC, EIO, ENOMEM
+            or another errno of a new segment; LARDER_EDAMAGED, ENOSPC, EIO … of the checkpoint that
+            had to make room. ENOSPC comes before the disk is quite full: room is left for
+            checkpoints and removals. On failure nothing was stored, unless it was the sync of
+            LARDER_STORE_SYNCED that failed: then it is stored, and may or may not survive a power
+            cut, until a larder_store_sync succeeds.
+    O(bytes). Waits for no disk, and makes no system call but to wake the store's thread now and
+    then, unless a segment is full, or too much waits for a checkpoint. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
                                                             const larder_store_item *item,
                                                             uint64_t *LARDER_NULLABLE sequence);
 
-/** Removes the entry under `key`, if there is one.
+/** Removes the entry under `key`, if there is one. Appends to the log like a put, also where there
+    is none, but may use room on a full disk that is kept for removals.
     @param flags LARDER_STORE_SYNCED or 0.
     @return as larder_store_put. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove(larder_store *store,
                                                                larder_bytes key, uint32_t flags);
 
-/** Removes every entry, at once; their segments are deleted with the next checkpoint.
-    @param progress told of segments deleted; NULL leaves them to that and returns without waiting
-           for it. When it stops the call, the next checkpoint deletes the others.
+/** Removes every entry, with one record in the log; a checkpoint deletes the segments.
+    @param progress told of segments deleted; then the call runs that checkpoint. NULL leaves it to
+           the next one, and returns at once. When it stops the call, later checkpoints delete the
+           others.
     @return as larder_store_put; ECANCELED. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove_all(
     larder_store *store, larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
@@ -383,10 +398,11 @@ enum {
     @return LARDER_OK; LARDER_ENOTFOUND if there is none or it has expired; LARDER_EDAMAGED if there
             is one but its record or the pages on the way are damaged;
             LARDER_ECLOSED, LARDER_EFORKED; ENOMEM, EMFILE or another errno.
-            LARDER_ENOSLOT: all of the store's 960 places for readers in this process, or 1,022 in all
+            LARDER_ENOSLOT: all of the store's 960 reader slots in this process, or 1,022 in all
             processes, are held by entries and cursors: release some.
-    O(log entries). Writes nothing. Holds a place for readers until it is released, and with it the
-    state of the store that it was read from: release soon. */
+    O(log entries + bytes), the latter for the checksum. Writes nothing. Holds a reader slot until
+    it is released, and with it the pages and segments of the snapshot that it was read from:
+    release soon. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_get(larder_store *store, larder_bytes key,
                                                             uint32_t flags,
                                                             larder_store_entry *entry);
@@ -395,11 +411,12 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_get(larder_store *store,
 LARDER_API void larder_store_release(larder_store_entry *entry);
 
 /** Keeps a value readable beyond the entry's release, and beyond the store's close, without copying
-    it: the segment that it lies in stays mapped.
+    it: the segment that it lies in stays mapped, and takes its room on disk, even when it is
+    deleted.
     @param retained receives what larder_store_release_value ends.
     @return LARDER_OK; LARDER_EINVALID if the entry has not LARDER_STORE_ENTRY_IN_LOG. */
-LARDER_API LARDER_MUST_CHECK larder_status
-larder_store_retain_value(larder_store_entry *entry, void *LARDER_NULLABLE *LARDER_NONNULL retained);
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_retain_value(
+    larder_store_entry *entry, void *LARDER_NULLABLE *LARDER_NONNULL retained);
 
 /** Ends the use of a value that was retained. NULL is allowed. */
 LARDER_API void larder_store_release_value(void *LARDER_NULLABLE retained);
@@ -409,8 +426,8 @@ LARDER_API void larder_store_release_value(void *LARDER_NULLABLE retained);
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_contains(larder_store *store,
                                                                  larder_bytes key);
 
-/** Entries and the bytes of their values, those included whose time is over but which were not
-    removed yet. O(1), and once for each write since the last call O(log entries). */
+/** Entries and the bytes of their values, those included that expired but were not removed yet.
+    O(1), and once for each write since the last call O(log entries). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_totals(larder_store *store, uint64_t *count,
                                                                uint64_t *bytes);
 
@@ -419,8 +436,8 @@ typedef enum larder_store_order {
     /** By key. */
     LARDER_STORE_BY_KEY = 0,
     /** Least recently used first; where reads are not remembered, oldest write first. A store whose
-        limits never needed this order, nor LARDER_STORE_TRACK_ACCESS, does not keep it: then the first
-        entry takes O(entries · log entries), and the cursor 32 bytes for each. */
+        limits never needed this order, nor LARDER_STORE_TRACK_ACCESS, does not keep it: then the
+        first entry takes O(entries · log entries), and the cursor 32 bytes for each. */
     LARDER_STORE_BY_RECENCY,
     /** By the value in an index, then by key. */
     LARDER_STORE_BY_INDEX
@@ -453,9 +470,9 @@ typedef struct larder_store_query {
 /** Everything, by key. */
 LARDER_API void larder_store_query_init(larder_store_query *query);
 
-/** Opens a cursor. It sees the store as it is now, whatever is written meanwhile, and holds that
-    state, so that the file grows instead of being reused: close it soon. Reads of a cursor are not
-    remembered for the order of use.
+/** Opens a cursor. It sees the store as it is now, whatever is written meanwhile. It holds that
+    snapshot: no page of it is reused and no segment deleted, so that files grow. Close it soon.
+    Reads of a cursor are not remembered for the order of use.
     @return LARDER_OK; LARDER_EINVALID, LARDER_ECLOSED, LARDER_EFORKED, LARDER_EDAMAGED;
             LARDER_ENOSLOT: 512 are open, or see larder_store_get; ENOMEM or another errno. */
 LARDER_API LARDER_MUST_CHECK larder_status
@@ -499,41 +516,44 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_count(larder_store *stor
 /** Makes everything written before this call survive a power cut.
     @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; EIO, ENOSPC or another
             errno: then everything is stored as before, and a power cut may take what no sync before
-            it had covered. The next sync, or flush, writes that anew before it is believed. */
+            it had covered. The next sync, or checkpoint, has the system write all of that again. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_sync(larder_store *store);
 
-/** A checkpoint: brings what was written into LMDB's tree, with what reads were noted and what limits
-    and ages ask for, and cleans segments.
+/** Runs a checkpoint: syncs the log, brings what was written into LMDB's tree, with the reads that
+    were noted for the order of use, evicts what exceeds the limits, and cleans segments.
     @return LARDER_OK; LARDER_EDAMAGED, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; ENOSPC,
-            EIO, ENOMEM: then all stays in the log, and a later flush tries again. */
+            EIO, ENOMEM: then all stays in the log, and a later checkpoint tries again.
+    O(writes · log entries), and O(live bytes) of what it cleans. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_flush(larder_store *store);
 
-/** Gives the store another content format, with everything that was written before in one
-    transaction: after a crash both are there or neither. For a caller who has brought what the
-    store holds into another form, or removed it.
+/** Gives the store another content format, in the last transaction of a checkpoint: after a crash
+    the new format is never there without everything that was written before. For a caller who has
+    brought what the store holds into another form, or removed it.
     @return as larder_store_flush; on failure the format is the old one. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_content_format_set(larder_store *store,
                                                                            uint64_t content_format);
 
-/** What the store's thread does now and then: flush if it is time, remove what expired, enforce
-    the limits, delete files that are not needed, free the places of readers that died. */
+/** What the store's thread does now and then: runs a checkpoint, removes what expired, enforces the
+    limits, cleans and deletes segments, clears the slots of readers that died. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_maintain(larder_store *store);
 
 /** The limits as they are now. */
 LARDER_API larder_store_limits larder_store_limits_get(larder_store *store);
-/** Sets the limits; they are enforced with the next flush, and at once by larder_store_flush. */
+/** Sets the limits; the next checkpoint enforces them, at once that of larder_store_flush. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_limits_set(larder_store *store, const larder_store_limits *limits);
 
-/** Flushes, then evicts the least recently used until no more than that is left.
+/** Runs a checkpoint, then evicts the least recently used until no more than that is left.
     LARDER_STORE_UNLIMITED for what does not matter.
-    @param removed receives how many entries went; may be NULL. */
+    @param removed receives how many entries were evicted; may be NULL.
+    O(evicted · log entries), but O(entries · log entries) once in a store that kept no order of use
+    before: from then on it does. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_trim(larder_store *store, uint64_t count,
                                                              uint64_t bytes,
                                                              uint64_t *LARDER_NULLABLE removed);
 
-/** Flushes, then removes every entry whose time is over.
-    @param removed receives how many entries went; may be NULL.
+/** Runs a checkpoint, then removes every entry that expired.
+    @param removed receives how many there were; may be NULL.
     O(expired), but O(entries) once after the limit of age was set. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_remove_expired(larder_store *store, uint64_t *LARDER_NULLABLE removed);
@@ -542,10 +562,10 @@ larder_store_remove_expired(larder_store *store, uint64_t *LARDER_NULLABLE remov
 
 /** A store's figures. Counters start with the handle. */
 typedef struct larder_store_statistics {
-    /** As larder_store_totals, as of the last flush. */
+    /** As larder_store_totals, as of the last checkpoint. */
     uint64_t count;
     uint64_t bytes;
-    /** Keys that wait for a checkpoint, bytes of the log that do, and how many may. */
+    /** Keys that wait for a checkpoint; the option `journal_bytes`; bytes of the log that wait. */
     uint64_t pending_count;
     uint64_t journal_bytes;
     uint64_t journal_used_bytes;
@@ -573,11 +593,12 @@ typedef struct larder_store_statistics {
     uint64_t removed;
     uint64_t evicted;
     uint64_t expired;
+    /** Checkpoints. */
     uint64_t flushes;
     uint64_t flush_failures;
-    /** Reads that were not remembered because too many came between two flushes. */
+    /** Reads that were not remembered because too many came between two checkpoints. */
     uint64_t touches_dropped;
-    /** Why the last flush failed; LARDER_OK if it did not. */
+    /** Why the last checkpoint failed; LARDER_OK if it did not. */
     larder_status last_failure;
     /** The process that has the store open for writing, 0 if none. */
     int64_t writer_pid;
@@ -635,21 +656,24 @@ LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_backup(larder_store *store, const char *target,
                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
 
-/** Frees the room in the log of the store at `path` that replaced and removed entries left there.
-    The store is not in use for writing, but may be read meanwhile. What it frees in data.mdb is
-    used again; that file does not get smaller.
+/** Frees the room in the log of the store at `path` that replaced and removed entries left there,
+    by cleaning every segment that has any. The store must not be open for writing, but may be read
+    meanwhile; a segment that a reader still needs is deleted when the store is opened next. What
+    becomes free in data.mdb is used again; that file does not get smaller.
     @param progress told of segments deleted; may be NULL. When it stops the call, what was done
            stays.
-    @return as larder_store_open; ECANCELED. */
+    @return as larder_store_open; ECANCELED. O(live bytes) of the segments that it cleans. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE detail,
                      larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
 
 /** Copies every intact entry of the folder at `source`, however damaged, into a new store at
-    `target`: from every record in the log that is whole. data.mdb is not needed; as far as it can be
-    read it tells what was evicted, and what is newest. An older version of an entry whose newest one
-    is damaged does not come back; where all that is known is that something was lost, what is older
-    comes back only with LARDER_STORE_WITH_UNCERTAIN. `source` is only read, and must not be in use.
+    `target`: from every record in the log that is whole. data.mdb is not needed; as far as it can
+    be read it tells what was evicted, and what is newest. Without it, some of what was evicted
+    comes back, and the order of use is that of writing. An older version of an entry whose newest
+    one is damaged does not come back; where all that is known is that something was lost, what is
+    older comes back only with LARDER_STORE_WITH_UNCERTAIN. `source` is only read, and must not be
+    in use.
     @param report receives what was found.
     @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a store; EEXIST if `target`
             exists; LARDER_EBUSY, LARDER_EVERSION; ECANCELED; or as larder_store_open. */
