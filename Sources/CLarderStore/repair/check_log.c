@@ -139,7 +139,8 @@ larder_status check_files(store_check *check) {
     check->last_sequence = store->log.last_sequence;
     pthread_mutex_unlock(&store->lock);
     if (!status) status = follow_log(check, committed.end, committed.applied, true);
-    if (!status)
+    // Who only reads cannot tell what its writer still keeps, or a killed one left.
+    if (!status && !store_is_read_only(store))
         status = folder_list_in(store->log.folder, check_file, &files);
     pthread_mutex_unlock(&store->flush_lock);
     return status;
