@@ -75,6 +75,8 @@ typedef struct book {
     /** Weights of what is rare, of 1000. */
     uint32_t flushes, syncs, clears;
     uint32_t flags;
+    /** Reads are noted, so that the order of use is not that of writes; then nothing is trimmed. */
+    bool tracks;
     _Atomic uint32_t ready;
     /** 1 while the text is written, then 2. */
     _Atomic uint32_t broken;

@@ -39,6 +39,8 @@ void book_reset(book *self, rng *random) {
     self->syncs = rng_one_in(random, 3) ? 80 : 10;
     self->clears = rng_one_in(random, 2) ? 8 : 1;
     self->flags = rng_one_in(random, 4) ? (uint32_t)LARDER_STORE_HOST_MAINTENANCE : 0;
+    self->tracks = rng_one_in(random, 3);
+    self->flags |= self->tracks ? (uint32_t)LARDER_STORE_TRACK_ACCESS : 0;
 }
 
 void book_break(book *self, const char *format, ...) {
@@ -166,7 +168,8 @@ operation book_operation(const book *self, uint32_t which, uint64_t number) {
     } else if (choice < (limit += self->clears)) {
         what.kind = self->lanes == 1 ? OPERATION_REMOVE_ALL : OPERATION_SYNC;
     } else if (choice < (limit += self->clears)) {
-        what.kind = self->lanes == 1 ? OPERATION_TRIM : OPERATION_MAINTAIN;
+        bool trims = self->lanes == 1 && !self->tracks;
+        what.kind = trims ? OPERATION_TRIM : OPERATION_MAINTAIN;
         what.argument = (uint32_t)rng_below(&random, BOOK_KEYS);
     } else if (choice < (limit += 2 * self->clears)) {
         what.kind = OPERATION_REMOVE_PREFIX;

@@ -194,7 +194,7 @@ static int run_to_the_place(torture *run, cut *self, rng random, uint64_t steps,
     covers. */
 static void every_place(torture *run, cut *self, _Atomic int *passes) {
     self->book->lanes = 1;
-    self->book->flags = (uint32_t)LARDER_STORE_HOST_MAINTENANCE;
+    self->book->flags |= (uint32_t)LARDER_STORE_HOST_MAINTENANCE;
     self->book->flushes = 100;
     self->book->syncs = 100;
     uint64_t steps = rng_between(&self->random, 10, 60);
