@@ -144,7 +144,7 @@ import Testing
     // Example: verify and salvage
     let report = try pages.verify()
     if !report.isIntact {
-      try? pages.close()  // The journal keeps what a damaged file cannot take.
+      try? pages.close()  // The log keeps what a damaged index cannot take.
       let rescued = try DiskCache<String, Data>.salvage(from: path, to: rescuedPath)
       print("\(rescued.intact) entries are there again.")
     }
