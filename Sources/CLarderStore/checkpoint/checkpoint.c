@@ -95,6 +95,7 @@ static void publish_commit(checkpoint *run, bool is_applied) {
     committed->bytes = run->meta.bytes;
     committed->transaction = run->meta.transaction;
     committed->end = run->meta.end;
+    store->cleared = run->meta.cleared;
     committed->segment_count = store->live.count;
     live_totals(&store->live, &committed->log_used_bytes, &committed->log_live_bytes);
     if (run->evicted + run->expired > 0) {
@@ -167,10 +168,6 @@ static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
     }
     if ((run->order->flags & FLUSH_SETS_FORMAT) != 0)
         apply->meta.content_format = run->order->content_format;
-    pthread_mutex_lock(&apply->store->lock);
-    if (apply->store->log.next_number > apply->meta.next_segment)
-        apply->meta.next_segment = apply->store->log.next_number;
-    pthread_mutex_unlock(&apply->store->lock);
     if (status == LARDER_OK)
         status = row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
     if (status == LARDER_OK) status = apply_touches(apply, run->touches);
@@ -195,6 +192,11 @@ static larder_status apply_part(apply_transaction *apply, void *context) {
     if (status == LARDER_OK) status = cleaning_sync(&run->cleaning);
 #endif
     if (status == LARDER_OK) status = cleaning_measure(&run->cleaning, apply);
+    // Rows of every part may lead to new segments.
+    pthread_mutex_lock(&apply->store->lock);
+    if (apply->store->log.next_number > apply->meta.next_segment)
+        apply->meta.next_segment = apply->store->log.next_number;
+    pthread_mutex_unlock(&apply->store->lock);
     return status;
 }
 
