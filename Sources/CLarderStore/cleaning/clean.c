@@ -43,20 +43,26 @@ static bool is_victim(const cleaning *work, uint32_t number) {
     return false;
 }
 
-static uint64_t forgettable(const cleaning *work) {
+/** Up to which sequence removals of `victim` may go. Of the other victims those are deleted before it,
+    and their names are off the device by then, that come before it in the order of deletion. */
+static uint64_t forgettable(const cleaning *work, const live_segment *victim) {
     const larder_store *store = work->store;
+    uint64_t own = hides_from(victim->first_sequence, victim->as_of);
     uint64_t least = UINT64_MAX;
     for (size_t at = 0; at < store->live.count; at++) {
         const live_segment *other = &store->live.items[at];
-        if (!has_dead(other) || is_victim(work, other->number)) continue;
+        if (other->number == victim->number || !has_dead(other)) continue;
         uint64_t from = hides_from(other->first_sequence, other->as_of);
+        bool goes_first = from < own || (from == own && other->number < victim->number);
+        if (goes_first && is_victim(work, other->number)) continue;
         if (from < least) least = from;
     }
     for (size_t at = 0; at < store->retired_count; at++) {
-        uint64_t from =
-            hides_from(store->retired[at].first_sequence, store->retired[at].as_of);
+        uint64_t from = hides_from(store->retired[at].first_sequence, store->retired[at].as_of);
         if (from < least) least = from;
     }
+    // What the last removal of everything hides needs no other: that one stays as long as it has to.
+    if (store->cleared > 0 && least < store->cleared - 1) least = store->cleared - 1;
 #ifdef LARDER_PLANT_STORE_FORGETS_REMOVALS
     least = UINT64_MAX;
 #endif
@@ -139,7 +145,6 @@ larder_status cleaning_begin(larder_store *store, uint32_t flags, cleaning *out)
             candidates[count++] = store->live.items[at];
     qsort(candidates, count, sizeof *candidates, compare_ratios);
     choose(out, flags, candidates, count);
-    out->forgettable = forgettable(out);
     free(candidates);
     return LARDER_OK;
 }
@@ -151,7 +156,8 @@ static larder_status gather_victim(cleaning *work, uint32_t number, sorted_write
     const live_segment *facts = live_find(&work->store->live, number);
     if (facts == NULL) return LARDER_EDAMAGED;
     // All that it could have to remember may be forgotten.
-    if (facts->live_count == 0 && facts->last_sequence <= work->forgettable) return LARDER_OK;
+    if (facts->live_count == 0 && facts->last_sequence <= forgettable(work, facts))
+        return LARDER_OK;
     segment *victim;
     larder_status status = log_segment(&work->store->log, number, &victim);
     uint64_t end = SEGMENT_HEAD_BYTES + facts->used_bytes;
@@ -192,7 +198,6 @@ larder_status cleaning_gather(cleaning *work, sorted_write **writes, uint32_t *c
         if (damaged != NULL) damaged->is_damaged = true;
         *count = before;
         work->victims[at] = work->victims[--work->victim_count];
-        work->forgettable = forgettable(work);
     }
     return LARDER_OK;
 }
@@ -290,6 +295,12 @@ larder_status cleaning_move(cleaning *work, apply_transaction *apply, const uint
                             uint32_t number) {
     uint64_t sequence = record_sequence(record);
     location ignored;
+    if (work->forgettable_of != number) {
+        const live_segment *facts = live_find(&work->store->live, number);
+        if (facts == NULL) return LARDER_EDAMAGED;
+        work->forgettable = forgettable(work, facts);
+        work->forgettable_of = number;
+    }
     if (record_kind(record) == RECORD_CLEAR)
         return sequence <= work->forgettable ? LARDER_OK : copy_record(work, apply, record, &ignored);
     tree_key scratch, key;
@@ -403,29 +414,43 @@ void cleaning_end(cleaning *work, uint64_t transaction) {
 }
 
 larder_status store_retire(larder_store *store, uint32_t number, uint64_t transaction) {
-    return retire(store, number, transaction, 0, 0);
+    segment *found;
+    larder_status status = log_segment(&store->log, number, &found);
+    if (status == ENOMEM) return status;
+    uint64_t first_sequence = status == LARDER_OK ? found->first_sequence : 0;
+    return retire(store, number, transaction, first_sequence,
+                  status == LARDER_OK ? found->as_of : 0);
+}
+
+static int compare_retired(const void *a, const void *b) {
+    const retired_segment *left = a, *right = b;
+    uint64_t one = hides_from(left->first_sequence, left->as_of);
+    uint64_t other = hides_from(right->first_sequence, right->as_of);
+    if (one != other) return one < other ? -1 : 1;
+    return (left->number > right->number) - (left->number < right->number);
 }
 
 void store_delete_retired(larder_store *store, flush_order *order) {
-    if (store->retired_count == 0) return;
-    uint64_t oldest = environment_oldest_reader(store->environment);
-    size_t kept = 0;
     size_t total = store->retired_count;
-    for (size_t at = 0; at < total; at++) {
-        retired_segment gone = store->retired[at];
-        bool is_stopped = order->deletion == ECANCELED;
-        if (!is_stopped && order->progress != NULL &&
-            order->progress(order->context, at, total) != 0) {
+    if (total == 0) return;
+    uint64_t oldest = environment_oldest_reader(store->environment);
+    qsort(store->retired, total, sizeof *store->retired, compare_retired);
+    size_t done = 0;
+    // One after the other, each off the device before the next: a removal in one of them may hide
+    // what lies in those before it.
+    while (done < total && order->deletion == LARDER_OK) {
+        const retired_segment *gone = &store->retired[done];
+        if (order->progress != NULL && order->progress(order->context, done, total) != 0)
             order->deletion = ECANCELED;
-            is_stopped = true;
-        }
+#ifndef LARDER_PLANT_STORE_DELETES_EARLY
         // Somebody still looks at a state that leads there.
-        bool is_seen = oldest < gone.transaction;
-#ifdef LARDER_PLANT_STORE_DELETES_EARLY
-        is_seen = false;
+        if (oldest < gone->transaction) break;
 #endif
-        if (is_stopped || is_seen || log_remove(&store->log, gone.number) != LARDER_OK)
-            store->retired[kept++] = gone;
+        if (order->deletion != LARDER_OK || log_remove(&store->log, gone->number) != LARDER_OK ||
+            folder_sync(store->log.folder) != LARDER_OK)
+            break;
+        done++;
     }
-    store->retired_count = kept;
+    store->retired_count -= done;
+    memmove(store->retired, store->retired + done, store->retired_count * sizeof *store->retired);
 }

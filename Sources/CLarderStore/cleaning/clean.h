@@ -14,7 +14,9 @@
     When may a removal of sequence s go? A put that it hides is dead, older than s, and lies in a
     segment S. If S was cleaned as of s or later, its dead puts did not come along. So none is left if
     every other segment with anything dead in it has max(first sequence, as of) >= s. Segments that
-    are retired but not deleted yet count as well: a crash may leave them. */
+    are retired count as well, until their names are off the device. Victims are deleted in the order
+    of that maximum, one after the other; so of the other victims those count that come later. A
+    removal of everything hides what is older than itself, as long as it is there. */
 #ifndef LARDER_CLEAN_H
 #define LARDER_CLEAN_H
 
@@ -25,8 +27,9 @@ typedef struct cleaning {
     larder_store *store;
     uint32_t *victims;
     size_t victim_count;
-    /** Removals up to this sequence may go. */
+    /** Removals up to this sequence may go, of the victim of that number. */
     uint64_t forgettable;
+    uint32_t forgettable_of;
     /** meta.applied when it began. */
     uint64_t as_of;
     /** Bytes that may still have to be copied. */

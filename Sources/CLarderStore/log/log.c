@@ -292,6 +292,8 @@ void log_prepare(store_log *log, pthread_mutex_t *store_lock) {
     if (!is_wanted ||
         make_segment(log, number, SEGMENT_WRITTEN, capacity, first_sequence, 0, &made) != LARDER_OK)
         return;
+    // Its name comes before the record that leads there, if it can be had without a wait.
+    made->is_named = folder_sync(log->folder) == LARDER_OK;
     pthread_mutex_lock(store_lock);
     // Meanwhile the log may have turned over.
     bool is_overtaken = log->active->number > number;

@@ -262,6 +262,12 @@ larder_status store_replay(larder_store *store, const store_meta *meta, bool was
     if (start.segment == 0) start = (location){1, SEGMENT_HEAD_BYTES};
     work.scan = (log_scan){.log = &store->log, .at = start, .sequence = meta->applied};
     bool has_log = meta->end.segment != 0 || lists(&work.there, 1);
+    // The first one counts also where nothing in it is new but the record that names the next one: it
+    // may not be on the device.
+    segment *first = NULL;
+    if (status == LARDER_OK && has_log &&
+        log_segment(&store->log, start.segment, &first) == LARDER_OK)
+        status = enter_segment(&work, first, meta);
     if (status == LARDER_OK && has_log) status = read_log(&work, meta, was_power_cut);
     if (status == LARDER_OK && is_unbegun(&work, meta, was_power_cut)) {
         has_log = false;
@@ -279,7 +285,8 @@ larder_status store_replay(larder_store *store, const store_meta *meta, bool was
         flush_order order;
         flush_order_init(&order);
         store_delete_retired(store, &order);
-        if (was_power_cut && store->recovery.lost > 0) status = folder_sync(store->log.folder);
+        // What was given up must not come back: its numbers are given again.
+        if (was_power_cut) status = folder_sync(store->log.folder);
     }
     free(work.there.items);
     free(work.passed.items);

@@ -273,6 +273,7 @@ static void meta_adopt(larder_store *store, const store_meta *meta) {
     store->committed.bytes = meta->bytes;
     store->committed.end = meta->end;
     store->has_order = meta->has_order != 0;
+    store->cleared = meta->cleared;
     atomic_store(&store->newest_sequence, meta->applied);
 }
 

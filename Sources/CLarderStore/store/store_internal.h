@@ -142,8 +142,9 @@ struct larder_store {
     live_table live;
     /** The tree may have writes behind meta.applied: a checkpoint ended early. */
     bool is_partly_applied;
-    /** As meta.has_order. */
+    /** As meta.has_order and meta.cleared. */
     bool has_order;
+    uint64_t cleared;
     retired_segment *retired;
     size_t retired_count;
     size_t retired_capacity;
