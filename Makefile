@@ -23,7 +23,7 @@ C_DIR = Sources/CLarder
 C_SOURCES = $(wildcard $(C_DIR)/*.c)
 C_HEADERS = $(wildcard $(C_DIR)/include/*.h)
 STORE_DIR = Sources/CLarderStore
-STORE_SOURCES = $(wildcard $(STORE_DIR)/*.c)
+STORE_SOURCES = $(wildcard $(STORE_DIR)/*/*.c)
 STORE_HEADERS = $(wildcard $(STORE_DIR)/include/*.h)
 LMDB_CFLAGS := $(shell pkg-config --cflags lmdb 2>/dev/null)
 LMDB_LIBS := $(shell pkg-config --libs lmdb 2>/dev/null || echo -llmdb)
@@ -98,7 +98,7 @@ test-ubsan: ## run the tests with the C core under Undefined Behaviour Sanitizer
 
 # Headers alone, in both languages, and every source, by both compilers. Sources that need more than
 # C11 say so at their top, before they include a private header.
-CHECK_INCLUDES = -I$(C_DIR)/include -I$(STORE_DIR)/include -I$(C_DIR) $(LMDB_CFLAGS)
+CHECK_INCLUDES = -I$(C_DIR)/include -I$(STORE_DIR)/include -I$(STORE_DIR) -I$(C_DIR) $(LMDB_CFLAGS)
 
 # Watches have 64-bit processors and pointers of 32 bits, as x32 has, so what is lost on the way
 # from one to the other shows there. All that a 64-bit Linux lacks to compile for it is a list of
@@ -118,7 +118,7 @@ check-c: ## compile the C core by gcc and clang, strictly, each header alone
 	        | $$cc -x $$language $(STRICT) -I. -I$(C_DIR)/include -fsyntax-only -; \
 	    done; \
 	  done; \
-	  for header in $(wildcard $(C_DIR)/*.h) $(wildcard $(STORE_DIR)/*.h); do \
+	  for header in $(wildcard $(C_DIR)/*.h) $(filter-out $(STORE_HEADERS),$(wildcard $(STORE_DIR)/*/*.h)); do \
 	    printf '#include "%s"\n' "$$header" \
 	      | $$cc -x c -std=c11 -D_GNU_SOURCE $(STRICT_C) -Wno-unused-function $$extra -I. \
 	        $(CHECK_INCLUDES) -fsyntax-only -; \
@@ -196,7 +196,8 @@ $(C_BUILD)/%.o: $(C_DIR)/%.c
 
 $(C_BUILD)/store/%.o: $(STORE_DIR)/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(C_FLAGS) -I$(STORE_DIR)/include -I$(C_DIR) $(LMDB_CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(CFLAGS) $(C_FLAGS) -I$(STORE_DIR)/include -I$(STORE_DIR) -I$(C_DIR) \
+	  $(LMDB_CFLAGS) -MMD -MP -c -o $@ $<
 
 -include $(C_OBJECTS:.o=.d) $(STORE_OBJECTS:.o=.d)
 

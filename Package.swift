@@ -52,7 +52,7 @@ let package = Package(
     // It shares three private headers with CLarder: how both talk to the system.
     .target(
       name: "CLarderStore", dependencies: ["CLarder", "CLMDB"],
-      cSettings: c + [.headerSearchPath("../CLarder")]),
+      cSettings: c + [.headerSearchPath("."), .headerSearchPath("../CLarder")]),
     .target(
       name: "Larder", dependencies: ["LarderCore", "CLarder", "CLarderStore"],
       swiftSettings: swift),
