@@ -143,6 +143,7 @@ test-c: ## build a plain C program against an installed copy, run it, uninstall
 	@MAKE="$(MAKE)" sh Tests/CConsumer/run.sh
 
 include Tests/Torture/torture.mk
+include Tests/Model/model.mk
 
 # Benchmarks --------------------------------------------------------------------------------------
 

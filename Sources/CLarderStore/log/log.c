@@ -235,6 +235,16 @@ static larder_status turn_over(store_log *log, size_t length) {
         log->next_number++;
         log_drop_spare(log);
     }
+    // Its name comes first, for whoever has to tell a segment that was cleaned from one that was lost.
+    // The first of all needs none.
+    if (log->active != NULL && !next->is_named) {
+        larder_status status = folder_sync(log->folder);
+        if (status != LARDER_OK) {
+            log->spare = next;
+            return status;
+        }
+        next->is_named = true;
+    }
     log->spare = NULL;
     if (log->active == NULL) log->first_unsynced = next->number;
     else if (!log->active->is_sealed) segment_seal(log->active, next->number, log->last_sequence);
@@ -292,7 +302,7 @@ void log_prepare(store_log *log, pthread_mutex_t *store_lock) {
     if (!is_wanted ||
         make_segment(log, number, SEGMENT_WRITTEN, capacity, first_sequence, 0, &made) != LARDER_OK)
         return;
-    // Its name comes before the record that leads there, if it can be had without a wait.
+    // Its name comes before the record that leads there, here without a wait.
     made->is_named = folder_sync(log->folder) == LARDER_OK;
     pthread_mutex_lock(store_lock);
     // Meanwhile the log may have turned over.
