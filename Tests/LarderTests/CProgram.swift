@@ -23,18 +23,18 @@ struct CProgram {
     try code.write(to: source, atomically: true, encoding: .utf8)
     let modules = ["CLarder"] + (usesStore ? ["CLarderStore"] : [])
     let folders = modules.map { Documentation.top.appendingPathComponent("Sources/\($0)") }
-    let sources = try folders.flatMap { folder in
-      try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    let sources = folders.flatMap { folder in
+      (FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? [])
         .filter { $0.hasSuffix(".c") }.map { folder.appendingPathComponent($0).path }
     }
     let strict = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
     let includes = folders.map { "-I" + $0.appendingPathComponent("include").path }
     _ = try Self.run(
       "/usr/bin/env", ["cc"] + strict + ["-fsyntax-only"] + includes + [source.path])
-    // The store's own sources look into CLarder's private headers.
+    // The store's own sources name each other's headers, and look into CLarder's private ones.
     _ = try Self.run(
       "/usr/bin/env",
-      ["cc", "-std=c11", "-I" + folders[0].path] + includes + [source.path] + sources
+      ["cc", "-std=c11"] + folders.map { "-I" + $0.path } + includes + [source.path] + sources
         + (usesStore ? ["-llmdb"] : []) + ["-pthread", "-o", directory.file("example").path])
   }
 

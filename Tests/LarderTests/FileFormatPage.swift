@@ -20,7 +20,8 @@ struct FileFormatPage {
     case record = "Records"
     case storeRecord = "Records of a store"
     case meta = "Meta record"
-    case message = "Messages of the journal"
+    case segment = "Segments"
+    case row = "Rows of entries"
     case entryHead = "Head of an entry"
   }
 

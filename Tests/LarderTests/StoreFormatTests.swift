@@ -18,8 +18,7 @@ import Testing
 
   private func open() throws -> DiskCache<String, Data> {
     var configuration = DiskCacheConfiguration<String, Data>()
-    configuration.inlineThreshold = 1000
-    // Everything stays in the journal until it is flushed here.
+    // Nothing is in the index until it is flushed here.
     configuration.flushInterval = .zero
     configuration.journalCapacity = 1 << 20
     return try DiskCache(path: folder.path, coder: .data, configuration: configuration)
@@ -27,104 +26,130 @@ import Testing
 
   private func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
 
-  @Test func aReaderWrittenFromThePageFindsEveryWriteInTheJournal() throws {
+  @Test func aReaderWrittenFromThePageFindsEveryWriteInTheLog() throws {
     let cache = try open()
-    let long = Data((0..<5000).map { UInt8(truncatingIfNeeded: $0) })
+    let long = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0) })
     try cache.set(Data("value".utf8), forKey: "key", extendedData: Data("more".utf8))
     try cache.set(Data(), forKey: "")
     try cache.set(long, forKey: "long")
-    try cache.remove(forKey: "key")
+    try cache.batch { batch in
+      try batch.remove(forKey: "key")
+      try batch.set(Data([7]), forKey: "last")
+    }
+    try cache.removeAll()
 
-    let journal = try RingImage(file("journal"), page: page)
-    let format = try journal.number(.fixed, "content_format")
-    #expect(format >> 48 == 0x4A4C)
-    let base = format & 0xFFFF_FFFF_FFFF
-    let messages = try journal.records().map { try Message($0, page) }
-    #expect(Set(messages.map(\.storeID)).count == 1)
-    #expect(messages.map(\.kind) == [1, 1, 3, 1, 1])
+    var (records, number, name) = ([StoreRecord](), UInt64(1), "log/00000001.seg")
+    while number > 0 {
+      let segment = try StoreSegment(try Data(contentsOf: file(name)), page)
+      #expect(try segment.number("number") == number && segment.number("kind") == 1)
+      let found = try segment.records()
+      records += found.filter { $0.kind != 4 }
+      number = try found.last { $0.kind == 4 }?.number("minor") ?? 0
+      name = "log/\(hexadecimal(number, 8)).seg"
+    }
+    #expect(records.map(\.kind) == [1, 1, 1, 2, 1, 3])
+    #expect(try records.map { try $0.number("sequence") } == [1, 2, 3, 4, 4, 5])
+    #expect(try records.map { try $0.number("minor") } == [0, 0, 0, 0, 1, 0])
+    #expect(try records.map { try $0.number("flags") & 32 } == [0, 0, 0, 32, 0, 0])
 
-    let first = try #require(try messages[0].ops.first)
-    let record = try StoreRecord(first.bytes, page)
-    #expect(try record.number("record_bytes") == UInt64(first.bytes.count))
-    #expect(first.kind == 1)
-    #expect(record.key == Data("key".utf8))
-    #expect(record.extended == Data("more".utf8))
-    #expect(record.rest == Data("value".utf8))
-    #expect(try record.number("sequence") == base + messages[0].number)
-    #expect(try record.number("flags") & 4 == 0)
-    let written = Double(try record.number("written_ns")) / 1e9
+    #expect(records[0].key == Data("key".utf8) && records[0].value == Data("value".utf8))
+    #expect(records[0].extended == Data("more".utf8))
+    let written = Double(try records[0].number("written_ns")) / 1e9
     #expect(abs(written - Date().timeIntervalSince1970) < 3600)
-
-    let empty = try StoreRecord(try #require(try messages[1].ops.first).bytes, page)
-    #expect(empty.key.isEmpty && empty.rest.isEmpty)
-
-    let spilled = try StoreRecord(try #require(try messages[3].ops.first).bytes, page)
-    #expect(try spilled.number("flags") & 4 == 4)
-    let reference = spilled.rest
-    #expect(reference.count == 24)
-    #expect(little(reference, 0, 8) == 5000)
-    #expect(little(reference, 20, 4) == CRC32C.of(long))
-    let number = little(reference, 8, 8)
-    let epoch = little(reference, 16, 4)
-    #expect(little(messages[2].rest, 0, 8) == number)
-    #expect(little(messages[2].rest, 8, 4) == epoch)
-    let name = "spill/\(hexadecimal(epoch, 8))/\(hexadecimal(number, 16))"
-    #expect(try Data(contentsOf: file(name)) == long)
-
-    let removal = try #require(try messages[4].ops.first)
-    #expect(removal.kind == 2 && removal.bytes == Data("key".utf8))
+    #expect(records[1].key.isEmpty && records[1].value.isEmpty && records[1].extended.isEmpty)
+    #expect(records[2].key == Data("long".utf8) && records[2].value == long)
+    #expect(records[3].key == Data("key".utf8) && records[3].value.isEmpty)
+    #expect(records[4].key == Data("last".utf8) && records[4].value == Data([7]))
     try cache.close()
   }
 
-  @Test func metaRecordAndEntriesLieInTheTreeAsThePageSays() throws {
+  @Test func metaRecordAndRowsLieInTheTreeAsThePageSays() throws {
     let cache = try open()
-    for number in 0..<10 { try cache.set(Data(count: number), forKey: "key \(number)") }
+    for number in 0..<10 {
+      // The last ones are too long to lie in the index too.
+      try cache.set(Data(repeating: 9, count: 16 * number), forKey: "key \(number)")
+    }
     try cache.flush()
     let tree = try Data(contentsOf: file("data.mdb"))
-    let journal = try RingImage(file("journal"), page: page)
-    let base = try journal.number(.fixed, "content_format") & 0xFFFF_FFFF_FFFF
-
     let metas = try places(of: "LARDERST", in: tree).map { try Meta(tree, at: $0, page) }
       .filter(\.isIntact)
     let newest = try #require(
       try metas.max { try $0.number("transaction") < $1.number("transaction") })
-    #expect(try newest.number("version") == 1)
+    #expect(try newest.number("version") == 2)
     #expect(try newest.number("count") == 10)
-    #expect(try newest.number("bytes") == 45)
-    #expect(try newest.number("applied") == base + 10)
+    #expect(try newest.number("bytes") == 16 * 45)
+    #expect(try newest.number("applied") == 10)
     #expect(try newest.bytes("content_format") == Data("data\0\0\0\0".utf8))
-    #expect(try newest.number("spill_epoch") == 0)
+    #expect(try newest.number("cleared") == 0 && newest.number("has_order") == 0)
     #expect(try newest.number("page_bytes") == 4096)
 
-    var found: Set<Data> = []
-    for place in places(of: "LREC", in: tree) {
-      // A record's own key says how far in front of it LMDB's key begins.
-      let head = Fields(tree, at: place, .storeRecord, page)
-      let length = Int(try head.number("key_bytes"))
-      let key = tree[place + 48..<place + 48 + length]
-      let inFront = Data(tree[place - length - 1..<place])
-      #expect(inFront == Data([0x10]) + key)
-      found.insert(Data(key))
+    let segment = try StoreSegment(try Data(contentsOf: file("log/00000001.seg")), page)
+    #expect(try segment.number("store_id") == newest.number("store_id"))
+    let records = try segment.records()
+    #expect(try newest.number("segment") == 1)
+    let last = try #require(records.last)
+    #expect(try newest.number("offset") == UInt64(last.offset + (last.bytes.count + 7) / 8 * 8))
+    for (number, record) in records.enumerated() {
+      // Behind the key of the tree is the row.
+      let key = Data([0x10]) + record.key
+      let rows = places(of: key, in: tree).map { Fields(tree, at: $0 + key.count, .row, page) }
+      let row = try #require(try rows.first { try $0.number("sequence") == UInt64(number) + 1 })
+      #expect(try row.number("segment") == 1)
+      #expect(try row.number("offset") == UInt64(record.offset) / 8)
+      #expect(try row.number("value_bytes") == UInt64(16 * number))
+      #expect(try row.number("minor_and_flags") == record.number("flags"))
+      #expect(row.rest.starts(with: record.bytes) == (16 * number <= 64), "\(number)")
     }
-    #expect(found == Set((0..<10).map { Data("key \($0)".utf8) }))
     try cache.close()
   }
 
   @Test func everyFieldOfTheStoresStructsIsOnThePage() throws {
     let structs: [(String, String, FileFormatPage.Section)] = [
-      ("record.c", "record_head", .storeRecord), ("meta.c", "meta_layout", .meta),
+      ("format/record.c", "record_head", .storeRecord), ("format/record.c", "row_head", .row),
+      ("format/meta.c", "meta_layout", .meta), ("log/segment.c", "segment_head", .segment),
     ]
     for (file, name, section) in structs {
       let text = Documentation.page("Sources/CLarderStore/\(file)").text
       let inCode = try FileFormatTests.fields(of: name, in: text)
-      #expect(inCode.count > 10, "\(name)")
-      #expect(inCode == page.fields[section], "\(name)")
+      let named = inCode.filter { $0.key != "zero" && $0.key != "reserved" }
+      #expect(named.count > 4, "\(name)")
+      #expect(named == page.fields[section], "\(name)")
+      let zeros = Set(inCode.filter { named[$0.key] == nil }.values)
+      #expect(zeros == Set(page.zeros[section] ?? []), "\(name)")
     }
-    #expect(page.fields[.message]?.count == 3)
+  }
+
+  @Test(arguments: ["store-1", "store-1-unclosed"])
+  func aStoreOfTheFirstVersionIsRefusedAndLeftAlone(name: String) throws {
+    let fixture = Documentation.top.appendingPathComponent("Tests/Torture/fixtures/\(name)")
+    try FileManager.default.copyItem(at: fixture, to: folder)
+    for isReadOnly in [false, true] {
+      var configuration = DiskCacheConfiguration<Data, Data>()
+      configuration.isReadOnly = isReadOnly
+      let coder = Coder<Data>(format: "", encode: { $0 }, decode: { $0 })
+      let failure = error {
+        try DiskCache(
+          path: folder.path, coder: coder, keyCoder: .data, configuration: configuration)
+      }
+      #expect(failure?.code == .incompatibleVersion)
+      #expect(failure?.message.contains("Larder 0.1") == true, "\(failure?.message ?? "none")")
+    }
+    let target = directory.file("rescued").path
+    let failure = error { try DiskCache<Data, Data>.salvage(from: folder.path, to: target) }
+    #expect(failure?.code == .incompatibleVersion)
+    for file in ["data.mdb", "journal", "spill/00000000/0000000000000000"] {
+      #expect(
+        FileManager.default.contentsEqual(
+          atPath: fixture.appendingPathComponent(file).path, andPath: self.file(file).path))
+    }
+    #expect(!FileManager.default.fileExists(atPath: self.file("log").path))
   }
 
   private func places(of text: String, in bytes: Data) -> [Int] {
-    let wanted = Data(text.utf8)
+    places(of: Data(text.utf8), in: bytes)
+  }
+
+  private func places(of wanted: Data, in bytes: Data) -> [Int] {
     var places: [Int] = []
     var start = bytes.startIndex
     while let range = bytes.range(of: wanted, in: start..<bytes.endIndex) {
@@ -135,72 +160,73 @@ import Testing
   }
 }
 
-/// One message of a journal.
-private struct Message {
-  struct Op {
-    let kind: UInt8
-    let bytes: Data
+/// A segment of the log, taken apart.
+private struct StoreSegment {
+  private let bytes: Data
+  private let head: Fields
+  private let page: FileFormatPage
+
+  init(_ bytes: Data, _ page: FileFormatPage) throws {
+    let head = Fields(bytes, at: 0, .segment, page)
+    guard try head.bytes("magic") == Data("LARDSEG1".utf8),
+      try head.number("crc") == CRC32C.of(Data(bytes[12..<64])),
+      try head.number("capacity") == UInt64(bytes.count)
+    else { throw RingImage.Contradiction(text: "It is no segment.", position: 0) }
+    self.bytes = bytes
+    self.head = head
+    self.page = page
   }
 
-  let number: UInt64
-  let kind: UInt64
-  let storeID: UInt64
-  /// What is behind the head.
-  let rest: Data
-  private let count: UInt64
+  func number(_ name: String) throws -> UInt64 { try head.number(name) }
 
-  init(_ record: RingImage.Record, _ page: FileFormatPage) throws {
-    let head = Fields(record.payload, at: 0, .message, page)
-    number = record.sequence
-    kind = try head.number("kind")
-    count = try head.number("count")
-    storeID = try head.number("store_id")
-    rest = Data(record.payload.dropFirst(16))
-  }
-
-  var ops: [Op] {
-    get throws {
-      var ops: [Op] = []
-      var offset = 0
-      while offset < rest.count {
-        let length = Int(little(rest, offset, 4))
-        ops.append(
-          Op(kind: rest[offset + 4], bytes: Data(rest[offset + 8..<offset + 8 + length])))
-        offset += 8 + (length + 7) / 8 * 8
-      }
-      guard ops.count == count else {
-        throw RingImage.Contradiction(text: "It says \(count) ops.", position: 0)
-      }
-      return ops
+  func records() throws -> [StoreRecord] {
+    var records: [StoreRecord] = []
+    var offset = 64
+    while offset + 36 <= bytes.count {
+      let length = Int(little(bytes, offset, 4))
+      if length == 0 { break }
+      records.append(try StoreRecord(Data(bytes[offset..<offset + length]), at: offset, page))
+      offset += (length + 7) / 8 * 8
     }
+    return records
   }
 }
 
 /// A record of a store, taken apart.
 private struct StoreRecord {
+  let bytes: Data
+  /// In its segment.
+  let offset: Int
+  let kind: UInt64
   let key: Data
   let extended: Data
-  /// The value, or the reference to its file.
-  let rest: Data
+  let value: Data
   private let head: Fields
 
-  init(_ bytes: Data, _ page: FileFormatPage) throws {
+  init(_ bytes: Data, at offset: Int, _ page: FileFormatPage) throws {
     let head = Fields(bytes, at: 0, .storeRecord, page)
-    guard try head.bytes("magic") == Data("LREC".utf8),
-      try head.number("crc") == CRC32C.of(Data(bytes.dropFirst(8)))
-    else { throw RingImage.Contradiction(text: "It is no record.", position: 0) }
+    guard try head.number("crc") == CRC32C.of(Data(bytes.dropFirst(8))) else {
+      throw RingImage.Contradiction(text: "It is no record.", position: offset)
+    }
     let flags = try head.number("flags")
+    var (lengths, start) = ((0, 0), 36)
+    if flags & 4 != 0 {
+      lengths = (Int(little(bytes, 36, 4)), Int(little(bytes, 40, 4)))
+      start += 8
+    }
     // Each of three times and numbers is there if its bit says so.
-    var start = 48 + 8 * (flags & 0b10011).nonzeroBitCount
-    func part(_ name: String) throws -> Data {
-      let length = Int(try head.number(name))
+    start += 8 * (flags & 0b10011).nonzeroBitCount
+    func part(_ length: Int) -> Data {
       start += length
       return Data(bytes[start - length..<start])
     }
-    key = try part("key_bytes")
-    extended = try part("extended_bytes")
-    _ = try part("indexes_bytes")
-    rest = Data(bytes[start...])
+    key = part(Int(try head.number("key_bytes")))
+    extended = part(lengths.0)
+    _ = part(lengths.1)
+    value = Data(bytes[start...])
+    kind = try head.number("kind")
+    self.bytes = bytes
+    self.offset = offset
     self.head = head
   }
 
@@ -214,11 +240,11 @@ private struct Meta {
 
   init(_ bytes: Data, at place: Int, _ page: FileFormatPage) throws {
     fields = Fields(bytes, at: place, .meta, page)
-    guard place + 112 <= bytes.count else {
+    guard place + 128 <= bytes.count else {
       isIntact = false
       return
     }
-    isIntact = try fields.number("crc") == CRC32C.of(Data(bytes[place + 12..<place + 112]))
+    isIntact = try fields.number("crc") == CRC32C.of(Data(bytes[place + 12..<place + 128]))
   }
 
   func number(_ name: String) throws -> UInt64 { try fields.number(name) }
@@ -252,6 +278,12 @@ private struct Fields {
 
   func number(_ name: String) throws -> UInt64 {
     try bytes(name).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// What is behind them.
+  var rest: Data {
+    let ends = page.fields[section]?.values.map { $0.offset + $0.bytes } ?? []
+    return data.dropFirst(place + (ends.max() ?? 0))
   }
 }
 

@@ -5,13 +5,14 @@ import LarderCore
 import Synchronization
 
 extension Archive {
-  /// Moves what waits in the journal to its place, and removes elements whose time is over.
+  /// Runs a checkpoint: brings what was written into the index, removes expired elements,
+  /// and cleans the log.
   ///
   /// Happens by itself too: see ``ArchiveConfiguration/flushInterval``.
   ///
   /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull` and `.io`, when everything
-  ///   stays in the journal and a later flush tries again.
-  /// - Complexity: O(journal), and one sync of the device.
+  ///   stays in the log and a later flush tries again.
+  /// - Complexity: O(writes that wait · log n), and some syncs of the device.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func flush() throws { try store.flush() }
 
@@ -30,8 +31,8 @@ extension Archive {
   /// archive that nobody refers to any more closes itself.
   ///
   /// - Throws: `.diskFull` or `.io` if the flush failed; the archive is closed all the same,
-  ///   and the journal keeps what was not written.
-  /// - Complexity: O(journal), and one sync of the device.
+  ///   and the log keeps what is not in the index.
+  /// - Complexity: As `flush()`.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func close() throws { try shutdown() }
 
@@ -46,7 +47,7 @@ extension Archive {
   ///
   /// - Throws: `.readOnly`, and then nothing has changed; `.busy` (somebody else has it open
   ///   for writing by now: nothing was deleted); `.io`.
-  /// - Complexity: O(files of elements).
+  /// - Complexity: O(segments of the log).
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func delete() throws {
     if isReadOnly {
@@ -73,7 +74,7 @@ extension Archive {
     return DiskCacheReport(report, isIntact: isIntact)
   }
 
-  /// What opening found in the journal: see ``DiskCacheReport/taken``.
+  /// What opening found in the log: see ``DiskCacheReport/taken``.
   ///
   /// - Throws: `.closed`.
   /// - Complexity: O(1).

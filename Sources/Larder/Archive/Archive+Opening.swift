@@ -19,8 +19,9 @@ extension Archive {
   ///   number), `.busy` (the message names the process), `.configurationMismatch` (another
   ///   coder's elements, or no archive), `.incompatibleVersion`, `.notALarderFile`,
   ///   `.damaged`, `.readOnly`, `.diskFull`, `.io`.
-  /// - Complexity: O(1) for an archive that was closed, whatever it holds; O(journal) for one
-  ///   that was not; O(bytes of everything) with other indexes than before.
+  /// - Complexity: O(1) for an archive that was closed, whatever it holds; O(what waited for
+  ///   a checkpoint) for one that was not; O(bytes of everything) with other indexes than
+  ///   before.
   public convenience init(
     path: String, coder: Coder<Element>, indexes: [ArchiveIndex<Element>] = [],
     configuration: ArchiveConfiguration = .init()
@@ -47,7 +48,7 @@ extension Archive {
       configuration: configuration)
   }
 
-  /// Opens an archive on another thread, so that neither the journal that a killed process
+  /// Opens an archive on another thread, so that neither the log that a killed process
   /// left nor new indexes keep the caller's busy.
   ///
   /// ```swift

@@ -14,12 +14,13 @@ extension Archive {
   ///   - durability: What it survives once the call returns, and with it all that was
   ///     written before; nil: as the configuration said.
   /// - Throws: `.encoding`, `.tooLarge` (above the maximum size on disk; or the key, or
-  ///   what it is found by), `.readOnly`, `.closed`; `.diskFull` and `.io` of an element in a
-  ///   file of its own, of a journal that is full, or of making room; `.damaged`. On failure
+  ///   what it is found by), `.readOnly`, `.closed`; `.diskFull` and `.io` of a new segment
+  ///   of the log, of a checkpoint, or of making room; `.damaged`. On failure
   ///   the element that was there is there still, unless it had to make room, or it was the
   ///   sync of `.power` that failed: then the new one is there, and may not survive a power cut.
-  /// - Complexity: O(bytes + indexes). No disk access, unless the element has a file of its
-  ///   own, the journal is full, or the archive is: then a tenth of it is evicted at once.
+  /// - Complexity: O(bytes + indexes). No disk access, unless a segment of the log is full
+  ///   and no other one is ready, too much waits for a checkpoint, or the archive is full:
+  ///   then a tenth of it is evicted at once.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   @inlinable
   public func record(_ element: Element, durability: Durability? = nil) throws {

@@ -14,27 +14,31 @@ extension Archive {
     selection.isByRecency = true
     do {
       var cursor = try StoreCursor(store, selection)
-      var isAtEnd = false
-      while !isAtEnd {
-        let batch = try StoreBatch(store)
-        var bytes = 0
-        var count = 0
-        while bytes < batchLimit, count < ArchiveBatchSize.count {
-          isAtEnd = try !cursor.next { entry in bytes += try reindex(entry, batch) }
-          if isAtEnd { break }
-          count += 1
+      let batch = try StoreBatch(store)
+      var (count, size) = (0, 0)
+      while try cursor.next({ entry in
+        var values: [StoreIndexValue] = []
+        // An element that cannot be decoded stays what it is, and is found by its key.
+        if let element = try? coder.decode(entry.value) { values = indexValues(of: element) }
+        let added =
+          ArchiveBatchSize.overhead + entry.key.count + entry.value.count
+          + values.reduce(0) { $0 + $1.bytes.count }
+        if count == ArchiveBatchSize.count || (count > 0 && size > batchLimit - added) {
+          _ = try batch.commit(isSynced: false)
+          (count, size) = (0, 0)
         }
-        _ = try batch.commit(isSynced: false)
-      }
+        try reindex(entry, values, batch)
+        count += 1
+        size += added
+      }) {}
+      _ = try batch.commit(isSynced: false)
     }
     try store.setContentFormat(format.number)
   }
 
-  /// - Returns: about how many bytes it takes in the journal.
-  private func reindex(_ entry: StoreEntry, _ batch: borrowing StoreBatch) throws -> Int {
-    var values: [StoreIndexValue] = []
-    // An element that cannot be decoded stays what it is, and is found by its key.
-    if let element = try? coder.decode(entry.value) { values = indexValues(of: element) }
+  private func reindex(
+    _ entry: StoreEntry, _ values: [StoreIndexValue], _ batch: borrowing StoreBatch
+  ) throws {
     var terms = terms(.process)
     terms.written = entry.raw.written_ns
     // The time of the last access would be lost otherwise. It can stand for the time of
@@ -44,9 +48,6 @@ extension Archive {
     }
     try batch.put(
       entry.key, entry.value, extended: entry.extended, terms: terms, indexes: values)
-    let value = entry.isSpilled ? 0 : entry.value.count
-    return ArchiveBatchSize.overhead + entry.key.count + value
-      + values.reduce(0) { $0 + $1.bytes.count }
   }
 }
 

@@ -72,7 +72,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// Where properties that are archived themselves go; nil: nowhere.
   let factory: ArchiveFactoryLink?
   let clock: CacheClock
-  /// The most bytes that one batch has, so that it fits into the journal.
+  /// The most bytes that one batch has: far from half of what may wait for a checkpoint.
   let batchLimit: Int
   /// Whether something was accessed since the last flush that looked at it.
   @usableFromInline let hasAccesses = Atomic(false)
@@ -97,7 +97,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     expiration = configuration.expiration
     clock = configuration.clock
     factory = configuration.factoryLink
-    batchLimit = Int(clamping: configuration.journalCapacity / 8)
+    batchLimit = Int(clamping: min(8 << 20, configuration.journalCapacity / 8))
     memory = ArchiveCell.makeMemory(configuration)
     memoryLimit = Atomic(max(0, configuration.maximumMemorySize.bytes))
     room = ArchiveRoom(limit: configuration.maximumDiskSize)

@@ -16,8 +16,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     /// What the key must have at the commit; nil: anything. 0: nothing.
     let version: UInt64?
 
-    /// About what it takes in the journal; not less.
-    var journalSize: Int {
+    /// About what it takes in the log; not less.
+    var logSize: Int {
       ArchiveBatchSize.overhead + key.count + bytes.count
         + indexes.reduce(0) { $0 + $1.bytes.count }
     }
@@ -26,7 +26,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   private let archive: Archive<Element>
   private var items: [Item] = []
   private var size = 0
-  private var journalSize = 0
+  private var logSize = 0
 
   init(_ archive: Archive<Element>) { self.archive = archive }
 
@@ -45,13 +45,13 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     // Room is made for a whole batch: a large one would drive out too much.
     let limit = archive.room.maximum.map { $0.bytes / 10 } ?? .max
     return items.count == ArchiveBatchSize.count || size > limit - item.bytes.count
-      || journalSize > archive.batchLimit - item.journalSize
+      || logSize > archive.batchLimit - item.logSize
   }
 
   mutating func add(_ item: Item) {
     items.append(item)
     size += item.bytes.count
-    journalSize += item.journalSize
+    logSize += item.logSize
   }
 
   /// Writes everything, or nothing, and empties the batch.
@@ -61,7 +61,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     defer {
       items = []
       size = 0
-      journalSize = 0
+      logSize = 0
     }
     let version = try archive.room.withRoom(
       for: size, in: archive.store, expires: archive.expiration != .never,
@@ -112,6 +112,6 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 enum ArchiveBatchSize {
   /// Elements.
   static let count = 1000
-  /// Bytes that an element takes in the journal besides its own.
+  /// Bytes that an element takes in the log besides its own; not less.
   static let overhead = 512
 }

@@ -26,24 +26,27 @@ public struct ArchiveConfiguration: Sendable {
   /// `Expiration.never` by default.
   public var expiration: Expiration = .never
 
-  /// The largest element, in encoded bytes, that is kept with its key; a longer one lies in
-  /// a file of its own. 20 KiB by default; 1 MiB is the most that counts.
-  public var inlineThreshold = 20 << 10
+  /// The largest element, in encoded bytes, that lies in the index beside its key too, so
+  /// that reading it does not touch the log. 64 bytes by default; 0 and less: only empty
+  /// ones; 1 KiB is the most that counts.
+  public var inlineThreshold = StoreDefaults.inlineThreshold
 
-  /// How often elements whose time is over are removed in the background; 60 seconds by
+  /// How often expired elements are removed in the background; 60 seconds by
   /// default. 0 and less: only by `deleteExpired()`.
   public var autoTrimInterval: Duration = .seconds(60)
 
-  /// How long a write stays in the journal at most before it is moved to its place; 5
-  /// seconds by default. 0 and less: until the journal is half full.
+  /// How long a write waits for a checkpoint, unless there are so few, beside what the
+  /// index holds, that one is not worth it yet; 5 seconds by default. 0 and less: until
+  /// ``journalCapacity`` asks for it.
   public var flushInterval: Duration = .seconds(5)
 
   /// How long a write waits for the device at most, and so what a power cut can cost at a
-  /// durability of `.process`; 1 second by default. 0 and less: until it is flushed.
+  /// durability of `.process`; 1 second by default. 0 and less: until the next checkpoint.
   public var syncInterval: Duration = .seconds(1)
 
-  /// The size of the journal's file in bytes; 64 MiB by default, 64 KiB at least.
-  public var journalCapacity: UInt64 = 64 << 20
+  /// How many bytes of the log may wait for a checkpoint, and so what opening after a
+  /// kill reads at most; 256 MiB by default, 64 KiB at least.
+  public var journalCapacity: UInt64 = StoreDefaults.journalCapacity
 
   /// What a write survives once it has returned, unless it says so itself; `.process` by
   /// default.

@@ -94,7 +94,7 @@ public final class ArchiveFactory: Sendable {
   /// Closes all archives; those that are asked for later are opened again.
   ///
   /// - Throws: The first error of any of them; all are closed all the same.
-  /// - Complexity: O(journals), and one sync of the device for each.
+  /// - Complexity: As that of `flush()` for each.
   public func closeAll() throws {
     let slots = slots.withLock { Array($0.values) }
     var failure: (any Error)?

@@ -55,10 +55,10 @@ extension DiskCache: CacheTier {
 
   /// Removes everything, at once, on a thread of the cache's own.
   ///
-  /// - Parameter progress: Told of files of values that are deleted; nil leaves them to
-  ///   the background.
+  /// - Parameter progress: Told of segments of the log that are deleted; nil leaves them
+  ///   to the background.
   /// - Throws: As `removeAll()`; `CancellationError` if `progress` said so.
-  /// - Complexity: O(1), as a write; with progress O(files of values).
+  /// - Complexity: O(1), as a write; with progress O(segments).
   public func removeAll(progress: CacheProgress?) async throws {
     try await executor.run { try self.blockingRemoveAll(progress: progress) }
   }

@@ -8,15 +8,15 @@ public import Synchronization
 extension DiskCache {
   /// Reads the value under a key, which counts as a use.
   ///
-  /// Nothing is written by it. `Data` from a file of its own is not copied: it lies on the
-  /// file's pages, and stays good whatever happens to the entry.
+  /// Nothing is written by it. `Data` of more than 20 KiB is not copied: it lies on the
+  /// pages of the log, and stays good whatever happens to the entry.
   ///
   /// - Parameter key: The key.
   /// - Returns: The value; nil if there is none or its time is over.
   /// - Throws: `.damaged` (there is one, but its bytes are not what was stored: it is not
   ///   given out, and not deleted), `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
-  /// - Complexity: O(log n) and what decoding takes. No disk read if the system has the
-  ///   pages in memory.
+  /// - Complexity: O(log n + bytes), the latter for the checksum and for decoding. No disk
+  ///   read if the system has the pages in memory.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   @inlinable
   public func value(forKey key: Key) throws -> Value? {
@@ -61,13 +61,12 @@ extension DiskCache {
   ///   - durability: What it survives once the call returns, and with it all that was
   ///     written before; nil: as the configuration said.
   /// - Throws: `.encoding`, `.tooLarge` (key or extended data), `.readOnly`, `.closed`;
-  ///   `.diskFull` and `.io` of a value in a file of its own, or of a journal that is full
-  ///   and cannot be flushed; `.damaged`. On failure nothing has changed,
-  ///   unless it was the sync of `.power` that failed: then the write is there, and may not
-  ///   survive a power cut.
-  /// - Complexity: O(bytes). No disk access unless the value has a file of its own or the
-  ///   journal is full. At a durability of `.power` one sync, shared with concurrent
-  ///   callers.
+  ///   `.diskFull` and `.io` of a new segment of the log, or of a checkpoint that had to
+  ///   make room; `.damaged`. On failure nothing has changed, unless it was the sync of
+  ///   `.power` that failed: then the write is there, and may not survive a power cut.
+  /// - Complexity: O(bytes). No disk access unless a segment is full and no other one is
+  ///   ready, or too much waits for a checkpoint. At a durability of `.power` one sync,
+  ///   shared with concurrent callers.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   @inlinable
   public func set(
@@ -107,7 +106,7 @@ extension DiskCache {
 
   @inlinable
   func decode(_ entry: inout StoreEntry) throws -> Value {
-    if coder.isIdentity, entry.isSpilled, let data = entry.takeData() as? Value { return data }
+    if coder.isIdentity, entry.isLent, let data = entry.takeData() as? Value { return data }
     return try coder.decode(entry.value)
   }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 extension DiskCache {
-  /// As the synchronous form, on a thread of the cache's own: moves what waits in the
-  /// journal to its place, and enforces limits and ages.
+  /// As the synchronous form, on a thread of the cache's own: runs a checkpoint.
   ///
   /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
-  /// - Complexity: O(journal), and one sync of the device.
+  /// - Complexity: O(writes that wait · log n), and some syncs of the device.
   public func flush() async throws { try await executor.run { try self.flush() } }
 
   /// As the synchronous form, on a thread of the cache's own: makes everything written so
@@ -18,7 +17,7 @@ extension DiskCache {
   /// As the synchronous form, on a thread of the cache's own: ends the use of the cache.
   ///
   /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is closed all the same.
-  /// - Complexity: O(journal), and one sync of the device.
+  /// - Complexity: O(writes that wait · log n), and some syncs of the device.
   public func close() async throws { try await executor.run { try self.close() } }
 
   /// As the synchronous form, on a thread of the cache's own: verifies everything.
@@ -57,15 +56,14 @@ extension DiskCache {
     }
   }
 
-  /// As the synchronous form, on another thread: rewrites a closed cache without the room
-  /// that removed entries left in its file.
+  /// As the synchronous form, on another thread: frees all room in the log that replaced
+  /// and removed entries left there.
   ///
   /// - Parameters:
   ///   - path: The folder, which nobody has open for writing.
-  ///   - progress: Receives the entries done and their total from time to time, and gives
+  ///   - progress: Receives the segments done and their total from time to time, and gives
   ///     back whether to go on; nil, the default, if nobody wants to know.
-  /// - Throws: `.busy`; `.damaged`, and then it is unchanged; `CancellationError`;
-  ///   `.diskFull`, `.io`.
+  /// - Throws: `.busy`, `.damaged`, `CancellationError`, `.diskFull`, `.io`.
   /// - Complexity: O(bytes of everything).
   public static func compact(
     path: String, progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil

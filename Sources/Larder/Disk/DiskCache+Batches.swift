@@ -55,8 +55,8 @@ extension DiskCache {
   ///   - expiration: How long each lives; nil: as ``expiration`` says.
   ///   - durability: What they survive once the call returns; nil: as the configuration
   ///     said.
-  /// - Throws: `.tooLarge` if they do not fit into half of the journal together;
-  ///   `.encoding`, `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`. Nothing was
+  /// - Throws: `.tooLarge` if several do not fit together into half of
+  ///   ``DiskCacheConfiguration/journalCapacity``; `.encoding`, `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`. Nothing was
   ///   stored then.
   /// - Complexity: O(bytes). One sync for all at a durability of `.power`.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
@@ -109,8 +109,8 @@ extension DiskCache {
   ///   - expiration: How long each lives; nil: as ``expiration`` says.
   ///   - durability: What they survive once the call returns; nil: as the configuration
   ///     said.
-  /// - Throws: `.tooLarge` if they do not fit into half of the journal together;
-  ///   `.encoding`, `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`. Nothing was
+  /// - Throws: `.tooLarge` if several do not fit together into half of
+  ///   ``DiskCacheConfiguration/journalCapacity``; `.encoding`, `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`. Nothing was
   ///   stored then.
   /// - Complexity: O(bytes), and a change of threads.
   public func set(

@@ -89,7 +89,7 @@ extension DiskCache {
   /// - Returns: Size, version, times and extended data; nil if there is no entry or its
   ///   time is over.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
-  /// - Complexity: O(log n). A value in a file is not touched.
+  /// - Complexity: O(log n + bytes), the latter for the checksum.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func info(forKey key: Key) throws -> DiskCacheInfo<Key>? {
     let limits = currentLimits

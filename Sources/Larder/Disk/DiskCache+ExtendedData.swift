@@ -8,7 +8,7 @@ extension DiskCache {
   /// - Parameter key: The key.
   /// - Returns: The extended data; nil if there is none, no entry, or its time is over.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
-  /// - Complexity: O(log n). A value in a file is not touched.
+  /// - Complexity: O(log n + bytes), the latter for the checksum.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func extendedData(forKey key: Key) throws -> Data? {
     var data: Data?

@@ -4,13 +4,14 @@ import CLarderStore
 import LarderCore
 
 extension DiskCache {
-  /// Moves what waits in the journal to its place, and enforces limits and ages.
+  /// Runs a checkpoint: brings what was written into the index, enforces limits and ages,
+  /// and cleans the log.
   ///
   /// Happens by itself too: see ``DiskCacheConfiguration/flushInterval``.
   ///
   /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull` and `.io`, when everything
-  ///   stays in the journal and a later flush tries again.
-  /// - Complexity: O(journal), and one sync of the device.
+  ///   stays in the log and a later flush tries again.
+  /// - Complexity: O(writes that wait · log n), and some syncs of the device.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func flush() throws { try store.flush() }
 
@@ -29,8 +30,8 @@ extension DiskCache {
   /// cache that nobody refers to any more closes itself.
   ///
   /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is closed all the same,
-  ///   and the journal keeps what was not written.
-  /// - Complexity: O(journal), and one sync of the device.
+  ///   and the log keeps what is not in the index.
+  /// - Complexity: As `flush()`.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func close() throws { try store.shutdown() }
 
@@ -50,7 +51,7 @@ extension DiskCache {
     return DiskCacheReport(report, isIntact: isIntact)
   }
 
-  /// What opening found in the journal: see ``DiskCacheReport/taken``.
+  /// What opening found in the log: see ``DiskCacheReport/taken``.
   ///
   /// - Throws: `.closed`.
   /// - Complexity: O(1).
@@ -78,17 +79,18 @@ extension DiskCache {
     try store.backup(to: path, progress: progress)
   }
 
-  /// Rewrites a closed cache without the room that removed entries left in its file.
+  /// Frees all room in the log that replaced and removed entries left there.
   ///
-  /// Room of removed entries is used again by later ones; this is for a cache that has
-  /// become much smaller for good. A crash leaves the old or the new one.
+  /// Checkpoints do so too, but leave some of it; this is for a cache that has become much
+  /// smaller for good. Readers may have it open meanwhile. What becomes free in the index,
+  /// the file data.mdb, is used again; that file does not get smaller.
   ///
   /// - Parameters:
   ///   - path: The folder, which nobody has open for writing.
-  ///   - progress: Receives the entries done and their total from time to time, and gives
+  ///   - progress: Receives the segments done and their total from time to time, and gives
   ///     back whether to go on; nil, the default, if nobody wants to know.
-  /// - Throws: `.busy`; `.damaged`, and then it is unchanged; `CancellationError` if
-  ///   `progress` said so; `.diskFull`, `.io`, and as
+  /// - Throws: `.busy`; `.damaged`; `CancellationError` if `progress` said so, and then
+  ///   what was done stays; `.diskFull`, `.io`, and as
   ///   ``init(path:coder:keyCoder:configuration:)``.
   /// - Complexity: O(bytes of everything).
   @available(*, noasync, message: "Use `await` in asynchronous code.")
@@ -100,8 +102,8 @@ extension DiskCache {
 
   /// Copies every intact entry of a folder, however damaged, into a new cache.
   ///
-  /// The source is only read, and must not be in use. A cache that merely was not closed
-  /// needs no salvage: opening it does what is needed.
+  /// The source is only read, and must not be in use. Its index is not needed. A cache
+  /// that merely was not closed needs no salvage: opening it does what is needed.
   ///
   /// ```swift
   /// let report = try DiskCache<String, Data>.salvage(from: damaged, to: rescued)

@@ -3,12 +3,13 @@
 public import Foundation
 
 extension DiskCache {
-  /// Reads the encoded bytes under a key, without a copy if they lie in a file of their
-  /// own, which counts as a use.
+  /// Reads the encoded bytes under a key, without a copy if they are more than 20 KiB,
+  /// which counts as a use.
   ///
-  /// They lie on the file's pages, which the system reads when they are touched and takes
-  /// back when it needs the memory. They stay good whatever happens to the entry or the
-  /// cache. Their checksum was verified.
+  /// They lie on the pages of the log, which the system reads when they are touched and
+  /// takes back when it needs the memory. They stay good whatever happens to the entry or
+  /// the cache; as long as they are kept, the room that their segment of the log takes is
+  /// not given back. Their checksum was verified.
   ///
   /// - Parameter key: The key.
   /// - Returns: The bytes; nil if there is no value or its time is over.
@@ -28,8 +29,8 @@ extension DiskCache {
   ///
   /// - Parameters:
   ///   - key: The key.
-  ///   - body: Gets the bytes, which are valid until it returns. They hold a place in the
-  ///     cache meanwhile, so be quick.
+  ///   - body: Gets the bytes, which are valid until it returns. They hold a reader
+  ///     slot of the cache meanwhile, so be quick.
   /// - Returns: What the closure returns; nil if there is no value or its time is over.
   /// - Throws: What the closure throws; as `mappedValue(forKey:)`.
   /// - Complexity: O(log n + bytes), the latter for the checksum.
@@ -44,7 +45,7 @@ extension DiskCache {
   }
 
   /// As the synchronous form, on a thread of the cache's own: reads the encoded bytes under
-  /// a key, without a copy if they lie in a file of their own.
+  /// a key, without a copy if they are more than 20 KiB.
   ///
   /// - Parameter key: The key.
   /// - Returns: The bytes; nil if there is no value or its time is over.

@@ -4,8 +4,8 @@ public import Foundation
 public import LarderCore
 
 extension DiskCache {
-  /// Opens a cache on another thread, so that the journal that a killed process left is not
-  /// taken up on the caller's.
+  /// Opens a cache on another thread, so that the caller's does not read the log that a
+  /// killed process left.
   ///
   /// ```swift
   /// let users = try await DiskCache<User.ID, User>.opening { try DiskCache(name: "users") }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension DiskCache {
-  /// Removes everything, at once; files of values are deleted after that, in the
+  /// Removes everything, at once; the segments of the log are deleted after that, in the
   /// background.
   ///
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
@@ -11,13 +11,13 @@ extension DiskCache {
     try store.removeAll(progress: nil)
   }
 
-  /// Removes everything, at once, and deletes the files of values before it returns.
+  /// Removes everything, at once, and deletes the segments of the log before it returns.
   ///
-  /// - Parameter progress: Receives how many files are deleted and how many there were,
+  /// - Parameter progress: Receives how many segments are deleted and how many there were,
   ///   now and then, and gives back whether to go on. The entries are gone before it is
-  ///   called first; files that are left are deleted in the background.
+  ///   called first; segments that are left are deleted in the background.
   /// - Throws: `CancellationError` if `progress` said so; as `removeAll()`.
-  /// - Complexity: O(files of values).
+  /// - Complexity: O(segments), and as `flush()`.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func removeAll(progress: (_ done: UInt64, _ total: UInt64) -> Bool) throws {
     try withoutActuallyEscaping(progress) { try store.removeAll(progress: $0) }
@@ -26,8 +26,8 @@ extension DiskCache {
   /// Removes many keys and their values, all of them or none.
   ///
   /// - Parameter keys: The keys.
-  /// - Throws: `.encoding`, `.tooLarge` (the keys have together more than half of the
-  ///   journal), and as `removeAll()`.
+  /// - Throws: `.encoding`, `.tooLarge` (the keys have together more than half of
+  ///   ``DiskCacheConfiguration/journalCapacity``), and as `removeAll()`.
   /// - Complexity: O(bytes of the keys).
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func remove(forKeys keys: some Sequence<Key>) throws {
@@ -61,13 +61,13 @@ extension DiskCache {
   }
 
   /// As the synchronous form, on a thread of the cache's own: removes everything, at once,
-  /// and deletes the files of values before it returns.
+  /// and deletes the segments of the log before it returns.
   ///
-  /// - Parameter progress: Receives how many files are deleted and how many there were,
+  /// - Parameter progress: Receives how many segments are deleted and how many there were,
   ///   now and then, and gives back whether to go on. It is not asked any more when the
   ///   task is cancelled.
   /// - Throws: `CancellationError`; `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
-  /// - Complexity: O(files of values).
+  /// - Complexity: O(segments), and as `flush()`.
   public func removeAll(
     progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Bool
   ) async throws {

@@ -13,8 +13,8 @@ public import Synchronization
 /// let user = try await users.value(forKey: id)
 /// ```
 ///
-/// Small values lie together in one file, large ones in files of their own, which are
-/// read without a copy. A miss is nil; an error means that the disk, a coder or an argument
+/// A write is an append to a log; an index, which checkpoints bring up to date, says where
+/// in it each value is. Long values are read in place, without a copy. A miss is nil; an error means that the disk, a coder or an argument
 /// is at fault, and never costs what else is stored. Nothing is ever wiped because
 /// something is damaged: see `verify(progress:)` and
 /// `salvage(from:to:progress:)`.
@@ -33,8 +33,8 @@ public import Synchronization
 /// was synced: see <doc:Durability>. A value is never torn: it is the one that was stored,
 /// its checksum says so, or an error.
 ///
-/// **Limits.** Keys and extended data have up to 64 KiB, and may be empty; values as much as
-/// the disk has room for. Times from 1970 to 2262.
+/// **Limits.** Keys and extended data have up to 64 KiB, and may be empty; values up to 4
+/// GiB. Times from 1970 to 2262.
 public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// What can be changed while the cache is open.
   struct Settings {
@@ -45,7 +45,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   /// The folder, as it was given.
   public let path: String
 
-  /// The largest value, in encoded bytes, that is kept with its key.
+  /// The largest value, in encoded bytes, that lies in the index beside its key too.
   public let inlineThreshold: Int
 
   /// What a write survives once it has returned, unless it says so itself.
@@ -71,7 +71,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
 
   /// Opens the cache in a folder, and creates it if it is missing; not the folders above.
   ///
-  /// A process that was killed left its last writes in the journal: they are taken up.
+  /// What a process that was killed had not brought into the index is read from the log.
   ///
   /// - Parameters:
   ///   - path: The folder.
@@ -83,8 +83,8 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   ///   message names the process), `.configurationMismatch` (another coder's values),
   ///   `.incompatibleVersion`, `.notALarderFile`, `.damaged`, `.readOnly`, `.diskFull`,
   ///   `.io`.
-  /// - Complexity: O(1) for a cache that was closed, whatever it holds; O(journal) for one
-  ///   that was not.
+  /// - Complexity: O(1) for a cache that was closed, whatever it holds; O(what waited for a
+  ///   checkpoint) for one that was not.
   public init(
     path: String, coder: Coder<Value>, keyCoder: KeyCoder<Key>,
     configuration: DiskCacheConfiguration<Key, Value> = .init()

@@ -21,10 +21,10 @@ public struct DiskCacheBatch<Key: Hashable & Sendable, Value: Sendable>: ~Copyab
   ///   - key: The key. Of several writes to it in one batch the last counts.
   ///   - extendedData: Up to 64 KiB kept with the value; nil and empty for none.
   ///   - expiration: How long it lives; nil: as the cache says.
-  /// - Throws: `.encoding`, `.tooLarge` (key, extended data, or the batch, which fits into
-  ///   half of the journal), `.readOnly`, `.closed`; `.diskFull` and `.io` of a value in a
-  ///   file of its own.
-  /// - Complexity: O(bytes). No disk access unless the value has a file of its own.
+  /// - Throws: `.encoding`, `.tooLarge` (key, extended data, or a batch of several writes,
+  ///   which fits into half of ``DiskCacheConfiguration/journalCapacity``), `.readOnly`,
+  ///   `.closed`.
+  /// - Complexity: O(bytes). No disk access.
   public func set(
     _ value: Value?, forKey key: Key, extendedData: Data? = nil, expiration: Expiration? = nil
   ) throws {

@@ -19,10 +19,11 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
   /// A name for people; nil, the default, is the last part of the path.
   public var name: String?
 
-  /// The largest value, in encoded bytes, that is kept with its key; a longer one lies in
-  /// a file of its own, whose reader gets it without a copy. 20 KiB by default. 0 and
-  /// less: all but empty values have files. 1 MiB is the most that counts.
-  public var inlineThreshold = 20 << 10
+  /// The largest value, in encoded bytes, that lies in the index beside its key too, so
+  /// that reading it does not touch the log. 64 bytes by default; 0 and less: only empty
+  /// values; 1 KiB is the most that counts. A higher one makes the index larger, and
+  /// checkpoints with it.
+  public var inlineThreshold = StoreDefaults.inlineThreshold
 
   /// The most entries that the cache keeps. 0 and less: none. `Int.max`, the default: no
   /// limit.
@@ -45,17 +46,19 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
   /// `trim()` and `removeExpired()`.
   public var autoTrimInterval: Duration = .seconds(60)
 
-  /// How long a write waits in the journal at most before it is moved to its place; 5
-  /// seconds by default. 0 and less: until the journal is half full.
+  /// How long a write waits for a checkpoint, unless there are so few, beside what the
+  /// index holds, that one is not worth it yet; 5 seconds by default. 0 and less: until
+  /// ``journalCapacity`` asks for it.
   public var flushInterval: Duration = .seconds(5)
 
   /// How long a write waits for the device at most, and so what a power cut can cost at a
-  /// durability of `.process`; 1 second by default. 0 and less: until it is flushed.
+  /// durability of `.process`; 1 second by default. 0 and less: until the next checkpoint.
   public var syncInterval: Duration = .seconds(1)
 
-  /// The size of the journal's file in bytes; 64 MiB by default, 64 KiB at least. A
-  /// journal that is too small for what comes in makes writes wait.
-  public var journalCapacity: UInt64 = 64 << 20
+  /// How many bytes of the log may wait for a checkpoint, and so what opening after a
+  /// kill reads at most; 256 MiB by default, 64 KiB at least. If it is too small for
+  /// what comes in, writes wait for checkpoints.
+  public var journalCapacity: UInt64 = StoreDefaults.journalCapacity
 
   /// What a write survives once it has returned, unless it says so itself; `.process` by
   /// default.
@@ -76,8 +79,8 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
   /// Gives a file name to a key, for `exportValue(forKey:to:)`; nil, the
   /// default: a name is made of the key's bytes.
   ///
-  /// It names no file of the cache itself: those have numbers, so that no name that a
-  /// provider makes up can collide with another or lead out of the folder.
+  /// It names no file of the cache itself, so that no name that a provider makes up can
+  /// collide with another or lead out of the folder.
   public var fileNameProvider: (@Sendable (Key) throws -> String)?
 
   /// The time; the system's by default. Only its date counts here.
@@ -85,6 +88,9 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
 
   /// Room on the file system; nil asks the system.
   package var freeDiskSpace: (@Sendable () -> UInt64)?
+
+  /// The store's thresholds; nil for the usual ones.
+  package var tuning: StoreTuning?
 
   /// The defaults.
   ///
@@ -113,6 +119,7 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
     options.permissions = UInt32(permissions)
     options.clock = clock
     options.freeSpace = freeDiskSpace
+    options.tuning = tuning
     return options
   }
 }

@@ -17,15 +17,13 @@ public struct DiskCacheInfo<Key: Sendable>: Sendable {
   public let version: UInt64
   /// When it was written.
   public let written: Date
-  /// When its time is over, if it is not used again; nil if that never comes.
+  /// When it expires, if it is not used again; nil for never.
   public let expires: Date?
   /// What was stored with the value; nil if there is nothing.
   public let extendedData: Data?
   /// What a ``Cache`` that has this one under it was told that the entry weighs in memory;
   /// nil if nobody said.
   public let cost: Int?
-  /// Whether the value lies in a file of its own.
-  public let isSpilled: Bool
   /// When it was last used or written; nil unless its end is counted from there.
   package let lastUse: Date?
 
@@ -38,7 +36,6 @@ public struct DiskCacheInfo<Key: Sendable>: Sendable {
     expires = deadline == .max ? nil : Date(nanoseconds: deadline)
     extendedData = entry.extended.isEmpty ? nil : Data(copied: entry.extended)
     cost = entry.cost
-    isSpilled = entry.isSpilled
     let (end, idle) = (entry.raw.expires_ns, entry.raw.idle_ns)
     let (lastUse, overflows) = end.subtractingReportingOverflow(idle)
     self.lastUse =

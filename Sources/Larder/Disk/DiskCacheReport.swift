@@ -15,19 +15,20 @@ public struct DiskCacheReport: Sendable, Hashable {
   public let intact: UInt64
   /// The bytes of their values.
   public let intactBytes: UInt64
-  /// Entries that are damaged, or whose file is missing or damaged.
+  /// Entries that are damaged, or whose segment is missing.
   public let damaged: UInt64
+  /// Entries that a salvage left out because what was lost may have been newer.
+  public let uncertain: UInt64
   /// Pages of the file data.mdb that cannot be read.
   public let damagedPages: UInt64
   /// Where the first damage is in data.mdb, in bytes; nil if it is nowhere there.
   public let firstDamageOffset: UInt64?
-  /// Rows of order, expiry or indexes that do not agree with the entries.
+  /// Rows of order, expiry, indexes or segments that do not agree with the entries, and
+  /// segments that are there for no reason.
   public let inconsistencies: UInt64
-  /// Files of values that no entry refers to.
-  public let orphans: UInt64
-  /// Writes in the journal that were or would be taken up.
+  /// Writes behind the last checkpoint that were or would be read from the log.
   public let taken: UInt64
-  /// Writes in the journal behind damage, which are lost.
+  /// Writes behind the last checkpoint that are damaged, and lost.
   public let lost: UInt64
 
   init(_ raw: larder_store_report, isIntact: Bool) {
@@ -35,10 +36,10 @@ public struct DiskCacheReport: Sendable, Hashable {
     intact = raw.intact
     intactBytes = raw.intact_bytes
     damaged = raw.damaged
+    uncertain = raw.uncertain
     damagedPages = raw.damaged_pages
     firstDamageOffset = raw.first_damage_offset == 0 ? nil : raw.first_damage_offset
     inconsistencies = raw.inconsistencies
-    orphans = raw.orphans
     taken = raw.journal_intact
     lost = raw.journal_lost
   }

@@ -13,17 +13,27 @@ import LarderCore
 ///
 /// **Concurrency.** A value; safe to pass between threads.
 public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
-  /// Entries as of the last flush.
+  /// Entries as of the last checkpoint.
   public let count: Int
   /// The bytes of their values.
   public let cost: Int
-  /// Writes that wait in the journal.
+  /// Keys with writes that wait for a checkpoint.
   public let pendingCount: Int
-  /// The size of the journal's file in bytes.
+  /// How many bytes of the log may wait for a checkpoint.
   public let journalCapacity: UInt64
-  /// What of it is in use.
+  /// How many do.
   public let journalSize: UInt64
-  /// The size of the file data.mdb in bytes.
+  /// Segments of the log.
+  public let segmentCount: Int
+  /// The bytes that are in them, as of the last checkpoint.
+  public let logSize: UInt64
+  /// What of that is still needed; cleaning gives back the rest.
+  public let liveSize: UInt64
+  /// Bytes that writes appended to the log.
+  public let appendedSize: UInt64
+  /// Bytes that cleaning copied to new segments.
+  public let cleanedSize: UInt64
+  /// The size of the index, the file data.mdb, in bytes.
   public let dataSize: UInt64
   /// What of it is in use.
   public let dataSizeInUse: UInt64
@@ -31,7 +41,7 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
   public let mapSize: UInt64
   /// The version of the last write.
   public let lastVersion: UInt64
-  /// The version of the last write that was flushed.
+  /// The version of the last write that is in the index.
   public let flushedVersion: UInt64
   /// The version of the last write that survives a power cut.
   public let syncedVersion: UInt64
@@ -47,15 +57,16 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
   public let removed: UInt64
   /// Entries that left for a limit.
   public let evicted: UInt64
-  /// Entries whose time was over.
+  /// Entries that expired.
   public let expired: UInt64
-  /// Flushes.
+  /// Checkpoints.
   public let flushes: UInt64
-  /// Flushes that failed; see ``lastFailure``.
+  /// Checkpoints that failed; see ``lastFailure``.
   public let flushFailures: UInt64
-  /// Reads that did not enter the order of use, because too many came between two flushes.
+  /// Reads that did not enter the order of use, because too many came between two
+  /// checkpoints.
   public let usesDropped: UInt64
-  /// Why the last flush failed; nil if it did not.
+  /// Why the last checkpoint failed; nil if it did not.
   public let lastFailure: LarderError.Code?
   /// The process that has the cache open for writing; nil if none has.
   public let writerProcess: Int?
@@ -87,7 +98,8 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
       \(permille / 10).\(permille % 10) % of \(reads) reads hit; \(written) written, \
       \(removed) removed, \(evicted) evicted, \(expired) expired, \(damaged) damaged; \
       \(flushes) flushes, \(flushFailures) failed; \(count) entries of \(cost) bytes and \
-      \(pendingCount) writes in the journal; \(dataSizeInUse) of \(dataSize) bytes in use
+      \(pendingCount) that wait for a checkpoint; \(liveSize) of \(logSize) bytes in \
+      \(segmentCount) segments are live
       """
   }
 
@@ -97,6 +109,11 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
     pendingCount = Int(clamping: raw.pending_count)
     journalCapacity = raw.journal_bytes
     journalSize = raw.journal_used_bytes
+    segmentCount = Int(clamping: raw.segment_count)
+    logSize = raw.log_used_bytes
+    liveSize = raw.log_live_bytes
+    appendedSize = raw.appended_bytes
+    cleanedSize = raw.cleaned_bytes
     dataSize = raw.data_bytes
     dataSizeInUse = raw.data_used_bytes
     mapSize = raw.map_bytes

@@ -23,9 +23,14 @@ struct StoreEntry {
   /// In an index's order: the bytes that the entry is found by.
   var indexValue: UnsafeRawBufferPointer { UnsafeRawBufferPointer(raw.index_value) }
 
-  /// Whether the value lies in a file of its own.
+  /// Up to this many bytes, a copy costs less than retaining a segment of the log.
+  private static let copiedCount = 20 << 10
+
+  /// Whether the value is so long that it is lent as data rather than copied.
   @usableFromInline
-  var isSpilled: Bool { raw.flags & UInt32(LARDER_STORE_ENTRY_SPILLED) != 0 }
+  var isLent: Bool {
+    raw.value.length > Self.copiedCount && raw.flags & UInt32(LARDER_STORE_ENTRY_IN_LOG) != 0
+  }
 
   /// Whether its own times hold instead of the store's limits.
   var hasOwnTimes: Bool { raw.flags & UInt32(LARDER_STORE_ENTRY_OWN_TIMES) != 0 }
@@ -47,7 +52,7 @@ struct StoreEntry {
   /// When it was written.
   var written: Date { Date(nanoseconds: raw.written_ns) }
 
-  /// When its time is over as things are, in nanoseconds since 1970; `Int64.max` for never.
+  /// When it expires as things are, in nanoseconds since 1970; `Int64.max` for never.
   func deadline(_ limits: StoreLimits) -> Int64 {
     if hasOwnTimes { return raw.expires_ns }
     let raw = limits.raw
@@ -55,22 +60,18 @@ struct StoreEntry {
     return min(self.raw.expires_ns, raw.end_ns, raw.age_ns == .max || overflows ? .max : end)
   }
 
-  /// The value's bytes as data that outlives the entry: without a copy if they lie in a
-  /// file of their own.
+  /// The value's bytes as data that outlives the entry: a long value is not copied, but
+  /// keeps its segment of the log mapped.
   @usableFromInline
   mutating func takeData() -> Data {
-    guard isSpilled else { return Data(copied: value) }
-    var bytes = larder_bytes()
-    guard larder_store_take_map(&raw, &bytes) == LARDER_OK else { return Data(copied: value) }
-    guard let start = bytes.data, bytes.length > 0 else {
-      larder_store_unmap(bytes)
-      return Data()
+    guard isLent, let start = raw.value.data else { return Data(copied: value) }
+    var retained: UnsafeMutableRawPointer?
+    guard larder_store_retain_value(&raw, &retained) == LARDER_OK else {
+      return Data(copied: value)
     }
     return Data(
-      bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: bytes.length,
-      deallocator: .custom { start, count in
-        larder_store_unmap(larder_bytes(data: start, length: count))
-      })
+      bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: raw.value.length,
+      deallocator: .custom { _, _ in larder_store_release_value(retained) })
   }
 }
 
@@ -98,9 +99,9 @@ struct StoreReading: OptionSet, Sendable {
   /// Leaves no trace.
   @usableFromInline static let peek = StoreReading(
     rawValue: UInt32(LARDER_STORE_PEEK))
-  /// Leaves a value alone that lies in a file.
+  /// Leaves the value away.
   static let withoutValue = StoreReading(rawValue: UInt32(LARDER_STORE_WITHOUT_VALUE))
-  /// Finds entries too whose time is over.
+  /// Finds expired entries too that were not removed yet.
   static let expiredToo = StoreReading(rawValue: UInt32(LARDER_STORE_EXPIRED_TOO))
 }
 

@@ -32,8 +32,8 @@ enum StoreFailure {
     switch Int(status) {
     case LARDER_ETOOLARGE:
       """
-      a key and extended data have at most 65536 bytes each, and a batch fits into half of the \
-      journal
+      a key and extended data have at most 65536 bytes each, and a batch of several writes half \
+      of what may wait for a checkpoint
       """
     case LARDER_EDAMAGED:
       "the data is damaged; nothing was deleted, and salvage copies what is intact"
@@ -48,9 +48,8 @@ enum StoreFailure {
   private static func part(_ detail: larder_store_detail) -> String {
     switch detail.part {
     case LARDER_STORE_PART_LOCK: "lock file"
-    case LARDER_STORE_PART_JOURNAL: "journal"
+    case LARDER_STORE_PART_JOURNAL: "log"
     case LARDER_STORE_PART_DATA: "file data.mdb"
-    case LARDER_STORE_PART_SPILL: "folder of spilled values"
     default: "folder"
     }
   }
@@ -67,6 +66,11 @@ enum StoreFailure {
       """
       its \(part(detail)) has LMDB's data version \(found), and Larder works with version 1, that \
       of LMDB 0.9; it was left as it is
+      """
+    case _ where found == 1:
+      """
+      it was made by Larder 0.1, whose format this version of Larder does not read; copy what is \
+      needed with Larder 0.1, and delete the folder
       """
     default:
       """
@@ -96,7 +100,9 @@ enum StoreFailure {
   private static func invalid(_ asked: larder_store_options) -> String {
     let least: UInt64 = 64 << 10
     if asked.journal_bytes < least {
-      return "a journal of \(asked.journal_bytes) bytes is too small; the least is \(least)"
+      return """
+        a journal capacity of \(asked.journal_bytes) bytes is too small; the least is \(least)
+        """
     }
     return "an option is out of range"
   }

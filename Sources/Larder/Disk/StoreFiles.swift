@@ -18,11 +18,9 @@ import LarderCore
 
 /// Deletes the files of a store that is closed.
 enum StoreFiles {
-  /// In an order in which a store that is deleted in part is still one: a journal without
-  /// the file that it belongs to would be taken for damage.
-  private static let names = [
-    "journal", "journal.new", "journal.damaged", "spill", "data.new", "data.mdb", "lock.mdb",
-  ]
+  /// The index goes first: a log without it is taken for damage, so that what is left of a
+  /// store that was deleted in part is never opened as if it were whole.
+  private static let names = ["data.new", "data.mdb", "lock.mdb", "log"]
 
   /// Deletes them, and the folder if nothing else is in it.
   ///

@@ -61,7 +61,7 @@ extension StoreHandle {
   /// Makes everything written so far survive a power cut.
   func sync() throws(LarderError) { try check(larder_store_sync(store), "sync \(path)") }
 
-  /// Applies the journal, limits and ages.
+  /// A checkpoint, which enforces limits and ages.
   func flush() throws(LarderError) { try check(larder_store_flush(store), "flush \(path)") }
 
   /// Gives the store another content format, in one transaction with everything that was
@@ -87,7 +87,7 @@ extension StoreHandle {
     return statistics
   }
 
-  /// What opening found in the journal.
+  /// What opening found in the log.
   func recovery() throws(LarderError) -> larder_store_report {
     var report = larder_store_report()
     try check(larder_store_recovery(store, &report), "look into \(path)")
@@ -113,7 +113,7 @@ extension StoreHandle {
     try check(status, "copy \(path) to \(target)")
   }
 
-  /// Rewrites a closed store without the room that removed entries left.
+  /// Frees the room that replaced and removed entries left in a closed store's log.
   static func compact(_ path: String, progress: StoreProgressReport?) throws {
     try validate(path: path)
     var detail = larder_store_detail()

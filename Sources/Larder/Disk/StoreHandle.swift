@@ -36,7 +36,16 @@ final class StoreHandle: @unchecked Sendable {
     host.install(in: &raw)
     var detail = larder_store_detail()
     var opened: OpaquePointer?
-    let status = larder_store_open(path, &raw, &detail, &opened)
+    let status: larder_status
+    if var tuning = options.tuning?.raw {
+      status = withUnsafePointer(to: &tuning) { tuning in
+        raw.tuning = tuning
+        defer { raw.tuning = nil }
+        return larder_store_open(path, &raw, &detail, &opened)
+      }
+    } else {
+      status = larder_store_open(path, &raw, &detail, &opened)
+    }
     guard status == LARDER_OK, let opened else {
       foundFormat = detail.content_format
       throw LarderError(

@@ -15,9 +15,9 @@ struct StoreOptions: Sendable {
   var contentFormat = ""
   /// The same as a number, where it is none of ASCII; nil: as `contentFormat` says.
   var contentFormatNumber: UInt64?
-  var journalCapacity: UInt64 = 64 << 20
-  var inlineThreshold = 20 << 10
-  /// nil: only when the journal is half full.
+  var journalCapacity: UInt64 = StoreDefaults.journalCapacity
+  var inlineThreshold = StoreDefaults.inlineThreshold
+  /// nil: only when too much waits.
   var flushInterval: Duration?
   /// nil: only with a flush.
   var syncInterval: Duration?
@@ -28,6 +28,8 @@ struct StoreOptions: Sendable {
   var clock: CacheClock = .system
   /// Room on the file system; nil asks the system.
   var freeSpace: (@Sendable () -> UInt64)?
+  /// The store's thresholds; nil for the usual ones.
+  var tuning: StoreTuning?
 
   init() {}
 
@@ -58,6 +60,42 @@ struct StoreOptions: Sendable {
   private static func nanoseconds(_ interval: Duration?) -> Int64 {
     guard let interval, interval > .zero else { return 0 }
     return max(1, interval.inNanoseconds)
+  }
+}
+
+/// What configurations begin with.
+enum StoreDefaults {
+  /// How many bytes of the log may wait for a checkpoint.
+  static let journalCapacity: UInt64 = 256 << 20
+  /// The longest value that lies beside its key too.
+  static let inlineThreshold = 64
+}
+
+/// The store's thresholds that tests lower so that a few writes cross them:
+/// `larder_store_tuning` in Swift's types. What is nil stays as it is.
+package struct StoreTuning: Sendable {
+  /// Bytes of the first segment, and of the largest usual one.
+  package var segmentSizes: ClosedRange<UInt64>?
+  /// Keys in the memtable with which a checkpoint begins.
+  package var memtableCount: UInt64?
+  /// Writes of one transaction of a checkpoint.
+  package var transactionCount: UInt64?
+  /// Pending writes above which a cursor has a checkpoint come first.
+  package var overlayCount: UInt64?
+
+  package init() {}
+
+  var raw: larder_store_tuning {
+    var tuning = larder_store_tuning()
+    larder_store_tuning_init(&tuning)
+    if let segmentSizes {
+      tuning.segment_min_bytes = segmentSizes.lowerBound
+      tuning.segment_max_bytes = segmentSizes.upperBound
+    }
+    if let memtableCount { tuning.memtable_max_count = memtableCount }
+    if let transactionCount { tuning.transaction_max_count = transactionCount }
+    if let overlayCount { tuning.overlay_max_count = overlayCount }
+    return tuning
   }
 }
 

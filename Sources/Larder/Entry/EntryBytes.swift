@@ -9,8 +9,8 @@ struct EntryBytesHead {
   let version: UInt64
   let valueCount: Int
   let keyCount: Int
-  /// The values, where they lie in a file of their own; nil if they are in the buffer.
-  let file: Data?
+  /// The values, where they are lent; nil if they are in the buffer.
+  let lent: Data?
   let reference: EntryReference
 }
 
@@ -18,7 +18,7 @@ struct EntryBytesHead {
 /// allocates this and nothing else.
 ///
 /// Its words are, for each value, offset and length; then come the bytes of the key and,
-/// where they have no file, of the values. The offset of a value that was not asked for is
+/// where they are not lent, of the values. The offset of a value that was not asked for is
 /// `notRead`. Nothing changes once it is made.
 final class EntryBytes: ManagedBuffer<EntryBytesHead, UInt64> {
   private static let notRead = UInt64.max
@@ -35,24 +35,23 @@ final class EntryBytes: ManagedBuffer<EntryBytesHead, UInt64> {
     else { return nil }
     let key = entry.key
     var copied = 0
-    if !entry.isSpilled {
+    if !entry.isLent {
       copied = entry.value.count
       if let chosen {
         copied = 0
         for index in 0..<valueCount where chosen[index] { copied += Int(head.length(at: index)) }
       }
     }
-    // Before the mapping is taken: the head lies in the entry's own memory.
     let words = 2 * valueCount + (key.count + copied + 7) / 8
     let version = entry.sequence
-    let file = entry.isSpilled ? entry.takeData() : nil
+    let lent = entry.isLent ? entry.takeData() : nil
     let made = create(minimumCapacity: words) { _ in
       EntryBytesHead(
-        version: version, valueCount: valueCount, keyCount: key.count, file: file,
+        version: version, valueCount: valueCount, keyCount: key.count, lent: lent,
         reference: reference)
     }
     let bytes = unsafeDowncast(made, to: EntryBytes.self)
-    bytes.fill(key: key, head: head, values: file == nil ? entry.value : nil, chosen: chosen)
+    bytes.fill(key: key, head: head, values: lent == nil ? entry.value : nil, chosen: chosen)
     return bytes
   }
 
@@ -101,11 +100,11 @@ final class EntryBytes: ManagedBuffer<EntryBytesHead, UInt64> {
     try withUnsafeMutablePointers { head, words in
       let offset = Int(words[2 * index])
       let length = Int(words[2 * index + 1])
-      guard let file = head.pointee.file else {
+      guard let lent = head.pointee.lent else {
         let start = UnsafeRawPointer(words + 2 * head.pointee.valueCount) + head.pointee.keyCount
         return try body(UnsafeRawBufferPointer(start: start + offset, count: length))
       }
-      return try file.withUnsafeBytes {
+      return try lent.withUnsafeBytes {
         try body(UnsafeRawBufferPointer(rebasing: $0[offset..<offset + length]))
       }
     }

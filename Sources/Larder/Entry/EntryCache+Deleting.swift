@@ -9,7 +9,7 @@ extension EntryCache {
   ///
   /// - Throws: `.readOnly`, `.busy` (it was closed before, and somebody else has it open for
   ///   writing: nothing was deleted), `.io`.
-  /// - Complexity: O(files of values).
+  /// - Complexity: O(segments of the log).
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func delete() throws {
     if isReadOnly {
@@ -28,6 +28,6 @@ extension EntryCache {
   /// its files.
   ///
   /// - Throws: `.readOnly`, `.busy`, `.io`.
-  /// - Complexity: O(files of values).
+  /// - Complexity: O(segments of the log).
   public func delete() async throws { try await store.executor.run { try self.delete() } }
 }

@@ -46,7 +46,7 @@ extension EntryCache {
   ///   it is damaged.
   /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
   ///   `.closed`, `.io`.
-  /// - Complexity: O(log n). Values in a file are not touched.
+  /// - Complexity: O(log n + bytes), the latter for the checksum.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func info(forKey key: Key) throws -> EntryInfo<Key>? {
     let limits = store.limits.withLock { $0 }

@@ -5,13 +5,14 @@ import LarderCore
 import Synchronization
 
 extension EntryCache {
-  /// Moves what waits in the journal to its place, and enforces limits and ages.
+  /// Runs a checkpoint: brings what was written into the index, enforces limits and ages,
+  /// and cleans the log.
   ///
   /// Happens by itself too: see ``EntryCacheConfiguration/flushInterval``.
   ///
   /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull` and `.io`, when everything
-  ///   stays in the journal and a later flush tries again.
-  /// - Complexity: O(journal), and one sync of the device.
+  ///   stays in the log and a later flush tries again.
+  /// - Complexity: O(writes that wait · log n), and some syncs of the device.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func flush() throws { try store.handle.flush() }
 
@@ -30,8 +31,8 @@ extension EntryCache {
   /// editor is gone too.
   ///
   /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is closed all the same,
-  ///   and the journal keeps what was not written.
-  /// - Complexity: O(journal), and one sync of the device.
+  ///   and the log keeps what is not in the index.
+  /// - Complexity: As `flush()`.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func close() throws { try store.close() }
 
@@ -65,7 +66,7 @@ extension EntryCache {
     return DiskCacheReport(report, isIntact: isIntact)
   }
 
-  /// What opening found in the journal: see ``DiskCacheReport/taken``.
+  /// What opening found in the log: see ``DiskCacheReport/taken``.
   ///
   /// - Throws: `.closed`.
   /// - Complexity: O(1).
@@ -91,11 +92,10 @@ extension EntryCache {
 
   // MARK: - On a thread of the cache's own
 
-  /// As the synchronous form, on a thread of the cache's own: moves what waits in the
-  /// journal to its place, and enforces limits and ages.
+  /// As the synchronous form, on a thread of the cache's own: runs a checkpoint.
   ///
   /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
-  /// - Complexity: O(journal), and one sync of the device.
+  /// - Complexity: O(writes that wait · log n), and some syncs of the device.
   public func flush() async throws { try await store.executor.run { try self.flush() } }
 
   /// As the synchronous form, on a thread of the cache's own: makes everything written so
@@ -108,7 +108,7 @@ extension EntryCache {
   /// As the synchronous form, on a thread of the cache's own: ends the use of the cache.
   ///
   /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is closed all the same.
-  /// - Complexity: O(journal), and one sync of the device.
+  /// - Complexity: O(writes that wait · log n), and some syncs of the device.
   public func close() async throws { try await store.executor.run { try self.close() } }
 
   /// As the synchronous form, on a thread of the cache's own: verifies everything.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension EntryCache {
-  /// Opens a cache on another thread, so that the journal that a killed process left is not
-  /// taken up on the caller's.
+  /// Opens a cache on another thread, so that the caller's does not read the log that a
+  /// killed process left.
   ///
   /// - Parameter make: Opens the cache.
   /// - Returns: The cache.

@@ -5,7 +5,7 @@ import LarderCore
 extension EntryCache {
   /// Reads all values of an entry, of one version, which counts as a use.
   ///
-  /// Nothing is written by it. Values in a file of their own are not copied.
+  /// Nothing is written by it. Values of more than 20 KiB together are not copied.
   ///
   /// - Parameter key: The key.
   /// - Returns: The values; nil if there is no entry, its time is over, or it is damaged,

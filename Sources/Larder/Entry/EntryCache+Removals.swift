@@ -22,7 +22,7 @@ extension EntryCache {
     return wasThere
   }
 
-  /// Removes every entry, at once; files of values are deleted after that, in the
+  /// Removes every entry, at once; the segments of the log are deleted after that, in the
   /// background.
   ///
   /// An edit that is under way stays open. Its commit stores an entry if all values were

@@ -17,9 +17,9 @@ extension EntryCache {
   ///   `.tooLarge` (the key), `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`. On
   ///   failure nothing has changed, unless it was the sync of `.power` that failed: then the
   ///   write is there, and may not survive a power cut.
-  /// - Complexity: O(bytes). No disk access unless the values have a file of their own or
-  ///   the journal is full. At a durability of `.power` one sync, shared with concurrent
-  ///   callers.
+  /// - Complexity: O(bytes). No disk access unless a segment of the log is full and no
+  ///   other one is ready, or too much waits for a checkpoint. At a durability of `.power`
+  ///   one sync, shared with concurrent callers.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func setValues(
     _ values: [Data], forKey key: Key, expiration: Expiration? = nil,

@@ -46,8 +46,8 @@ public final class EntryCache<Key: Hashable & Sendable>: Sendable {
   /// Opens the cache in a folder, and creates it if it is missing; not the folders above.
   ///
   /// A cache of another version or another number of values is emptied first, in one
-  /// step. A process that was killed left its last writes in the journal: they are taken
-  /// up.
+  /// step. What a process that was killed had not brought into the index is read from the
+  /// log.
   ///
   /// - Parameters:
   ///   - path: The folder.
@@ -59,8 +59,8 @@ public final class EntryCache<Key: Hashable & Sendable>: Sendable {
   ///   message names the process), `.configurationMismatch` (the folder holds something
   ///   else, or, for reading only, entries of another form), `.incompatibleVersion`,
   ///   `.notALarderFile`, `.damaged`, `.readOnly`, `.diskFull`, `.io`.
-  /// - Complexity: O(1) for a cache that was closed, whatever it holds; O(journal) for one
-  ///   that was not; O(entries) for one that starts afresh.
+  /// - Complexity: O(1) for a cache that was closed, whatever it holds; O(what waited for a
+  ///   checkpoint) for one that was not; O(entries) for one that starts afresh.
   public init(
     path: String, valueCount: Int, version: Int = 1, keyCoder: KeyCoder<Key>,
     configuration: EntryCacheConfiguration = .init()

@@ -30,11 +30,10 @@ public struct EntryCacheConfiguration: Sendable {
   /// Which keys the cache takes; ``EntryKeyRule/any`` by default.
   public var keyRule: EntryKeyRule = .any
 
-  /// The most bytes that the values of an entry may have together and lie with the key;
-  /// above that they have a file of their own, whose reader gets them without a copy. 20
-  /// KiB by default. 0 and less: all but empty ones have files. 1 MiB is the most that
-  /// counts.
-  public var inlineThreshold = 20 << 10
+  /// The most bytes that the values of an entry may have together to lie in the index
+  /// beside the key too, so that reading them does not touch the log. 64 by default; 0 and
+  /// less: only empty ones; 1 KiB is the most that counts.
+  public var inlineThreshold = StoreDefaults.inlineThreshold
 
   /// The bytes that the cache leaves free on its file system, as far as its own values
   /// go; 0, the default, for none.
@@ -44,16 +43,18 @@ public struct EntryCacheConfiguration: Sendable {
   /// seconds by default. 0 and less: only with a flush.
   public var autoTrimInterval: Duration = .seconds(60)
 
-  /// How long a write waits in the journal at most before it is moved to its place; 5
-  /// seconds by default. 0 and less: until the journal is half full.
+  /// How long a write waits for a checkpoint, unless there are so few, beside what the
+  /// index holds, that one is not worth it yet; 5 seconds by default. 0 and less: until
+  /// ``journalCapacity`` asks for it.
   public var flushInterval: Duration = .seconds(5)
 
   /// How long a write waits for the device at most, and so what a power cut can cost at a
-  /// durability of `.process`; 1 second by default. 0 and less: until it is flushed.
+  /// durability of `.process`; 1 second by default. 0 and less: until the next checkpoint.
   public var syncInterval: Duration = .seconds(1)
 
-  /// The size of the journal's file in bytes; 64 MiB by default, 64 KiB at least.
-  public var journalCapacity: UInt64 = 64 << 20
+  /// How many bytes of the log may wait for a checkpoint, and so what opening after a
+  /// kill reads at most; 256 MiB by default, 64 KiB at least.
+  public var journalCapacity: UInt64 = StoreDefaults.journalCapacity
 
   /// What a write survives once it has returned, unless it says so itself; `.process` by
   /// default.
@@ -73,6 +74,9 @@ public struct EntryCacheConfiguration: Sendable {
 
   /// The time; the system's by default. Only its date counts here.
   public var clock: CacheClock = .system
+
+  /// The store's thresholds; nil for the usual ones.
+  package var tuning: StoreTuning?
 
   /// The defaults.
   ///
@@ -97,6 +101,7 @@ public struct EntryCacheConfiguration: Sendable {
     options.limits.freeSpace = freeDiskSpaceLimit
     options.permissions = UInt32(permissions)
     options.clock = clock
+    options.tuning = tuning
     return options
   }
 }

@@ -15,9 +15,9 @@ extension EntryEditor {
   ///   all others, and a value was not set), `.conflict` (the editor was committed or aborted
   ///   before), `.damaged` (a value that was not set cannot be read), `.closed`,
   ///   `.tooLarge` (the key); `.diskFull` and `.io`, also those of a writer.
-  /// - Complexity: O(bytes of all values). No disk access unless they have a file of their
-  ///   own or the journal is full. At a durability of `.power` one sync, shared with
-  ///   concurrent callers.
+  /// - Complexity: O(bytes of all values). No disk access unless a segment of the log is
+  ///   full and no other one is ready, or too much waits for a checkpoint. At a durability
+  ///   of `.power` one sync, shared with concurrent callers.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func commit(expiration: Expiration? = nil, durability: Durability? = nil) throws {
     guard let edited = end() else { throw overFailure }
@@ -53,7 +53,8 @@ extension EntryEditor {
   private func commitSome(
     _ edited: State, _ key: UnsafeRawBufferPointer, _ terms: StoreTerms
   ) throws {
-    guard seen != 0, let old = try edited.old ?? store.read(key, .peek) else {
+    // One that is damaged says so here.
+    guard let old = try edited.old ?? store.read(key, .peek), seen != 0 else {
       throw missingFailure(edited)
     }
     let pieces = edited.values.enumerated().map { $1 ?? .old(old, $0) }

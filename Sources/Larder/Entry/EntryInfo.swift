@@ -16,10 +16,8 @@ public struct EntryInfo<Key: Sendable>: Sendable {
   public let version: UInt64
   /// When the entry was written.
   public let written: Date
-  /// When its time is over, if it is not used again; nil if that never comes.
+  /// When it expires, if it is not used again; nil for never.
   public let expires: Date?
-  /// Whether the values lie in a file of their own.
-  public let isSpilled: Bool
 
   /// The bytes of all values.
   ///
@@ -40,7 +38,6 @@ public struct EntryInfo<Key: Sendable>: Sendable {
     written = entry.written
     let deadline = entry.deadline(limits)
     expires = deadline == .max ? nil : Date(nanoseconds: deadline)
-    isSpilled = entry.isSpilled
   }
 }
 

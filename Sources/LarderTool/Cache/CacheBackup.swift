@@ -9,8 +9,8 @@ struct CacheBackup: ParsableCommand {
     commandName: "backup",
     abstract: "Copy a cache, as it is now, to a new folder.",
     discussion: """
-      Copies one state of the cache, whatever a program writes to it meanwhile, with all that is \
-      in its journal. Entries keep their times and extended data. Nothing is left of a copy that \
+      Copies one state of the cache, whatever a program writes to it meanwhile, with all that \
+      is not in its index yet. Entries keep their times and extended data. Nothing is left of a copy that \
       was interrupted, or that met a damaged entry.
 
       EXAMPLES

@@ -7,11 +7,11 @@ import LarderCore
 struct CacheCompact: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact",
-    abstract: "Rewrite a cache without the room that removed entries left.",
+    abstract: "Free the room in a cache's log that removed entries left.",
     discussion: """
-      Later entries use that room again, so this is for a cache that has become much smaller for \
-      good. No process may have the cache open for writing. A crash in the middle leaves the old \
-      cache or the new one, and Ctrl-C the old one.
+      A cache does so itself, but keeps some room; this is for one that has become much smaller for \
+      good. No process may have the cache open for writing; others may read it. After a crash or \
+      Ctrl-C in the middle, what was freed stays so. What becomes free in the index is used again.
 
       EXAMPLES
         larder cache compact users.cache
@@ -25,18 +25,18 @@ struct CacheCompact: ParsableCommand {
   var quiet = false
 
   func run() throws {
-    let before = try dataSize()
-    try EntryProgress.run("compacting", noun: "entry", isShown: !quiet) {
+    let before = try logSize()
+    try EntryProgress.run("compacting", noun: "segment", isShown: !quiet) {
       try RawCache.compact(path: folder, progress: $0)
     }
     guard !quiet else { return }
     StandardError.note(
-      "\(folder): \(Quantity.bytes(before)) before, \(Quantity.bytes(try dataSize())) now")
+      "\(folder): \(Quantity.bytes(before)) of log before, \(Quantity.bytes(try logSize())) now")
   }
 
-  private func dataSize() throws -> UInt64 {
+  private func logSize() throws -> UInt64 {
     let cache = try CacheFolder.read(folder)
-    let size = try cache.statistics.dataSize
+    let size = try cache.statistics.logSize
     try cache.close()
     return size
   }

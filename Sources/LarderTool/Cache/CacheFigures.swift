@@ -48,11 +48,15 @@ struct CacheFigures {
       [
         (noun, Quantity.count(count)),
         ("values", Quantity.bytes(UInt64(cost))),
-        ("data file", inUse(s.dataSizeInUse, of: s.dataSize)),
-        ("journal", inUse(s.journalSize, of: s.journalCapacity)),
-        ("in the journal", CacheText.entries(s.pendingCount)),
+        ("log", "\(Quantity.count(s.segmentCount, "segment")) of \(Quantity.bytes(s.logSize))"),
+        ("live in the log", inUse(s.liveSize, of: s.logSize)),
+        ("index", inUse(s.dataSizeInUse, of: s.dataSize)),
+        (
+          "not in the index",
+          "\(CacheText.entries(s.pendingCount)) of \(Quantity.bytes(s.journalSize))"
+        ),
         ("last version", Quantity.count(s.lastVersion)),
-        ("flushed to", Quantity.count(s.flushedVersion)),
+        ("in the index to", Quantity.count(s.flushedVersion)),
         ("on the disk to", Quantity.count(s.syncedVersion)),
         ("open in", s.writerProcess.map { "process \($0)" } ?? "no process that writes"),
       ] + more + [
@@ -77,8 +81,10 @@ struct CacheFigures {
     object.add("count", count)
     object.add("cost", cost)
     object.add("pendingCount", s.pendingCount)
-    object.add("journalCapacity", s.journalCapacity)
     object.add("journalSize", s.journalSize)
+    object.add("segmentCount", s.segmentCount)
+    object.add("logSize", s.logSize)
+    object.add("liveSize", s.liveSize)
     object.add("dataSize", s.dataSize)
     object.add("dataSizeInUse", s.dataSizeInUse)
     object.add("lastVersion", s.lastVersion)

@@ -34,21 +34,6 @@ enum CacheFolder {
   static func write(_ path: String, creates: Bool = false) throws -> RawCache {
     var configuration = DiskCacheConfiguration<Data, Data>()
     configuration.mustExist = !creates
-    if let capacity = try journalCapacity(path, mayBeMissing: creates) {
-      configuration.journalCapacity = capacity
-    }
     return try RawCache(path: path, coder: coder, keyCoder: .data, configuration: configuration)
-  }
-
-  /// The journal's size, which opening with another one would change; nil if there is none.
-  private static func journalCapacity(_ path: String, mayBeMissing: Bool) throws -> UInt64? {
-    do {
-      let cache = try mayBeMissing ? openForReading(path) : read(path)
-      let capacity = try cache.statistics.journalCapacity
-      try cache.close()
-      return capacity > 0 ? capacity : nil
-    } catch let error as LarderError where mayBeMissing && error.errno == ENOENT {
-      return nil
-    }
   }
 }

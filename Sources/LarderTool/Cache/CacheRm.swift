@@ -56,7 +56,7 @@ struct CacheRm: ParsableCommand {
   private func remove(from cache: RawCache) throws -> Int {
     if all {
       let count = try cache.totalCount
-      try EntryProgress.run("deleting files of values:", noun: "file", isShown: !quiet) {
+      try EntryProgress.run("deleting segments of the log:", noun: "segment", isShown: !quiet) {
         try cache.removeAll(progress: $0)
       }
       return count

@@ -19,6 +19,10 @@ enum CacheText {
   static func findings(_ report: DiskCacheReport) -> [String] {
     var findings: [String] = []
     if report.damaged > 0 { findings.append(entries(report.damaged, "damaged")) }
+    if report.uncertain > 0 {
+      findings.append(
+        entries(report.uncertain) + " left out: what was lost may have been newer")
+    }
     if report.damagedPages > 0 {
       findings.append("\(Quantity.count(report.damagedPages, "page")) of data.mdb cannot be read")
     }
@@ -28,14 +32,12 @@ enum CacheText {
     if report.inconsistencies > 0 {
       let count = report.inconsistencies
       findings.append(
-        "\(Quantity.count(count, "row")) of order or expiry "
+        "\(Quantity.count(count, "row")) of order, expiry, indexes or segments "
           + "\(count == 1 ? "does" : "do") not agree with the entries")
     }
-    if report.orphans > 0 {
-      findings.append("\(Quantity.count(report.orphans, "file")) of values without an entry")
-    }
     if report.lost > 0 {
-      findings.append("\(Quantity.count(report.lost, "write")) lost, behind damage in the journal")
+      findings.append(
+        "\(Quantity.count(report.lost, "write")) lost, damaged behind the last checkpoint")
     }
     return findings
   }
@@ -54,10 +56,10 @@ enum CacheText {
     object.add("intact", report.intact)
     object.add("intactBytes", report.intactBytes)
     object.add("damaged", report.damaged)
+    object.add("uncertain", report.uncertain)
     object.add("damagedPages", report.damagedPages)
     object.add("firstDamageOffset", report.firstDamageOffset)
     object.add("inconsistencies", report.inconsistencies)
-    object.add("orphans", report.orphans)
     object.add("taken", report.taken)
     object.add("lost", report.lost)
   }

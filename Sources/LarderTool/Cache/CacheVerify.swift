@@ -9,8 +9,8 @@ struct CacheVerify: ParsableCommand {
     commandName: "verify",
     abstract: "Check every byte of a cache that matters, and change nothing.",
     discussion: """
-      Verifies the files, every entry's checksum, also of values in files of their own, and that \
-      counts, orders and times agree with the entries. Works while a program uses the cache. \
+      Verifies the index, every entry's checksum in the log, and that counts, orders and times \
+      agree with the entries. Works while a program uses the cache. \
       Prints what is wrong and where. Exits with 0 if all is well and with 1 if there is damage; \
       damage costs the entries it hit and no others, and larder cache salvage copies the rest.
 

@@ -30,7 +30,7 @@ struct EntryListing: ParsableArguments {
     name: .long,
     help: """
       Print one JSON object a line: "key", "size", "version", "written", "expires" (null for \
-      never), "isSpilled".
+      never).
       """)
   var json = false
 
@@ -90,7 +90,6 @@ struct EntryListing: ParsableArguments {
     } else {
       object.add("expires", nil as UInt64?)
     }
-    object.add("isSpilled", info.isSpilled)
     return object
   }
 

@@ -14,7 +14,7 @@ struct ArchivePlace {
   var url: URL { directory.file("archive") }
   var path: String { url.path }
 
-  /// What does nothing by itself, and has a small journal.
+  /// What does nothing by itself, and lets little wait for a checkpoint.
   func configuration(
     _ change: (inout ArchiveConfiguration) -> Void = { _ in }
   ) -> ArchiveConfiguration {

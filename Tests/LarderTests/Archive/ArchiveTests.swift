@@ -128,7 +128,7 @@ struct ArchiveTests {
     #expect(try archive.count == 1)
   }
 
-  @Test func aLargeElementHasAFileOfItsOwn() throws {
+  @Test func aLargeElementComesBack() throws {
     let archive = try place.openBlocks { $0.inlineThreshold = 1000 }
     for size in [999, 1000, 1001, 100_000] {
       try archive.record(ArchiveBlock(id: "\(size)", size: size, byte: 7))

@@ -154,7 +154,7 @@ struct ArchiveQueryTests {
     }
     for id in 0..<60 {
       try archive.record(Citizen(id: id, name: "n\(id % 7)", age: id % 10, points: id % 3))
-      // Some is replaced, some removed, some expired, and some waits in the journal.
+      // Some is replaced, some removed, some expired, and some waits for a checkpoint.
       if id % 5 == 4 { try archive.record(Citizen(id: id / 2, age: 3)) }
       if id % 9 == 8 { try archive.delete(id: id - 3) }
       if id % 25 == 24 { try archive.flush() }
@@ -180,10 +180,10 @@ struct ArchiveQueryTests {
     let text = "to be damaged"
     let archive = try place.open([Citizen(id: 1, age: 1, tags: [text]), Citizen(id: 2, age: 2)])
     try archive.close()
-    let file = place.directory.file("citizens").appendingPathComponent("data.mdb")
-    var data = try Data(contentsOf: file)
-    while let found = data.range(of: Data(text.utf8)) { data[found.lowerBound] ^= 1 }
-    try data.write(to: file)
+    let folder = place.directory.file("citizens")
+    #expect(try StoreLog(folder).flip(Data(text.utf8)) == 1)
+    // A short one lies in the index too.
+    try StoreLog.flip(Data(text.utf8), in: folder.appendingPathComponent("data.mdb"))
     let damaged = try place.open()
     #expect(try damaged.query.getResults().count == 1)
     #expect(try damaged.query.count() == 2 && damaged.count == 2)

@@ -63,7 +63,7 @@ struct DiskCacheOpeningTests {
     try cache.set(Data([1]), forKey: "a")
     try cache.flush()
     let names = try FileManager.default.contentsOfDirectory(atPath: place.path)
-    #expect(Set(names).isSuperset(of: ["lock", "journal", "data.mdb", "spill"]))
+    #expect(Set(names).isSuperset(of: ["lock", "log", "data.mdb", "lock.mdb"]))
   }
 
   @Test func aFileInPlaceOfTheFolderIsLeftAlone() throws {
@@ -108,7 +108,7 @@ struct DiskCacheOpeningTests {
     detail.version = 7
     let reason = StoreFailure.reason(
       Int32(LARDER_EVERSION), detail: detail, asked: larder_store_options())
-    #expect(reason?.contains("its journal has format version 7,") == true)
+    #expect(reason?.contains("its log has format version 7,") == true)
   }
 
   @Test func aSecondCacheForWritingIsBusyAndNamesTheProcess() throws {
@@ -183,16 +183,16 @@ struct DiskCacheOpeningTests {
   @Test func otherSettingsThanLastTimeAreFine() throws {
     do {
       let cache = try place.openData { $0.inlineThreshold = 100 }
-      try cache.set(Data(count: 100), forKey: "inline")
-      try cache.set(Data(count: 101), forKey: "spilled")
+      try cache.set(Data(count: 100), forKey: "short")
+      try cache.set(Data(count: 101), forKey: "long")
     }
     let cache = try place.openData {
       $0.inlineThreshold = 1000
       $0.journalCapacity = 2 << 20
       $0.countLimit = 10
     }
-    #expect(try cache.value(forKey: "inline") == Data(count: 100))
-    #expect(try cache.value(forKey: "spilled") == Data(count: 101))
+    #expect(try cache.value(forKey: "short") == Data(count: 100))
+    #expect(try cache.value(forKey: "long") == Data(count: 101))
   }
 
   @Test func everySettingCanBeReadAndSet() throws {

@@ -15,7 +15,7 @@ struct DiskPlace {
   var url: URL { directory.file("cache") }
   var path: String { url.path }
 
-  /// Opens the cache there: it does nothing by itself, and its journal is small.
+  /// Opens the cache there: it does nothing by itself, and little may wait for a checkpoint.
   func open<Key: Hashable & Sendable & Codable, Value: Sendable>(
     _ key: Key.Type, coder: Coder<Value>,
     _ change: (inout DiskCacheConfiguration<Key, Value>) -> Void = { _ in }
@@ -44,17 +44,8 @@ struct DiskPlace {
     try open(Int.self, coder: .string, change)
   }
 
-  /// The files of values.
-  var spilledFiles: [URL] {
-    get throws {
-      let spill = url.appendingPathComponent("spill")
-      let all = FileManager.default.enumerator(
-        at: spill, includingPropertiesForKeys: [.isRegularFileKey])
-      return try (all?.compactMap { $0 as? URL } ?? []).filter {
-        try $0.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true
-      }
-    }
-  }
+  /// The log, to look at and to damage.
+  var log: StoreLog { StoreLog(url) }
 
   /// Changes a file's bytes behind the cache's back.
   func edit(_ file: URL, _ change: (inout Data) -> Void) throws {

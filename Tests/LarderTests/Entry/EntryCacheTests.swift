@@ -208,7 +208,7 @@ struct EntryCacheTests {
     #expect(try cache.keys(limit: -1) == [])
     #expect(try cache.infos().map(\.lengths) == [[1, 2], [1, 2], [1, 2], [1, 2]])
     let info = try #require(try cache.info(forKey: "d"))
-    #expect(info.key == "d" && info.size == 3 && info.expires == nil && !info.isSpilled)
+    #expect(info.key == "d" && info.size == 3 && info.expires == nil)
     #expect(info.version == (try cache.snapshot(forKey: "d")?.version))
     #expect(info.written == place.clock.date)
     #expect(try cache.info(forKey: "e") == nil)

@@ -5,7 +5,8 @@ import Larder
 import LarderTestSupport
 import Testing
 
-/// Files that others changed or deleted cost the entries that they hit, and no others.
+/// Bytes that changed and files that are gone cost the entries that they hit, and no
+/// others.
 /// After SwiftyCache's testFileDeletedExternally, testRemoveHandlesMissingFile,
 /// testAggressiveClearingHandlesReadWriteRemoveKeyAndClose,
 /// testUsingNSOutputStreamAfterFileDeleted, testJournalLines and
@@ -17,45 +18,42 @@ struct EntryDamageTests {
 
   init() throws { place = try EntryPlace() }
 
-  private func open() throws -> EntryCache<String> { try place.open { $0.inlineThreshold = 10 } }
+  /// A cache whose usual segments are as small as they can be.
+  private func open() throws -> EntryCache<String> {
+    try place.open {
+      $0.inlineThreshold = 10
+      var tuning = StoreTuning()
+      tuning.segmentSizes = 1024...1024
+      $0.tuning = tuning
+    }
+  }
 
-  /// Three entries, of which "a" and "b" have files.
+  /// Three entries, of which "a" and "b" have segments of their own.
   private func fill(_ cache: EntryCache<String>) throws {
-    try cache.setValues([entryBytes(500), entryBytes(500, seed: 2)], forKey: "a")
-    try cache.setValues([entryBytes(500, seed: 3), entryBytes(500, seed: 4)], forKey: "b")
+    try cache.setValues([entryBytes(5000), entryBytes(5000, seed: 2)], forKey: "a")
+    try cache.setValues([entryBytes(5000, seed: 3), entryBytes(5000, seed: 4)], forKey: "b")
     try cache.set("c", "C", "D")
     try cache.flush()
   }
 
-  private func file(of key: UInt64) throws -> URL {
-    let bytes = entryBytes(500, seed: key) + entryBytes(500, seed: key + 1)
-    return try #require(try place.spilledFiles.first { try Data(contentsOf: $0) == bytes })
-  }
-
-  private func edit(_ file: URL, _ change: (inout Data) -> Void) throws {
-    var bytes = try Data(contentsOf: file)
-    change(&bytes)
-    let handle = try FileHandle(forWritingTo: file)
-    try handle.truncate(atOffset: 0)
-    try handle.write(contentsOf: bytes)
-    try handle.close()
-  }
+  /// The values of "a".
+  private let a = entryBytes(5000) + entryBytes(5000, seed: 2)
 
   private func expectOthers(_ cache: EntryCache<String>) throws {
-    #expect(try cache.snapshot(forKey: "b")?.data(at: 1) == entryBytes(500, seed: 4))
+    #expect(try cache.snapshot(forKey: "b")?.data(at: 1) == entryBytes(5000, seed: 4))
     #expect(try cache.texts("c") == ["C", "D"])
   }
 
-  @Test(arguments: [nil, 0, 1, 500, 999])
-  func aFileThatIsGoneOrCutIsAMissOfItsEntry(left: Int?) throws {
-    let cache = try open()
-    try fill(cache)
-    let file = try file(of: 1)
+  @Test(arguments: [nil, 0, 1, 64, 5000])
+  func aSegmentThatIsGoneOrCutIsAMissOfItsEntry(left: Int?) throws {
+    do { try fill(try open()) }
+    let segment = try #require(try place.log.segments(with: a).first)
     if let left {
-      try edit(file) { $0 = $0.prefix(left) }
+      try Data(contentsOf: segment).prefix(left).write(to: segment)
     } else {
-      try FileManager.default.removeItem(at: file)
+      try FileManager.default.removeItem(at: segment)
     }
+    let cache = try open()
     #expect(try cache.snapshot(forKey: "a") == nil)
     #expect(try cache.snapshot(forKey: "a", values: [0]) == nil)
     #expect(try cache.statistics.damaged >= 2)
@@ -64,16 +62,17 @@ struct EntryDamageTests {
     // It can be removed, and stored again.
     #expect(try cache.remove(forKey: "a"))
     #expect(try !cache.remove(forKey: "a"))
+    try cache.flush()
     #expect(try cache.verify().isIntact)
     try cache.set("a", "A", "B")
     #expect(try cache.texts("a") == ["A", "B"])
   }
 
-  @Test(arguments: [0, 1, 499, 500, 999])
+  @Test(arguments: [0, 1, 4999, 5000, 9999])
   func aByteThatFlippedIsAMissOfItsEntry(offset: Int) throws {
     let cache = try open()
     try fill(cache)
-    try edit(try file(of: 1)) { $0[offset] ^= 1 }
+    #expect(try place.log.flip(a, at: offset) == 1)
     #expect(try cache.snapshot(forKey: "a") == nil)
     try expectOthers(cache)
   }
@@ -81,7 +80,7 @@ struct EntryDamageTests {
   @Test func whatIsMissingOfADamagedEntryIsNotMadeUp() throws {
     let cache = try open()
     try fill(cache)
-    try FileManager.default.removeItem(at: try file(of: 1))
+    #expect(try place.log.flip(a) == 1)
     #expect(errorCode { try cache.update([0: Data("A".utf8)], forKey: "a") } == .damaged)
     let some = try cache.editor("a")
     #expect(try some.data(at: 0) == nil)
@@ -103,11 +102,18 @@ struct EntryDamageTests {
       let cache = try open()
       for key in keys { try cache.set(key, key, "x") }
     }
-    let data = place.url.appendingPathComponent("data.mdb")
-    let whole = try Data(contentsOf: data)
-    for _ in 0..<60 {
-      let offset = Int.random(in: 0..<whole.count, using: &generator)
-      try edit(data) { $0[offset] ^= UInt8.random(in: 1 ... .max, using: &generator) }
+    let whole = place.directory.file("whole")
+    try FileManager.default.moveItem(at: place.url, to: whole)
+    for round in 0..<120 {
+      try FileManager.default.copyItem(at: whole, to: place.url)
+      var file = place.url.appendingPathComponent("data.mdb")
+      if round % 2 == 1 {
+        file = try #require(try place.log.segments.randomElement(using: &generator))
+      }
+      var bytes = try Data(contentsOf: file)
+      let offset = Int.random(in: 0..<bytes.count, using: &generator)
+      bytes[offset] ^= UInt8.random(in: 1 ... .max, using: &generator)
+      try bytes.write(to: file)
       // Refusing to open is fine; another entry's values are not.
       if let cache = try? open() {
         for key in keys {
@@ -116,27 +122,26 @@ struct EntryDamageTests {
         }
         try? cache.close()
       }
-      try edit(data) { $0 = whole }
+      try FileManager.default.removeItem(at: place.url)
     }
+    try FileManager.default.moveItem(at: whole, to: place.url)
     let cache = try open()
     for key in keys { #expect(try cache.texts(key) == [key, "x"]) }
   }
 
-  @Test func aTornJournalCostsItsEndAndNothingBefore() throws {
+  @Test func aTornLogCostsItsEndAndNothingBefore() throws {
     let cache = try open()
     try fill(cache)
     try cache.set("whole", "A", "B")
     try cache.set("d", "EFGHI", "JKLM")
     let copy = try place.afterKill()
-    let journal = URL(fileURLWithPath: copy).appendingPathComponent("journal")
-    try edit(journal) { bytes in
-      if let found = bytes.range(of: Data("EFGHIJKLM".utf8)) { bytes[found.lowerBound] ^= 1 }
-    }
+    let log = StoreLog(URL(fileURLWithPath: copy))
+    #expect(try log.flip(Data("EFGHIJKLM".utf8)) == 1)
     let other = try place.open(at: copy) { $0.inlineThreshold = 10 }
     #expect(try other.texts("d") == nil)
     #expect(try other.texts("whole") == ["A", "B"])
     try expectOthers(other)
-    #expect(try other.snapshot(forKey: "a")?.data(at: 0) == entryBytes(500))
+    #expect(try other.snapshot(forKey: "a")?.data(at: 0) == entryBytes(5000))
   }
 
   @Test func anEntryThatIsNoneIsAMissAndCounted() throws {
@@ -176,9 +181,9 @@ struct EntryDamageTests {
     let editor = try cache.editor("c")
     try editor.set("E", at: 0)
     try FileManager.default.removeItem(at: place.url)
-    // What lay in a file is gone, and new files cannot be made; no call does more than fail.
-    #expect(try cache.snapshot(forKey: "a") == nil)
-    let large = [entryBytes(500), entryBytes(500)]
+    // New segments cannot be made; no call does more than fail.
+    _ = try? cache.snapshot(forKey: "a")
+    let large = [entryBytes(50_000), entryBytes(50_000)]
     #expect(errorCode { try cache.setValues(large, forKey: "d") } != nil)
     #expect(try cache.remove(forKey: "a"))
     try? editor.commit()
@@ -199,17 +204,20 @@ struct EntryDamageTests {
   @Test func aFailureIsToldToItsOwnCallAndToNoOther() throws {
     let cache = try open()
     try fill(cache)
-    let spill = place.url.appendingPathComponent("spill")
-    let moved = place.url.appendingPathComponent("moved")
-    try FileManager.default.moveItem(at: spill, to: moved)
-    let large = [entryBytes(500, seed: 7), entryBytes(500, seed: 8)]
-    try Data().write(to: spill)
+    // Where the next segments would be.
+    let names = (1...99).map { String(format: "%08x.seg", $0) }
+    let log = place.url.appendingPathComponent("log")
+    let taken = names.map { log.appendingPathComponent($0) }
+      .filter { !FileManager.default.fileExists(atPath: $0.path) }
+    for file in taken {
+      try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+    }
+    let large = [entryBytes(50_000, seed: 7), entryBytes(50_000, seed: 8)]
     #expect(errorCode { try cache.setValues(large, forKey: "d") } == .io)
     try cache.set("e", "E", "F")
     #expect(try cache.texts("e") == ["E", "F"])
     #expect(try cache.snapshot(forKey: "d") == nil)
-    try FileManager.default.removeItem(at: spill)
-    try FileManager.default.moveItem(at: moved, to: spill)
+    for file in taken { try FileManager.default.removeItem(at: file) }
     try cache.setValues(large, forKey: "d")
     try cache.flush()
     #expect(try cache.snapshot(forKey: "d")?.values == large)

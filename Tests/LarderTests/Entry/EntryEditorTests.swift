@@ -109,7 +109,7 @@ struct EntryEditorTests {
     try editor.abort()
     #expect(try cache.texts("a") == nil)
     #expect(try cache.isEmpty)
-    #expect(try place.spilledFiles.isEmpty)
+    #expect(try cache.statistics.appendedSize == 0)
     try cache.set("a", "C", "D")
     #expect(try cache.texts("a") == ["C", "D"])
   }

@@ -24,7 +24,7 @@ struct EntryPlace {
     return configuration
   }
 
-  /// Opens the cache there: it does nothing by itself, and its journal is small.
+  /// Opens the cache there: it does nothing by itself, and little may wait for a checkpoint.
   func open(
     values: Int = 2, version: Int = 100, at path: String? = nil,
     _ change: (inout EntryCacheConfiguration) -> Void = { _ in }
@@ -42,17 +42,8 @@ struct EntryPlace {
     return copy.path
   }
 
-  /// The files of values.
-  var spilledFiles: [URL] {
-    get throws {
-      let spill = url.appendingPathComponent("spill")
-      let all = FileManager.default.enumerator(
-        at: spill, includingPropertiesForKeys: [.isRegularFileKey])
-      return try (all?.compactMap { $0 as? URL } ?? []).filter {
-        try $0.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true
-      }
-    }
-  }
+  /// The log, to look at and to damage.
+  var log: StoreLog { StoreLog(url) }
 
   /// What is in the cache's folder.
   var names: [String] {

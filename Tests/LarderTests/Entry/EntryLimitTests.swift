@@ -139,7 +139,7 @@ struct EntryLimitTests {
     #expect(try cache.texts("a") == ["cc", "c"])
   }
 
-  @Test func limitsHoldForFilesOfValues() throws {
+  @Test func limitsHoldForValuesInTheLog() throws {
     let cache = try place.open {
       $0.inlineThreshold = 10
       $0.byteLimit = 1000
@@ -150,7 +150,7 @@ struct EntryLimitTests {
     try cache.flush()
     try cache.flush()
     #expect(try cache.keys() == ["5", "6", "7", "8", "9"])
-    #expect(try place.spilledFiles.count == 5)
+    #expect(try cache.statistics.liveSize < 2000)
   }
 
   @Test func theAgeIsCountedFromTheWriting() throws {

@@ -39,11 +39,12 @@ struct EntryWriterTests {
   @Test func aFileOfASpoolHasNoName() throws {
     let cache = try place.open()
     let names = try place.names
+    let segments = try place.log.segments
     let editor = try cache.editor("a")
     let writer = try editor.writer(at: 0)
     try writer.write(entryBytes(1 << 20))
     #expect(try place.names == names)
-    #expect(try place.spilledFiles.isEmpty)
+    #expect(try place.log.segments == segments)
     try editor.abort()
     #expect(try place.names == names)
   }

@@ -79,7 +79,6 @@ import Testing
     #expect(objects.map { $0["key"] as? String } == ["lives", "stays"])
     #expect(objects.map { $0["size"] as? Int } == [5, 50_000])
     #expect(objects.map { $0["extendedSize"] as? Int } == [3, 0])
-    #expect(objects.map { $0["isSpilled"] as? Bool } == [false, true])
     let written = try #require(objects[0]["written"] as? Double)
     #expect(written >= before.timeIntervalSince1970 - 1e-3)
     // It counts from when the tool began to store it.
@@ -161,14 +160,5 @@ import Testing
     #expect(try strings.info(forKey: "key")?.expires == nil)
     #expect(try strings.info(forKey: "short")?.expires != nil)
     try strings.close()
-  }
-
-  @Test func theSizeOfTheJournalStaysAsTheProgramSetIt() throws {
-    var configuration = DiskCacheConfiguration<String, Data>()
-    configuration.journalCapacity = 1 << 20
-    try DiskCache(path: cache, coder: .data, configuration: configuration).close()
-    try set("key", "value")
-    let capacity = try Tool.run("cache", "stat", "--json", cache).object["journalCapacity"]
-    #expect(capacity as? Int == 1 << 20)
   }
 }

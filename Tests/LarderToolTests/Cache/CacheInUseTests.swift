@@ -98,7 +98,7 @@ import Testing
     let last = (reports + writer.wait().rest).suffix(8).reversed().reduce(0) {
       $0 << 8 | UInt64($1)
     }
-    // Nobody has opened the cache for writing since: these read the journal that was left.
+    // Nobody has opened the cache for writing since: these read the log that was left.
     #expect(try Tool.run("cache", "verify", cache).code == 0)
     let get = try Tool.run("cache", "get", "--int", cache, "\(DemoDiskCache.key(last))")
     let value = DemoDiskCache.value(last)

@@ -25,45 +25,34 @@ import Testing
 
   private var data: URL { URL(fileURLWithPath: cache).appendingPathComponent("data.mdb") }
 
+  private var log: StoreLog { StoreLog(URL(fileURLWithPath: cache)) }
+
   /// Flips a bit in the value of an entry.
   private func damage(_ number: Int) throws {
-    var bytes = try Data(contentsOf: data)
-    var found = 0
-    // Pages that are not in use any more may hold older copies.
-    while let range = bytes.range(of: Data(Self.value(number).utf8)) {
-      bytes[range.lowerBound] ^= 4
-      found += 1
-    }
-    try #require(found > 0)
-    try bytes.write(to: data)
+    let value = Data(Self.value(number).utf8)
+    try #require(try log.flip(value, mask: 4) == 1)
+    // So short a value lies in the index too.
+    try StoreLog.flip(value, mask: 4, in: data)
   }
 
-  /// Changes a byte in the only file of a value.
-  private func damageSpilledValue() throws {
-    let folder = URL(fileURLWithPath: cache).appendingPathComponent("spill")
-    let files = try #require(
-      FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey]))
-    for case let file as URL in files
-    where try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true {
-      let handle = try FileHandle(forUpdating: file)
-      try handle.seek(toOffset: 50_000)
-      try handle.write(contentsOf: Data([8]))
-      try handle.close()
-    }
+  /// Changes a byte in the middle of the large value.
+  private func damageLargeValue() throws {
+    try #require(try log.flip(Data(count: 100_000), at: 50_000, mask: 8) == 1)
   }
 
   @Test func statShowsTheFiguresToPeopleAndPrograms() throws {
     let table = try Tool.run("cache", "stat", cache)
     #expect(table.code == 0 && table.errors.isEmpty)
-    for text in ["1,001\n", "no process that writes", "64 MiB in use", "version 1"] {
+    for text in ["1,001\n", "no process that writes", "segments of ", "version 2"] {
       #expect(table.text.contains(text), "\(text)")
     }
     let object = try Tool.run("cache", "stat", "--json", cache).object
     #expect(object["count"] as? Int == Self.count + 1)
     let cost = (1...Self.count).reduce(100_000) { $0 + Self.value($1).utf8.count }
     #expect(object["cost"] as? Int == cost)
-    // A file for a value is announced by a message of its own.
-    #expect(object["lastVersion"] as? Int == Self.count + 2)
+    #expect(object["lastVersion"] as? Int == Self.count + 1)
+    #expect(try #require(object["segmentCount"] as? Int) > 0)
+    #expect(try #require(object["liveSize"] as? Int) > cost)
     #expect(object["pendingCount"] as? Int == 0)
     #expect(object["writerProcess"] is NSNull)
   }
@@ -104,8 +93,8 @@ import Testing
     #expect(try Tool.run("cache", "get", target, "large").output == Data(count: 100_000))
   }
 
-  @Test func aDamagedFileOfAValueIsFoundAndNoBackupIsMadeOfIt() throws {
-    try damageSpilledValue()
+  @Test func aDamagedLargeValueIsFoundAndNoBackupIsMadeOfIt() throws {
+    try damageLargeValue()
     let verify = try Tool.run("cache", "verify", "--json", cache)
     #expect(verify.code == 1)
     #expect(try verify.object["isIntact"] as? Bool == false)
@@ -143,7 +132,7 @@ import Testing
   }
 
   @Test func compactGivesRoomBackAndKeepsTheRest() throws {
-    let size = { try Tool.run("cache", "stat", "--json", cache).object["dataSize"] as? Int }
+    let size = { try Tool.run("cache", "stat", "--json", cache).object["logSize"] as? Int }
     let before = try #require(try size())
     #expect(try Tool.run("cache", "rm", "--prefix", "key ", cache).code == 0)
     let run = try Tool.run("cache", "compact", cache)

@@ -84,7 +84,6 @@ import Testing
     #expect(objects.map { $0["key"] as? String } == ["a/1", "a/2", "b"])
     #expect(objects.map { $0["size"] as? Int } == [30_000, 0, 43])
     #expect(objects.map { $0["sizes"] as? [Int] } == [[30_000, 0], [0, 0], [3, 40]])
-    #expect(objects.map { $0["isSpilled"] as? Bool } == [true, false, false])
     #expect(objects[0]["expires"] is NSNull && objects[2]["expires"] is Double)
   }
 
