@@ -407,6 +407,19 @@ static larder_status merge_into_frozen(larder_store *store) {
     return LARDER_OK;
 }
 
+/** What the last segment of the frozen table has in it; `lock` is held. The log may have gone on in
+    another one that nothing was written to yet. */
+static larder_status count_to_the_end(larder_store *store) {
+    memtable *frozen = store->frozen;
+    segment *last;
+    larder_status status = log_segment(&store->log, frozen->end.segment, &last);
+    if (status != LARDER_OK) return status;
+    uint64_t next = last->is_sealed ? 1 : 0;
+    frozen->end_record_count = last->record_count - next;
+    frozen->end_bare_count = last->bare_count - next;
+    return LARDER_OK;
+}
+
 /** Takes over what was written so far. */
 static larder_status freeze(larder_store *store) {
     larder_status status = LARDER_OK;
@@ -423,10 +436,9 @@ static larder_status freeze(larder_store *store) {
             }
         }
         if (status == LARDER_OK) {
-            store->frozen->end_record_count = store->log.active->record_count;
-            store->frozen->end_bare_count = store->log.active->bare_count;
             store->pending_since_ns = 0;
             store->wants_flush = false;
+            status = count_to_the_end(store);
         }
     }
     pthread_mutex_unlock(&store->lock);
