@@ -32,7 +32,9 @@ typedef struct model {
     int64_t now;
     model_entry entries[MODEL_KEYS];
     uint64_t order, sequence;
-    unsigned reads, writes;
+    /** Checkpoints, also those that came because a threshold asked for them. */
+    uint64_t flushes;
+    unsigned reads;
     uint64_t operations;
     uint8_t *room;
 } model;
@@ -123,12 +125,25 @@ static uint64_t evict(model *self, uint64_t count_limit, uint64_t bytes_limit) {
         }
         self->entries[oldest].salt = 0;
     }
-    self->reads = self->writes = 0;
+    self->reads = 0;
     return removed;
 }
 
 static void flushed(model *self) {
     (void)evict(self, self->options.limits.count, self->options.limits.bytes);
+}
+
+/** A call may have had a checkpoint come first. */
+static bool catch_up(model *self) {
+    larder_store_statistics figures;
+    if (!EXPECT_STATUS(self->run, larder_store_statistics_get(self->store, &figures), LARDER_OK)) {
+        return false;
+    }
+    if (figures.flushes != self->flushes) {
+        flushed(self);
+    }
+    self->flushes = figures.flushes;
+    return true;
 }
 
 static uint64_t expire(model *self) {
@@ -197,68 +212,83 @@ static bool put_one(model *self) {
     make_item(self, rng_next(&self->random) | 1, key, &item, &index, &entry);
     if (!EXPECT_STATUS(self->run, larder_store_put(self->store, &item, &entry.sequence),
                        LARDER_OK) ||
-        !grows(self, entry.sequence)) {
+        !catch_up(self) || !grows(self, entry.sequence)) {
         return false;
     }
     self->entries[key] = entry;
-    self->writes++;
     return true;
 }
 
 static bool remove_one(model *self) {
     uint32_t key = some_key(self);
+    if (!EXPECT_STATUS(self->run, larder_store_remove(self->store, key_of(key), 0), LARDER_OK) ||
+        !catch_up(self)) {
+        return false;
+    }
     self->entries[key].salt = 0;
-    self->writes++;
-    return EXPECT_STATUS(self->run, larder_store_remove(self->store, key_of(key), 0), LARDER_OK);
+    return true;
 }
+
+/** What a batch asks for, and what it writes. */
+typedef struct batch_part {
+    uint32_t key;
+    bool requires;
+    uint64_t version;
+    model_entry entry;
+} batch_part;
+
 
 static bool run_batch(model *self) {
     larder_store_batch *batch = NULL;
     if (!EXPECT_STATUS(self->run, larder_store_batch_create(self->store, &batch), LARDER_OK)) {
         return false;
     }
-    model_entry changed[MODEL_KEYS];
-    memcpy(changed, self->entries, sizeof changed);
-    bool written[MODEL_KEYS] = {false};
-    bool holds = true, good = true;
+    batch_part all[10] = {0};
+    bool good = true;
     unsigned parts = (unsigned)rng_between(&self->random, 0, 10);
     for (unsigned i = 0; i < parts && good; i++) {
         uint32_t key = some_key(self);
+        all[i].key = key;
         if (rng_one_in(&self->random, 4)) {
             uint64_t version = is_there(self, key) ? self->entries[key].sequence : 0;
             if (rng_one_in(&self->random, 10)) {
                 version = version ? version - rng_below(&self->random, 2) * version : 1;
-                holds = holds && version == (is_there(self, key) ? self->entries[key].sequence : 0);
             }
+            all[i].requires = true;
+            all[i].version = version;
             good = EXPECT_STATUS(self->run, larder_store_batch_require(batch, key_of(key), version),
                                  LARDER_OK);
         } else if (rng_one_in(&self->random, 4)) {
-            changed[key].salt = 0;
             good =
                 EXPECT_STATUS(self->run, larder_store_batch_remove(batch, key_of(key)), LARDER_OK);
         } else {
             larder_store_item item;
             larder_store_index_entry index;
-            make_item(self, rng_next(&self->random) | 1, key, &item, &index, &changed[key]);
-            written[key] = true;
+            make_item(self, rng_next(&self->random) | 1, key, &item, &index, &all[i].entry);
             good = EXPECT_STATUS(self->run, larder_store_batch_put(batch, &item), LARDER_OK);
         }
     }
     uint64_t sequence = 0;
     larder_status status = good ? larder_store_batch_commit(batch, 0, &sequence) : LARDER_OK;
     larder_store_batch_destroy(batch);
+    good = good && catch_up(self);
+    bool holds = true, any = false;
+    for (unsigned i = 0; i < parts; i++) {
+        uint64_t version = is_there(self, all[i].key) ? self->entries[all[i].key].sequence : 0;
+        holds = holds && (!all[i].requires || version == all[i].version);
+    }
     good = good &&
            EXPECT(self->run, status == (holds ? LARDER_OK : LARDER_ECONFLICT),
                   "a batch whose requirements %s gave %d", holds ? "hold" : "do not hold", status);
     if (good && holds) {
-        bool any = false;
-        for (uint32_t key = 0; key < MODEL_KEYS; key++) {
-            changed[key].sequence = written[key] ? sequence : changed[key].sequence;
-            any |= written[key];
+        for (unsigned i = 0; i < parts; i++) {
+            if (!all[i].requires) {
+                all[i].entry.sequence = sequence;
+                self->entries[all[i].key] = all[i].entry;
+                any |= all[i].entry.salt != 0;
+            }
         }
-        memcpy(self->entries, changed, sizeof changed);
         good = !any || grows(self, sequence);
-        self->writes += parts;
     }
     return good;
 }
@@ -423,7 +453,6 @@ static bool go_over(model *self) {
     if (query.order == LARDER_STORE_BY_RECENCY) {
         query.flags &= (uint32_t)(LARDER_STORE_DESCENDING | LARDER_STORE_WITHOUT_VALUE |
                                   LARDER_STORE_EXPIRED_TOO);
-        flushed(self); // Which that order asks for.
     } else if (query.order == LARDER_STORE_BY_KEY) {
         query.lower = bytes_of(lower, model_key(some_key(self), lower));
         query.upper = bytes_of(upper, model_key(some_key(self), upper));
@@ -439,7 +468,8 @@ static bool go_over(model *self) {
     }
     larder_store_cursor *cursor = NULL;
     if (!EXPECT_STATUS(self->run, larder_store_cursor_open(self->store, &query, &cursor),
-                       LARDER_OK)) {
+                       LARDER_OK) ||
+        !catch_up(self)) {
         return false;
     }
     size_t count = list(self, &query, wanted), at = 0;
@@ -527,6 +557,10 @@ static bool take_care(model *self) {
         if (!rng_one_in(&self->random, 4)) {
             return true;
         }
+        // Nothing waits then that could bring a checkpoint between its parts.
+        if (!flush(self)) {
+            return false;
+        }
         wanted = 0;
         for (uint32_t key = 1; key < MODEL_KEYS; key++) {
             if (self->entries[key].salt && has_prefix(key_of(key), bytes_of(&prefix, 1))) {
@@ -545,9 +579,12 @@ static bool take_care(model *self) {
         if (!rng_one_in(&self->random, 6)) {
             return true;
         }
+        if (!EXPECT_STATUS(self->run, larder_store_remove_all(self->store, NULL, NULL), LARDER_OK) ||
+            !catch_up(self)) {
+            return false;
+        }
         memset(self->entries, 0, sizeof self->entries);
-        return EXPECT_STATUS(self->run, larder_store_remove_all(self->store, NULL, NULL),
-                             LARDER_OK);
+        return true;
     default: return EXPECT_STATUS(self->run, larder_store_sync(self->store), LARDER_OK);
     }
 }
@@ -556,6 +593,7 @@ static bool reopen(model *self) {
     larder_store_close(self->store);
     self->store = NULL;
     flushed(self);
+    self->flushes = 0;
     return EXPECT_STATUS(
         self->run, larder_store_open(self->path, &self->options, NULL, &self->store), LARDER_OK);
 }
@@ -575,8 +613,8 @@ static bool check(model *self) {
 static bool step(model *self) {
     self->operations++;
     torture_note(self->run, "operation %" PRIu64, self->operations);
-    // What is noted of reads is bounded, and so is what may wait in the journal.
-    if (self->reads >= 40 || self->writes >= 1500) {
+    // What is noted of reads is bounded.
+    if (self->reads >= 40) {
         return flush(self);
     }
     uint64_t choice = rng_below(&self->random, 1000);
@@ -617,7 +655,6 @@ static void run_model(torture *run, void *context) {
     if (rng_one_in(&self->random, 2)) {
         options->flags |= (uint32_t)LARDER_STORE_TRACK_ACCESS;
     }
-    options->journal_bytes = 64 << 20;
     options->clock = model_clock;
     options->context = self;
     self->now = 1000000;
