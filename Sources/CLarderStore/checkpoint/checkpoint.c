@@ -295,9 +295,10 @@ static larder_status make_order(apply_transaction *apply, void *context) {
     return status;
 }
 
-/** When a limit comes that asks for it, every entry gets its row in the order of use. */
-static larder_status ensure_order(larder_store *store, flush_order *order) {
-    if (store->has_order || !atomic_load(&store->tracks_access)) return LARDER_OK;
+/** When a limit comes that asks for it, or something is evicted without one, every entry gets its row
+    in the order of use. */
+static larder_status ensure_order(larder_store *store, flush_order *order, bool evicts) {
+    if (store->has_order || !(evicts || atomic_load(&store->tracks_access))) return LARDER_OK;
     checkpoint run = {.store = store, .order = order};
     while (!run.is_done) {
         larder_status status = in_transaction(store, make_order, &run, &run.meta);
@@ -371,8 +372,7 @@ static bool needs_limits(larder_store *store, const flush_order *order) {
 static larder_status enforce_limits(larder_store *store, flush_order *order) {
     if (!needs_limits(store, order)) return LARDER_OK;
     bool evicts = order->count != LARDER_STORE_UNLIMITED || order->bytes != LARDER_STORE_UNLIMITED;
-    if (evicts && !store->has_order) atomic_store(&store->tracks_access, true);
-    larder_status status = ensure_order(store, order);
+    larder_status status = ensure_order(store, order, evicts);
     checkpoint run = {.store = store, .order = order};
     while (status == LARDER_OK && !run.is_done) {
         run.evicted = run.expired = 0;
@@ -446,7 +446,7 @@ static larder_status freeze(larder_store *store) {
 }
 
 static larder_status flush_once(larder_store *store, flush_order *order) {
-    larder_status status = ensure_order(store, order);
+    larder_status status = ensure_order(store, order, false);
     if (status == LARDER_OK) status = freeze(store);
 #ifndef LARDER_PLANT_STORE_COMMITS_EARLY
     // Rows lead to records on the device only.
