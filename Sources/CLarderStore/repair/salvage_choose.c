@@ -28,7 +28,9 @@ static int compare_findings(const void *a, const void *b) {
     const finding *left = a, *right = b;
     int order = memcmp(left->hash, right->hash, sizeof left->hash);
     if (!order) order = compare_numbers(left->number, right->number);
-    // Cleaning puts a removal in the place of a put that was evicted.
+    // Cleaning leaves a removal in the place of a put that was evicted; a put that lives must never
+    // lose to it, so where both are there the put counts: it comes behind.
+    if (!order) order = (right->kind == FOUND_REMOVAL) - (left->kind == FOUND_REMOVAL);
     return order ? order : (left->kind > right->kind) - (left->kind < right->kind);
 }
 

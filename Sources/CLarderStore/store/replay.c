@@ -139,24 +139,28 @@ static larder_status take_write(replay *work, const uint8_t *first, uint32_t cou
     return LARDER_OK;
 }
 
-/** Where the log goes on behind a segment whose end is damaged: the oldest one that nothing else
-    leads to. */
+/** Where the log goes on behind a segment whose end is damaged: the one that begins with the least
+    sequence of those that come later. */
 static bool find_next(replay *work) {
     larder_store *store = work->store;
-    segment *oldest = NULL;
+    uint32_t next = 0;
+    uint64_t least = UINT64_MAX;
     for (size_t at = 0; at < work->there.count; at++) {
         uint32_t number = work->there.items[at];
         segment *found;
-        if (lists(&work->passed, number) || live_find(&store->live, number) != NULL) continue;
-        if (log_segment(&store->log, number, &found) != LARDER_OK) continue;
         larder_bytes first;
-        if (found->kind != SEGMENT_WRITTEN ||
+        if (lists(&work->passed, number) ||
+            log_segment(&store->log, number, &found) != LARDER_OK ||
+            found->kind != SEGMENT_WRITTEN ||
             segment_look(found, SEGMENT_HEAD_BYTES, &first) != LARDER_OK)
             continue;
-        if (oldest == NULL || found->first_sequence < oldest->first_sequence) oldest = found;
+        uint64_t sequence = record_sequence(first.data);
+        if (sequence <= work->scan.sequence || sequence >= least) continue;
+        least = sequence;
+        next = number;
     }
-    if (oldest == NULL) return false;
-    work->scan.at = (location){oldest->number, SEGMENT_HEAD_BYTES};
+    if (next == 0) return false;
+    work->scan.at = (location){next, SEGMENT_HEAD_BYTES};
     return log_scan_resync(&work->scan);
 }
 
@@ -184,10 +188,16 @@ static larder_status read_log(replay *work, const store_meta *meta, bool was_pow
     }
 }
 
-/** What lies behind the end of the log is gone, on the device, before anything new is written. */
+/** What lies behind the end of the log is gone, on the device, before anything new is written. Most
+    of the time nothing does. */
 static larder_status wipe_behind(larder_store *store, segment *last) {
-    uint64_t end = atomic_load(&last->end);
-    memset(last->map + end, 0, last->capacity - end);
+    uint64_t at = atomic_load(&last->end);
+    uint64_t word = 0;
+    for (; at < last->capacity && word == 0; at += sizeof word)
+        memcpy(&word, last->map + at, sizeof word);
+    if (word == 0) return LARDER_OK;
+    at -= sizeof word;
+    memset(last->map + at, 0, last->capacity - at);
     segment_redirty(last, last->synced);
     larder_status status = segment_sync(last, store->log.folder);
     if (status == LARDER_OK) last->sync_failed = false;

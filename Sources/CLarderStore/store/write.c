@@ -23,9 +23,14 @@ larder_status store_enter_to_write(const larder_store *store) {
 /** Whether so many more records have to wait for a checkpoint: `lock` is held. */
 static bool is_log_full(const larder_store *store, size_t length, uint32_t count) {
     // A write is let through when nothing else waits, however large it is.
-    if (store->active->count == 0) return false;
-    return store->active->bytes + length > store->options.journal_bytes ||
-           (uint64_t)store->active->count + count > store->tuning.memtable_max_count;
+    if (store->log.unapplied_bytes == 0) return false;
+    // What a checkpoint is applying counts as far as it may be as much again: one that fails stops the
+    // writers sooner or later.
+    uint64_t bytes = store->options.journal_bytes, keys = store->tuning.memtable_max_count;
+    uint64_t pending = atomic_load_explicit(&store->pending_count, memory_order_relaxed);
+    return (store->active->count > 0 && (store->active->bytes + length > bytes ||
+                                         (uint64_t)store->active->count + count > keys)) ||
+           store->log.unapplied_bytes + length > 2 * bytes || pending + count > 2 * keys;
 }
 
 /** What is left for the smallest checkpoint. */
