@@ -18,6 +18,14 @@ enum DiskArea: Area {
     ] + setLatency + [manyCreate] + cacheRows + manyEntries
   }
 
+  static func rows(_ scale: Scale) -> [Row] { rows + scale.keys.flatMap(sizeRows) }
+
+  static func run(_ rows: [Row], _ bench: Bench, _ machine: Machine) throws -> AreaReport {
+    var report = try measured(rows, bench, machine)
+    report.filesOfResults = { SizeChart.files(results: $0, machine: machine) }
+    return report
+  }
+
   /// How many keys the rows have, unless they say otherwise.
   static let count = 200_000
   /// And those that read.
