@@ -52,7 +52,7 @@ final class Bench {
     return work
   }
 
-  /// Lets go of it.
+  /// Releases it.
   func endShared(_ name: String) { sharedWork[name] = nil }
 
   enum Loop { case c, swift, none }

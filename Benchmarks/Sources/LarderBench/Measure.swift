@@ -40,14 +40,16 @@ extension Row {
     var ours: [Double] = []
     var theirs: [Double] = []
     let start = rivals_now_ns()
+    var noted = start
     for pair in (effort.warmsUp ? 0 : 1)...effort.most {
       let (a, b) = try Self.run(contest.ours, rival, oursFirst: pair % 2 == 1)
       guard pair > 0 else { continue }
       ours.append(a)
       if let b { theirs.append(b) }
       let seconds = Double(rivals_now_ns() - start) / 1e9
-      if takesLong {
+      if rivals_now_ns() - noted > 10_000_000_000 {
         Progress.note("\(id): pair \(pair) of \(effort.fewest) or more, \(Int(seconds)) s")
+        noted = rivals_now_ns()
       }
       if pair >= effort.fewest && seconds > effort.seconds { break }
     }

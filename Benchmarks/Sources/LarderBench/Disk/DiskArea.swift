@@ -7,7 +7,7 @@ import Larder
 enum DiskArea: Area {
   static let name = "disk"
   static let title = "Disk cache"
-  static let quickEffort = Effort(fewest: 2, most: 301, seconds: 0.4)
+  static let quickEffort = Effort(fewest: 2, most: 301, seconds: 0.3)
 
   static var rows: [Row] {
     [
