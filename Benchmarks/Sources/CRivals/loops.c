@@ -17,7 +17,7 @@ uint64_t rivals_now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static int32_t sync_data(int file) {
+int32_t rivals_file_sync(int file) {
 #if defined(__APPLE__)
     return fcntl(file, F_FULLFSYNC) == -1 ? errno : 0;
 #else
@@ -31,7 +31,7 @@ static int32_t write_whole(int file, const void *message, size_t length) {
 
 static int32_t write_and_sync(int file, const void *message, size_t length) {
     int32_t status = write_whole(file, message, length);
-    return status != 0 ? status : sync_data(file);
+    return status != 0 ? status : rivals_file_sync(file);
 }
 
 /* One text for every loop, so that the sides differ in `operation` and in nothing else. */
@@ -150,7 +150,7 @@ int rivals_file_create(const char *path, size_t bytes) {
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0) return -errno;
     int32_t status = write_zeros(file, bytes);
-    if (status == 0) status = sync_data(file);
+    if (status == 0) status = rivals_file_sync(file);
     if (status == 0) status = rivals_file_rewind(file);
     if (status != 0) close(file);
     return status == 0 ? file : -status;

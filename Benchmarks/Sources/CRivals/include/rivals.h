@@ -78,6 +78,8 @@ LARDER_MUST_CHECK int32_t rivals_file_append_one(const char *path, const void *b
     @return the file descriptor, or the negated errno. */
 int rivals_file_create_one(const char *path, uint64_t capacity_bytes, const void *bytes,
                            size_t length);
+/** Makes what was written to the file survive a power cut. @return 0 or an errno. */
+LARDER_MUST_CHECK int32_t rivals_file_sync(int file);
 void rivals_file_close(int file);
 
 /** Gives back the pages of the file at `path` from `offset` on, so that closing it has nothing left

@@ -95,7 +95,7 @@ import Foundation
       try database.execute("COMMIT")
       try database.execute("PRAGMA wal_checkpoint(PASSIVE)")
     }
-    func sync() throws { if fdatasync(log) != 0 { try check(errno) } }
+    func sync() throws { try check(rivals_file_sync(log)) }
 
     private func step(_ statement: OpaquePointer?) throws {
       try database.expect(sqlite3_step(statement), SQLITE_DONE)
