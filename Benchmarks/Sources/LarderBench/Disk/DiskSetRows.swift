@@ -27,8 +27,8 @@ extension DiskArea {
 
   private static func ours(flushes: Bool) -> String {
     """
-    DiskCache<Int, Int>.set, process-durable, defaults: of 200,000 keys that are there, 20,000 at a \
-    time in random order; \(Bench.timing(flushes))
+    DiskCache<Int, Int>.set, process-durable, defaults: of 200,000 keys that are there, 20,000 at \
+    a time in random order; \(Bench.timing(flushes))
     """
   }
 

@@ -35,8 +35,8 @@ extension DiskArea {
       size(
         "disk.get.\(name)", keys,
         """
-        larder_store_get of keys drawn at random from those put, after disk.set.\(name), 500,000 of \
-        them or all; the value is not copied
+        larder_store_get of keys drawn at random from those put, after disk.set.\(name), 500,000 \
+        of them or all; the value is not copied
         """, "Get", "one get_pinned an entry, which makes no copy", goal(0.3)
       ) { $0.get },
     ]

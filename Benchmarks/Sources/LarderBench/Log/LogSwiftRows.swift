@@ -10,7 +10,7 @@ extension LogArea {
       ours: "MessageLog<Data>.append, coder .data, 100 B, 1 MiB overwriting ring, defaults",
       rival: Rival(
         name: "write(2)",
-        settings: "one write(2) of 104 B a message over the bytes of a 1 MiB file, round and round"),
+        settings: "one write(2) of 104 B a message over the bytes of a 1 MiB file, in turn"),
       goal: .ratio(0.15)
     ) { bench in
       let log = try rawLog(bench, capacity: smallRing, whenFull: .overwriteOldest)
@@ -37,9 +37,9 @@ extension LogArea {
       rival: Rival(
         name: "SQLite insert",
         settings: """
-          SQLite \(SQLiteRival.version), \(SQLiteSettings.text()), NOMUTEX; one prepared INSERT and \
-          one transaction a message; the table is emptied between samples and its pages are used \
-          again
+          SQLite \(SQLiteRival.version), \(SQLiteSettings.text()), NOMUTEX; one prepared INSERT \
+          and one transaction a message; the table is emptied between samples and its pages are \
+          used again
           """,
         absence: SQLiteRival.absence),
       goal: .ratio(0.008)
