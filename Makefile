@@ -147,14 +147,21 @@ include Tests/Model/model.mk
 
 # Benchmarks --------------------------------------------------------------------------------------
 
+# ROW=ID runs one row; KEYS=100k,1m,10m and RECORDS=1m set the size of the large rows of AREA=disk
+# and of AREA=ycsb; PAIRS=7 runs at least so many pairs, where a large row otherwise has one.
 .PHONY: bench
-bench: ## measure Larder beside its rivals; AREA=log, coding, memory, disk, entry, archive or hitratio for one, QUICK=1: 40 s an area
+bench: ## measure Larder beside its rivals; AREA=log, coding, memory, disk, entry, archive, ycsb or hitratio for one, QUICK=1: 40 s an area
 	cd Benchmarks && LARDER_BENCH_SQLITE=$$(pkg-config --exists sqlite3 && echo 1 || echo 0) \
 	  LARDER_BENCH_ROCKSDB=$$(pkg-config --exists rocksdb && echo 1 || echo 0) \
 	  swift run -c release $(SWIFT_FLAGS) larder-bench \
 	  $(if $(filter-out file,$(origin AREA)),--area $(AREA)) $(if $(filter-out 0,$(QUICK)),--quick) \
-  $(if $(TRACES),--traces $(abspath $(TRACES))) \
+	  $(if $(ROW),--row $(ROW)) $(if $(KEYS),--keys $(KEYS)) $(if $(RECORDS),--records $(RECORDS)) \
+	  $(if $(PAIRS),--pairs $(PAIRS)) $(if $(TRACES),--traces $(abspath $(TRACES))) \
 	  --output $(CURDIR)/.build/bench
+
+.PHONY: bench-help
+bench-help: ## list the areas and options of make bench, as ROW=, KEYS=, RECORDS= and PAIRS=
+	cd Benchmarks && swift run -c release $(SWIFT_FLAGS) larder-bench --help
 
 .PHONY: bench-deps
 bench-deps: ## install the rivals that the benchmarks compare with

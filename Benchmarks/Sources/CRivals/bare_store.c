@@ -19,7 +19,7 @@ struct rivals_bare {
     uint64_t end;
 };
 
-static int32_t reserve(int file, uint64_t capacity_bytes) {
+int32_t rivals_file_reserve(int file, uint64_t capacity_bytes) {
 #if defined(__APPLE__)
     fstore_t store = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, (off_t)capacity_bytes, 0};
     if (fcntl(file, F_PREALLOCATE, &store) != 0) return errno;
@@ -33,7 +33,7 @@ int32_t rivals_bare_open(const char *path, uint64_t capacity_bytes, rivals_bare 
     *out = NULL;
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0) return errno;
-    int32_t status = reserve(file, capacity_bytes);
+    int32_t status = rivals_file_reserve(file, capacity_bytes);
     rivals_bare *bare = status == 0 ? calloc(1, sizeof *bare) : NULL;
     if (status == 0 && bare == NULL) status = ENOMEM;
     if (status == 0) {

@@ -54,13 +54,6 @@ int32_t rivals_file_get(const char *folder, uint64_t number, size_t length, int6
     return status;
 }
 
-int32_t rivals_file_delete(const char *folder, uint64_t number) {
-    char path[PATH_BYTES];
-    int32_t status = path_of(path, folder, number, "");
-    if (status != 0) return status;
-    return unlink(path) == 0 ? 0 : errno;
-}
-
 // The C store -------------------------------------------------------------------------------------
 
 int32_t rivals_loop_store_put(larder_store *store, const int64_t *keys, size_t count,

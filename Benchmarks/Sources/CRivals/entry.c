@@ -52,16 +52,6 @@ int32_t rivals_loop_pair_put(const char *folder, uint64_t number, size_t count, 
     return status;
 }
 
-int32_t rivals_pair_delete(const char *folder, uint64_t number) {
-    char path[PATH_BYTES];
-    int32_t status = 0;
-    for (int i = 0; i < VALUES && status == 0; i++) {
-        status = path_of(path, folder, number, i, "");
-        if (status == 0 && unlink(path) != 0) status = errno;
-    }
-    return status;
-}
-
 struct rivals_pairs {
     size_t count, length;
     uint8_t *buffer;

@@ -17,7 +17,7 @@ uint64_t rivals_now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static int32_t sync_data(int file) {
+int32_t rivals_file_sync(int file) {
 #if defined(__APPLE__)
     return fcntl(file, F_FULLFSYNC) == -1 ? errno : 0;
 #else
@@ -31,7 +31,7 @@ static int32_t write_whole(int file, const void *message, size_t length) {
 
 static int32_t write_and_sync(int file, const void *message, size_t length) {
     int32_t status = write_whole(file, message, length);
-    return status != 0 ? status : sync_data(file);
+    return status != 0 ? status : rivals_file_sync(file);
 }
 
 /* One text for every loop, so that the sides differ in `operation` and in nothing else. */
@@ -138,14 +138,41 @@ int32_t rivals_loop_ring_threads(larder_ring *ring, bool synced, unsigned thread
 
 // Files -------------------------------------------------------------------------------------------
 
-int rivals_file_create(const char *path) {
-    int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    return file >= 0 ? file : -errno;
+static int32_t write_zeros(int file, size_t bytes) {
+    static const uint8_t zeros[4096];
+    int32_t status = 0;
+    for (size_t done = 0; done < bytes && status == 0; done += sizeof zeros)
+        status = write_whole(file, zeros, sizeof zeros);
+    return status;
 }
 
-int32_t rivals_file_reset(int file) {
-    if (ftruncate(file, 0) != 0 || lseek(file, 0, SEEK_SET) != 0) return errno;
-    return sync_data(file);
+int rivals_file_create(const char *path, size_t bytes) {
+    int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0) return -errno;
+    int32_t status = write_zeros(file, bytes);
+    if (status == 0) status = rivals_file_sync(file);
+    if (status == 0) status = rivals_file_rewind(file);
+    if (status != 0) close(file);
+    return status == 0 ? file : -status;
+}
+
+int32_t rivals_file_rewind(int file) { return lseek(file, 0, SEEK_SET) == 0 ? 0 : errno; }
+
+int32_t rivals_file_append_one(const char *path, const void *bytes, size_t length) {
+    int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (file < 0) return errno;
+    int32_t status = write_whole(file, bytes, length);
+    return close(file) == 0 || status != 0 ? status : errno;
+}
+
+int rivals_file_create_one(const char *path, uint64_t capacity_bytes, const void *bytes,
+                           size_t length) {
+    int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0) return -errno;
+    int32_t status = rivals_file_reserve(file, capacity_bytes);
+    if (status == 0) status = write_whole(file, bytes, length);
+    if (status != 0) close(file);
+    return status == 0 ? file : -status;
 }
 
 void rivals_file_close(int file) { close(file); }

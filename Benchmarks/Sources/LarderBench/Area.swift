@@ -9,6 +9,8 @@ protocol Area {
   /// The table's and the chart's heading.
   static var title: String { get }
   static var rows: [Row] { get }
+  /// The same for an area that has rows whose size can be chosen.
+  static func rows(_ scale: Scale) -> [Row]
   /// How often its rows are repeated with `--quick`, so that all of them take 40 s at most.
   static var quickEffort: Effort { get }
 
@@ -24,26 +26,37 @@ struct AreaReport {
   let chart: String
   /// More files to write beside the chart, by name.
   var files: [String: String] = [:]
+  /// Draws more files from all of results.json, once these rows are in it.
+  var filesOfResults: (([[String: Any]]) -> [String: String])?
 }
 
 /// Every area, in the order of their tables.
 var allAreas: [any Area.Type] {
   [
     LogArea.self, CodingArea.self, MemoryArea.self, DiskArea.self, EntryArea.self,
-    ArchiveArea.self, HitRatioArea.self,
+    ArchiveArea.self, YCSBArea.self, HitRatioArea.self,
   ]
 }
 
 extension Area {
   static var quickEffort: Effort { .quick }
+  static func rows(_ scale: Scale) -> [Row] { rows }
 
   static func run(_ rows: [Row], _ bench: Bench, _ machine: Machine) throws -> AreaReport {
+    try measured(rows, bench, machine)
+  }
+
+  /// Measures row after row.
+  static func measured(
+    _ rows: [Row], _ bench: Bench, _ machine: Machine
+  ) throws -> AreaReport {
     let effort = bench.quick ? quickEffort : .full
-    let measurements = try rows.filter { !bench.quick || !$0.takesLong }.map { row in
+    let skipped = rows.filter { bench.quick && $0.takesLong }.map(\.id)
+    let measurements = try rows.filter { !skipped.contains($0.id) }.map { row in
       Progress.show("\(row.id) …")
       do {
-        return try row.measure(
-          bench, row.effort.map { bench.quick ? $0.hastened : $0 } ?? effort)
+        let own = row.effort.map { bench.quick ? $0.hastened : $0 }
+        return try row.measure(bench, (own ?? effort).atLeast(bench.pairs))
       } catch {
         throw Failure(description: "\(row.id): \(error)")
       }
@@ -51,7 +64,9 @@ extension Area {
     Progress.clear()
     return AreaReport(
       measurements: measurements,
-      text: Table(area: self, measurements: measurements, machine: machine).text,
+      text: Table(
+        area: self, measurements: measurements, skipped: skipped, machine: machine
+      ).text,
       chart: Chart(area: self, measurements: measurements, machine: machine).svg)
   }
 }

@@ -7,14 +7,19 @@ final class Bench {
   let quick: Bool
   /// The folder of cache traces that was asked for, if any.
   let traces: String?
+  /// The fewest pairs of each row, whatever its own number.
+  let pairs: Int
   /// On the same disk as the results; removed at the end.
   let folder: URL
   /// What one turn of an empty C loop, and of an empty Swift loop, takes.
   let loopNanoseconds: (c: Double, swift: Double)
 
-  init(quick: Bool, traces: String?, folder: URL) throws {
-    self.quick = quick
-    self.traces = traces
+  private var sharedWork: [String: Any] = [:]
+
+  init(_ options: Options, folder: URL) throws {
+    quick = options.quick
+    traces = options.traces
+    pairs = options.pairs
     self.folder = folder
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     loopNanoseconds = try (
@@ -38,6 +43,17 @@ final class Bench {
     try? FileManager.default.removeItem(atPath: path)  // Mostly there was nothing.
     return path
   }
+
+  /// Work that several rows have in common: made for the first of them, there for the others.
+  func shared<Work>(_ name: String, _ make: () throws -> Work) rethrows -> Work {
+    if let work = sharedWork[name] as? Work { return work }
+    let work = try make()
+    sharedWork[name] = work
+    return work
+  }
+
+  /// Releases it.
+  func endShared(_ name: String) { sharedWork[name] = nil }
 
   enum Loop { case c, swift, none }
 

@@ -15,6 +15,8 @@ struct Row {
   var effort: Effort?
   /// Left out with `--quick`.
   var takesLong = false
+  /// Whether the figure is computed and not measured: once is enough to judge it.
+  var isExact = false
   /// Sets both sides up. Called once, when the row's turn comes.
   let contest: (Bench) throws -> Contest
 }
@@ -39,6 +41,8 @@ enum Goal {
   case atLeast(Double, of: String)
   /// Nothing: the row is there to tell what else there is to know.
   case none
+
+  var isNone: Bool { if case .none = self { true } else { false } }
 }
 
 /// Both sides of a row, ready to run.
@@ -49,14 +53,17 @@ struct Contest {
   /// One sample of our side: sets up, runs, and returns the time per operation.
   let ours: () throws -> Double
   let rival: (() throws -> Double)?
+  /// What else is to be said of the figures, for the notes; asked for after the last sample.
+  let remarks: () -> [String]
   let close: () -> Void
 
   init(
     ours: @escaping () throws -> Double, rival: (() throws -> Double)? = nil,
-    close: @escaping () -> Void = {}
+    remarks: @escaping () -> [String] = { [] }, close: @escaping () -> Void = {}
   ) {
     self.ours = ours
     self.rival = rival
+    self.remarks = remarks
     self.close = close
   }
 }

@@ -4,8 +4,9 @@ import Foundation
 import Synchronization
 
 extension Bench {
-  /// Lets each of `threads` threads do its part of twice as many calls as there are keys. Returns
-  /// the time per call, from the first thread's start to the last one's end.
+  /// Lets each of `threads` threads do its part of twice as many calls as there are keys, after one
+  /// round over all keys that only warms up. Returns the time per call, from the first thread's
+  /// start to the last one's end.
   func onThreads<Store: Sendable>(
     _ threads: Int, _ order: [Int], _ store: Store,
     _ body: @escaping @Sendable (UnsafeBufferPointer<Int>, Store) -> Int
@@ -17,6 +18,7 @@ extension Bench {
       all.enter()
       Thread.detachNewThread {
         let mine = (0..<parts).filter { $0 % threads == thread }
+        order.withUnsafeBufferPointer { consume(body($0, store)) }
         start.wait(for: threads)
         let began = rivals_now_ns()
         for part in mine {

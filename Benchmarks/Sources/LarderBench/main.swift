@@ -6,19 +6,24 @@ func fail(_ message: String, code: Int32) -> Never {
   exit(code)
 }
 
-if let subject = ResidentBytes.subject(of: CommandLine.arguments) {
-  ResidentBytes.runAsChild(subject)
+if let request = ResidentBytes.request(of: CommandLine.arguments) {
+  ResidentBytes.runAsChild(request.subject, count: request.count)
 }
 
 do {
   if let request = DiskMemory.request(of: CommandLine.arguments) {
     try DiskMemory.runAsChild(request.path, count: request.count)
   }
+  if let request = KilledWriter.request(of: CommandLine.arguments) {
+    try KilledWriter.runAsChild(request.path, capacity: request.capacity)
+  }
   let options = try Options(CommandLine.arguments.dropFirst())
   if options.help {
     print(Options.usage)
   } else if options.list {
-    for row in allAreas.flatMap({ $0.rows }) { print(row.id, row.goal.text, separator: "\t") }
+    for row in allAreas.flatMap({ $0.rows(options.scale) }) {
+      print(row.id, row.goal.text, separator: "\t")
+    }
   } else {
     try run(options)
   }
@@ -35,28 +40,32 @@ func run(_ options: Options) throws {
   let output = options.output.map { URL(fileURLWithPath: $0) } ?? Results.defaultFolder
   try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
   let scratch = "work-\(ProcessInfo.processInfo.processIdentifier)"
-  let bench = try Bench(
-    quick: options.quick, traces: options.traces, folder: output.appendingPathComponent(scratch))
+  let bench = try Bench(options, folder: output.appendingPathComponent(scratch))
   defer { bench.removeFolder() }
   let machine = Machine()
 
   var unmet = 0
+  var unjudged = 0
   for area in allAreas where options.areas.isEmpty || options.areas.contains(area.name) {
-    let rows = area.rows.filter { options.includes(row: $0.id) }
+    let rows = area.rows(options.scale).filter { options.includes(row: $0.id) }
     if rows.isEmpty { continue }
     let report = try area.run(rows, bench, machine)
     print(report.text)
-    try Results.merge(report.measurements, into: output)
+    let results = try Results.merge(report.measurements, into: output)
+    var files = report.filesOfResults?(results) ?? [:]
     if options.rows.isEmpty {
-      for (name, text) in report.files.merging(
-        ["\(area.name).svg": report.chart], uniquingKeysWith: { $1 })
-      {
-        try text.write(
-          to: output.appendingPathComponent(name), atomically: true, encoding: .utf8)
-      }
+      files.merge(report.files) { $1 }
+      files["\(area.name).svg"] = report.chart
+    }
+    for (name, text) in files {
+      try text.write(to: output.appendingPathComponent(name), atomically: true, encoding: .utf8)
     }
     unmet += report.measurements.count { $0.met == false }
+    unjudged += report.measurements.count { $0.isUnjudged }
   }
   print("Results and charts: \(output.path)")
   if unmet > 0 { print("\(unmet) goal\(unmet == 1 ? " is" : "s are") not met.") }
+  if unjudged > 0 {
+    print("\(unjudged) could not be judged: that takes \(Effort.judged) pairs of samples.")
+  }
 }

@@ -64,11 +64,22 @@ LARDER_MUST_CHECK int32_t rivals_loop_ring_threads(larder_ring *ring, bool synce
 
 // Files -------------------------------------------------------------------------------------------
 
-/** Opens `path` for writing, empty.
+/** Opens `path` for writing, with so many bytes in it that are synced, to be overwritten.
     @return the file descriptor, or the negated errno. */
-int rivals_file_create(const char *path);
-/** Makes the file empty again, and durably so, for the next sample. @return 0 or an errno. */
-LARDER_MUST_CHECK int32_t rivals_file_reset(int file);
+int rivals_file_create(const char *path, size_t bytes);
+/** Reserves the file's blocks, as Larder does it: posix_fallocate. @return 0 or an errno. */
+LARDER_MUST_CHECK int32_t rivals_file_reserve(int file, uint64_t capacity_bytes);
+/** Goes back to the start of the file. @return 0 or an errno. */
+LARDER_MUST_CHECK int32_t rivals_file_rewind(int file);
+/** open with O_APPEND, write and close. @return 0 or an errno. */
+LARDER_MUST_CHECK int32_t rivals_file_append_one(const char *path, const void *bytes,
+                                                 size_t length);
+/** open of a new file, reserving `capacity_bytes` for it, and write.
+    @return the file descriptor, or the negated errno. */
+int rivals_file_create_one(const char *path, uint64_t capacity_bytes, const void *bytes,
+                           size_t length);
+/** Makes what was written to the file survive a power cut. @return 0 or an errno. */
+LARDER_MUST_CHECK int32_t rivals_file_sync(int file);
 void rivals_file_close(int file);
 
 /** Gives back the pages of the file at `path` from `offset` on, so that closing it has nothing left

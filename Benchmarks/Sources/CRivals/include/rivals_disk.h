@@ -55,7 +55,6 @@ LARDER_MUST_CHECK int32_t rivals_file_put(const char *folder, uint64_t number, c
     @param sum receives something that depends on the first and the last byte. */
 LARDER_MUST_CHECK int32_t rivals_file_get(const char *folder, uint64_t number, size_t length,
                                           int64_t *sum);
-LARDER_MUST_CHECK int32_t rivals_file_delete(const char *folder, uint64_t number);
 
 // The C store -------------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ LARDER_ASSUME_NONNULL_BEGIN
     whole: two open, two write, two close, two rename. */
 LARDER_MUST_CHECK int32_t rivals_pair_put(const char *folder, uint64_t number, const void *bytes,
                                           size_t length);
-LARDER_MUST_CHECK int32_t rivals_pair_delete(const char *folder, uint64_t number);
 
 /** The same for `count` entries from `number` on. */
 LARDER_MUST_CHECK int32_t rivals_loop_pair_put(const char *folder, uint64_t number, size_t count,

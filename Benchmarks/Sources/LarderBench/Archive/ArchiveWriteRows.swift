@@ -3,41 +3,69 @@ import CRivals
 import Foundation
 import Larder
 
-// The rows that record, and that access single elements.
+// The rows that record elements.
 extension ArchiveArea {
-  private static let stored = 100_000
+  static let stored = 100_000
+  /// Enough for a checkpoint of the rival's log in each sample, as there is a flush of ours.
+  private static let recorded = 10_000
 
-  static func record(_ id: String, hasIndex: Bool, goal: Goal) -> Row {
-    let index = hasIndex ? "an index of one property" : "no index but the primary key"
-    return Row(
+  static func record(
+    _ id: String, hasIndex: Bool, flushes: Bool = true, goal: Goal
+  ) -> Row {
+    record(
+      id, hasIndex: hasIndex, flushes: flushes,
+      rival: .grdb(
+        "upsert",
+        does: "inDatabase, a cached upsert, one transaction a record, \(index(hasIndex))"),
+      goal: goal
+    ) { try $0.record($1) }
+  }
+
+  static var conveniently: Row {
+    record(
+      "archive.record.convenient", hasIndex: false, flushes: true,
+      rival: .grdb(
+        "upsert, record",
+        does: "its convenient API: write and upsert of the record, one transaction a record"),
+      goal: .none
+    ) { try $0.recordConveniently($1) }
+  }
+
+  private static func index(_ hasIndex: Bool) -> String {
+    hasIndex ? "an index of one property" : "no index but the primary key"
+  }
+
+  private static func record(
+    _ id: String, hasIndex: Bool, flushes: Bool, rival: Rival, goal: Goal,
+    _ theirRecord: @escaping (PersonTable, Person) throws -> Void
+  ) -> Row {
+    Row(
       id: id,
       ours: """
-        Archive<Person>.record, six properties, \(index), process-durable, defaults: of 100,000 \
-        that are there, 5,000 at a time in random order; flushed between samples
+        Archive<Person>.record, six properties, \(index(hasIndex)), process-durable, defaults: of \
+        100,000 that are there, 10,000 at a time in random order; \(Bench.timing(flushes))
         """,
-      rival: .grdb("upsert", does: "one upsert and one transaction a record, \(index)"),
-      goal: goal
+      rival: rival, goal: goal
     ) { bench in
       let people = Keys.shuffled(Person.many(stored))
       let ours = try archive(bench.freshFolder("archive"), hasIndex: hasIndex, people)
       let theirs = try PersonTable(bench.fresh("people.db"), hasIndex: hasIndex)
       try theirs.fill(with: people)
-      let ourPieces = Pieces(people, size: 5000)
-      let theirPieces = Pieces(people, size: 500)
+      let ourPieces = Pieces(people, size: recorded)
+      let theirPieces = Pieces(people, size: recorded)
       return Contest(
         ours: {
           let piece = ourPieces.next(changed: true)
-          let time = try bench.time(piece.count, loop: .swift) {
+          return try bench.time(piece.count, loop: .swift, flushes: flushes) {
             for person in piece { try ours.record(person) }
+          } flush: {
+            try ours.flush()
           }
-          // So that its thread does not work while the rival is measured.
-          try ours.flush()
-          return time
         },
         rival: {
           let piece = theirPieces.next(changed: true)
           return try bench.time(piece.count, loop: .swift) {
-            for person in piece { try theirs.record(person) }
+            for person in piece { try theirRecord(theirs, person) }
           }
         },
         close: { closeQuietly(ours) })
@@ -48,24 +76,25 @@ extension ArchiveArea {
     Row(
       id: "archive.record.many",
       ours: """
-        Archive<Person>.insert(all:) of 5,000 that are there of 100,000, in random order, with an \
-        index of one property; the time for each. Flushed between samples
+        Archive<Person>.insert(all:) of 10,000 that are there of 100,000, in random order, with an \
+        index of one property; the time for each, \(Bench.timing(true))
         """,
-      rival: .grdb("upsert", does: "the same 5,000 upserts in one transaction"),
+      rival: .grdb("upsert", does: "the same 10,000 upserts, cached, in one transaction"),
       goal: .none
     ) { bench in
       let people = Keys.shuffled(Person.many(stored))
       let ours = try archive(bench.freshFolder("archive"), hasIndex: true, people)
       let theirs = try PersonTable(bench.fresh("people.db"), hasIndex: true)
       try theirs.fill(with: people)
-      let ourPieces = Pieces(people, size: 5000)
-      let theirPieces = Pieces(people, size: 5000)
+      let ourPieces = Pieces(people, size: recorded)
+      let theirPieces = Pieces(people, size: recorded)
       return Contest(
         ours: {
           let piece = ourPieces.next(changed: true)
-          let time = try bench.time(piece.count, loop: .swift) { try ours.insert(all: piece) }
-          try ours.flush()
-          return time
+          return try bench.time(piece.count, loop: .swift) {
+            try ours.insert(all: piece)
+            try ours.flush()
+          }
         },
         rival: {
           let piece = theirPieces.next(changed: true)
@@ -74,75 +103,26 @@ extension ArchiveArea {
         close: { closeQuietly(ours) })
     }
   }
-
-  static var access: Row {
-    Row(
-      id: "archive.access",
-      ours: """
-        Archive<Person>.access(_:) of 100,000, flushed, warm, in random order; all of it is \
-        decoded, because nothing is kept in memory
-        """,
-      rival: .grdb("fetchOne", does: "fetchOne(_:key:), the same keys"), goal: .none
-    ) { bench in
-      let people = Keys.shuffled(Person.many(stored))
-      let ours = try archive(
-        bench.freshFolder("archive"), hasIndex: false, keeps: false, people)
-      let theirs = try PersonTable(bench.fresh("people.db"), hasIndex: false)
-      try theirs.fill(with: people)
-      let ourPieces = Pieces(people, size: 2000)
-      let theirPieces = Pieces(people, size: 500)
-      return Contest(
-        ours: {
-          let piece = ourPieces.next(changed: false)
-          return try bench.time(piece.count, loop: .swift) {
-            for person in piece { try expect(try ours.access(person.id), person) }
-          }
-        },
-        rival: {
-          let piece = theirPieces.next(changed: false)
-          return try bench.time(piece.count, loop: .swift) {
-            for person in piece { try expect(try theirs.person(person.id), person) }
-          }
-        },
-        close: { closeQuietly(ours) })
-    }
-  }
-
-  /// Speed counts only where the answer is right.
-  @inline(__always)
-  private static func expect(_ found: Person?, _ wanted: Person) throws {
-    guard let found, found.score == wanted.score else {
-      throw Failure(description: "an element is missing, or not the one that was recorded")
-    }
-  }
 }
 
-/// A list that samples go through in pieces, round and round.
-final class Pieces {
-  private let people: [Person]
-  private let size: Int
-  private var start = 0
-  private var round = 0
-
-  init(_ people: [Person], size: Int) {
-    self.people = people
-    self.size = size
+extension Bench {
+  /// Times `body` and, where `flushes` says so, the flush of what it wrote. Otherwise that comes
+  /// after the time, so that no thread of ours works while the rival is measured.
+  func time(
+    _ count: Int, loop: Loop, flushes: Bool, _ body: () throws -> Void, flush: () throws -> Void
+  ) rethrows -> Double {
+    let time = try time(count, loop: loop) {
+      try body()
+      if flushes { try flush() }
+    }
+    if !flushes { try flush() }
+    return time
   }
 
-  /// - Parameter changed: Whether they are others than in the round before: some stores do not
-  ///   write what is there already.
-  func next(changed: Bool) -> [Person] {
-    if start + size > people.count {
-      start = 0
-    }
-    round += 1
-    let piece = people[start..<start + size]
-    start += size
-    if !changed { return Array(piece) }
-    return piece.map { person in
-      var person = person
-      person.score = (person.score + round) % Person.scores
-      return person
-    }
+  /// What the rows' texts say of that.
+  static func timing(_ flushes: Bool) -> String {
+    flushes
+      ? "the flush that follows is in the time"
+      : "the time until the call returns: the flush that follows is not in it"
   }
 }

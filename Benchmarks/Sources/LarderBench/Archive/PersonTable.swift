@@ -23,7 +23,8 @@ import Foundation
     }
   }
 
-  /// People in SQLite by way of GRDB.
+  /// People in SQLite by way of GRDB: as an expert uses it, outside of transactions that no other
+  /// connection needs and by cached statements, and by its convenient calls.
   final class PersonTable {
     static let absence: String? = nil
     private let queue: DatabaseQueue
@@ -31,7 +32,9 @@ import Foundation
     init(_ path: String, hasIndex: Bool) throws {
       var configuration = Configuration()
       configuration.journalMode = .wal
-      configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
+      configuration.prepareDatabase { database in
+        for pragma in SQLiteSettings.pragmas() { try database.execute(sql: "PRAGMA \(pragma)") }
+      }
       queue = try DatabaseQueue(path: path, configuration: configuration)
       try queue.write { database in
         try database.create(table: "person") { table in
@@ -46,9 +49,26 @@ import Foundation
       }
     }
 
-    /// One transaction a person.
+    /// One statement, and so one transaction, a person.
     func record(_ person: Person) throws {
+      try queue.inDatabase { try Self.upsert(person, in: $0) }
+    }
+
+    /// The same by its record type's call.
+    func recordConveniently(_ person: Person) throws {
       try queue.write { try person.upsert($0) }
+    }
+
+    private static func upsert(_ person: Person, in database: Database) throws {
+      let statement = try database.cachedStatement(
+        sql: """
+          INSERT INTO person (id, name, email, age, score, isActive) VALUES (?, ?, ?, ?, ?, ?)
+          ON CONFLICT (id) DO UPDATE SET name = excluded.name, email = excluded.email,
+            age = excluded.age, score = excluded.score, isActive = excluded.isActive
+          """)
+      try statement.execute(arguments: [
+        person.id, person.name, person.email, person.age, person.score, person.isActive,
+      ])
     }
 
     /// All in one transaction, and the log emptied.
@@ -59,16 +79,25 @@ import Foundation
 
     /// All in one transaction.
     func record(all people: [Person]) throws {
-      try queue.write { database in for person in people { try person.upsert(database) } }
+      try queue.write { database in
+        for person in people { try Self.upsert(person, in: database) }
+      }
     }
 
     func person(_ id: Int) throws -> Person? {
+      try queue.inDatabase { database in
+        let statement = try database.cachedStatement(sql: "SELECT * FROM person WHERE id = ?")
+        return try Person.fetchOne(statement, arguments: [id])
+      }
+    }
+
+    /// The same by its record type's call.
+    func personConveniently(_ id: Int) throws -> Person? {
       try queue.read { try Person.fetchOne($0, key: id) }
     }
 
-    /// By a statement that is prepared once.
     func top(_ limit: Int, from score: Int) throws -> [Person] {
-      try queue.read { database in
+      try queue.inDatabase { database in
         let statement = try database.cachedStatement(
           sql: "SELECT * FROM person WHERE score >= ? ORDER BY score LIMIT ?")
         return try Person.fetchAll(statement, arguments: [score, limit])
@@ -84,7 +113,7 @@ import Foundation
     }
 
     func count(from low: Int, below high: Int) throws -> Int {
-      try queue.read { database in
+      try queue.inDatabase { database in
         let statement = try database.cachedStatement(
           sql: "SELECT COUNT(*) FROM person WHERE score >= ? AND score < ?")
         return try Int.fetchOne(statement, arguments: [low, high]) ?? 0
@@ -98,9 +127,11 @@ import Foundation
 
     init(_ path: String, hasIndex: Bool) throws {}
     func record(_ person: Person) throws {}
+    func recordConveniently(_ person: Person) throws {}
     func fill(with people: [Person]) throws {}
     func record(all people: [Person]) throws {}
     func person(_ id: Int) throws -> Person? { nil }
+    func personConveniently(_ id: Int) throws -> Person? { nil }
     func top(_ limit: Int, from score: Int) throws -> [Person] { [] }
     func requestedTop(_ limit: Int, from score: Int) throws -> [Person] { [] }
     func count(from low: Int, below high: Int) throws -> Int { 0 }
@@ -112,9 +143,8 @@ extension Rival {
     Rival(
       name: "GRDB \(what)",
       settings: """
-        GRDB 7.10.0 on SQLite \(SQLiteStore.version): DatabaseQueue, journal mode WAL, \
-        synchronous=NORMAL, default checkpoints, INTEGER PRIMARY KEY, records that encode and \
-        decode themselves: \(does)
+        GRDB 7.10.0 on SQLite \(SQLiteStore.version): DatabaseQueue, \(SQLiteSettings.text()), \
+        INTEGER PRIMARY KEY, records that decode themselves: \(does)
         """,
       absence: PersonTable.absence)
   }

@@ -7,14 +7,23 @@ import Larder
 enum DiskArea: Area {
   static let name = "disk"
   static let title = "Disk cache"
-  static let quickEffort = Effort(fewest: 2, most: 301, seconds: 0.4)
+  static let quickEffort = Effort(fewest: 2, most: 301, seconds: 0.3)
 
   static var rows: [Row] {
     [
-      setSmall, setSmallRocksDB, setSustained, getSmall, getMiss, setLarge, getLarge, open, growth,
-      setC, getC, getPending, getData, getSmallSQLite, getSmallRocksDB, getTwoThreads, setPower,
-      getLargeMapped,
-    ] + setLatency + cacheRows + manyEntries
+      setSmall, setSmallRocksDB, setSmallReturn, setSustained, getSmall, getMiss, setLarge,
+      setLargeFlushed, getLarge, getLargeKept, getLargeAgain, getLargeMapped, open, growth, setC,
+      getC, getPending,
+      getData, getSmallSQLite, getSmallRocksDB, getTwoThreads, setPower,
+    ] + setLatency + [manyCreate] + cacheRows + manyEntries
+  }
+
+  static func rows(_ scale: Scale) -> [Row] { rows + scale.keys.flatMap(sizeRows) }
+
+  static func run(_ rows: [Row], _ bench: Bench, _ machine: Machine) throws -> AreaReport {
+    var report = try measured(rows, bench, machine)
+    report.filesOfResults = { SizeChart.files(results: $0, machine: machine) }
+    return report
   }
 
   /// How many keys the rows have, unless they say otherwise.
@@ -25,8 +34,8 @@ enum DiskArea: Area {
   /// How many of them one sample reads or writes.
   static let piece = 20_000
 
-  /// Repeats of a row of which one takes seconds, and begins with nothing.
-  static let long = Effort(fewest: 2, most: 5, seconds: 12, warmsUp: false)
+  /// Repeats of a row of which one takes seconds.
+  static let long = Effort(fewest: Effort.judged, most: 9, seconds: 12)
 
   /// A new cache of small values, in a folder of its own.
   static func integers(
@@ -81,11 +90,16 @@ extension Bench {
   }
 
   /// One sample of storing new integers under the next keys of `rounds`, whose sums are all 0.
-  func write<Store: DurableStore<Int>>(_ rounds: Rounds<Int>, in store: Store) throws -> Double {
+  ///
+  /// - Parameter then: What belongs to the time besides.
+  func write<Store: DurableStore<Int>>(
+    _ rounds: Rounds<Int>, in store: Store, then: () throws -> Void = {}
+  ) throws -> Double {
     let difference = Int(truncatingIfNeeded: rivals_now_ns())
     return try rounds.sample { keys in
       let time = try time(keys.count, loop: .swift) {
         try fill(store, with: keys, difference: difference)
+        try then()
       }
       return (0, time)
     }

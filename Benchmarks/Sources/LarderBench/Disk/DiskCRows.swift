@@ -10,7 +10,7 @@ extension DiskArea {
       id: "disk.set.c",
       ours: """
         larder_store_put, keys and values of 8 B, process-durable, defaults: of 200,000 keys that \
-        are there, 20,000 at a time in random order, C loop. It is flushed between samples
+        are there, 20,000 at a time in random order, C loop; \(Bench.timing(false))
         """,
       rival: Rival(
         name: "ring append",

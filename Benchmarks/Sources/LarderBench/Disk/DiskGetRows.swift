@@ -12,7 +12,7 @@ extension DiskArea {
         DiskCache<Int, Int>.value(forKey:), 100,000 entries, flushed, warm, in random order; \
         checksums are verified
         """,
-      rival: .lmdb(", the same keys in the same order"), goal: .ratio(1.5)
+      rival: .lmdb(", the same keys in the same order"), goal: .ratio(1.3)
     ) { bench in
       let keys = Keys.integers(readCount)
       let ours = try flushed(bench, "cache", keys)
@@ -27,7 +27,7 @@ extension DiskArea {
         DiskCache<Int, Int>.value(forKey:) of keys that are not there, among 100,000 entries, \
         flushed, warm
         """,
-      rival: .lmdb(", of the same keys, which it does not have either"), goal: .ratio(1)
+      rival: .lmdb(", of the same keys, which it does not have either"), goal: .ratio(0.95)
     ) { bench in
       let all = Keys.integers(2 * readCount)
       let ours = try flushed(bench, "cache", Array(all[..<readCount]))

@@ -8,75 +8,103 @@ extension DiskArea {
   private static let largeSize = 100_000
   private static let largePiece = 50
 
-  static var setLarge: Row {
+  static var setLarge: Row { setLarge("disk.set.100k", flushes: false, goal: .ratio(1.2)) }
+
+  static var setLargeFlushed: Row { setLarge("disk.set.100k.flush", flushes: true, goal: .none) }
+
+  private static func setLarge(_ id: String, flushes: Bool, goal: Goal) -> Row {
     Row(
-      id: "disk.set.100k",
+      id: id,
       ours: """
-        DiskCache<Int, Data>.set, coder .data, process-durable, 100,000 B under a new key; the \
-        time until set returns. Everything is removed, and that flushed, between samples
+        DiskCache<Int, Data>.set, coder .data, process-durable, 100,000 B under a new key; \
+        \(Bench.timing(flushes)), which syncs what was written
         """,
-      rival: .files("open, write, close and rename to a new name; deleted between samples"),
-      goal: .ratio(1.2)
+      rival: .files("open, write, close and rename to a new name; never synced"),
+      goal: goal, effort: Effort(fewest: Effort.judged, most: 41, seconds: 8)
     ) { bench in
       let payloads = Payloads(size: largeSize, kinds: 16)
-      let ours = try bytes(bench.freshFolder("cache"))
-      let theirs = try FileStore(bench.freshFolder("files"))
-      var next = 0
-      func keys() -> Range<Int> {
-        next += largePiece
-        return next - largePiece..<next
-      }
+      let ours = try bytes(bench.freshFolder(id))
+      // Nothing is deleted before the end: that would slow the file system down for seconds.
+      let theirs = try FileStore(bench.freshFolder(id + ".files"))
+      var (ourNext, theirNext) = (0, 0)
       return Contest(
         ours: {
-          let keys = keys()
-          let time = try bench.time(keys.count, loop: .swift) {
-            for key in keys { try ours.set(payloads[key], forKey: key) }
+          ourNext += largePiece
+          return try bench.time(largePiece, loop: .swift, flushes: flushes) {
+            for key in ourNext - largePiece..<ourNext { try ours.set(payloads[key], forKey: key) }
+          } flush: {
+            try ours.flush()
           }
-          // All files go with their folder, and none is synced for it.
-          try ours.removeAll()
-          try ours.flush()
-          return time
         },
         rival: {
-          let keys = keys()
-          let time = try bench.time(keys.count, loop: .swift) {
-            for key in keys { try theirs.put(payloads[key], under: key) }
+          theirNext += largePiece
+          return try bench.time(largePiece, loop: .swift) {
+            for key in theirNext - largePiece..<theirNext {
+              try theirs.put(payloads[key], under: key)
+            }
           }
-          for key in keys { try theirs.delete(key) }
-          return time
         },
         close: { closeQuietly(ours) })
     }
   }
 
   static var getLarge: Row {
-    large("disk.get.100k", "value(forKey:)", goal: .ratio(0.5)) { cache, keys in
-      try sumOfBytes(of: keys, in: cache)
-    }
+    large("disk.get.100k", "value(forKey:)", .mappedAnew, goal: .ratio(0.7), sumOfBytes(of:in:))
+  }
+
+  static var getLargeKept: Row {
+    large("disk.get.100k.kept", "value(forKey:)", .trusted, goal: .none, sumOfBytes(of:in:))
+  }
+
+  static var getLargeAgain: Row {
+    large(
+      "disk.get.100k.again", "value(forKey:)", .verifiedAgain, goal: .none,
+      effort: Effort(fewest: Effort.judged, most: 9, seconds: 0, warmsUp: false),
+      sumOfBytes(of:in:))
   }
 
   static var getLargeMapped: Row {
-    large("disk.get.100k.mapped", "mappedValue(forKey:)", goal: .none) { cache, keys in
-      try sumOfMapped(of: keys, in: cache)
+    large(
+      "disk.get.100k.mapped", "mappedValue(forKey:)", .mappedAnew, goal: .none,
+      sumOfMapped(of:in:))
+  }
+
+  /// What a read of a value in a file does besides looking the entry up.
+  private enum Reading {
+    case mappedAnew, trusted, verifiedAgain
+
+    /// In the first case more than are kept mapped.
+    var count: Int { self == .mappedAnew ? 1000 : 200 }
+
+    var text: String {
+      switch self {
+      case .mappedAnew:
+        "more than are kept mapped, so that each read maps a file and verifies its checksum"
+      case .trusted:
+        "all are kept mapped, and a checksum that was verified is trusted for ten seconds"
+      case .verifiedAgain:
+        "all are kept mapped, and each is read once in ten seconds, which verifies its checksum"
+      }
     }
   }
 
   private static func large(
-    _ id: String, _ call: String, goal: Goal,
-    _ read: @escaping (DiskCache<Int, Data>, UnsafeBufferPointer<Int>) throws -> Int
+    _ id: String, _ call: String, _ reading: Reading, goal: Goal, effort: Effort? = nil,
+    _ read: @escaping (UnsafeBufferPointer<Int>, DiskCache<Int, Data>) throws -> Int
   ) -> Row {
     Row(
       id: id,
       ours: """
-        DiskCache<Int, Data>.\(call), coder .data, 200 entries of 100,000 B, flushed, warm, in \
-        random order; checksums are verified
+        DiskCache<Int, Data>.\(call), coder .data, \(reading.count) entries of 100,000 B, flushed, \
+        warm, in random order; \(reading.text)
         """,
-      rival: .files("open, read into a new buffer, close; nothing is verified"), goal: goal
+      rival: .files("open, read into a new buffer, close; nothing is verified"), goal: goal,
+      effort: effort, takesLong: goal.isNone && reading != .trusted
     ) { bench in
       let payloads = Payloads(size: largeSize, kinds: 16)
-      let keys = Array(0..<200)
+      let keys = Array(0..<reading.count)
       let ours = try bytes(bench.freshFolder("cache"))
-      let theirs = try FileStore(bench.freshFolder("files"))
+      let theirs = try FileStore(bench.freshFolder(id + ".files"))
       for key in keys {
         try ours.set(payloads[key], forKey: key)
         try theirs.put(payloads[key], under: key)
@@ -84,19 +112,21 @@ extension DiskArea {
       try ours.flush()
       let order = Keys.shuffled(keys)
       let sums = order.map { payloads.sum(of: $0) }
-      let ourRounds = Rounds(order, values: sums, size: largePiece)
-      let theirRounds = Rounds(order, values: sums, size: largePiece)
+      let waits = reading == .verifiedAgain
+      let size = waits ? keys.count : largePiece
+      let ourRounds = Rounds(order, values: sums, size: size)
+      let theirRounds = Rounds(order, values: sums, size: size)
       return Contest(
         ours: {
-          try ourRounds.warmUp { consume(try read(ours, $0)) }
+          if waits { sleep(11) } else { try ourRounds.warmUp { consume(try read($0, ours)) } }
           return try ourRounds.sample { keys in
             var found = 0
-            let time = try bench.time(keys.count, loop: .swift) { found = try read(ours, keys) }
+            let time = try bench.time(keys.count, loop: .swift) { found = try read(keys, ours) }
             return (found, time)
           }
         },
         rival: {
-          try theirRounds.warmUp { consume(try sum(of: $0, in: theirs)) }
+          if !waits { try theirRounds.warmUp { consume(try sum(of: $0, in: theirs)) } }
           return try theirRounds.sample { keys in
             var found = 0
             let time = try bench.time(keys.count, loop: .swift) {

@@ -59,18 +59,76 @@ extension DiskArea {
       let many = (0..<10).flatMap { Keys.shuffled(few, seed: $0) }
       // More than a processor's caches hold is read in turn, so nothing would be left of it.
       let rounds = (0..<4).map { Rounds(reading: $0 < 2 ? draws : many, size: piece) }
+      let (ours, theirs) = (Growth(), Growth())
       return Contest(
         ours: {
-          let slow = try bench.read(rounds[0], in: large, warmUp: false)
-          return try slow / bench.read(rounds[2], in: small)
+          try ours.sample(
+            small: { try bench.read(rounds[2], in: small) },
+            large: { try bench.read(rounds[0], in: large, warmUp: false) })
         },
         rival: {
-          let slow = try bench.read(rounds[1], in: largeTheirs, warmUp: false)
-          return try slow / bench.read(rounds[3], in: smallTheirs)
+          try theirs.sample(
+            small: { try bench.read(rounds[3], in: smallTheirs) },
+            large: { try bench.read(rounds[1], in: largeTheirs, warmUp: false) })
         },
+        remarks: { Growth.remarks("10,000 entries", ours, theirs) },
         close: {
           closeQuietly(small)
           closeQuietly(large)
+        })
+    }
+  }
+
+  static var manyCreate: Row {
+    Row(
+      id: "disk.many.create",
+      ours: """
+        DiskCache<Int, Int>.init in a folder that is not there, defaults, and one set; closing is \
+        not timed
+        """,
+      rival: .sqlite(
+        "create",
+        does: """
+          one INSERT: opening a database that is not there, its settings, CREATE TABLE and the \
+          INSERT; closing is not timed
+          """),
+      goal: .ratio(1), effort: Effort(fewest: Effort.judged, most: 15, seconds: 8)
+    ) { bench in
+      let folder = bench.freshFolder("many.create")
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      var next = 0
+      // Nothing is deleted before the end: that would slow the file system down for seconds.
+      func path() -> String {
+        next += 1
+        return "\(folder)/\(next)"
+      }
+      let piece = 5
+      return Contest(
+        ours: {
+          let paths = (0..<piece).map { _ in path() }
+          var caches: [DiskCache<Int, Int>] = []
+          let time = try bench.time(piece, loop: .none) {
+            for path in paths {
+              let cache = try integers(path)
+              try cache.set(1, forKey: 1)
+              caches.append(cache)
+            }
+          }
+          caches.forEach(closeQuietly)
+          return time
+        },
+        rival: {
+          let paths = (0..<piece).map { _ in path() }
+          var stores: [SQLiteStore] = []
+          let time = try bench.time(piece, loop: .none) {
+            for path in paths {
+              let store = try SQLiteStore(path)
+              try store.put(1, under: 1)
+              stores.append(store)
+            }
+          }
+          stores.removeAll()
+          return time
         })
     }
   }

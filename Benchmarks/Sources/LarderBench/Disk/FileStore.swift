@@ -24,6 +24,4 @@ struct FileStore {
     try check(rivals_file_get(folder, UInt64(number), size, &sum))
     return Int(sum)
   }
-
-  func delete(_ number: Int) throws { try check(rivals_file_delete(folder, UInt64(number))) }
 }

@@ -15,15 +15,16 @@ import Foundation
     private let reading: OpaquePointer?
     private let database: OpaquePointer
 
-    init(_ path: String) throws {
+    init(_ path: String, compresses: Bool = true, cacheBytes: Int = 256 << 20) throws {
       options = rocksdb_options_create()
       rocksdb_options_set_create_if_missing(options, 1)
-      rocksdb_options_set_compression(options, Int32(rocksdb_lz4_compression))
+      rocksdb_options_set_compression(
+        options, Int32(compresses ? rocksdb_lz4_compression : rocksdb_no_compression))
       let table = rocksdb_block_based_options_create()
       // The table takes the filter over, and shares the cache.
       rocksdb_block_based_options_set_filter_policy(
         table, rocksdb_filterpolicy_create_bloom_full(10))
-      let cache = rocksdb_cache_create_lru(256 << 20)
+      let cache = rocksdb_cache_create_lru(cacheBytes)
       rocksdb_block_based_options_set_block_cache(table, cache)
       rocksdb_options_set_block_based_table_factory(options, table)
       rocksdb_cache_destroy(cache)
@@ -86,6 +87,52 @@ import Foundation
       if message != nil { throw Self.failure(message) }
     }
 
+    /// Makes everything written survive a power cut.
+    func syncLog() throws {
+      var message: UnsafeMutablePointer<CChar>?
+      rocksdb_flush_wal(database, 1, &message)
+      if message != nil { throw Self.failure(message) }
+    }
+
+    /// Waits until no thread of its own has anything to do.
+    func settle() {
+      let busy = [
+        "rocksdb.num-running-compactions", "rocksdb.num-running-flushes",
+        "rocksdb.compaction-pending", "rocksdb.mem-table-flush-pending",
+      ]
+      func isBusy() -> Bool {
+        busy.contains { name in
+          var value: UInt64 = 0
+          return rocksdb_property_int(database, name, &value) == 0 && value > 0
+        }
+      }
+      while isBusy() { usleep(1000) }
+    }
+
+    /// Gives the entries from `key` on, at most `limit`, to `body`, in the order of their bytes.
+    func scan(
+      from key: Int, limit: Int, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
+    ) -> Int {
+      let iterator = rocksdb_create_iterator(database, reading)
+      defer { rocksdb_iter_destroy(iterator) }
+      withUnsafeBytes(of: key) { name in
+        rocksdb_iter_seek(iterator, name.bindMemory(to: CChar.self).baseAddress, name.count)
+      }
+      var count = 0
+      while count < limit, rocksdb_iter_valid(iterator) != 0 {
+        var keyLength = 0
+        var length = 0
+        let name = rocksdb_iter_key(iterator, &keyLength)
+        let value = rocksdb_iter_value(iterator, &length)
+        body(
+          UnsafeRawBufferPointer(start: name, count: keyLength),
+          UnsafeRawBufferPointer(start: value, count: length))
+        count += 1
+        rocksdb_iter_next(iterator)
+      }
+      return count
+    }
+
     private static func failure(_ message: UnsafeMutablePointer<CChar>?) -> Failure {
       defer { rocksdb_free(message) }
       return Failure(
@@ -98,7 +145,12 @@ import Foundation
     static let absence: String? = "RocksDB is not installed (make bench-deps installs it)"
     static let version = "none"
 
-    init(_ path: String) throws {}
+    init(_ path: String, compresses: Bool = true, cacheBytes: Int = 0) throws {}
+    func syncLog() throws {}
+    func settle() {}
+    func scan(
+      from key: Int, limit: Int, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
+    ) -> Int { 0 }
     func put(_ bytes: UnsafeRawBufferPointer, under key: Int) throws {}
     func read<Result>(_ key: Int, _ body: (UnsafeRawBufferPointer) -> Result) throws -> Result? {
       nil
@@ -133,13 +185,13 @@ struct RocksDataStore: DurableStore {
 }
 
 extension Rival {
-  static func rocksDB(_ what: String, does: String) -> Rival {
+  static func rocksDB(_ what: String, compresses: Bool = true, does: String) -> Rival {
     Rival(
       name: "RocksDB \(what)",
       settings: """
-        RocksDB \(RocksStore.version) by its C interface, write-ahead log on, sync off, LZ4, bloom \
-        filter of 10 bits, block cache of 256 MiB, all else default; options objects made once, \
-        keys of 8 bytes, \(does)
+        RocksDB \(RocksStore.version) by its C interface, write-ahead log on, sync off, \
+        \(compresses ? "LZ4" : "no compression"), bloom filter of 10 bits, block cache of 256 MiB, \
+        all else default; options objects made once, keys of 8 bytes, \(does)
         """,
       absence: RocksStore.absence)
   }

@@ -76,8 +76,8 @@ extension Rival {
     Rival(
       name: "SQLite \(what)",
       settings: """
-        SQLite \(SQLiteStore.version), journal_mode=WAL, synchronous=\(synchronous), NOMUTEX, \
-        default checkpoints; a table with INTEGER PRIMARY KEY, one prepared statement, \(does)
+        SQLite \(SQLiteStore.version), \(SQLiteSettings.text(synchronous: synchronous)), NOMUTEX; \
+        a table with INTEGER PRIMARY KEY, one prepared statement, \(does)
         """,
       absence: SQLiteStore.absence)
   }

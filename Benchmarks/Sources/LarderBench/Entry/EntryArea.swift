@@ -13,9 +13,11 @@ enum EntryArea: Area {
     [
       commit("entry.commit", size: 100, goal: .ratio(0.1)),
       snapshot("entry.snapshot", size: 100, goal: .ratio(1)),
+      commit("entry.commit.return", size: 100, flushes: false, goal: .none),
       commit("entry.commit.100k", size: 100_000, goal: .none),
+      commit("entry.commit.100k.return", size: 100_000, flushes: false, goal: .none),
       snapshot("entry.snapshot.100k", size: 100_000, goal: .none),
-      set, update,
+      set("entry.set", flushes: true), set("entry.set.return", flushes: false), update,
     ]
   }
 

@@ -6,9 +6,9 @@ import Larder
 // The rows that write entries.
 extension EntryArea {
   /// Both values of an entry by an editor.
-  static func commit(_ id: String, size: Int, goal: Goal) -> Row {
+  static func commit(_ id: String, size: Int, flushes: Bool = true, goal: Goal) -> Row {
     writes(
-      id, size: size, does: "edit, set of both values and commit", goal: goal
+      id, size: size, flushes: flushes, does: "edit, set of both values and commit", goal: goal
     ) { cache, key, value in
       guard let editor = try cache.edit(key) else {
         throw Failure(description: "an entry cannot be edited")
@@ -19,54 +19,45 @@ extension EntryArea {
     }
   }
 
-  static var set: Row {
-    writes("entry.set", size: 100, does: "setValues", goal: .none) { cache, key, value in
+  static func set(_ id: String, flushes: Bool) -> Row {
+    writes(id, size: 100, flushes: flushes, does: "setValues", goal: .none) { cache, key, value in
       try cache.setValues([value, value], forKey: key)
     }
   }
 
   private static func writes(
-    _ id: String, size: Int, does: String, goal: Goal,
+    _ id: String, size: Int, flushes: Bool, does: String, goal: Goal,
     _ write: @escaping (EntryCache<Int>, Int, Data) throws -> Void
   ) -> Row {
     Row(
       id: id,
       ours: """
         EntryCache<Int>, 2 values of \(size) B, process-durable, defaults: \(does), of new keys; \
-        the time until the last call returns. Everything is removed, and that flushed, between \
-        samples
+        \(Bench.timing(flushes))
         """,
-      rival: .pairs(
-        """
-        open, write, close of two new files, then rename of both to new names; deleted between \
-        samples
-        """),
+      rival: .pairs("open, write, close of two new files, then rename of both to new names"),
       goal: goal
     ) { bench in
       let value = Payloads(size: size, kinds: 1)[0]
-      let cache = try cache(bench, "entries")
-      let files = try PairStore(bench.freshFolder("files"))
-      let piece = size > 10_000 ? 50 : 1000
-      var next = 0
-      func keys() -> Range<Int> {
-        next += piece
-        return next - piece..<next
-      }
+      let cache = try cache(bench, id)
+      // Nothing is deleted before the end: that would slow the file system down for seconds.
+      let files = try PairStore(bench.freshFolder(id + ".files"))
+      let piece = size > 10_000 ? 20 : 500
+      var (ourNext, theirNext) = (0, 0)
       return Contest(
         ours: {
-          let keys = keys()
-          let time = try bench.time(keys.count, loop: .swift) {
-            for key in keys { try write(cache, key, value) }
+          ourNext += piece
+          return try bench.time(piece, loop: .swift, flushes: flushes) {
+            for key in ourNext - piece..<ourNext { try write(cache, key, value) }
+          } flush: {
+            try cache.flush()
           }
-          try cache.removeAll()
-          try cache.flush()
-          return time
         },
         rival: {
-          let keys = keys()
-          let time = try bench.time(keys.count, loop: .c) { try files.put(value, under: keys) }
-          for key in keys { try files.delete(key) }
-          return time
+          theirNext += piece
+          return try bench.time(piece, loop: .c) {
+            try files.put(value, under: theirNext - piece..<theirNext)
+          }
         },
         close: { closeQuietly(cache) })
     }
@@ -77,9 +68,13 @@ extension EntryArea {
       id: "entry.update",
       ours: """
         EntryCache<Int>.update of one value of 100 B of an entry of two that is there, 1,000 \
-        entries in random order; flushed between samples
+        entries in random order; \(Bench.timing(true))
         """,
-      rival: .pairs("open, write, close of one new file and rename over the one that is there"),
+      rival: .pairs(
+        """
+        open, write, close of one new file and rename over the one that is there, which some file \
+        systems answer by writing the new one to the device
+        """),
       goal: .none
     ) { bench in
       let value = Payloads(size: 100, kinds: 1)[0]
@@ -92,11 +87,10 @@ extension EntryArea {
       }
       return Contest(
         ours: {
-          let time = try bench.time(keys.count, loop: .swift) {
+          try bench.time(keys.count, loop: .swift) {
             for key in keys { try cache.update([1: value], forKey: key) }
+            try cache.flush()
           }
-          try cache.flush()
-          return time
         },
         rival: {
           try bench.time(keys.count, loop: .swift) {

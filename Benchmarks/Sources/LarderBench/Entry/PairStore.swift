@@ -20,8 +20,6 @@ struct PairStore {
           folder, UInt64(numbers.lowerBound), numbers.count, start, bytes.count))
     }
   }
-
-  func delete(_ number: Int) throws { try check(rivals_pair_delete(folder, UInt64(number))) }
 }
 
 /// The files of entries, open.

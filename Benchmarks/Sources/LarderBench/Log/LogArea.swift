@@ -9,7 +9,8 @@ enum LogArea: Area {
   static var rows: [Row] {
     [
       appendC, appendRaw, appendRawSQLite, appendFill, appendCodable, appendTwoThreads, appendPower,
-      appendPowerEightThreads, readRaw, readRawData, open, allocations,
+      appendPowerEightThreads, readRaw, readRawData, open, openKilled, openAppend, create,
+      allocations,
     ]
   }
 

@@ -77,22 +77,29 @@ final class BareFile {
   }
 }
 
-/// A file that grows by one `write` a message: a 4-byte length and the message, joined beforehand.
+/// A file of 1 MiB that is overwritten by one `write` a message, round and round: a 4-byte length
+/// and the message, joined beforehand.
 final class WrittenFile {
   private let file: Int32
   private let frame: Data
+  private var offset = 0
+  private static let capacity = 1 << 20
 
   init(_ path: String, message: Data) throws {
-    file = rivals_file_create(path)
+    file = rivals_file_create(path, Self.capacity)
     if file < 0 { try check(-file) }
     frame = withUnsafeBytes(of: UInt32(message.count).littleEndian) { Data($0) } + message
   }
 
   deinit { rivals_file_close(file) }
 
-  func reset() throws { try check(rivals_file_reset(file)) }
-
+  /// `count` messages fit into the file.
   func append(count: Int, synced: Bool) throws {
+    if offset + count * frame.count > Self.capacity {
+      try check(rivals_file_rewind(file))
+      offset = 0
+    }
+    offset += count * frame.count
     try frame.withUnsafeBytes { bytes in
       guard let base = bytes.baseAddress else { return }
       try check(

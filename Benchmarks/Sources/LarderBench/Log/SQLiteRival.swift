@@ -13,8 +13,8 @@ import Foundation
     private var insert: OpaquePointer?
     private var select: OpaquePointer?
 
-    init(_ path: String) throws {
-      database = try SQLiteDatabase(path)
+    init(_ path: String, mapsFile: Bool = false) throws {
+      database = try SQLiteDatabase(path, mapsFile: mapsFile)
       try database.execute("CREATE TABLE Messages(Message BLOB)")
       insert = try database.prepare("INSERT INTO Messages VALUES (?)")
       select = try database.prepare("SELECT Message FROM Messages ORDER BY rowid")
@@ -25,11 +25,14 @@ import Foundation
       sqlite3_finalize(select)
     }
 
-    /// Leaves the table and the write-ahead log empty.
+    /// Empties the table. Its pages and the write-ahead log stay, to be overwritten in place.
     func clear() throws {
       try database.execute("DELETE FROM Messages")
-      try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+      try database.execute("PRAGMA wal_checkpoint(PASSIVE)")
     }
+
+    /// Moves everything from the write-ahead log to the database, where a mapping shows it.
+    func checkpoint() throws { try database.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
 
     /// A transaction for each message, or one for all.
     func append(_ message: Data, count: Int, oneTransaction: Bool = false) throws {
@@ -83,8 +86,9 @@ import Foundation
     static let absence: String? = "SQLite is not installed (make bench-deps installs it)"
     static let version = "none"
 
-    init(_ path: String) throws {}
+    init(_ path: String, mapsFile: Bool = false) throws {}
     func clear() throws {}
+    func checkpoint() throws {}
     func append(_ message: Data, count: Int, oneTransaction: Bool = false) throws {}
     func readAll() throws -> (count: Int, bytes: Int) { (0, 0) }
     func readInPlace() throws -> (count: Int, bytes: Int) { (0, 0) }

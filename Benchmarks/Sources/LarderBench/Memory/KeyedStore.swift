@@ -23,6 +23,10 @@ extension MemoryCache: KeyedStore {
 final class LockedDictionary<Key: Hashable & Sendable, Value: Sendable>: KeyedStore {
   private let entries = Mutex<[Key: Value]>([:])
 
+  init(capacity: Int = 0) {
+    if capacity > 0 { entries.withLock { $0.reserveCapacity(capacity) } }
+  }
+
   @inline(__always) func read(_ key: Key) -> Value? { entries.withLock { $0[key] } }
 
   @inline(__always) func put(_ value: Value, under key: Key) {

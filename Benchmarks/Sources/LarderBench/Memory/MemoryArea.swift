@@ -11,10 +11,10 @@ enum MemoryArea: Area {
     [
       getRandom, getRandomLRU, setOverwrite, setGrow, setEvict, getTwoThreads, getString, bytes,
       growth, allocations,
-    ] + getBounded + setEvictByPolicy + [
-      getSmall, getSameString, getZipf, getExpiring, getOrLoad, mixedZipf, mixedTwoThreads,
-      setLongest,
-    ] + bytesBounded + [getFoundation, setFoundation]
+    ] + getBounded + [getExpiring, getExpiringAccess, setExpiring, setReserved] + setEvictByPolicy
+      + [
+        getSmall, getSameString, getZipf, getOrLoad, mixedZipf, mixedTwoThreads, setLongest,
+      ] + bytesBounded + [getFoundation, setFoundation]
   }
 
   /// How many keys the rows have, unless they say otherwise.

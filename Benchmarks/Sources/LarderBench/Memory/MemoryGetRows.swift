@@ -14,11 +14,12 @@ extension MemoryArea {
 
   /// With a limit each read has to reach the policy, not only a stamp.
   static var getBounded: [Row] {
-    let policies: [(String, EvictionPolicy)] = [
-      ("lru", .lru), ("adaptive", .adaptive), ("s3fifo", .s3fifo), ("fifo", .fifo),
+    let policies: [(String, EvictionPolicy, Goal)] = [
+      ("adaptive", .adaptive, .ratio(1)), ("lru", .lru, .ratio(1)), ("s3fifo", .s3fifo, .none),
+      ("fifo", .fifo, .none),
     ]
-    return policies.map { name, policy in
-      reading("bounded.\(name)", ".\(name), countLimit 200,000, all keys fit", goal: .none) {
+    return policies.map { name, policy, goal in
+      reading("bounded.\(name)", ".\(name), countLimit 200,000, all keys fit", goal: goal) {
         $0.policy = policy
         $0.countLimit = count
       }
@@ -27,7 +28,13 @@ extension MemoryArea {
 
   static var getExpiring: Row {
     reading(
-      "expiring",
+      "expiring", "default policy, no limits, all entries expire in 300 s", goal: .ratio(1)
+    ) { $0.expiration = .seconds(300) }
+  }
+
+  static var getExpiringAccess: Row {
+    reading(
+      "expiring.access",
       "default policy, no limits, all entries expire in an hour after their last access",
       goal: .none
     ) { $0.expiration = .afterAccess(.seconds(3600)) }

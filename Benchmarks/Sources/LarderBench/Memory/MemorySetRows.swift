@@ -63,6 +63,24 @@ extension MemoryArea {
     ) { $0.countLimit = 10_000 }
   }
 
+  static var setExpiring: Row {
+    grows(
+      "expiring", "a new MemoryCache<Int, Int>, default policy, no limits, expiration 300 s",
+      goal: .ratio(1.5)
+    ) { $0.expiration = .seconds(300) }
+  }
+
+  /// Both sides know at the start how many there will be.
+  static var setReserved: Row {
+    grows(
+      "reserved", "a new MemoryCache<Int, Int>, default policy, countLimit 200,000",
+      rival: Rival(
+        name: "Dictionary + Mutex, reserved",
+        settings: "as above, with reserveCapacity(200,000)"),
+      reserved: count, goal: .ratio(1)
+    ) { $0.countLimit = count }
+  }
+
   static var setEvictByPolicy: [Row] {
     let policies: [(String, EvictionPolicy)] = [
       ("lru", .lru), ("s3fifo", .s3fifo), ("fifo", .fifo),
@@ -78,17 +96,18 @@ extension MemoryArea {
   }
 
   private static func grows(
-    _ id: String, _ what: String, goal: Goal, _ change: @escaping (inout Configuration) -> Void
+    _ id: String, _ what: String, rival: Rival = .lockedDictionary, reserved: Int = 0, goal: Goal,
+    _ change: @escaping (inout Configuration) -> Void
   ) -> Row {
     Row(
       id: "memory.set.\(id)",
       ours: "\(what): 200,000 new keys are set; making it is inside the time, freeing it is not",
-      rival: .lockedDictionary, goal: goal
+      rival: rival, goal: goal
     ) { bench in
       let keys = Keys.integers(count)
       return Contest(
         ours: { newStore(bench, keys) { cache(change) } },
-        rival: { newStore(bench, keys) { LockedDictionary<Int, Int>() } })
+        rival: { newStore(bench, keys) { LockedDictionary<Int, Int>(capacity: reserved) } })
     }
   }
 

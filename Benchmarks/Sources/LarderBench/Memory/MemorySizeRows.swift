@@ -6,42 +6,45 @@ import LarderCore
 // The rows on what it takes, and on what becomes of time when there is more.
 extension MemoryArea {
   static var bytes: Row {
-    bytes("memory.bytes", "default policy, no limits", .cache, goal: .ratio(1.3))
+    bytes("memory.bytes", "default policy, no limits", .cache, goal: .ratio(1.3), takesLong: false)
   }
 
   /// With a limit there are links, and what the policy remembers of entries that are gone.
   static var bytesBounded: [Row] {
     [
-      bytes("memory.bytes.bounded.lru", ".lru, countLimit 1,000,000", .boundedLRU, goal: .none),
+      bytes("memory.bytes.bounded.lru", ".lru, countLimit as many", .boundedLRU, goal: .none),
       bytes(
-        "memory.bytes.bounded.adaptive", ".adaptive, countLimit 1,000,000", .boundedAdaptive,
+        "memory.bytes.bounded.adaptive", ".adaptive, countLimit as many", .boundedAdaptive,
         goal: .none),
     ]
   }
 
   private static func bytes(
-    _ id: String, _ settings: String, _ subject: ResidentBytes.Subject, goal: Goal
+    _ id: String, _ settings: String, _ subject: ResidentBytes.Subject, goal: Goal,
+    takesLong: Bool = true
   ) -> Row {
     Row(
       id: id,
       ours: """
-        resident bytes per entry after 1,000,000 sets into a new MemoryCache<Int, Int>, \
-        \(settings); in a process of its own, by /proc/self/statm
+        resident bytes per entry after as many sets into a new MemoryCache<Int, Int>, \(settings); \
+        in a process of its own, by /proc/self/statm; of five numbers of entries the one with the \
+        highest ratio
         """,
       rival: Rival(
         name: "Dictionary",
         settings: "a Dictionary<Int, Int> behind a Mutex, in a process of its own, the same way",
         absence: ResidentBytes.absence),
       goal: goal, unit: "bytes",
-      // One run takes as much as the next.
-      effort: Effort(fewest: 1, most: 3, seconds: 1)
+      effort: Effort(fewest: Effort.judged, most: Effort.judged, seconds: 1, warmsUp: false),
+      takesLong: takesLong
     ) { _ in
-      Contest(
+      let sizes = WorstSize(subject)
+      return Contest(
         ours: {
           guard ResidentBytes.absence == nil else { return .nan }
-          return try ResidentBytes.measure(subject)
+          return try sizes.ours()
         },
-        rival: { try ResidentBytes.measure(.dictionary) })
+        rival: { try sizes.rival() }, remarks: { sizes.remarks })
     }
   }
 
@@ -61,9 +64,11 @@ extension MemoryArea {
       // More than any cache of a processor holds, and less than all: the list itself is read too.
       let draws = (0..<2_000_000).map { _ in keys[Int.random(in: 0..<keys.count, using: &generator)]
       }
-      let ours = Growth(bench, keys, draws) { cache() }
-      let theirs = Growth(bench, keys, draws) { LockedDictionary<Int, Int>() }
-      return Contest(ours: { try ours.sample() }, rival: { try theirs.sample() })
+      let ours = TwoSizes(bench, keys, draws) { cache() }
+      let theirs = TwoSizes(bench, keys, draws) { LockedDictionary<Int, Int>() }
+      return Contest(
+        ours: { try ours.sample() }, rival: { try theirs.sample() },
+        remarks: { Growth.remarks("10,000 entries", ours.growth, theirs.growth) })
     }
   }
 
@@ -76,7 +81,7 @@ extension MemoryArea {
         """,
       rival: rivals_allocations_countable()
         ? nil : Rival(name: "–", settings: "–", absence: "malloc cannot be counted here"),
-      goal: .count(0, of: "allocations")
+      goal: .count(0, of: "allocations"), isExact: true
     ) { bench in
       let keys = Keys.integers(count)
       let limited = [EvictionPolicy.lru, .fifo, .s3fifo, .adaptive].map { policy in
@@ -104,7 +109,8 @@ extension MemoryArea {
 }
 
 /// A small store and a large one of a kind.
-private struct Growth<Store: KeyedStore<Int, Int>> {
+private struct TwoSizes<Store: KeyedStore<Int, Int>> {
+  let growth = Growth()
   private let bench: Bench
   private let small: Store
   private let large: Store
@@ -123,8 +129,9 @@ private struct Growth<Store: KeyedStore<Int, Int>> {
   }
 
   func sample() throws -> Double {
-    // Nothing would be left in the processor's caches of what is read before.
-    let large = try bench.read(largeRounds, in: large, warmUp: false)
-    return try large / bench.read(smallRounds, in: small)
+    try growth.sample(
+      small: { try bench.read(smallRounds, in: small) },
+      // Nothing would be left in the processor's caches of what is read before.
+      large: { try bench.read(largeRounds, in: large, warmUp: false) })
   }
 }

@@ -2,13 +2,12 @@
 import Foundation
 import LarderCore
 
-/// What a store of a million entries adds to the memory of a process that has nothing else.
+/// What a store of many entries adds to the memory of a process that has nothing else.
 enum ResidentBytes {
   enum Subject: String {
     case cache, boundedLRU, boundedAdaptive, dictionary
   }
 
-  private static let count = 1_000_000
   private static let option = "--resident-bytes-of"
   private static let statistics = "/proc/self/statm"
 
@@ -17,8 +16,8 @@ enum ResidentBytes {
     FileManager.default.fileExists(atPath: statistics) ? nil : "there is no \(statistics)"
 
   /// Starts this program again to measure one subject. Returns its bytes per entry.
-  static func measure(_ subject: Subject) throws -> Double {
-    try runChild([option, subject.rawValue])
+  static func measure(_ subject: Subject, count: Int) throws -> Double {
+    try runChild([option, subject.rawValue, String(count)])
   }
 
   /// Starts this program again with these arguments. Returns the one number that it prints.
@@ -39,31 +38,35 @@ enum ResidentBytes {
   }
 
   /// What a command line that `measure` made asks for.
-  static func subject(of arguments: [String]) -> Subject? {
-    guard arguments.count == 3, arguments[1] == option else { return nil }
-    return Subject(rawValue: arguments[2])
+  static func request(of arguments: [String]) -> (subject: Subject, count: Int)? {
+    guard arguments.count == 4, arguments[1] == option,
+      let subject = Subject(rawValue: arguments[2])
+    else { return nil }
+    return Int(arguments[3]).map { (subject, $0) }
   }
 
-  static func runAsChild(_ subject: Subject) -> Never {
+  static func runAsChild(_ subject: Subject, count: Int) -> Never {
     let bytes =
       switch subject {
-      case .cache: added { MemoryArea.cache() }
-      case .boundedLRU: added { bounded(.lru) }
-      case .boundedAdaptive: added { bounded(.adaptive) }
-      case .dictionary: added { LockedDictionary<Int, Int>() }
+      case .cache: added(count) { MemoryArea.cache() }
+      case .boundedLRU: added(count) { bounded(count, .lru) }
+      case .boundedAdaptive: added(count) { bounded(count, .adaptive) }
+      case .dictionary: added(count) { LockedDictionary<Int, Int>() }
       }
     print(bytes)
     exit(0)
   }
 
-  private static func bounded(_ policy: EvictionPolicy) -> MemoryArea.Cache {
+  private static func bounded(_ count: Int, _ policy: EvictionPolicy) -> MemoryArea.Cache {
     MemoryArea.cache {
       $0.policy = policy
       $0.countLimit = count
     }
   }
 
-  private static func added<Store: KeyedStore<Int, Int>>(_ make: () -> Store) -> Double {
+  private static func added<Store: KeyedStore<Int, Int>>(
+    _ count: Int, _ make: () -> Store
+  ) -> Double {
     // A first one, so that code and the runtime's own tables are there before.
     let first = make()
     first.fill(with: [1, 2, 3])

@@ -120,8 +120,14 @@ struct Chart {
     let ratio = measurement.ratio.map(significant) ?? "–"
     out.append(SVG.text(ratio, x: right, y: y + 34, size: 14, weight: 600, anchor: "end"))
     out.append(SVG.text(measurement.row.goal.text, x: right + 16, y: y + 34, fill: SVG.grey))
-    if let met = measurement.met { out.append(SVG.mark(met, x: right + 100, y: y + 34)) }
+    out += verdict(measurement, x: right + 100, y: y + 34)
     return out
+  }
+
+  private static func verdict(_ measurement: Measurement, x: Double, y: Double) -> [String] {
+    if let met = measurement.met { return [SVG.mark(met, x: x, y: y)] }
+    guard measurement.isUnjudged else { return [] }
+    return [SVG.text("not judged", x: x, y: y, size: 11, fill: SVG.grey, anchor: "middle")]
   }
 
   private static func bar(_ value: Double, y: Double, color: String, plot: Plot) -> String {

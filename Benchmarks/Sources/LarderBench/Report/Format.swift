@@ -85,12 +85,17 @@ struct Machine {
   }
 }
 
-/// One line on a terminal's error output that says what is running; nothing elsewhere.
+/// What is running: one line on a terminal's error output.
 enum Progress {
   private static let isTerminal = isatty(STDERR_FILENO) == 1
 
   static func show(_ text: String) { put("\r\u{1B}[K" + text) }
   static func clear() { put("\r\u{1B}[K") }
+
+  /// A line that stays, of work that takes minutes; wherever error output goes.
+  static func note(_ text: String) {
+    FileHandle.standardError.write(Data(((isTerminal ? "\r\u{1B}[K" : "") + text + "\n").utf8))
+  }
 
   private static func put(_ text: String) {
     if isTerminal { FileHandle.standardError.write(Data(text.utf8)) }

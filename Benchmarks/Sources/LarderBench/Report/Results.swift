@@ -12,7 +12,9 @@ enum Results {
 
   /// Writes the rows measured over those with the same id, or behind the others; rows that were not
   /// measured this time stay as they are.
-  static func merge(_ measurements: [Measurement], into folder: URL) throws {
+  ///
+  /// - Returns: All rows.
+  static func merge(_ measurements: [Measurement], into folder: URL) throws -> [[String: Any]] {
     let file = folder.appendingPathComponent("results.json")
     var rows: [[String: Any]] = []
     // A missing or unreadable file is one without rows: it only holds what a run can make again.
@@ -29,6 +31,7 @@ enum Results {
     let data = try JSONSerialization.data(
       withJSONObject: rows, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
     try data.write(to: file, options: .atomic)
+    return rows
   }
 }
 
@@ -43,6 +46,8 @@ extension Measurement {
       "unit": row.unitName, "met": met ?? NSNull(), "repeats": repeats, "quick": quick,
       "ours": row.ours,
     ]
+    if isUnjudged { object["not_judged"] = true }
+    if !remarks.isEmpty { object["remarks"] = remarks }
     switch row.goal {
     case .ratio(let value):
       object["goal"] = value

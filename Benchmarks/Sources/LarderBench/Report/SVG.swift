@@ -8,6 +8,8 @@ enum SVG {
   static let line = "#e4e7eb"
   static let ourColor = "#0b7a75"
   static let rivalColor = "#c3cad2"
+  /// Darker than bars, for lines and the text beside them.
+  static let rivalLineColor = "#7a8591"
   static let goalColor = "#d1570a"
 
   /// The first elements; "</svg>" is the last.

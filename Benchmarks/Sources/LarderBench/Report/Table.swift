@@ -4,7 +4,9 @@
 struct Table {
   let text: String
 
-  init(area: any Area.Type, measurements: [Measurement], machine: Machine) {
+  init(
+    area: any Area.Type, measurements: [Measurement], skipped: [String] = [], machine: Machine
+  ) {
     let head = ["id", "ours ns", "rival", "rival ns", "ratio", "middle half", "goal", "met"]
     let cells = [head] + measurements.map { $0.cells }
     let widths = head.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
@@ -17,9 +19,15 @@ struct Table {
     }
     lines.append("")
     lines.append("ns: median time of one operation, the loop's own cost subtracted on both sides.")
-    lines.append("ratio = ours / rival, lower is better; without rival ours / goal, or ours.")
-    lines.append("middle half: of the ratios of single pairs, which were run in turn.")
+    lines.append("ratio = ours / rival, the median over pairs, which alternate in who goes first;")
+    lines.append("lower is better; without rival ours / goal, or ours.")
+    lines.append("middle half: of the ratios of single pairs.")
+    lines.append("not judged: a goal needs \(Effort.judged) pairs.")
     lines.append("")
+    if !skipped.isEmpty {
+      lines.append("skipped in a quick run: \(skipped.joined(separator: ", "))")
+      lines.append("")
+    }
     for measurement in measurements { lines += measurement.notes }
     text = lines.joined(separator: "\n") + "\n"
   }
@@ -31,8 +39,14 @@ extension Measurement {
       row.id, significant(ours), rivalName, rival.map(significant) ?? "–",
       ratio.map(significant) ?? "–",
       spread.map { "\(significant($0.lowerBound)) … \(significant($0.upperBound))" } ?? "–",
-      row.goal.text, met.map { $0 ? "✓" : "✗" } ?? (row.rival?.absence == nil ? "–" : "skipped"),
+      row.goal.text, verdict,
     ]
+  }
+
+  private var verdict: String {
+    if let met { return met ? "✓" : "✗" }
+    if isUnjudged { return "not judged" }
+    return row.rival?.absence == nil ? "–" : "skipped"
   }
 
   private var rivalName: String {
@@ -48,7 +62,7 @@ extension Measurement {
     } else if let rival = row.rival {
       lines.append("  \(rival.name): \(rival.settings)")
     }
-    return lines
+    return lines + remarks.map { "  " + $0 }
   }
 }
 

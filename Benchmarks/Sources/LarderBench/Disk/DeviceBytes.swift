@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Bytes that go to the device, and bytes that lie there.
+enum DeviceBytes {
+  private static let counters = "/proc/self/io"
+
+  /// Why it cannot be measured here, if it cannot.
+  static let absence =
+    FileManager.default.fileExists(atPath: counters) ? nil : "there is no \(counters)"
+
+  /// What this process has given to write calls so far. `write_bytes`, in the same file, counts
+  /// whole folios of the page cache, which is too much.
+  static func written() -> Double {
+    let text = (try? String(contentsOfFile: counters, encoding: .utf8)) ?? ""
+    let line = text.split(separator: "\n").first { $0.hasPrefix("wchar:") }
+    return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
+  }
+
+  /// What the files in a folder take on disk.
+  static func allocated(in path: String) -> Double {
+    let names = FileManager.default.enumerator(atPath: path)
+    var total = 0.0
+    while let name = names?.nextObject() as? String {
+      var facts = stat()
+      if lstat("\(path)/\(name)", &facts) == 0 { total += Double(facts.st_blocks) * 512 }
+    }
+    return total
+  }
+}
