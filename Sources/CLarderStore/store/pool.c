@@ -140,6 +140,7 @@ static void run_first(void) {
     pool_task *task = pool.heap[0];
     heap_take(task);
     task->is_running = true;
+    task->due_ns = INT64_MAX;
     pool.running_count++;
     // Another one waits for the next.
     bool are_busy = pool.running_count == pool.thread_count;
@@ -151,12 +152,8 @@ static void run_first(void) {
     pool.running_count--;
     task->is_running = false;
     // It may have been asked for meanwhile.
-    if (task->is_added && task->place == 0 && next != INT64_MAX) {
-        heap_put(task, next);
-    } else if (task->is_added && task->place != 0 && next < task->due_ns) {
-        task->due_ns = next;
-        heap_up(task->place - 1);
-    }
+    if (task->due_ns < next) next = task->due_ns;
+    if (task->is_added && next != INT64_MAX) heap_put(task, next);
     if (!task->is_added) pthread_cond_broadcast(&pool.done);
 }
 
@@ -204,7 +201,10 @@ larder_status pool_add(pool_task *task, pool_body body, void *context) {
 
 void pool_wake(pool_task *task, int64_t due_ns) {
     pthread_mutex_lock(&pool.lock);
-    if (task->is_added && task->place == 0) {
+    if (task->is_running) {
+        // Never by two threads at a time: whoever runs it sees to that.
+        if (due_ns < task->due_ns) task->due_ns = due_ns;
+    } else if (task->is_added && task->place == 0) {
         if (due_ns != INT64_MAX) heap_put(task, due_ns);
     } else if (task->is_added && due_ns < task->due_ns) {
         task->due_ns = due_ns;
