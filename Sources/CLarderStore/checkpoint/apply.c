@@ -26,6 +26,22 @@ larder_status apply_guard(apply_transaction *apply, const tree_key *key) {
     return environment_guard(apply->store->environment, key->bytes, key->length);
 }
 
+larder_status apply_seek(apply_transaction *apply, MDB_val *key, MDB_val *value) {
+    larder_status status =
+        environment_guard(apply->store->environment, key->mv_data, key->mv_size);
+    if (status != LARDER_OK) return status;
+    int code = mdb_cursor_get(apply->entries, key, value, MDB_SET_RANGE);
+    return code == MDB_NOTFOUND ? LARDER_END : apply_status(code);
+}
+
+larder_status apply_next(apply_transaction *apply, MDB_val *key, MDB_val *value) {
+    larder_status status =
+        environment_guard(apply->store->environment, key->mv_data, key->mv_size);
+    if (status != LARDER_OK) return status;
+    int code = mdb_cursor_get(apply->entries, key, value, MDB_NEXT);
+    return code == MDB_NOTFOUND ? LARDER_END : apply_status(code);
+}
+
 larder_status apply_put_row(apply_transaction *apply, const tree_key *key, larder_bytes value) {
     larder_status status = apply_guard(apply, key);
     if (status != LARDER_OK) return status;
@@ -45,22 +61,22 @@ larder_status apply_delete_row(apply_transaction *apply, const tree_key *key) {
 // The transaction ---------------------------------------------------------------------------------
 
 static larder_status apply_prepare(apply_transaction *apply) {
+    int code = mdb_cursor_open(apply->txn, apply->main, &apply->entries);
+    if (code != 0) return apply_status(code);
     uint8_t space = SPACE_META;
     MDB_val key = {1, &space};
     MDB_val value;
-    int code = mdb_get(apply->txn, apply->main, &key, &value);
-    if (code != 0) return code == MDB_NOTFOUND ? LARDER_EDAMAGED : apply_status(code);
-    larder_bytes bytes = {value.mv_data, value.mv_size};
-    larder_status status = store_meta_read(bytes, &apply->meta);
+    larder_status status = apply_seek(apply, &key, &value);
+    if (status == LARDER_END || (status == LARDER_OK && key.mv_size != 1)) return LARDER_EDAMAGED;
+    if (status == LARDER_OK)
+        status = store_meta_read((larder_bytes){value.mv_data, value.mv_size}, &apply->meta);
     if (status != LARDER_OK) return status;
-    code = mdb_cursor_open(apply->txn, apply->main, &apply->entries);
-    if (code != 0) return apply_status(code);
     uint8_t recency = SPACE_RECENCY;
-    MDB_val first = {1, &recency};
-    code = mdb_cursor_get(apply->entries, &first, &value, MDB_SET_RANGE);
-    apply->has_recency =
-        code == 0 && first.mv_size > 0 && *(const uint8_t *)first.mv_data == SPACE_RECENCY;
-    return code == 0 || code == MDB_NOTFOUND ? LARDER_OK : apply_status(code);
+    key = (MDB_val){1, &recency};
+    status = apply_seek(apply, &key, &value);
+    apply->has_recency = status == LARDER_OK && key.mv_size > 0 &&
+                         *(const uint8_t *)key.mv_data == SPACE_RECENCY;
+    return status == LARDER_END ? LARDER_OK : status;
 }
 
 larder_status apply_begin(larder_store *store, apply_transaction *out) {
@@ -172,6 +188,8 @@ larder_status apply_entry_of_row(apply_transaction *apply, larder_bytes stored, 
 larder_status apply_find(apply_transaction *apply, larder_bytes stored, apply_entry *out) {
     tree_key key;
     tree_key_of_stored(SPACE_ENTRY, stored, &key);
+    larder_status status = apply_guard(apply, &key);
+    if (status != LARDER_OK) return status;
     MDB_val wanted = {key.length, key.bytes};
     MDB_val value;
     int code = mdb_get(apply->txn, apply->main, &wanted, &value);
@@ -241,6 +259,8 @@ void apply_state(apply_transaction *apply, larder_bytes stored, const record *en
     if (!apply->has_recency) return;
     tree_key key;
     tree_key_of_stored(SPACE_RECENCY, stored, &key);
+    // Of damage the commit tells.
+    if (apply_guard(apply, &key) != LARDER_OK) return;
     MDB_val wanted = {key.length, key.bytes};
     MDB_val value;
     if (mdb_get(apply->txn, apply->main, &wanted, &value) != 0 || value.mv_size != STATE_BYTES)

@@ -24,8 +24,8 @@ static larder_status gather(apply_transaction *apply, const tree_key *from, uint
     MDB_val value;
     out->count = 0;
     out->is_end = false;
-    int code = mdb_cursor_get(apply->entries, &key, &value, MDB_SET_RANGE);
-    while (code == 0 && out->count < most && out->count < GATHER_MAX_COUNT) {
+    larder_status status = apply_seek(apply, &key, &value);
+    while (status == LARDER_OK && out->count < most && out->count < GATHER_MAX_COUNT) {
         const uint8_t *bytes = key.mv_data;
         if (key.mv_size == 0 || bytes[0] != from->bytes[0]) break;
         if (key.mv_size <= TREE_KEY_MAX_BYTES && value.mv_size < TREE_KEY_MAX_BYTES) {
@@ -37,11 +37,11 @@ static larder_status gather(apply_transaction *apply, const tree_key *from, uint
             if (value.mv_size > 0) memcpy(stored->bytes, value.mv_data, value.mv_size);
             out->count++;
         }
-        code = mdb_cursor_get(apply->entries, &key, &value, MDB_NEXT);
+        status = apply_next(apply, &key, &value);
     }
-    if (code == MDB_NOTFOUND || (code == 0 && out->count < most && out->count < GATHER_MAX_COUNT))
-        out->is_end = true;
-    return code == 0 || code == MDB_NOTFOUND ? LARDER_OK : apply_status(code);
+    out->is_end = status == LARDER_END ||
+                  (status == LARDER_OK && out->count < most && out->count < GATHER_MAX_COUNT);
+    return status == LARDER_END ? LARDER_OK : status;
 }
 
 static larder_status rows_apply(apply_transaction *apply) {
@@ -233,17 +233,17 @@ static larder_status gather_entries(apply_transaction *apply, const tree_key *fr
     MDB_val key = {from->length, (void *)(uintptr_t)from->bytes};
     MDB_val value;
     out->count = 0;
-    int code = mdb_cursor_get(apply->entries, &key, &value, MDB_SET_RANGE);
-    while (code == 0 && out->count < GATHER_MAX_COUNT) {
+    larder_status status = apply_seek(apply, &key, &value);
+    while (status == LARDER_OK && out->count < GATHER_MAX_COUNT) {
         const uint8_t *bytes = key.mv_data;
         if (key.mv_size == 0 || bytes[0] != SPACE_ENTRY || key.mv_size > TREE_KEY_MAX_BYTES) break;
         tree_key *stored = &out->stored[out->count++];
         stored->length = (uint16_t)(key.mv_size - 1);
         memcpy(stored->bytes, bytes + 1, key.mv_size - 1);
-        code = mdb_cursor_get(apply->entries, &key, &value, MDB_NEXT);
+        status = apply_next(apply, &key, &value);
     }
     out->is_end = out->count < GATHER_MAX_COUNT;
-    return code == 0 || code == MDB_NOTFOUND ? LARDER_OK : apply_status(code);
+    return status == LARDER_END ? LARDER_OK : status;
 }
 
 /** The least key behind the last one that was gathered; false if there is none. */

@@ -161,6 +161,10 @@ larder_status environment_reason(environment *env, larder_status status) {
 }
 
 larder_status environment_commit(environment *env, MDB_txn *txn) {
+    if (env->is_damaged) {
+        environment_abort(env, txn);
+        return LARDER_EDAMAGED;
+    }
     larder_status status = environment_status(mdb_txn_commit(txn));
     environment_unhush(env->was_hushed);
     status = environment_reason(env, status);

@@ -54,17 +54,30 @@ static bool look(tree_guard *guard, const tree *state, uint64_t number, bool is_
     return true;
 }
 
-/** The children beside number `index` of a branch page. */
-static bool look_beside(tree_guard *guard, const tree *state, const tree_page *parent,
-                        uint32_t index, bool are_leaves) {
-    for (uint32_t at = index > 0 ? index - 1 : 0; at <= index + 1 && at < parent->count; at++) {
+/** The page and the first ones below it, `height` of them: where a cursor goes from the last leaf
+    before it. */
+static bool look_first(tree_guard *guard, const tree *state, uint64_t number, uint32_t height) {
+    for (;; height--) {
+        tree_page page;
         tree_node node;
-        tree_page beside;
-        if (at != index && (!page_node(parent, at, &node) ||
-                            !look(guard, state, node_child(&node), are_leaves, &beside)))
-            return false;
+        if (!look(guard, state, number, height == 0, &page)) return false;
+        if (height == 0) return true;
+        if (!page_node(&page, 0, &node)) return false;
+        number = node_child(&node);
     }
-    return true;
+}
+
+/** The children beside number `index` of a branch page; they stand `height` above the leaves. */
+static bool look_beside(tree_guard *guard, const tree *state, const tree_page *parent,
+                        uint32_t index, uint32_t height) {
+    tree_node node;
+    tree_page before;
+    if (index > 0 && (!page_node(parent, index - 1, &node) ||
+                      !look(guard, state, node_child(&node), height == 0, &before)))
+        return false;
+    return index + 1 >= parent->count ||
+           (page_node(parent, index + 1, &node) &&
+            look_first(guard, state, node_child(&node), height));
 }
 
 static bool lies_in_last(const tree_guard *guard, const tree *state, larder_bytes key) {
@@ -104,7 +117,7 @@ larder_status tree_guard_look(tree_guard *guard, const tree *state, larder_bytes
             !page_search(&page, 1, key, &index, &is_equal))
             return tree_damaged(state, number);
         if (!is_equal) index--;
-        if (!look_beside(guard, state, &page, index, level + 2 == state->depth))
+        if (!look_beside(guard, state, &page, index, state->depth - level - 2))
             return tree_damaged(state, number);
         if (index + 1 < page.count && page_node(&page, index + 1, &node)) {
             remember(&guard->upper, &node);
