@@ -20,6 +20,8 @@ static int look_at_line(const char *line, void *context) {
 
 uint64_t environment_oldest_reader(environment *shared) {
     uint64_t oldest = UINT64_MAX;
+    // A place that nobody uses sees the state of its last read until the next transaction.
+    environment_reset_idle(shared, true);
     // A failure leaves places unseen: then every state may be in use.
     if (mdb_reader_list(shared->lmdb, look_at_line, &oldest) < 0) return 0;
     return oldest;
