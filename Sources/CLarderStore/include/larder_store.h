@@ -126,6 +126,7 @@ typedef struct larder_store_tuning {
     uint64_t overlay_max_count;
 } larder_store_tuning;
 
+/** Sets the usual thresholds. */
 LARDER_API void larder_store_tuning_init(larder_store_tuning *tuning);
 
 /** What to open. Fill with larder_store_options_init, then change what matters. */
