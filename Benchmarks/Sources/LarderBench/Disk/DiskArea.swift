@@ -12,7 +12,7 @@ enum DiskArea: Area {
   static var rows: [Row] {
     [
       setSmall, setSmallRocksDB, setSmallReturn, setSustained, getSmall, getMiss, setLarge,
-      setLargeFlushed, getLarge, getLargeKept, getLargeAgain, getLargeMapped, open, growth, setC,
+      setLargeFlushed, getLarge, getLargeMapped, open, growth, setC,
       getC, getPending,
       getData, getSmallSQLite, getSmallRocksDB, getTwoThreads, setPower,
     ] + setLatency + [manyCreate] + cacheRows + manyEntries

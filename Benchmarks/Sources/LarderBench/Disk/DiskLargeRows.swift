@@ -3,7 +3,7 @@ import CRivals
 import Foundation
 import Larder
 
-// The rows with values of 100 KB, which lie in files of their own.
+// The rows with values of 100 KB.
 extension DiskArea {
   private static let largeSize = 100_000
   private static let largePiece = 50
@@ -49,60 +49,29 @@ extension DiskArea {
   }
 
   static var getLarge: Row {
-    large("disk.get.100k", "value(forKey:)", .mappedAnew, goal: .ratio(0.7), sumOfBytes(of:in:))
-  }
-
-  static var getLargeKept: Row {
-    large("disk.get.100k.kept", "value(forKey:)", .trusted, goal: .none, sumOfBytes(of:in:))
-  }
-
-  static var getLargeAgain: Row {
-    large(
-      "disk.get.100k.again", "value(forKey:)", .verifiedAgain, goal: .none,
-      effort: Effort(fewest: Effort.judged, most: 9, seconds: 0, warmsUp: false),
-      sumOfBytes(of:in:))
+    large("disk.get.100k", "value(forKey:)", goal: .ratio(0.7), sumOfBytes(of:in:))
   }
 
   static var getLargeMapped: Row {
-    large(
-      "disk.get.100k.mapped", "mappedValue(forKey:)", .mappedAnew, goal: .none,
-      sumOfMapped(of:in:))
-  }
-
-  /// What a read of a value in a file does besides looking the entry up.
-  private enum Reading {
-    case mappedAnew, trusted, verifiedAgain
-
-    /// In the first case more than are kept mapped.
-    var count: Int { self == .mappedAnew ? 1000 : 200 }
-
-    var text: String {
-      switch self {
-      case .mappedAnew:
-        "more than are kept mapped, so that each read maps a file and verifies its checksum"
-      case .trusted:
-        "all are kept mapped, and a checksum that was verified is trusted for ten seconds"
-      case .verifiedAgain:
-        "all are kept mapped, and each is read once in ten seconds, which verifies its checksum"
-      }
-    }
+    large("disk.get.100k.mapped", "mappedValue(forKey:)", goal: .none, sumOfMapped(of:in:))
   }
 
   private static func large(
-    _ id: String, _ call: String, _ reading: Reading, goal: Goal, effort: Effort? = nil,
+    _ id: String, _ call: String, goal: Goal,
     _ read: @escaping (UnsafeBufferPointer<Int>, DiskCache<Int, Data>) throws -> Int
   ) -> Row {
-    Row(
+    let count = 1000
+    return Row(
       id: id,
       ours: """
-        DiskCache<Int, Data>.\(call), coder .data, \(reading.count) entries of 100,000 B, flushed, \
-        warm, in random order; \(reading.text)
+        DiskCache<Int, Data>.\(call), coder .data, \(count) entries of 100,000 B, flushed, warm, \
+        in random order; each read verifies the checksum
         """,
       rival: .files("open, read into a new buffer, close; nothing is verified"), goal: goal,
-      effort: effort, takesLong: goal.isNone && reading != .trusted
+      takesLong: goal.isNone
     ) { bench in
       let payloads = Payloads(size: largeSize, kinds: 16)
-      let keys = Array(0..<reading.count)
+      let keys = Array(0..<count)
       let ours = try bytes(bench.freshFolder("cache"))
       let theirs = try FileStore(bench.freshFolder(id + ".files"))
       for key in keys {
@@ -112,13 +81,11 @@ extension DiskArea {
       try ours.flush()
       let order = Keys.shuffled(keys)
       let sums = order.map { payloads.sum(of: $0) }
-      let waits = reading == .verifiedAgain
-      let size = waits ? keys.count : largePiece
-      let ourRounds = Rounds(order, values: sums, size: size)
-      let theirRounds = Rounds(order, values: sums, size: size)
+      let ourRounds = Rounds(order, values: sums, size: largePiece)
+      let theirRounds = Rounds(order, values: sums, size: largePiece)
       return Contest(
         ours: {
-          if waits { sleep(11) } else { try ourRounds.warmUp { consume(try read($0, ours)) } }
+          try ourRounds.warmUp { consume(try read($0, ours)) }
           return try ourRounds.sample { keys in
             var found = 0
             let time = try bench.time(keys.count, loop: .swift) { found = try read(keys, ours) }
@@ -126,7 +93,7 @@ extension DiskArea {
           }
         },
         rival: {
-          if !waits { try theirRounds.warmUp { consume(try sum(of: $0, in: theirs)) } }
+          try theirRounds.warmUp { consume(try sum(of: $0, in: theirs)) }
           return try theirRounds.sample { keys in
             var found = 0
             let time = try bench.time(keys.count, loop: .swift) {

@@ -36,22 +36,11 @@ private func sum(
   return sum
 }
 
-/// Ours. What it appends to its journal is stored into a mapped file: each put is a record.
+/// Ours. What it appends to its log, and what cleaning copies, is stored into mapped files.
 struct LarderSizeStore: SizeStore {
   private let store: LarderStore
-  private let recordBytes: UInt64
-  private let firstSequence: UInt64
 
-  init(_ path: String) throws {
-    let store = try LarderStore(path)
-    self.store = store
-    // One put shows how long the record of such a value is.
-    let before = try store.statistics()
-    try Data(count: 100).withUnsafeBytes { try store.put($0, under: 0) }
-    let after = try store.statistics()
-    recordBytes = after.journal_used_bytes - before.journal_used_bytes
-    firstSequence = after.last_sequence
-  }
+  init(_ path: String) throws { store = try LarderStore(path) }
 
   func fill(_ range: Range<Int>, _ draws: Draws, _ payloads: Payloads) throws {
     try LarderBench.fill(range, draws, payloads) { try store.put($0, under: $1) }
@@ -67,7 +56,8 @@ struct LarderSizeStore: SizeStore {
   }
 
   func mappedBytes() throws -> Double {
-    Double(try (store.statistics().last_sequence - firstSequence) * recordBytes)
+    let figures = try store.statistics()
+    return Double(figures.appended_bytes + figures.cleaned_bytes)
   }
 }
 
