@@ -327,6 +327,106 @@ static void try_syncs(torture *run) {
     remove_tree(self.path);
 }
 
+// The log alone ----------------------------------------------------------------------------------
+
+enum { TRUTH_KEYS = 60, TRUTH_STEPS = 1500, TRUTH_ROUNDS = 6 };
+
+typedef struct truth {
+    const char *path, *target;
+    uint64_t seed;
+} truth;
+
+static larder_bytes truth_key(uint32_t key, char text[16]) {
+    int length = snprintf(text, 16, "key %u", key);
+    return bytes_of(text, (size_t)length);
+}
+
+/** Writes, removes, flushes, all the time; nothing is evicted. */
+static bool truth_write(torture *run, larder_store *store, rng *random, uint64_t salts[TRUTH_KEYS]) {
+    uint8_t value[700];
+    char text[16];
+    for (int i = 0; i < TRUTH_STEPS; i++) {
+        uint32_t key = (uint32_t)rng_below(random, TRUTH_KEYS);
+        larder_status status;
+        uint64_t choice = rng_below(random, 100);
+        if (choice < 3) {
+            status = larder_store_flush(store);
+        } else if (choice < 4 && rng_one_in(random, 4)) {
+            status = larder_store_remove_all(store, NULL, NULL);
+            memset(salts, 0, TRUTH_KEYS * sizeof *salts);
+        } else if (choice < 40) {
+            status = larder_store_remove(store, truth_key(key, text), 0);
+            salts[key] = 0;
+        } else {
+            larder_store_item item;
+            salts[key] = rng_next(random) | 1;
+            size_t length = salts[key] / 2 % sizeof value;
+            message_fill(salts[key], value, length);
+            larder_store_item_init(&item, truth_key(key, text), bytes_of(value, length));
+            status = larder_store_put(store, &item, NULL);
+        }
+        if (!EXPECT_STATUS(run, status, LARDER_OK)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void write_and_lose_the_index(torture *run, void *context) {
+    const truth *self = context;
+    rng random = rng_make(self->seed);
+    uint64_t salts[TRUTH_KEYS] = {0};
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = LARDER_STORE_HOST_MAINTENANCE;
+    larder_store_tuning tuning;
+    tuning_draw(&tuning, &random);
+    tuning.space_percent = 100;
+    options.tuning = &tuning;
+    larder_store *store = NULL;
+    char data[700];
+    bool good = EXPECT_STATUS(run, larder_store_open(self->path, &options, NULL, &store), LARDER_OK) &&
+                truth_write(run, store, &random, salts);
+    larder_store_close(store);
+    store = NULL;
+    snprintf(data, sizeof data, "%s/data.mdb", self->path);
+    (void)unlink(data);
+    larder_store_report report;
+    good = good &&
+           EXPECT_STATUS(run,
+                         larder_store_salvage(self->path, self->target, &options, NULL, NULL,
+                                              &report),
+                         LARDER_OK) &&
+           EXPECT_STATUS(run, larder_store_open(self->target, &options, NULL, &store), LARDER_OK);
+    for (uint32_t key = 0; key < TRUTH_KEYS && good; key++) {
+        char text[16];
+        larder_store_entry entry;
+        larder_status status = larder_store_get(store, truth_key(key, text), 0, &entry);
+        bool is_right = salts[key] ? status == LARDER_OK &&
+                                         entry.value.length == salts[key] / 2 % 700 &&
+                                         message_equals(salts[key], entry.value.data,
+                                                        entry.value.length)
+                                   : status == LARDER_ENOTFOUND;
+        larder_store_release(&entry);
+        good = EXPECT(run, is_right, "without its index: get of %s, which was %s, gave %d", text,
+                      salts[key] ? "written" : "removed", status);
+    }
+    larder_store_close(store);
+}
+
+static void the_log_alone_is_the_whole_truth(torture *run, rng *random) {
+    truth self = {.path = torture_path(run, "store"), .target = torture_path(run, "salvaged")};
+    for (int round = 0; round < TRUTH_ROUNDS; round++) {
+        torture_trial(run);
+        self.seed = rng_next(random);
+        remove_tree(self.path);
+        remove_tree(self.target);
+        (void)torture_guard(run, 30, write_and_lose_the_index, &self);
+    }
+    remove_tree(self.path);
+    remove_tree(self.target);
+}
+
 // Paths -------------------------------------------------------------------------------------------
 
 /** Goes to the folder that `context` names, in the midst of a call. */
@@ -463,6 +563,7 @@ void family_store_promises(torture *run) {
     an_open_without_descriptors_gives_up_nothing_that_was_left(run);
     try_syncs(run);
     try_paths(run);
+    the_log_alone_is_the_whole_truth(run, &random);
 #else
     torture_skip(run, "calls are not intercepted here");
 #endif
