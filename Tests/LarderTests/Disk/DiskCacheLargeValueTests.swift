@@ -24,7 +24,7 @@ struct DiskCacheLargeValueTests {
     data.withUnsafeBytes { $0.baseAddress.map { UInt(bitPattern: $0) } }
   }
 
-  /// A cache in which every value of more than 4 KiB has a segment of its own.
+  /// A cache in which every value of some ten KiB has a segment of its own.
   private func openWithSmallSegments() throws -> DiskCache<String, Data> {
     try place.openData {
       var tuning = StoreTuning()
@@ -163,11 +163,11 @@ struct DiskCacheLargeValueTests {
   func aSegmentThatIsGoneOrCutCostsItsEntriesAndNoOthers(left: Int?) throws {
     do {
       let cache = try openWithSmallSegments()
-      try cache.set(bytes(5000), forKey: "a")
-      try cache.set(bytes(5000, seed: 2), forKey: "b")
+      try cache.set(bytes(30_000), forKey: "a")
+      try cache.set(bytes(30_000, seed: 2), forKey: "b")
     }
-    let segment = try #require(try place.log.segments(with: bytes(5000)).first)
-    #expect(try place.log.segments(with: bytes(5000, seed: 2)) != [segment])
+    let segment = try #require(try place.log.segments(with: bytes(30_000)).first)
+    #expect(try place.log.segments(with: bytes(30_000, seed: 2)) != [segment])
     if let left {
       try place.edit(segment) { $0 = $0.prefix(left) }
     } else {
@@ -176,7 +176,7 @@ struct DiskCacheLargeValueTests {
     let cache = try openWithSmallSegments()
     #expect(errorCode { try cache.value(forKey: "a") } == .damaged)
     #expect(errorCode { try cache.mappedValue(forKey: "a") } == .damaged)
-    #expect(try cache.value(forKey: "b") == bytes(5000, seed: 2))
+    #expect(try cache.value(forKey: "b") == bytes(30_000, seed: 2))
     #expect(try cache.entries().map(\.key) == ["b"])
     #expect(try cache.statistics.damaged > 0)
     #expect(try !cache.verify().isIntact)
@@ -186,7 +186,7 @@ struct DiskCacheLargeValueTests {
     #expect(try cache.value(forKey: "a") == nil)
     #expect(try cache.totalCount == 1)
     try cache.flush()
-    #expect(try cache.value(forKey: "b") == bytes(5000, seed: 2))
+    #expect(try cache.value(forKey: "b") == bytes(30_000, seed: 2))
     #expect(try cache.verify().isIntact)
   }
 
@@ -234,13 +234,14 @@ struct DiskCacheLargeValueTests {
         #expect(try cache.value(forKey: key) == value, "seed \(generator.seed)")
       }
       #expect(try cache.totalCount == model.count, "seed \(generator.seed)")
-      #expect(try cache.verify().isIntact, "seed \(generator.seed)")
+      let report = try cache.verify()
+      #expect(report.isIntact, "seed \(generator.seed), \(report)")
     }
   }
 
   @Test func removingAllTellsOfTheSegments() throws {
     let cache = try openWithSmallSegments()
-    for number in 0..<40 { try cache.set(bytes(5000), forKey: "\(number)") }
+    for number in 0..<40 { try cache.set(bytes(20_000), forKey: "\(number)") }
     try cache.flush()
     var calls: [(done: UInt64, total: UInt64)] = []
     try cache.removeAll { done, total in
@@ -256,7 +257,7 @@ struct DiskCacheLargeValueTests {
 
   @Test func removingAllCanBeLeftToTheBackground() throws {
     let cache = try openWithSmallSegments()
-    for number in 0..<40 { try cache.set(bytes(5000), forKey: "\(number)") }
+    for number in 0..<40 { try cache.set(bytes(20_000), forKey: "\(number)") }
     try cache.flush()
     #expect(throws: CancellationError.self) { try cache.removeAll { _, _ in false } }
     #expect(try cache.isEmpty)
