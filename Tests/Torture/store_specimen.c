@@ -57,7 +57,11 @@ static bool read_folder(store_specimen *out, const char *path, const char *prefi
                 good =
                     file->bytes && read_file(below, file->bytes, file->size) == (int64_t)file->size;
                 out->data = strcmp(name, "data.mdb") == 0 ? out->count : out->data;
-                out->journal = strcmp(name, "journal") == 0 ? out->count : out->journal;
+                bool is_segment = strncmp(name, "log/", 4) == 0;
+                if (is_segment && (out->journal == SPECIMEN_FILES ||
+                                   file->size > out->files[out->journal].size)) {
+                    out->journal = out->count;
+                }
                 out->count++;
             }
         }
@@ -141,15 +145,7 @@ bool store_specimen_write(const store_specimen *what, const char *path) {
 // Records -----------------------------------------------------------------------------------------
 
 // Of the format, as its page in the documentation says.
-enum {
-    HEAD_BYTES = 48,
-    CRC_START = 8,
-    PAGE_BYTES = 4096,
-    NODE_BYTES = 8 + 512,
-    SPILLED = 4,
-    REFERENCE_BYTES = 24,
-    LEAF = 2
-};
+enum { HEAD_BYTES = 36, CRC_START = 8, SEGMENT_HEAD = 64, PUT = 1, HAS_PARTS = 4 };
 
 static uint32_t u32_at(const uint8_t *bytes) {
     uint32_t value;
@@ -176,55 +172,44 @@ static bool find_key(const store_specimen *what, larder_bytes name, specimen_cop
     return false;
 }
 
-/** The record at `at`, if there is one: what is left of one in a page's free room is none. */
+/** The record at `at`, if there is one. */
 static bool record_at(const store_specimen *what, uint32_t number, size_t at, specimen_copy *out) {
     const specimen_file *file = &what->files[number];
     const uint8_t *bytes = file->bytes + at;
     uint64_t there = file->size - at;
-    if (there < HEAD_BYTES || memcmp(bytes, "LREC", 4) != 0) {
+    if (there < HEAD_BYTES) {
         return false;
     }
-    uint8_t flags = bytes[20];
-    uint64_t start = HEAD_BYTES;
-    for (unsigned optional = 1; optional <= 16; optional *= 2) {
-        start += (flags & optional & (1 | 2 | 16)) != 0 ? 8u : 0u; // Two times and the cost.
-    }
-    uint32_t whole = u32_at(bytes + 44);
-    if (whole < HEAD_BYTES || whole > there ||
+    uint32_t whole = u32_at(bytes);
+    if (whole < HEAD_BYTES || whole > there || bytes[20] != PUT ||
         larder_crc32c(0, bytes + CRC_START, whole - CRC_START) != u32_at(bytes + 4)) {
         return false;
     }
+    uint64_t start = HEAD_BYTES;
+    for (unsigned optional = 1; optional <= 16; optional *= 2) {
+        start += (bytes[21] & optional & (1 | 2 | 16 | HAS_PARTS)) != 0 ? 8u : 0u;
+    }
     uint64_t length = u32_at(bytes + 32);
-    uint64_t front = start + length + u32_at(bytes + 36) + u32_at(bytes + 40);
-    if (length > BOOK_KEY_MAX || front + REFERENCE_BYTES > there ||
+    if (length > BOOK_KEY_MAX || start + length > whole ||
         !find_key(what, bytes_of(bytes + start, length), out)) {
         return false;
     }
     out->file = number;
     out->from = at;
-    out->sequence = u64_at(bytes + 8);
-    out->spilled = SPECIMEN_FILES;
-    if (flags & SPILLED) {
-        char name[64];
-        snprintf(name, sizeof name, "spill/%08x/%016llx", u32_at(bytes + front + 16),
-                 (unsigned long long)u64_at(bytes + front + 8));
-        for (uint32_t i = 0; i < what->count; i++) {
-            out->spilled = strcmp(what->files[i].name, name) == 0 ? i : out->spilled;
-        }
-    }
+    out->sequence = u64_at(bytes + 8) << 8 | bytes[16]; // A batch has few parts.
     out->to = at + whole;
     return true;
 }
 
 static bool find_records(store_specimen *out) {
     uint32_t room = 0;
-    uint32_t files[2] = {out->data, out->journal};
     out->copy_count = 0;
     memset(out->newest, 0, sizeof out->newest);
-    for (int i = 0; i < 2; i++) {
-        for (size_t at = 0; at < out->files[files[i]].size; at++) { // Nothing aligns them.
+    for (uint32_t i = 0; i < out->count; i++) {
+        bool is_segment = strncmp(out->files[i].name, "log/", 4) == 0;
+        for (size_t at = SEGMENT_HEAD; is_segment && at < out->files[i].size; at += 8) {
             specimen_copy one;
-            if (out->files[files[i]].bytes[at] != 'L' || !record_at(out, files[i], at, &one)) {
+            if (!record_at(out, i, at, &one)) {
                 continue;
             }
             if (out->copy_count == room) {
@@ -249,22 +234,9 @@ static bool overlaps(const store_damage *damage, uint32_t file, uint64_t from, u
     return damage->file == file && damage->from < to && from < damage->to;
 }
 
-static bool copy_is_hurt(const store_specimen *what, const specimen_copy *one,
-                         const store_damage *damage) {
-    uint64_t page = one->from / PAGE_BYTES * PAGE_BYTES;
-    uint64_t from = one->from > NODE_BYTES ? one->from - NODE_BYTES : 0;
-    if (damage->file == one->spilled || overlaps(damage, one->file, from, one->to)) {
-        return true;
-    }
-    if (one->file != what->data) {
-        return false;
-    }
-    // Page head, and the table of where its nodes lie. A long value begins behind the head of a
-    // page that its node, in another one, refers to: nothing says which, so any damage may concern
-    // it.
-    bool is_long = one->from == page + 16;
-    return is_long ? damage->file == what->data
-                   : overlaps(damage, one->file, page, page + 16 + 2 * (PAGE_BYTES / 64));
+static bool copy_is_hurt(const specimen_copy *one, const store_damage *damage) {
+    return overlaps(damage, one->file, one->from, one->to) ||
+           overlaps(damage, one->file, 0, SEGMENT_HEAD);
 }
 
 bool store_specimen_is_intact(const store_specimen *what, uint32_t which, uint32_t key,
@@ -275,40 +247,12 @@ bool store_specimen_is_intact(const store_specimen *what, uint32_t which, uint32
             continue;
         }
         for (unsigned k = 0; k < count; k++) {
-            if (copy_is_hurt(what, one, &damages[k])) {
+            if (copy_is_hurt(one, &damages[k])) {
                 return false;
             }
         }
     }
     return what->newest[which][key] > 0;
-}
-
-/** LMDB's list of free pages has keys of 8 bytes, numbers of transactions; what it reserves beyond
-    the list in its nodes is whatever was there before. */
-static bool is_free_list(const uint8_t *page) {
-    uint64_t node = page[16] + 256u * page[17];
-    return node + 16 <= PAGE_BYTES && page[node + 6] + 256u * page[node + 7] == 8 &&
-           u64_at(page + node + 8) < 1000000;
-}
-
-bool store_specimen_is_leaf(const store_specimen *what, const store_damage *damage) {
-    uint64_t end =
-        damage->to < what->files[what->data].size ? damage->to : what->files[what->data].size;
-    for (uint64_t page = damage->from / PAGE_BYTES; page * PAGE_BYTES < end; page++) {
-        bool has_record = false;
-        // One that lies behind the nodes was there before, in a page of any kind.
-        const uint8_t *head = what->files[what->data].bytes + page * PAGE_BYTES;
-        uint64_t nodes = page * PAGE_BYTES + head[14] + 256u * head[15];
-        for (uint32_t i = 0; i < what->copy_count && !has_record; i++) {
-            const specimen_copy *one = &what->copies[i];
-            has_record = one->file == what->data && one->from / PAGE_BYTES == page &&
-                         head[10] == LEAF && one->from >= nodes && !is_free_list(head);
-        }
-        if (!has_record) {
-            return false;
-        }
-    }
-    return true;
 }
 
 uint64_t store_specimen_place(const store_specimen *what, uint32_t which, uint32_t key) {

@@ -14,30 +14,28 @@ typedef struct specimen_file {
     size_t size;
 } specimen_file;
 
-/** A record in one of the two files; of one that is spilled the number of the file. */
+/** A record in a segment. `sequence` has its place in a batch, too. */
 typedef struct specimen_copy {
     uint32_t which, key;
     uint32_t file;
     uint64_t from, to;
     uint64_t sequence;
-    /** Of the file with its value; SPECIMEN_FILES for none. */
-    uint32_t spilled;
 } specimen_copy;
 
 typedef struct store_specimen {
     book *book;
     specimen_file files[SPECIMEN_FILES];
     uint32_t count;
-    /** Index of data.mdb and of the journal. */
+    /** Index of data.mdb and of the largest segment. */
     uint32_t data, journal;
-    /** What it holds; and which keys operations concerned that may lie in the journal alone. */
+    /** What it holds; and which keys operations concerned that may lie in the log alone. */
     held state[BOOK_LANES][BOOK_KEYS];
     bool is_pending[BOOK_LANES][BOOK_KEYS];
     /** Every record there is, those of older states too, and the newest version of each key. */
     specimen_copy *copies;
     uint32_t copy_count;
     uint64_t newest[BOOK_LANES][BOOK_KEYS];
-    /** Its writer died, so that the journal is in use. */
+    /** Its writer died, so that the log is read when it is opened. */
     bool is_unclosed;
 } store_specimen;
 
@@ -54,13 +52,10 @@ typedef struct store_damage {
     uint64_t from, to;
 } store_damage;
 
-/** Whether every copy of the key's record, its node and its page's head are outside of it, and its
-    file too, so that a salvage must bring it back. */
+/** Whether every copy of the key's newest record and the heads of their segments are outside of it,
+    so that a salvage must bring it back. */
 bool store_specimen_is_intact(const store_specimen *what, uint32_t which, uint32_t key,
                               const store_damage *damages, unsigned count);
-
-/** Whether damage in data.mdb lies in pages with records alone, so that the others are whole. */
-bool store_specimen_is_leaf(const store_specimen *what, const store_damage *damage);
 
 /** Where the newest record of the key begins. */
 uint64_t store_specimen_place(const store_specimen *what, uint32_t which, uint32_t key);
