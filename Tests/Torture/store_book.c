@@ -33,7 +33,8 @@ void book_reset(book *self, rng *random) {
     self->journal_bytes = journals[rng_below(random, 5)] + 4096 * rng_below(random, 8);
     self->threshold_bytes = thresholds[rng_below(random, 5)];
     self->longest = longest[rng_below(random, 5)];
-    self->usual = (uint32_t)rng_between(random, 10, self->longest < 9000 ? self->longest / 4 : 2250);
+    self->usual =
+        (uint32_t)rng_between(random, 10, self->longest < 9000 ? self->longest / 4 : 2250);
     tuning_draw(&self->tuning, random);
     self->flushes = rng_one_in(random, 3) ? 60 : 8;
     self->syncs = rng_one_in(random, 3) ? 80 : 10;

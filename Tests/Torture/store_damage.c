@@ -264,8 +264,7 @@ static bool salvage(torture *run, bench *self, const store_damage *damages, unsi
         larder_store_entry entry;
         larder_bytes name = bytes_of(key, book_key(which, k, key));
         status = larder_store_get(store, name, 0, &entry);
-        bool intact = salt && !older &&
-                      store_specimen_is_intact(what, which, k, damages, count);
+        bool intact = salt && !older && store_specimen_is_intact(what, which, k, damages, count);
         bool same = status == LARDER_OK && salt && book_matches(what->book, salt, &entry);
         bool was = status == LARDER_OK && !same && was_ever(what, which, k, &entry);
         good =
@@ -274,9 +273,7 @@ static bool salvage(torture *run, bench *self, const store_damage *damages, unsi
             EXPECT(run, same || !intact,
                    "salvage lost key %u/%u, at %" PRIu64 ", which was not hurt%s", which, k,
                    store_specimen_place(what, which, k), was ? ", and has an older value" : "") &&
-            EXPECT(run,
-                   status != LARDER_OK || same ||
-                       (was && older && what->is_pending[which][k]),
+            EXPECT(run, status != LARDER_OK || same || (was && older && what->is_pending[which][k]),
                    "salvage brought %s value for key %u/%u%s", was ? "an older" : "a wrong", which,
                    k, salt ? "" : ", which was removed");
         larder_store_release(&entry);

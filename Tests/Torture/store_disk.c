@@ -439,8 +439,7 @@ int renameat(int from_folder, const char *from, int to_folder, const char *to) {
 int rename(const char *from, const char *to) { return renameat(AT_FDCWD, from, AT_FDCWD, to); }
 
 int fallocate(int file, int mode, off_t offset, off_t length) {
-    return fails("room", file, NULL) ? -1
-                                     : (int)syscall(SYS_fallocate, file, mode, offset, length);
+    return fails("room", file, NULL) ? -1 : (int)syscall(SYS_fallocate, file, mode, offset, length);
 }
 int ftruncate(int file, off_t length) {
     return fails("room", file, NULL) ? -1 : (int)syscall(SYS_ftruncate, file, length);

@@ -206,10 +206,9 @@ typedef struct exhausted_operation {
 } exhausted_operation;
 
 static const exhausted_operation operations[] = {
-    {"put", put_small},      {"put synced", put_synced}, {"put large", put_large},
-    {"puts", put_many},      {"flush", flush},           {"sync", sync_all},
-    {"maintain", maintain},  {"get", read_all},          {"remove_all", clear},
-    {"close, open", reopen}, {"backup", backup},
+    {"put", put_small},    {"put synced", put_synced}, {"put large", put_large}, {"puts", put_many},
+    {"flush", flush},      {"sync", sync_all},         {"maintain", maintain},   {"get", read_all},
+    {"remove_all", clear}, {"close, open", reopen},    {"backup", backup},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
@@ -290,8 +289,8 @@ static bool pantry_empties(pantry *self) {
     torture_note(self->run, "a full disk, emptied in way %u", way);
     for (uint32_t key = 0; way == 0 && key < THINGS && good; key++) {
         char text[16];
-        good = EXPECT_STATUS(self->run,
-                             larder_store_remove(self->store, thing_key(key, text), 0), LARDER_OK);
+        good = EXPECT_STATUS(self->run, larder_store_remove(self->store, thing_key(key, text), 0),
+                             LARDER_OK);
         self->salt[key] = self->maybe[key] = 0;
         good = good && EXPECT_STATUS(self->run, larder_store_flush(self->store), LARDER_OK);
     }
@@ -339,10 +338,12 @@ static void full_disk(torture *run, void *context) {
     bool good = EXPECT(run, small == ENOSPC || small == LARDER_OK,
                        "puts on a full disk ended with %d after %u", small, taken);
     status = good ? flush(self) : LARDER_OK;
-    good = good && EXPECT(run, status == ENOSPC || status == LARDER_OK, "a flush gave %d", status) &&
+    good = good &&
+           EXPECT(run, status == ENOSPC || status == LARDER_OK, "a flush gave %d", status) &&
            pantry_verify(self, "with a full disk");
     status = good ? backup(self) : LARDER_OK;
-    good = good && EXPECT(run, status == ENOSPC, "a backup gave %d", status) && pantry_empties(self);
+    good =
+        good && EXPECT(run, status == ENOSPC, "a backup gave %d", status) && pantry_empties(self);
     torture_note(run, "room again");
     (void)unlink(filler);
     good = good && EXPECT_STATUS(run, flush(self), LARDER_OK) &&
@@ -376,8 +377,7 @@ static void file_size_limit(torture *run, void *context) {
     now.rlim_cur = 4096;
     setrlimit(RLIMIT_FSIZE, &now);
     larder_status status = put_large(self);
-    bool good =
-        EXPECT(run, status == LARDER_OK || status == EFBIG, "a large put gave %d", status);
+    bool good = EXPECT(run, status == LARDER_OK || status == EFBIG, "a large put gave %d", status);
     status = flush(self);
     good = good && EXPECT(run, status == LARDER_OK || status == EFBIG, "flush gave %d", status) &&
            pantry_verify(self, "under a limit of file size");
@@ -400,7 +400,8 @@ static void descriptor_limit(torture *run, void *context) {
     bool good = EXPECT(run, status == LARDER_OK || status == EMFILE,
                        "a large put without a descriptor gave %d", status);
     status = put_small(self);
-    good = good && EXPECT(run, status == LARDER_OK || status == EMFILE, "a small put gave %d", status);
+    good =
+        good && EXPECT(run, status == LARDER_OK || status == EMFILE, "a small put gave %d", status);
     status = read_all(self);
     good = good && EXPECT(run, status == LARDER_OK || status == EMFILE, "get gave %d", status);
     status = flush(self);

@@ -231,10 +231,9 @@ static bool make_folder(const disk *self, rng *random, disk_shape shape, const n
             continue;
         }
         snprintf(below, sizeof below, "%s/%s", path, name->name);
-        good = name->is_folder
-                   ? depth > 6 ||
-                         make_folder(self, random, shape, all, name->inode, below, depth + 1)
-                   : make_content(self, random, shape, name->inode, below);
+        good = name->is_folder ? depth > 6 || make_folder(self, random, shape, all, name->inode,
+                                                          below, depth + 1)
+                               : make_content(self, random, shape, name->inode, below);
     }
     return good;
 }

@@ -109,7 +109,8 @@ static bool live_and_die(torture *run, life *self, bool is_first) {
     self->was_opened |= atomic_load(&self->book->ready) != 0;
     while (rng_one_in(&self->random, 3)) {
         torture_trial(run);
-        if (!store_kill(run, self->book, &self->random, self->path, true, recover_until_killed, self)) {
+        if (!store_kill(run, self->book, &self->random, self->path, true, recover_until_killed,
+                        self)) {
             return false;
         }
     }

@@ -588,7 +588,8 @@ static bool take_care(model *self) {
         if (!rng_one_in(&self->random, 6)) {
             return true;
         }
-        if (!EXPECT_STATUS(self->run, larder_store_remove_all(self->store, NULL, NULL), LARDER_OK) ||
+        if (!EXPECT_STATUS(self->run, larder_store_remove_all(self->store, NULL, NULL),
+                           LARDER_OK) ||
             !catch_up(self)) {
             return false;
         }
@@ -657,8 +658,8 @@ static bool step(model *self) {
     self->operations++;
     torture_note(self->run, "operation %" PRIu64, self->operations);
     larder_store_statistics figures;
-    if (!act(self) || !EXPECT_STATUS(self->run, larder_store_statistics_get(self->store, &figures),
-                                     LARDER_OK)) {
+    if (!act(self) ||
+        !EXPECT_STATUS(self->run, larder_store_statistics_get(self->store, &figures), LARDER_OK)) {
         return false;
     }
     // What was asked for is done in the model too.

@@ -144,8 +144,7 @@ static bool one_session(torture *run, cut *self) {
 enum { PLACES_MOST = 100000 };
 
 static void write_shortly(cut *self, rng random, uint64_t steps) {
-    store_plan plan = {
-        .book = self->book, .path = self->path, .random = random, .steps = steps};
+    store_plan plan = {.book = self->book, .path = self->path, .random = random, .steps = steps};
     store_writer_run(&plan);
 }
 

@@ -342,7 +342,8 @@ static larder_bytes truth_key(uint32_t key, char text[16]) {
 }
 
 /** Writes, removes, flushes, all the time; nothing is evicted. */
-static bool truth_write(torture *run, larder_store *store, rng *random, uint64_t salts[TRUTH_KEYS]) {
+static bool truth_write(torture *run, larder_store *store, rng *random,
+                        uint64_t salts[TRUTH_KEYS]) {
     uint8_t value[700];
     char text[16];
     for (int i = 0; i < TRUTH_STEPS; i++) {
@@ -385,28 +386,27 @@ static void write_and_lose_the_index(torture *run, void *context) {
     options.tuning = &tuning;
     larder_store *store = NULL;
     char data[700];
-    bool good = EXPECT_STATUS(run, larder_store_open(self->path, &options, NULL, &store), LARDER_OK) &&
-                truth_write(run, store, &random, salts);
+    bool good =
+        EXPECT_STATUS(run, larder_store_open(self->path, &options, NULL, &store), LARDER_OK) &&
+        truth_write(run, store, &random, salts);
     larder_store_close(store);
     store = NULL;
     snprintf(data, sizeof data, "%s/data.mdb", self->path);
     (void)unlink(data);
     larder_store_report report;
     good = good &&
-           EXPECT_STATUS(run,
-                         larder_store_salvage(self->path, self->target, &options, NULL, NULL,
-                                              &report),
-                         LARDER_OK) &&
+           EXPECT_STATUS(
+               run, larder_store_salvage(self->path, self->target, &options, NULL, NULL, &report),
+               LARDER_OK) &&
            EXPECT_STATUS(run, larder_store_open(self->target, &options, NULL, &store), LARDER_OK);
     for (uint32_t key = 0; key < TRUTH_KEYS && good; key++) {
         char text[16];
         larder_store_entry entry;
         larder_status status = larder_store_get(store, truth_key(key, text), 0, &entry);
-        bool is_right = salts[key] ? status == LARDER_OK &&
-                                         entry.value.length == salts[key] / 2 % 700 &&
-                                         message_equals(salts[key], entry.value.data,
-                                                        entry.value.length)
-                                   : status == LARDER_ENOTFOUND;
+        bool is_right = salts[key]
+                            ? status == LARDER_OK && entry.value.length == salts[key] / 2 % 700 &&
+                                  message_equals(salts[key], entry.value.data, entry.value.length)
+                            : status == LARDER_ENOTFOUND;
         larder_store_release(&entry);
         good = EXPECT(run, is_right, "without its index: get of %s, which was %s, gave %d", text,
                       salts[key] ? "written" : "removed", status);

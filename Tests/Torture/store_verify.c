@@ -246,8 +246,8 @@ typedef struct full_count {
 /** Where keys are alike for longer than this, their order is another. */
 enum { KEYS_COMPARED = 494 };
 
-static bool count_all(torture *run, const book *self, larder_store *store,
-                      larder_store_order order, full_count *total) {
+static bool count_all(torture *run, const book *self, larder_store *store, larder_store_order order,
+                      full_count *total) {
     larder_store_query query;
     larder_store_query_init(&query);
     query.order = order;

@@ -235,7 +235,8 @@ bool store_kill(torture *run, book *self, rng *random, const char *path, bool fr
     default: span = rng_below(random, 6000000); break;
     }
     // Before some system call, early ones more often than late ones.
-    int place = rng_one_in(random, 2) ? (int)rng_between(random, 1, 1ull << rng_below(random, 10)) : 0;
+    int place =
+        rng_one_in(random, 2) ? (int)rng_between(random, 1, 1ull << rng_below(random, 10)) : 0;
     fflush(NULL);
     pid_t child = fork();
     if (child < 0) {
