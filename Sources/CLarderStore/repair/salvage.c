@@ -48,9 +48,10 @@ larder_status larder_store_salvage(const char *source, const char *target,
     copy_target copy = {0};
     larder_status status = open_source(source, &folder);
     if (!status) status = salvage_find(&search, folder);
-    if (!status && !search.has_meta && !search.count) {
-        if (search.is_other_version) status = LARDER_EVERSION;
-        else if (!search.has_head) status = LARDER_EFOREIGN;
+    if (!status && !search.has_meta) {
+        bool is_bare = !search.count || !search.segment_count;
+        if (search.is_other_version && is_bare) status = LARDER_EVERSION;
+        else if (!search.has_head && !search.count) status = LARDER_EFOREIGN;
     }
     if (!status) {
         salvage_choose(&search);
