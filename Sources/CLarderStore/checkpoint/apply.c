@@ -27,16 +27,14 @@ larder_status apply_guard(apply_transaction *apply, const tree_key *key) {
 }
 
 larder_status apply_seek(apply_transaction *apply, MDB_val *key, MDB_val *value) {
-    larder_status status =
-        environment_guard(apply->store->environment, key->mv_data, key->mv_size);
+    larder_status status = environment_guard(apply->store->environment, key->mv_data, key->mv_size);
     if (status != LARDER_OK) return status;
     int code = mdb_cursor_get(apply->entries, key, value, MDB_SET_RANGE);
     return code == MDB_NOTFOUND ? LARDER_END : apply_status(code);
 }
 
 larder_status apply_next(apply_transaction *apply, MDB_val *key, MDB_val *value) {
-    larder_status status =
-        environment_guard(apply->store->environment, key->mv_data, key->mv_size);
+    larder_status status = environment_guard(apply->store->environment, key->mv_data, key->mv_size);
     if (status != LARDER_OK) return status;
     int code = mdb_cursor_get(apply->entries, key, value, MDB_NEXT);
     return code == MDB_NOTFOUND ? LARDER_END : apply_status(code);
@@ -74,8 +72,8 @@ static larder_status apply_prepare(apply_transaction *apply) {
     uint8_t recency = SPACE_RECENCY;
     key = (MDB_val){1, &recency};
     status = apply_seek(apply, &key, &value);
-    apply->has_recency = status == LARDER_OK && key.mv_size > 0 &&
-                         *(const uint8_t *)key.mv_data == SPACE_RECENCY;
+    apply->has_recency =
+        status == LARDER_OK && key.mv_size > 0 && *(const uint8_t *)key.mv_data == SPACE_RECENCY;
     return status == LARDER_END ? LARDER_OK : status;
 }
 
@@ -118,7 +116,8 @@ static larder_status live_rows(apply_transaction *apply) {
 
 larder_status apply_commit(apply_transaction *apply) {
     larder_store *store = apply->store;
-    larder_status status = row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
+    larder_status status =
+        row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
     if (status == LARDER_OK) status = live_rows(apply);
     if (status == LARDER_OK) {
         apply->meta.transaction = mdb_txn_id(apply->txn);
@@ -417,8 +416,7 @@ larder_status apply_write(apply_transaction *apply, const uint8_t *at, uint32_t 
     name = (MDB_val){key.length, key.bytes};
     code = mdb_cursor_put(apply->entries, &name, &value, 0);
     if (code != 0) return apply_status(code);
-    return apply_install(apply, stored, &fresh, segment_number,
-                         record_padded(record_length(at)));
+    return apply_install(apply, stored, &fresh, segment_number, record_padded(record_length(at)));
 }
 
 larder_status apply_clear(apply_transaction *apply, uint64_t sequence) {

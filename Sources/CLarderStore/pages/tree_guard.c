@@ -75,9 +75,8 @@ static bool look_beside(tree_guard *guard, const tree *state, const tree_page *p
     if (index > 0 && (!page_node(parent, index - 1, &node) ||
                       !look(guard, state, node_child(&node), height == 0, &before)))
         return false;
-    return index + 1 >= parent->count ||
-           (page_node(parent, index + 1, &node) &&
-            look_first(guard, state, node_child(&node), height));
+    return index + 1 >= parent->count || (page_node(parent, index + 1, &node) &&
+                                          look_first(guard, state, node_child(&node), height));
 }
 
 static bool lies_in_last(const tree_guard *guard, const tree *state, larder_bytes key) {

@@ -3,9 +3,10 @@
     Private: what LMDB is about to change is looked at before.
 
     LMDB trusts its pages: one flipped bit in them can crash the process that changes them, or reads
-    them by LMDB's own calls. To look at the whole file before the first write would cost a read of it;
-    so each page is looked at once, when a write is about to reach it: the pages on the way to its
-    key, their neighbours, with which LMDB may merge them, and the next leaf, where a cursor goes. Pages that were written since the file was opened need no look. */
+    them by LMDB's own calls. To look at the whole file before the first write would cost a read of
+    it; so each page is looked at once, when a write is about to reach it: the pages on the way to
+    its key, their neighbours, with which LMDB may merge them, and the next leaf, where a cursor
+    goes. Pages that were written since the file was opened need no look. */
 #ifndef LARDER_TREE_GUARD_H
 #define LARDER_TREE_GUARD_H
 
