@@ -151,6 +151,22 @@ static larder_status apply_segments(apply_transaction *apply, const memtable *fr
     }
 }
 
+/** Where the last segment was sealed and nothing came behind it, the log goes on in the next one: so
+    that it can be cleaned, too. */
+static larder_status pass_sealed(apply_transaction *apply) {
+    location *end = &apply->meta.end;
+    segment *last;
+    if (end->segment == 0) return LARDER_OK;
+    larder_status status = log_segment(&apply->store->log, end->segment, &last);
+    if (status != LARDER_OK || last->next == 0 ||
+        end->offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
+        return status;
+    status = apply_measure(apply, last, atomic_load(&last->end) - SEGMENT_HEAD_BYTES,
+                           last->record_count, last->bare_count, last->last_sequence);
+    *end = (location){last->next, SEGMENT_HEAD_BYTES};
+    return status;
+}
+
 /** What the last transaction has besides: the order of use, reads, and how far the log came. */
 static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
     const memtable *frozen = run->frozen;
@@ -166,6 +182,8 @@ static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
                 apply->meta.end = frozen->end;
             }
     }
+    if (status == LARDER_OK && (run->order->flags & FLUSH_COMPACTS) != 0)
+        status = pass_sealed(apply);
     if ((run->order->flags & FLUSH_SETS_FORMAT) != 0)
         apply->meta.content_format = run->order->content_format;
     if (status == LARDER_OK)
@@ -251,7 +269,8 @@ static larder_status run_checkpoint(larder_store *store, flush_order *order) {
     pthread_mutex_unlock(&store->lock);
     larder_status status = prepare(&run);
     bool has_work = run.frozen != NULL || run.cleaning.victim_count > 0 ||
-                    store->folding.count > 0 || (order->flags & FLUSH_SETS_FORMAT) != 0;
+                    store->folding.count > 0 ||
+                    (order->flags & (FLUSH_SETS_FORMAT | FLUSH_COMPACTS)) != 0;
     if (status == LARDER_OK && has_work) status = apply_all(&run);
     cleaning_end(&run.cleaning, status == LARDER_OK && has_work ? run.meta.transaction : 0);
     free(run.writes);

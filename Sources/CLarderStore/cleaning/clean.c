@@ -166,6 +166,8 @@ static larder_status gather_victim(cleaning *work, uint32_t number, sorted_write
         record whole;
         status = segment_look(victim, at, &found);
         if (status == LARDER_OK) status = record_read(found, true, &whole);
+        // Nothing leads there, and what it had to remember cannot be read by anybody.
+        if (status != LARDER_OK && facts->live_count == 0) return LARDER_OK;
         if (status != LARDER_OK) return LARDER_EDAMAGED;
         at += record_padded(found.length);
         if (whole.kind == RECORD_NEXT) continue;
@@ -179,7 +181,8 @@ static larder_status gather_victim(cleaning *work, uint32_t number, sorted_write
         }
         (*writes)[(*count)++] = (sorted_write){0, found.data, number, true};
     }
-    return status;
+    bool is_lost = status == LARDER_EDAMAGED || status == ENOENT;
+    return is_lost && facts->live_count == 0 ? LARDER_OK : status;
 }
 
 larder_status cleaning_gather(cleaning *work, sorted_write **writes, uint32_t *count) {
@@ -432,6 +435,8 @@ static int compare_retired(const void *a, const void *b) {
 
 void store_delete_retired(larder_store *store, flush_order *order) {
     size_t total = store->retired_count;
+    if (order->progress != NULL && order->progress(order->context, 0, total) != 0)
+        order->deletion = ECANCELED;
     if (total == 0) return;
     uint64_t oldest = environment_oldest_reader(store->environment);
     qsort(store->retired, total, sizeof *store->retired, compare_retired);
@@ -440,16 +445,16 @@ void store_delete_retired(larder_store *store, flush_order *order) {
     // what lies in those before it.
     while (done < total && order->deletion == LARDER_OK) {
         const retired_segment *gone = &store->retired[done];
-        if (order->progress != NULL && order->progress(order->context, done, total) != 0)
-            order->deletion = ECANCELED;
 #ifndef LARDER_PLANT_STORE_DELETES_EARLY
         // Somebody still looks at a state that leads there.
         if (oldest < gone->transaction) break;
 #endif
-        if (order->deletion != LARDER_OK || log_remove(&store->log, gone->number) != LARDER_OK ||
+        if (log_remove(&store->log, gone->number) != LARDER_OK ||
             folder_sync(store->log.folder) != LARDER_OK)
             break;
         done++;
+        if (order->progress != NULL && order->progress(order->context, done, total) != 0)
+            order->deletion = ECANCELED;
     }
     store->retired_count -= done;
     memmove(store->retired, store->retired + done, store->retired_count * sizeof *store->retired);

@@ -256,6 +256,15 @@ bool log_turns_over(const store_log *log, size_t length) {
     return log->active == NULL || !has_room(log->active, length, false);
 }
 
+larder_status log_turn_over(store_log *log) {
+    if (log->active == NULL || end_of(log->active) == SEGMENT_HEAD_BYTES) return LARDER_OK;
+    log_drop_spare(log);
+    log->capacity_limit_bytes = log->segment_min_bytes;
+    larder_status status = turn_over(log, 0);
+    log->capacity_limit_bytes = 0;
+    return status;
+}
+
 larder_status log_reserve_kept(store_log *log, size_t length, uint8_t **target) {
     if (log->active == NULL || !has_room(log->active, length, true)) return ENOSPC;
     *target = log->active->map + end_of(log->active);

@@ -71,6 +71,9 @@ LARDER_MUST_CHECK larder_status log_reserve(store_log *log, size_t length, bool 
 LARDER_MUST_CHECK larder_status log_reserve_kept(store_log *log, size_t length, uint8_t **target);
 /** Whether so much asks for another segment. */
 bool log_turns_over(const store_log *log, size_t length);
+/** Seals the active segment, if anything was written to it, and goes on in one of the least size; the
+    store's lock is held. */
+LARDER_MUST_CHECK larder_status log_turn_over(store_log *log);
 /** Publishes the records that were written there, all with the sequence last_sequence + 1.
     @param length as reserved.
     @param first_word of the first record: its length and checksum, which are not there yet. */

@@ -306,7 +306,7 @@ static larder_status read_number_resume(larder_store *store) {
 }
 
 /** What the tree knows of the segments. O(segments). */
-static larder_status live_load(larder_store *store) {
+static larder_status live_load(larder_store *store, live_table *table) {
     snapshot *place;
     larder_status status = environment_read(store->environment, &place);
     if (status != LARDER_OK) return status;
@@ -322,7 +322,7 @@ static larder_status live_load(larder_store *store) {
         status = key.length == 5 ? live_row_read(value, &found) : LARDER_EDAMAGED;
         if (status == LARDER_OK) {
             found.number = get_be32(bytes + 1);
-            status = live_add(&store->live, found.number, &added);
+            status = live_add(table, found.number, &added);
         }
         if (status == LARDER_OK) {
             *added = found;
@@ -330,8 +330,6 @@ static larder_status live_load(larder_store *store) {
         }
     }
     environment_release(store->environment, place);
-    live_totals(&store->live, &store->committed.log_used_bytes, &store->committed.log_live_bytes);
-    store->committed.segment_count = store->live.count;
     return status == LARDER_END ? LARDER_OK : status;
 }
 
@@ -353,7 +351,9 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     if (status == LARDER_OK) status = data_open(store, &meta, detail);
     if (status != LARDER_OK) return status;
     meta_adopt(store, &meta);
-    status = live_load(store);
+    status = live_load(store, &store->live);
+    live_totals(&store->live, &store->committed.log_used_bytes, &store->committed.log_live_bytes);
+    store->committed.segment_count = store->live.count;
     if (status == LARDER_OK) status = read_number_resume(store);
     if (status == LARDER_OK) status = log_begin(store, detail);
     if (status == LARDER_OK) status = store_replay(store, &meta, is_other_boot, detail);
@@ -538,8 +538,14 @@ larder_status larder_store_statistics_get(larder_store *store,
     larder_status status = store_enter(store);
     if (status != LARDER_OK) return status;
     environment_look(store->environment, statistics);
+    committed_state elsewhere = {0};
     if (store_is_read_only(store)) {
+        live_table live = {0};
         status = larder_store_totals(store, &statistics->count, &statistics->bytes);
+        if (status == LARDER_OK) status = live_load(store, &live);
+        live_totals(&live, &elsewhere.log_used_bytes, &elsewhere.log_live_bytes);
+        elsewhere.segment_count = live.count;
+        live_free(&live);
         if (status != LARDER_OK) return status;
     }
     pthread_mutex_lock(&store->lock);
@@ -554,9 +560,10 @@ larder_status larder_store_statistics_get(larder_store *store,
     statistics->content_format = store->content_format;
     statistics->pending_count = atomic_load(&store->pending_count);
     statistics->last_sequence = atomic_load(&store->newest_sequence);
-    statistics->segment_count = store->committed.segment_count;
-    statistics->log_used_bytes = store->committed.log_used_bytes;
-    statistics->log_live_bytes = store->committed.log_live_bytes;
+    const committed_state *log = store_is_read_only(store) ? &elsewhere : &store->committed;
+    statistics->segment_count = log->segment_count;
+    statistics->log_used_bytes = log->log_used_bytes;
+    statistics->log_live_bytes = log->log_live_bytes;
     statistics->journal_bytes = store->options.journal_bytes;
     statistics->journal_used_bytes = store->log.unapplied_bytes;
     statistics->synced_sequence = __atomic_load_n(&store->log.synced_sequence, __ATOMIC_RELAXED);
