@@ -61,21 +61,42 @@ struct StoreBoundaryTests {
     #expect(store.isSound)
   }
 
-  @Test(arguments: [UInt64(0), 1, 63, 4096])
-  func valuesAboveTheThresholdLieInFiles(threshold: UInt64) throws {
+  /// Above the largest threshold that there is, it counts as that.
+  @Test(arguments: [UInt64(0), 1, 63, 1023, 1024, 4096])
+  func valuesUpToTheThresholdLieInTheTreeToo(threshold: UInt64) throws {
     let store = try Store(url) { $0.inline_threshold_bytes = threshold }
-    for offset in -1...1 where Int(threshold) + offset >= 0 {
-      let length = Int(threshold) + offset
-      let value = [UInt8](repeating: UInt8(10 + offset), count: length)
-      try store.put([UInt8(offset + 1)], value)
-      let entry = try #require(try store.get([UInt8(offset + 1)]))
-      #expect(entry.value == value && entry.isSpilled == (offset > 0))
+    let most = min(Int(threshold), Int(LARDER_STORE_INLINE_MAX_BYTES))
+    let lengths = (-1...1).map { most + $0 }.filter { $0 >= 0 }
+    for length in lengths {
+      let value = [UInt8](repeating: UInt8(length % 250), count: length)
+      try store.put([UInt8(length - most + 1)], value)
+      // What waits for a checkpoint is in the log alone.
+      let entry = try #require(try store.get([UInt8(length - most + 1)]))
+      #expect(entry.value == value && entry.isInLog)
     }
     try store.flush()
-    for offset in -1...1 where Int(threshold) + offset >= 0 {
-      let entry = try #require(try store.get([UInt8(offset + 1)]))
-      #expect(entry.value.count == Int(threshold) + offset && entry.isSpilled == (offset > 0))
+    for length in lengths {
+      let entry = try #require(try store.get([UInt8(length - most + 1)]))
+      #expect(entry.value == [UInt8](repeating: UInt8(length % 250), count: length))
+      #expect(entry.isInLog == (length > most))
     }
+    #expect(store.isSound)
+  }
+
+  /// A page of the tree has room for two of its longest rows.
+  @Test(arguments: [1399, 1400, 1401, 65_536])
+  func aShortValueWhoseRecordIsLongLiesInTheLogAlone(record: Int) throws {
+    let store = try Store(url) {
+      $0.inline_threshold_bytes = 1024
+      $0.journal_bytes = 1 << 20
+    }
+    // 36 bytes of head, 8 of lengths.
+    let extended = [UInt8](repeating: 1, count: record - 36 - 8 - 1 - 10)
+    try store.put([7], [UInt8](repeating: 2, count: 10), extended: extended)
+    try store.flush()
+    let entry = try #require(try store.get([7]))
+    #expect(entry.extended == extended && entry.value.count == 10)
+    #expect(entry.isInLog == (record > 1400))
     #expect(store.isSound)
   }
 

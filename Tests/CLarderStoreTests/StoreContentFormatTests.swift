@@ -34,8 +34,7 @@ struct StoreContentFormatTests {
     let store = try open(7)
     try store.put([1], [1])
     try check(larder_store_content_format_set(store.pointer, 8))
-    var figures = larder_store_statistics()
-    try check(larder_store_statistics_get(store.pointer, &figures))
+    let figures = try store.figures
     // What was written before is in the same transaction.
     #expect(figures.content_format == 8 && figures.pending_count == 0)
     try store.put([2], [2])

@@ -5,7 +5,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What a damaged journal costs, and what an exchanged file is told by.
+/// What damage in the log costs, and what an exchanged file is told by.
 @Suite("Store: damage")
 struct StoreDamageTests {
   let directory: TemporaryDirectory
@@ -18,49 +18,88 @@ struct StoreDamageTests {
     copy = directory.file("copy")
   }
 
-  /// Flips a bit of the first place in the file that holds the bytes.
-  private func damage(_ name: String, at bytes: [UInt8]) throws {
-    let file = copy.appendingPathComponent(name)
-    var data = try Data(contentsOf: file)
-    let range = try #require(data.range(of: Data(bytes)))
-    data[range.lowerBound] ^= 1
-    try data.write(to: file)
+  /// Makes the copy look as if the machine had been started anew since it was used.
+  private func startTheMachineAnew() throws {
+    let file = copy.appendingPathComponent("lock")
+    let text = try String(contentsOf: file, encoding: .utf8)
+    let pid = text.prefix { $0 != " " }
+    let other = pid + " " + String(repeating: "0", count: 32)
+    try Data((other + String(repeating: "\n", count: text.count - other.count)).utf8).write(
+      to: file)
   }
 
-  @Test(arguments: [0, 1, 2])
-  func aDamagedMessageOfTheJournalCostsItAndWhatFollows(intact: Int) throws {
+  @Test(arguments: [0, 1, 2], [false, true])
+  func aDamagedRecordBehindTheCheckpointCostsItselfAndAfterAPowerCutWhatFollows(
+    intact: Int, isPowerCut: Bool
+  ) throws {
     let store = try Store(url)
     try store.put([1], [1])
     try store.flush()
     for number in 0..<intact { try store.put([2, UInt8(number)], [2]) }
     try store.put([3], "to be damaged".bytes)
+    try store.put([4], "behind it".bytes)
     try FileManager.default.copyItem(at: url, to: copy)
-    try damage("journal", at: "to be damaged".bytes)
+    #expect(try StoreLog(copy).flip(Data("to be damaged".utf8)) == 1)
+    if isPowerCut { try startTheMachineAnew() }
     let opened = try Store(copy)
     #expect(try opened.get([1])?.value == [1])
     #expect(try opened.get([3]) == nil)
-    #expect(try opened.totals.count == UInt64(intact + 1))
+    #expect(try opened.get([4])?.value == (isPowerCut ? nil : "behind it".bytes))
+    #expect(try opened.totals.count == UInt64(intact + (isPowerCut ? 1 : 2)))
     var report = larder_store_report()
     try check(larder_store_recovery(opened.pointer, &report))
-    #expect(report.journal_lost > 0)
-    #expect(opened.isSound)
+    #expect(report.journal_lost == 1)
+    #expect(report.journal_intact == UInt64(intact + (isPowerCut ? 0 : 1)))
     try opened.put([3], [3])
+    try expectSound(opened, isPowerCut: isPowerCut)
     opened.close()
-    #expect(try Store(copy).get([3])?.value == [3])
+    let again = try Store(copy)
+    #expect(try again.get([3])?.value == [3])
+    try expectSound(again, isPowerCut: isPowerCut)
   }
 
-  @Test func anOlderTreeBesideANewerJournalIsRefused() throws {
+  /// What a power cut took was wiped. What was damaged otherwise stays in its segment, and is told
+  /// of, but no entry is missing because of it.
+  private func expectSound(_ store: Store, isPowerCut: Bool) throws {
+    var report = larder_store_report()
+    let status = larder_store_check(store.pointer, nil, nil, &report)
+    #expect(status == (isPowerCut ? LARDER_OK : LARDER_EDAMAGED))
+    #expect(report.inconsistencies == (isPowerCut ? 0 : 1))
+    #expect(try report.damaged == 0 && report.intact == store.totals.count)
+  }
+
+  /// The log is the data: an index that is behind catches up with it.
+  @Test func anOlderTreeBesideANewerLogCatchesUp() throws {
     let store = try Store(url)
     try store.put([1], [1])
     try store.flush()
     try FileManager.default.copyItem(at: url, to: copy)
     try store.put([2], [2])
+    try store.remove([1])
     try store.flush()
     store.close()
     let data = url.appendingPathComponent("data.mdb")
     try FileManager.default.removeItem(at: data)
     try FileManager.default.copyItem(at: copy.appendingPathComponent("data.mdb"), to: data)
-    #expect(status { try Store(url) } == Int(LARDER_EDAMAGED))
+    let again = try Store(url)
+    #expect(try again.keys() == [[2]] && again.totals == (1, 1))
+    #expect(again.isSound)
+  }
+
+  @Test func aLogWithoutItsTreeIsRefusedAndSalvaged() throws {
+    let store = try Store(url)
+    try store.put([1], [1])
+    try store.put([2], [2])
+    try store.remove([2])
+    store.close()
+    try FileManager.default.removeItem(at: url.appendingPathComponent("data.mdb"))
+    var detail = larder_store_detail()
+    #expect(status { try Store(url, detail: &detail) } == Int(LARDER_EDAMAGED))
+    #expect(detail.part == LARDER_STORE_PART_DATA)
+    let report = try salvage(url, to: copy)
+    #expect(report.intact == 1 && report.damaged == 0)
+    let salvaged = try Store(copy)
+    #expect(try salvaged.keys() == [[1]] && salvaged.isSound)
   }
 
   @Test func aTreeWithoutItsHeadsIsDamagedAndNotForeign() throws {
@@ -73,33 +112,35 @@ struct StoreDamageTests {
     data.resetBytes(in: 0..<8192)
     try data.write(to: file)
     #expect(status { try Store(url) } == Int(LARDER_EDAMAGED))
-    var report = larder_store_report()
-    try check(larder_store_salvage(url.path, copy.path, nil, nil, nil, &report))
+    try salvage(url, to: copy)
     #expect(try Store(copy).get([1])?.value == [1])
   }
 
-  /// The damaged record says that it is newer than anything.
-  @Test func aDamagedNumberDoesNotOutdateWhatTheJournalHas() throws {
+  /// A damaged record, or its row, says that it is newer than anything.
+  @Test(arguments: [false, true])
+  func aDamagedNumberDoesNotOutdateWhatIsWholeBehindIt(isInTree: Bool) throws {
     let store = try Store(url)
     try store.put([1], "first".bytes)
     try store.flush()
     try store.put([1], "second".bytes)
     try FileManager.default.copyItem(at: url, to: copy)
-    let file = copy.appendingPathComponent("data.mdb")
-    var data = try Data(contentsOf: file)
-    let value = try #require(data.range(of: Data("first".utf8)))
-    let record = try #require(
-      data.range(of: Data("LREC".utf8), options: .backwards, in: 0..<value.lowerBound))
-    data[record.lowerBound + 15] ^= 1
-    try data.write(to: file)
+    // 36 bytes of head, of which 8 come before the number, and one of a key.
+    let place = -37 + 8 + 7
+    if !isInTree {
+      #expect(try StoreLog(copy).flip(Data("first".utf8), at: place) == 1)
+    } else {
+      let data = copy.appendingPathComponent("data.mdb")
+      let row = -37 - 24 + 7
+      #expect(try StoreLog.flip(Data("first".utf8), at: place, in: data) > 0)
+      #expect(try StoreLog.flip(Data("first".utf8), at: row, in: data) > 0)
+    }
     let salvaged = directory.file("salvaged")
-    var report = larder_store_report()
-    try check(larder_store_salvage(copy.path, salvaged.path, nil, nil, nil, &report))
+    try salvage(copy, to: salvaged)
     #expect(try Store(salvaged).get([1])?.value == "second".bytes)
   }
 
   /// The older head is sound, and calls pages free that the newest transaction wrote to: nothing in
-  /// its place tells that there was one, only a page elsewhere.
+  /// its place tells that there was one, only a page elsewhere. The log has all the same.
   @Test(arguments: [0, 1])
   func salvageDoesNotTakeAnOlderHeadForTheNewest(head: Int) throws {
     let store = try Store(url)
@@ -107,6 +148,7 @@ struct StoreDamageTests {
       for key in 0..<200 { try store.put([UInt8(key)], Self.value(key, round)) }
       try store.flush()
     }
+    try store.remove([7])
     store.close()
     let file = url.appendingPathComponent("data.mdb")
     var data = try Data(contentsOf: file)
@@ -124,11 +166,12 @@ struct StoreDamageTests {
     data.replaceSubrange(head * 4096..<(head + 1) * 4096, with: moved)
     try data.write(to: file)
 
-    var report = larder_store_report()
-    try check(larder_store_salvage(url.path, copy.path, nil, nil, nil, &report))
+    try salvage(url, to: copy)
     let salvaged = try Store(copy)
-    for key in 0..<200 where moved.range(of: Data(Self.value(key, 8))) == nil {
-      #expect(try salvaged.get([UInt8(key)])?.value == Self.value(key, 8), "key \(key)")
+    #expect(try salvaged.totals.count == 199)
+    for key in 0..<200 {
+      let wanted = key == 7 ? nil : Self.value(key, 8)
+      #expect(try salvaged.get([UInt8(key)])?.value == wanted, "key \(key)")
     }
   }
 

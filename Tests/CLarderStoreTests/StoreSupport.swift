@@ -53,7 +53,8 @@ struct StoreEntry: Equatable {
   var expires: Int64
   var idle: Int64
   var cost: UInt64
-  var isSpilled: Bool
+  /// It was read from a segment, and not from a row of the tree.
+  var isInLog: Bool
 
   init(_ entry: larder_store_entry) {
     key = entry.key.array
@@ -65,7 +66,7 @@ struct StoreEntry: Equatable {
     expires = entry.expires_ns
     idle = entry.idle_ns
     cost = entry.cost
-    isSpilled = entry.flags & UInt32(LARDER_STORE_ENTRY_SPILLED) != 0
+    isInLog = entry.flags & UInt32(LARDER_STORE_ENTRY_IN_LOG) != 0
   }
 }
 
@@ -76,9 +77,10 @@ final class Store {
   private let clock: StoreClock?
   private var isOpen = true
 
-  /// Opens with a small journal and no thread; `set` changes what matters.
+  /// Opens with little that may wait for a checkpoint and no thread; `set` changes what matters.
   init(
     _ url: URL, clock: StoreClock? = nil, detail: UnsafeMutablePointer<larder_store_detail>? = nil,
+    tuning: larder_store_tuning = tuned { _ in },
     _ set: (inout larder_store_options) -> Void = { _ in }
   ) throws {
     self.clock = clock
@@ -92,7 +94,10 @@ final class Store {
     }
     set(&options)
     var opened: OpaquePointer?
-    try check(larder_store_open(url.path, &options, detail, &opened))
+    try withUnsafePointer(to: tuning) { tuning in
+      options.tuning = tuning
+      try check(larder_store_open(url.path, &options, detail, &opened))
+    }
     pointer = opened!
   }
 
@@ -158,6 +163,23 @@ final class Store {
 
   func flush() throws { try check(larder_store_flush(pointer)) }
 
+  /// Writes what `fill` puts into a batch.
+  func commit(_ fill: (OpaquePointer) throws -> Void) throws {
+    var batch: OpaquePointer?
+    try check(larder_store_batch_create(pointer, &batch))
+    defer { larder_store_batch_destroy(batch) }
+    try fill(batch!)
+    try check(larder_store_batch_commit(batch!, 0, nil))
+  }
+
+  var figures: larder_store_statistics {
+    get throws {
+      var figures = larder_store_statistics()
+      try check(larder_store_statistics_get(pointer, &figures))
+      return figures
+    }
+  }
+
   func keys(_ set: (inout larder_store_query) -> Void = { _ in }) throws -> [[UInt8]] {
     var query = larder_store_query()
     larder_store_query_init(&query)
@@ -173,6 +195,33 @@ final class Store {
       try check(status)
       keys.append(entry.key.array)
     }
+  }
+
+  /// A cursor over everything, by key.
+  func cursor() throws -> OpaquePointer {
+    var query = larder_store_query()
+    larder_store_query_init(&query)
+    var cursor: OpaquePointer?
+    try check(larder_store_cursor_open(pointer, &query, &cursor))
+    return cursor!
+  }
+
+  /// What a cursor has still to give.
+  func values(of cursor: OpaquePointer) throws -> [[UInt8]] {
+    var values: [[UInt8]] = []
+    var entry = larder_store_entry()
+    while true {
+      let status = larder_store_cursor_next(cursor, &entry)
+      if status == LARDER_END { return values }
+      try check(status)
+      values.append(entry.value.array)
+    }
+  }
+
+  func values() throws -> [[UInt8]] {
+    let cursor = try cursor()
+    defer { larder_store_cursor_close(cursor) }
+    return try values(of: cursor)
   }
 
   /// As larder_store_count gives it.
@@ -199,8 +248,45 @@ final class Store {
   /// Whether its own check finds nothing.
   var isSound: Bool {
     var report = larder_store_report()
-    return larder_store_check(pointer, nil, nil, &report) == LARDER_OK && report.orphans == 0
+    return larder_store_check(pointer, nil, nil, &report) == LARDER_OK
+      && report.inconsistencies == 0
   }
+}
+
+/// The usual thresholds, but for what `set` changes.
+func tuned(_ set: (inout larder_store_tuning) -> Void) -> larder_store_tuning {
+  var tuning = larder_store_tuning()
+  larder_store_tuning_init(&tuning)
+  set(&tuning)
+  return tuning
+}
+
+/// Segments of that size, and cleaning as soon as there is anything to clean.
+func small(_ bytes: UInt64 = 4096, upTo most: UInt64? = nil) -> larder_store_tuning {
+  tuned {
+    $0.segment_min_bytes = bytes
+    $0.segment_max_bytes = most ?? bytes
+    $0.space_percent = 100
+  }
+}
+
+/// Adds a write to a batch.
+func put(_ key: [UInt8], _ value: [UInt8], in batch: OpaquePointer) throws {
+  try withBytes(key) { key in
+    try withBytes(value) { value in
+      var item = larder_store_item()
+      larder_store_item_init(&item, key, value)
+      try check(larder_store_batch_put(batch, &item))
+    }
+  }
+}
+
+/// Copies every intact entry of the folder into a new store.
+@discardableResult
+func salvage(_ source: URL, to target: URL) throws -> larder_store_report {
+  var report = larder_store_report()
+  try check(larder_store_salvage(source.path, target.path, nil, nil, nil, &report))
+  return report
 }
 
 extension String {
