@@ -81,7 +81,7 @@ bool store_specimen_make(torture *run, store_specimen *out, rng *random, uint64_
     if (!torture_guard(run, 60, write_store, &self) || atomic_load(&notes->broken)) {
         return false;
     }
-    // Only what a flush took along is in more places than the journal.
+    // Only what a flush took along is in the tree.
     memset(out->is_pending, 0, sizeof out->is_pending);
     for (uint32_t i = 0; i < notes->lanes; i++) {
         lane *own = &notes->lane[i];

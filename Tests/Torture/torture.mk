@@ -8,7 +8,7 @@
 #   make torture-selftest               each planted defect must be found; `make test` runs it
 #   make torture-tsan                   the concurrency families under the Thread Sanitizer
 #   make torture-asan                   all of it under the Address and UB Sanitizers, short
-#   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, journals and
+#   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, segments and
 #                                       records of a store; or an AREA
 
 TORTURE_DIR := Tests/Torture
@@ -126,7 +126,7 @@ $(TORTURE_OUT)/larder-torture-asan: $(TORTURE_ALL)
 	  $(LMDB_LIBS) -o $@
 
 torture-asan: $(TORTURE_OUT)/larder-torture-asan
-	$< --short --seconds $(or $(SECONDS),30) --seed $(or $(SEED),1)
+	$< --area $(AREA) --short --seconds $(or $(SECONDS),30) --seed $(or $(SEED),1)
 
 # Fuzzing -----------------------------------------------------------------------------------------
 
@@ -138,7 +138,7 @@ $(FUZZ_OUT)/fuzz-%: $(TORTURE_DIR)/fuzz/fuzz_%.c $(CLARDER_SOURCES) $(CLARDER_HE
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC)) $< $(CLARDER_SOURCES) -o $@
 
-# Its seeds: journals and pages of the fixtures, and records out of them.
+# Its seeds: segments and pages of the fixtures, and records out of them.
 $(FUZZ_OUT)/fuzz-store: $(TORTURE_DIR)/fuzz/fuzz_store.c $(TORTURE_C) $(TORTURE_H)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) $(TORTURE_INCLUDES) $(call TORTURE_CLANG_LD,$(FUZZ_CC)) $< \
