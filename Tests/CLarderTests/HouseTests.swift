@@ -154,11 +154,8 @@ struct HouseTests {
     expectNoLine(in: core) { line in
       line.hasPrefix("#include") && (line.contains("store") || line.contains("lmdb"))
     }
-    let own = Set(
-      SourceTree.c.filter { $0.path.hasPrefix("Sources/CLarderStore/") }.map {
-        URL(fileURLWithPath: $0.path).lastPathComponent
-      })
     let store = SourceTree.c.filter { $0.path.hasPrefix("Sources/CLarderStore/") }
+    let own = Set(store.map { String($0.path.dropFirst("Sources/CLarderStore/".count)) })
     let shared = ["file_io.h", "condition.h", "fork_page.h"]
     expectNoLine(in: store) { line in
       guard line.hasPrefix("#include \"") else { return false }
@@ -170,6 +167,39 @@ struct HouseTests {
     }
     let upper = SourceTree.swift.filter { $0.path.hasPrefix("Sources/LarderCore/") }
     expectNoLine(in: upper) { line in line.hasSuffix("import CLarderStore") }
+  }
+
+  @Test func theFloorsOfTheStoreLookDownwards() throws {
+    // What stands on one line may look at each other.
+    let floors = [
+      ["format", "pages"],
+      ["lmdb", "log"],
+      ["checkpoint", "cleaning", "read"],
+      ["repair"],
+      ["store"],
+    ]
+    // The handle itself, and the threads that serve it: its parts are everybody's.
+    let exceptions: Set = ["store/store_internal.h", "store/pool.h"]
+    let excepted: Set = ["checkpoint", "cleaning", "read", "repair"]
+    let folder = "Sources/CLarderStore/"
+    let level = Dictionary(
+      uniqueKeysWithValues: floors.enumerated().flatMap { level, names in
+        names.map { ($0, level) }
+      })
+    let files = SourceTree.c.filter { file in
+      file.path.hasPrefix(folder) && !file.path.hasPrefix(folder + "include/")
+    }
+    #expect(Set(files.map { floor(of: $0.path.dropFirst(folder.count)) }) == Set(level.keys))
+    for file in files {
+      let here = floor(of: file.path.dropFirst(folder.count))
+      expectNoLine(in: [file]) { line in
+        guard line.hasPrefix("#include \"") else { return false }
+        let name = line.split(separator: "\"")[1]
+        guard name.contains("/") else { return false }
+        if exceptions.contains(String(name)) && excepted.contains(here) { return false }
+        return level[floor(of: name), default: .max] > level[here, default: -1]
+      }
+    }
   }
 
   @Test func dependenciesPointDownwards() {
@@ -210,6 +240,9 @@ struct HouseTests {
   }
 
   // MARK: - Helpers
+
+  /// The first folder of a path.
+  private func floor(of path: Substring) -> String { String(path.prefix { $0 != "/" }) }
 
   private func expectNoLine(
     in files: [SourceTree.File] = SourceTree.code,
