@@ -62,7 +62,7 @@ void disk_watch(disk *self, rng random, unsigned chance);
 void disk_snapshot(void);
 
 /** From now on the `nth` call of that name on a file below `root` fails, and all after it if
-    `for_good`; NULL ends that. Names: write (pwrite and writev too), sync, open, room (fallocate and
+    `for_good`; NULL ends that. Names: write (pwrite and writev too), sync, open, room (fallocate,
     ftruncate), name (mkdir, unlink, rename); any.
     @param error an errno; DISK_KILLS: the process is killed before the call. */
 void disk_fail(const char *root, const char *call, int nth, int error, bool for_good);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A child writes to a store and is killed at a random moment or before some system call, also in the
-// middle of a checkpoint or of cleaning, while it makes the store or takes up what another one left.
-// What comes back is everything that it was told was kept, and at most the one operation more that it
-// had in hand.
+// A child writes to a store and is killed at a random moment or before some system call, also in
+// the middle of a checkpoint or of cleaning, while it makes the store or takes up what another one
+// left. What comes back is everything that it was told was kept, and at most the one operation more
+// that it had in hand.
 #include <inttypes.h>
 #include <string.h>
 

@@ -463,7 +463,7 @@ static bool go_over(model *self) {
     if (query.order == LARDER_STORE_BY_RECENCY) {
         query.flags &= (uint32_t)(LARDER_STORE_DESCENDING | LARDER_STORE_WITHOUT_VALUE |
                                   LARDER_STORE_EXPIRED_TOO);
-        // Where reads are not remembered, those of entries that idle are folded in by a flush alone.
+        // Where reads are not remembered, only a flush folds in those of entries that idle.
         if (!tracks(self) && !flush(self)) {
             return false;
         }

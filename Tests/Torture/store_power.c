@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A child writes and syncs, and dies; from what its disk had and had synced then images are put
 // together, each of which may be what a power cut leaves. Each must open, and hold a state that the
-// writer went through and that is no older than what was promised. It dies at a random moment, or, in
-// a short run that is repeated, before every one of its system calls.
+// writer went through and that is no older than what was promised. It dies at a random moment, or,
+// in a short run that is repeated, before every one of its system calls.
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
