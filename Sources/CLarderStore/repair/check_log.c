@@ -136,6 +136,16 @@ larder_status check_files(store_check *check) {
     larder_status status = store_enter(store);
     for (int i = 0; i < 2 && !status; i++)
         if (kept[i]) status = live_add(&check->found, kept[i]->number, &noted);
+    // Also those that the log went through without a write.
+    segment *passed = NULL;
+    if (!store_is_read_only(store) && committed.end.segment)
+        (void)!log_segment(&store->log, committed.end.segment, &passed);
+    while (passed && !status) {
+        status = live_add(&check->found, passed->number, &noted);
+        uint32_t next = passed->next;
+        passed = NULL;
+        if (next) (void)!log_segment(&store->log, next, &passed);
+    }
     check->last_sequence = store->log.last_sequence;
     pthread_mutex_unlock(&store->lock);
     if (!status) status = follow_log(check, committed.end, committed.applied, true);
