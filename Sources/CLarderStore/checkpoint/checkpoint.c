@@ -4,10 +4,10 @@
 
     1. The memtable is frozen; a new one takes what is written from here on.
     2. The log is synced up to there. If we crash here, recovery reads it again.
-    3. Its writes, and the records of the segments that are cleaned, are sorted by key and applied, in
-       one pass over the tree and several transactions. Each leads to records on the device only. If
-       we crash between two, the tree has rows newer than meta.applied, and recovery finds the same
-       writes in the log: they are applied again, which changes nothing.
+    3. Its writes, and the records of the segments that are cleaned, are sorted by key and applied,
+       in one pass over the tree and several transactions. Each leads to records on the device only.
+       If we crash between two, the tree has rows newer than meta.applied, and recovery finds the
+       same writes in the log: they are applied again, which changes nothing.
     4. The last transaction says how far the log was applied, and takes the cleaned segments out of
        the tree. If we crash behind it, their files are found to belong to nothing, and deleted.
     5. Limits, in transactions of their own.
@@ -131,8 +131,8 @@ static larder_status apply_frozen_order(apply_transaction *apply, const memtable
     return status;
 }
 
-/** Every segment that the log went through is measured: the last one as it was when the memtable was
-    frozen. */
+/** Every segment that the log went through is measured: the last one as it was when the memtable
+    was frozen. */
 static larder_status apply_segments(apply_transaction *apply, const memtable *frozen) {
     uint32_t number = apply->meta.end.segment;
     if (number == 0) number = frozen->first_segment;
@@ -151,8 +151,8 @@ static larder_status apply_segments(apply_transaction *apply, const memtable *fr
     }
 }
 
-/** Where the last segment was sealed and nothing came behind it, the log goes on in the next one: so
-    that it can be cleaned, too. */
+/** Where the last segment was sealed and nothing came behind it, the log goes on in the next one:
+    so that it can be cleaned, too. */
 static larder_status pass_sealed(apply_transaction *apply) {
     location *end = &apply->meta.end;
     segment *last;
@@ -201,9 +201,8 @@ static larder_status apply_part(apply_transaction *apply, void *context) {
         status = apply_clear(apply, frozen->cleared);
     for (uint32_t at = run->from; at < run->to && status == LARDER_OK; at++) {
         const sorted_write *next = &run->writes[at];
-        status = next->is_move
-                     ? cleaning_move(&run->cleaning, apply, next->record, next->segment)
-                     : apply_write(apply, next->record, next->segment);
+        status = next->is_move ? cleaning_move(&run->cleaning, apply, next->record, next->segment)
+                               : apply_write(apply, next->record, next->segment);
     }
     if (status == LARDER_OK && run->is_last) status = apply_last(apply, run);
 #ifndef LARDER_PLANT_STORE_COMMITS_EARLY
@@ -307,15 +306,15 @@ static larder_status make_order(apply_transaction *apply, void *context) {
     // Of an attempt that a crash ended.
     if (from.length == 0) status = clear_order(apply);
     if (status == LARDER_OK)
-        status = apply_order_all(apply, &from, apply->store->tuning.remove_max_count * 4,
-                                 &run->is_done);
+        status =
+            apply_order_all(apply, &from, apply->store->tuning.remove_max_count * 4, &run->is_done);
     apply->meta.has_order = run->is_done;
     if (status == LARDER_OK) run->order_from = from;
     return status;
 }
 
-/** When a limit comes that asks for it, or something is evicted without one, every entry gets its row
-    in the order of use. */
+/** When a limit comes that asks for it, or something is evicted without one, every entry gets its
+    row in the order of use. */
 static larder_status ensure_order(larder_store *store, flush_order *order, bool evicts) {
     if (store->has_order || !(evicts || atomic_load(&store->tracks_access))) return LARDER_OK;
     checkpoint run = {.store = store, .order = order};
@@ -347,8 +346,7 @@ static larder_status apply_limits(apply_transaction *apply, void *context) {
         if (status == LARDER_OK) status = apply_expiry(apply, most, &is_expiry_done);
         is_expiry_done = is_expiry_done && is_sweep_done;
     }
-    if (status == LARDER_OK)
-        status = apply_eviction(apply, count, bytes, most, &is_eviction_done);
+    if (status == LARDER_OK) status = apply_eviction(apply, count, bytes, most, &is_eviction_done);
     run->evicted = apply->evicted;
     run->expired = apply->expired;
     run->is_done = is_expiry_done && is_eviction_done;
@@ -381,8 +379,8 @@ static bool needs_limits(larder_store *store, const flush_order *order) {
     bool trims = (order->flags & FLUSH_TRIMS) != 0 && now->count > 0;
     bool needs = now->count > store->limits.count || now->bytes > store->limits.bytes ||
                  now->count > order->count || now->bytes > order->bytes;
-    if (trims && (store->limits.age_ns != store->swept_age_ns ||
-                  store->limits.end_ns <= store_now(store)))
+    if (trims &&
+        (store->limits.age_ns != store->swept_age_ns || store->limits.end_ns <= store_now(store)))
         needs = true;
     pthread_mutex_unlock(&store->lock);
     return needs || (trims && is_row_due(store));
@@ -406,8 +404,9 @@ static larder_status enforce_limits(larder_store *store, flush_order *order) {
 
 // Flushing ----------------------------------------------------------------------------------------
 
-/** Puts the active table's writes into the frozen one, that of a checkpoint that failed: so what was
-    removed since need not come into the tree first, for which there may be no room. `lock` is held. */
+/** Puts the active table's writes into the frozen one, that of a checkpoint that failed: so what
+    was removed since need not come into the tree first, for which there may be no room. `lock` is
+    held. */
 static larder_status merge_into_frozen(larder_store *store) {
     memtable *frozen = store->frozen;
     const memtable *active = store->active;

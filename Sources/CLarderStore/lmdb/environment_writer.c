@@ -9,8 +9,8 @@
 #include <sched.h>
 #include <sys/mman.h>
 
-#include "lmdb/environment_internal.h"
 #include "file_io.h"
+#include "lmdb/environment_internal.h"
 
 /** The first map, so that a store grows for a while before there is a second one. */
 static const uint64_t first_map_bytes = UINT64_C(64) << 20;
@@ -100,8 +100,7 @@ static larder_status environment_guard_begin(environment *env) {
 }
 
 larder_status environment_guard(environment *env, const void *key, size_t length) {
-    larder_status status =
-        tree_guard_look(&env->guard, &env->guarded, (larder_bytes){key, length});
+    larder_status status = tree_guard_look(&env->guard, &env->guarded, (larder_bytes){key, length});
     if (status == LARDER_EDAMAGED) env->is_damaged = true;
     return status;
 }

@@ -235,8 +235,8 @@ static larder_status turn_over(store_log *log, size_t length) {
         log->next_number++;
         log_drop_spare(log);
     }
-    // Its name comes first, for whoever has to tell a segment that was cleaned from one that was lost.
-    // The first of all needs none.
+    // Its name comes first, for whoever has to tell a segment that was cleaned from one that was
+    // lost. The first of all needs none.
     if (log->active != NULL && !next->is_named) {
         larder_status status = folder_sync(log->folder);
         if (status != LARDER_OK) {

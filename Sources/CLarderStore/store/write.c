@@ -24,8 +24,8 @@ larder_status store_enter_to_write(const larder_store *store) {
 static bool is_log_full(const larder_store *store, size_t length, uint32_t count) {
     // A write is let through when nothing else waits, however large it is.
     if (store->log.unapplied_bytes == 0) return false;
-    // What a checkpoint is applying counts as far as it may be as much again: one that fails stops the
-    // writers sooner or later.
+    // What a checkpoint is applying counts as far as it may be as much again: one that fails stops
+    // the writers sooner or later.
     uint64_t bytes = store->options.journal_bytes, keys = store->tuning.memtable_max_count;
     uint64_t pending = atomic_load_explicit(&store->pending_count, memory_order_relaxed);
     return (store->active->count > 0 && (store->active->bytes + length > bytes ||
@@ -37,21 +37,21 @@ static bool is_log_full(const larder_store *store, size_t length, uint32_t count
 enum { ROOM_LEAST_BYTES = 256 << 10 };
 
 /** Room that a checkpoint may take for what waits and what the tree has, so that it never fails for
-    the want of it as long as nobody else fills the disk: pages that it writes anew, and new rows. */
+    the want of it as long as nobody else fills the disk: pages that it writes anew, and new
+    rows. */
 static uint64_t checkpoint_room(const larder_store *store) {
     const uint64_t row_bytes = 200;
     uint64_t pending = atomic_load_explicit(&store->pending_count, memory_order_relaxed);
-    uint64_t tree = (store->committed.count + pending) * row_bytes;
+    uint64_t whole = (store->committed.count + pending) * row_bytes;
     uint64_t touched = store->tuning.transaction_max_count * 4096;
-    return ROOM_LEAST_BYTES + pending * row_bytes + 3 * (tree < touched ? tree : touched);
+    return ROOM_LEAST_BYTES + pending * row_bytes + 3 * (whole < touched ? whole : touched);
 }
 
 /** Whether a write may take a new segment. A put leaves what checkpoints and removals may need, a
     removal the least of it: so a store that has filled its disk can be emptied. `lock` is held. */
 static bool has_room(larder_store *store, size_t length, bool is_removal) {
     uint64_t room;
-    if (!log_turns_over(&store->log, length) ||
-        file_system_room(store->path, &room) != LARDER_OK)
+    if (!log_turns_over(&store->log, length) || file_system_room(store->path, &room) != LARDER_OK)
         return true;
     // The less there is, the sooner this is asked again.
     store->log.capacity_limit_bytes = room / 16;
@@ -90,7 +90,7 @@ larder_status store_begin_append(larder_store *store, size_t length, uint32_t co
     }
 }
 
-void store_publish(larder_store *store, const uint8_t *records, uint32_t count, uint32_t segment) {
+void store_publish(larder_store *store, const uint8_t *records, uint32_t count, uint32_t number) {
     memtable *active = store->active;
     uint64_t sequence = record_sequence(records);
     uint32_t before = active->count;
@@ -104,7 +104,7 @@ void store_publish(larder_store *store, const uint8_t *records, uint32_t count, 
             change += 1;
             before = 0;
         } else {
-            memtable_put(active, at, segment);
+            memtable_put(active, at, number);
             if ((at[21] & (RECORD_EXPIRES | RECORD_IDLES)) != 0) store->may_expire = true;
         }
         at += length;
@@ -117,7 +117,7 @@ void store_publish(larder_store *store, const uint8_t *records, uint32_t count, 
 #endif
     }
     active->bytes += (uint64_t)(at - records);
-    if (active->first_segment == 0) active->first_segment = segment;
+    if (active->first_segment == 0) active->first_segment = number;
     atomic_fetch_add_explicit(&store->pending_count, change + active->count - before,
                               memory_order_release);
     atomic_store_explicit(&store->newest_sequence, sequence, memory_order_release);
@@ -126,9 +126,8 @@ void store_publish(larder_store *store, const uint8_t *records, uint32_t count, 
 /** Tells the checkpoint's thread of the first write after a pause, and when much waits: the more it
     carries, the fewer times a page of the tree is written. */
 static void store_tell(larder_store *store) {
-    bool is_nearly_full =
-        store->active->bytes > store->options.journal_bytes / 8 * 7 ||
-        (uint64_t)store->active->count > store->tuning.memtable_max_count / 8 * 7;
+    bool is_nearly_full = store->active->bytes > store->options.journal_bytes / 8 * 7 ||
+                          (uint64_t)store->active->count > store->tuning.memtable_max_count / 8 * 7;
     bool is_first = store->pending_since_ns == 0;
     bool is_first_unsynced = store->unsynced_since_ns == 0;
     if (is_first) store->pending_since_ns = system_monotonic_ns();
@@ -151,9 +150,9 @@ void store_end_append(larder_store *store, const uint8_t *target, size_t length,
     store_publish(store, target, count, store->log.active->number);
     store->log.active->last_sequence = store->log.last_sequence;
     store->active->last_sequence = store->log.last_sequence;
-    store->active->end = (location){store->log.active->number,
-                                    atomic_load_explicit(&store->log.active->end,
-                                                         memory_order_relaxed)};
+    store->active->end =
+        (location){store->log.active->number,
+                   atomic_load_explicit(&store->log.active->end, memory_order_relaxed)};
     atomic_fetch_add_explicit(&store->appended_bytes, length, memory_order_relaxed);
     store_tell(store);
     pthread_mutex_unlock(&store->lock);
