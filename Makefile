@@ -25,6 +25,8 @@ C_HEADERS = $(wildcard $(C_DIR)/include/*.h)
 STORE_DIR = Sources/CLarderStore
 STORE_SOURCES = $(wildcard $(STORE_DIR)/*/*.c)
 STORE_HEADERS = $(wildcard $(STORE_DIR)/include/*.h)
+PRIVATE_HEADERS = $(wildcard $(C_DIR)/*.h) \
+  $(filter-out $(STORE_HEADERS),$(wildcard $(STORE_DIR)/*/*.h))
 LMDB_CFLAGS := $(shell pkg-config --cflags lmdb 2>/dev/null)
 LMDB_LIBS := $(shell pkg-config --libs lmdb 2>/dev/null || echo -llmdb)
 VERSION := $(shell sed -n 's/^.define LARDER_VERSION "\(.*\)"/\1/p' $(C_DIR)/include/larder_base.h)
@@ -118,7 +120,7 @@ check-c: ## compile the C core by gcc and clang, strictly, each header alone
 	        | $$cc -x $$language $(STRICT) -I. -I$(C_DIR)/include -fsyntax-only -; \
 	    done; \
 	  done; \
-	  for header in $(wildcard $(C_DIR)/*.h) $(filter-out $(STORE_HEADERS),$(wildcard $(STORE_DIR)/*/*.h)); do \
+	  for header in $(PRIVATE_HEADERS); do \
 	    printf '#include "%s"\n' "$$header" \
 	      | $$cc -x c -std=c11 -D_GNU_SOURCE $(STRICT_C) -Wno-unused-function $$extra -I. \
 	        $(CHECK_INCLUDES) -fsyntax-only -; \

@@ -164,8 +164,8 @@ larder_status apply_entry_of_row(apply_transaction *apply, larder_bytes stored, 
         atomic_load_explicit(&apply->store->age_ns, memory_order_relaxed) != LARDER_STORE_NEVER ||
         out->padded == 0) {
         larder_bytes bytes;
-        uint32_t segment;
-        status = store_record_of_row(apply->store, row, &bytes, &segment);
+        uint32_t segment_number;
+        status = store_record_of_row(apply->store, row, &bytes, &segment_number);
         if (status == LARDER_OK) status = record_read(bytes, false, &out->record);
         if (status == LARDER_OK) {
             out->padded = record_padded(bytes.length);
@@ -331,7 +331,7 @@ larder_status apply_retire(apply_transaction *apply, larder_bytes stored, const 
 
 /** Rows of an entry that comes, but that of the order of use. */
 static larder_status apply_install(apply_transaction *apply, larder_bytes stored,
-                                   const record *fresh, uint32_t segment, size_t padded) {
+                                   const record *fresh, uint32_t segment_number, size_t padded) {
     larder_status status = LARDER_OK;
     int64_t age = atomic_load_explicit(&apply->store->age_ns, memory_order_relaxed);
     int64_t usual = apply_default_due(fresh, apply->meta.age_ns);
@@ -354,7 +354,7 @@ static larder_status apply_install(apply_transaction *apply, larder_bytes stored
         status = row_list_put(&apply->rows, &key, value);
     }
     if (status == LARDER_OK) status = index_rows(apply, stored, fresh, false);
-    if (status == LARDER_OK) status = apply_live(apply, segment, padded, false);
+    if (status == LARDER_OK) status = apply_live(apply, segment_number, padded, false);
     if (status != LARDER_OK) return status;
     apply->meta.count += 1;
     apply->meta.bytes += fresh->value.length;
@@ -371,12 +371,12 @@ larder_status apply_remove(apply_transaction *apply, larder_bytes stored, const 
 
 // Writes ------------------------------------------------------------------------------------------
 
-/** Whether the tree has the write already, or a later one: after a crash between the transactions of
-    a checkpoint. */
-static bool row_has(const entry_row *row, const uint8_t *record) {
-    uint64_t sequence = record_sequence(record);
+/** Whether the tree has the write already, or a later one: after a crash between the transactions
+    of a checkpoint. */
+static bool row_has(const entry_row *row, const uint8_t *written) {
+    uint64_t sequence = record_sequence(written);
     return row->sequence > sequence ||
-           (row->sequence == sequence && row->minor >= record_minor(record));
+           (row->sequence == sequence && row->minor >= record_minor(written));
 }
 
 larder_status apply_write(apply_transaction *apply, const uint8_t *at, uint32_t segment_number) {
@@ -442,11 +442,11 @@ larder_status apply_clear(apply_transaction *apply, uint64_t sequence) {
 
 // The order of use --------------------------------------------------------------------------------
 
-larder_status apply_order_put(apply_transaction *apply, const uint8_t *record) {
+larder_status apply_order_put(apply_transaction *apply, const uint8_t *at) {
     tree_key scratch;
-    larder_bytes stored = stored_key(record_key(record), apply->meta.secret, &scratch);
+    larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
     tree_key key;
-    tree_key_order((stamp){record_sequence(record), record_minor(record)}, &key);
+    tree_key_order((stamp){record_sequence(at), record_minor(at)}, &key);
     larder_status status = apply_guard(apply, &key);
     if (status != LARDER_OK) return status;
     MDB_val name = {key.length, key.bytes};

@@ -35,8 +35,8 @@ LARDER_MUST_CHECK larder_status apply_begin(larder_store *store, apply_transacti
 LARDER_MUST_CHECK larder_status apply_commit(apply_transaction *apply);
 void apply_abort(apply_transaction *apply);
 
-/** The row of `key`, or the next one behind it; and the one behind `key`, where the cursor is. After
-    a look at the pages that this leads to: LMDB trusts what it reads, too.
+/** The row of `key`, or the next one behind it; and the one behind `key`, where the cursor is.
+    After a look at the pages that this leads to: LMDB trusts what it reads, too.
     @return LARDER_OK; LARDER_END; LARDER_EDAMAGED, or an errno. */
 LARDER_MUST_CHECK larder_status apply_seek(apply_transaction *apply, MDB_val *key, MDB_val *value);
 LARDER_MUST_CHECK larder_status apply_next(apply_transaction *apply, MDB_val *key, MDB_val *value);
@@ -95,7 +95,7 @@ LARDER_MUST_CHECK larder_status apply_measure(apply_transaction *apply, const se
 LARDER_MUST_CHECK larder_status apply_write(apply_transaction *apply, const uint8_t *record,
                                             uint32_t segment);
 /** The row in the order of use of a put that was written. */
-LARDER_MUST_CHECK larder_status apply_order_put(apply_transaction *apply, const uint8_t *record);
+LARDER_MUST_CHECK larder_status apply_order_put(apply_transaction *apply, const uint8_t *at);
 /** Everything goes that was written before. */
 LARDER_MUST_CHECK larder_status apply_clear(apply_transaction *apply, uint64_t sequence);
 /** Gives entries from `from` on their rows in the order of use, up to `most`; `from` moves on.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /** @file backpressure.c
-    Slows writers that are faster than checkpoints, each a little, instead of stopping one of them for
-    a whole checkpoint.
+    Slows writers that are faster than checkpoints, each a little, instead of stopping one of them
+    for a whole checkpoint.
 
-    The last eighth of what may wait is given out over the checkpoint that the first byte of it calls
-    for: after the time t, of about T that the last one took, t / (t + T/8) of it. That hands out
-    seven eighths in the time T, and never all: a checkpoint that takes ten times as long makes the
-    wait for a small write longer by some hundred microseconds, not by the rest of the checkpoint. */
+    The last eighth of what may wait is given out over the checkpoint that the first byte of it
+    calls for: after the time t, of about T that the last one took, t / (t + T/8) of it. That hands
+    out seven eighths in the time T, and never all: a checkpoint that takes ten times as long makes
+    the wait for a small write longer by some hundred microseconds, not by the rest of the
+    checkpoint. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -25,8 +26,7 @@ static const int64_t TOOK_MAX_NS = 1000000000;
 
 /** How much waits, as a part of 1: of the bytes that may, or of the keys. */
 static double fill(const larder_store *store, size_t length) {
-    double bytes = (double)(store->active->bytes + length) /
-                   (double)store->options.journal_bytes;
+    double bytes = (double)(store->active->bytes + length) / (double)store->options.journal_bytes;
     double keys = (double)store->active->count / (double)store->tuning.memtable_max_count;
     return bytes > keys ? bytes : keys;
 }

@@ -19,8 +19,8 @@ bool cleaning_has_dead(const larder_store *store) {
     return false;
 }
 
-static bool has_dead(const live_segment *segment) {
-    return segment->record_count > segment->bare_count + segment->live_count;
+static bool has_dead(const live_segment *facts) {
+    return facts->record_count > facts->bare_count + facts->live_count;
 }
 
 /** Puts of an older state may lie in it up to this sequence. */
@@ -43,8 +43,8 @@ static bool is_victim(const cleaning *work, uint32_t number) {
     return false;
 }
 
-/** Up to which sequence removals of `victim` may go. Of the other victims those are deleted before it,
-    and their names are off the device by then, that come before it in the order of deletion. */
+/** Up to which sequence removals of `victim` may go. Of the other victims those are deleted before
+    it, and their names are off the device by then, that come before it in the order of deletion. */
 static uint64_t forgettable(const cleaning *work, const live_segment *victim) {
     const larder_store *store = work->store;
     uint64_t own = hides_from(victim->first_sequence, victim->as_of);
@@ -61,7 +61,8 @@ static uint64_t forgettable(const cleaning *work, const live_segment *victim) {
         uint64_t from = hides_from(store->retired[at].first_sequence, store->retired[at].as_of);
         if (from < least) least = from;
     }
-    // What the last removal of everything hides needs no other: that one stays as long as it has to.
+    // What the last removal of everything hides needs no other: that one stays as long as it has
+    // to.
     if (store->cleared > 0 && least < store->cleared - 1) least = store->cleared - 1;
 #ifdef LARDER_PLANT_STORE_FORGETS_REMOVALS
     least = UINT64_MAX;
@@ -70,12 +71,13 @@ static uint64_t forgettable(const cleaning *work, const live_segment *victim) {
 }
 
 /** Whether nearly everything dead in it are removals that have to be remembered. */
-static bool is_all_memory(const live_segment *segment) {
-    uint64_t dead = segment->record_count - segment->live_count;
-    return segment->bare_count > 1 && segment->bare_count * 2 > dead;
+static bool is_all_memory(const live_segment *facts) {
+    uint64_t dead = facts->record_count - facts->live_count;
+    return facts->bare_count > 1 && facts->bare_count * 2 > dead;
 }
 
-/** The segment that keeps removals from being forgotten: the oldest one with anything dead in it. */
+/** The segment that keeps removals from being forgotten: the oldest one with anything dead in
+    it. */
 static const live_segment *oldest_with_dead(const larder_store *store) {
     const live_segment *oldest = NULL;
     for (size_t at = 0; at < store->live.count; at++) {
@@ -106,8 +108,8 @@ static void choose(cleaning *work, uint32_t flags, const live_segment *candidate
         const live_segment *candidate = &candidates[at];
         bool is_dead = candidate->live_count == 0 && candidate->bare_count <= 1;
         bool is_due = used > bound && cleaned < store->tuning.clean_max_bytes;
-        bool has_use = (flags & FLUSH_COMPACTS) != 0 &&
-                       candidate->record_count - candidate->live_count > 1;
+        bool has_use =
+            (flags & FLUSH_COMPACTS) != 0 && candidate->record_count - candidate->live_count > 1;
         if (!is_dead && !is_due && !has_use) continue;
         if (is_due && !is_dead && is_all_memory(candidate)) {
             // To copy it would free nothing.
@@ -189,8 +191,7 @@ larder_status cleaning_gather(cleaning *work, sorted_write **writes, uint32_t *c
     uint32_t capacity = *count;
     for (size_t at = 0; at < work->victim_count;) {
         uint32_t before = *count;
-        larder_status status =
-            gather_victim(work, work->victims[at], writes, count, &capacity);
+        larder_status status = gather_victim(work, work->victims[at], writes, count, &capacity);
         if (status == LARDER_OK) {
             at++;
             continue;
@@ -223,8 +224,8 @@ static larder_status target_make(cleaning *work, size_t length) {
     if (room < length) room = length;
     room += SEGMENT_HEAD_BYTES + SEGMENT_NEXT_BYTES;
     // The least sequence is not known yet; none is smaller than 1.
-    larder_status status = log_create_cleaned(&store->log, &store->lock, room, 1, work->as_of,
-                                              &work->target);
+    larder_status status =
+        log_create_cleaned(&store->log, &store->lock, room, 1, work->as_of, &work->target);
     if (status != LARDER_OK) return status;
     work->made[work->made_count++] = work->target->number;
     work->synced_end = SEGMENT_HEAD_BYTES;
@@ -255,48 +256,46 @@ static larder_status target_reserve(cleaning *work, apply_transaction *apply, si
     return LARDER_OK;
 }
 
-static void count_record(segment *target, const uint8_t *record) {
+static void count_record(segment *target, const uint8_t *at) {
     target->record_count++;
-    if (record_kind(record) != RECORD_PUT) target->bare_count++;
-    uint64_t sequence = record_sequence(record);
+    if (record_kind(at) != RECORD_PUT) target->bare_count++;
+    uint64_t sequence = record_sequence(at);
     if (sequence > target->last_sequence) target->last_sequence = sequence;
 }
 
 /** Copies a record as it is. */
-static larder_status copy_record(cleaning *work, apply_transaction *apply, const uint8_t *record,
+static larder_status copy_record(cleaning *work, apply_transaction *apply, const uint8_t *at,
                                  location *to) {
-    size_t length = record_length(record);
+    size_t length = record_length(at);
     uint8_t *target;
     larder_status status = target_reserve(work, apply, length, &target);
     if (status != LARDER_OK) return status;
     to->segment = work->target->number;
     to->offset = atomic_load(&work->target->end);
-    memcpy(target + 8, record + 8, length - 8);
+    memcpy(target + 8, at + 8, length - 8);
     uint64_t first_word;
-    memcpy(&first_word, record, sizeof first_word);
+    memcpy(&first_word, at, sizeof first_word);
     segment_publish(work->target, record_padded(length), first_word);
-    count_record(work->target, record);
+    count_record(work->target, at);
     return LARDER_OK;
 }
 
 /** A removal with the sequence of a put that is gone. */
-static larder_status leave_removal(cleaning *work, apply_transaction *apply,
-                                   const uint8_t *record) {
-    larder_bytes key = record_key(record);
+static larder_status leave_removal(cleaning *work, apply_transaction *apply, const uint8_t *at) {
+    larder_bytes key = record_key(at);
     uint8_t *target;
     larder_status status = target_reserve(work, apply, RECORD_HEAD_BYTES + key.length, &target);
     if (status != LARDER_OK) return status;
     size_t length = record_write_bare(target, RECORD_REMOVE, key);
-    uint64_t first_word =
-        record_seal(target, length, record_sequence(record), record_minor(record), false);
+    uint64_t first_word = record_seal(target, length, record_sequence(at), record_minor(at), false);
     segment_publish(work->target, record_padded(length), first_word);
     count_record(work->target, target);
     return LARDER_OK;
 }
 
-larder_status cleaning_move(cleaning *work, apply_transaction *apply, const uint8_t *record,
+larder_status cleaning_move(cleaning *work, apply_transaction *apply, const uint8_t *at,
                             uint32_t number) {
-    uint64_t sequence = record_sequence(record);
+    uint64_t sequence = record_sequence(at);
     location ignored;
     if (work->forgettable_of != number) {
         const live_segment *facts = live_find(&work->store->live, number);
@@ -304,10 +303,10 @@ larder_status cleaning_move(cleaning *work, apply_transaction *apply, const uint
         work->forgettable = forgettable(work, facts);
         work->forgettable_of = number;
     }
-    if (record_kind(record) == RECORD_CLEAR)
-        return sequence <= work->forgettable ? LARDER_OK : copy_record(work, apply, record, &ignored);
+    if (record_kind(at) == RECORD_CLEAR)
+        return sequence <= work->forgettable ? LARDER_OK : copy_record(work, apply, at, &ignored);
     tree_key scratch, key;
-    larder_bytes stored = stored_key(record_key(record), apply->meta.secret, &scratch);
+    larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
     tree_key_of_stored(SPACE_ENTRY, stored, &key);
     larder_status status = apply_guard(apply, &key);
     if (status != LARDER_OK) return status;
@@ -323,12 +322,12 @@ larder_status cleaning_move(cleaning *work, apply_transaction *apply, const uint
     segment *victim;
     status = log_segment(&work->store->log, number, &victim);
     if (status != LARDER_OK) return status;
-    uint64_t offset = (uint64_t)(record - victim->map);
+    uint64_t offset = (uint64_t)(at - victim->map);
     if (has_row && row.at.segment == number && row.at.offset == offset) {
         uint8_t moved[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
         if (value.mv_size > sizeof moved) return LARDER_EDAMAGED;
         location to;
-        status = copy_record(work, apply, record, &to);
+        status = copy_record(work, apply, at, &to);
         if (status != LARDER_OK) return status;
         memcpy(moved, value.mv_data, value.mv_size);
         row_move(moved, to);
@@ -336,14 +335,14 @@ larder_status cleaning_move(cleaning *work, apply_transaction *apply, const uint
         name = (MDB_val){key.length, key.bytes};
         code = mdb_cursor_put(apply->entries, &name, &fresh, MDB_CURRENT);
         if (code != 0) return apply_status(code);
-        size_t padded = record_padded(record_length(record));
+        size_t padded = record_padded(record_length(at));
         status = apply_live(apply, number, padded, true);
         return status == LARDER_OK ? apply_live(apply, to.segment, padded, false) : status;
     }
     // What the tree has is newer, and hides what is older by itself.
     if (has_row || sequence <= work->forgettable) return LARDER_OK;
-    if (record_kind(record) == RECORD_REMOVE) return copy_record(work, apply, record, &ignored);
-    return leave_removal(work, apply, record);
+    if (record_kind(at) == RECORD_REMOVE) return copy_record(work, apply, at, &ignored);
+    return leave_removal(work, apply, at);
 }
 
 larder_status cleaning_measure(cleaning *work, apply_transaction *apply) {
@@ -399,8 +398,8 @@ void cleaning_end(cleaning *work, uint64_t transaction) {
         segment *victim;
         larder_status status = log_segment(&store->log, work->victims[at], &victim);
         if (status == LARDER_OK)
-            status = retire(store, victim->number, transaction, victim->first_sequence,
-                            victim->as_of);
+            status =
+                retire(store, victim->number, transaction, victim->first_sequence, victim->as_of);
         // Without memory its file stays until the store is opened again.
         (void)status;
     }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 /** @file clean.h
-    Private: cleaning. What is still needed of segments that hold little of it is copied, in the order
-    of keys, and the segments go. It rides on a checkpoint: a moved row costs nothing where the page
-    that it lies on is written anyway.
+    Private: cleaning. What is still needed of segments that hold little of it is copied, in the
+    order of keys, and the segments go. It rides on a checkpoint: a moved row costs nothing where
+    the page that it lies on is written anyway.
 
     What is still needed of a victim:
     - a put that the tree leads to;
-    - a removal (of a key, or of everything), as long as another segment may hold an older put that it
-      has to hide from whoever makes the tree anew from the segments alone;
-    - of a put whose key the tree does not have (it was evicted, expired or removed): a removal in its
-      place, under the same condition, because it hides older puts, too.
+    - a removal (of a key, or of everything), as long as another segment may hold an older put that
+      it has to hide from whoever makes the tree anew from the segments alone;
+    - of a put whose key the tree does not have (it was evicted, expired or removed): a removal in
+      its place, under the same condition, because it hides older puts, too.
 
     When may a removal of sequence s go? A put that it hides is dead, older than s, and lies in a
-    segment S. If S was cleaned as of s or later, its dead puts did not come along. So none is left if
-    every other segment with anything dead in it has max(first sequence, as of) >= s. Segments that
-    are retired count as well, until their names are off the device. Victims are deleted in the order
-    of that maximum, one after the other; so of the other victims those count that come later. A
-    removal of everything hides what is older than itself, as long as it is there. */
+    segment S. If S was cleaned as of s or later, its dead puts did not come along. So none is left
+    if every other segment with anything dead in it has max(first sequence, as of) >= s. Segments
+    that are retired count as well, until their names are off the device. Victims are deleted in the
+    order of that maximum, one after the other; so of the other victims those count that come later.
+    A removal of everything hides what is older than itself, as long as it is there. */
 #ifndef LARDER_CLEAN_H
 #define LARDER_CLEAN_H
 
@@ -51,7 +51,7 @@ LARDER_MUST_CHECK larder_status cleaning_gather(cleaning *work, sorted_write **w
                                                 uint32_t *count);
 /** Deals with one record of a victim: copies it, and moves its row. */
 LARDER_MUST_CHECK larder_status cleaning_move(cleaning *work, apply_transaction *apply,
-                                              const uint8_t *record, uint32_t segment);
+                                              const uint8_t *at, uint32_t number);
 /** What was copied to the device: before the commit of the rows that lead there. */
 LARDER_MUST_CHECK larder_status cleaning_sync(cleaning *work);
 /** The figures of the segment that is being filled, for the transaction. */

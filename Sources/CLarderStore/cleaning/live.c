@@ -21,9 +21,9 @@ _Static_assert(offsetof(live_layout, live_bytes) == 24, "live bytes");
 _Static_assert(offsetof(live_layout, as_of) == 56, "as of");
 
 void live_row_write(uint8_t target[LIVE_ROW_BYTES], const live_segment *segment) {
-    live_layout layout = {segment->used_bytes,     segment->record_count, segment->bare_count,
-                          segment->live_bytes,     segment->live_count,
-                          segment->first_sequence, segment->last_sequence,  segment->as_of};
+    live_layout layout = {segment->used_bytes,    segment->record_count, segment->bare_count,
+                          segment->live_bytes,    segment->live_count,   segment->first_sequence,
+                          segment->last_sequence, segment->as_of};
     memcpy(target, &layout, sizeof layout);
 }
 
@@ -39,7 +39,8 @@ larder_status live_row_read(larder_bytes value, live_segment *out) {
                           .first_sequence = layout.first_sequence,
                           .last_sequence = layout.last_sequence,
                           .as_of = layout.as_of};
-    // Until the last transaction of a checkpoint measures a segment, more of it may live than it has.
+    // Until the last transaction of a checkpoint measures a segment, more of it may live than it
+    // has.
     return LARDER_OK;
 }
 

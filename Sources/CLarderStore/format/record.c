@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** @file record.c
     Writing and reading a record and its row; the drawings are in record.h. Both run on the way of
-    every put and get, so the head is built in a struct and moved with one copy, and the checksum goes
-    over the bytes once, when they are warm.
+    every put and get, so the head is built in a struct and moved with one copy, and the checksum
+    goes over the bytes once, when they are warm.
 
     Invariants:
     1. A record's parts fill it exactly: the value is what is left behind the other parts, and of a

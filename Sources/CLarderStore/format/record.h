@@ -170,8 +170,9 @@ typedef struct tree_key {
 size_t record_size(const larder_store_item *item);
 /** A record's bytes with the padding behind it. */
 static inline size_t record_padded(size_t length) { return (length + 7) & ~(size_t)7; }
-/** Writes a put's record at `target`, which has room for record_padded(record_size) bytes, with zeros
-    as padding, and without its first eight bytes, numbers and checksum: record_seal follows. */
+/** Writes a put's record at `target`, which has room for record_padded(record_size) bytes, with
+    zeros as padding, and without its first eight bytes, numbers and checksum: record_seal
+    follows. */
 void record_write(uint8_t *target, const larder_store_item *item, size_t length,
                   int64_t written_ns);
 /** The same for a record of a key alone (RECORD_REMOVE) or of nothing (RECORD_CLEAR, RECORD_NEXT).

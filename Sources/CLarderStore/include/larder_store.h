@@ -512,7 +512,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_count(larder_store *stor
                                                               const larder_store_query *query,
                                                               uint64_t limit, uint64_t *count);
 
-// Durability and maintenance -----------------------------------------------------------------------------
+// Durability and maintenance ----------------------------------------------------------------------
 
 /** Makes everything written before this call survive a power cut.
     @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; EIO, ENOSPC or another

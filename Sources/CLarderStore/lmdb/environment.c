@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lmdb/environment_internal.h"
 #include "file_io.h"
+#include "lmdb/environment_internal.h"
 
 // The registry ------------------------------------------------------------------------------------
 

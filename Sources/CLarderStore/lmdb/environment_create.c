@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lmdb/environment_internal.h"
 #include "file_io.h"
+#include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 
 char *environment_path(const char *folder, const char *name) {

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lmdb/environment_internal.h"
 #include "file_io.h"
+#include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 
 enum { META_ATTEMPTS = 200 };

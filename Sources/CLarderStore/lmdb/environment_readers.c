@@ -94,8 +94,8 @@ static larder_status place_search(environment *env, place **out) {
 }
 
 /** Finds or makes a place, when the thread's own one is in use or there is none. If reads are what
-    has them all, one of them ends soon; for entries that nobody releases there is no use in waiting,
-    and the caller may hold the store's lock. */
+    has them all, one of them ends soon; for entries that nobody releases there is no use in
+    waiting, and the caller may hold the store's lock. */
 static larder_status place_find(environment *env, place **out) {
     if (thread_place == 0) thread_place = atomic_fetch_add(&thread_count, 1) % PLACES_CHUNK + 1;
     for (int attempt = 1;; attempt++) {

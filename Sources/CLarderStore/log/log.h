@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /** @file log.h
-    Private: everything that was written, in segments. The log is the data; LMDB's tree says where in
-    it a value is.
+    Private: everything that was written, in segments. The log is the data; LMDB's tree says where
+    in it a value is.
 
     Records are appended to the active segment. When it is full it is sealed by a record that names
-    the next one, so that whoever reads along or recovers follows a chain that ends where a record is
-    missing. Segments of kind SEGMENT_CLEANED are no part of the chain.
+    the next one, so that whoever reads along or recovers follows a chain that ends where a record
+    is missing. Segments of kind SEGMENT_CLEANED are no part of the chain.
 
     The store's lock guards the appending half (`active`, `last_sequence`, `unapplied_bytes`), its
     sync lock the syncing half. Looking for a segment needs no lock. */
@@ -67,12 +67,13 @@ LARDER_MUST_CHECK larder_status log_record(store_log *log, location at, larder_b
     @return LARDER_OK; LARDER_ETOOLARGE; ENOSPC … as segment_create. */
 LARDER_MUST_CHECK larder_status log_reserve(store_log *log, size_t length, bool uses_reserve,
                                             uint8_t **target);
-/** The same for a removal where no segment can be made: from what the active one keeps back. ENOSPC. */
+/** The same for a removal where no segment can be made: from what the active one keeps back.
+    ENOSPC. */
 LARDER_MUST_CHECK larder_status log_reserve_kept(store_log *log, size_t length, uint8_t **target);
 /** Whether so much asks for another segment. */
 bool log_turns_over(const store_log *log, size_t length);
-/** Seals the active segment, if anything was written to it, and goes on in one of the least size; the
-    store's lock is held. */
+/** Seals the active segment, if anything was written to it, and goes on in one of the least size;
+    the store's lock is held. */
 LARDER_MUST_CHECK larder_status log_turn_over(store_log *log);
 /** Publishes the records that were written there, all with the sequence last_sequence + 1.
     @param length as reserved.
@@ -100,9 +101,9 @@ LARDER_MUST_CHECK larder_status log_create_cleaned(store_log *log, pthread_mutex
     is lent out, and then with log_release. Nobody looks for it any more.
     @return LARDER_OK, or why its file is still there; the call can be repeated. */
 larder_status log_remove(store_log *log, uint32_t number);
-/** For a read-only handle: lets go of segments whose files its writer has removed, which it does when
-    nobody, this process included, looks at a state that leads there. Else they would keep their
-    room. */
+/** For a read-only handle: lets go of segments whose files its writer has removed, which it does
+    when nobody, this process included, looks at a state that leads there. Else they would keep
+    their room. */
 void log_drop_missing(store_log *log);
 /** Keeps the mapping that `bytes` lie in beyond the life of the store's handle.
     @return the segment to be released, NULL if they lie in none. */

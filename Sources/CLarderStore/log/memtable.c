@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** @file memtable.c
     Linear probing in a table at most half full; nothing is ever deleted from it but everything.
-    Where the search for a key begins comes from the tag in its slot, so that the table grows without
-    a look at the keys. */
+    Where the search for a key begins comes from the tag in its slot, so that the table grows
+    without a look at the keys. */
 #include "log/memtable.h"
 
 #include <errno.h>

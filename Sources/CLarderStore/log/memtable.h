@@ -34,8 +34,8 @@ typedef struct memtable {
     uint64_t bytes;
     /** Of the last removal of everything; 0 if there was none. */
     uint64_t cleared;
-    /** What lies under the entries, the first `resolved` of them: bytes of the value there + 1, 0 if
-        there is none. NULL until somebody asks. */
+    /** What lies under the entries, the first `resolved` of them: bytes of the value there + 1, 0
+        if there is none. NULL until somebody asks. */
     uint64_t *bases;
     uint32_t resolved;
     int64_t count_delta;

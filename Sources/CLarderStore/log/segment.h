@@ -10,16 +10,16 @@
         28  u32  0
         32  u64  capacity   of the file
         40  u64  first      no record in it has a smaller sequence
-        48  u64  as of      of a cleaned one: no record in it was replaced or removed by a write up to
-                            this sequence
+        48  u64  as of      of a cleaned one: no record in it was replaced or removed by a write
+                            up to this sequence
         56  u64  0
         64       records, see record.h
 
-    The file has all its blocks and its head when it gets its name (it is made as `<number>.new`), so
-    that a store into the mapping cannot fail and a reader elsewhere finds it whole or not at all. It
-    is zeros behind the last record. A record is there as soon as its first eight bytes are, which are
-    stored last: a process that is killed leaves it whole or not at all. Whoever appends keeps
-    SEGMENT_NEXT_BYTES free for the record that names the next segment.
+    The file has all its blocks and its head when it gets its name (it is made as `<number>.new`),
+    so that a store into the mapping cannot fail and a reader elsewhere finds it whole or not at
+    all. It is zeros behind the last record. A record is there as soon as its first eight bytes are,
+    which are stored last: a process that is killed leaves it whole or not at all. Whoever appends
+    keeps SEGMENT_NEXT_BYTES free for the record that names the next segment.
 
     Nothing in it is ever overwritten. Its files are found relative to the descriptor of the folder
     `log`, never by path. */
@@ -84,7 +84,8 @@ bool segment_number_of(const char *name, uint32_t *number);
 bool segment_is_unfinished(const char *name);
 
 /** Makes a segment's file, of `capacity` bytes at least: a multiple of 4096. It is not synced.
-    @return LARDER_OK; ENOSPC, EDQUOT, EFBIG, EEXIST, ENOMEM or another errno: then there is none. */
+    @return LARDER_OK; ENOSPC, EDQUOT, EFBIG, EEXIST, ENOMEM or another errno: then there is
+    none. */
 LARDER_MUST_CHECK larder_status segment_create(int folder, uint32_t number, uint32_t kind,
                                                uint64_t capacity, uint64_t first_sequence,
                                                uint64_t as_of, uint64_t store_id, uint32_t mode,

@@ -50,7 +50,7 @@ static bool look(tree_guard *guard, const tree *state, uint64_t number, bool is_
     if (!page_open(state, number, is_leaf ? PAGE_LEAF : PAGE_BRANCH, page)) return false;
     if (is_seen(guard, number)) return true;
     if (!page_is_sound(state, page, is_leaf)) return false;
-    guard->unseen[number >> 3] &= (uint8_t)~(1u << (number & 7));
+    guard->unseen[number >> 3] &= (uint8_t) ~(1u << (number & 7));
     return true;
 }
 

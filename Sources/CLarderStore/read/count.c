@@ -126,9 +126,9 @@ static larder_status row_under(const larder_store_cursor *cursor, larder_bytes s
 static larder_status record_under(const larder_store_cursor *cursor, larder_bytes stored,
                                   record *out) {
     larder_bytes row, bytes;
-    uint32_t segment;
+    uint32_t segment_number;
     larder_status status = row_under(cursor, stored, &row);
-    if (!status) status = store_record_of_row(cursor->store, row, &bytes, &segment);
+    if (!status) status = store_record_of_row(cursor->store, row, &bytes, &segment_number);
     return status ? status : record_read(bytes, true, out);
 }
 

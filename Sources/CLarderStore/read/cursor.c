@@ -137,9 +137,9 @@ static larder_status cursor_take_query(larder_store_cursor *cursor,
     return LARDER_OK;
 }
 
-/** Has a checkpoint come first where much is pending, or where the order of use depends on reads that
-    only it folds in. If it fails the cursor still shows everything: the failure is counted, and told
-    to who asks the store to flush. */
+/** Has a checkpoint come first where much is pending, or where the order of use depends on reads
+    that only it folds in. If it fails the cursor still shows everything: the failure is counted,
+    and told to who asks the store to flush. */
 static void flush_first(larder_store *store, const larder_store_query *query) {
     if (store_is_read_only(store)) return;
     bool is_much = atomic_load_explicit(&store->pending_count, memory_order_acquire) >

@@ -18,8 +18,8 @@
 
 #include "store/store_internal.h"
 
-/** One entry, found at one place of the order. All bytes are borrowed from the snapshot's tree or the
-    log, which stay as they are until the cursor is closed. */
+/** One entry, found at one place of the order. All bytes are borrowed from the snapshot's tree or
+    the log, which stay as they are until the cursor is closed. */
 typedef struct cursor_row {
     /** What it is found by, in an index's order. */
     larder_bytes value;

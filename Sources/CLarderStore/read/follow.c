@@ -49,14 +49,15 @@ static larder_status follow_from(larder_store *store, const store_meta *meta) {
 }
 
 /** Whether what was followed is behind the tree, or for its larger part known to it: reading the
-    rest of it again costs less than it took, and the table stays as small as what is not applied. */
+    rest of it again costs less than it took, and the table stays as small as what is not
+    applied. */
 static bool is_outdated(const follower *follow, uint64_t applied) {
     if (follow->first == 0 || applied + 1 < follow->first || applied > follow->last) return true;
     return applied - (follow->first - 1) > follow->last - applied;
 }
 
-/** Reads on, to the log's end. What is damaged costs one write, as it does for whoever opens the store
-    to write; behind a power cut, the log ends there. */
+/** Reads on, to the log's end. What is damaged costs one write, as it does for whoever opens the
+    store to write; behind a power cut, the log ends there. */
 static larder_status follow_on(larder_store *store) {
     follower *follow = &store->follower;
     log_scan scan = {.log = &store->log, .at = follow->next, .sequence = follow->last};
@@ -79,7 +80,8 @@ static larder_status follow_on(larder_store *store) {
 }
 
 /** Brings what was followed to the end of the log as it is now.
-    @return LARDER_OK; ENOENT: the log's segment behind the tree is missing; ENOMEM or another errno.
+    @return LARDER_OK; ENOENT: the log's segment behind the tree is missing; ENOMEM or another
+    errno.
     */
 static larder_status follow_to_end(larder_store *store, const store_meta *meta) {
     follower *follow = &store->follower;

@@ -70,8 +70,8 @@ static void touched_look(void *context, const touch_buffer *touches) {
 
     No read is missed that was noted before this began, be its place in use or not: it is in the
     place's buffer, or was moved to `folding` before the buffer was emptied, or, if the checkpoint
-    has ended since this caller took its place, in a newer tree. Only in that last case an entry that
-    was read may seem to have expired. */
+    has ended since this caller took its place, in a newer tree. Only in that last case an entry
+    that was read may seem to have expired. */
 static bool is_over(larder_store *store, const snapshot *seen, const record *entry,
                     int64_t deadline, bool is_locked) {
     if (!store_is_expired(store, entry, deadline)) return false;
@@ -96,14 +96,14 @@ bool store_is_over(larder_store *store, snapshot *seen, const record *entry, int
 // Records -----------------------------------------------------------------------------------------
 
 larder_status store_record_of_row(larder_store *store, larder_bytes row, larder_bytes *bytes,
-                                  uint32_t *segment) {
+                                  uint32_t *number) {
     entry_row parts;
     larder_status status = row_read(row, &parts);
     if (status) return status;
-    *segment = 0;
+    *number = 0;
     *bytes = parts.inlined;
     if (parts.inlined.length == 0) {
-        *segment = parts.at.segment;
+        *number = parts.at.segment;
         status = log_record(&store->log, parts.at, bytes);
         if (status) return status;
     }
@@ -114,7 +114,7 @@ larder_status store_record_of_row(larder_store *store, larder_bytes row, larder_
 }
 
 void store_entry_of_record(larder_store *store, const record *found, int64_t deadline,
-                           uint32_t flags, uint32_t segment, larder_store_entry *entry) {
+                           uint32_t flags, uint32_t number, larder_store_entry *entry) {
     *entry = (larder_store_entry){.key = found->key,
                                   .value = found->value,
                                   .extended = found->extended,
@@ -125,9 +125,9 @@ void store_entry_of_record(larder_store *store, const record *found, int64_t dea
                                   .idle_ns = found->idle_ns,
                                   .cost = found->cost,
                                   .store = store,
-                                  .segment = segment};
+                                  .segment = number};
     if (found->flags & RECORD_OWN_TIMES) entry->flags |= LARDER_STORE_ENTRY_OWN_TIMES;
-    if (segment) entry->flags |= LARDER_STORE_ENTRY_IN_LOG;
+    if (number) entry->flags |= LARDER_STORE_ENTRY_IN_LOG;
     if (flags & LARDER_STORE_WITHOUT_VALUE) entry->value.length = 0;
 }
 

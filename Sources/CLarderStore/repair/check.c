@@ -88,9 +88,9 @@ static void check_intact(store_check *check, const record *entry) {
 static larder_status check_records(store_check *check, larder_bytes stored, larder_bytes value,
                                    const entry_row *row, record *out, size_t *length) {
     larder_bytes bytes, original;
-    uint32_t segment;
+    uint32_t number;
     tree_key scratch;
-    larder_status status = store_record_of_row(check->store, value, &bytes, &segment);
+    larder_status status = store_record_of_row(check->store, value, &bytes, &number);
     if (!status) status = record_read(bytes, true, out);
     if (status) return status;
     *length = bytes.length;

@@ -34,7 +34,7 @@ typedef struct store_check {
 LARDER_MUST_CHECK larder_status check_segment_row(store_check *check, larder_bytes key,
                                                   larder_bytes value);
 /** An entry's record of `length` bytes is alive in `segment`. */
-LARDER_MUST_CHECK larder_status check_segment_use(store_check *check, uint32_t segment,
+LARDER_MUST_CHECK larder_status check_segment_use(store_check *check, uint32_t number,
                                                   size_t length);
 /** Compares the segments with their rows; the entries were counted if `is_complete`. */
 LARDER_MUST_CHECK larder_status check_segments(store_check *check, bool is_complete);

@@ -20,9 +20,9 @@ larder_status check_segment_row(store_check *check, larder_bytes key, larder_byt
     return status;
 }
 
-larder_status check_segment_use(store_check *check, uint32_t segment, size_t length) {
+larder_status check_segment_use(store_check *check, uint32_t number, size_t length) {
     live_segment *found;
-    larder_status status = live_add(&check->found, segment, &found);
+    larder_status status = live_add(&check->found, number, &found);
     if (status) return status;
     found->live_count++;
     found->live_bytes += record_padded(length);

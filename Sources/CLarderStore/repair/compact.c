@@ -45,8 +45,9 @@ larder_status larder_store_compact(const char *path, larder_store_detail *detail
     larder_status status = compact_open(path, detail, &store);
     if (status) return status;
     // What is dead in the last segment, too.
-    if (!status) status = store_flush(store, &(flush_order){.count = LARDER_STORE_UNLIMITED,
-                                                            .bytes = LARDER_STORE_UNLIMITED});
+    if (!status)
+        status = store_flush(store, &(flush_order){.count = LARDER_STORE_UNLIMITED,
+                                                   .bytes = LARDER_STORE_UNLIMITED});
     pthread_mutex_lock(&store->lock);
     if (!status) status = log_turn_over(&store->log);
     pthread_mutex_unlock(&store->lock);

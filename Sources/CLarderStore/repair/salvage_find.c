@@ -188,21 +188,21 @@ static larder_status find_segments(salvage *search, int folder) {
 /** What became of the record that a row leads to: FOUND_ROW if it is there, or the row is wrong. */
 static finding_kind row_kind(const salvage *search, const entry_row *row, larder_bytes *key) {
     const salvage_segment wanted = {.number = row->at.segment};
-    const salvage_segment *segment = search->segment_count
+    const salvage_segment *mapped = search->segment_count
                                          ? bsearch(&wanted, search->segments, search->segment_count,
                                                    sizeof wanted, compare_segments)
                                          : NULL;
     // A state that is not the newest one leads to segments that were deleted since.
-    if (!segment) return search->worth == TREE_NEWEST ? FOUND_LOST_ROW : FOUND_ROW;
+    if (!mapped) return search->worth == TREE_NEWEST ? FOUND_LOST_ROW : FOUND_ROW;
     uint64_t offset = row->at.offset;
     for (size_t i = 0; i < search->gap_count; i++)
         if (search->gaps[i].segment == wanted.number && search->gaps[i].from <= offset &&
             offset < search->gaps[i].to)
             return FOUND_LOST_ROW;
-    if (offset + RECORD_HEAD_BYTES > segment->bytes) return FOUND_LOST_ROW;
-    const uint8_t *at = segment->map + offset;
+    if (offset + RECORD_HEAD_BYTES > mapped->bytes) return FOUND_LOST_ROW;
+    const uint8_t *at = mapped->map + offset;
     record entry;
-    if (record_length(at) <= segment->bytes - offset &&
+    if (record_length(at) <= mapped->bytes - offset &&
         record_read(record_bytes(at), false, &entry) == LARDER_OK &&
         entry.sequence == row->sequence && entry.minor == row->minor)
         *key = entry.key;

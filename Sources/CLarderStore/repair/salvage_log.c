@@ -65,12 +65,12 @@ static bool is_in_turn(const segment_walk *walk, const uint8_t *at) {
 
 /** The whole record at `offset` that may lie there; NULL if there is none. */
 static const uint8_t *record_at(const segment_walk *walk, uint64_t offset, record *out) {
-    const salvage_segment *segment = walk->segment;
-    if (segment->bytes < offset + RECORD_HEAD_BYTES) return NULL;
-    const uint8_t *at = segment->map + offset;
+    const salvage_segment *mapped = walk->segment;
+    if (mapped->bytes < offset + RECORD_HEAD_BYTES) return NULL;
+    const uint8_t *at = mapped->map + offset;
     uint64_t length = record_length(at);
     // Cheap questions first: a search asks at each place.
-    if (length < RECORD_HEAD_BYTES || length > segment->bytes - offset || record_kind(at) == 0 ||
+    if (length < RECORD_HEAD_BYTES || length > mapped->bytes - offset || record_kind(at) == 0 ||
         record_kind(at) > RECORD_NEXT)
         return NULL;
     if (record_read((larder_bytes){at, (size_t)length}, true, out) || !is_in_turn(walk, at))
@@ -238,32 +238,32 @@ static larder_status take_record(segment_walk *walk, const uint8_t *at, const re
 }
 
 /** Behind the last byte that is not zero, rounded up, from `offset` on. */
-static uint64_t used_end(const salvage_segment *segment, uint64_t offset) {
-    uint64_t end = segment->bytes & ~(uint64_t)7;
-    while (end > offset && is_blank(segment->map + end - 8)) end -= 8;
+static uint64_t used_end(const salvage_segment *mapped, uint64_t offset) {
+    uint64_t end = mapped->bytes & ~(uint64_t)7;
+    while (end > offset && is_blank(mapped->map + end - 8)) end -= 8;
     return end;
 }
 
 /** What lies at `offset` is no record. `offset` moves on to the next one, or to the end. */
 static larder_status pass_gap(segment_walk *walk, uint64_t *offset) {
-    const salvage_segment *segment = walk->segment;
-    const uint8_t *at = segment->map + *offset;
+    const salvage_segment *mapped = walk->segment;
+    const uint8_t *at = mapped->map + *offset;
     uint64_t from = *offset, next = next_record(walk, from + 8);
     *offset = next;
-    if (next < segment->bytes && !(is_blank(at) && is_unpublished(walk, next)))
-        return note_gap(walk, from, next, segment->map + next);
-    *offset = segment->bytes;
-    uint64_t end = used_end(segment, from);
+    if (next < mapped->bytes && !(is_blank(at) && is_unpublished(walk, next)))
+        return note_gap(walk, from, next, mapped->map + next);
+    *offset = mapped->bytes;
+    uint64_t end = used_end(mapped, from);
     // The shortest record would reach farther.
     if (!is_blank(at) && end >= from + 24) return note_gap(walk, from, end, NULL);
     return LARDER_OK;
 }
 
 static larder_status walk_segment(segment_walk *walk) {
-    const salvage_segment *segment = walk->segment;
+    const salvage_segment *mapped = walk->segment;
     uint64_t offset = SEGMENT_HEAD_BYTES, told = 0;
     larder_status status = LARDER_OK;
-    while (!status && offset + 8 <= segment->bytes) {
+    while (!status && offset + 8 <= mapped->bytes) {
         record entry;
         const uint8_t *at = record_at(walk, offset, &entry);
         if (!at) {

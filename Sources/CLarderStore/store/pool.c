@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** @file pool.c
-    A heap of tasks by the time at which they are due. One of the threads waits for the first of them;
-    the others wait to be told. Threads are started when they are needed, and end with the last task.
+    A heap of tasks by the time at which they are due. One of the threads waits for the first of
+    them; the others wait to be told. Threads are started when they are needed, and end with the
+    last task.
 
     A child of fork(2) has none of the threads, and begins with a pool of its own. */
 #ifndef _GNU_SOURCE
@@ -187,7 +188,8 @@ larder_status pool_add(pool_task *task, pool_body body, void *context) {
         }
     }
     if (!status) {
-        *task = (pool_task){.body = body, .context = context, .due_ns = INT64_MAX, .is_added = true};
+        *task =
+            (pool_task){.body = body, .context = context, .due_ns = INT64_MAX, .is_added = true};
         pool.task_count++;
         if (pool.thread_count == 0) status = start_thread();
         if (status) {

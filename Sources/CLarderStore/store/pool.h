@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** @file pool.h
-    Private: the few threads that look after all stores of a process. A store asks to be looked after
-    at a time, or not at all: one that nobody uses costs no thread and wakes nobody. */
+    Private: the few threads that look after all stores of a process. A store asks to be looked
+    after at a time, or not at all: one that nobody uses costs no thread and wakes nobody. */
 #ifndef LARDER_POOL_H
 #define LARDER_POOL_H
 
@@ -9,8 +9,8 @@
 
 #include "larder_status.h"
 
-/** Does what there is to do. @return when to be called again, by the monotonic clock; INT64_MAX: when
-    it is asked for. */
+/** Does what there is to do. @return when to be called again, by the monotonic clock; INT64_MAX:
+    when it is asked for. */
 typedef int64_t (*pool_body)(void *context);
 
 /** Embedded in what is looked after; zero before pool_add. The pool's lock guards it. */
@@ -28,8 +28,8 @@ typedef struct pool_task {
 LARDER_MUST_CHECK larder_status pool_add(pool_task *task, pool_body body, void *context);
 /** To be called at `due_ns` at the latest; any thread, also the task's own body. */
 void pool_wake(pool_task *task, int64_t due_ns);
-/** Waits until the body is not running, and is never called again. Not from the body. Harmless for a
-    task that was not added. */
+/** Waits until the body is not running, and is never called again. Not from the body. Harmless for
+    a task that was not added. */
 void pool_remove(pool_task *task);
 
 #endif

@@ -2,9 +2,9 @@
 /** @file replay.c
     What the log holds that is not in the tree, read when a store is opened.
 
-    After a power cut any page may be missing that was not synced, so the log ends at the first write
-    that is not whole: what comes back is a prefix. What lies behind is wiped, on the device, before
-    the first new write: else a later power cut could leave an old write behind a new one.
+    After a power cut any page may be missing that was not synced, so the log ends at the first
+    write that is not whole: what comes back is a prefix. What lies behind is wiped, on the device,
+    before the first new write: else a later power cut could leave an old write behind a new one.
 
     A process that was killed leaves every page, so a write that is not whole is damage there: it
     costs itself, and the writes behind it are kept. But pages whose sync failed before may be taken
@@ -56,8 +56,8 @@ typedef struct replay {
     segment *at;
 } replay;
 
-/** The next segment of the chain: everything in it that is not in the tree is counted, and may not be
-    on the device. */
+/** The next segment of the chain: everything in it that is not in the tree is counted, and may not
+    be on the device. */
 static larder_status enter_next(replay *work, segment *entered, const store_meta *meta) {
     larder_store *store = work->store;
     if (work->at != NULL) {
@@ -149,8 +149,7 @@ static bool find_next(replay *work) {
         uint32_t number = work->there.items[at];
         segment *found;
         larder_bytes first;
-        if (lists(&work->passed, number) ||
-            log_segment(&store->log, number, &found) != LARDER_OK ||
+        if (lists(&work->passed, number) || log_segment(&store->log, number, &found) != LARDER_OK ||
             found->kind != SEGMENT_WRITTEN ||
             segment_look(found, SEGMENT_HEAD_BYTES, &first) != LARDER_OK)
             continue;
@@ -272,8 +271,8 @@ larder_status store_replay(larder_store *store, const store_meta *meta, bool was
     if (start.segment == 0) start = (location){1, SEGMENT_HEAD_BYTES};
     work.scan = (log_scan){.log = &store->log, .at = start, .sequence = meta->applied};
     bool has_log = meta->end.segment != 0 || lists(&work.there, 1);
-    // The first one counts also where nothing in it is new but the record that names the next one: it
-    // may not be on the device.
+    // The first one counts also where nothing in it is new but the record that names the next one:
+    // it may not be on the device.
     segment *first = NULL;
     if (status == LARDER_OK && has_log &&
         log_segment(&store->log, start.segment, &first) == LARDER_OK)

@@ -63,9 +63,8 @@ static larder_status options_check(larder_store *store) {
                            LARDER_STORE_HOST_MAINTENANCE | LARDER_STORE_TRACK_ACCESS |
                            LARDER_STORE_WITH_UNCERTAIN;
     if ((options->flags & ~flags) != 0 || (options->mode & ~0777u) != 0 || options->mode == 0 ||
-        options->journal_bytes < LARDER_STORE_JOURNAL_MIN_BYTES ||
-        options->sync_interval_ns < 0 || options->flush_interval_ns < 0 ||
-        options->trim_interval_ns < 0)
+        options->journal_bytes < LARDER_STORE_JOURNAL_MIN_BYTES || options->sync_interval_ns < 0 ||
+        options->flush_interval_ns < 0 || options->trim_interval_ns < 0)
         return LARDER_EINVALID;
     if (options->inline_threshold_bytes > LARDER_STORE_INLINE_MAX_BYTES)
         options->inline_threshold_bytes = LARDER_STORE_INLINE_MAX_BYTES;
@@ -103,8 +102,8 @@ static larder_status lock_text_write(const larder_store *store, int64_t pid) {
     return file_write_at(store->lock_file, bytes, LOCK_TEXT_BYTES, 0);
 }
 
-/** @param is_other_boot receives whether the machine has started anew since the store was used last:
-    pages may be missing that nobody synced. */
+/** @param is_other_boot receives whether the machine has started anew since the store was used
+    last: pages may be missing that nobody synced. */
 static larder_status lock_take(larder_store *store, bool *is_other_boot,
                                larder_store_detail *detail) {
     char path[PATH_MAX_BYTES + 16];
@@ -298,8 +297,7 @@ static larder_status read_number_resume(larder_store *store) {
     status = tree_cursor_seek(&cursor, &place->tree, (larder_bytes){&expiry, 1});
     if (status == LARDER_OK) status = tree_cursor_get(&cursor, &key, &value);
     bytes = key.data;
-    if (status == LARDER_OK && key.length > 0 && bytes[0] == SPACE_EXPIRY)
-        store->may_expire = true;
+    if (status == LARDER_OK && key.length > 0 && bytes[0] == SPACE_EXPIRY) store->may_expire = true;
     environment_release(store->environment, place);
     // A damaged page is for those who need what is on it.
     return LARDER_OK;

@@ -2,8 +2,9 @@
 /** @file store_internal.h
     Private: what the store's source files share.
 
-    A write goes: record(s) → active segment (atomic) → memtable (where the newest record of each key
-    lies) → checkpoint (sorted, in several LMDB transactions). A read goes: memtable, tree, record.
+    A write goes: record(s) → active segment (atomic) → memtable (where the newest record of each
+    key lies) → checkpoint (sorted, in several LMDB transactions). A read goes: memtable, tree,
+    record.
 
     Who holds what:
     - `lock` guards the log's end, the memtables and totals. Held for an append and for looking into
@@ -105,8 +106,8 @@ struct larder_store {
 
     pthread_mutex_t lock;
     store_log log;
-    /** Writes since the last checkpoint began, those that it is applying or NULL, and an empty table
-        to go on with. */
+    /** Writes since the last checkpoint began, those that it is applying or NULL, and an empty
+        table to go on with. */
     memtable *active;
     memtable *frozen;
     memtable *spare;
@@ -192,17 +193,17 @@ int64_t store_due(const larder_store *store, const record *entry, int64_t deadli
 LARDER_MUST_CHECK larder_status store_begin_append(larder_store *store, size_t length,
                                                    uint32_t count, bool is_removal,
                                                    uint8_t **target);
-/** Sleeps a while if writers are ahead of the checkpoint: then true, and everything may have changed.
-    `lock` is held, not meanwhile. */
+/** Sleeps a while if writers are ahead of the checkpoint: then true, and everything may have
+    changed. `lock` is held, not meanwhile. */
 bool store_hold_back(larder_store *store, size_t length);
 /** To be called when a checkpoint made room; `lock` is held. */
 void store_relieve(larder_store *store);
-/** Publishes the `count` records that were written at `target`, sealed but for the first word of the
-    first one; tells the checkpoint's thread if it is time; unlocks. */
+/** Publishes the `count` records that were written at `target`, sealed but for the first word of
+    the first one; tells the checkpoint's thread if it is time; unlocks. */
 void store_end_append(larder_store *store, const uint8_t *target, size_t length, uint32_t count,
                       uint64_t first_word);
 /** Records of one write become part of the active table; `lock` is held, room reserved. */
-void store_publish(larder_store *store, const uint8_t *records, uint32_t count, uint32_t segment);
+void store_publish(larder_store *store, const uint8_t *records, uint32_t count, uint32_t number);
 
 /** The version of the entry under `key`, 0 if there is none or it expired; `lock` is held. */
 LARDER_MUST_CHECK larder_status store_version(larder_store *store, larder_bytes key,
@@ -268,22 +269,22 @@ void store_follow_end(larder_store *store);
 /** The record that an entry's row leads to: inline, or in its segment. Not verified, but for what
     the row says of it: sequence, minor, and that it is a put.
     @return LARDER_OK; LARDER_EDAMAGED, or an errno.
-    @param segment receives the number of the segment that it lies in, 0 for inline. */
+    @param number receives that of the segment that it lies in, 0 for inline. */
 LARDER_MUST_CHECK larder_status store_record_of_row(larder_store *store, larder_bytes row,
-                                                    larder_bytes *record, uint32_t *segment);
+                                                    larder_bytes *bytes, uint32_t *number);
 
 /** Notes a read. */
 void store_touch(larder_store *store, snapshot *snapshot, larder_bytes stored, const record *entry);
 /** Of a stored key, for touch_buffer_search. */
 uint64_t touch_hash(larder_bytes stored);
-/** Raises `deadline_ns` to the latest one that a read of the key with that hash gave its entry since
-    the write `sequence`. The buffer may be of a place in use. */
+/** Raises `deadline_ns` to the latest one that a read of the key with that hash gave its entry
+    since the write `sequence`. The buffer may be of a place in use. */
 void touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,
                          int64_t *deadline_ns);
 /** Of `folding`: `lock` is held. */
 void touch_buffer_free(touch_buffer *touches);
-/** Moves what is in `from` behind what is in `to`, which grows and is guarded by `lock`; what finds no
-    memory is dropped. */
+/** Moves what is in `from` behind what is in `to`, which grows and is guarded by `lock`; what finds
+    no memory is dropped. */
 void touch_buffer_move(touch_buffer *from, touch_buffer *to);
 
 /** Everything pending at one moment: one item for each key, in no order. Bytes stay borrowed from
@@ -303,8 +304,8 @@ typedef struct overlay_item {
 typedef struct overlay {
     overlay_item *items;
     size_t count;
-    /** Number of the last removal of everything that is pending; 0 if there is none, else all entries
-        of the tree are gone. */
+    /** Number of the last removal of everything that is pending; 0 if there is none, else all
+        entries of the tree are gone. */
     uint64_t cleared;
 } overlay;
 
@@ -313,8 +314,8 @@ LARDER_MUST_CHECK larder_status store_overlay(larder_store *store, overlay *out,
 void overlay_free(overlay *overlay);
 
 /** Turns a record into an entry: verified before by the caller, who sees to expiry. Bytes stay
-    borrowed from where the record lies. `segment` 0 for inline. */
-void store_entry_of_record(larder_store *store, const record *record, int64_t deadline,
-                           uint32_t flags, uint32_t segment, larder_store_entry *entry);
+    borrowed from where the record lies. `number`: of its segment, 0 for inline. */
+void store_entry_of_record(larder_store *store, const record *found, int64_t deadline,
+                           uint32_t flags, uint32_t number, larder_store_entry *entry);
 
 #endif

@@ -56,8 +56,8 @@ extension DiskCache {
   ///   - durability: What they survive once the call returns; nil: as the configuration
   ///     said.
   /// - Throws: `.tooLarge` if several do not fit together into half of
-  ///   ``DiskCacheConfiguration/journalCapacity``; `.encoding`, `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`. Nothing was
-  ///   stored then.
+  ///   ``DiskCacheConfiguration/journalCapacity``; `.encoding`, `.readOnly`, `.closed`,
+  ///   `.diskFull`, `.io`, `.damaged`. Nothing was stored then.
   /// - Complexity: O(bytes). One sync for all at a durability of `.power`.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func set(
@@ -110,8 +110,8 @@ extension DiskCache {
   ///   - durability: What they survive once the call returns; nil: as the configuration
   ///     said.
   /// - Throws: `.tooLarge` if several do not fit together into half of
-  ///   ``DiskCacheConfiguration/journalCapacity``; `.encoding`, `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`. Nothing was
-  ///   stored then.
+  ///   ``DiskCacheConfiguration/journalCapacity``; `.encoding`, `.readOnly`, `.closed`,
+  ///   `.diskFull`, `.io`, `.damaged`. Nothing was stored then.
   /// - Complexity: O(bytes), and a change of threads.
   public func set(
     _ entries: some Sequence<(key: Key, value: Value)> & Sendable, expiration: Expiration? = nil,

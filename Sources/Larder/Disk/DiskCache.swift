@@ -14,10 +14,10 @@ public import Synchronization
 /// ```
 ///
 /// A write is an append to a log; an index, which checkpoints bring up to date, says where
-/// in it each value is. Long values are read in place, without a copy. A miss is nil; an error means that the disk, a coder or an argument
-/// is at fault, and never costs what else is stored. Nothing is ever wiped because
-/// something is damaged: see `verify(progress:)` and
-/// `salvage(from:to:progress:)`.
+/// in it each value is. Long values are read in place, without a copy. A miss is nil; an
+/// error means that the disk, a coder or an argument is at fault, and never costs what else
+/// is stored. Nothing is ever wiped because something is damaged: see `verify(progress:)`
+/// and `salvage(from:to:progress:)`.
 ///
 /// Nearly every call has a synchronous form, for threads that may wait, and an `async` one
 /// of the same name, which works on a thread of the cache's own: neither the caller's

@@ -10,8 +10,8 @@ struct CacheBackup: ParsableCommand {
     abstract: "Copy a cache, as it is now, to a new folder.",
     discussion: """
       Copies one state of the cache, whatever a program writes to it meanwhile, with all that \
-      is not in its index yet. Entries keep their times and extended data. Nothing is left of a copy that \
-      was interrupted, or that met a damaged entry.
+      is not in its index yet. Entries keep their times and extended data. Nothing is left of a \
+      copy that was interrupted, or that met a damaged entry.
 
       EXAMPLES
         larder cache backup users.cache users-$(date +%F).cache

@@ -9,9 +9,10 @@ struct CacheCompact: ParsableCommand {
     commandName: "compact",
     abstract: "Free the room in a cache's log that removed entries left.",
     discussion: """
-      A cache does so itself, but keeps some room; this is for one that has become much smaller for \
-      good. No process may have the cache open for writing; others may read it. After a crash or \
-      Ctrl-C in the middle, what was freed stays so. What becomes free in the index is used again.
+      A cache does so itself, but keeps some room; this is for one that has become much smaller \
+      for good. No process may have the cache open for writing; others may read it. After a crash \
+      or Ctrl-C in the middle, what was freed stays so. What becomes free in the index is used \
+      again.
 
       EXAMPLES
         larder cache compact users.cache

@@ -10,8 +10,9 @@ struct CacheSalvage: ParsableCommand {
     abstract: "Copy every intact entry of a damaged cache to a new cache.",
     discussion: """
       The source is only read, however damaged it is: a torn or missing index, segments of the \
-      log that were cut off or are missing. Entries keep their times and extended data. No process may have the source \
-      open. Exits with 0 if nothing was lost and with 1 if something was.
+      log that were cut off or are missing. Entries keep their times and extended data. No \
+      process may have the source open. Exits with 0 if nothing was lost and with 1 if something \
+      was.
 
       EXAMPLES
         larder cache salvage users.cache saved.cache

@@ -86,7 +86,7 @@ struct EntryWorld {
       if let key = step.key { try subject.expect(model, key) }
       return
     }
-    // Whoever edits it has it for himself.
+    // While somebody edits it, nobody else may edit or remove it.
     switch step {
     case .edit:
       let other = try subject.cache.edit(EntrySubject.name(key))

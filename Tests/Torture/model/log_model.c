@@ -340,7 +340,8 @@ static void *follow(void *context) {
     return NULL;
 }
 
-/** One thread writes, one makes segments in advance and syncs, one follows as another process does. */
+/** One thread writes, one makes segments in advance and syncs, one follows as another process
+    does. */
 static void test_threads(void) {
     int folder = folder_begin();
     model m;
