@@ -175,8 +175,8 @@ static larder_status gather_victim(cleaning *work, uint32_t number, sorted_write
         if (whole.kind == RECORD_NEXT) continue;
         if (*count == *capacity) {
             uint64_t larger = *capacity < 1024 ? 1024 : (uint64_t)*capacity * 2;
-            if (larger > UINT32_MAX) return ENOMEM;
-            sorted_write *grown = realloc(*writes, larger * sizeof *grown);
+            if (larger > UINT32_MAX || larger > SIZE_MAX / sizeof **writes) return ENOMEM;
+            sorted_write *grown = realloc(*writes, (size_t)larger * sizeof *grown);
             if (grown == NULL) return ENOMEM;
             *writes = grown;
             *capacity = (uint32_t)larger;

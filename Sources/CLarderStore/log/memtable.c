@@ -70,7 +70,7 @@ void memtable_destroy(memtable *table) {
 }
 
 static void memtable_empty(memtable *table) {
-    if (table->count > 0) memset(table->table, 0, (table->mask + 1) * sizeof(uint64_t));
+    if (table->count > 0) memset(table->table, 0, (size_t)(table->mask + 1) * sizeof(uint64_t));
     table->count = 0;
     memtable_forget_bases(table);
 }
@@ -103,16 +103,19 @@ static void insert_slot(uint64_t *slots, uint64_t mask, uint64_t slot) {
 static larder_status memtable_grow(memtable *table, uint64_t wanted) {
     uint64_t capacity = table->capacity == 0 ? FIRST_CAPACITY : table->capacity;
     while (capacity < wanted) capacity *= 2;
-    if (capacity > UINT32_MAX / 4) return ENOMEM;
-    memtable_entry *entries = realloc(table->entries, capacity * sizeof *entries);
+    // Sizes have 32 bits on a watch.
+    const size_t one = sizeof(memtable_entry) + 2 * sizeof(uint64_t);
+    if (capacity > UINT32_MAX / 4 || capacity > SIZE_MAX / one) return ENOMEM;
+    size_t count = (size_t)capacity;
+    memtable_entry *entries = realloc(table->entries, count * sizeof *entries);
     if (entries == NULL) return ENOMEM;
     table->entries = entries;
     if (table->bases != NULL) {
-        uint64_t *bases = realloc(table->bases, capacity * sizeof *bases);
+        uint64_t *bases = realloc(table->bases, count * sizeof *bases);
         if (bases == NULL) return ENOMEM;
         table->bases = bases;
     }
-    uint64_t *slots = calloc(capacity * 2, sizeof *slots);
+    uint64_t *slots = calloc(count * 2, sizeof *slots);
     if (slots == NULL) return ENOMEM;
     uint64_t mask = capacity * 2 - 1;
     for (uint64_t at = 0; table->count > 0 && at <= table->mask; at++)

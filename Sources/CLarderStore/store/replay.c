@@ -196,7 +196,7 @@ static larder_status wipe_behind(larder_store *store, segment *last) {
         memcpy(&word, last->map + at, sizeof word);
     if (word == 0) return LARDER_OK;
     at -= sizeof word;
-    memset(last->map + at, 0, last->capacity - at);
+    memset(last->map + at, 0, (size_t)(last->capacity - at));
     segment_redirty(last, last->synced);
     larder_status status = segment_sync(last, store->log.folder);
     if (status == LARDER_OK) last->sync_failed = false;
