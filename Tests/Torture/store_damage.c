@@ -36,6 +36,52 @@ static bool allows_older(const bench *self, const store_damage *damages, unsigne
     return allowed;
 }
 
+enum { SEGMENT_HEAD = 64, SEGMENT_WRITTEN = 1, RECORD_HEAD = 36, RECORD_NEXT = 4 };
+
+/** Of a segment of writes: behind its last write; of any other file UINT64_MAX. 0 without a write. */
+static uint64_t end_of_writes(const specimen_file *file) {
+    uint32_t kind = 0;
+    if (strncmp(file->name, "log/", 4) == 0 && file->size >= SEGMENT_HEAD) {
+        memcpy(&kind, file->bytes + 24, sizeof kind);
+    }
+    uint64_t end = kind == SEGMENT_WRITTEN ? 0 : UINT64_MAX;
+    for (uint64_t at = SEGMENT_HEAD; end != UINT64_MAX && at + RECORD_HEAD <= file->size;) {
+        uint32_t length;
+        memcpy(&length, file->bytes + at, sizeof length);
+        if (length < RECORD_HEAD || file->bytes[at + 20] == RECORD_NEXT) {
+            break;
+        }
+        end = at += (length + 7) / 8 * 8;
+    }
+    return end;
+}
+
+/** Whether there may have been writes where it is hurt that are newer than the tree, for all that can
+    be told from what is left: behind the last write there is, for longer than the shortest record.
+    Then every older entry is uncertain, and a salvage leaves it out unless it is asked not to. */
+static bool may_hide_writes(const store_specimen *what, const store_damage *damages,
+                            unsigned count) {
+    enum { SHORTEST = 24 };
+    const char *last = "";
+    for (uint32_t i = 0; i < what->count; i++) {
+        const specimen_file *file = &what->files[i];
+        uint64_t end = end_of_writes(file);
+        if (end != 0 && end != UINT64_MAX && strcmp(file->name, last) > 0) {
+            last = file->name;
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        const specimen_file *file = &what->files[damages[i].file];
+        uint64_t end = end_of_writes(file);
+        uint64_t from = damages[i].from > end ? damages[i].from : end;
+        if (end != UINT64_MAX && strcmp(file->name, last) >= 0 && damages[i].to > from &&
+            damages[i].to - from >= SHORTEST) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /** Whether some write gave the key this value. */
 static bool was_ever(const store_specimen *what, uint32_t which, uint32_t key,
                      const larder_store_entry *entry) {
@@ -241,21 +287,25 @@ static bool use(torture *run, bench *self, rng *random, const store_damage *dama
     return good;
 }
 
-static bool salvage(torture *run, bench *self, const store_damage *damages, unsigned count) {
+/** @param flags LARDER_STORE_WITH_UNCERTAIN or 0. */
+static bool salvage_with(torture *run, bench *self, const store_damage *damages, unsigned count,
+                         uint32_t flags) {
     const store_specimen *what = self->what;
     larder_store_report report;
     remove_tree(self->target);
     larder_store_options options =
-        book_options(what->book, (uint32_t)LARDER_STORE_HOST_MAINTENANCE);
+        book_options(what->book, (uint32_t)LARDER_STORE_HOST_MAINTENANCE | flags);
     larder_status status =
         larder_store_salvage(self->path, self->target, &options, NULL, NULL, &report);
     larder_store *store = NULL;
+    options.flags &= ~flags;
     if (!EXPECT_STATUS(run, status, LARDER_OK) ||
         !EXPECT_STATUS(run, larder_store_open(self->target, &options, NULL, &store), LARDER_OK)) {
         return false;
     }
     // Where writes were lost that no row tells of, any other one may be outdated.
     bool older = allows_older(self, damages, count);
+    bool is_sure = flags || !may_hide_writes(what, damages, count);
     uint8_t key[BOOK_KEY_MAX];
     bool good = true;
     for (uint32_t i = 0; i < all_keys(self) && good; i++) {
@@ -264,7 +314,8 @@ static bool salvage(torture *run, bench *self, const store_damage *damages, unsi
         larder_store_entry entry;
         larder_bytes name = bytes_of(key, book_key(which, k, key));
         status = larder_store_get(store, name, 0, &entry);
-        bool intact = salt && !older && store_specimen_is_intact(what, which, k, damages, count);
+        bool intact =
+            salt && !older && is_sure && store_specimen_is_intact(what, which, k, damages, count);
         bool same = status == LARDER_OK && salt && book_matches(what->book, salt, &entry);
         bool was = status == LARDER_OK && !same && was_ever(what, which, k, &entry);
         good =
@@ -283,6 +334,12 @@ static bool salvage(torture *run, bench *self, const store_damage *damages, unsi
     }
     larder_store_close(store);
     return good;
+}
+
+static bool salvage(torture *run, bench *self, const store_damage *damages, unsigned count) {
+    return salvage_with(run, self, damages, count, 0) &&
+           (!may_hide_writes(self->what, damages, count) ||
+            salvage_with(run, self, damages, count, (uint32_t)LARDER_STORE_WITH_UNCERTAIN));
 }
 
 /** The store lies at `path`, hurt. */

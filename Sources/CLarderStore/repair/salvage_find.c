@@ -185,13 +185,14 @@ static larder_status find_segments(salvage *search, int folder) {
 
 // Rows --------------------------------------------------------------------------------------------
 
-/** What became of the record that a row leads to: FOUND_ROW if it is there, or the row is wrong. */
+/** What became of the record that a row leads to: FOUND_ROW if it is there, or if something else is,
+    so that the row is wrong. */
 static finding_kind row_kind(const salvage *search, const entry_row *row, larder_bytes *key) {
     const salvage_segment wanted = {.number = row->at.segment};
     const salvage_segment *mapped = search->segment_count
-                                         ? bsearch(&wanted, search->segments, search->segment_count,
-                                                   sizeof wanted, compare_segments)
-                                         : NULL;
+                                        ? bsearch(&wanted, search->segments, search->segment_count,
+                                                  sizeof wanted, compare_segments)
+                                        : NULL;
     // A state that is not the newest one leads to segments that were deleted since.
     if (!mapped) return search->worth == TREE_NEWEST ? FOUND_LOST_ROW : FOUND_ROW;
     uint64_t offset = row->at.offset;
@@ -202,6 +203,7 @@ static finding_kind row_kind(const salvage *search, const entry_row *row, larder
     if (offset + RECORD_HEAD_BYTES > mapped->bytes) return FOUND_LOST_ROW;
     const uint8_t *at = mapped->map + offset;
     record entry;
+    if (record_length(at) == 0) return FOUND_LOST_ROW;
     if (record_length(at) <= mapped->bytes - offset &&
         record_read(record_bytes(at), false, &entry) == LARDER_OK &&
         entry.sequence == row->sequence && entry.minor == row->minor)
@@ -219,9 +221,13 @@ static larder_status add_rows(salvage *search) {
         if (!status) status = tree_cursor_get(&place, &key, &value);
         if (status && status != LARDER_EDAMAGED) return status;
         if (!status && (key.length == 0 || *(const uint8_t *)key.data != SPACE_ENTRY)) break;
-        if (!status && row_read(value, &row) == LARDER_OK) {
-            finding found = {.number = {row.sequence, row.minor}, .bytes = value};
-            found.kind = row_kind(search, &row, &own);
+        if (!status) {
+            // One that makes no sense still says that there is an entry, of whatever number.
+            finding found = {.kind = FOUND_LOST_ROW, .bytes = value};
+            if (row_read(value, &row) == LARDER_OK) {
+                found.number = (record_number){row.sequence, row.minor};
+                found.kind = row_kind(search, &row, &own);
+            }
             // The record knows better whose it is.
             larder_bytes stored = {(const uint8_t *)key.data + 1, key.length - 1};
             status =

@@ -162,15 +162,16 @@ static bool damaged_key(const uint8_t *at, uint64_t bytes, uint8_t *room, larder
     return true;
 }
 
-/** What was lost had a number less than `before`, and was what `key` names, if there is one. */
-static larder_status note_loss(segment_walk *walk, record_number before, const uint8_t *at,
-                               const larder_bytes *key) {
+/** What was lost lay before `to`, had a number less than `before`, and was what `key` names, if there
+    is one. */
+static larder_status note_loss(segment_walk *walk, uint64_t to, record_number before,
+                               const uint8_t *at, const larder_bytes *key) {
     salvage *search = walk->search;
     record_number limit = {walk->limit, 0}, settled = {search->settled + 1, 0};
     if (compare_numbers(before, limit) > 0) before = limit;
     // Cleaning copies only what the tree has.
-    if (search->worth == TREE_NEWEST && walk->segment->kind == SEGMENT_CLEANED &&
-        compare_numbers(before, settled) > 0)
+    bool had_tree = walk->segment->kind == SEGMENT_CLEANED || to <= walk->segment->pending_from;
+    if (search->worth == TREE_NEWEST && had_tree && compare_numbers(before, settled) > 0)
         before = settled;
     bool is_settled = compare_numbers(before, settled) <= 0;
     search->report->journal_lost += !is_settled;
@@ -212,7 +213,7 @@ static larder_status note_gap(segment_walk *walk, uint64_t from, uint64_t to, co
         uint64_t end =
             to - from < RECORD_HEAD_BYTES ? 0 : damaged_end(walk, previous, from, to, next);
         bool is_named = end != 0 && damaged_key(at, end - from, room, &key);
-        status = note_loss(walk, before, room, is_named ? &key : NULL);
+        status = note_loss(walk, is_named ? end : to, before, room, is_named ? &key : NULL);
         previous = at;
         from = is_named ? end : to;
     }
@@ -288,7 +289,43 @@ static bool tail_is_lost(const segment_walk *walk) {
     return walk->search->worth == TREE_NEWEST || record_kind(walk->previous) != RECORD_NEXT;
 }
 
+/** Where the records end that follow each other from `offset` on; `next` receives the number of the
+    segment that the last one names, 0 if none does. */
+static uint64_t chain_end(const segment_walk *walk, uint64_t offset, uint32_t *next) {
+    record entry;
+    const uint8_t *at;
+    *next = 0;
+    while (!*next && offset < walk->segment->bytes && (at = record_at(walk, offset, &entry))) {
+        if (entry.kind == RECORD_NEXT) *next = entry.minor;
+        offset += record_padded(record_length(at));
+    }
+    return offset;
+}
+
+/** Follows the log from where the tree ends, to say which segments may hold what the tree has not. If
+    the way ends in damage, these are all that could come behind it. */
+static void find_pending(salvage *search) {
+    uint32_t number = search->meta.end.segment;
+    uint64_t offset = number ? search->meta.end.offset : SEGMENT_HEAD_BYTES;
+    if (number == 0) number = 1;
+    bool is_broken = search->worth != TREE_NEWEST;
+    for (size_t i = 0; i < search->segment_count; i++) {
+        salvage_segment *looked = &search->segments[i];
+        bool is_next = looked->number == number;
+        // The log never turns back.
+        is_broken = is_broken || (number != 0 && looked->number > number);
+        looked->pending_from = is_next ? offset : is_broken ? 0 : UINT64_MAX;
+        if (is_broken || !is_next) continue;
+        segment_walk walk = {.search = search, .segment = looked, .limit = UINT64_MAX};
+        uint64_t end = chain_end(&walk, offset, &number);
+        is_broken = number ? number <= looked->number
+                           : end + 8 > looked->bytes || used_end(looked, end) > end;
+        offset = SEGMENT_HEAD_BYTES;
+    }
+}
+
 larder_status salvage_read_log(salvage *search) {
+    find_pending(search);
     // From the last one: its first number is the limit of those before it.
     uint64_t limit = UINT64_MAX;
     bool is_exact = false;
@@ -303,7 +340,7 @@ larder_status salvage_read_log(salvage *search) {
                           record_sequence(walk.previous) > search->settled;
         if (!walk.first || kind == SEGMENT_CLEANED || (kind == 0 && !is_pending)) continue;
         if (!status && is_exact && search->gap_count == known_gaps && tail_is_lost(&walk))
-            status = note_loss(&walk, (record_number){limit, 0}, NULL, NULL);
+            status = note_loss(&walk, UINT64_MAX, (record_number){limit, 0}, NULL, NULL);
         is_exact = walk.gaps_at_first == known_gaps;
         limit = record_sequence(walk.first);
     }
