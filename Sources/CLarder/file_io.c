@@ -196,6 +196,21 @@ larder_status file_reserve(int file, uint64_t bytes) {
 #endif
 }
 
+larder_status file_reserve_behind(int file, uint64_t offset, uint64_t bytes) {
+    FAIL_AT("fallocate behind");
+#if defined(FALLOC_FL_KEEP_SIZE)
+    int result;
+    do result = fallocate(file, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? LARDER_OK : errno;
+#else
+    (void)file;
+    (void)offset;
+    (void)bytes;
+    return ENOTSUP;
+#endif
+}
+
 larder_status file_truncate(int file, uint64_t bytes) {
     FAIL_AT("ftruncate");
     int result;

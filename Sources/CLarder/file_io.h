@@ -38,6 +38,9 @@ larder_status file_facts_at(const char *path, file_facts *out);
 /** Gives the file `bytes` bytes with every block reserved: a later store into a mapping of it
     cannot run out of space. The content is zeros. EFBIG instead of SIGXFSZ. */
 larder_status file_reserve(int file, uint64_t bytes);
+/** Reserves blocks for a range that may lie behind the file's end, which stays where it is. A
+    system that cannot gives ENOTSUP. */
+larder_status file_reserve_behind(int file, uint64_t offset, uint64_t bytes);
 larder_status file_truncate(int file, uint64_t bytes);
 /** EFBIG if the process may not make a file of `bytes` bytes: to be asked before a write that makes
     one grow, which would be SIGXFSZ. */

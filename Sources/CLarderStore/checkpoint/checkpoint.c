@@ -66,6 +66,7 @@ static larder_status in_transaction(larder_store *store, apply_body body, void *
 typedef struct checkpoint {
     larder_store *store;
     flush_order *order;
+    uint32_t flags;
     const memtable *frozen;
     /** Writes and moves in the order of keys, and those of the transaction under way. */
     sorted_write *writes;
@@ -182,7 +183,7 @@ static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
                 apply->meta.end = frozen->end;
             }
     }
-    if (status == LARDER_OK && (run->order->flags & FLUSH_COMPACTS) != 0)
+    if (status == LARDER_OK && (run->order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0)
         status = pass_sealed(apply);
     if ((run->order->flags & FLUSH_SETS_FORMAT) != 0)
         apply->meta.content_format = run->order->content_format;
@@ -239,7 +240,7 @@ static larder_status apply_all(checkpoint *run) {
 /** Writes and moves, sorted. */
 static larder_status prepare(checkpoint *run) {
     const memtable *frozen = run->frozen;
-    larder_status status = cleaning_begin(run->store, run->order->flags, &run->cleaning);
+    larder_status status = cleaning_begin(run->store, run->flags, &run->cleaning);
     if (status != LARDER_OK) return status;
     uint32_t count = frozen == NULL ? 0 : frozen->count;
     run->writes = malloc(((size_t)count + 1) * sizeof *run->writes);
@@ -259,17 +260,18 @@ static void drain_one(void *context, touch_buffer *touches) {
     pthread_mutex_unlock(&store->lock);
 }
 
-/** Applies what is frozen, with everything else that waits. */
-static larder_status run_checkpoint(larder_store *store, flush_order *order) {
+/** Applies what is frozen, with everything else that waits.
+    @param flags FLUSH_…; FLUSH_COPIES_NOTHING leaves cleaning to segments that need no copy. */
+static larder_status checkpoint_once(larder_store *store, flush_order *order, uint32_t flags) {
     environment_drain_touches(store->environment, drain_one, store);
-    checkpoint run = {.store = store, .order = order, .touches = &store->folding};
+    checkpoint run = {.store = store, .order = order, .flags = flags, .touches = &store->folding};
     pthread_mutex_lock(&store->lock);
     run.frozen = store->frozen;
     pthread_mutex_unlock(&store->lock);
     larder_status status = prepare(&run);
     bool has_work = run.frozen != NULL || run.cleaning.victim_count > 0 ||
                     store->folding.count > 0 ||
-                    (order->flags & (FLUSH_SETS_FORMAT | FLUSH_COMPACTS)) != 0;
+                    (order->flags & (FLUSH_SETS_FORMAT | FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
     if (status == LARDER_OK && has_work) status = apply_all(&run);
     cleaning_end(&run.cleaning, status == LARDER_OK && has_work ? run.meta.transaction : 0);
     free(run.writes);
@@ -280,6 +282,14 @@ static larder_status run_checkpoint(larder_store *store, flush_order *order) {
     pthread_mutex_unlock(&store->lock);
     atomic_fetch_add_explicit(&store->touches_dropped, dropped, memory_order_relaxed);
     return LARDER_OK;
+}
+
+/** On a full disk cleaning has no room to copy, but what is to be removed has to come into the
+    tree. */
+static larder_status run_checkpoint(larder_store *store, flush_order *order) {
+    larder_status status = checkpoint_once(store, order, order->flags);
+    if (status != ENOSPC && status != EDQUOT) return status;
+    return checkpoint_once(store, order, order->flags | FLUSH_COPIES_NOTHING);
 }
 
 // Limits ------------------------------------------------------------------------------------------
@@ -463,15 +473,48 @@ static larder_status freeze(larder_store *store) {
     return status;
 }
 
+/** Whether the segment that is appended to holds little, where every block counts: it is the one that
+    cleaning does not reach. */
+static bool is_worth_leaving(larder_store *store) {
+    pthread_mutex_lock(&store->lock);
+    const segment *active = store->log.active;
+    const live_segment *held = active == NULL ? NULL : live_find(&store->live, active->number);
+    bool is_empty = held != NULL && held->live_bytes < held->used_bytes / 4 &&
+                    held->used_bytes > active->capacity / 2 && store->active->count == 0 &&
+                    store->active->cleared == 0;
+    pthread_mutex_unlock(&store->lock);
+    return is_empty && environment_is_short(store->environment);
+}
+
+/** The log goes on in another, small segment. On a full disk what is reserved for the tree makes way
+    for it, for a moment. */
+static larder_status leave_segment(larder_store *store, flush_order *order) {
+    environment_unreserve(store->environment);
+    pthread_mutex_lock(&store->lock);
+    larder_status status = log_turn_over(&store->log);
+    pthread_mutex_unlock(&store->lock);
+    environment_reserve(store->environment);
+    // It stays as it is, then.
+    if (status != LARDER_OK) return LARDER_OK;
+    status = store_sync_log(store);
+    if (status != LARDER_OK) return status;
+    flush_order passing = *order;
+    passing.flags |= FLUSH_PASSES;
+    return run_checkpoint(store, &passing);
+}
+
 static larder_status flush_once(larder_store *store, flush_order *order) {
     larder_status status = ensure_order(store, order, false);
     if (status == LARDER_OK) status = freeze(store);
 #ifndef LARDER_PLANT_STORE_COMMITS_EARLY
     // Rows lead to records on the device only.
-    if (status == LARDER_OK && store->frozen != NULL) status = store_sync_log(store);
+    bool leaves = (order->flags & FLUSH_COMPACTS) != 0;
+    if (status == LARDER_OK && (store->frozen != NULL || leaves)) status = store_sync_log(store);
 #endif
     if (status == LARDER_OK) status = run_checkpoint(store, order);
     if (status == LARDER_OK) status = enforce_limits(store, order);
+    if (status == LARDER_OK && order->flags < FLUSH_COMPACTS && is_worth_leaving(store))
+        status = leave_segment(store, order);
     // Segments that died of it: removing everything gives its room back at once.
     if (status == LARDER_OK && cleaning_has_dead(store)) status = run_checkpoint(store, order);
     return status;
@@ -494,7 +537,10 @@ larder_status store_flush(larder_store *store, flush_order *order) {
         atomic_fetch_add_explicit(status == LARDER_OK ? &store->flushes : &store->flush_failures, 1,
                                   memory_order_relaxed);
         atomic_store(&store->last_failure, status);
-        if (status == LARDER_OK) store_delete_retired(store, order);
+        if (status == LARDER_OK) {
+            store_delete_retired(store, order);
+            environment_reserve(store->environment);
+        }
     }
     pthread_mutex_unlock(&store->flush_lock);
     return status;

@@ -111,6 +111,9 @@ static void choose(cleaning *work, uint32_t flags, const live_segment *candidate
         bool has_use =
             (flags & FLUSH_COMPACTS) != 0 && candidate->record_count - candidate->live_count > 1;
         if (!is_dead && !is_due && !has_use) continue;
+        if ((flags & FLUSH_COPIES_NOTHING) != 0 &&
+            (candidate->live_count > 0 || candidate->last_sequence > forgettable(work, candidate)))
+            continue;
         if (is_due && !is_dead && is_all_memory(candidate)) {
             // To copy it would free nothing.
             const live_segment *cause = oldest_with_dead(store);

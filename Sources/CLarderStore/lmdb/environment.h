@@ -99,6 +99,14 @@ LARDER_MUST_CHECK larder_status environment_guard_all(environment *environment);
     @return LARDER_OK, MDB_MAP_FULL as EAGAIN after the map has grown: begin again; ENOSPC, EIO …
     The transaction is gone in any case. */
 LARDER_MUST_CHECK larder_status environment_commit(environment *environment, MDB_txn *txn);
+/** Where the disk has little room left, keeps some blocks behind the file's end reserved, so that a
+    full disk does not stop the transaction that would make room: LMDB writes new pages even to
+    delete. A hint: failure is ignored. */
+void environment_reserve(environment *environment);
+/** Gives them back. */
+void environment_unreserve(environment *environment);
+/** Whether the disk has little room left. */
+bool environment_is_short(const environment *environment);
 void environment_abort(environment *environment, MDB_txn *txn);
 /** Doubles the map after LMDB gave MDB_MAP_FULL inside a transaction, which must be aborted first.
     */

@@ -90,6 +90,8 @@ struct environment {
 
     // The writer's alone.
     bool is_guarded;
+    /** Blocks up to there are reserved. */
+    uint64_t reserved_to;
     tree_guard guard;
     /** The state that the transaction under way began with. */
     tree guarded;

@@ -15,7 +15,7 @@
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 
-enum { META_ATTEMPTS = 200 };
+enum { META_ATTEMPTS = 200, LOCK_FILE_LEAST_BYTES = 8192 };
 static const uint64_t default_map_bytes = UINT64_C(64) << 30;
 static const uint64_t least_map_bytes = UINT64_C(1) << 20;
 
@@ -75,15 +75,18 @@ larder_status environment_open_lmdb(environment *env, bool writes, uint32_t mode
     // LMDB would follow a symbolic link, and obey the umask.
     char *path = environment_path(env->folder, "lock.mdb");
     if (!path) return ENOMEM;
-    int file;
+    int file = -1;
     larder_status status = file_open(path, FILE_WRITE, mode, &file);
     if (status == ENOENT) {
         status = file_open(path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, mode, &file);
         if (!status) (void)file_change_mode(file, mode);
         else if (status == EEXIST) status = file_open(path, FILE_WRITE, mode, &file);
     }
+    // LMDB stores into a mapping of it that has no blocks yet: on a full disk that would be a signal.
+    if (!status) status = file_reserve_behind(file, 0, LOCK_FILE_LEAST_BYTES);
+    if (status == ENOTSUP || status == EOPNOTSUPP) status = LARDER_OK;
     // Nobody in this process has it open, so closing it takes no lock away.
-    if (!status) file_close(file);
+    file_close(file);
     free(path);
     if (status && !(status == EROFS && !writes)) return status;
 

@@ -175,6 +175,39 @@ larder_status environment_commit(environment *env, MDB_txn *txn) {
     return status;
 }
 
+bool environment_is_short(const environment *env) {
+    const uint64_t little = 64 << 20;
+    uint64_t room;
+    return file_system_room(env->folder, &room) == LARDER_OK && room < little;
+}
+
+void environment_unreserve(environment *env) {
+    mdb_filehandle_t file;
+    file_facts facts;
+    if (env->reserved_to == 0 || !env->lmdb || mdb_env_get_fd(env->lmdb, &file) != 0 ||
+        file_facts_get(file, &facts) != LARDER_OK)
+        return;
+    // To the length that it has: what was reserved behind that goes.
+    if (file_truncate(file, facts.bytes) == LARDER_OK) env->reserved_to = 0;
+}
+
+void environment_reserve(environment *env) {
+    const uint64_t least = 256 << 10, most = 1 << 20;
+    mdb_filehandle_t file;
+    file_facts facts;
+    if (!environment_is_short(env)) return;
+    if (!env->lmdb || mdb_env_get_fd(env->lmdb, &file) != 0 ||
+        file_facts_get(file, &facts) != LARDER_OK)
+        return;
+    uint64_t bytes = facts.bytes / 8;
+    if (bytes < least) bytes = least;
+    if (bytes > most) bytes = most;
+    // Asked for again only when a good part is used up.
+    if (facts.bytes + bytes / 2 < env->reserved_to) return;
+    if (file_reserve_behind(file, facts.bytes, bytes) == LARDER_OK)
+        env->reserved_to = facts.bytes + bytes;
+}
+
 void environment_abort(environment *env, MDB_txn *txn) {
     mdb_txn_abort(txn);
     environment_unhush(env->was_hushed);

@@ -195,7 +195,7 @@ uint64_t log_next_capacity(const store_log *log) {
 
 /** What a segment of `capacity` bytes keeps back for removals. */
 static uint64_t removal_reserve(uint64_t capacity) {
-    return capacity / 8 < REMOVAL_RESERVE_BYTES ? capacity / 8 : REMOVAL_RESERVE_BYTES;
+    return capacity / 4 < REMOVAL_RESERVE_BYTES ? capacity / 4 : REMOVAL_RESERVE_BYTES;
 }
 
 static bool has_room(const segment *at, size_t length, bool uses_reserve) {
@@ -259,7 +259,7 @@ bool log_turns_over(const store_log *log, size_t length) {
 larder_status log_turn_over(store_log *log) {
     if (log->active == NULL || end_of(log->active) == SEGMENT_HEAD_BYTES) return LARDER_OK;
     log_drop_spare(log);
-    log->capacity_limit_bytes = log->segment_min_bytes;
+    log->capacity_limit_bytes = 1;
     larder_status status = turn_over(log, 0);
     log->capacity_limit_bytes = 0;
     return status;

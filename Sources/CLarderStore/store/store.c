@@ -357,6 +357,7 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     if (status == LARDER_OK) status = store_replay(store, &meta, is_other_boot, detail);
     if (status == LARDER_OK) status = lock_note_boot(store);
     if (status != LARDER_OK) return status;
+    environment_reserve(store->environment);
     if ((store->options.flags & LARDER_STORE_HOST_MAINTENANCE) != 0) return LARDER_OK;
     if (store->active->last_sequence > 0) store->pending_since_ns = system_monotonic_ns();
     return store_thread_start(store);

@@ -223,7 +223,11 @@ enum {
     /** The store gets `content_format`, in the last transaction of the flush. */
     FLUSH_SETS_FORMAT = 4,
     /** Clean every segment that has anything dead in it. */
-    FLUSH_COMPACTS = 8
+    FLUSH_COMPACTS = 8,
+    /** Clean only segments of which nothing has to be copied. */
+    FLUSH_COPIES_NOTHING = 16,
+    /** Leave the log's last segment, where it was sealed and nothing came behind it. */
+    FLUSH_PASSES = 32
 };
 /** What to evict beyond the store's limits. */
 typedef struct flush_order {

@@ -34,7 +34,7 @@ static bool is_log_full(const larder_store *store, size_t length, uint32_t count
 }
 
 /** What is left for the smallest checkpoint. */
-enum { ROOM_LEAST_BYTES = 256 << 10 };
+enum { ROOM_LEAST_BYTES = 4 << 10 };
 
 /** Room that a checkpoint may take for what waits and what the tree has, so that it never fails for
     the want of it as long as nobody else fills the disk: pages that it writes anew, and new
@@ -54,7 +54,7 @@ static bool has_room(larder_store *store, size_t length, bool is_removal) {
     if (!log_turns_over(&store->log, length) || file_system_room(store->path, &room) != LARDER_OK)
         return true;
     // The less there is, the sooner this is asked again.
-    store->log.capacity_limit_bytes = room / 16;
+    store->log.capacity_limit_bytes = room / 16 + 1;
     uint64_t taken = store->log.spare != NULL ? length : log_next_capacity(&store->log) + length;
     return room >= taken + (is_removal ? ROOM_LEAST_BYTES : checkpoint_room(store));
 }
