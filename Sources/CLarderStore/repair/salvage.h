@@ -28,7 +28,7 @@ typedef enum finding_kind {
     FOUND_REMOVAL,
     /** A row of the tree. */
     FOUND_ROW,
-    /** The same, of a record that is not where the row says. */
+    /** The same, of a record that is not where the row says, and nor is another of its key. */
     FOUND_LOST_ROW,
     /** A damaged record; its number is what it says itself. */
     FOUND_DAMAGE
@@ -54,6 +54,8 @@ typedef struct salvage_segment {
     /** Something in it may have been written after what a TREE_NEWEST has, from here on; UINT64_MAX if
         nothing can. */
     uint64_t pending_from;
+    /** Nothing from here on was believed. */
+    uint64_t walked_to;
     uint8_t *map;
     size_t bytes;
 } salvage_segment;

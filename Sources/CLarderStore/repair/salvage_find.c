@@ -185,30 +185,70 @@ static larder_status find_segments(salvage *search, int folder) {
 
 // Rows --------------------------------------------------------------------------------------------
 
-/** What became of the record that a row leads to: FOUND_ROW if it is there, or if something else is,
-    so that the row is wrong. */
-static finding_kind row_kind(const salvage *search, const entry_row *row, larder_bytes *key) {
+/** Whether the walk over the segment came by a record at `offset`, or by its middle. */
+static bool was_walked(const salvage *search, const salvage_segment *mapped, uint64_t offset) {
+    for (size_t i = 0; i < search->gap_count; i++)
+        if (search->gaps[i].segment == mapped->number && search->gaps[i].from <= offset &&
+            offset < search->gaps[i].to)
+            return false;
+    return offset < mapped->walked_to;
+}
+
+/** What a row says, with the record that it leads to. */
+typedef struct row_found {
+    finding row;
+    /** Whose the record says it is; no bytes if it is not there. */
+    larder_bytes key;
+    /** The record, where the walk did not take it for one: others lie out of turn beside it. That it
+        is whole, and the row leads right there, says enough. */
+    larder_bytes stray;
+} row_found;
+
+/** What became of the record that a row leads to: FOUND_ROW if it is there, or if another one of the
+    same key is, so that the row's number is wrong. */
+static void look_behind_row(const salvage *search, const entry_row *row, larder_bytes stored,
+                            row_found *out) {
     const salvage_segment wanted = {.number = row->at.segment};
     const salvage_segment *mapped = search->segment_count
                                         ? bsearch(&wanted, search->segments, search->segment_count,
                                                   sizeof wanted, compare_segments)
                                         : NULL;
     // A state that is not the newest one leads to segments that were deleted since.
-    if (!mapped) return search->worth == TREE_NEWEST ? FOUND_LOST_ROW : FOUND_ROW;
+    if (!mapped && search->worth != TREE_NEWEST) out->row.kind = FOUND_ROW;
     uint64_t offset = row->at.offset;
-    for (size_t i = 0; i < search->gap_count; i++)
-        if (search->gaps[i].segment == wanted.number && search->gaps[i].from <= offset &&
-            offset < search->gaps[i].to)
-            return FOUND_LOST_ROW;
-    if (offset + RECORD_HEAD_BYTES > mapped->bytes) return FOUND_LOST_ROW;
+    if (!mapped || offset < SEGMENT_HEAD_BYTES || offset + RECORD_HEAD_BYTES > mapped->bytes)
+        return;
     const uint8_t *at = mapped->map + offset;
     record entry;
-    if (record_length(at) == 0) return FOUND_LOST_ROW;
-    if (record_length(at) <= mapped->bytes - offset &&
-        record_read(record_bytes(at), false, &entry) == LARDER_OK &&
-        entry.sequence == row->sequence && entry.minor == row->minor)
-        *key = entry.key;
-    return FOUND_ROW;
+    if (record_length(at) < RECORD_HEAD_BYTES || record_length(at) > mapped->bytes - offset ||
+        record_read(record_bytes(at), true, &entry))
+        return;
+    tree_key scratch;
+    larder_bytes own = stored_key(entry.key, search->meta.secret, &scratch);
+    if (entry.sequence == row->sequence && entry.minor == row->minor) {
+        out->row.kind = FOUND_ROW;
+        // The record knows better whose it is.
+        out->key = entry.key;
+        if (entry.kind == RECORD_PUT && !was_walked(search, mapped, offset))
+            out->stray = record_bytes(at);
+    } else if (compare_bytes(own, stored) == 0) {
+        out->row.kind = FOUND_ROW;
+    }
+}
+
+static larder_status add_row(salvage *search, larder_bytes stored, larder_bytes value) {
+    // One that makes no sense still says that there is an entry, of whatever number.
+    row_found found = {.row = {.kind = FOUND_LOST_ROW, .bytes = value}};
+    entry_row row;
+    if (row_read(value, &row) == LARDER_OK) {
+        found.row.number = (record_number){row.sequence, row.minor};
+        look_behind_row(search, &row, stored, &found);
+    }
+    if (!found.key.data) return add_stored(search, &found.row, stored);
+    larder_status status = salvage_add(search, &found.row, found.key);
+    if (status || !found.stray.data) return status;
+    finding put = {.kind = FOUND_PUT, .number = found.row.number, .bytes = found.stray};
+    return salvage_add(search, &put, found.key);
 }
 
 static larder_status add_rows(salvage *search) {
@@ -216,22 +256,13 @@ static larder_status add_rows(salvage *search) {
     uint8_t space = SPACE_ENTRY;
     larder_status status = tree_cursor_seek(&place, &search->tree, (larder_bytes){&space, 1});
     while (status != LARDER_END) {
-        larder_bytes key, value, own = {NULL, 0};
-        entry_row row;
+        larder_bytes key, value;
         if (!status) status = tree_cursor_get(&place, &key, &value);
         if (status && status != LARDER_EDAMAGED) return status;
         if (!status && (key.length == 0 || *(const uint8_t *)key.data != SPACE_ENTRY)) break;
         if (!status) {
-            // One that makes no sense still says that there is an entry, of whatever number.
-            finding found = {.kind = FOUND_LOST_ROW, .bytes = value};
-            if (row_read(value, &row) == LARDER_OK) {
-                found.number = (record_number){row.sequence, row.minor};
-                found.kind = row_kind(search, &row, &own);
-            }
-            // The record knows better whose it is.
             larder_bytes stored = {(const uint8_t *)key.data + 1, key.length - 1};
-            status =
-                own.data ? salvage_add(search, &found, own) : add_stored(search, &found, stored);
+            status = add_row(search, stored, value);
             if (status) return status;
         }
         status = tree_cursor_next(&place);

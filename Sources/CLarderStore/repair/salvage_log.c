@@ -23,7 +23,7 @@ _Static_assert(KEY_ROOM_BYTES - RECORD_HEAD_BYTES - 32 == LARDER_STORE_KEY_MAX_B
 
 typedef struct segment_walk {
     salvage *search;
-    const salvage_segment *segment;
+    salvage_segment *segment;
     /** Records behind it have at least this number. */
     uint64_t limit;
     /** The last record that was believed, and the first; NULL before. */
@@ -261,7 +261,7 @@ static larder_status pass_gap(segment_walk *walk, uint64_t *offset) {
 }
 
 static larder_status walk_segment(segment_walk *walk) {
-    const salvage_segment *mapped = walk->segment;
+    salvage_segment *mapped = walk->segment;
     uint64_t offset = SEGMENT_HEAD_BYTES, told = 0;
     larder_status status = LARDER_OK;
     while (!status && offset + 8 <= mapped->bytes) {
@@ -278,6 +278,7 @@ static larder_status walk_segment(segment_walk *walk) {
         if (!status && ++told % 4096 == 0)
             status = salvage_told(walk->search, 0, walk->search->count);
     }
+    mapped->walked_to = offset;
     return status;
 }
 
