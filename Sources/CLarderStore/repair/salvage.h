@@ -54,7 +54,7 @@ typedef struct salvage_segment {
     /** Something in it may have been written after what a TREE_NEWEST has, from here on; UINT64_MAX if
         nothing can. */
     uint64_t pending_from;
-    /** Nothing from here on was believed. */
+    /** Behind the last record that was believed. */
     uint64_t walked_to;
     uint8_t *map;
     size_t bytes;

@@ -272,13 +272,13 @@ static larder_status walk_segment(segment_walk *walk) {
             continue;
         }
         status = take_record(walk, at, &entry);
+        mapped->walked_to = offset + record_length(at);
         // What follows was given up after a power cut.
         if (entry.kind == RECORD_NEXT) break;
         offset += record_padded(record_length(at));
         if (!status && ++told % 4096 == 0)
             status = salvage_told(walk->search, 0, walk->search->count);
     }
-    mapped->walked_to = offset;
     return status;
 }
 
