@@ -342,8 +342,9 @@ static void full_disk(torture *run, void *context) {
            EXPECT(run, status == ENOSPC || status == LARDER_OK, "a flush gave %d", status) &&
            pantry_verify(self, "with a full disk");
     status = good ? backup(self) : LARDER_OK;
-    good =
-        good && EXPECT(run, status == ENOSPC || status == LARDER_OK, "a backup gave %d", status) && pantry_empties(self);
+    good = good &&
+           EXPECT(run, status == ENOSPC || status == LARDER_OK, "a backup gave %d", status) &&
+           pantry_empties(self);
     torture_note(run, "room again");
     (void)unlink(filler);
     good = good && EXPECT_STATUS(run, flush(self), LARDER_OK) &&

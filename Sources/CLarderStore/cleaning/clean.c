@@ -395,15 +395,20 @@ static larder_status retire(larder_store *store, uint32_t number, uint64_t trans
     return LARDER_OK;
 }
 
+larder_status store_retire(larder_store *store, uint32_t number, uint64_t transaction) {
+    segment *found;
+    larder_status status = log_segment(&store->log, number, &found);
+    if (status == ENOMEM) return status;
+    uint64_t first_sequence = status == LARDER_OK ? found->first_sequence : 0;
+    return retire(store, number, transaction, first_sequence,
+                  status == LARDER_OK ? found->as_of : 0);
+}
+
 void cleaning_end(cleaning *work, uint64_t transaction) {
     larder_store *store = work->store;
     for (size_t at = 0; transaction != 0 && at < work->victim_count; at++) {
-        segment *victim;
-        larder_status status = log_segment(&store->log, work->victims[at], &victim);
-        if (status == LARDER_OK)
-            status =
-                retire(store, victim->number, transaction, victim->first_sequence, victim->as_of);
         // Without memory its file stays until the store is opened again.
+        larder_status status = store_retire(store, work->victims[at], transaction);
         (void)status;
     }
     if (work->target != NULL) segment_close_file(work->target);
@@ -416,15 +421,6 @@ void cleaning_end(cleaning *work, uint64_t transaction) {
     free(work->made);
     free(work->victims);
     memset(work, 0, sizeof *work);
-}
-
-larder_status store_retire(larder_store *store, uint32_t number, uint64_t transaction) {
-    segment *found;
-    larder_status status = log_segment(&store->log, number, &found);
-    if (status == ENOMEM) return status;
-    uint64_t first_sequence = status == LARDER_OK ? found->first_sequence : 0;
-    return retire(store, number, transaction, first_sequence,
-                  status == LARDER_OK ? found->as_of : 0);
 }
 
 static int compare_retired(const void *a, const void *b) {

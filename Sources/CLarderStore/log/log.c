@@ -195,7 +195,7 @@ uint64_t log_next_capacity(const store_log *log) {
 
 /** What a segment of `capacity` bytes keeps back for removals. */
 static uint64_t removal_reserve(uint64_t capacity) {
-    return capacity / 4 < REMOVAL_RESERVE_BYTES ? capacity / 4 : REMOVAL_RESERVE_BYTES;
+    return capacity / 8 < REMOVAL_RESERVE_BYTES ? capacity / 8 : REMOVAL_RESERVE_BYTES;
 }
 
 static bool has_room(const segment *at, size_t length, bool uses_reserve) {

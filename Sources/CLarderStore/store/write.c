@@ -69,6 +69,7 @@ static larder_status reserve(larder_store *store, size_t length, bool is_removal
 
 larder_status store_begin_append(larder_store *store, size_t length, uint32_t count,
                                  bool is_removal, uint8_t **target) {
+    bool has_unreserved = false;
     for (bool is_again = false, is_without_room = false;; is_again = true) {
         pthread_mutex_lock(&store->lock);
         larder_status status = store_enter(store);
@@ -80,6 +81,14 @@ larder_status store_begin_append(larder_store *store, size_t length, uint32_t co
         pthread_mutex_unlock(&store->lock);
         // Without room for a segment: a checkpoint may give some back, once.
         bool may_help = status == ENOSPC || status == EDQUOT;
+        if (status != LARDER_OK && may_help && is_without_room && is_removal && !has_unreserved) {
+            // What is kept for the tree makes room for the removal that will make more.
+            has_unreserved = true;
+            pthread_mutex_lock(&store->flush_lock);
+            environment_unreserve(store->environment);
+            pthread_mutex_unlock(&store->flush_lock);
+            continue;
+        }
         if (status != LARDER_OK && (!may_help || is_without_room)) return status;
         is_without_room = may_help;
         flush_order order;
