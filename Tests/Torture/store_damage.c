@@ -38,7 +38,8 @@ static bool allows_older(const bench *self, const store_damage *damages, unsigne
 
 enum { SEGMENT_HEAD = 64, SEGMENT_WRITTEN = 1, RECORD_HEAD = 36, RECORD_NEXT = 4 };
 
-/** Of a segment of writes: behind its last write; of any other file UINT64_MAX. 0 without a write. */
+/** Of a segment of writes: behind its last write; of any other file UINT64_MAX. 0 without a
+    write. */
 static uint64_t end_of_writes(const specimen_file *file) {
     uint32_t kind = 0;
     if (strncmp(file->name, "log/", 4) == 0 && file->size >= SEGMENT_HEAD) {
@@ -56,9 +57,10 @@ static uint64_t end_of_writes(const specimen_file *file) {
     return end;
 }
 
-/** Whether there may have been writes where it is hurt that are newer than the tree, for all that can
-    be told from what is left: behind the last write there is, for longer than the shortest record.
-    Then every older entry is uncertain, and a salvage leaves it out unless it is asked not to. */
+/** Whether there may have been writes where it is hurt that are newer than the tree, for all that
+    can be told from what is left: behind the last write there is, for longer than the shortest
+    record. Then every older entry is uncertain, and a salvage leaves it out unless it is asked not
+    to. */
 static bool may_hide_writes(const store_specimen *what, const store_damage *damages,
                             unsigned count) {
     enum { SHORTEST = 24 };
@@ -207,7 +209,10 @@ static bool walk_all(torture *run, const bench *self, larder_store *store, bool 
     return true;
 }
 
-/** Writes keys of another lane, so that pages are changed; all that is taken must be there. */
+/** Writes keys of another lane, so that pages are changed; all that is taken must be there. Pages have
+    no checksum: a changed byte of a key that leaves its page in order, and between the separators
+    above, cannot be seen, and hides the entry that it belonged to, but no other. So this holds for any
+    damage: where a page's keys are out of their place, the write or its flush must refuse. */
 static bool write_more(torture *run, larder_store *store, rng *random) {
     uint8_t key[BOOK_KEY_MAX], value[300];
     memset(value, 'n', sizeof value);
