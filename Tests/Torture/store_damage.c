@@ -209,10 +209,11 @@ static bool walk_all(torture *run, const bench *self, larder_store *store, bool 
     return true;
 }
 
-/** Writes keys of another lane, so that pages are changed; all that is taken must be there. Pages have
-    no checksum: a changed byte of a key that leaves its page in order, and between the separators
-    above, cannot be seen, and hides the entry that it belonged to, but no other. So this holds for any
-    damage: where a page's keys are out of their place, the write or its flush must refuse. */
+/** Writes keys of another lane, so that pages are changed; all that is taken must be there. Pages
+    have no checksum: a changed byte of a key that leaves its page in order, and between the
+    separators above, cannot be seen, and hides the entry that it belonged to, but no other. So this
+    holds for any damage: where a page's keys are out of their place, the write or its flush must
+    refuse. */
 static bool write_more(torture *run, larder_store *store, rng *random) {
     uint8_t key[BOOK_KEY_MAX], value[300];
     memset(value, 'n', sizeof value);

@@ -473,8 +473,8 @@ static larder_status freeze(larder_store *store) {
     return status;
 }
 
-/** Whether the segment that is appended to holds little, where every block counts: it is the one that
-    cleaning does not reach. */
+/** Whether the segment that is appended to holds little, where every block counts: it is the one
+    that cleaning does not reach. */
 static bool is_worth_leaving(larder_store *store) {
     pthread_mutex_lock(&store->lock);
     const segment *active = store->log.active;
@@ -486,8 +486,8 @@ static bool is_worth_leaving(larder_store *store) {
     return is_empty && environment_is_short(store->environment);
 }
 
-/** The log goes on in another, small segment. On a full disk what is reserved for the tree makes way
-    for it, for a moment. */
+/** The log goes on in another, small segment. On a full disk what is reserved for the tree makes
+    way for it, for a moment. */
 static larder_status leave_segment(larder_store *store, flush_order *order) {
     environment_unreserve(store->environment);
     pthread_mutex_lock(&store->lock);

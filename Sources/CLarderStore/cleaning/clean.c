@@ -98,10 +98,12 @@ static void add_victim(cleaning *work, const live_segment *victim) {
 
 /** Chooses among `candidates`, the emptiest first. */
 static void choose(cleaning *work, uint32_t flags, const live_segment *candidates, size_t count) {
-    const larder_store *store = work->store;
+    larder_store *store = work->store;
     uint64_t used, live;
     live_totals(&store->live, &used, &live);
+    pthread_mutex_lock(&store->lock);
     uint64_t slack = log_next_capacity(&store->log);
+    pthread_mutex_unlock(&store->lock);
     uint64_t bound = live / 100 * store->tuning.space_percent + slack;
     uint64_t cleaned = 0;
     for (size_t at = 0; at < count; at++) {

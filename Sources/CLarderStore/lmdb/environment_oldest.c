@@ -24,5 +24,12 @@ uint64_t environment_oldest_reader(environment *shared) {
     environment_reset_idle(shared, true);
     // A failure leaves places unseen: then every state may be in use.
     if (mdb_reader_list(shared->lmdb, look_at_line, &oldest) < 0) return 0;
+    // LMDB's table orders nothing: what a reader of this process did with an older state comes
+    // before it gave up its place or renewed it, and so before whatever follows here.
+    uint32_t index = 0;
+    for (place *other; (other = place_next(shared, &index));) {
+        (void)atomic_load_explicit(&other->is_taken, memory_order_acquire);
+        (void)atomic_load_explicit(&other->is_renewing, memory_order_acquire);
+    }
     return oldest;
 }

@@ -82,7 +82,8 @@ larder_status environment_open_lmdb(environment *env, bool writes, uint32_t mode
         if (!status) (void)file_change_mode(file, mode);
         else if (status == EEXIST) status = file_open(path, FILE_WRITE, mode, &file);
     }
-    // LMDB stores into a mapping of it that has no blocks yet: on a full disk that would be a signal.
+    // LMDB stores into a mapping of it that has no blocks yet: on a full disk that would be a
+    // signal.
     if (!status) status = file_reserve_behind(file, 0, LOCK_FILE_LEAST_BYTES);
     if (status == ENOTSUP || status == EOPNOTSUPP) status = LARDER_OK;
     // Nobody in this process has it open, so closing it takes no lock away.

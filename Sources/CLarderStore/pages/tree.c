@@ -69,6 +69,10 @@ larder_status tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int whic
     out->next_page = last + 1;
     out->page_count = map_bytes / out->page_bytes;
     if (out->page_count > out->next_page) out->page_count = out->next_page;
+    // A page that the file is too short for can only be free, and the free list has 8 bytes of the
+    // file for each of those.
+    if (out->next_page - out->page_count > out->page_count * (out->page_bytes / 8))
+        return LARDER_EDAMAGED;
     if (!meta_tree(page + META_FREE_OFFSET, FREE_FLAGS, out->next_page, &out->free_root,
                    &out->free_depth, &out->free_counts) ||
         !meta_tree(page + META_TREE_OFFSET, TREE_FLAGS, out->next_page, &out->root, &out->depth,

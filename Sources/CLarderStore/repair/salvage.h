@@ -51,8 +51,8 @@ typedef struct salvage_segment {
     uint32_t number;
     /** SEGMENT_…; 0 if its head is damaged. */
     uint32_t kind;
-    /** Something in it may have been written after what a TREE_NEWEST has, from here on; UINT64_MAX if
-        nothing can. */
+    /** Something in it may have been written after what a TREE_NEWEST has, from here on; UINT64_MAX
+        if nothing can. */
     uint64_t pending_from;
     /** Behind the last record that was believed. */
     uint64_t walked_to;

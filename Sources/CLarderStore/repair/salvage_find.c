@@ -199,13 +199,13 @@ typedef struct row_found {
     finding row;
     /** Whose the record says it is; no bytes if it is not there. */
     larder_bytes key;
-    /** The record, where the walk did not take it for one: others lie out of turn beside it. That it
-        is whole, and the row leads right there, says enough. */
+    /** The record, where the walk did not take it for one: others lie out of turn beside it. That
+        it is whole, and the row leads right there, says enough. */
     larder_bytes stray;
 } row_found;
 
-/** What became of the record that a row leads to: FOUND_ROW if it is there, or if another one of the
-    same key is, so that the row's number is wrong. */
+/** What became of the record that a row leads to: FOUND_ROW if it is there, or if another one of
+    the same key is, so that the row's number is wrong. */
 static void look_behind_row(const salvage *search, const entry_row *row, larder_bytes stored,
                             row_found *out) {
     const salvage_segment wanted = {.number = row->at.segment};

@@ -103,8 +103,8 @@ static bool is_unpublished(const segment_walk *walk, uint64_t offset) {
     return !next;
 }
 
-/** Where the damaged record ends that lies at `from` in a gap up to `to`, behind `previous`; 0 if it
-    cannot be told from others. */
+/** Where the damaged record ends that lies at `from` in a gap up to `to`, behind `previous`; 0 if
+    it cannot be told from others. */
 static uint64_t damaged_end(const segment_walk *walk, const uint8_t *previous, uint64_t from,
                             uint64_t to, const uint8_t *next) {
     const uint8_t *at = walk->segment->map + from;
@@ -141,9 +141,9 @@ static uint64_t damaged_byte(const uint8_t *at, uint64_t length, uint8_t *flippe
     return 0;
 }
 
-/** The key that a damaged record of so many bytes names. Its head and key are copied to `room`, where
-    one damaged byte among them is put right: a wrong key would have an older version of the right
-    one come back. */
+/** The key that a damaged record of so many bytes names. Its head and key are copied to `room`,
+    where one damaged byte among them is put right: a wrong key would have an older version of the
+    right one come back. */
 static bool damaged_key(const uint8_t *at, uint64_t bytes, uint8_t *room, larder_bytes *key) {
     size_t copied = bytes < KEY_ROOM_BYTES ? (size_t)bytes : KEY_ROOM_BYTES;
     memcpy(room, at, copied);
@@ -162,8 +162,8 @@ static bool damaged_key(const uint8_t *at, uint64_t bytes, uint8_t *room, larder
     return true;
 }
 
-/** What was lost lay before `to`, had a number less than `before`, and was what `key` names, if there
-    is one. */
+/** What was lost lay before `to`, had a number less than `before`, and was what `key` names, if
+    there is one. */
 static larder_status note_loss(segment_walk *walk, uint64_t to, record_number before,
                                const uint8_t *at, const larder_bytes *key) {
     salvage *search = walk->search;
@@ -303,8 +303,8 @@ static uint64_t chain_end(const segment_walk *walk, uint64_t offset, uint32_t *n
     return offset;
 }
 
-/** Follows the log from where the tree ends, to say which segments may hold what the tree has not. If
-    the way ends in damage, these are all that could come behind it. */
+/** Follows the log from where the tree ends, to say which segments may hold what the tree has not.
+    If the way ends in damage, these are all that could come behind it. */
 static void find_pending(salvage *search) {
     uint32_t number = search->meta.end.segment;
     uint64_t offset = number ? search->meta.end.offset : SEGMENT_HEAD_BYTES;
