@@ -570,6 +570,11 @@ void family_store_concurrency(torture *run) {
         self->threshold = thresholds[rng_below(&self->random, 4)];
         self->journal = rng_one_in(&self->random, 2) ? 64 << 10 : 4 << 20;
         tuning_draw(&self->tuning, &self->random);
+#if defined(__SANITIZE_THREAD__)
+        // A checkpoint for every few writes takes too long there.
+        if (self->tuning.memtable_max_count < 200) self->tuning.memtable_max_count = 200;
+        if (self->tuning.transaction_max_count < 50) self->tuning.transaction_max_count = 50;
+#endif
         torture_note(run, "%s", names[which]);
         remove_tree(self->path);
         torture_guard(run, 30, scenes[which], self);
