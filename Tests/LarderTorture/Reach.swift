@@ -5,17 +5,17 @@ import Larder
 enum Reach {
   /// The value under this key is damaged, and nobody else's.
   case key(Int)
-  /// Something in the journal is damaged: writes since the last flush may be lost.
-  case waiting
+  /// A record in the log is damaged: if a checkpoint had it, that entry is; else the write is lost,
+  /// with its batch.
+  case log(Int)
   /// Anything may be missing, or be as it was before.
   case anything
 
   /// Whether calls have to go well all the same.
   var isLocal: Bool { if case .anything = self { false } else { true } }
 
-  /// What a byte that is changed in a value may reach: in the journal it is in a message, of which
-  /// there may be others behind.
-  init(of key: Int, in file: String) { self = file.hasPrefix("journal") ? .waiting : .key(key) }
+  /// What a byte that is changed in a value may reach.
+  init(of key: Int, in file: String) { self = file.hasPrefix("log/") ? .log(key) : .key(key) }
 }
 
 /// Does what may meet damage, which is the only reason for which it may fail.

@@ -28,6 +28,8 @@ enum ArchiveDamageFamily {
 /// An archive of which there are the files, and everything that its elements ever were.
 private struct ArchivePatient {
   private static let keys = Array(0..<40)
+  /// Recorded after the damage.
+  private static let later = 9999
 
   let specimen: Specimen
   private let path: String
@@ -49,6 +51,8 @@ private struct ArchivePatient {
     let subject = try ArchiveSubject(
       path: path, way: way, configuration: Self.configuration(threshold))
     let isClosed = dice.oneIn(2)
+    // Where the checkpoint behind it meets damage, it stays, in the log.
+    history[Self.later] = [77]
     for number in 0..<120 {
       // The last third is not flushed, if the archive is not closed.
       if number % 40 == 0 {
@@ -63,7 +67,10 @@ private struct ArchivePatient {
       for (key, version) in model.versions { history[key, default: []].insert(version) }
       for key in Self.keys { waiting[key, default: []].insert(model.versions[key]) }
     }
-    if isClosed { try subject.archive.close() }
+    if isClosed {
+      try subject.archive.close()
+      for key in Self.keys { waiting[key] = [model.versions[key]] }
+    }
     specimen = try Specimen(path)
     if !isClosed { try subject.archive.close() }
   }
@@ -117,13 +124,15 @@ private struct ArchivePatient {
     for key in Self.keys {
       var mustHold = reach.isLocal
       if case .key(key) = reach { mustHold = false }
+      if case .log(key) = reach { mustHold = false }
       var found: Exhibit?
       try unlessDamaged(mustHold: mustHold) { found = try subject.access(key) }
       let now = model.versions[key]
       let isRight =
         switch reach {
         case .key(let hurt): found?.version == now || key == hurt && found == nil
-        case .waiting: waiting[key, default: []].contains(found?.version)
+        case .log(let hurt):
+          waiting[key, default: []].contains(found?.version) || key == hurt && found == nil
         case .anything: true
         }
       try expect(
@@ -163,7 +172,7 @@ private struct ArchivePatient {
 
   /// Goes on using it: what can still be stored is stored.
   private func write(_ subject: ArchiveSubject, mustHold: Bool) throws {
-    let exhibit = Exhibit(key: 9999, version: 77)
+    let exhibit = Exhibit(key: Self.later, version: 77)
     try unlessDamaged(mustHold: mustHold) {
       try subject.archive.record(exhibit)
       try subject.archive.flush()

@@ -66,6 +66,7 @@ private struct EntryPatient {
       if let values = model.values(key) { history[key, default: []].append(values) }
     }
     for key in Self.keys { now[key] = model.values(key) }
+    if isClosed { for key in Self.keys { waiting[key] = [now[key]] } }
     if isClosed { try subject.cache.close() }
     specimen = try Specimen(path)
     if !isClosed { try subject.cache.close() }
@@ -123,7 +124,8 @@ private struct EntryPatient {
       let isRight =
         switch reach {
         case .key(let hurt): found == now[key] || key == hurt && found == nil
-        case .waiting: waiting[key, default: []].contains(found)
+        case .log(let hurt):
+          waiting[key, default: []].contains(found) || key == hurt && found == nil
         case .anything: found.map { history[key, default: []].contains($0) } ?? true
         }
       try expect(
