@@ -49,7 +49,8 @@ relink() { # PROGRAM FLAGS SOURCE…
         object=$program-$(basename "$source").o
         # shellcheck disable=SC2086
         $TORTURE_CC -std=c11 -ISources/CLarder/include -ISources/CLarderStore/include \
-            -ISources/CLarderStore -ISources/CLarder $LMDB_CFLAGS -fPIC -w -O1 $flags -c "$source" -o "$object"
+            -ISources/CLarderStore -ISources/CLarder $LMDB_CFLAGS -fPIC -w -O1 $flags \
+            -c "$source" -o "$object"
         sed "s|^.*/$(basename "$source")\.o\$|$object|" "$objects" >"$objects.new"
         mv "$objects.new" "$objects"
     done

@@ -83,8 +83,7 @@ larder_status apply_begin(larder_store *store, apply_transaction *out) {
     out->now_ns = store_now(store);
     larder_status status = live_copy(&store->live, &out->live);
     if (status == LARDER_OK) status = environment_begin(store->environment, &out->txn, &out->main);
-    if (status != LARDER_OK) return status;
-    status = apply_prepare(out);
+    if (status == LARDER_OK) status = apply_prepare(out);
     if (status != LARDER_OK) apply_abort(out);
     return status;
 }

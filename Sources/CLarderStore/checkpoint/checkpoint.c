@@ -508,7 +508,7 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
     if (status == LARDER_OK) status = freeze(store);
 #ifndef LARDER_PLANT_STORE_COMMITS_EARLY
     // Rows lead to records on the device only.
-    bool leaves = (order->flags & FLUSH_COMPACTS) != 0;
+    bool leaves = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
     if (status == LARDER_OK && (store->frozen != NULL || leaves)) status = store_sync_log(store);
 #endif
     if (status == LARDER_OK) status = run_checkpoint(store, order);

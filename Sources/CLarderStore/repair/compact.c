@@ -51,6 +51,10 @@ larder_status larder_store_compact(const char *path, larder_store_detail *detail
     pthread_mutex_lock(&store->lock);
     if (!status) status = log_turn_over(&store->log);
     pthread_mutex_unlock(&store->lock);
+    if (!status)
+        status = store_flush(store, &(flush_order){.flags = FLUSH_PASSES,
+                                                   .count = LARDER_STORE_UNLIMITED,
+                                                   .bytes = LARDER_STORE_UNLIMITED});
     // Once more than frees anything, for what the last one retired. Removals that have to be
     // remembered stay.
     for (uint64_t dead = UINT64_MAX, before = 0; !status && dead != before;) {
