@@ -16,14 +16,9 @@
 /** How often a look begins anew because the tree moved on, and the log with it. */
 enum { LOOK_ATTEMPTS = 16 };
 
-void store_follow_end(larder_store *store) { store->follower = (follower){.first = 0}; }
-
-larder_status store_follow_begin(larder_store *store, larder_store_detail *detail) {
-    (void)detail;
-    store->follower = (follower){.first = 0};
-    // Whoever opens it to write notes the new start of the machine when he has gone over the log.
+void store_follow_begin(larder_store *store) {
+    // A writer notes the new start of the machine once it has gone over the log.
     (void)store_is_held(store, &store->follower.is_cut);
-    return LARDER_OK;
 }
 
 /** Begins behind what the tree has.

@@ -131,7 +131,6 @@ static larder_status take_write(replay *work, const uint8_t *first, uint32_t cou
     from->last_sequence = record_sequence(first);
     atomic_store(&from->end, (uint64_t)(at - from->map));
     store_publish(store, first, count, from->number);
-    store->active->last_sequence = from->last_sequence;
     store->active->end = (location){from->number, (uint64_t)(at - from->map)};
     store->log.unapplied_bytes += (uint64_t)(at - first);
     store->log.last_sequence = from->last_sequence;

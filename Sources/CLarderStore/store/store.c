@@ -371,7 +371,8 @@ static larder_status open_to_read(larder_store *store, larder_store_detail *deta
     if (status != LARDER_OK) return status;
     meta_adopt(store, &meta);
     status = log_begin(store, detail);
-    return status == LARDER_OK ? store_follow_begin(store, detail) : status;
+    if (status == LARDER_OK) store_follow_begin(store);
+    return status;
 }
 
 static larder_status store_make(const char *path, const larder_store_options *options,
@@ -406,7 +407,6 @@ static larder_status store_make(const char *path, const larder_store_options *op
 
 static void store_free(larder_store *store) {
     bool is_ours = store->not_forked == NULL || *store->not_forked != 0;
-    store_follow_end(store);
     // A handle that was shut down has ended its writing already.
     bool writes = !store_is_read_only(store) && !atomic_load(&store->is_shut);
     if (store->environment != NULL) environment_close(store->environment, writes);
@@ -467,7 +467,6 @@ static larder_status store_shut(larder_store *store) {
     pthread_mutex_lock(&store->sync_lock);
     pthread_mutex_lock(&store->lock);
     atomic_store(&store->is_shut, true);
-    if (store_is_read_only(store)) store_follow_end(store);
     pthread_mutex_unlock(&store->lock);
     // What came since the flush is in the log.
     larder_status closed =

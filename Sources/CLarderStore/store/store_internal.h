@@ -266,9 +266,7 @@ bool store_is_held(const larder_store *store, bool *is_other_boot);
     writes, and the tree may be newer than what was followed. */
 LARDER_MUST_CHECK larder_status store_look(larder_store *store, bool is_long, snapshot **place);
 /** A read-only handle, whose log is open, begins to follow it. */
-LARDER_MUST_CHECK larder_status store_follow_begin(larder_store *store,
-                                                   larder_store_detail *detail);
-void store_follow_end(larder_store *store);
+void store_follow_begin(larder_store *store);
 
 /** The record that an entry's row leads to: inline, or in its segment. Not verified, but for what
     the row says of it: sequence, minor, and that it is a put.

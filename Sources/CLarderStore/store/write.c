@@ -157,24 +157,12 @@ void store_end_append(larder_store *store, const uint8_t *target, size_t length,
                       uint64_t first_word) {
     log_publish(&store->log, length, count, first_word);
     store_publish(store, target, count, store->log.active->number);
-    store->log.active->last_sequence = store->log.last_sequence;
-    store->active->last_sequence = store->log.last_sequence;
     store->active->end =
         (location){store->log.active->number,
                    atomic_load_explicit(&store->log.active->end, memory_order_relaxed)};
     atomic_fetch_add_explicit(&store->appended_bytes, length, memory_order_relaxed);
     store_tell(store);
     pthread_mutex_unlock(&store->lock);
-}
-
-larder_status store_sync_log(larder_store *store) {
-    pthread_mutex_lock(&store->sync_lock);
-    pthread_mutex_lock(&store->lock);
-    store->unsynced_since_ns = 0;
-    pthread_mutex_unlock(&store->lock);
-    larder_status status = log_sync(&store->log, &store->lock);
-    pthread_mutex_unlock(&store->sync_lock);
-    return status;
 }
 
 /** The group commit: whoever waited for the lock while another one synced may find that done. */
@@ -190,6 +178,8 @@ static larder_status sync_through(larder_store *store, uint64_t sequence) {
     pthread_mutex_unlock(&store->sync_lock);
     return status;
 }
+
+larder_status store_sync_log(larder_store *store) { return sync_through(store, UINT64_MAX); }
 
 larder_status store_finish_write(larder_store *store, uint32_t flags, uint64_t number,
                                  uint64_t *sequence) {
