@@ -289,32 +289,6 @@ void touch_buffer_free(touch_buffer *touches);
     no memory is dropped. */
 void touch_buffer_move(touch_buffer *from, touch_buffer *to);
 
-/** Everything pending at one moment: one item for each key, in no order. Bytes stay borrowed from
-    the log as long as the slot is held that was taken with them. */
-typedef struct overlay_item {
-    /** Of the write, and its place in a batch. */
-    uint64_t sequence;
-    uint32_t minor;
-    uint32_t segment;
-    bool is_removal;
-    /** The whole key; of a removal as of a put. */
-    larder_bytes key;
-    /** The record; empty for a removal. */
-    larder_bytes record;
-} overlay_item;
-
-typedef struct overlay {
-    overlay_item *items;
-    size_t count;
-    /** Number of the last removal of everything that is pending; 0 if there is none, else all
-        entries of the tree are gone. */
-    uint64_t cleared;
-} overlay;
-
-/** Lists what is pending, and takes a slot that fits it, to be released: as store_look. */
-LARDER_MUST_CHECK larder_status store_overlay(larder_store *store, overlay *out, snapshot **place);
-void overlay_free(overlay *overlay);
-
 /** Turns a record into an entry: verified before by the caller, who sees to expiry. Bytes stay
     borrowed from where the record lies. `number`: of its segment, 0 for inline. */
 void store_entry_of_record(larder_store *store, const record *found, int64_t deadline,
