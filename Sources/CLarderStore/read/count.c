@@ -226,7 +226,8 @@ static larder_status count_one_by_one(larder_store_cursor *cursor, uint64_t limi
     bool is_damaged = false;
     *count = 0;
     while (*count < limit) {
-        larder_status status = cursor_pass_over(cursor);
+        larder_store_entry entry;
+        larder_status status = larder_store_cursor_next(cursor, &entry);
         if (status == LARDER_END) break;
         if (status == LARDER_EDAMAGED) is_damaged = true;
         else if (status) return status;

@@ -207,11 +207,7 @@ static bool record_has_stored_key(const larder_store_cursor *cursor, const recor
 }
 
 static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64_t deadline) {
-    larder_bytes prefix = cursor->prefix;
-    bool is_by_key = cursor->order != LARDER_STORE_BY_INDEX;
-    if (is_by_key && prefix.length &&
-        (entry->key.length < prefix.length ||
-         memcmp(entry->key.data, prefix.data, prefix.length) != 0))
+    if (cursor->order != LARDER_STORE_BY_INDEX && !begins_with(entry->key, cursor->prefix))
         return false;
     return (cursor->flags & LARDER_STORE_EXPIRED_TOO) ||
            !store_is_over(cursor->store, cursor->place, entry, deadline);
@@ -232,13 +228,6 @@ static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row 
     }
 }
 
-/** Counts an entry that was found damaged. */
-static larder_status note_damage(const larder_store_cursor *cursor, larder_status status) {
-    if (status == LARDER_EDAMAGED)
-        atomic_fetch_add_explicit(&cursor->store->damaged, 1, memory_order_relaxed);
-    return status;
-}
-
 larder_status cursor_next_record(larder_store_cursor *cursor, record *found, larder_bytes *bytes,
                                  larder_store_entry *entry) {
     cursor_row row;
@@ -246,20 +235,13 @@ larder_status cursor_next_record(larder_store_cursor *cursor, record *found, lar
     memset(entry, 0, sizeof *entry);
     larder_status status = store_enter(cursor->store);
     if (!status) status = cursor_next_wanted(cursor, &row, found, &deadline);
-    if (status) return note_damage(cursor, status);
+    if (status == LARDER_EDAMAGED)
+        atomic_fetch_add_explicit(&cursor->store->damaged, 1, memory_order_relaxed);
+    if (status) return status;
     store_entry_of_record(cursor->store, found, deadline, cursor->flags, row.segment, entry);
     entry->index_value = row.value;
     *bytes = row.record;
     return LARDER_OK;
-}
-
-larder_status cursor_pass_over(larder_store_cursor *cursor) {
-    cursor_row row;
-    record found;
-    int64_t deadline;
-    larder_status status = store_enter(cursor->store);
-    if (!status) status = cursor_next_wanted(cursor, &row, &found, &deadline);
-    return note_damage(cursor, status);
 }
 
 larder_status larder_store_cursor_next(larder_store_cursor *cursor, larder_store_entry *entry) {

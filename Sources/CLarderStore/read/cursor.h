@@ -74,6 +74,7 @@ typedef struct tree_rows {
     bool is_placed;
     bool has_ended;
     /** By recency, without rows of order: every entry, sorted. */
+    bool has_gathered;
     gathered_row *gathered;
     size_t gathered_count;
     size_t gathered_capacity;
@@ -159,7 +160,4 @@ LARDER_MUST_CHECK larder_status cursor_find_entry(const larder_store_cursor *cur
     is closed. For copies of a store. */
 LARDER_MUST_CHECK larder_status cursor_next_record(larder_store_cursor *cursor, record *found,
                                                    larder_bytes *bytes, larder_store_entry *entry);
-/** Moves on as larder_store_cursor_next does, without a look at the value. */
-LARDER_MUST_CHECK larder_status cursor_pass_over(larder_store_cursor *cursor);
-
 #endif

@@ -13,11 +13,6 @@
 
 enum { INDEX_HEAD_BYTES = 3 };
 
-static bool begins_with(larder_bytes bytes, larder_bytes prefix) {
-    return bytes.length >= prefix.length &&
-           (prefix.length == 0 || memcmp(bytes.data, prefix.data, prefix.length) == 0);
-}
-
 // The range ---------------------------------------------------------------------------------------
 
 /** What all keys of the range begin with. */
@@ -26,7 +21,9 @@ static void range_prefix(const larder_store_cursor *cursor, tree_key *key) {
     switch (cursor->order) {
     case LARDER_STORE_BY_INDEX: tree_key_index_prefix(cursor->index, prefix, key); return;
     case LARDER_STORE_BY_RECENCY:
-        tree_key_of_stored(SPACE_ORDER, (larder_bytes){NULL, 0}, key);
+        // Without rows of order all entries are gathered, and sorted.
+        tree_key_of_stored(cursor->place->meta.has_order ? SPACE_ORDER : SPACE_ENTRY,
+                           (larder_bytes){NULL, 0}, key);
         return;
     case LARDER_STORE_BY_KEY: break;
     }
@@ -216,29 +213,24 @@ static int compare_gathered(const void *a, const void *b) {
 static larder_status gather(larder_store_cursor *cursor) {
     tree_rows *rows = &cursor->tree;
     rows->gathered_count = rows->damaged = 0;
-    const uint8_t space = SPACE_ENTRY;
-    tree_cursor at;
-    larder_bytes key, value;
-    larder_status status =
-        tree_cursor_seek(&at, &cursor->place->tree, (larder_bytes){&space, sizeof space});
-    for (;; status = tree_cursor_next(&at)) {
-        if (!status) status = tree_cursor_get(&at, &key, &value);
-        if (!status && (key.length == 0 || *(const uint8_t *)key.data != space))
-            status = LARDER_END;
+    rows->is_placed = false;
+    larder_status status;
+    do {
+        larder_bytes key, value;
+        status = tree_step(cursor, &key, &value);
         if (!status) status = gathered_add(rows, key, value);
         if (status == LARDER_EDAMAGED) rows->damaged++;
-        else if (status) break;
-    }
+    } while (!status || status == LARDER_EDAMAGED);
     if (status != LARDER_END) return status;
     if (rows->gathered_count)
         qsort(rows->gathered, rows->gathered_count, sizeof *rows->gathered, compare_gathered);
-    rows->is_placed = true;
+    rows->has_gathered = true;
     return LARDER_OK;
 }
 
 static larder_status next_gathered(larder_store_cursor *cursor, cursor_row *row) {
     tree_rows *rows = &cursor->tree;
-    if (!rows->is_placed) {
+    if (!rows->has_gathered) {
         larder_status status = gather(cursor);
         if (status) return status;
     }

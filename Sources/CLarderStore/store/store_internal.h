@@ -179,10 +179,8 @@ int64_t store_now(const larder_store *store);
 /** When the entry expires, by its own times and the last read that was folded in or is in no
     reader's buffer; not by the store's limits. */
 int64_t store_deadline(const snapshot *snapshot, const record *entry);
-/** Whether its time is over, by `deadline` and the store's limits of age and end. */
-bool store_is_expired(const larder_store *store, const record *entry, int64_t deadline);
-/** The same for an entry of `place`; one that idles may have been read since, which was not folded
-    in. */
+/** Whether the time of an entry of `place` is over, by `deadline` and the store's limits of age and
+    end; one that idles may have been read since, which was not folded in. */
 bool store_is_over(larder_store *store, snapshot *place, const record *entry, int64_t deadline);
 /** The earliest of these times. */
 int64_t store_due(const larder_store *store, const record *entry, int64_t deadline);
