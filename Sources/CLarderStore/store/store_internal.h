@@ -179,10 +179,8 @@ int64_t store_now(const larder_store *store);
 /** When the entry expires, by its own times and the last read that was folded in or is in no
     reader's buffer; not by the store's limits. */
 int64_t store_deadline(const snapshot *snapshot, const record *entry);
-/** Whether its time is over, by `deadline` and the store's limits of age and end. */
-bool store_is_expired(const larder_store *store, const record *entry, int64_t deadline);
-/** The same for an entry of `place`; one that idles may have been read since, which was not folded
-    in. */
+/** Whether the time of an entry of `place` is over, by `deadline` and the store's limits of age and
+    end; one that idles may have been read since, which was not folded in. */
 bool store_is_over(larder_store *store, snapshot *place, const record *entry, int64_t deadline);
 /** The earliest of these times. */
 int64_t store_due(const larder_store *store, const record *entry, int64_t deadline);
@@ -288,32 +286,6 @@ void touch_buffer_free(touch_buffer *touches);
 /** Moves what is in `from` behind what is in `to`, which grows and is guarded by `lock`; what finds
     no memory is dropped. */
 void touch_buffer_move(touch_buffer *from, touch_buffer *to);
-
-/** Everything pending at one moment: one item for each key, in no order. Bytes stay borrowed from
-    the log as long as the slot is held that was taken with them. */
-typedef struct overlay_item {
-    /** Of the write, and its place in a batch. */
-    uint64_t sequence;
-    uint32_t minor;
-    uint32_t segment;
-    bool is_removal;
-    /** The whole key; of a removal as of a put. */
-    larder_bytes key;
-    /** The record; empty for a removal. */
-    larder_bytes record;
-} overlay_item;
-
-typedef struct overlay {
-    overlay_item *items;
-    size_t count;
-    /** Number of the last removal of everything that is pending; 0 if there is none, else all
-        entries of the tree are gone. */
-    uint64_t cleared;
-} overlay;
-
-/** Lists what is pending, and takes a slot that fits it, to be released: as store_look. */
-LARDER_MUST_CHECK larder_status store_overlay(larder_store *store, overlay *out, snapshot **place);
-void overlay_free(overlay *overlay);
 
 /** Turns a record into an entry: verified before by the caller, who sees to expiry. Bytes stay
     borrowed from where the record lies. `number`: of its segment, 0 for inline. */
