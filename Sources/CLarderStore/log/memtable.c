@@ -125,6 +125,13 @@ static void count_entry(memtable *table, size_t place, int64_t sign) {
     table->bytes_delta += sign * ((int64_t)record_value_length(at) - (int64_t)base + was_there);
 }
 
+void memtable_prefetch(const memtable *table, const uint8_t *at, uint32_t count) {
+    for (uint32_t n = 0; n < count; n++) {
+        __builtin_prefetch(&table->table[tag_of(record_key(at)) & table->mask]);
+        at += record_padded(record_length(at));
+    }
+}
+
 void memtable_put(memtable *table, const uint8_t *at, uint32_t number) {
     larder_bytes key = record_key(at);
     uint32_t tag = tag_of(key);

@@ -47,6 +47,9 @@ void memtable_destroy(memtable *table);
 void memtable_reset(memtable *table);
 /** Room for `count` more entries, so that memtable_put cannot fail. ENOMEM. */
 LARDER_MUST_CHECK larder_status memtable_reserve(memtable *table, uint32_t count);
+/** `count` records lie at `records`, one behind the other, and will be put: a large table is in no
+    cache of the processor. */
+void memtable_prefetch(const memtable *table, const uint8_t *records, uint32_t count);
 /** A write is there; `record` is a put or a removal. */
 void memtable_put(memtable *table, const uint8_t *record, uint32_t segment);
 /** Everything before is gone. */
