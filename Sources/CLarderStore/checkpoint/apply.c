@@ -25,7 +25,7 @@ larder_status apply_status(int code) {
 larder_status apply_seek(apply_transaction *apply, MDB_cursor_op where, MDB_val *key,
                          MDB_val *value) {
     larder_status status = environment_guard(apply->store->environment, key->mv_data, key->mv_size);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     int code = mdb_cursor_get(apply->entries, key, value, where);
     return code == MDB_NOTFOUND ? LARDER_END : apply_status(code);
 }
@@ -36,7 +36,7 @@ static MDB_val val_of(larder_bytes bytes) {
 
 larder_status apply_row(apply_transaction *apply, const tree_key *key, const larder_bytes *value) {
     larder_status status = environment_guard(apply->store->environment, key->bytes, key->length);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     MDB_val name = val_of(bytes_of_key(key));
     MDB_val bytes = val_of(value == NULL ? (larder_bytes){0} : *value);
     int code = value == NULL ? mdb_del(apply->txn, apply->main, &name, NULL)
@@ -51,8 +51,8 @@ static larder_status apply_begin(larder_store *store, apply_transaction *out) {
     out->store = store;
     out->now_ns = store_now(store);
     larder_status status = live_copy(&store->live, &out->live);
-    if (status == LARDER_OK) status = environment_begin(store->environment, &out->txn, &out->main);
-    if (status != LARDER_OK) return status;
+    if (!status) status = environment_begin(store->environment, &out->txn, &out->main);
+    if (status) return status;
     int code = mdb_cursor_open(out->txn, out->main, &out->entries);
     if (code != 0) return apply_status(code);
     uint8_t space = SPACE_META;
@@ -60,13 +60,12 @@ static larder_status apply_begin(larder_store *store, apply_transaction *out) {
     MDB_val value;
     status = apply_seek(out, MDB_SET, &key, &value);
     if (status == LARDER_END) return LARDER_EDAMAGED;
-    if (status == LARDER_OK)
-        status = store_meta_read((larder_bytes){value.mv_data, value.mv_size}, &out->meta);
-    if (status != LARDER_OK) return status;
+    if (!status) status = store_meta_read((larder_bytes){value.mv_data, value.mv_size}, &out->meta);
+    if (status) return status;
     uint8_t recency = SPACE_RECENCY;
     key = (MDB_val){1, &recency};
     status = apply_seek(out, MDB_SET_RANGE, &key, &value);
-    out->has_recency = status == LARDER_OK && *(const uint8_t *)key.mv_data == SPACE_RECENCY;
+    out->has_recency = !status && *(const uint8_t *)key.mv_data == SPACE_RECENCY;
     return status == LARDER_END ? LARDER_OK : status;
 }
 
@@ -74,7 +73,7 @@ static larder_status apply_begin(larder_store *store, apply_transaction *out) {
 static larder_status apply_end(apply_transaction *apply) {
     larder_status status =
         row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
-    for (size_t at = 0; at < apply->live.count && status == LARDER_OK; at++) {
+    for (size_t at = 0; at < apply->live.count && !status; at++) {
         live_segment *changed = &apply->live.items[at];
         if (!changed->is_changed) continue;
         changed->is_changed = false;
@@ -83,7 +82,7 @@ static larder_status apply_end(apply_transaction *apply) {
         larder_bytes row = live_row(changed);
         status = apply_row(apply, &key, &row);
     }
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     apply->meta.transaction = mdb_txn_id(apply->txn);
     uint8_t bytes[META_BYTES];
     store_meta_write(bytes, &apply->meta);
@@ -96,9 +95,9 @@ static larder_status apply_end(apply_transaction *apply) {
 static larder_status apply_finish(apply_transaction *apply, larder_status status) {
     larder_store *store = apply->store;
     if (apply->entries != NULL) mdb_cursor_close(apply->entries);
-    if (status == LARDER_OK) {
+    if (!status) {
         status = environment_commit(store->environment, apply->txn);
-        if (status == LARDER_OK) {
+        if (!status) {
             live_table before = store->live;
             store->live = apply->live;
             apply->live = before;
@@ -121,8 +120,8 @@ larder_status apply_run(larder_store *store, apply_body body, void *context,
     larder_status status;
     do {
         status = apply_begin(store, out);
-        if (status == LARDER_OK) status = body(out, context);
-        if (status == LARDER_OK) status = apply_end(out);
+        if (!status) status = body(out, context);
+        if (!status) status = apply_end(out);
         status = apply_finish(out, status);
     } while (status == EAGAIN && out->txn != NULL);
     return status;
@@ -188,7 +187,7 @@ static larder_status read_entry(apply_transaction *apply, larder_bytes stored, l
                                 apply_entry *out) {
     memset(out, 0, sizeof *out);
     larder_status status = row_read(row, &out->row);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     const entry_row *found = &out->row;
     out->padded = row_record_padded(found, stored);
     const uint8_t telling = RECORD_EXPIRES | RECORD_IDLES | RECORD_INDEXED;
@@ -199,10 +198,10 @@ static larder_status read_entry(apply_transaction *apply, larder_bytes stored, l
         larder_bytes bytes;
         uint32_t segment_number;
         status = store_record_of_row(apply->store, row, &bytes, &segment_number);
-        if (status == LARDER_OK) status = record_read(bytes, false, &out->record);
+        if (!status) status = record_read(bytes, false, &out->record);
         // Without it, the rows that it asked for stay, and are found to lead nowhere when their
         // time comes.
-        if (status != LARDER_OK && status != LARDER_EDAMAGED) return status;
+        if (status && status != LARDER_EDAMAGED) return status;
         is_read = status == LARDER_OK;
         if (is_read) out->padded = record_padded(bytes.length);
     }
@@ -224,14 +223,14 @@ larder_status apply_find(apply_transaction *apply, larder_bytes stored, apply_en
     MDB_val name = {key.length, key.bytes};
     MDB_val value;
     larder_status status = apply_seek(apply, MDB_SET, &name, &value);
-    if (status != LARDER_OK) return status == LARDER_END ? LARDER_ENOTFOUND : status;
+    if (status) return status == LARDER_END ? LARDER_ENOTFOUND : status;
     return read_entry(apply, stored, (larder_bytes){value.mv_data, value.mv_size}, out);
 }
 
 larder_status apply_measure(apply_transaction *apply, const segment *from) {
     live_segment *measured;
     larder_status status = live_add(&apply->live, from->number, &measured);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     measured->used_bytes = atomic_load(&from->end) - SEGMENT_HEAD_BYTES;
     measured->record_count = from->record_count;
     measured->bare_count = from->bare_count;
@@ -245,10 +244,8 @@ larder_status apply_measure(apply_transaction *apply, const segment *from) {
 larder_status apply_live(apply_transaction *apply, uint32_t number, size_t padded, bool is_dead) {
     live_segment *changed = live_find(&apply->live, number);
     if (is_dead && changed == NULL) return LARDER_OK;
-    if (changed == NULL) {
-        larder_status status = live_add(&apply->live, number, &changed);
-        if (status != LARDER_OK) return status;
-    }
+    larder_status status = live_add(&apply->live, number, &changed);
+    if (status) return status;
     changed->is_changed = true;
     if (is_dead) {
         changed->live_bytes -= padded < changed->live_bytes ? padded : changed->live_bytes;
@@ -269,7 +266,7 @@ larder_status apply_arm(apply_transaction *apply, larder_bytes stored, const rec
         tree_key_expiry(from_ns, entry->sequence, entry->minor, &key);
         status = row_list_delete(&apply->rows, &key);
     }
-    if (status != LARDER_OK || to_ns == LARDER_STORE_NEVER) return status;
+    if (status || to_ns == LARDER_STORE_NEVER) return status;
     tree_key_expiry(to_ns, entry->sequence, entry->minor, &key);
     return row_list_put(&apply->rows, &key, stored);
 }
@@ -279,7 +276,7 @@ static larder_status index_rows(apply_transaction *apply, larder_bytes stored, c
     size_t offset = 0;
     larder_store_index_entry item;
     larder_status status = LARDER_OK;
-    while (status == LARDER_OK && record_next_index(entry, &offset, &item)) {
+    while (!status && record_next_index(entry, &offset, &item)) {
         tree_key key;
         tree_key_index(item.index, item.value, &stored, apply->meta.secret, &key);
         status = are_deleted ? row_list_delete(&apply->rows, &key)
@@ -294,15 +291,15 @@ static larder_status retire_entry(apply_transaction *apply, larder_bytes stored,
     tree_key key;
     larder_status status =
         apply_arm(apply, stored, &old->record, old->state.armed_ns, LARDER_STORE_NEVER);
-    if (status == LARDER_OK) status = index_rows(apply, stored, &old->record, true);
-    if (status == LARDER_OK) status = apply_live(apply, old->row.at.segment, old->padded, true);
-    if (status == LARDER_OK && apply->meta.has_order) {
+    if (!status) status = index_rows(apply, stored, &old->record, true);
+    if (!status) status = apply_live(apply, old->row.at.segment, old->padded, true);
+    if (!status && apply->meta.has_order) {
         tree_key_order(old->state.at, &key);
         status = row_list_delete(&apply->rows, &key);
     }
     apply->meta.count -= 1;
     apply->meta.bytes -= old->row.value_bytes;
-    if (status != LARDER_OK || !old->state.has_row) return status;
+    if (status || !old->state.has_row) return status;
     tree_key_of_stored(SPACE_RECENCY, stored, &key);
     return row_list_delete(&apply->rows, &key);
 }
@@ -313,11 +310,11 @@ static larder_status install_entry(apply_transaction *apply, larder_bytes stored
     int64_t age = atomic_load_explicit(&apply->store->age_ns, memory_order_relaxed);
     int64_t due = apply_default_due(fresh, age);
     larder_status status = apply_arm(apply, stored, fresh, LARDER_STORE_NEVER, due);
-    if (status == LARDER_OK) status = index_rows(apply, stored, fresh, false);
-    if (status == LARDER_OK) status = apply_live(apply, segment_number, padded, false);
+    if (!status) status = index_rows(apply, stored, fresh, false);
+    if (!status) status = apply_live(apply, segment_number, padded, false);
     apply->meta.count += 1;
     apply->meta.bytes += fresh->value.length;
-    if (status != LARDER_OK || due == apply_default_due(fresh, apply->meta.age_ns)) return status;
+    if (status || due == apply_default_due(fresh, apply->meta.age_ns)) return status;
     // The limit of age is not the one that the tree is in order for, until the sweep is done.
     entry_state state = {{fresh->sequence, fresh->minor}, own_deadline(fresh), due, true};
     return apply_set_state(apply, stored, &state);
@@ -325,7 +322,7 @@ static larder_status install_entry(apply_transaction *apply, larder_bytes stored
 
 larder_status apply_remove(apply_transaction *apply, larder_bytes stored, const apply_entry *old) {
     larder_status status = retire_entry(apply, stored, old);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     tree_key key;
     tree_key_of_stored(SPACE_ENTRY, stored, &key);
     return apply_row(apply, &key, NULL);
@@ -354,31 +351,31 @@ larder_status apply_write(apply_transaction *apply, const uint8_t *at, uint32_t 
     if (is_there) {
         apply_entry old;
         status = read_entry(apply, stored, (larder_bytes){value.mv_data, value.mv_size}, &old);
-        if (status == LARDER_OK && row_has(&old.row, at)) return LARDER_OK;
-        if (status == LARDER_OK) status = retire_entry(apply, stored, &old);
+        if (!status && row_has(&old.row, at)) return LARDER_OK;
+        if (!status) status = retire_entry(apply, stored, &old);
         // A row that cannot be read is replaced all the same.
-        if (status != LARDER_OK && status != LARDER_EDAMAGED) return status;
+        if (status && status != LARDER_EDAMAGED) return status;
     }
     if (record_kind(at) == RECORD_REMOVE)
         return is_there ? apply_row(apply, &key, NULL) : LARDER_OK;
     record fresh;
     segment *from;
     status = record_read(record_bytes(at), false, &fresh);
-    if (status == LARDER_OK) status = log_segment(&apply->store->log, segment_number, &from);
-    if (status != LARDER_OK) return status;
+    if (!status) status = log_segment(&apply->store->log, segment_number, &from);
+    if (status) return status;
     uint8_t bytes[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
     location where = {segment_number, (uint64_t)(at - from->map)};
     bool inlines = fresh.value.length <= apply->store->options.inline_threshold_bytes &&
                    record_length(at) <= INLINE_RECORD_MAX_BYTES;
     value = (MDB_val){row_write(bytes, at, where, inlines), bytes};
     status = apply_status(mdb_cursor_put(apply->entries, &name, &value, 0));
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     return install_entry(apply, stored, &fresh, segment_number, record_padded(record_length(at)));
 }
 
 larder_status apply_clear(apply_transaction *apply, uint64_t sequence) {
     larder_status status = environment_guard_all(apply->store->environment);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     mdb_cursor_close(apply->entries);
     apply->entries = NULL;
     int code = mdb_drop(apply->txn, apply->main, 0);
@@ -397,16 +394,21 @@ larder_status apply_clear(apply_transaction *apply, uint64_t sequence) {
     return LARDER_OK;
 }
 
-larder_status apply_order_put(apply_transaction *apply, const uint8_t *at) {
-    tree_key scratch, key;
-    larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
-    tree_key_order((stamp){record_sequence(at), record_minor(at)}, &key);
-    larder_status status = environment_guard(apply->store->environment, key.bytes, key.length);
-    if (status != LARDER_OK) return status;
-    MDB_val name = {key.length, key.bytes};
-    MDB_val value = val_of(stored);
-    int code = mdb_put(apply->txn, apply->main, &name, &value, MDB_APPEND);
-    // Not behind everything: something was read after it, or it is there from before a crash.
-    if (code == MDB_KEYEXIST) code = mdb_put(apply->txn, apply->main, &name, &value, 0);
-    return apply_status(code);
+larder_status apply_order(apply_transaction *apply, const memtable *from) {
+    for (uint32_t n = 0; apply->meta.has_order && n < from->count; n++) {
+        const uint8_t *at = from->entries[n].record;
+        if (record_kind(at) != RECORD_PUT) continue;
+        tree_key scratch, key;
+        larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
+        tree_key_order((stamp){record_sequence(at), record_minor(at)}, &key);
+        larder_status status = environment_guard(apply->store->environment, key.bytes, key.length);
+        if (status) return status;
+        MDB_val name = {key.length, key.bytes};
+        MDB_val value = val_of(stored);
+        int code = mdb_put(apply->txn, apply->main, &name, &value, MDB_APPEND);
+        // Not behind everything: something was read after it, or it is there from before a crash.
+        if (code == MDB_KEYEXIST) code = mdb_put(apply->txn, apply->main, &name, &value, 0);
+        if (code != 0) return apply_status(code);
+    }
+    return LARDER_OK;
 }

@@ -87,8 +87,8 @@ LARDER_MUST_CHECK larder_status apply_measure(apply_transaction *apply, const se
 /** A write: `record` lies in `segment`. */
 LARDER_MUST_CHECK larder_status apply_write(apply_transaction *apply, const uint8_t *record,
                                             uint32_t segment);
-/** The row in the order of use of a put that was written. */
-LARDER_MUST_CHECK larder_status apply_order_put(apply_transaction *apply, const uint8_t *at);
+/** Rows in the order of use of everything in a memtable that was not replaced in it. */
+LARDER_MUST_CHECK larder_status apply_order(apply_transaction *apply, const memtable *from);
 /** Everything goes that was written before. */
 LARDER_MUST_CHECK larder_status apply_clear(apply_transaction *apply, uint64_t sequence);
 

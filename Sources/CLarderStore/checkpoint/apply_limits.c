@@ -18,7 +18,7 @@ static larder_status apply_touch(apply_transaction *apply, larder_bytes stored,
     larder_status status = apply_find(apply, stored, &found);
     // It may have been removed since.
     if (status == LARDER_ENOTFOUND || status == LARDER_EDAMAGED) return LARDER_OK;
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     const record *entry = &found.record;
     entry_state *state = &found.state;
     bool idles = (entry->flags & RECORD_IDLES) != 0;
@@ -31,20 +31,20 @@ static larder_status apply_touch(apply_transaction *apply, larder_bytes stored,
         tree_key_order(state->at, &key);
         status = row_list_delete(&apply->rows, &key);
         tree_key_order(noted->at, &key);
-        if (status == LARDER_OK) status = row_list_put(&apply->rows, &key, stored);
+        if (!status) status = row_list_put(&apply->rows, &key, stored);
     }
     state->at = noted->at;
     if (idles)
         state->deadline_ns =
             noted->deadline_ns < entry->expires_ns ? noted->deadline_ns : entry->expires_ns;
-    if (status == LARDER_OK) status = apply_set_state(apply, stored, state);
+    if (!status) status = apply_set_state(apply, stored, state);
     // The same entry may have been read again.
-    return status == LARDER_OK ? rows_apply(apply) : status;
+    return status ? status : rows_apply(apply);
 }
 
 larder_status apply_touches(apply_transaction *apply, touch_buffer *touches) {
     larder_status status = rows_apply(apply);
-    for (uint32_t at = 0; at < touches->count && status == LARDER_OK; at++) {
+    for (uint32_t at = 0; at < touches->count && !status; at++) {
         const touch *noted = &touches->touches[at];
         larder_bytes stored = {touches->bytes + noted->offset, noted->length};
         status = apply_touch(apply, stored, noted);
@@ -77,7 +77,7 @@ static larder_status gather(apply_transaction *apply, tree_key *from, gathered *
     MDB_val value;
     out->count = 0;
     larder_status status = apply_seek(apply, MDB_SET_RANGE, &key, &value);
-    while (status == LARDER_OK && out->count < GATHER_MAX_COUNT) {
+    while (!status && out->count < GATHER_MAX_COUNT) {
         const uint8_t *bytes = key.mv_data;
         if (bytes[0] != space || key.mv_size > TREE_KEY_MAX_BYTES) break;
         larder_bytes stored = {value.mv_data, value.mv_size};
@@ -97,14 +97,14 @@ static larder_status gather(apply_transaction *apply, tree_key *from, gathered *
 
 static larder_status pass_gathered(apply_transaction *apply, pass_body body, const gathered *rows) {
     larder_status status = LARDER_OK;
-    for (uint32_t at = 0; at < rows->count && status == LARDER_OK; at++) {
+    for (uint32_t at = 0; at < rows->count && !status; at++) {
         apply_entry entry;
         larder_bytes stored = bytes_of_key(&rows->stored[at]);
         status = apply_find(apply, stored, &entry);
         bool is_gone = status == LARDER_ENOTFOUND || status == LARDER_EDAMAGED;
         if (status == LARDER_OK || is_gone)
             status = body(apply, &rows->keys[at], stored, is_gone ? NULL : &entry);
-        if (status == LARDER_OK) apply->passed++;
+        if (!status) apply->passed++;
     }
     return status;
 }
@@ -115,9 +115,9 @@ larder_status apply_pass(apply_transaction *apply, pass_body body, uint64_t most
     if (rows == NULL) return ENOMEM;
     larder_status status = LARDER_OK;
     *is_done = false;
-    for (uint64_t handled = 0; status == LARDER_OK && !*is_done && handled < most;) {
+    for (uint64_t handled = 0; !status && !*is_done && handled < most;) {
         status = gather(apply, from, rows);
-        if (status == LARDER_OK) status = pass_gathered(apply, body, rows);
+        if (!status) status = pass_gathered(apply, body, rows);
         *is_done = rows->is_end || status == LARDER_END;
         if (status == LARDER_OK || status == LARDER_END) status = rows_apply(apply);
         handled += rows->count;
@@ -132,7 +132,7 @@ larder_status pass_expiry(apply_transaction *apply, const tree_key *row, larder_
     int64_t at = has_form ? unflip(get_be64(row->bytes + 1)) : INT64_MIN;
     if (at > apply->now_ns) return LARDER_END;
     larder_status status = row_list_delete(&apply->rows, row);
-    if (status != LARDER_OK || !has_form || entry == NULL ||
+    if (status || !has_form || entry == NULL ||
         entry->record.sequence != get_be64(row->bytes + 9) ||
         entry->record.minor != get_be32(row->bytes + 17))
         return status;
@@ -146,7 +146,7 @@ larder_status pass_expiry(apply_transaction *apply, const tree_key *row, larder_
     // Read since, or the limit of age was raised.
     state.armed_ns = due;
     status = apply_arm(apply, stored, &entry->record, LARDER_STORE_NEVER, due);
-    return status == LARDER_OK ? apply_set_state(apply, stored, &state) : status;
+    return status ? status : apply_set_state(apply, stored, &state);
 }
 
 larder_status pass_eviction(apply_transaction *apply, const tree_key *row, larder_bytes stored,
@@ -154,7 +154,7 @@ larder_status pass_eviction(apply_transaction *apply, const tree_key *row, larde
     if (apply->meta.count <= apply->limits.count && apply->meta.bytes <= apply->limits.bytes)
         return LARDER_END;
     larder_status status = row_list_delete(&apply->rows, row);
-    if (status != LARDER_OK || entry == NULL) return status;
+    if (status || entry == NULL) return status;
     apply->evicted++;
     return apply_remove(apply, stored, entry);
 }
@@ -179,7 +179,7 @@ larder_status pass_sweep(apply_transaction *apply, const tree_key *row, larder_b
     if (due == state.armed_ns) return LARDER_OK;
     larder_status status = apply_arm(apply, stored, &entry->record, state.armed_ns, due);
     state.armed_ns = due;
-    return status == LARDER_OK ? apply_set_state(apply, stored, &state) : status;
+    return status ? status : apply_set_state(apply, stored, &state);
 }
 
 larder_status pass_order_clear(apply_transaction *apply, const tree_key *row, larder_bytes stored,

@@ -85,7 +85,7 @@ static void publish_commit(checkpoint *run) {
 static larder_status run_all(checkpoint *run, apply_body body) {
     for (run->is_done = false; !run->is_done;) {
         larder_status status = apply_run(run->store, body, run, &run->apply);
-        if (status != LARDER_OK) return status == LARDER_END ? LARDER_OK : status;
+        if (status) return status == LARDER_END ? LARDER_OK : status;
         run->from = run->to;
         run->passed = run->passing;
         publish_commit(run);
@@ -95,16 +95,6 @@ static larder_status run_all(checkpoint *run, apply_body body) {
 
 // Applying ----------------------------------------------------------------------------------------
 
-/** Rows in the order of use of everything in the memtable that was not replaced in it. */
-static larder_status apply_frozen_order(apply_transaction *apply, const memtable *frozen) {
-    larder_status status = LARDER_OK;
-    if (!apply->meta.has_order) return LARDER_OK;
-    for (uint32_t at = 0; at < frozen->count && status == LARDER_OK; at++)
-        if (record_kind(frozen->entries[at].record) == RECORD_PUT)
-            status = apply_order_put(apply, frozen->entries[at].record);
-    return status;
-}
-
 /** Every segment that the log went through is measured: the last one as it was when the memtable
     was frozen. */
 static larder_status apply_segments(apply_transaction *apply, const memtable *frozen) {
@@ -113,8 +103,8 @@ static larder_status apply_segments(apply_transaction *apply, const memtable *fr
     for (;;) {
         segment *passed;
         larder_status status = log_segment(&apply->store->log, number, &passed);
-        if (status == LARDER_OK) status = apply_measure(apply, passed);
-        if (status != LARDER_OK) return status;
+        if (!status) status = apply_measure(apply, passed);
+        if (status) return status;
         if (number == frozen->end.segment) break;
         number = passed->next;
     }
@@ -133,8 +123,7 @@ static larder_status pass_sealed(apply_transaction *apply) {
     segment *last;
     if (end->segment == 0) return LARDER_OK;
     larder_status status = log_segment(&apply->store->log, end->segment, &last);
-    if (status != LARDER_OK || last->next == 0 ||
-        end->offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
+    if (status || last->next == 0 || end->offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
         return status;
     *end = (location){last->next, SEGMENT_HEAD_BYTES};
     return apply_measure(apply, last);
@@ -146,7 +135,7 @@ static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
     larder_status status = LARDER_OK;
     if (frozen != NULL) {
         status = apply_segments(apply, frozen);
-        if (status == LARDER_OK) status = apply_frozen_order(apply, frozen);
+        if (!status) status = apply_order(apply, frozen);
 #ifdef LARDER_PLANT_STORE_FORGETS_APPLIED
         if (apply->meta.applied == 0)
 #endif
@@ -155,12 +144,11 @@ static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
                 apply->meta.end = frozen->end;
             }
     }
-    if (status == LARDER_OK && (run->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0)
-        status = pass_sealed(apply);
+    if (!status && (run->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0) status = pass_sealed(apply);
     if ((run->flags & FLUSH_SETS_FORMAT) != 0)
         apply->meta.content_format = run->order->content_format;
-    if (status == LARDER_OK) status = apply_touches(apply, &run->store->folding);
-    if (status == LARDER_OK) status = cleaning_retire(&run->cleaning, apply);
+    if (!status) status = apply_touches(apply, &run->store->folding);
+    if (!status) status = cleaning_retire(&run->cleaning, apply);
     return status;
 }
 
@@ -173,13 +161,13 @@ static larder_status apply_part(apply_transaction *apply, void *context) {
     run->is_done = run->to == run->count;
     if (run->from == 0 && run->frozen != NULL && run->frozen->cleared > apply->meta.applied)
         status = apply_clear(apply, run->frozen->cleared);
-    for (uint32_t at = run->from; at < run->to && status == LARDER_OK; at++) {
+    for (uint32_t at = run->from; at < run->to && !status; at++) {
         const sorted_write *next = &run->writes[at];
         status = next->victim != 0 ? cleaning_move(&run->cleaning, apply, next)
                                    : apply_write(apply, next->record, next->segment);
     }
-    if (status == LARDER_OK && run->is_done) status = apply_last(apply, run);
-    if (status == LARDER_OK) status = cleaning_settle(&run->cleaning, apply);
+    if (!status && run->is_done) status = apply_last(apply, run);
+    if (!status) status = cleaning_settle(&run->cleaning, apply);
     // Rows of every part may lead to new segments.
     pthread_mutex_lock(&store->lock);
     if (store->log.next_number > apply->meta.next_segment)
@@ -192,7 +180,7 @@ static larder_status apply_part(apply_transaction *apply, void *context) {
 static larder_status prepare(checkpoint *run) {
     const memtable *frozen = run->frozen;
     larder_status status = cleaning_begin(run->store, run->flags, &run->cleaning);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     uint32_t count = frozen == NULL ? 0 : frozen->count;
     run->writes = malloc(((size_t)count + 1) * sizeof *run->writes);
     if (run->writes == NULL) return ENOMEM;
@@ -201,7 +189,7 @@ static larder_status prepare(checkpoint *run) {
             (sorted_write){0, frozen->entries[at].record, frozen->entries[at].segment, 0};
     run->count = count;
     status = cleaning_gather(&run->cleaning, &run->writes, &run->count);
-    return status == LARDER_OK ? sorted_writes_sort(run->writes, run->count) : status;
+    return status ? status : sorted_writes_sort(run->writes, run->count);
 }
 
 static void drain_one(void *context, touch_buffer *touches) {
@@ -222,14 +210,14 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order, ui
     bool has_work = run.frozen != NULL || run.cleaning.victim_count > 0 ||
                     store->folding.count > 0 ||
                     (flags & (FLUSH_SETS_FORMAT | FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
-    if (status == LARDER_OK && has_work) {
+    if (!status && has_work) {
         store->is_partly_applied = true;
         status = run_all(&run, apply_part);
-        if (status == LARDER_OK) store->is_partly_applied = false;
+        if (!status) store->is_partly_applied = false;
     }
-    cleaning_end(&run.cleaning, status == LARDER_OK && has_work ? run.apply.meta.transaction : 0);
+    cleaning_end(&run.cleaning, !status && has_work ? run.apply.meta.transaction : 0);
     free(run.writes);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     pthread_mutex_lock(&store->lock);
     uint64_t dropped = store->folding.dropped;
     touch_buffer_free(&store->folding);
@@ -262,7 +250,7 @@ static larder_status make_order(apply_transaction *apply, void *context) {
     // Of an attempt that a crash ended.
     if (run->passed.length == 0)
         status = apply_pass(apply, pass_order_clear, UINT64_MAX, &first, &run->is_done);
-    if (status == LARDER_OK)
+    if (!status)
         status = apply_pass(apply, pass_order_make, apply->store->tuning.remove_max_count * 4,
                             pass_on(run, SPACE_ENTRY), &run->is_done);
     apply->meta.has_order = run->is_done;
@@ -292,13 +280,12 @@ static larder_status apply_limits(apply_transaction *apply, void *context) {
             run->passing.length = 0;
             apply->meta.age_ns = limits->age_ns;
         }
-        if (status == LARDER_OK)
-            status = apply_pass(apply, pass_expiry, most, &expiry, &is_expired);
+        if (!status) status = apply_pass(apply, pass_expiry, most, &expiry, &is_expired);
     }
-    if (status == LARDER_OK) status = apply_pass(apply, pass_eviction, most, &use, &is_evicted);
-    run->is_done = status == LARDER_OK && is_swept && is_expired && is_evicted;
+    if (!status) status = apply_pass(apply, pass_eviction, most, &use, &is_evicted);
+    run->is_done = !status && is_swept && is_expired && is_evicted;
     // A store that nobody writes to is left alone.
-    return status == LARDER_OK && apply->passed == 0 ? LARDER_END : status;
+    return !status && apply->passed == 0 ? LARDER_END : status;
 }
 
 static larder_status enforce_limits(larder_store *store, flush_order *order) {
@@ -315,21 +302,10 @@ static larder_status enforce_limits(larder_store *store, flush_order *order) {
     pthread_mutex_unlock(&store->lock);
     if (!has_work) return LARDER_OK;
     larder_status status = ensure_order(store, order, evicts);
-    return status == LARDER_OK ? run_all(&run, apply_limits) : status;
+    return status ? status : run_all(&run, apply_limits);
 }
 
 // Flushing ----------------------------------------------------------------------------------------
-
-/** Puts the active table's writes into the frozen one, that of a checkpoint that failed: so what
-    was removed since need not come into the tree first, for which there may be no room. `lock` is
-    held. */
-static larder_status merge_into_frozen(larder_store *store) {
-    larder_status status = memtable_merge(store->frozen, store->active);
-    if (status == LARDER_OK)
-        atomic_store_explicit(&store->pending_count, memtable_pending(store->frozen),
-                              memory_order_release);
-    return status;
-}
 
 /** What the last segment of the frozen table has in it; `lock` is held. The log may have gone on in
     another one that nothing was written to yet. */
@@ -337,29 +313,33 @@ static larder_status count_to_the_end(larder_store *store) {
     memtable *frozen = store->frozen;
     segment *last;
     larder_status status = log_segment(&store->log, frozen->end.segment, &last);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     uint64_t next = last->is_sealed ? 1 : 0;
     frozen->end_record_count = last->record_count - next;
     frozen->end_bare_count = last->bare_count - next;
     return LARDER_OK;
 }
 
-/** Takes over what was written so far. */
+/** Takes over what was written so far. Behind a checkpoint that failed it joins what that one had:
+    so what was removed since need not come into the tree first, for which there may be no room. */
 static larder_status freeze(larder_store *store) {
     larder_status status = LARDER_OK;
     pthread_mutex_lock(&store->lock);
     bool is_new = store->active->last_sequence > store->committed.applied;
     if (is_new && store->frozen != NULL) {
-        status = merge_into_frozen(store);
+        status = memtable_merge(store->frozen, store->active);
+        if (!status)
+            atomic_store_explicit(&store->pending_count, memtable_pending(store->frozen),
+                                  memory_order_release);
     } else if (is_new) {
         if (store->spare == NULL) status = memtable_create(&store->spare);
-        if (status == LARDER_OK) {
+        if (!status) {
             store->frozen = store->active;
             store->active = store->spare;
             store->spare = NULL;
         }
     }
-    if (is_new && status == LARDER_OK) {
+    if (is_new && !status) {
         store->pending_since_ns = 0;
         store->wants_flush = false;
         status = count_to_the_end(store);
@@ -390,27 +370,25 @@ static larder_status leave_segment(larder_store *store, flush_order *order) {
     pthread_mutex_unlock(&store->lock);
     environment_reserve(store->environment);
     // It stays as it is, then.
-    if (status != LARDER_OK) return LARDER_OK;
+    if (status) return LARDER_OK;
     status = store_sync_log(store);
-    return status == LARDER_OK ? run_checkpoint(store, order, order->flags | FLUSH_PASSES) : status;
+    return status ? status : run_checkpoint(store, order, order->flags | FLUSH_PASSES);
 }
 
 static larder_status flush_once(larder_store *store, flush_order *order) {
     larder_status status = ensure_order(store, order, false);
-    if (status == LARDER_OK) status = freeze(store);
+    if (!status) status = freeze(store);
 #ifndef LARDER_PLANT_STORE_COMMITS_EARLY
     // Rows lead to records on the device only.
     bool leaves = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
-    if (status == LARDER_OK && (store->frozen != NULL || leaves)) status = store_sync_log(store);
+    if (!status && (store->frozen != NULL || leaves)) status = store_sync_log(store);
 #endif
-    if (status == LARDER_OK) status = run_checkpoint(store, order, order->flags);
-    if (status == LARDER_OK) status = enforce_limits(store, order);
+    if (!status) status = run_checkpoint(store, order, order->flags);
+    if (!status) status = enforce_limits(store, order);
     bool may_leave = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) == 0;
-    if (status == LARDER_OK && may_leave && is_worth_leaving(store))
-        status = leave_segment(store, order);
+    if (!status && may_leave && is_worth_leaving(store)) status = leave_segment(store, order);
     // Segments that died of it: removing everything gives its room back at once.
-    if (status == LARDER_OK && cleaning_has_dead(store))
-        status = run_checkpoint(store, order, order->flags);
+    if (!status && cleaning_has_dead(store)) status = run_checkpoint(store, order, order->flags);
     return status;
 }
 
@@ -424,16 +402,16 @@ static bool has_room(larder_store *store) {
 
 larder_status store_flush(larder_store *store, flush_order *order) {
     larder_status status = store_enter_to_write(store);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     pthread_mutex_lock(&store->flush_lock);
     status = store_enter(store);
     bool is_needed = (order->flags & FLUSH_FOR_ROOM) == 0 || !has_room(store);
-    if (status == LARDER_OK && is_needed) {
+    if (!status && is_needed) {
         status = flush_once(store, order);
         atomic_fetch_add_explicit(status == LARDER_OK ? &store->flushes : &store->flush_failures, 1,
                                   memory_order_relaxed);
         atomic_store(&store->last_failure, status);
-        if (status == LARDER_OK) {
+        if (!status) {
             store_delete_retired(store, order);
             environment_reserve(store->environment);
         }
@@ -464,7 +442,7 @@ larder_status larder_store_remove_expired(larder_store *store, uint64_t *removed
 larder_status larder_store_content_format_set(larder_store *store, uint64_t content_format) {
     flush_order order = {.flags = FLUSH_SETS_FORMAT, .content_format = content_format};
     larder_status status = store_flush(store, &order);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     pthread_mutex_lock(&store->lock);
     store->content_format = content_format;
     pthread_mutex_unlock(&store->lock);
@@ -489,7 +467,7 @@ static uint64_t bytes_for_free_space(larder_store *store) {
 
 larder_status larder_store_maintain(larder_store *store) {
     larder_status status = store_enter_to_write(store);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     environment_reap(store->environment);
     flush_order order = {.flags = FLUSH_TRIMS | FLUSH_EVICTS,
                          .count = LARDER_STORE_UNLIMITED,
@@ -580,7 +558,7 @@ void store_wake(larder_store *store) {
 larder_status store_thread_start(larder_store *store) {
     store->trimmed_ns = system_monotonic_ns();
     larder_status status = pool_add(&store->task, store_work, store);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     pthread_mutex_lock(&store->lock);
     store->has_thread = true;
     store_wake(store);

@@ -159,7 +159,7 @@ static larder_status gather_victim(cleaning *work, uint32_t index, uint64_t end,
     segment *from;
     larder_status status = log_segment(&work->store->log, number, &from);
     work->victims[index].from = status == LARDER_OK ? from : NULL;
-    for (uint64_t at = SEGMENT_HEAD_BYTES; status == LARDER_OK && at < end;) {
+    for (uint64_t at = SEGMENT_HEAD_BYTES; !status && at < end;) {
         larder_bytes found;
         record whole;
         if (segment_look(from, at, &found) != LARDER_OK ||
@@ -168,9 +168,8 @@ static larder_status gather_victim(cleaning *work, uint32_t index, uint64_t end,
         at += record_padded(found.length);
         if (whole.kind == RECORD_NEXT) continue;
         status = array_reserve(writes, *count, capacity, sizeof **writes);
-        if (status == LARDER_OK && *count == UINT32_MAX) status = ENOMEM;
-        if (status == LARDER_OK)
-            (*writes)[(*count)++] = (sorted_write){0, found.data, number, index + 1};
+        if (!status && *count == UINT32_MAX) status = ENOMEM;
+        if (!status) (*writes)[(*count)++] = (sorted_write){0, found.data, number, index + 1};
     }
     return status == ENOENT ? LARDER_EDAMAGED : status;
 }
@@ -210,7 +209,7 @@ static larder_status target_make(cleaning *work, size_t length) {
     larder_store *store = work->store;
     larder_status status =
         array_reserve(&work->made, work->made_count, &work->made_capacity, sizeof *work->made);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     uint64_t room = work->left_bytes < store->tuning.segment_max_bytes
                         ? work->left_bytes
                         : store->tuning.segment_max_bytes;
@@ -219,7 +218,7 @@ static larder_status target_make(cleaning *work, size_t length) {
     room += SEGMENT_HEAD_BYTES + SEGMENT_NEXT_BYTES;
     // The least sequence is not known yet; none is smaller than 1.
     status = log_create_cleaned(&store->log, &store->lock, room, 1, work->as_of, &work->target);
-    if (status == LARDER_OK) work->made[work->made_count++] = work->target->number;
+    if (!status) work->made[work->made_count++] = work->target->number;
     return status;
 }
 
@@ -235,12 +234,12 @@ static larder_status copy_record(cleaning *work, apply_transaction *apply, const
     if (target != NULL &&
         atomic_load(&target->end) + padded + SEGMENT_NEXT_BYTES > target->capacity) {
         status = cleaning_settle(work, apply);
-        if (status != LARDER_OK) return status;
+        if (status) return status;
         segment_close_file(target);
         work->target = NULL;
     }
     if (work->target == NULL) status = target_make(work, padded);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     target = work->target;
     *to = (location){target->number, atomic_load(&target->end)};
     uint8_t *copy = target->map + to->offset;
@@ -270,14 +269,14 @@ static larder_status move_entry(cleaning *work, apply_transaction *apply, const 
     if (row.length > sizeof moved) return LARDER_EDAMAGED;
     location to;
     larder_status status = copy_record(work, apply, found->record, true, &to);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     memcpy(moved, row.data, row.length);
     row_move(moved, to);
     MDB_val fresh = {row.length, moved};
     size_t padded = record_padded(record_length(found->record));
     status = apply_status(mdb_cursor_put(apply->entries, key, &fresh, MDB_CURRENT));
-    if (status == LARDER_OK) status = apply_live(apply, found->segment, padded, true);
-    return status == LARDER_OK ? apply_live(apply, to.segment, padded, false) : status;
+    if (!status) status = apply_live(apply, found->segment, padded, true);
+    return status ? status : apply_live(apply, to.segment, padded, false);
 }
 
 larder_status cleaning_move(cleaning *work, apply_transaction *apply, const sorted_write *found) {
@@ -298,8 +297,8 @@ larder_status cleaning_move(cleaning *work, apply_transaction *apply, const sort
     // Of a row that cannot be read there is no telling: the victim stays as it is.
     entry_row row;
     larder_bytes bytes = {value.mv_data, value.mv_size};
-    if (status == LARDER_OK) status = row_read(bytes, &row);
-    if (status != LARDER_OK) return status;
+    if (!status) status = row_read(bytes, &row);
+    if (status) return status;
     // Else what the tree has is newer, and hides what is older by itself.
     if (row.at.segment != found->segment || row.at.offset != (uint64_t)(at - of->from->map))
         return LARDER_OK;
@@ -310,7 +309,7 @@ larder_status cleaning_settle(cleaning *work, apply_transaction *apply) {
     if (work->target == NULL) return LARDER_OK;
 #if !defined(LARDER_PLANT_STORE_COMMITS_EARLY) && !defined(LARDER_PLANT_STORE_SKIPS_CLEANED_SYNC)
     larder_status status = segment_sync(work->target, work->store->log.folder);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
 #endif
     return apply_measure(apply, work->target);
 }
@@ -322,7 +321,7 @@ larder_status cleaning_retire(cleaning *work, apply_transaction *apply) {
         tree_key key;
         tree_key_segment(work->victims[at].number, &key);
         larder_status status = apply_row(apply, &key, NULL);
-        if (status != LARDER_OK) return status;
+        if (status) return status;
         live_drop(&apply->live, work->victims[at].number);
     }
     return LARDER_OK;
@@ -333,11 +332,11 @@ larder_status store_retire(larder_store *store, uint32_t number, uint64_t transa
     larder_status status = log_segment(&store->log, number, &found);
     if (status == ENOMEM) return status;
     retired_segment gone = {.number = number, .transaction = transaction};
-    if (status == LARDER_OK) gone.first_sequence = found->first_sequence;
-    if (status == LARDER_OK) gone.as_of = found->as_of;
+    if (!status) gone.first_sequence = found->first_sequence;
+    if (!status) gone.as_of = found->as_of;
     status =
         array_reserve(&store->retired, store->retired_count, &store->retired_capacity, sizeof gone);
-    if (status == LARDER_OK) store->retired[store->retired_count++] = gone;
+    if (!status) store->retired[store->retired_count++] = gone;
     return status;
 }
 

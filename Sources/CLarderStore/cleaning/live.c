@@ -32,7 +32,7 @@ larder_status live_add(live_table *table, uint32_t number, live_segment **out) {
     if (at == table->count || table->items[at].number != number) {
         larder_status status =
             array_reserve(&table->items, table->count, &table->capacity, sizeof *table->items);
-        if (status != LARDER_OK) return status;
+        if (status) return status;
         memmove(&table->items[at + 1], &table->items[at],
                 (table->count - at) * sizeof *table->items);
         table->items[at] = (live_segment){.number = number};

@@ -22,7 +22,7 @@ larder_status memtable_create(memtable **out) {
     *out = calloc(1, sizeof **out);
     if (*out == NULL) return ENOMEM;
     larder_status status = memtable_reserve(*out, 1);
-    if (status != LARDER_OK) {
+    if (status) {
         memtable_destroy(*out);
         *out = NULL;
     }
@@ -158,7 +158,7 @@ void memtable_clear(memtable *table, uint64_t sequence) {
 
 larder_status memtable_merge(memtable *table, memtable *later) {
     larder_status status = memtable_reserve(table, later->count);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     memtable_forget_bases(table);
     if (later->cleared != 0) memtable_clear(table, later->cleared);
     for (uint32_t at = 0; at < later->count; at++)
