@@ -191,7 +191,8 @@ larder_status copy_target_put(copy_target *target, const record *source, larder_
 // The end -----------------------------------------------------------------------------------------
 
 /** Sets the deadlines of entries that were read, which no write can say. */
-static larder_status set_deadlines(const copy_target *target, apply_transaction *apply) {
+static larder_status set_deadlines(apply_transaction *apply, void *context) {
+    const copy_target *target = context;
     larder_status status = LARDER_OK;
     size_t offset = 0;
     for (size_t i = 0; i < target->deadline_count && !status; i++) {
@@ -206,11 +207,9 @@ static larder_status set_deadlines(const copy_target *target, apply_transaction 
             continue;
         }
         if (status) break;
-        entry_state state;
-        apply_state(apply, stored, &entry.record, &state);
-        if (state.deadline_ns == target->deadlines[i].deadline_ns) continue;
-        state.deadline_ns = target->deadlines[i].deadline_ns;
-        status = apply_set_state(apply, stored, &state);
+        if (entry.state.deadline_ns == target->deadlines[i].deadline_ns) continue;
+        entry.state.deadline_ns = target->deadlines[i].deadline_ns;
+        status = apply_set_state(apply, stored, &entry.state);
     }
     return status;
 }
@@ -218,21 +217,8 @@ static larder_status set_deadlines(const copy_target *target, apply_transaction 
 static larder_status copy_target_set_deadlines(copy_target *target) {
     if (target->deadline_count == 0) return LARDER_OK;
     larder_status status = larder_store_flush(target->store);
-    while (!status) {
-        apply_transaction apply;
-        status = apply_begin(target->store, &apply);
-        if (status) break;
-        status = set_deadlines(target, &apply);
-        if (status) {
-            apply_abort(&apply);
-            if (status == EAGAIN) status = environment_grow(target->store->environment);
-        } else {
-            status = apply_commit(&apply);
-            if (!status) return LARDER_OK;
-            if (status == EAGAIN) status = LARDER_OK;
-        }
-    }
-    return status;
+    apply_transaction apply;
+    return status ? status : apply_run(target->store, set_deadlines, target, &apply);
 }
 
 /** Names in the working folder to the device; those below it were synced with the log. */

@@ -54,12 +54,32 @@ typedef struct replay {
     numbers passed;
     log_scan scan;
     segment *at;
+    /** Writes that follow one another in it, taken and not yet published. */
+    const uint8_t *run;
+    uint32_t run_count;
 } replay;
+
+enum { RUN_MAX_COUNT = 32 };
+
+/** The run becomes part of the memtable: many writes at a time, for each of them waits for memory
+    otherwise. */
+static larder_status publish_run(replay *work) {
+    if (work->run_count == 0) return LARDER_OK;
+    larder_store *store = work->store;
+    larder_status status = memtable_reserve(store->active, work->run_count);
+    if (status != LARDER_OK) return status;
+    store_publish(store, work->run, work->run_count, work->at->number);
+    store->active->end = (location){work->at->number, atomic_load(&work->at->end)};
+    work->run_count = 0;
+    return LARDER_OK;
+}
 
 /** The next segment of the chain: everything in it that is not in the tree is counted, and may not
     be on the device. */
 static larder_status enter_next(replay *work, segment *entered, const store_meta *meta) {
     larder_store *store = work->store;
+    larder_status status = publish_run(work);
+    if (status != LARDER_OK) return status;
     if (work->at != NULL) {
         work->at->next = entered->number;
         work->at->is_sealed = true;
@@ -119,10 +139,16 @@ static larder_status enter_segment(replay *work, segment *entered, const store_m
 
 static larder_status take_write(replay *work, const uint8_t *first, uint32_t count) {
     larder_store *store = work->store;
-    larder_status status = memtable_reserve(store->active, count);
-    if (status != LARDER_OK) return status;
     segment *from = work->at;
     const uint8_t *at = first;
+    // Behind damage, or behind so many, another one begins.
+    if (work->run_count >= RUN_MAX_COUNT ||
+        (uint64_t)(first - from->map) != atomic_load(&from->end)) {
+        larder_status status = publish_run(work);
+        if (status != LARDER_OK) return status;
+    }
+    if (work->run_count == 0) work->run = first;
+    work->run_count += count;
     for (uint32_t n = 0; n < count; n++) {
         from->record_count++;
         if (record_kind(at) != RECORD_PUT) from->bare_count++;
@@ -130,8 +156,6 @@ static larder_status take_write(replay *work, const uint8_t *first, uint32_t cou
     }
     from->last_sequence = record_sequence(first);
     atomic_store(&from->end, (uint64_t)(at - from->map));
-    store_publish(store, first, count, from->number);
-    store->active->end = (location){from->number, (uint64_t)(at - from->map)};
     store->log.unapplied_bytes += (uint64_t)(at - first);
     store->log.last_sequence = from->last_sequence;
     store->recovery.intact++;
@@ -170,11 +194,11 @@ static larder_status read_log(replay *work, const store_meta *meta, bool was_pow
         segment *from;
         uint64_t before = work->scan.sequence;
         larder_status status = log_scan_next(&work->scan, true, &first, &count, &from);
-        if (status == LARDER_END) return LARDER_OK;
+        if (status == LARDER_END) return publish_run(work);
         if (status == LARDER_EDAMAGED) {
             store->recovery.lost++;
-            if (was_power_cut) return LARDER_OK;
-            if (!log_scan_resync(&work->scan) && !find_next(work)) return LARDER_OK;
+            if (was_power_cut) return publish_run(work);
+            if (!log_scan_resync(&work->scan) && !find_next(work)) return publish_run(work);
             continue;
         }
         if (status != LARDER_OK) return status;

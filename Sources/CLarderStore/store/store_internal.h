@@ -149,9 +149,6 @@ struct larder_store {
     retired_segment *retired;
     size_t retired_count;
     size_t retired_capacity;
-    /** How far the sweep has come that gives entries their deadlines; empty for the start. */
-    tree_key sweep_from;
-    int64_t sweep_age_ns;
     /** As meta.age_ns. */
     int64_t swept_age_ns;
     int64_t trimmed_ns;
@@ -225,10 +222,13 @@ enum {
     /** Clean only segments of which nothing has to be copied. */
     FLUSH_COPIES_NOTHING = 16,
     /** Leave the log's last segment, where it was sealed and nothing came behind it. */
-    FLUSH_PASSES = 32
+    FLUSH_PASSES = 32,
+    /** Evict beyond the store's limits, down to `count` and `bytes`. */
+    FLUSH_EVICTS = 64
 };
-/** What to evict beyond the store's limits. */
+/** All zero for what a checkpoint does anyway. */
 typedef struct flush_order {
+    /** FLUSH_… */
     uint32_t flags;
     uint64_t count;
     uint64_t bytes;
@@ -241,7 +241,7 @@ typedef struct flush_order {
     /** ECANCELED if it stopped that. */
     larder_status deletion;
 } flush_order;
-void flush_order_init(flush_order *order);
+static inline void flush_order_init(flush_order *order) { *order = (flush_order){0}; }
 LARDER_MUST_CHECK larder_status store_flush(larder_store *store, flush_order *order);
 /** Deletes segments that no state needs any more; the flush lock is held. */
 void store_delete_retired(larder_store *store, flush_order *order);
