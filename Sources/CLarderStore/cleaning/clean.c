@@ -247,7 +247,6 @@ static larder_status target_reserve(cleaning *work, apply_transaction *apply, si
         larder_status status = cleaning_sync(work);
         if (status == LARDER_OK) status = cleaning_measure(work, apply);
         if (status != LARDER_OK) return status;
-        segment_close_file(target);
         work->target = target = NULL;
     }
     if (target == NULL) {
@@ -413,7 +412,6 @@ void cleaning_end(cleaning *work, uint64_t transaction) {
         larder_status status = store_retire(store, work->victims[at], transaction);
         (void)status;
     }
-    if (work->target != NULL) segment_close_file(work->target);
     for (size_t at = 0; at < work->made_count; at++) {
         if (live_find(&store->live, work->made[at]) != NULL) continue;
         // Nothing leads there.
