@@ -35,6 +35,7 @@ static const family families[] = {
      "what was told to be kept, at every place a flush can end"},
     {"store", "store-exhaustion", family_store_exhaustion, 0,
      "full disks, limits, every system call failing once"},
+    {"store", "store-many", family_store_many, 0, "many stores open in one process"},
     {"store", "store-model", family_store_model, 10, "random operations beside a model in memory"},
     {"store", "store-damage", family_store_damage, 20,
      "any byte flipped, pages zeroed and swapped"},
@@ -56,6 +57,7 @@ static void usage(FILE *target) {
           "  --seed N          seed of all random choices (default: a new one, printed)\n"
           "  --family NAME     only this family; may be given several times\n"
           "  --case N          only this case of each family, as a failure tells it\n"
+          "  --count N         so many stores in store-many (default 100)\n"
           "  --short           about ten seconds, with fewer repeats\n"
           "  --stop            stop a family at its first failure\n"
           "  --keep            leave the files of the last case behind\n"
@@ -84,7 +86,7 @@ static uint64_t number(const char *text, const char *option) {
 }
 
 typedef struct arguments {
-    uint64_t seconds, seed, only_case;
+    uint64_t seconds, seed, only_case, count;
     bool seeded, brief, stop, keep;
     bool chosen[FAMILIES];
     bool any_chosen;
@@ -132,6 +134,7 @@ static arguments parse(int count, char **values) {
         {"seed", required_argument, NULL, 's'},
         {"family", required_argument, NULL, 'f'},
         {"case", required_argument, NULL, 'c'},
+        {"count", required_argument, NULL, 'n'},
         {"short", no_argument, NULL, 'b'},
         {"stop", no_argument, NULL, 'x'},
         {"directory", required_argument, NULL, 'd'},
@@ -151,6 +154,7 @@ static arguments parse(int count, char **values) {
             break;
         case 'f': choose(&given, optarg); break;
         case 'c': given.only_case = number(optarg, "case"); break;
+        case 'n': given.count = number(optarg, "count"); break;
         case 'b': given.brief = true; break;
         case 'x': given.stop = true; break;
         case 'k': given.keep = true; break;
@@ -217,6 +221,7 @@ int main(int count, char **values) {
                        .seed = given.seed,
                        .case_index = UINT64_MAX,
                        .only_case = given.only_case,
+                       .count = given.count,
                        .brief = given.brief,
                        .stop_at_failure = given.stop,
                        .progress = terminal,

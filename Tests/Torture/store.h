@@ -158,6 +158,7 @@ bool store_kill(torture *run, book *self, rng *random, const char *path, bool fr
                 void (*body)(void *context), void *context);
 
 void family_store_kill(torture *run);
+void family_store_many(torture *run);
 void family_store_power(torture *run);
 void family_store_promises(torture *run);
 void family_store_damage(torture *run);

@@ -39,6 +39,8 @@ typedef struct torture {
     /** The case that runs now; and the only one to run, or UINT64_MAX. */
     uint64_t case_index;
     uint64_t only_case;
+    /** How many there are to be of what store-many makes; 0 for the usual number. */
+    uint64_t count;
     uint64_t started_ns;
     uint64_t deadline_ns;
     /** The short form: fewer repeats of everything that is not bounded by time. */

@@ -406,6 +406,7 @@ larder_status store_flush(larder_store *store, flush_order *order) {
     pthread_mutex_lock(&store->flush_lock);
     status = store_enter(store);
     bool is_needed = (order->flags & FLUSH_FOR_ROOM) == 0 || !has_room(store);
+    if (!status && is_needed) status = log_enter(&store->log);
     if (!status && is_needed) {
         status = flush_once(store, order);
         atomic_fetch_add_explicit(status == LARDER_OK ? &store->flushes : &store->flush_failures, 1,
@@ -415,6 +416,8 @@ larder_status store_flush(larder_store *store, flush_order *order) {
             store_delete_retired(store, order);
             environment_reserve(store->environment);
         }
+        log_leave(&store->log);
+        if (atomic_load(&store->pending_count) == 0) environment_rest(store->environment);
     }
     pthread_mutex_unlock(&store->flush_lock);
     return status;

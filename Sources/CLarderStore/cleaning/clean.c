@@ -235,7 +235,6 @@ static larder_status copy_record(cleaning *work, apply_transaction *apply, const
         atomic_load(&target->end) + padded + SEGMENT_NEXT_BYTES > target->capacity) {
         status = cleaning_settle(work, apply);
         if (status) return status;
-        segment_close_file(target);
         work->target = NULL;
     }
     if (work->target == NULL) status = target_make(work, padded);
@@ -347,7 +346,6 @@ void cleaning_end(cleaning *work, uint64_t transaction) {
         larder_status status = store_retire(store, work->victims[at].number, transaction);
         (void)status;
     }
-    if (work->target != NULL) segment_close_file(work->target);
     for (size_t at = 0; at < work->made_count; at++) {
         if (live_find(&store->live, work->made[at]) != NULL) continue;
         // Nothing leads there.

@@ -26,6 +26,9 @@
     **Damage** costs the entries whose records it hit. data.mdb can be made anew from the log: see
     larder_store_salvage.
     **fork(2).** A child must not use its parent's handle; calls give LARDER_EFORKED.
+    **Idle stores** take one descriptor each, no thread and no time: LMDB is open only while there is
+    something to write, or another handle of the process is open. The store's folder is found by its
+    path, and must stay where it is while the store is open.
     **Global state.** A process keeps a table of the LMDB files that it has open, because LMDB must
     not open one twice in a process; handles on one folder share one. And it keeps a pool of up to
     four threads, which serve all its stores and end with the last one.
@@ -142,7 +145,7 @@ typedef struct larder_store_options {
         under way, as many bytes as this may be written again, the last eighth of them slowed. So
         opening after a kill reads twice as much at most, unless checkpoints failed. */
     uint64_t journal_bytes;
-    /** How far LMDB can grow before the map has to; 0 for the default. */
+    /** How far LMDB can grow before the map has to; 0 for some times the file's size. */
     uint64_t map_bytes;
     /** Values up to this lie in LMDB too, beside their key, so that a read need not look into the
         log; except where the whole record, with key and extended data, has more than 1,400 bytes.
@@ -225,9 +228,10 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_open(
     const char *path, const larder_store_options *LARDER_NULLABLE options,
     larder_store_detail *LARDER_NULLABLE detail, larder_store *LARDER_NULLABLE *LARDER_NONNULL out);
 
-/** Ends all use of the store: runs a checkpoint, syncs, releases the lock. Calls that are under way
-    finish first; later ones give LARDER_ECLOSED. The handle still needs larder_store_close. Any
-    thread, any number of times.
+/** Ends all use of the store: syncs, runs a checkpoint unless so little waits that the next open
+    reads it from the log sooner, releases the lock. Calls that are under way finish first; later
+    ones give LARDER_ECLOSED. The handle still needs larder_store_close. Any thread, any number of
+    times.
     @return LARDER_OK, or why the checkpoint or the sync failed: what the checkpoint did not apply
             stays in the log, and the next open reads it. */
 LARDER_API larder_status larder_store_shutdown(larder_store *store);

@@ -2,7 +2,7 @@
 /** @file segment.h
     Private: one append-only file of the log, `log/<number, 8 hex digits>.seg`, mapped as a whole.
 
-        0   8 B  magic "LARDSEG1"
+        0   8 B  magic "LARDSEG1"; "LARDNEW1" until the first sync of its records begins
         8   u32  CRC-32C of bytes 12 to 64
         12  u32  number
         16  u64  store id
@@ -21,7 +21,9 @@
     which are stored last: a process that is killed leaves it whole or not at all. Whoever appends
     keeps SEGMENT_NEXT_BYTES free for the record that names the next segment.
 
-    Nothing in it is ever overwritten. Its files are found relative to the descriptor of the folder
+    Nothing in it is ever overwritten but the magic: what makes a store is synced before the first
+    sync of its log, and only then. So where every segment still says that it is new, nothing in the
+    store was ever promised to survive a power cut. Its files are found relative to the descriptor of the folder
     `log`, never by path. */
 #ifndef LARDER_SEGMENT_H
 #define LARDER_SEGMENT_H
@@ -69,8 +71,6 @@ typedef struct segment {
     bool sync_failed;
     /** The last record names another one, or it was closed by cleaning. */
     bool is_sealed;
-    /** -1 when it is not open. */
-    int file;
     /** The log's own, and values of it that are lent out: the last one ends the mapping. */
     _Atomic uint32_t holds;
 } segment;
@@ -96,12 +96,14 @@ LARDER_MUST_CHECK larder_status segment_create(int folder, uint32_t number, uint
             LARDER_EFOREIGN (another store's); ENOMEM or another errno. */
 LARDER_MUST_CHECK larder_status segment_open(int folder, uint32_t number, uint64_t store_id,
                                              bool writes, segment **out);
-/** Whether nothing was ever appended to a file that is no segment: its making was cut short. */
-bool segment_is_blank(int folder, uint32_t number);
+/** Lets go of the mapped pages of one of the least size: they come back with a touch. */
+void segment_rest(const segment *resting);
 /** Ends the mapping; NULL is allowed. */
 void segment_close(segment *closed);
-/** Closes its descriptor; the mapping stays. */
-void segment_close_file(segment *closed);
+/** Whether nothing of it was synced yet. */
+bool segment_is_new(const segment *asked);
+/** Whether the file's head says so, or nothing is left of its head. */
+bool segment_file_is_new(int folder, const char *name);
 
 /** What lies at `offset`, as long as it has the shape of a record and fits into the mapping. Not
     verified. LARDER_END where nothing was written; LARDER_EDAMAGED. */
@@ -114,7 +116,7 @@ void segment_publish(segment *to, size_t length, uint64_t first_word);
 /** Says that no more will be appended, and where the log goes on. There is room for that. */
 void segment_seal(segment *sealed, uint32_t next, uint64_t sequence);
 
-/** Everything up to `end` to the device; opens the file if it is not open. */
+/** Everything up to `end` to the device. */
 LARDER_MUST_CHECK larder_status segment_sync_to(segment *synced, int folder, uint64_t end);
 /** Everything up to its end to the device, and its name. */
 LARDER_MUST_CHECK larder_status segment_sync(segment *synced, int folder);

@@ -150,8 +150,10 @@ larder_status check_files(store_check *check) {
     pthread_mutex_unlock(&store->lock);
     if (!status) status = follow_log(check, committed.end, committed.applied, true);
     // Who only reads cannot tell what its writer still keeps, or a killed one left.
-    if (!status && !store_is_read_only(store))
+    if (!status && !store_is_read_only(store) && !(status = log_enter(&store->log))) {
         status = folder_list_in(store->log.folder, check_file, &files);
+        log_leave(&store->log);
+    }
     pthread_mutex_unlock(&store->flush_lock);
     return status;
 }

@@ -144,8 +144,8 @@ static larder_status take_segment(salvage *search, int folder, const char *name,
     memcpy(&crc, found.map + 8, sizeof crc);
     memcpy(&store_id, found.map + 16, sizeof store_id);
     memcpy(&kind, found.map + 24, sizeof kind);
-    if (memcmp(found.map, "LARDSEG1", 8) == 0 &&
-        larder_crc32c(0, found.map + 12, SEGMENT_HEAD_BYTES - 12) == crc) {
+    bool has_magic = memcmp(found.map, "LARDSEG1", 8) == 0 || memcmp(found.map, "LARDNEW1", 8) == 0;
+    if (has_magic && larder_crc32c(0, found.map + 12, SEGMENT_HEAD_BYTES - 12) == crc) {
         if (search->has_meta && store_id != search->meta.store_id) {
             file_unmap(found.map, found.bytes);
             return LARDER_OK;

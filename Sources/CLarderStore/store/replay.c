@@ -255,7 +255,7 @@ static bool is_unbegun(const replay *work, const store_meta *meta, bool was_powe
     segment *first;
     larder_status status = log_segment(log, 1, &first);
     if (status != LARDER_EDAMAGED && status != ENOENT) return false;
-    return was_power_cut || (work->there.count == 1 && segment_is_blank(log->folder, 1));
+    return was_power_cut;
 }
 
 /** Whatever is left of it goes, so that the first segment has the first number. */
@@ -318,7 +318,7 @@ larder_status store_replay(larder_store *store, const store_meta *meta, bool was
         flush_order_init(&order);
         store_delete_retired(store, &order);
         // What was given up must not come back: its numbers are given again.
-        if (was_power_cut) status = folder_sync(store->log.folder);
+        if (was_power_cut && work.there.count > 0) status = folder_sync(store->log.folder);
     }
     free(work.there.items);
     free(work.passed.items);

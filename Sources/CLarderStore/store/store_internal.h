@@ -83,9 +83,8 @@ struct larder_store {
     environment *environment;
     /** A byte in a page that fork(2) hands to the child as zeros. */
     const volatile uint8_t *not_forked;
+    /** The one descriptor of an idle store. */
     int lock_file;
-    /** The store's folder, and which one it is: everything in it is found from here. */
-    int folder;
     /** The start of the machine that the lock's file names. */
     char boot[33];
     uint32_t version;
@@ -135,6 +134,8 @@ struct larder_store {
     pthread_mutex_t shutdown_lock;
     /** Taken before `lock`. */
     pthread_mutex_t sync_lock;
+    /** What makes the store is on the device, with all names; `sync_lock` guards it. */
+    bool is_settled;
     /** Taken before `lock` and `sync_lock`. */
     pthread_mutex_t flush_lock;
     /** Of the pool: checkpoints, syncs and limits. */

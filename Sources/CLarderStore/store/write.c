@@ -171,7 +171,9 @@ static larder_status sync_through(larder_store *store, uint64_t sequence) {
         pthread_mutex_lock(&store->lock);
         store->unsynced_since_ns = 0;
         pthread_mutex_unlock(&store->lock);
-        status = log_sync(&store->log, &store->lock);
+        if (!store->is_settled) status = environment_settle(store->environment);
+        store->is_settled = status == LARDER_OK;
+        if (status == LARDER_OK) status = log_sync(&store->log, &store->lock);
     }
     pthread_mutex_unlock(&store->sync_lock);
     return status;
