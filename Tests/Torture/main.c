@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "store.h"
@@ -40,8 +41,10 @@ static const family families[] = {
      "any byte flipped, pages zeroed and swapped"},
     {"store", "store-concurrency", family_store_concurrency, 10,
      "threads, second openers, fork, readers elsewhere"},
-    {"store", "store-kill", family_store_kill, 30, "SIGKILL at a random moment, then reopen"},
-    {"store", "store-power", family_store_power, 30,
+    {"store", "store-explore", family_store_explore, 30,
+     "short runs ended at every system call: kills, power cuts, failures"},
+    {"store", "store-kill", family_store_kill, 20, "SIGKILL at a random moment, then reopen"},
+    {"store", "store-power", family_store_power, 20,
      "pages and names old, new or torn as after a power cut"},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
@@ -57,6 +60,8 @@ static void usage(FILE *target) {
           "  --family NAME     only this family; may be given several times\n"
           "  --case N          only this case of each family, as a failure tells it\n"
           "  --short           about ten seconds, with fewer repeats\n"
+          "  --whole           store-explore: everything, however long it takes\n"
+          "  --jobs N          processes that share a family's cases (default: one a core)\n"
           "  --stop            stop a family at its first failure\n"
           "  --keep            leave the files of the last case behind\n"
           "  --directory PATH  where files go (default: /dev/shm, else $TMPDIR, else /tmp)\n"
@@ -84,8 +89,8 @@ static uint64_t number(const char *text, const char *option) {
 }
 
 typedef struct arguments {
-    uint64_t seconds, seed, only_case;
-    bool seeded, brief, stop, keep;
+    uint64_t seconds, seed, only_case, jobs;
+    bool seeded, brief, is_whole, stop, keep;
     bool chosen[FAMILIES];
     bool any_chosen;
     const char *directory;
@@ -133,6 +138,8 @@ static arguments parse(int count, char **values) {
         {"family", required_argument, NULL, 'f'},
         {"case", required_argument, NULL, 'c'},
         {"short", no_argument, NULL, 'b'},
+        {"whole", no_argument, NULL, 'w'},
+        {"jobs", required_argument, NULL, 'j'},
         {"stop", no_argument, NULL, 'x'},
         {"directory", required_argument, NULL, 'd'},
         {"keep", no_argument, NULL, 'k'},
@@ -152,6 +159,8 @@ static arguments parse(int count, char **values) {
         case 'f': choose(&given, optarg); break;
         case 'c': given.only_case = number(optarg, "case"); break;
         case 'b': given.brief = true; break;
+        case 'w': given.is_whole = true; break;
+        case 'j': given.jobs = number(optarg, "jobs"); break;
         case 'x': given.stop = true; break;
         case 'k': given.keep = true; break;
         case 'd': given.directory = optarg; break;
@@ -193,6 +202,80 @@ static unsigned total_share(const arguments *given) {
     return total ? total : 1;
 }
 
+/** Several processes share the cases of those that take no notice of what else runs. */
+static unsigned jobs_of(const arguments *given, torture_family function) {
+    bool is_shared = function == family_store_explore || function == family_store_kill ||
+                     function == family_store_power;
+    if (!is_shared || given->only_case != UINT64_MAX) {
+        return 1;
+    }
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return given->jobs && given->jobs < 1000 ? (unsigned)given->jobs
+           : cores > 0 && cores < 1000       ? (unsigned)cores
+                                             : 1;
+}
+
+/** Runs a family, in one process or in several, each with a folder and a tally of its own. */
+static tally run_jobs(torture *run, torture_family function) {
+    tally *tallies = shared_memory(run->jobs * sizeof *tallies);
+    pid_t *children = calloc(run->jobs, sizeof *children);
+    torture own = *run;
+    make_directory(run->directory);
+    for (own.job = 0; children && own.job < run->jobs; own.job++) {
+        own.tally = &tallies[own.job];
+        own.progress = run->progress && own.job == 0;
+        if (run->jobs > 1) {
+            snprintf(own.directory, sizeof own.directory, "%.480s/%u", run->directory, own.job);
+        }
+        make_directory(own.directory);
+        fflush(NULL);
+        if (run->jobs == 1) {
+            function(&own);
+        } else if ((children[own.job] = fork()) == 0) {
+            function(&own);
+            fflush(NULL);
+            _exit(0);
+        }
+    }
+    tally sum = {0};
+    for (unsigned i = 0; children && i < run->jobs; i++) {
+        int status = 0;
+        if (run->jobs > 1 &&
+            (waitpid(children[i], &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status))) {
+            own.tally = &tallies[i];
+            torture_fail(&own, "a process of the family ended with 0x%x in: %s", status,
+                         tallies[i].note);
+        }
+        sum.trials += tallies[i].trials;
+        sum.failures += tallies[i].failures;
+        sum.kills += tallies[i].kills;
+        sum.kills_in_a_row += tallies[i].kills_in_a_row;
+        sum.images += tallies[i].images;
+        sum.images_inside += tallies[i].images_inside;
+        sum.faults += tallies[i].faults;
+        sum.calls += tallies[i].calls;
+        sum.workloads += tallies[i].workloads;
+    }
+    free(children);
+    return sum;
+}
+
+static void tell_counts(const tally *sum) {
+    if (sum->calls) {
+        printf("  %llu workloads whole; %llu system calls, %llu made to fail\n",
+               (unsigned long long)sum->workloads, (unsigned long long)sum->calls,
+               (unsigned long long)sum->faults);
+    }
+    if (sum->kills) {
+        printf("  %llu kills, %llu of them in a row\n", (unsigned long long)sum->kills,
+               (unsigned long long)sum->kills_in_a_row);
+    }
+    if (sum->images) {
+        printf("  %llu power images, %llu of them inside checkpoints and cleaning\n",
+               (unsigned long long)sum->images, (unsigned long long)sum->images_inside);
+    }
+}
+
 int main(int count, char **values) {
     arguments given = parse(count, values);
     if (!given.seconds) {
@@ -218,20 +301,20 @@ int main(int count, char **values) {
                        .case_index = UINT64_MAX,
                        .only_case = given.only_case,
                        .brief = given.brief,
+                       .is_whole = given.is_whole,
                        .stop_at_failure = given.stop,
                        .progress = terminal,
-                       .keep = given.keep,
-                       .tally = shared_memory(sizeof(tally))};
+                       .keep = given.keep};
         snprintf(run.directory, sizeof run.directory, "%s/%s", workplace, families[i].name);
-        make_directory(run.directory);
+        run.jobs = jobs_of(&given, families[i].function);
         run.started_ns = now_ns();
         run.deadline_ns = run.started_ns + given.seconds * 1000000000u * families[i].share / shares;
-        families[i].function(&run);
-        uint64_t trials = atomic_load(&run.tally->trials);
-        uint64_t failures = atomic_load(&run.tally->failures);
+        tally sum = run_jobs(&run, families[i].function);
+        uint64_t trials = sum.trials, failures = sum.failures;
         printf("%s%-18s %8llu trials %6llu failed  %6.1f s\n", terminal ? "\r\033[K" : "",
                run.family, (unsigned long long)trials, (unsigned long long)failures,
                (double)(now_ns() - run.started_ns) / 1e9);
+        tell_counts(&sum);
         fflush(stdout);
         passed += trials > failures ? trials - failures : 0;
         failed += failures;
