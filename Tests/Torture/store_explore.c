@@ -24,6 +24,8 @@ typedef struct explorer {
     disk *disk;
     /** The folder whose fate is modelled, as it is and as it was; and what else there is. */
     char root[600], base[600], vault[600], image[600];
+    /** Of this case, and of the place that it is at. */
+    uint64_t seed;
     rng random;
     /** One place in so many, from `offset` on. */
     int stride, offset;
@@ -58,6 +60,7 @@ static ending run_to(explorer *self, int place, int error, bool loses_power,
     if (child == 0) {
         alarm(60);
         inspected = self->self;
+        inspected->store = inspected->reader = NULL; // Of a process that is gone.
         disk_on_call(look_inside);
         disk_watch(loses_power ? self->disk : NULL, self->random, 0);
         disk_fail(self->root, error == DISK_KILLS ? "any" : "growth", place, error, true);
@@ -109,6 +112,7 @@ static void verify_after_kill(torture *run, void *context) {
 /** @return false when the run ended before that place, or something is wrong. */
 static bool kill_at(explorer *self, int place) {
     torture_trial(self->run);
+    self->random = rng_make(mix2(self->seed, (uint64_t)place));
     torture_note(self->run, "%s, killed at call %d", self->self->what->name, place);
     if (!start_again(self) || run_to(self, place, DISK_KILLS, false, workload_go) != WAS_KILLED) {
         return false;
@@ -146,13 +150,14 @@ static void verify_image(torture *run, void *context) {
     workload_close(&own);
     // Closed, what was recovered is as durable as anything, and nothing older comes back.
     (void)(good && EXPECT_STATUS(run, workload_open(&own, false), LARDER_OK) &&
-           workload_verify(&own, own.store, which, which, NULL));
+           workload_verify(&own, own.store, which, which < most ? which + 1 : most, NULL));
     workload_close(&own);
 }
 
 static bool cut_at(explorer *self, int place) {
     static const disk_shape shapes[IMAGES] = {DISK_NOTHING, DISK_EVERYTHING, DISK_SOME, DISK_SOME};
     tally *counts = self->run->tally;
+    self->random = rng_make(mix2(self->seed, PLACES_MOST + (uint64_t)place));
     torture_note(self->run, "%s, without power at call %d", self->self->what->name, place);
     if (!start_again(self) ||
         !EXPECT(self->run, disk_begin(self->disk, self->root, self->vault),
@@ -272,12 +277,13 @@ void family_store_explore(torture *run) {
     snprintf(self.image, sizeof self.image, "%s/image", run->directory);
     uint64_t budget = (run->deadline_ns - run->started_ns) / 1000000000u * run->jobs;
     self.stride = run->brief ? 151 : budget ? (int)(SECONDS_FOR_ALL / budget) + 1 : SECONDS_FOR_ALL;
-    self.stride = run->is_whole ? 1 : self.stride;
+    // Whatever the place is, a case that is asked for by its number comes upon it.
+    self.stride = run->is_whole || run->only_case != UINT64_MAX ? 1 : self.stride;
     rng random;
     while ((!run->brief || run->case_index + run->jobs < workload_count ||
             run->case_index == UINT64_MAX) &&
            torture_next_case(run, &random)) {
-        self.random = random;
+        self.seed = rng_next(&random);
         self.offset = (int)rng_below(&random, (uint64_t)self.stride);
         self.is_whole = self.stride == 1;
         torture_trial(run);

@@ -421,6 +421,7 @@ larder_status workload_open(workload_run *self, bool reads_only) {
         return larder_store_open(self->path, &options, NULL, &self->reader);
     }
     larder_status status = LARDER_OK;
+    self->store = NULL;
     if (strchr(self->what->script, 'W') && !atomic_load(&self->is_rebuilt)) {
         char data[760];
         snprintf(data, sizeof data, "%s/data.mdb", self->path);
@@ -550,6 +551,7 @@ void workload_again(workload_run *self) {
     atomic_store(&self->is_inside, 0);
     atomic_store(&self->is_rebuilt, 0);
     self->error = 0;
+    self->store = self->reader = NULL; // Of a process that is gone.
     self->now = (shelf){0};
     for (uint32_t i = 0; i < self->first; i++) {
         shelf_apply(&self->now, self->steps[i], i);
