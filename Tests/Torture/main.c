@@ -46,6 +46,8 @@ static const family families[] = {
     {"store", "store-kill", family_store_kill, 20, "SIGKILL at a random moment, then reopen"},
     {"store", "store-power", family_store_power, 20,
      "pages and names old, new or torn as after a power cut"},
+    {"large", "store-kill-large", family_store_kill_large, 1,
+     "SIGKILL twice and three times in flushes of 100,000 writes"},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -54,13 +56,15 @@ static void usage(FILE *target) {
           "Hurts logs and stores in every way they must survive, and what reads coded values, for\n"
           "about a minute, prints one line for each family of trials and ends with 'N passed, M\n"
           "failed'. Fails if anything did.\n\n"
-          "  --area NAME       what to torture: log, store, coding or all (default)\n"
+          "  --area NAME       what to torture: log, store, coding, large or all (default),\n"
+          "                    which leaves large out\n"
           "  --seconds N       time for everything together (default 60)\n"
           "  --seed N          seed of all random choices (default: a new one, printed)\n"
           "  --family NAME     only this family; may be given several times\n"
           "  --case N          only this case of each family, as a failure tells it\n"
           "  --short           about ten seconds, with fewer repeats\n"
           "  --whole           store-explore: everything, however long it takes\n"
+          "  --rounds N        store-kill-large: how many (default 14)\n"
           "  --jobs N          processes that share a family's cases (default: one a core)\n"
           "  --stop            stop a family at its first failure\n"
           "  --keep            leave the files of the last case behind\n"
@@ -89,7 +93,7 @@ static uint64_t number(const char *text, const char *option) {
 }
 
 typedef struct arguments {
-    uint64_t seconds, seed, only_case, jobs;
+    uint64_t seconds, seed, only_case, jobs, rounds;
     bool seeded, brief, is_whole, stop, keep;
     bool chosen[FAMILIES];
     bool any_chosen;
@@ -118,7 +122,8 @@ static void choose_area(arguments *given, const char *name) {
     }
     if (!given->area && strcmp(name, "all") != 0) {
         fprintf(stderr,
-                "larder-torture: no area is called '%s'; there are: log, store, coding, all\n",
+                "larder-torture: no area is called '%s'; there are: log, store, coding, large, "
+                "all\n",
                 name);
         exit(64);
     }
@@ -127,7 +132,8 @@ static void choose_area(arguments *given, const char *name) {
 /** A family that was named is run, whatever its area. */
 static bool is_wanted(const arguments *given, size_t i) {
     return given->any_chosen ? given->chosen[i]
-                             : !given->area || strcmp(given->area, families[i].area) == 0;
+           : given->area     ? strcmp(given->area, families[i].area) == 0
+                             : strcmp("large", families[i].area) != 0;
 }
 
 static arguments parse(int count, char **values) {
@@ -140,13 +146,14 @@ static arguments parse(int count, char **values) {
         {"short", no_argument, NULL, 'b'},
         {"whole", no_argument, NULL, 'w'},
         {"jobs", required_argument, NULL, 'j'},
+        {"rounds", required_argument, NULL, 'r'},
         {"stop", no_argument, NULL, 'x'},
         {"directory", required_argument, NULL, 'd'},
         {"keep", no_argument, NULL, 'k'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    arguments given = {.only_case = UINT64_MAX};
+    arguments given = {.only_case = UINT64_MAX, .rounds = 14};
     int option;
     while ((option = getopt_long(count, values, "h", known, NULL)) != -1) {
         switch (option) {
@@ -160,6 +167,7 @@ static arguments parse(int count, char **values) {
         case 'c': given.only_case = number(optarg, "case"); break;
         case 'b': given.brief = true; break;
         case 'w': given.is_whole = true; break;
+        case 'r': given.rounds = number(optarg, "rounds"); break;
         case 'j': given.jobs = number(optarg, "jobs"); break;
         case 'x': given.stop = true; break;
         case 'k': given.keep = true; break;
@@ -205,7 +213,7 @@ static unsigned total_share(const arguments *given) {
 /** Several processes share the cases of those that take no notice of what else runs. */
 static unsigned jobs_of(const arguments *given, torture_family function) {
     bool is_shared = function == family_store_explore || function == family_store_kill ||
-                     function == family_store_power;
+                     function == family_store_power || function == family_store_kill_large;
     if (!is_shared || given->only_case != UINT64_MAX) {
         return 1;
     }
@@ -300,6 +308,7 @@ int main(int count, char **values) {
                        .seed = given.seed,
                        .case_index = UINT64_MAX,
                        .only_case = given.only_case,
+                       .rounds = given.rounds,
                        .brief = given.brief,
                        .is_whole = given.is_whole,
                        .stop_at_failure = given.stop,

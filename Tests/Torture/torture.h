@@ -43,6 +43,8 @@ typedef struct torture {
     /** The case that runs now; and the only one to run, or UINT64_MAX. */
     uint64_t case_index;
     uint64_t only_case;
+    /** Of store-kill-large. */
+    uint64_t rounds;
     /** So many processes share the cases: this one has every `jobs`-th from `job` on. */
     unsigned jobs, job;
     uint64_t started_ns;

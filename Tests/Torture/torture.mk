@@ -8,6 +8,10 @@
 #   make torture-selftest               each planted defect must be found; `make test` runs it
 #   make torture-tsan                   the concurrency families under the Thread Sanitizer
 #   make torture-asan                   all of it under the Address and UB Sanitizers, short
+#   make torture-explore                every system call of every short workload, which takes long
+#   make torture-large ROUNDS=700       kills inside flushes of 100,000 writes
+#   make torture-arm64                  all of it as an arm64 program under qemu, short
+#   make torture-blocks                 the file system itself cut at every flush of its device
 #   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, segments and
 #                                       records of a store; or an AREA
 
@@ -43,7 +47,7 @@ TORTURE_CLANG_LD = $(shell $(1) --version 2>/dev/null | grep -q clang && \
   command -v ld.lld >/dev/null 2>&1 && echo -fuse-ld=lld)
 
 .PHONY: torture torture-short torture-selftest torture-swift torture-tsan torture-asan fuzz \
-  fuzz-corpus
+  torture-explore torture-large torture-arm64 torture-blocks fuzz-corpus
 
 $(TORTURE_OUT)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(TORTURE_H)
 	@mkdir -p $(@D)
@@ -107,6 +111,17 @@ torture-selftest: $(TORTURE_OUT)/larder-torture torture-swift ## show that tortu
 	@TORTURE_CC="$(FUZZ_CC)" TORTURE_OUT="$(TORTURE_OUT)" TORTURE_SWIFT="$(TORTURE_SWIFT)" \
 	  SWIFTC="$(FUZZ_SWIFTC)" LMDB_CFLAGS="$(LMDB_CFLAGS)" LMDB_LIBS="$(LMDB_LIBS)" \
 	  sh Tests/LarderTorture/selftest.sh
+
+torture-explore: $(TORTURE_OUT)/larder-torture
+	$< --family store-explore --whole --seed $(or $(SEED),1)
+
+torture-large: $(TORTURE_OUT)/larder-torture
+	$< --family store-kill-large --rounds $(or $(ROUNDS),700) $(if $(SEED),--seed $(SEED))
+
+torture-arm64: ## torture, short, as an arm64 program under qemu
+	@TORTURE_OUT="$(TORTURE_OUT)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
+	  TORTURE_SOURCES="$(TORTURE_SOURCES) $(TORTURE_C)" TORTURE_SECONDS=$(or $(SECONDS),120) \
+	  SEED=$(or $(SEED),1) sh $(TORTURE_DIR)/arm64.sh
 
 $(TORTURE_OUT)/larder-torture-tsan: $(TORTURE_ALL)
 	@mkdir -p $(@D)
