@@ -31,7 +31,7 @@ if ! [ -f "$lmdb/usr/include/lmdb.h" ]; then
 fi
 
 # shellcheck disable=SC2086
-$compiler $TORTURE_FLAGS -I"$lmdb/usr/include" -O2 -g $TORTURE_LINK $TORTURE_SOURCES \
+$compiler $TORTURE_FLAGS -DTORTURE_EMULATED -I"$lmdb/usr/include" -O2 -g $TORTURE_LINK $TORTURE_SOURCES \
     "$lmdb"/usr/lib/aarch64-linux-gnu/liblmdb.a -o "$out/larder-torture"
 QEMU_LD_PREFIX=/usr/aarch64-linux-gnu qemu-aarch64 "$out/larder-torture" --short --seed "$SEED" \
     --seconds "$TORTURE_SECONDS"

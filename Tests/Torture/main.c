@@ -33,9 +33,8 @@ static const family families[] = {
     {"coding", "coding", family_coding, 8, "CBOR and damaged CBOR beside a simple reference"},
     {"store", "store-input", family_store_input, 0, "arguments and folders that none should pass"},
     {"store", "store-promises", family_store_promises, 0,
-     "what was told to be kept, at every place a flush can end"},
-    {"store", "store-exhaustion", family_store_exhaustion, 0,
-     "full disks, limits, every system call failing once"},
+     "syncs that failed, paths that changed, the log alone"},
+    {"store", "store-exhaustion", family_store_exhaustion, 0, "full disks, limits of the process"},
     {"store", "store-model", family_store_model, 10, "random operations beside a model in memory"},
     {"store", "store-damage", family_store_damage, 20,
      "any byte flipped, pages zeroed and swapped"},
@@ -48,6 +47,8 @@ static const family families[] = {
      "pages and names old, new or torn as after a power cut"},
     {"large", "store-kill-large", family_store_kill_large, 1,
      "SIGKILL twice and three times in flushes of 100,000 writes"},
+    {"blocks", "store-blocks", family_store_blocks, 1,
+     "ext4 cut at every flush of its device, which needs root"},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -56,8 +57,8 @@ static void usage(FILE *target) {
           "Hurts logs and stores in every way they must survive, and what reads coded values, for\n"
           "about a minute, prints one line for each family of trials and ends with 'N passed, M\n"
           "failed'. Fails if anything did.\n\n"
-          "  --area NAME       what to torture: log, store, coding, large or all (default),\n"
-          "                    which leaves large out\n"
+          "  --area NAME       what to torture: log, store, coding, large, blocks or all\n"
+          "                    (default), which leaves large and blocks out\n"
           "  --seconds N       time for everything together (default 60)\n"
           "  --seed N          seed of all random choices (default: a new one, printed)\n"
           "  --family NAME     only this family; may be given several times\n"
@@ -133,7 +134,7 @@ static void choose_area(arguments *given, const char *name) {
 static bool is_wanted(const arguments *given, size_t i) {
     return given->any_chosen ? given->chosen[i]
            : given->area     ? strcmp(given->area, families[i].area) == 0
-                             : strcmp("large", families[i].area) != 0;
+                             : !strstr("large blocks", families[i].area);
 }
 
 static arguments parse(int count, char **values) {
@@ -279,8 +280,12 @@ static void tell_counts(const tally *sum) {
                (unsigned long long)sum->kills_in_a_row);
     }
     if (sum->images) {
-        printf("  %llu power images, %llu of them inside checkpoints and cleaning\n",
-               (unsigned long long)sum->images, (unsigned long long)sum->images_inside);
+        printf("  %llu power images", (unsigned long long)sum->images);
+        if (sum->images_inside) {
+            printf(", %llu of them inside checkpoints and cleaning",
+                   (unsigned long long)sum->images_inside);
+        }
+        puts("");
     }
 }
 

@@ -483,6 +483,13 @@ void *mmap(void *at, size_t length, int access, int flags, int file, off_t offse
     if (file >= 0 && fails("map", file, NULL)) {
         return MAP_FAILED;
     }
+#ifdef TORTURE_EMULATED
+    // The emulator keeps books of every page, also of those that nobody touches.
+    if (length > (size_t)1 << 30) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+#endif
     return (void *)syscall(SYS_mmap, at, length, access, flags, file, offset);
 }
 int fstat(int file, struct stat *facts) {
@@ -497,6 +504,17 @@ int fcntl(int file, int command, ...) {
     return locks && fails("lock", file, NULL) ? -1
                                               : (int)syscall(SYS_fcntl, file, command, argument);
 }
+
+#ifdef TORTURE_EMULATED
+/** The emulator says yes to everything, and wipes nothing on fork. */
+int madvise(void *at, size_t length, int advice) {
+    if (advice == MADV_WIPEONFORK) {
+        errno = EINVAL;
+        return -1;
+    }
+    return (int)syscall(SYS_madvise, at, length, advice);
+}
+#endif
 
 int fsync(int file) { return sync_file(file, SYS_fsync); }
 int fdatasync(int file) { return sync_file(file, SYS_fdatasync); }

@@ -118,6 +118,9 @@ torture-explore: $(TORTURE_OUT)/larder-torture
 torture-large: $(TORTURE_OUT)/larder-torture
 	$< --family store-kill-large --rounds $(or $(ROUNDS),700) $(if $(SEED),--seed $(SEED))
 
+torture-blocks: $(TORTURE_OUT)/larder-torture ## cut ext4 at every flush of its device; needs root
+	$< --family store-blocks --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
+
 torture-arm64: ## torture, short, as an arm64 program under qemu
 	@TORTURE_OUT="$(TORTURE_OUT)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
 	  TORTURE_SOURCES="$(TORTURE_SOURCES) $(TORTURE_C)" TORTURE_SECONDS=$(or $(SECONDS),120) \
