@@ -251,6 +251,65 @@ static bool fail_at(explorer *self, const fault *what, int place) {
     return atomic_load(reached) && torture_unhurt(self->run);
 }
 
+// Doubt -------------------------------------------------------------------------------------------
+
+/** A sync fails once; whoever asks again afterwards has everything on the device, or is told. */
+static void doubt_and_go_on(torture *run, void *context) {
+    const failure *what = context;
+    workload_run *self = what->explorer->self;
+    self->error = EIO;
+    disk_watch(what->explorer->disk, what->explorer->random, 0);
+    disk_fail(what->explorer->root, "sync", what->place, EIO, false);
+    workload_go(self);
+    atomic_store(what->was_reached, disk_failures() > 0);
+    disk_fail(NULL, NULL, 0, 0, false);
+    self->error = 0;
+    if (self->store || EXPECT_STATUS(run, workload_open(self, false), LARDER_OK)) {
+        // The keys are as sure now as they will be.
+        (void)(workload_settle(self) &&
+               (what->place % 2 ? EXPECT_STATUS(run, larder_store_sync(self->store), LARDER_OK)
+                                : EXPECT_STATUS(run, larder_store_flush(self->store), LARDER_OK)));
+    }
+}
+
+static void verify_doubted(torture *run, void *context) {
+    const failure *what = context;
+    static workload_run own;
+    memcpy(&own, what->explorer->self, sizeof own);
+    workload_at(&own, what->explorer->image);
+    workload_boot(&own);
+    (void)(EXPECT_STATUS(run, workload_open(&own, false), LARDER_OK) &&
+           workload_verify_choices(&own, "synced behind a failure") && is_sound(run, &own, true));
+    workload_close(&own);
+}
+
+static bool doubt_at(explorer *self, int place) {
+    static _Atomic uint32_t *reached;
+    reached = reached ? reached : shared_memory(sizeof *reached);
+    self->random = rng_make(mix2(self->seed, 2 * PLACES_MOST + (uint64_t)place));
+    failure all = {self, NULL, place, reached};
+    torture_trial(self->run);
+    torture_note(self->run, "%s, sync %d fails, then the power", self->self->what->name, place);
+    if (!start_again(self) ||
+        !EXPECT(self->run, disk_begin(self->disk, self->root, self->vault),
+                "cannot begin a disk: %s", strerror(errno)) ||
+        !torture_guard(self->run, 60, doubt_and_go_on, &all) || !torture_unhurt(self->run)) {
+        return false;
+    }
+    static const disk_shape shapes[] = {DISK_NOTHING, DISK_SOME};
+    for (int i = 0; i < 2 && atomic_load(reached) && torture_unhurt(self->run); i++) {
+        torture_trial(self->run);
+        if (!EXPECT(self->run, disk_image(self->disk, &self->random, shapes[i], self->image),
+                    "cannot make an image: %s", strerror(errno))) {
+            return false;
+        }
+        atomic_fetch_add(&self->run->tally->images, 1);
+        torture_guard(self->run, 60, verify_doubted, &all);
+    }
+    atomic_fetch_add(&self->run->tally->faults, atomic_load(reached));
+    return atomic_load(reached) && torture_unhurt(self->run);
+}
+
 // All of it ---------------------------------------------------------------------------------------
 
 static void explore(explorer *self, const workload *what) {
@@ -267,6 +326,9 @@ static void explore(explorer *self, const workload *what) {
     for (int i = self->offset; goes_on(self) && kill_at(self, i + 1); i += self->stride) {
     }
     for (int i = self->offset; goes_on(self) && cut_at(self, i + 1); i += self->stride) {
+    }
+    int few = self->run->brief ? 8 : self->stride / 4 + 1; // There are fewer syncs than calls.
+    for (int i = self->offset % few; goes_on(self) && doubt_at(self, i + 1); i += few) {
     }
     for (int k = 0; k < FAULTS; k++) {
         int place = (self->offset + k) % self->stride;

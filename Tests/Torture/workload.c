@@ -652,3 +652,13 @@ bool workload_verify_choices(workload_run *self, const char *when) {
     }
     return true;
 }
+
+bool workload_settle(workload_run *self) {
+    uint32_t found[WORKLOAD_KEYS];
+    bool good =
+        workload_verify_choices(self, "after the failure") && read_shelf(self, self->store, found);
+    for (uint32_t key = 0; key < WORKLOAD_KEYS && good; key++) {
+        choose(self, key, found[key]);
+    }
+    return good;
+}

@@ -101,6 +101,8 @@ bool workload_verify(workload_run *self, larder_store *store, uint32_t least, ui
                      uint32_t *which);
 /** The open store holds one of the choices for each key. */
 bool workload_verify_choices(workload_run *self, const char *when);
+/** The same; and what it holds is the only choice from now on. */
+bool workload_settle(workload_run *self);
 /** The machine was started again. */
 void workload_boot(workload_run *self);
 
