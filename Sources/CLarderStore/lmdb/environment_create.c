@@ -94,8 +94,7 @@ larder_status environment_create(const char *folder, const store_meta *fresh, ui
     if (!status) status = file_sync(file);
     // If we crash here, there is no data.mdb yet, and the next open makes it anew.
     if (!status) status = file_rename(unfinished, path);
-    if (!status) status = file_sync_parent(path);
-    else if (file >= 0) (void)file_remove(unfinished);
+    if (status && file >= 0) (void)file_remove(unfinished);
     file_close(file);
     environment_unhush(was_hushed);
     free(image);

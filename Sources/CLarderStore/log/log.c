@@ -30,7 +30,6 @@ static larder_status open_folder(int store, uint32_t mode, bool is_read_only, in
     larder_status status = folder_open_in(store, "log", out);
     if (status != ENOENT || is_read_only) return status;
     status = folder_make_in(store, "log", mode | (mode & 0444u) >> 2);
-    if (status == LARDER_OK) status = folder_sync(store);
     return status == LARDER_OK ? folder_open_in(store, "log", out) : status;
 }
 

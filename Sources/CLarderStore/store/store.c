@@ -221,7 +221,6 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
         return ENOENT;
     uint32_t mode = store->options.mode;
     larder_status status = folder_make(store->path, mode | (mode & 0444u) >> 2);
-    if (status == LARDER_OK) return file_sync_parent(store->path);
     if (status != EEXIST) return status;
     status = folder_list(store->path, has_foreign_name, NULL);
     return status == ECANCELED ? LARDER_EFOREIGN : status;
@@ -340,6 +339,15 @@ static larder_status log_begin(larder_store *store, larder_store_detail *detail)
     return status;
 }
 
+/** Folder, tree and log are on the device by name before anything is written. Until the first
+    checkpoint nobody knows whether they are: who made them may have been killed, or failed, before
+    it came to that. */
+static larder_status names_sync(const larder_store *store, const store_meta *meta) {
+    if (meta->transaction > 1) return LARDER_OK;
+    larder_status status = folder_sync(store->folder);
+    return status == LARDER_OK ? file_sync_parent(store->path) : status;
+}
+
 static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
     bool is_other_boot = true;
     store_meta meta;
@@ -354,6 +362,7 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     store->committed.segment_count = store->live.count;
     if (status == LARDER_OK) status = read_number_resume(store);
     if (status == LARDER_OK) status = log_begin(store, detail);
+    if (status == LARDER_OK) status = names_sync(store, &meta);
     if (status == LARDER_OK) status = store_replay(store, &meta, is_other_boot, detail);
     if (status == LARDER_OK) status = lock_note_boot(store);
     if (status != LARDER_OK) return status;
