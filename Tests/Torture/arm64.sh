@@ -19,10 +19,10 @@ lmdb=$(cd "$out" && pwd)/lmdb
 if ! [ -f "$lmdb/usr/include/lmdb.h" ]; then
     apt=$(cd "$out" && pwd)/apt
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
-    set -- -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State::Lists="$apt/lists" \
-        -o Dir::Cache="$apt/cache" -o Dir::State::status=/dev/null -o APT::Sandbox::User=root
-    if ! (cd "$apt" && apt-get "$@" update && apt-get "$@" download liblmdb-dev) >"$out/apt.log" 2>&1
-    then
+    set -- -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Sandbox::User=root \
+        -o Dir::State::Lists="$apt/lists" -o Dir::State::status=/dev/null -o Dir::Cache="$apt/cache"
+    if ! (cd "$apt" && apt-get "$@" update && apt-get "$@" download liblmdb-dev) \
+        >"$out/apt.log" 2>&1; then
         echo "torture-arm64     skipped: LMDB for arm64 cannot be fetched; see $out/apt.log"
         exit 0
     fi
@@ -31,7 +31,7 @@ if ! [ -f "$lmdb/usr/include/lmdb.h" ]; then
 fi
 
 # shellcheck disable=SC2086
-$compiler $TORTURE_FLAGS -DTORTURE_EMULATED -I"$lmdb/usr/include" -O2 -g $TORTURE_LINK $TORTURE_SOURCES \
-    "$lmdb"/usr/lib/aarch64-linux-gnu/liblmdb.a -o "$out/larder-torture"
-QEMU_LD_PREFIX=/usr/aarch64-linux-gnu qemu-aarch64 "$out/larder-torture" --short --seed "$SEED" \
-    --seconds "$TORTURE_SECONDS"
+$compiler $TORTURE_FLAGS -DTORTURE_EMULATED -I"$lmdb/usr/include" -O2 -g $TORTURE_LINK \
+    $TORTURE_SOURCES "$lmdb"/usr/lib/aarch64-linux-gnu/liblmdb.a -o "$out/larder-torture"
+export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
+qemu-aarch64 "$out/larder-torture" --short --seed "$SEED" --seconds "$TORTURE_SECONDS"

@@ -66,7 +66,7 @@ static void usage(FILE *target) {
           "  --short           about ten seconds, with fewer repeats\n"
           "  --whole           store-explore: everything, however long it takes\n"
           "  --rounds N        store-kill-large: how many (default 14)\n"
-          "  --jobs N          processes that share a family's cases (default: one a core)\n"
+          "  --jobs N          processes that share a family's cases (default: two a core)\n"
           "  --stop            stop a family at its first failure\n"
           "  --keep            leave the files of the last case behind\n"
           "  --directory PATH  where files go (default: /dev/shm, else $TMPDIR, else /tmp)\n"
@@ -220,7 +220,7 @@ static unsigned jobs_of(const arguments *given, torture_family function) {
     }
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     return given->jobs && given->jobs < 1000 ? (unsigned)given->jobs
-           : cores > 0 && cores < 1000       ? (unsigned)cores
+           : cores > 0 && cores < 1000       ? 2 * (unsigned)cores // They wait half of the time.
                                              : 1;
 }
 

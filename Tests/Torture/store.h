@@ -78,8 +78,8 @@ typedef struct book {
     /** Reads are noted, so that the order of use is not that of writes; then nothing is trimmed. */
     bool tracks;
     _Atomic uint32_t ready;
-    /** A checkpoint was under way when the writer was looked at last: at each system call that could
-        be made to fail, and behind each operation. */
+    /** A checkpoint was under way when the writer was looked at last: at each system call that
+        could be made to fail, and behind each operation. */
     _Atomic uint32_t is_inside;
     /** 1 while the text is written, then 2. */
     _Atomic uint32_t broken;

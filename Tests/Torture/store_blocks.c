@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Cuts the file system itself: a store writes to ext4 on a loop device, whose file is served through
-// FUSE by a process that records every write and flush of the device. The disk as it was at each
-// flush, and with any part of what was written behind it, in any order, is mounted and must hold
-// what the writer was told to be safe by then. Needs root, loop devices, FUSE and mkfs.ext4.
+// Cuts the file system itself: a store writes to ext4 on a loop device, whose file is served by a
+// process, through FUSE, that records every write and flush of the device. The disk as it was at
+// each flush, and with any part of what was written behind it, in any order, is mounted and must
+// hold what the writer was told to be safe by then. Needs root, loop devices, FUSE and mkfs.ext4.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Kills inside flushes of a hundred thousand writes, with the thresholds that programs have: twice in
-// a row, or three times, the later ones while the store is opened and flushed again. Everything was
-// acknowledged, so all of it has to be there.
+// Kills inside flushes of a hundred thousand writes, with the thresholds that programs have: twice
+// in a row, or three times, the later ones while the store is opened and flushed again. Everything
+// was acknowledged, so all of it has to be there.
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>

@@ -87,7 +87,17 @@ TORTURE_HARNESSES = $(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture) \
 torture-swift:
 	swift build --product LarderTorture $(TRAITS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
 
-torture: $(TORTURE_HARNESSES) ## hurt logs, stores, coders, entries, archives; AREA, SECONDS, SEED
+# The store's log and memtable against simple models, by themselves.
+TORTURE_MODEL := $(CLARDER_SOURCES) $(wildcard Sources/CLarderStore/log/*.c) \
+  $(wildcard Sources/CLarderStore/format/*.c)
+$(TORTURE_OUT)/log-model: $(TORTURE_DIR)/model/log_model.c $(TORTURE_C) $(TORTURE_H)
+	@mkdir -p $(@D)
+	$(TORTURE_CC) $(TORTURE_FLAGS) -w -O1 -g $< $(TORTURE_MODEL) -o $@
+TORTURE_MODELS = $(if $(filter store all,$(AREA)),$(TORTURE_OUT)/log-model)
+
+torture: $(TORTURE_HARNESSES) $(TORTURE_MODELS) ## hurt logs, stores, coders, entries, archives; AREA, SECONDS, SEED
+	$(if $(TORTURE_MODELS),$(TORTURE_MODELS) $(or $(SEED),1) \
+	  $(shell expr $(TORTURE_SECONDS) / 60))
 	$(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture --area $(AREA) \
 	  $(if $(SEED),--seed $(SEED)) --seconds $(shell expr $(TORTURE_SECONDS) \
 	  - 2 \* $(TORTURE_FUZZ_SECONDS) - $(TORTURE_SWIFT_SECONDS)))
@@ -96,7 +106,8 @@ torture: $(TORTURE_HARNESSES) ## hurt logs, stores, coders, entries, archives; A
 	$(if $(TORTURE_FUZZES),@$(call FUZZ_RUN,cbor,$(TORTURE_FUZZ_SECONDS),4096))
 	$(if $(TORTURE_FUZZES),@$(call FUZZ_RUN,cbor-swift,$(TORTURE_FUZZ_SECONDS),4096))
 
-torture-short: $(TORTURE_HARNESSES)
+torture-short: $(TORTURE_HARNESSES) $(TORTURE_MODELS)
+	$(if $(TORTURE_MODELS),$(TORTURE_MODELS) $(or $(SEED),1))
 	$(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture --area $(AREA) --short \
 	  --seed $(or $(SEED),1))
 	$(if $(TORTURE_IN_SWIFT),$(TORTURE_SWIFT)/LarderTorture --area $(AREA) --short \

@@ -571,7 +571,7 @@ static bool read_shelf(workload_run *self, larder_store *store, uint32_t found[W
         larder_status status =
             larder_store_get(store, key_of(key, text), LARDER_STORE_PEEK, &entry);
         found[key] = 0;
-        for (uint32_t i = 0; i < self->count && status == LARDER_OK && !found[key]; i++) {
+        for (uint32_t i = 0; i <= self->count && status == LARDER_OK && !found[key]; i++) {
             for (uint32_t kind = SHORT; kind <= LONG; kind++) {
                 uint32_t salt = salt_of(i, key, kind);
                 if (entry.value.length == salt_length(salt) &&
@@ -653,12 +653,25 @@ bool workload_verify_choices(workload_run *self, const char *when) {
     return true;
 }
 
-bool workload_settle(workload_run *self) {
+static bool take_as_found(workload_run *self) {
     uint32_t found[WORKLOAD_KEYS];
-    bool good =
-        workload_verify_choices(self, "after the failure") && read_shelf(self, self->store, found);
+    bool good = read_shelf(self, self->store, found);
     for (uint32_t key = 0; key < WORKLOAD_KEYS && good; key++) {
         choose(self, key, found[key]);
     }
     return good;
+}
+
+bool workload_settle(workload_run *self) {
+    return workload_verify_choices(self, "after the failure") && take_as_found(self);
+}
+
+larder_status workload_write_more(workload_run *self) {
+    workload_step more = {'m', WORKLOAD_KEYS - 1};
+    shelf_apply(&self->now, more, self->count);
+    if (!take_as_found(self)) {
+        return LARDER_EDAMAGED;
+    }
+    choose(self, more.key, self->now.salt[more.key]);
+    return put(self, more, self->count);
 }

@@ -2,13 +2,13 @@
 /** @file workload.h
     Short runs of a store's calls, written down in a line each, and what they have to leave.
 
-    A step is a letter, most with a key behind it, in hexadecimal: `m3` puts a value of middle length
-    under key 3. `m3-7` is five steps. What each letter does is in `acts` of workload.c; the
+    A step is a letter, most with a key behind it, in hexadecimal: `m3` puts a value of middle
+    length under key 3. `m3-7` is five steps. What each letter does is in `acts` of workload.c; the
     workloads are in `workloads` of store_workloads.c.
 
     What the store holds after each step follows from the steps, so a store that was killed in one
-    must hold what it held before it or after it; and one whose machine lost power in it what it held
-    after some step behind the last that was promised to survive that. */
+    must hold what it held before it or after it; and one whose machine lost power in it what it
+    held after some step behind the last that was promised to survive that. */
 #ifndef TORTURE_WORKLOAD_H
 #define TORTURE_WORKLOAD_H
 
@@ -103,6 +103,8 @@ bool workload_verify(workload_run *self, larder_store *store, uint32_t least, ui
 bool workload_verify_choices(workload_run *self, const char *when);
 /** The same; and what it holds is the only choice from now on. */
 bool workload_settle(workload_run *self);
+/** What the store holds is the only choice from now on, and one write more. */
+larder_status workload_write_more(workload_run *self);
 /** The machine was started again. */
 void workload_boot(workload_run *self);
 
