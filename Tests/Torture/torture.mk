@@ -95,7 +95,7 @@ $(TORTURE_OUT)/log-model: $(TORTURE_DIR)/model/log_model.c $(TORTURE_C) $(TORTUR
 	$(TORTURE_CC) $(TORTURE_FLAGS) -w -O1 -g $< $(TORTURE_MODEL) -o $@
 TORTURE_MODELS = $(if $(filter store all,$(AREA)),$(TORTURE_OUT)/log-model)
 
-torture: $(TORTURE_HARNESSES) $(TORTURE_MODELS) ## hurt logs, stores, coders, entries, archives; AREA, SECONDS, SEED
+torture: $(TORTURE_HARNESSES) $(TORTURE_MODELS) ## hurt everything; AREA, SECONDS, SEED
 	$(if $(TORTURE_MODELS),$(TORTURE_MODELS) $(or $(SEED),1) \
 	  $(shell expr $(TORTURE_SECONDS) / 60))
 	$(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture --area $(AREA) \
