@@ -136,11 +136,8 @@ changed STORE_LAST_SYNCED_ONLY log/log.c 's/first != 0 ? first : last->number/la
     store-explore 60
 changed STORE_BELIEVES_SYNC log/segment.c \
     's/synced->sync_failed = status != LARDER_OK;/synced->synced = end;/' store-explore 60
-changed STORE_KEEPS_GIVEN_UP store/replay.c \
-    's/if (was_power_cut) return wipe_behind(store, last);//' store-explore 60
-changed STORE_KEEPS_NO_ROOM store/write.c \
-    's/is_removal ? ROOM_LEAST_BYTES : //; s/return is_removal ? log_reserve_kept.*/return ENOSPC;/' \
-    store-exhaustion 30
+changed STORE_KEEPS_NO_ROOM lmdb/environment_writer.c \
+    's/if (!environment_is_short(env)) return;/return;/' store-exhaustion 30
 changed STORE_NAMES_UNSYNCED store/store.c 's/if (meta->transaction > 1) return/return/' \
     store-explore 60
 planted_for_fuzzer NO_BOUNDS ring 30 8192
