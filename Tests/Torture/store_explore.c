@@ -167,7 +167,8 @@ static void write_after_cut(torture *run, void *context) {
     (void)(EXPECT_STATUS(run, workload_open(own, false), LARDER_OK) &&
            workload_verify(own, own->store, atomic_load(&own->synced), atomic_load(&own->begun),
                            NULL) &&
-           EXPECT_STATUS(run, workload_write_more(own), LARDER_OK));
+           EXPECT_STATUS(run, workload_write_more(own, 1 + atomic_load(&own->begun) % 3),
+                         LARDER_OK));
 }
 
 static void verify_write_after_cut(torture *run, void *context) {

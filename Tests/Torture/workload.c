@@ -666,12 +666,16 @@ bool workload_settle(workload_run *self) {
     return workload_verify_choices(self, "after the failure") && take_as_found(self);
 }
 
-larder_status workload_write_more(workload_run *self) {
+larder_status workload_write_more(workload_run *self, uint32_t times) {
     workload_step more = {'m', WORKLOAD_KEYS - 1};
     shelf_apply(&self->now, more, self->count);
     if (!take_as_found(self)) {
         return LARDER_EDAMAGED;
     }
     choose(self, more.key, self->now.salt[more.key]);
-    return put(self, more, self->count);
+    larder_status status = LARDER_OK;
+    for (uint32_t i = 0; i < times && status == LARDER_OK; i++) {
+        status = put(self, more, self->count);
+    }
+    return status;
 }

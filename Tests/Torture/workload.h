@@ -103,8 +103,9 @@ bool workload_verify(workload_run *self, larder_store *store, uint32_t least, ui
 bool workload_verify_choices(workload_run *self, const char *when);
 /** The same; and what it holds is the only choice from now on. */
 bool workload_settle(workload_run *self);
-/** What the store holds is the only choice from now on, and one write more. */
-larder_status workload_write_more(workload_run *self);
+/** What the store holds is the only choice from now on, and one that is written anew, so many
+    times. */
+larder_status workload_write_more(workload_run *self, uint32_t times);
 /** The machine was started again. */
 void workload_boot(workload_run *self);
 
