@@ -8,6 +8,10 @@
 #   make torture-selftest               each planted defect must be found; `make test` runs it
 #   make torture-tsan                   the concurrency families under the Thread Sanitizer
 #   make torture-asan                   all of it under the Address and UB Sanitizers, short
+#   make torture-explore                every system call of every short workload, which takes long
+#   make torture-large ROUNDS=700       kills inside flushes of 100,000 writes
+#   make torture-arm64                  all of it as an arm64 program under qemu, short
+#   make torture-blocks                 the file system itself cut at every flush of its device
 #   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, segments and
 #                                       records of a store; or an AREA
 
@@ -43,7 +47,7 @@ TORTURE_CLANG_LD = $(shell $(1) --version 2>/dev/null | grep -q clang && \
   command -v ld.lld >/dev/null 2>&1 && echo -fuse-ld=lld)
 
 .PHONY: torture torture-short torture-selftest torture-swift torture-tsan torture-asan fuzz \
-  fuzz-corpus
+  torture-explore torture-large torture-arm64 torture-blocks fuzz-corpus
 
 $(TORTURE_OUT)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(TORTURE_H)
 	@mkdir -p $(@D)
@@ -83,7 +87,17 @@ TORTURE_HARNESSES = $(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture) \
 torture-swift:
 	swift build --product LarderTorture $(TRAITS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
 
-torture: $(TORTURE_HARNESSES) ## hurt logs, stores, coders, entries, archives; AREA, SECONDS, SEED
+# The store's log and memtable against simple models, by themselves.
+TORTURE_MODEL := $(CLARDER_SOURCES) $(wildcard Sources/CLarderStore/log/*.c) \
+  $(wildcard Sources/CLarderStore/format/*.c)
+$(TORTURE_OUT)/log-model: $(TORTURE_DIR)/model/log_model.c $(TORTURE_C) $(TORTURE_H)
+	@mkdir -p $(@D)
+	$(TORTURE_CC) $(TORTURE_FLAGS) -w -O1 -g $< $(TORTURE_MODEL) -o $@
+TORTURE_MODELS = $(if $(filter store all,$(AREA)),$(TORTURE_OUT)/log-model)
+
+torture: $(TORTURE_HARNESSES) $(TORTURE_MODELS) ## hurt everything; AREA, SECONDS, SEED
+	$(if $(TORTURE_MODELS),$(TORTURE_MODELS) $(or $(SEED),1) \
+	  $(shell expr $(TORTURE_SECONDS) / 60))
 	$(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture --area $(AREA) \
 	  $(if $(SEED),--seed $(SEED)) --seconds $(shell expr $(TORTURE_SECONDS) \
 	  - 2 \* $(TORTURE_FUZZ_SECONDS) - $(TORTURE_SWIFT_SECONDS)))
@@ -92,7 +106,8 @@ torture: $(TORTURE_HARNESSES) ## hurt logs, stores, coders, entries, archives; A
 	$(if $(TORTURE_FUZZES),@$(call FUZZ_RUN,cbor,$(TORTURE_FUZZ_SECONDS),4096))
 	$(if $(TORTURE_FUZZES),@$(call FUZZ_RUN,cbor-swift,$(TORTURE_FUZZ_SECONDS),4096))
 
-torture-short: $(TORTURE_HARNESSES)
+torture-short: $(TORTURE_HARNESSES) $(TORTURE_MODELS)
+	$(if $(TORTURE_MODELS),$(TORTURE_MODELS) $(or $(SEED),1))
 	$(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture --area $(AREA) --short \
 	  --seed $(or $(SEED),1))
 	$(if $(TORTURE_IN_SWIFT),$(TORTURE_SWIFT)/LarderTorture --area $(AREA) --short \
@@ -107,6 +122,20 @@ torture-selftest: $(TORTURE_OUT)/larder-torture torture-swift ## show that tortu
 	@TORTURE_CC="$(FUZZ_CC)" TORTURE_OUT="$(TORTURE_OUT)" TORTURE_SWIFT="$(TORTURE_SWIFT)" \
 	  SWIFTC="$(FUZZ_SWIFTC)" LMDB_CFLAGS="$(LMDB_CFLAGS)" LMDB_LIBS="$(LMDB_LIBS)" \
 	  sh Tests/LarderTorture/selftest.sh
+
+torture-explore: $(TORTURE_OUT)/larder-torture
+	$< --family store-explore --whole --seed $(or $(SEED),1)
+
+torture-large: $(TORTURE_OUT)/larder-torture
+	$< --family store-kill-large --rounds $(or $(ROUNDS),700) $(if $(SEED),--seed $(SEED))
+
+torture-blocks: $(TORTURE_OUT)/larder-torture ## cut ext4 at every flush of its device; needs root
+	$< --family store-blocks --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
+
+torture-arm64: ## torture, short, as an arm64 program under qemu
+	@TORTURE_OUT="$(TORTURE_OUT)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
+	  TORTURE_SOURCES="$(TORTURE_SOURCES) $(TORTURE_C)" TORTURE_SECONDS=$(or $(SECONDS),120) \
+	  SEED=$(or $(SEED),1) sh $(TORTURE_DIR)/arm64.sh
 
 $(TORTURE_OUT)/larder-torture-tsan: $(TORTURE_ALL)
 	@mkdir -p $(@D)
