@@ -328,8 +328,11 @@ static bool salvage_with(torture *run, bench *self, const store_damage *damages,
             EXPECT(run, status == LARDER_OK || status == LARDER_ENOTFOUND,
                    "get from what was salvaged gave %d", status) &&
             EXPECT(run, same || !intact,
-                   "salvage lost key %u/%u, at %" PRIu64 ", which was not hurt%s", which, k,
-                   store_specimen_place(what, which, k), was ? ", and has an older value" : "") &&
+                   "salvage lost key %u/%u, at %" PRIu64 ", which was not hurt%s (%" PRIu64
+                   " found, %" PRIu64 " damaged, %" PRIu64 " uncertain)",
+                   which, k, store_specimen_place(what, which, k),
+                   was ? ", and has an older value" : "", report.intact, report.damaged,
+                   report.uncertain) &&
             EXPECT(run, status != LARDER_OK || same || (was && older && what->is_pending[which][k]),
                    "salvage brought %s value for key %u/%u%s", was ? "an older" : "a wrong", which,
                    k, salt ? "" : ", which was removed");

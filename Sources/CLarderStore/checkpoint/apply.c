@@ -379,6 +379,13 @@ static bool row_has(const entry_row *row, const uint8_t *written) {
 }
 
 larder_status apply_write(apply_transaction *apply, const uint8_t *at, uint32_t segment_number) {
+    segment *from;
+    larder_status status = log_segment(&apply->store->log, segment_number, &from);
+    if (status != LARDER_OK) return status;
+    return apply_write_at(apply, at, (location){segment_number, (uint64_t)(at - from->map)});
+}
+
+larder_status apply_write_at(apply_transaction *apply, const uint8_t *at, location where) {
     tree_key scratch;
     larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
     tree_key key;
@@ -403,11 +410,8 @@ larder_status apply_write(apply_transaction *apply, const uint8_t *at, uint32_t 
         return is_there ? apply_status(mdb_cursor_del(apply->entries, 0)) : LARDER_OK;
     record fresh;
     status = record_read(record_bytes(at), false, &fresh);
-    segment *from;
-    if (status == LARDER_OK) status = log_segment(&apply->store->log, segment_number, &from);
     if (status != LARDER_OK) return status;
     uint8_t bytes[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
-    location where = {segment_number, (uint64_t)(at - from->map)};
     bool inlines = fresh.value.length <= apply->store->options.inline_threshold_bytes &&
                    record_length(at) <= INLINE_RECORD_MAX_BYTES;
     value.mv_size = row_write(bytes, at, where, inlines);
@@ -415,7 +419,7 @@ larder_status apply_write(apply_transaction *apply, const uint8_t *at, uint32_t 
     name = (MDB_val){key.length, key.bytes};
     code = mdb_cursor_put(apply->entries, &name, &value, 0);
     if (code != 0) return apply_status(code);
-    return apply_install(apply, stored, &fresh, segment_number, record_padded(record_length(at)));
+    return apply_install(apply, stored, &fresh, where.segment, record_padded(record_length(at)));
 }
 
 larder_status apply_clear(apply_transaction *apply, uint64_t sequence) {

@@ -34,6 +34,11 @@ LARDER_MUST_CHECK larder_status apply_begin(larder_store *store, apply_transacti
     @return LARDER_OK; EAGAIN: the map was too small and has grown, everything again. */
 LARDER_MUST_CHECK larder_status apply_commit(apply_transaction *apply);
 void apply_abort(apply_transaction *apply);
+/** Runs `body` in a transaction; again when the map had to grow.
+    @param committed receives what the transaction left as the meta record. */
+typedef larder_status (*apply_body)(apply_transaction *apply, void *context);
+LARDER_MUST_CHECK larder_status apply_run(larder_store *store, apply_body body, void *context,
+                                          store_meta *committed);
 
 /** The row of `key`, or the next one behind it; and the one behind `key`, where the cursor is.
     After a look at the pages that this leads to: LMDB trusts what it reads, too.
@@ -94,6 +99,9 @@ LARDER_MUST_CHECK larder_status apply_measure(apply_transaction *apply, const se
 /** A write: `record` lies in `segment`. */
 LARDER_MUST_CHECK larder_status apply_write(apply_transaction *apply, const uint8_t *record,
                                             uint32_t segment);
+/** The same of a record that lies, or lay, at `where`, wherever it can be read. */
+LARDER_MUST_CHECK larder_status apply_write_at(apply_transaction *apply, const uint8_t *record,
+                                               location where);
 /** The row in the order of use of a put that was written. */
 LARDER_MUST_CHECK larder_status apply_order_put(apply_transaction *apply, const uint8_t *at);
 /** Everything goes that was written before. */

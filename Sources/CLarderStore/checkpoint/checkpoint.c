@@ -31,10 +31,8 @@ void flush_order_init(flush_order *order) {
 
 // Transactions ------------------------------------------------------------------------------------
 
-/** Runs `body` in a transaction; again when the map had to grow. */
-typedef larder_status (*apply_body)(apply_transaction *apply, void *context);
-static larder_status in_transaction(larder_store *store, apply_body body, void *context,
-                                    store_meta *committed) {
+larder_status apply_run(larder_store *store, apply_body body, void *context,
+                        store_meta *committed) {
     for (;;) {
         apply_transaction apply;
         larder_status status = apply_begin(store, &apply);
@@ -227,7 +225,7 @@ static larder_status apply_all(checkpoint *run) {
         run->to = run->count - run->from > most ? run->from + (uint32_t)most : run->count;
         run->is_last = run->to == run->count;
         store->is_partly_applied = true;
-        larder_status status = in_transaction(store, apply_part, run, &run->meta);
+        larder_status status = apply_run(store, apply_part, run, &run->meta);
         if (status != LARDER_OK) return status;
         if (run->is_last) store->is_partly_applied = false;
         publish_commit(run, run->is_last);
@@ -329,7 +327,7 @@ static larder_status ensure_order(larder_store *store, flush_order *order, bool 
     if (store->has_order || !(evicts || atomic_load(&store->tracks_access))) return LARDER_OK;
     checkpoint run = {.store = store, .order = order};
     while (!run.is_done) {
-        larder_status status = in_transaction(store, make_order, &run, &run.meta);
+        larder_status status = apply_run(store, make_order, &run, &run.meta);
         if (status != LARDER_OK) return status;
         publish_commit(&run, false);
     }
@@ -403,7 +401,7 @@ static larder_status enforce_limits(larder_store *store, flush_order *order) {
     checkpoint run = {.store = store, .order = order};
     while (status == LARDER_OK && !run.is_done) {
         run.evicted = run.expired = 0;
-        status = in_transaction(store, apply_limits, &run, &run.meta);
+        status = apply_run(store, apply_limits, &run, &run.meta);
         if (status != LARDER_OK) break;
         publish_commit(&run, false);
         order->evicted += run.evicted;

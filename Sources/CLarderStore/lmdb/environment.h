@@ -58,6 +58,10 @@ void environment_end_writing(environment *environment);
     @param writes as at environment_open. */
 void environment_close(environment *environment, bool writes);
 
+/** Keeps every process from opening the environment in `folder`, as long as `lock` is open, which
+    may stay -1 if there is nothing to lock yet. LARDER_EBUSY if somebody has it open. */
+LARDER_MUST_CHECK larder_status environment_shut_out(const char *folder, int *lock);
+
 /** Takes a place with the newest committed state; the meta record was verified, and belongs to the
     very transaction that the place sees. For a file that another process writes, too.
     @return LARDER_OK; LARDER_ENOSLOT if all are in use; LARDER_EDAMAGED; LARDER_EFORKED;

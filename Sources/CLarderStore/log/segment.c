@@ -39,6 +39,19 @@ static uint32_t head_crc(const segment_head *head) {
     return larder_crc32c(0, (const uint8_t *)head + CRC_START, sizeof *head - CRC_START);
 }
 
+static segment_head head_make(uint32_t number, uint32_t kind, uint64_t capacity,
+                              uint64_t first_sequence, uint64_t as_of, uint64_t store_id) {
+    segment_head head = {.number = number,
+                         .store_id = store_id,
+                         .kind = kind,
+                         .capacity = (capacity + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES,
+                         .first_sequence = first_sequence,
+                         .as_of = as_of};
+    memcpy(head.magic, magic, sizeof magic);
+    head.crc = head_crc(&head);
+    return head;
+}
+
 // Names -------------------------------------------------------------------------------------------
 
 void segment_name(uint32_t number, char out[SEGMENT_NAME_BYTES]) {
@@ -107,14 +120,7 @@ larder_status segment_create(int folder, uint32_t number, uint32_t kind, uint64_
     *out = NULL;
     if (number == 0) return EOVERFLOW;
     if (capacity > CAPACITY_MAX - BLOCK_BYTES || capacity > SIZE_MAX / 2) return EFBIG;
-    segment_head head = {.number = number,
-                         .store_id = store_id,
-                         .kind = kind,
-                         .capacity = (capacity + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES,
-                         .first_sequence = first_sequence,
-                         .as_of = as_of};
-    memcpy(head.magic, magic, sizeof magic);
-    head.crc = head_crc(&head);
+    segment_head head = head_make(number, kind, capacity, first_sequence, as_of, store_id);
     segment *fresh = segment_new(&head);
     if (fresh == NULL) return ENOMEM;
     // Nothing of it is on the device, not even the head.
@@ -189,6 +195,56 @@ larder_status segment_open(int folder, uint32_t number, uint64_t store_id, bool 
     opened->file = file;
     *out = opened;
     return LARDER_OK;
+}
+
+larder_status segment_open_damaged(int folder, uint32_t number, uint64_t *store_id, segment **out) {
+    *out = NULL;
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(number, name);
+    int file;
+    file_facts facts;
+    larder_status status = file_open_in(folder, name, 0, 0, &file);
+    if (status == ELOOP || status == ENXIO) return LARDER_OK;
+    if (status != LARDER_OK) return status;
+    uint8_t *map = NULL;
+    status = file_facts_get(file, &facts);
+    if (status == LARDER_OK && facts.is_regular && facts.bytes >= SEGMENT_HEAD_BYTES &&
+        facts.bytes <= SIZE_MAX / 2)
+        status = file_map(file, (size_t)facts.bytes, false, &map);
+    file_close(file);
+    if (status != LARDER_OK || map == NULL) return status;
+    segment_head head;
+    memcpy(&head, map, sizeof head);
+    if (head_check(&head, number, head.store_id, facts.bytes) != LARDER_OK)
+        head = (segment_head){.first_sequence = UINT64_MAX};
+    head.number = number;
+    head.capacity = facts.bytes / 8 * 8;
+    *store_id = head.store_id;
+    *out = segment_new(&head);
+    if (*out == NULL) {
+        file_unmap(map, (size_t)facts.bytes);
+        return ENOMEM;
+    }
+    (*out)->map = map;
+    return LARDER_OK;
+}
+
+larder_status segment_mend(const segment *mended, int folder, uint64_t store_id) {
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(mended->number, name);
+    int file;
+    larder_status status = file_open_in(folder, name, FILE_WRITE, 0, &file);
+    if (status != LARDER_OK) return status;
+    if (mended->kind == 0) {
+        segment_head head =
+            head_make(mended->number, SEGMENT_CLEANED, mended->capacity,
+                      mended->record_count == 0 ? 1 : mended->first_sequence, 0, store_id);
+        status = file_reserve(file, head.capacity);
+        if (status == LARDER_OK) status = file_write_at(file, &head, sizeof head, 0);
+    }
+    if (status == LARDER_OK) status = file_sync(file);
+    file_close(file);
+    return status;
 }
 
 bool segment_is_blank(int folder, uint32_t number) {

@@ -96,6 +96,15 @@ LARDER_MUST_CHECK larder_status segment_create(int folder, uint32_t number, uint
             LARDER_EFOREIGN (another store's); ENOMEM or another errno. */
 LARDER_MUST_CHECK larder_status segment_open(int folder, uint32_t number, uint64_t store_id,
                                              bool writes, segment **out);
+/** Opens one for reading whatever its head says: of kind 0 if that is damaged, without a first
+    sequence, and of whatever length it is. NULL if it is no file, or too short for a head.
+    @param store_id receives the one in its head; 0 if that is damaged. */
+LARDER_MUST_CHECK larder_status segment_open_damaged(int folder, uint32_t number,
+                                                     uint64_t *store_id, segment **out);
+/** Gives the file of such a segment a head, if that is damaged, as of one that was cleaned: so
+    nothing is said of the order of its records, nor of when they were replaced. All of it to the
+    device. */
+LARDER_MUST_CHECK larder_status segment_mend(const segment *mended, int folder, uint64_t store_id);
 /** Whether nothing was ever appended to a file that is no segment: its making was cut short. */
 bool segment_is_blank(int folder, uint32_t number);
 /** Ends the mapping; NULL is allowed. */
