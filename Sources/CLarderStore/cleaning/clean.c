@@ -169,14 +169,12 @@ static larder_status gather_victim(cleaning *work, uint32_t number, sorted_write
     larder_status status = log_segment(&work->store->log, number, &victim);
     uint64_t end = SEGMENT_HEAD_BYTES + facts->used_bytes;
     for (uint64_t at = SEGMENT_HEAD_BYTES; status == LARDER_OK && at < end;) {
-        larder_bytes found;
+        const uint8_t *found = victim->map + at;
         record whole;
-        status = segment_look(victim, at, &found);
-        if (status == LARDER_OK) status = record_read(found, true, &whole);
+        status = segment_read(victim, &at, true, &whole);
         // Nothing leads there, and what it had to remember cannot be read by anybody.
         if (status != LARDER_OK && facts->live_count == 0) return LARDER_OK;
         if (status != LARDER_OK) return LARDER_EDAMAGED;
-        at += record_padded(found.length);
         if (whole.kind == RECORD_NEXT) continue;
         if (*count == *capacity) {
             uint64_t larger = *capacity < 1024 ? 1024 : (uint64_t)*capacity * 2;
@@ -186,7 +184,7 @@ static larder_status gather_victim(cleaning *work, uint32_t number, sorted_write
             *writes = grown;
             *capacity = (uint32_t)larger;
         }
-        (*writes)[(*count)++] = (sorted_write){0, found.data, number, true};
+        (*writes)[(*count)++] = (sorted_write){0, found, number, true};
     }
     bool is_lost = status == LARDER_EDAMAGED || status == ENOENT;
     return is_lost && facts->live_count == 0 ? LARDER_OK : status;

@@ -299,6 +299,14 @@ larder_status segment_look(const segment *from, uint64_t offset, larder_bytes *o
     return LARDER_OK;
 }
 
+larder_status segment_read(const segment *from, uint64_t *offset, bool verifies, record *out) {
+    larder_bytes bytes;
+    larder_status status = segment_look(from, *offset, &bytes);
+    if (status == LARDER_OK) status = record_read(bytes, verifies, out);
+    if (status == LARDER_OK) *offset += record_padded(bytes.length);
+    return status;
+}
+
 void segment_publish(segment *to, size_t length, uint64_t first_word) {
     uint64_t start = atomic_load_explicit(&to->end, memory_order_relaxed);
     uint64_t end = start + length;

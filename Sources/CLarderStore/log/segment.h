@@ -116,6 +116,9 @@ void segment_close_file(segment *closed);
     verified. LARDER_END where nothing was written; LARDER_EDAMAGED. */
 LARDER_MUST_CHECK larder_status segment_look(const segment *from, uint64_t offset,
                                              larder_bytes *record);
+/** The same, taken apart; `offset` moves behind it. */
+LARDER_MUST_CHECK larder_status segment_read(const segment *from, uint64_t *offset, bool verifies,
+                                             record *out);
 
 /** Publishes what was written at `end`, `length` bytes of whole sealed records of which the first
     has `first_word` still to come. */

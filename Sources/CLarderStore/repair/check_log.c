@@ -36,15 +36,15 @@ static bool segment_is_sound(const segment *found, const live_segment *row) {
     uint64_t count = 0, bare = 0;
     if (row->used_bytes > found->capacity - SEGMENT_HEAD_BYTES) return false;
     while (offset < end) {
-        larder_bytes bytes;
         record entry;
-        if (segment_look(found, offset, &bytes) != LARDER_OK) return false;
-        bool is_put = record_kind(bytes.data) == RECORD_PUT;
-        if (!is_put && record_read(bytes, true, &entry) != LARDER_OK) return false;
-        if (record_sequence(bytes.data) < row->first_sequence) return false;
+        uint64_t at = offset;
+        if (segment_read(found, &offset, false, &entry) != LARDER_OK ||
+            entry.sequence < row->first_sequence)
+            return false;
+        bool is_put = entry.kind == RECORD_PUT;
+        if (!is_put && segment_read(found, &at, true, &entry) != LARDER_OK) return false;
         count++;
         bare += !is_put;
-        offset += record_padded(bytes.length);
     }
     return offset == end && count == row->record_count && bare == row->bare_count;
 }

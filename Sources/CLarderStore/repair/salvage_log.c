@@ -170,14 +170,12 @@ static bool log_reaches(const salvage *search, uint32_t number) {
     if (at.segment == 0) at = (location){1, SEGMENT_HEAD_BYTES};
     while (at.segment != number) {
         const segment *in = salvage_segment(search, at.segment);
-        larder_bytes bytes;
         record next = {.kind = 0};
         if (!in) return true;
         while (next.kind != RECORD_NEXT) {
-            larder_status status = segment_look(in, at.offset, &bytes);
+            larder_status status = segment_read(in, &at.offset, true, &next);
             if (status == LARDER_END) return used_end(in, at.offset) > at.offset;
-            if (status || record_read(bytes, true, &next)) return true;
-            at.offset += record_padded(bytes.length);
+            if (status) return true;
         }
         if (next.minor <= at.segment) return true;
         at = (location){next.minor, SEGMENT_HEAD_BYTES};
