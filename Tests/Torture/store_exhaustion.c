@@ -200,15 +200,25 @@ static larder_status backup(pantry *self) {
     return status;
 }
 
+static larder_status rebuild(pantry *self) {
+    larder_store_report report;
+    larder_store_close(self->store);
+    self->store = NULL;
+    larder_status status = larder_store_rebuild(self->path, NULL, NULL, NULL, &report);
+    larder_status opened = pantry_open(self);
+    return status ? status : opened;
+}
+
 typedef struct exhausted_operation {
     const char *name;
     larder_status (*function)(pantry *self);
 } exhausted_operation;
 
 static const exhausted_operation operations[] = {
-    {"put", put_small},    {"put synced", put_synced}, {"put large", put_large}, {"puts", put_many},
-    {"flush", flush},      {"sync", sync_all},         {"maintain", maintain},   {"get", read_all},
-    {"remove_all", clear}, {"close, open", reopen},    {"backup", backup},
+    {"put", put_small},      {"put synced", put_synced}, {"put large", put_large},
+    {"puts", put_many},      {"flush", flush},           {"sync", sync_all},
+    {"maintain", maintain},  {"get", read_all},          {"remove_all", clear},
+    {"close, open", reopen}, {"backup", backup},         {"rebuild", rebuild},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 

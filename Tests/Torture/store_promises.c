@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a call promised when it returned, tried at every place where a checkpoint of several
-// transactions can end: by a kill before each system call, and by each write to the disk failing.
+// transactions, or a rebuilding, can end: by a kill before each system call, and by each write to the disk failing.
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -25,6 +25,8 @@ typedef struct deed {
     int error;
     /** All writes are applied in one transaction. */
     bool is_whole;
+    /** The index may be missing: opening makes it anew. */
+    bool rebuilds;
     /** What lies under "large": so many of the same letter. 0: nothing. */
     char letter;
 } deed;
@@ -32,7 +34,8 @@ typedef struct deed {
 static larder_status deed_open(deed *self) {
     larder_store_options options;
     larder_store_options_init(&options);
-    options.flags = LARDER_STORE_HOST_MAINTENANCE;
+    options.flags = (uint32_t)LARDER_STORE_HOST_MAINTENANCE |
+                    (self->rebuilds ? (uint32_t)LARDER_STORE_REBUILDS : 0);
     options.journal_bytes = 64 << 10;
     options.inline_threshold_bytes = THRESHOLD;
     options.sync_interval_ns = options.flush_interval_ns = options.trim_interval_ns = 0;
@@ -151,6 +154,43 @@ static void replace_large(deed *self) {
     }
 }
 
+/** The same with a rebuilding of the index. */
+static void rebuild_to_the_place(deed *self) {
+    disk_fail(self->path, self->error == DISK_KILLS ? "any" : "write", self->place, self->error,
+              true);
+    larder_store_report report;
+    larder_status status = larder_store_rebuild(self->path, NULL, NULL, NULL, &report);
+    int failures = disk_failures();
+    disk_fail(NULL, NULL, 0, 0, false);
+    // That nobody holds the lock any more, it need not be able to write.
+    (void)(EXPECT(self->run, status == LARDER_OK || (failures && status == self->error),
+                  "a rebuilding that ended at %d gave %d", self->place, status) &&
+           EXPECT(self->run, status || report.intact == ITEMS + 1, "%" PRIu64 " entries came back",
+                  report.intact));
+    _exit(failures > 0 ? 1 : 0);
+}
+
+static void write_and_rebuild(deed *self) {
+    if (EXPECT_STATUS(self->run, deed_open(self), LARDER_OK) &&
+        EXPECT_STATUS(self->run, put_large(self, 'b', 0), LARDER_OK) && put_items(self) &&
+        EXPECT_STATUS(self->run, larder_store_flush(self->store), LARDER_OK) &&
+        EXPECT_STATUS(self->run, put_large(self, 'a', 0), LARDER_OK)) {
+        larder_store_close(self->store);
+        rebuild_to_the_place(self);
+    }
+}
+
+static void write_and_rebuild_what_is_lost(deed *self) {
+    char data[700];
+    snprintf(data, sizeof data, "%s/data.mdb", self->path);
+    if (EXPECT_STATUS(self->run, deed_open(self), LARDER_OK) &&
+        EXPECT_STATUS(self->run, put_large(self, 'a', 0), LARDER_OK) && put_items(self)) {
+        larder_store_close(self->store);
+        (void)unlink(data);
+        rebuild_to_the_place(self);
+    }
+}
+
 /** Runs `body` in a child. @return whether its flush ended early. */
 static bool ends_early(deed *self, void (*body)(deed *self)) {
     fflush(NULL);
@@ -173,7 +213,10 @@ static bool ends_early(deed *self, void (*body)(deed *self)) {
     @param second replaces something after that, and its flush ends at the same place. NULL. */
 static void end_everywhere(torture *run, int error, void (*first)(deed *), void (*second)(deed *),
                            char letter) {
-    deed self = {.run = run, .path = torture_path(run, "store"), .error = error};
+    deed self = {.run = run,
+                 .path = torture_path(run, "store"),
+                 .error = error,
+                 .rebuilds = first == write_and_rebuild_what_is_lost};
     bool is_early = true;
     for (self.place = 1; is_early && self.place < PLACES; self.place++) {
         torture_trial(run);
@@ -209,6 +252,14 @@ static void two_flushes_in_a_row_killed_around_a_replaced_value_lose_nothing(tor
 static void a_flush_of_several_transactions_on_a_full_disk_loses_nothing(torture *run) {
     end_everywhere(run, ENOSPC, write_after_removing_all, NULL, 0);
     end_everywhere(run, ENOSPC, write_large, replace_large, 'a');
+}
+
+static void a_rebuilding_that_ends_anywhere_leaves_the_old_index_or_the_new(torture *run) {
+    const int errors[] = {DISK_KILLS, ENOSPC, EIO};
+    for (int i = 0; i < 3; i++) {
+        end_everywhere(run, errors[i], write_and_rebuild, NULL, 'a');
+        end_everywhere(run, errors[i], write_and_rebuild_what_is_lost, NULL, 'a');
+    }
 }
 
 // What is left ------------------------------------------------------------------------------------
@@ -373,6 +424,29 @@ static bool truth_write(torture *run, larder_store *store, rng *random,
     return true;
 }
 
+/** Everything is there that should be, and sound. */
+static bool truth_verify(torture *run, const char *path, const larder_store_options *options,
+                         const uint64_t salts[TRUTH_KEYS]) {
+    larder_store *store = NULL;
+    larder_store_report report;
+    bool good = EXPECT_STATUS(run, larder_store_open(path, options, NULL, &store), LARDER_OK);
+    for (uint32_t key = 0; key < TRUTH_KEYS && good; key++) {
+        char text[16];
+        larder_store_entry entry;
+        larder_status status = larder_store_get(store, truth_key(key, text), 0, &entry);
+        bool is_right = salts[key]
+                            ? status == LARDER_OK && entry.value.length == salts[key] / 2 % 700 &&
+                                  message_equals(salts[key], entry.value.data, entry.value.length)
+                            : status == LARDER_ENOTFOUND;
+        larder_store_release(&entry);
+        good = EXPECT(run, is_right, "without its index: get of %s, which was %s, gave %d", text,
+                      salts[key] ? "written" : "removed", status);
+    }
+    good = good && EXPECT_STATUS(run, larder_store_check(store, NULL, NULL, &report), LARDER_OK);
+    larder_store_close(store);
+    return good;
+}
+
 static void write_and_lose_the_index(torture *run, void *context) {
     const truth *self = context;
     rng random = rng_make(self->seed);
@@ -393,25 +467,25 @@ static void write_and_lose_the_index(torture *run, void *context) {
     store = NULL;
     snprintf(data, sizeof data, "%s/data.mdb", self->path);
     (void)unlink(data);
+    // Without leave, opening changes nothing.
+    good = good && EXPECT_STATUS(run, larder_store_open(self->path, &options, NULL, &store),
+                                 LARDER_EDAMAGED);
     larder_store_report report;
     good = good &&
            EXPECT_STATUS(
                run, larder_store_salvage(self->path, self->target, &options, NULL, NULL, &report),
                LARDER_OK) &&
-           EXPECT_STATUS(run, larder_store_open(self->target, &options, NULL, &store), LARDER_OK);
-    for (uint32_t key = 0; key < TRUTH_KEYS && good; key++) {
-        char text[16];
-        larder_store_entry entry;
-        larder_status status = larder_store_get(store, truth_key(key, text), 0, &entry);
-        bool is_right = salts[key]
-                            ? status == LARDER_OK && entry.value.length == salts[key] / 2 % 700 &&
-                                  message_equals(salts[key], entry.value.data, entry.value.length)
-                            : status == LARDER_ENOTFOUND;
-        larder_store_release(&entry);
-        good = EXPECT(run, is_right, "without its index: get of %s, which was %s, gave %d", text,
-                      salts[key] ? "written" : "removed", status);
+           truth_verify(run, self->target, &options, salts);
+    options.flags |= (uint32_t)LARDER_STORE_REBUILDS;
+    // What the rebuilt one writes and cleans must be the whole truth again.
+    for (int round = 0; round < 3 && good; round++) {
+        good =
+            truth_verify(run, self->path, &options, salts) &&
+            EXPECT_STATUS(run, larder_store_open(self->path, &options, NULL, &store), LARDER_OK) &&
+            truth_write(run, store, &random, salts);
+        larder_store_close(store);
+        (void)unlink(data);
     }
-    larder_store_close(store);
 }
 
 static void the_log_alone_is_the_whole_truth(torture *run, rng *random) {
@@ -559,6 +633,7 @@ void family_store_promises(torture *run) {
 #if defined(__linux__) && !defined(__SANITIZE_THREAD__)
     a_flush_of_several_transactions_killed_and_opened_twice_loses_nothing(run);
     two_flushes_in_a_row_killed_around_a_replaced_value_lose_nothing(run);
+    a_rebuilding_that_ends_anywhere_leaves_the_old_index_or_the_new(run);
     a_flush_of_several_transactions_on_a_full_disk_loses_nothing(run);
     an_open_without_descriptors_gives_up_nothing_that_was_left(run);
     try_syncs(run);
