@@ -129,6 +129,8 @@ void environment_reap(environment *environment);
 /** The least transaction that a reader of any process still looks at; UINT64_MAX if there is none.
     */
 uint64_t environment_oldest_reader(environment *environment);
+/** `<folder>/<name>`, allocated; NULL without memory. */
+char *environment_path(const char *folder, const char *name);
 /** Of data.mdb as it is now. */
 const char *environment_folder(const environment *environment);
 

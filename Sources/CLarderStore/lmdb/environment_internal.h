@@ -160,8 +160,6 @@ LARDER_MUST_CHECK larder_status environment_start(const char *folder, int file,
                                                   const struct file_facts *facts, bool writes,
                                                   uint32_t mode, uint64_t map_bytes,
                                                   environment **out);
-/** `<folder>/<name>`, to be freed; NULL without memory. */
-char *environment_path(const char *folder, const char *name);
 
 /** Looks how long the file is, and makes a larger map if it does not fit into the one there is. */
 LARDER_MUST_CHECK larder_status environment_extend(environment *env);

@@ -247,19 +247,6 @@ larder_status segment_mend(const segment *mended, int folder, uint64_t store_id)
     return status;
 }
 
-bool segment_is_blank(int folder, uint32_t number) {
-    char name[SEGMENT_NAME_BYTES];
-    segment_name(number, name);
-    int file;
-    if (file_open_in(folder, name, 0, 0, &file) != LARDER_OK) return false;
-    uint64_t first_word = 0;
-    size_t got;
-    larder_status status =
-        file_read_at(file, &first_word, sizeof first_word, SEGMENT_HEAD_BYTES, &got);
-    file_close(file);
-    return status == LARDER_OK && first_word == 0;
-}
-
 void segment_close_file(segment *closed) {
     file_close(closed->file);
     closed->file = -1;

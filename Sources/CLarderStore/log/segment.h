@@ -105,8 +105,6 @@ LARDER_MUST_CHECK larder_status segment_open_damaged(int folder, uint32_t number
     nothing is said of the order of its records, nor of when they were replaced. All of it to the
     device. */
 LARDER_MUST_CHECK larder_status segment_mend(const segment *mended, int folder, uint64_t store_id);
-/** Whether nothing was ever appended to a file that is no segment: its making was cut short. */
-bool segment_is_blank(int folder, uint32_t number);
 /** Ends the mapping; NULL is allowed. */
 void segment_close(segment *closed);
 /** Closes its descriptor; the mapping stays. */

@@ -18,8 +18,6 @@ typedef struct copy_target {
     char *path;
     char *working_path;
     larder_store *store;
-    larder_store_batch *batch;
-    size_t batch_bytes;
     copy_deadline *deadlines;
     size_t deadline_count;
     size_t deadline_capacity;
@@ -49,7 +47,5 @@ void copy_target_abandon(copy_target *target);
 
 /** Removes a folder and what is in it, as far as that can be done. */
 void folder_remove_all(const char *path);
-/** `path` and then `name`, allocated; NULL without memory. */
-char *path_joined(const char *path, const char *name);
 
 #endif

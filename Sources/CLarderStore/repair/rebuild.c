@@ -140,7 +140,8 @@ static larder_status rebuild_judge(const rebuild *work) {
 
 static larder_status rebuild_in(larder_store *store, const char *path, rebuild *work) {
     const salvage *search = &work->search;
-    char *fresh = path_joined(path, "/data.mdb"), *data = path_joined(store->path, "/data.mdb");
+    char *fresh = environment_path(path, "data.mdb");
+    char *data = environment_path(store->path, "data.mdb");
     larder_status status = fresh && data ? LARDER_OK : ENOMEM;
     uint32_t mode = store->options.mode;
     if (search->segment_count)
@@ -168,7 +169,7 @@ larder_status store_rebuild(larder_store *store, larder_progress progress, void 
                    .keeps_uncertain = (store->options.flags & LARDER_STORE_WITH_UNCERTAIN) != 0},
         .log = -1};
     int lock = -1;
-    char *path = path_joined(store->path, "/index.new");
+    char *path = environment_path(store->path, "index.new");
     larder_status status = path ? environment_shut_out(store->path, &lock) : ENOMEM;
     if (!status) status = salvage_find(&work.search, store->folder);
     if (!status) status = rebuild_judge(&work);

@@ -198,7 +198,15 @@ static bool is_unbegun(const replay *work, const store_meta *meta, bool was_powe
     segment *first;
     larder_status status = log_segment(log, 1, &first);
     if (status != LARDER_EDAMAGED && status != ENOENT) return false;
-    return was_power_cut || (work->there.count == 1 && segment_is_blank(log->folder, 1));
+    if (was_power_cut || work->there.count > 1) return was_power_cut;
+    // Nothing was ever appended to it.
+    larder_bytes ignored;
+    uint64_t store_id;
+    status = segment_open_damaged(log->folder, 1, &store_id, &first);
+    bool is_blank =
+        !status && (!first || segment_look(first, SEGMENT_HEAD_BYTES, &ignored) == LARDER_END);
+    segment_close(first);
+    return is_blank;
 }
 
 /** Whatever is left of it goes, so that the first segment has the first number. */
