@@ -262,6 +262,34 @@ static void a_rebuilding_that_ends_anywhere_leaves_the_old_index_or_the_new(tort
     }
 }
 
+static void rebuild_what_is_open(torture *run, void *context) {
+    const deed *self = context;
+    larder_store_report report;
+    EXPECT_STATUS(run, larder_store_rebuild(self->path, NULL, NULL, NULL, &report), LARDER_EBUSY);
+}
+
+/** Whoever has it open, here or elsewhere, to write or to read. */
+static void a_store_that_is_open_is_not_rebuilt(torture *run, void *context) {
+    deed self = {.run = run, .path = context};
+    larder_store_options options;
+    larder_store_options_init(&options);
+    larder_store *reader = NULL;
+    if (!EXPECT_STATUS(run, deed_open(&self), LARDER_OK) || !put_items(&self)) {
+        return;
+    }
+    rebuild_what_is_open(run, &self);
+    (void)torture_guard(run, 30, rebuild_what_is_open, &self);
+    larder_store_close(self.store);
+    options.flags = (uint32_t)LARDER_STORE_READ_ONLY;
+    if (EXPECT_STATUS(run, larder_store_open(self.path, &options, NULL, &reader), LARDER_OK)) {
+        rebuild_what_is_open(run, &self);
+        (void)torture_guard(run, 30, rebuild_what_is_open, &self);
+    }
+    larder_store_close(reader);
+    larder_store_report report;
+    EXPECT_STATUS(run, larder_store_rebuild(self.path, NULL, NULL, NULL, &report), LARDER_OK);
+}
+
 // What is left ------------------------------------------------------------------------------------
 
 static void write_and_leave(torture *run, void *context) {
@@ -634,6 +662,10 @@ void family_store_promises(torture *run) {
     a_flush_of_several_transactions_killed_and_opened_twice_loses_nothing(run);
     two_flushes_in_a_row_killed_around_a_replaced_value_lose_nothing(run);
     a_rebuilding_that_ends_anywhere_leaves_the_old_index_or_the_new(run);
+    torture_trial(run);
+    (void)torture_guard(run, 60, a_store_that_is_open_is_not_rebuilt,
+                        (void *)(uintptr_t)torture_path(run, "store"));
+    remove_tree(torture_path(run, "store"));
     a_flush_of_several_transactions_on_a_full_disk_loses_nothing(run);
     an_open_without_descriptors_gives_up_nothing_that_was_left(run);
     try_syncs(run);

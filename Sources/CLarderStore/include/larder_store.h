@@ -685,8 +685,8 @@ larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE deta
 
     When the call is cut short, by a kill or a power cut too, the old data.mdb is there, and the next
     call begins anew. Only damaged heads of segments are written over before that.
-    @param options as for larder_store_open, NULL for the defaults: permissions, map size, and the
-           content format, if the old file does not tell.
+    @param options as for larder_store_open: permissions, and the content format, if the old file
+           does not tell. NULL for the defaults, and the permissions that the lock's file has.
     @param progress told of entries; may be NULL.
     @param report receives what was found, also on LARDER_EDAMAGED.
     @return LARDER_OK; LARDER_EBUSY if the store is open, in whatever process, to read too;

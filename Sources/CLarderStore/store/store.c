@@ -481,6 +481,7 @@ larder_status larder_store_rebuild(const char *path, const larder_store_options 
                                    larder_progress progress, void *context,
                                    larder_store_report *report) {
     larder_store_detail ignored = {0};
+    file_facts facts;
     bool is_other_boot;
     larder_store *store = NULL;
     memset(report, 0, sizeof *report);
@@ -488,6 +489,9 @@ larder_status larder_store_rebuild(const char *path, const larder_store_options 
     if (status == LARDER_OK && store_is_read_only(store)) status = LARDER_EINVALID;
     if (status == LARDER_OK) status = folder_open(store->path, &store->folder);
     if (status == LARDER_OK) status = lock_take(store, &is_other_boot, &ignored);
+    if (status == LARDER_OK) status = file_facts_get(store->lock_file, &facts);
+    if (status == LARDER_OK && options == NULL && (facts.mode & 0777) != 0)
+        store->options.mode = facts.mode & 0777;
     if (status == LARDER_OK) status = store_rebuild(store, progress, context, report);
     if (store != NULL) store_free(store);
     return status;
