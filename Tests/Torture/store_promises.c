@@ -31,7 +31,8 @@ typedef struct deed {
     char letter;
 } deed;
 
-static larder_status deed_open(deed *self) {
+/** Opens the store, or makes its index anew; with all that is small. */
+static larder_status deed_with_options(deed *self, larder_store_report *rebuilt) {
     larder_store_options options;
     larder_store_options_init(&options);
     options.flags = (uint32_t)LARDER_STORE_HOST_MAINTENANCE |
@@ -45,8 +46,11 @@ static larder_status deed_open(deed *self) {
     tuning.space_percent = 100;
     tuning.transaction_max_count = self->is_whole ? 1000 : ITEMS_MOST;
     options.tuning = &tuning;
-    return larder_store_open(self->path, &options, NULL, &self->store);
+    return rebuilt ? larder_store_rebuild(self->path, &options, NULL, NULL, rebuilt)
+                   : larder_store_open(self->path, &options, NULL, &self->store);
 }
+
+static larder_status deed_open(deed *self) { return deed_with_options(self, NULL); }
 
 static larder_status put_large(deed *self, char letter, uint32_t flags) {
     char value[LARGE];
@@ -159,7 +163,7 @@ static void rebuild_to_the_place(deed *self) {
     disk_fail(self->path, self->error == DISK_KILLS ? "any" : "write", self->place, self->error,
               true);
     larder_store_report report;
-    larder_status status = larder_store_rebuild(self->path, NULL, NULL, NULL, &report);
+    larder_status status = deed_with_options(self, &report);
     int failures = disk_failures();
     disk_fail(NULL, NULL, 0, 0, false);
     // That nobody holds the lock any more, it need not be able to write.
