@@ -355,8 +355,10 @@ static bool salvage_with(torture *run, bench *self, const store_damage *damages,
     }
     bool is_byte = count == 1 && damages[0].to - damages[0].from == 1;
     uint32_t most = damages[0].file == what->data ? 0 : 1;
-    good = good && EXPECT(run, !is_byte || !is_sure || lost <= most, "%s: one byte cost %u entries",
-                          name_of_it, lost);
+    good =
+        good && EXPECT(run, !is_byte || !is_sure || lost <= most,
+                       "%s: one byte cost %u entries (%" PRIu64 " damaged, %" PRIu64 " uncertain)",
+                       name_of_it, lost, report.damaged, report.uncertain);
     // What is hurt in the log stays there.
     bool is_clean = !rebuilds || (count == 1 && damages[0].file == what->data);
     if (good && is_clean) {

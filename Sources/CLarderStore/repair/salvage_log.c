@@ -334,6 +334,8 @@ larder_status salvage_read_log(salvage *search) {
         bool is_written = walk.from->kind == SEGMENT_WRITTEN ||
                           (walk.from->kind == 0 && walk.first && search->has_tree &&
                            record_sequence(walk.previous) > search->meta.applied);
+        // All that it held may be lost, and has been noted.
+        if (!walk.first && walk.has_gap && walk.from->kind != SEGMENT_CLEANED) is_exact = false;
         if (!walk.first || !is_written) continue;
         if (!status && is_exact && !walk.has_gap && tail_is_lost(&walk))
             status = note_loss(&walk, UINT64_MAX, (record_number){limit, 0}, NULL, NULL);
