@@ -159,3 +159,15 @@ larder_status tree_cursor_get(const tree_cursor *cursor, larder_bytes *key, lard
     *key = node_key(&node);
     return node_value(state, &page, &node, value, &overflow);
 }
+
+uint64_t tree_count_space(const tree *from, uint8_t space) {
+    uint64_t count = 0;
+    tree_cursor place;
+    larder_bytes key, value;
+    larder_status status = tree_cursor_seek(&place, from, (larder_bytes){&space, 1});
+    for (; !status; status = tree_cursor_next(&place), count++)
+        if (tree_cursor_get(&place, &key, &value) || key.length == 0 ||
+            *(const uint8_t *)key.data != space)
+            break;
+    return count;
+}

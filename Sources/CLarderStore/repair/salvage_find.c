@@ -64,20 +64,6 @@ static larder_status take_meta(salvage *search, tree *state) {
     return meta.transaction == state->transaction ? LARDER_OK : LARDER_EDAMAGED;
 }
 
-/** As many entries as it should have: a page of an older state may be in its place. */
-static bool count_is_right(const salvage *search) {
-    uint64_t count = 0;
-    uint8_t space = SPACE_ENTRY;
-    tree_cursor place;
-    larder_bytes key, value;
-    larder_status status = tree_cursor_seek(&place, &search->tree, (larder_bytes){&space, 1});
-    for (; !status; status = tree_cursor_next(&place), count++)
-        if (tree_cursor_get(&place, &key, &value) || key.length == 0 ||
-            *(const uint8_t *)key.data != SPACE_ENTRY)
-            break;
-    return count == search->meta.count;
-}
-
 /** The newest state, if it is sound. Of one whose neighbour is damaged there is no telling whether
     it is the newest. */
 static larder_status find_tree(salvage *search, bool asks_tree) {
@@ -102,7 +88,9 @@ static larder_status find_tree(salvage *search, bool asks_tree) {
         report->damaged_pages = pages.damaged_pages;
         report->first_damage_offset = pages.first_damage_offset;
         search->tree = states[which];
-        search->has_tree = !status && count_is_right(search);
+        // Else a page of an older state is in the place of another.
+        search->has_tree =
+            !status && tree_count_space(&search->tree, SPACE_ENTRY) == search->meta.count;
     }
     if (search->has_tree) search->cleared = search->meta.cleared;
     if (search->has_meta) search->last_sequence = search->meta.applied;
