@@ -66,8 +66,6 @@ static void copy_target_free(copy_target *target) {
     larder_store_close(target->store);
     free(target->path);
     free(target->working_path);
-    free(target->deadlines);
-    free(target->keys);
     memset(target, 0, sizeof *target);
 }
 
@@ -113,26 +111,26 @@ void copy_target_abandon(copy_target *target) {
 
 // Filling -----------------------------------------------------------------------------------------
 
-/** Remembers when an entry expires that was read since it was written. */
-static larder_status copy_target_note(copy_target *target, larder_bytes key, int64_t deadline_ns) {
-    if (target->deadline_count == target->deadline_capacity) {
-        size_t capacity = target->deadline_capacity ? 2 * target->deadline_capacity : 64;
-        copy_deadline *deadlines = realloc(target->deadlines, capacity * sizeof *deadlines);
-        if (!deadlines) return ENOMEM;
-        target->deadlines = deadlines;
-        target->deadline_capacity = capacity;
-    }
-    size_t wanted = target->key_bytes + key.length;
-    if (wanted > target->key_capacity) {
-        uint8_t *keys = realloc(target->keys, 2 * wanted);
-        if (!keys) return ENOMEM;
-        target->keys = keys;
-        target->key_capacity = 2 * wanted;
-    }
-    if (key.length) memcpy(target->keys + target->key_bytes, key.data, key.length);
-    target->key_bytes = wanted;
-    target->deadlines[target->deadline_count++] = (copy_deadline){deadline_ns, key.length};
-    return LARDER_OK;
+/** Notes a read of the entry that the write `sequence` made, for the next checkpoint to fold in: so
+    that it expires when it would have. In the order of use it stays where it is, behind the write. */
+static larder_status copy_target_note(copy_target *target, larder_bytes key, uint64_t sequence,
+                                      int64_t deadline_ns) {
+    larder_store *store = target->store;
+    tree_key scratch;
+    larder_bytes stored = stored_key(key, store->secret, &scratch);
+    touch noted = {.at = {sequence, (uint64_t)1 << 32},
+                   .deadline_ns = deadline_ns,
+                   .hash = touch_hash(stored),
+                   .length = (uint32_t)stored.length};
+    touch_buffer one = {.count = 1,
+                        .used_bytes = noted.length,
+                        .touches = &noted,
+                        .bytes = (uint8_t *)(uintptr_t)stored.data};
+    pthread_mutex_lock(&store->lock);
+    touch_buffer_move(&one, &store->folding);
+    bool is_dropped = store->folding.dropped != 0;
+    pthread_mutex_unlock(&store->lock);
+    return is_dropped ? (larder_status)ENOMEM : LARDER_OK;
 }
 
 larder_status copy_target_put(copy_target *target, const record *source, larder_bytes value,
@@ -153,45 +151,15 @@ larder_status copy_target_put(copy_target *target, const record *source, larder_
         item.index_count++;
     if (item.index_count) item.indexes = indexes;
 
-    larder_status status = larder_store_put(target->store, &item, NULL);
+    uint64_t sequence;
+    larder_status status = larder_store_put(target->store, &item, &sequence);
     bool was_read = (source->flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&
                     deadline_ns != apply_default_due(source, LARDER_STORE_NEVER);
-    if (!status && was_read) status = copy_target_note(target, source->key, deadline_ns);
-    return status;
+    return !status && was_read ? copy_target_note(target, source->key, sequence, deadline_ns)
+                               : status;
 }
 
 // The end -----------------------------------------------------------------------------------------
-
-/** Sets the deadlines of entries that were read, which no write can say. */
-static larder_status set_deadlines(apply_transaction *apply, void *context) {
-    const copy_target *target = context;
-    larder_status status = LARDER_OK;
-    size_t offset = 0;
-    for (size_t i = 0; i < target->deadline_count && !status; i++) {
-        larder_bytes key = {target->keys + offset, target->deadlines[i].key_length};
-        offset += key.length;
-        tree_key scratch;
-        larder_bytes stored = stored_key(key, apply->meta.secret, &scratch);
-        apply_entry entry;
-        entry_state state;
-        status = apply_find(apply, stored, &entry);
-        if (!status) {
-            apply_state(apply, stored, &entry.record, &state);
-            bool is_other = state.deadline_ns != target->deadlines[i].deadline_ns;
-            state.deadline_ns = target->deadlines[i].deadline_ns;
-            if (is_other) status = apply_set_state(apply, stored, &state);
-        }
-        if (status == LARDER_ENOTFOUND) status = LARDER_OK;
-    }
-    return status;
-}
-
-static larder_status copy_target_set_deadlines(copy_target *target) {
-    store_meta ignored;
-    if (target->deadline_count == 0) return LARDER_OK;
-    larder_status status = larder_store_flush(target->store);
-    return status ? status : apply_run(target->store, set_deadlines, target, &ignored);
-}
 
 /** Names in the working folder to the device; those below it were synced with the log. */
 static larder_status copy_target_sync_names(const copy_target *target) {
@@ -203,9 +171,8 @@ static larder_status copy_target_sync_names(const copy_target *target) {
 }
 
 larder_status copy_target_finish(copy_target *target) {
-    larder_status status = copy_target_set_deadlines(target);
     // Flushes and syncs: nothing waits for a checkpoint when the target gets its name.
-    if (!status) status = larder_store_shutdown(target->store);
+    larder_status status = larder_store_shutdown(target->store);
     larder_store_close(target->store);
     target->store = NULL;
     if (!status) status = copy_target_sync_names(target);
