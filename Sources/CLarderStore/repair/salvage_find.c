@@ -198,11 +198,9 @@ static larder_status add_row(salvage *search, larder_bytes stored, larder_bytes 
     if (status) return status;
     const segment *in = salvage_segment(search, row.at.segment);
     larder_bytes bytes;
-    record ignored;
     found = (finding){
         .kind = FOUND_PUT, .number = {row.sequence, row.minor}, .segment = row.at.segment};
-    if (in && !segment_look(in, row.at.offset, &bytes) && !record_read(bytes, true, &ignored)) {
-        if (!is_of_row(search, bytes, &row, stored)) return LARDER_EDAMAGED;
+    if (in && !segment_look(in, row.at.offset, &bytes) && is_of_row(search, bytes, &row, stored)) {
         found.bytes = bytes.data;
         // Beside damage, others lie out of turn, and the walk may have passed it by.
         return in->is_measured ? LARDER_OK : salvage_add(search, &found, stored, true);
