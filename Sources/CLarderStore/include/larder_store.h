@@ -694,10 +694,10 @@ larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE deta
             folder looks like a store, or there are segments of another one; LARDER_EVERSION;
             LARDER_EINVALID; ECANCELED; ENOENT, EACCES, ENOSPC, EIO (a segment cannot be read) or
             another errno. O(bytes of the log), and 56 bytes of memory a record. */
-LARDER_API LARDER_MUST_CHECK larder_status larder_store_rebuild(
-    const char *path, const larder_store_options *LARDER_NULLABLE options,
-    larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,
-    larder_store_report *report);
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_rebuild(const char *path, const larder_store_options *LARDER_NULLABLE options,
+                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,
+                     larder_store_report *report);
 
 /** Copies every intact entry of the folder at `source`, however damaged, into a new store at
     `target`: from every record in the log that is whole. data.mdb is not needed; if it is sound it
