@@ -497,9 +497,9 @@ LARDER_API void larder_store_cursor_close(larder_store_cursor *LARDER_NULLABLE c
 /** Counts the entries that a cursor would give, as the store is now.
 
     Their values are not looked at, and their records only where there is no telling without: where
-    a limit of age or an end may make them expire, where a bound or a prefix is longer than the rows
-    of the tree are (240 bytes of an index, a zero byte as two; 494 of a prefix of keys), and where
-    pages are damaged. So an entry whose record is damaged counts otherwise, as it does for
+    a limit of age or an end may make them expire, where a bound, a prefix or a value in the range
+    is longer than the rows of the tree are (240 bytes of an index, a zero byte as two; 494 of a
+    prefix of keys), and where pages are damaged. So an entry whose record is damaged counts otherwise, as it does for
     larder_store_totals: only larder_store_check and who reads it would see. For what has no bound
     and no prefix, nothing but what is pending and what expired is looked at.
 

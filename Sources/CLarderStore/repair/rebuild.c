@@ -36,11 +36,8 @@ static larder_status rebuild_meta(apply_transaction *apply, const rebuild *work)
     larder_status status = LARDER_OK;
     for (size_t i = 0; i < search->segment_count && !status; i++) {
         const segment *from = search->segments[i];
-        uint64_t used = atomic_load(&from->end) - SEGMENT_HEAD_BYTES;
         // Of one in which nothing lies nobody has to know.
-        if (used)
-            status = apply_measure(apply, from, used, from->record_count, from->bare_count,
-                                   from->last_sequence);
+        if (atomic_load(&from->end) > SEGMENT_HEAD_BYTES) status = apply_measure(apply, from);
     }
     apply->meta.applied = search->last_sequence;
     apply->meta.cleared = search->cleared;
@@ -73,11 +70,13 @@ static larder_status rebuild_rows(larder_store *store, rebuild *work) {
     salvage *search = &work->search;
     if (search->count) qsort(search->findings, search->count, sizeof(finding), compare_keys);
     larder_status status;
+    apply_transaction done;
     do {
         size_t most = (size_t)store->tuning.transaction_max_count;
         work->to = search->count - work->from > most ? work->from + most : search->count;
         status = salvage_told(search, work->from, search->count);
-        if (!status) status = apply_run(store, rebuild_part, work, &work->meta);
+        if (!status) status = apply_run(store, rebuild_part, work, &done);
+        if (!status) work->meta = done.meta;
         work->from = work->to;
     } while (!status && work->to < search->count);
     search->report->intact = work->meta.count;

@@ -53,7 +53,25 @@ typedef struct replay {
     log_scan scan;
     /** The last segment of the chain that was entered; those before it are measured, too. */
     segment *at;
+    /** Writes that follow one another in it, taken and not yet published. */
+    const uint8_t *run;
+    uint32_t run_count;
 } replay;
+
+enum { RUN_MAX_COUNT = 32 };
+
+/** The run becomes part of the memtable: many writes at a time, for each of them waits for memory
+    otherwise. */
+static larder_status publish_run(replay *work) {
+    if (work->run_count == 0) return LARDER_OK;
+    larder_store *store = work->store;
+    larder_status status = memtable_reserve(store->active, work->run_count);
+    if (status != LARDER_OK) return status;
+    store_publish(store, work->run, work->run_count, work->at->number);
+    store->active->end = (location){work->at->number, atomic_load(&work->at->end)};
+    work->run_count = 0;
+    return LARDER_OK;
+}
 
 /** The next segment of the chain: everything in it that is not in the tree is counted, and may not
     be on the device. */
@@ -104,16 +122,25 @@ static segment *next_in_chain(const replay *work, segment *last, const store_met
 }
 
 /** The scan has come to `entered`, perhaps through segments that no write is in. */
-static void enter_segment(replay *work, segment *entered, const store_meta *meta) {
-    while (work->at != entered) enter_next(work, next_in_chain(work, entered, meta), meta);
+static larder_status enter_segment(replay *work, segment *entered, const store_meta *meta) {
+    larder_status status = work->at == entered ? LARDER_OK : publish_run(work);
+    while (!status && work->at != entered)
+        enter_next(work, next_in_chain(work, entered, meta), meta);
+    return status;
 }
 
 static larder_status take_write(replay *work, const uint8_t *first, uint32_t count) {
     larder_store *store = work->store;
-    larder_status status = memtable_reserve(store->active, count);
-    if (status != LARDER_OK) return status;
     segment *from = work->at;
     const uint8_t *at = first;
+    // Behind damage, or behind so many, another one begins.
+    if (work->run_count >= RUN_MAX_COUNT ||
+        (uint64_t)(first - from->map) != atomic_load(&from->end)) {
+        larder_status status = publish_run(work);
+        if (status != LARDER_OK) return status;
+    }
+    if (work->run_count == 0) work->run = first;
+    work->run_count += count;
     for (uint32_t n = 0; n < count; n++) {
         from->record_count++;
         if (record_kind(at) != RECORD_PUT) from->bare_count++;
@@ -121,8 +148,6 @@ static larder_status take_write(replay *work, const uint8_t *first, uint32_t cou
     }
     from->last_sequence = record_sequence(first);
     atomic_store(&from->end, (uint64_t)(at - from->map));
-    store_publish(store, first, count, from->number);
-    store->active->end = (location){from->number, (uint64_t)(at - from->map)};
     store->log.unapplied_bytes += (uint64_t)(at - first);
     store->log.last_sequence = from->last_sequence;
     store->recovery.intact++;
@@ -137,18 +162,18 @@ static larder_status read_log(replay *work, const store_meta *meta, bool was_pow
         segment *from;
         uint64_t before = work->scan.sequence;
         larder_status status = log_scan_next(&work->scan, true, &first, &count, &from);
-        if (status == LARDER_END) return LARDER_OK;
+        if (status == LARDER_END) return publish_run(work);
         if (status == LARDER_EDAMAGED) {
             store->recovery.lost++;
-            if (was_power_cut) return LARDER_OK;
-            if (!log_scan_resync(&work->scan)) return LARDER_OK;
+            if (was_power_cut) return publish_run(work);
+            if (!log_scan_resync(&work->scan)) return publish_run(work);
             continue;
         }
         if (status != LARDER_OK) return status;
         if (work->scan.sequence > before + 1 && store->recovery.lost > 0)
             store->recovery.lost += work->scan.sequence - before - 2;
-        enter_segment(work, from, meta);
-        status = take_write(work, first, count);
+        status = enter_segment(work, from, meta);
+        if (status == LARDER_OK) status = take_write(work, first, count);
         if (status != LARDER_OK) return status;
     }
 }
@@ -178,8 +203,8 @@ static larder_status resume(replay *work, const store_meta *meta, bool has_log,
     if (has_log) {
         // It may have gone on in one that nothing was written to yet.
         larder_status status = log_segment(log, work->scan.at.segment, &last);
+        if (status == LARDER_OK) status = enter_segment(work, last, meta);
         if (status != LARDER_OK) return status == ENOENT ? LARDER_EDAMAGED : status;
-        enter_segment(work, last, meta);
     }
     log->active = last;
     if (last == NULL) return LARDER_OK;
@@ -250,7 +275,7 @@ larder_status store_replay(larder_store *store, const store_meta *meta, bool was
     segment *first = NULL;
     if (status == LARDER_OK && has_log &&
         log_segment(&store->log, start.segment, &first) == LARDER_OK)
-        enter_segment(&work, first, meta);
+        status = enter_segment(&work, first, meta);
     if (status == LARDER_OK && has_log) status = read_log(&work, meta, was_power_cut);
     if (status == LARDER_OK && is_unbegun(&work, meta, was_power_cut)) {
         has_log = false;

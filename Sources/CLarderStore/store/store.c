@@ -422,7 +422,7 @@ static larder_status store_make(const char *path, const larder_store_options *op
     if (status == LARDER_OK) *(uint8_t *)page = 1;
     if (status == LARDER_OK) status = path_from_root(path, &store->path);
     if (status == LARDER_OK && strlen(store->path) > PATH_MAX_BYTES) status = ENAMETOOLONG;
-    if (status == LARDER_OK) status = memtable_create(system_random(), &store->active);
+    if (status == LARDER_OK) status = memtable_create(&store->active);
     if (status == LARDER_OK) status = larder_store_limits_set(store, &store->options.limits);
     return status;
 }

@@ -149,9 +149,6 @@ struct larder_store {
     retired_segment *retired;
     size_t retired_count;
     size_t retired_capacity;
-    /** How far the sweep has come that gives entries their deadlines; empty for the start. */
-    tree_key sweep_from;
-    int64_t sweep_age_ns;
     /** As meta.age_ns. */
     int64_t swept_age_ns;
     int64_t trimmed_ns;
@@ -179,10 +176,8 @@ int64_t store_now(const larder_store *store);
 /** When the entry expires, by its own times and the last read that was folded in or is in no
     reader's buffer; not by the store's limits. */
 int64_t store_deadline(const snapshot *snapshot, const record *entry);
-/** Whether its time is over, by `deadline` and the store's limits of age and end. */
-bool store_is_expired(const larder_store *store, const record *entry, int64_t deadline);
-/** The same for an entry of `place`; one that idles may have been read since, which was not folded
-    in. */
+/** Whether the time of an entry of `place` is over, by `deadline` and the store's limits of age and
+    end; one that idles may have been read since, which was not folded in. */
 bool store_is_over(larder_store *store, snapshot *place, const record *entry, int64_t deadline);
 /** The earliest of these times. */
 int64_t store_due(const larder_store *store, const record *entry, int64_t deadline);
@@ -227,10 +222,13 @@ enum {
     /** Clean only segments of which nothing has to be copied. */
     FLUSH_COPIES_NOTHING = 16,
     /** Leave the log's last segment, where it was sealed and nothing came behind it. */
-    FLUSH_PASSES = 32
+    FLUSH_PASSES = 32,
+    /** Evict beyond the store's limits, down to `count` and `bytes`. */
+    FLUSH_EVICTS = 64
 };
-/** What to evict beyond the store's limits. */
+/** All zero for what a checkpoint does anyway. */
 typedef struct flush_order {
+    /** FLUSH_… */
     uint32_t flags;
     uint64_t count;
     uint64_t bytes;
@@ -243,7 +241,7 @@ typedef struct flush_order {
     /** ECANCELED if it stopped that. */
     larder_status deletion;
 } flush_order;
-void flush_order_init(flush_order *order);
+static inline void flush_order_init(flush_order *order) { *order = (flush_order){0}; }
 LARDER_MUST_CHECK larder_status store_flush(larder_store *store, flush_order *order);
 /** Deletes segments that no state needs any more; the flush lock is held. */
 void store_delete_retired(larder_store *store, flush_order *order);
@@ -288,32 +286,6 @@ void touch_buffer_free(touch_buffer *touches);
 /** Moves what is in `from` behind what is in `to`, which grows and is guarded by `lock`; what finds
     no memory is dropped. */
 void touch_buffer_move(touch_buffer *from, touch_buffer *to);
-
-/** Everything pending at one moment: one item for each key, in no order. Bytes stay borrowed from
-    the log as long as the slot is held that was taken with them. */
-typedef struct overlay_item {
-    /** Of the write, and its place in a batch. */
-    uint64_t sequence;
-    uint32_t minor;
-    uint32_t segment;
-    bool is_removal;
-    /** The whole key; of a removal as of a put. */
-    larder_bytes key;
-    /** The record; empty for a removal. */
-    larder_bytes record;
-} overlay_item;
-
-typedef struct overlay {
-    overlay_item *items;
-    size_t count;
-    /** Number of the last removal of everything that is pending; 0 if there is none, else all
-        entries of the tree are gone. */
-    uint64_t cleared;
-} overlay;
-
-/** Lists what is pending, and takes a slot that fits it, to be released: as store_look. */
-LARDER_MUST_CHECK larder_status store_overlay(larder_store *store, overlay *out, snapshot **place);
-void overlay_free(overlay *overlay);
 
 /** Turns a record into an entry: verified before by the caller, who sees to expiry. Bytes stay
     borrowed from where the record lies. `number`: of its segment, 0 for inline. */
