@@ -24,7 +24,8 @@ typedef struct deed {
     char letter;
 } deed;
 
-static larder_status deed_open(deed *self) {
+/** Opens the store, or makes its index anew; with all that is small. */
+static larder_status deed_with_options(deed *self, larder_store_report *rebuilt) {
     larder_store_options options;
     larder_store_options_init(&options);
     options.flags = LARDER_STORE_HOST_MAINTENANCE;
@@ -37,8 +38,11 @@ static larder_status deed_open(deed *self) {
     tuning.space_percent = 100;
     tuning.transaction_max_count = ITEMS_MOST;
     options.tuning = &tuning;
-    return larder_store_open(self->path, &options, NULL, &self->store);
+    return rebuilt ? larder_store_rebuild(self->path, &options, NULL, NULL, rebuilt)
+                   : larder_store_open(self->path, &options, NULL, &self->store);
 }
+
+static larder_status deed_open(deed *self) { return deed_with_options(self, NULL); }
 
 static larder_status put_large(deed *self, char letter, uint32_t flags) {
     char value[LARGE];
@@ -87,6 +91,36 @@ static bool deed_verify(deed *self) {
            EXPECT_STATUS(self->run, larder_store_recovery(self->store, &report), LARDER_OK) &&
            EXPECT(self->run, report.journal_lost == 0, "recovery tells of %" PRIu64 " writes lost",
                   report.journal_lost);
+}
+
+// Rebuilding --------------------------------------------------------------------------------------
+
+static void rebuild_what_is_open(torture *run, void *context) {
+    const deed *self = context;
+    larder_store_report report;
+    EXPECT_STATUS(run, larder_store_rebuild(self->path, NULL, NULL, NULL, &report), LARDER_EBUSY);
+}
+
+/** Whoever has it open, here or elsewhere, to write or to read. */
+static void a_store_that_is_open_is_not_rebuilt(torture *run, void *context) {
+    deed self = {.run = run, .path = context};
+    larder_store_options options;
+    larder_store_options_init(&options);
+    larder_store *reader = NULL;
+    if (!EXPECT_STATUS(run, deed_open(&self), LARDER_OK) || !put_items(&self)) {
+        return;
+    }
+    rebuild_what_is_open(run, &self);
+    (void)torture_guard(run, 30, rebuild_what_is_open, &self);
+    larder_store_close(self.store);
+    options.flags = (uint32_t)LARDER_STORE_READ_ONLY;
+    if (EXPECT_STATUS(run, larder_store_open(self.path, &options, NULL, &reader), LARDER_OK)) {
+        rebuild_what_is_open(run, &self);
+        (void)torture_guard(run, 30, rebuild_what_is_open, &self);
+    }
+    larder_store_close(reader);
+    larder_store_report report;
+    EXPECT_STATUS(run, larder_store_rebuild(self.path, NULL, NULL, NULL, &report), LARDER_OK);
 }
 
 // What is left ------------------------------------------------------------------------------------
@@ -251,6 +285,29 @@ static bool truth_write(torture *run, larder_store *store, rng *random,
     return true;
 }
 
+/** Everything is there that should be, and sound. */
+static bool truth_verify(torture *run, const char *path, const larder_store_options *options,
+                         const uint64_t salts[TRUTH_KEYS]) {
+    larder_store *store = NULL;
+    larder_store_report report;
+    bool good = EXPECT_STATUS(run, larder_store_open(path, options, NULL, &store), LARDER_OK);
+    for (uint32_t key = 0; key < TRUTH_KEYS && good; key++) {
+        char text[16];
+        larder_store_entry entry;
+        larder_status status = larder_store_get(store, truth_key(key, text), 0, &entry);
+        bool is_right = salts[key]
+                            ? status == LARDER_OK && entry.value.length == salts[key] / 2 % 700 &&
+                                  message_equals(salts[key], entry.value.data, entry.value.length)
+                            : status == LARDER_ENOTFOUND;
+        larder_store_release(&entry);
+        good = EXPECT(run, is_right, "without its index: get of %s, which was %s, gave %d", text,
+                      salts[key] ? "written" : "removed", status);
+    }
+    good = good && EXPECT_STATUS(run, larder_store_check(store, NULL, NULL, &report), LARDER_OK);
+    larder_store_close(store);
+    return good;
+}
+
 static void write_and_lose_the_index(torture *run, void *context) {
     const truth *self = context;
     rng random = rng_make(self->seed);
@@ -271,25 +328,25 @@ static void write_and_lose_the_index(torture *run, void *context) {
     store = NULL;
     snprintf(data, sizeof data, "%s/data.mdb", self->path);
     (void)unlink(data);
+    // Without leave, opening changes nothing.
+    good = good && EXPECT_STATUS(run, larder_store_open(self->path, &options, NULL, &store),
+                                 LARDER_EDAMAGED);
     larder_store_report report;
     good = good &&
            EXPECT_STATUS(
                run, larder_store_salvage(self->path, self->target, &options, NULL, NULL, &report),
                LARDER_OK) &&
-           EXPECT_STATUS(run, larder_store_open(self->target, &options, NULL, &store), LARDER_OK);
-    for (uint32_t key = 0; key < TRUTH_KEYS && good; key++) {
-        char text[16];
-        larder_store_entry entry;
-        larder_status status = larder_store_get(store, truth_key(key, text), 0, &entry);
-        bool is_right = salts[key]
-                            ? status == LARDER_OK && entry.value.length == salts[key] / 2 % 700 &&
-                                  message_equals(salts[key], entry.value.data, entry.value.length)
-                            : status == LARDER_ENOTFOUND;
-        larder_store_release(&entry);
-        good = EXPECT(run, is_right, "without its index: get of %s, which was %s, gave %d", text,
-                      salts[key] ? "written" : "removed", status);
+           truth_verify(run, self->target, &options, salts);
+    options.flags |= (uint32_t)LARDER_STORE_REBUILDS;
+    // What the rebuilt one writes and cleans must be the whole truth again.
+    for (int round = 0; round < 3 && good; round++) {
+        good =
+            truth_verify(run, self->path, &options, salts) &&
+            EXPECT_STATUS(run, larder_store_open(self->path, &options, NULL, &store), LARDER_OK) &&
+            truth_write(run, store, &random, salts);
+        larder_store_close(store);
+        (void)unlink(data);
     }
-    larder_store_close(store);
 }
 
 static void the_log_alone_is_the_whole_truth(torture *run, rng *random) {
@@ -435,6 +492,10 @@ void family_store_promises(torture *run) {
     rng random;
     (void)torture_next_case(run, &random);
 #if defined(__linux__) && !defined(__SANITIZE_THREAD__)
+    torture_trial(run);
+    (void)torture_guard(run, 60, a_store_that_is_open_is_not_rebuilt,
+                        (void *)(uintptr_t)torture_path(run, "store"));
+    remove_tree(torture_path(run, "store"));
     an_open_without_descriptors_gives_up_nothing_that_was_left(run);
     try_syncs(run);
     try_paths(run);

@@ -302,15 +302,6 @@ static larder_status copy_holds(workload_run *self, uint32_t number) {
     return status;
 }
 
-/** Once its index is lost, all that counts is what comes back without it. */
-static larder_status rebuild(workload_run *self) {
-    larder_store_report report;
-    remove_tree(self->path);
-    larder_status status = larder_store_salvage(self->lost, self->path, NULL, NULL, NULL, &report);
-    atomic_store(&self->is_rebuilt, status == LARDER_OK);
-    return status;
-}
-
 static larder_status whole_store(workload_run *self, workload_step step, uint32_t number) {
     larder_store_report report;
     remove_tree(self->copy);
@@ -323,8 +314,12 @@ static larder_status whole_store(workload_run *self, workload_step step, uint32_
     } else if (step.act == 'W' && status == LARDER_OK) {
         char data[760];
         snprintf(data, sizeof data, "%s/data.mdb", self->path);
-        status = unlink(data) != 0 || rename(self->path, self->lost) != 0 ? errno : LARDER_OK;
-        status = status ? status : rebuild(self);
+        larder_store_tuning tuning;
+        larder_store_options options = options_of(self, &tuning);
+        status = unlink(data) != 0 ? errno : LARDER_OK;
+        if (status == LARDER_OK) {
+            status = larder_store_rebuild(self->path, &options, NULL, NULL, &report);
+        }
     }
     if (status == LARDER_OK && (step.act == 'U' || step.act == 'V')) {
         status = copy_holds(self, number);
@@ -379,8 +374,8 @@ static const struct act {
     {"tk", evict},
     {"+", pass_time},
     {"g", touch},
-    // Closes and opens; compacts meanwhile; backs up; salvages to a copy; loses the index and
-    // salvages in its place.
+    // Closes and opens; compacts meanwhile; backs up; salvages to a copy; loses the index, which is
+    // made anew.
     {"oKUVW", whole_store},
     // A reader is opened, looks, is closed.
     {"Rvz", elsewhere},
@@ -420,18 +415,12 @@ larder_status workload_open(workload_run *self, bool reads_only) {
         options.flags = LARDER_STORE_READ_ONLY;
         return larder_store_open(self->path, &options, NULL, &self->reader);
     }
-    larder_status status = LARDER_OK;
     self->store = NULL;
-    if (strchr(self->what->script, 'W') && !atomic_load(&self->is_rebuilt)) {
-        char data[760];
-        snprintf(data, sizeof data, "%s/data.mdb", self->path);
-        if (access(self->lost, F_OK) != 0 && access(self->path, F_OK) == 0 &&
-            access(data, F_OK) != 0 && rename(self->path, self->lost) != 0) {
-            return errno;
-        }
-        status = access(self->lost, F_OK) == 0 ? rebuild(self) : LARDER_OK;
+    // A store whose index is lost is opened by making it anew.
+    if (strchr(self->what->script, 'W')) {
+        options.flags |= LARDER_STORE_REBUILDS;
     }
-    return status ? status : larder_store_open(self->path, &options, &detail, &self->store);
+    return larder_store_open(self->path, &options, &detail, &self->store);
 }
 
 void workload_close(workload_run *self) {
@@ -527,7 +516,6 @@ static bool take_apart(workload_run *self, const char *script, bool is_before) {
 void workload_at(workload_run *self, const char *root) {
     snprintf(self->path, sizeof self->path, "%s/store", root);
     snprintf(self->copy, sizeof self->copy, "%s/copy", root);
-    snprintf(self->lost, sizeof self->lost, "%s/lost", root);
 }
 
 bool workload_begin(torture *run, workload_run *self, const workload *what, const char *root) {
@@ -549,7 +537,6 @@ void workload_again(workload_run *self) {
     atomic_store(&self->synced, self->first);
     atomic_store(&self->now_ns, start_ns);
     atomic_store(&self->is_inside, 0);
-    atomic_store(&self->is_rebuilt, 0);
     self->error = 0;
     self->store = self->reader = NULL; // Of a process that is gone.
     self->now = (shelf){0};

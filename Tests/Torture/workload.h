@@ -60,15 +60,13 @@ typedef struct workload_run {
     workload_step steps[WORKLOAD_STEPS];
     /** Steps in all; those before `first` are done before anything is hurt. */
     uint32_t count, first;
-    /** The store, and where the script puts others: a copy, and one whose index is lost. */
-    char path[700], copy[720], lost[720];
+    /** The store, and where the script puts a copy. */
+    char path[700], copy[720];
     /** Behind the last step that was begun, that returned, that was made safe. */
     _Atomic uint32_t begun, done, synced;
     /** Which start of the machine this is. */
     _Atomic uint32_t boot;
     _Atomic int64_t now_ns;
-    /** The store that lost its index was salvaged, and lies whole in its place. */
-    _Atomic uint32_t is_rebuilt;
     /** A checkpoint was under way at the last system call. */
     _Atomic uint32_t is_inside;
     /** The error that calls are made to fail with; 0 if none is. Then steps may give it, and what

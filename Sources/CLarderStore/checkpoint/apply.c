@@ -339,6 +339,13 @@ static bool row_has(const entry_row *row, const uint8_t *written) {
 }
 
 larder_status apply_write(apply_transaction *apply, const uint8_t *at, uint32_t segment_number) {
+    segment *from;
+    larder_status status = log_segment(&apply->store->log, segment_number, &from);
+    if (status != LARDER_OK) return status;
+    return apply_write_at(apply, at, (location){segment_number, (uint64_t)(at - from->map)});
+}
+
+larder_status apply_write_at(apply_transaction *apply, const uint8_t *at, location where) {
     tree_key scratch;
     larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
     tree_key key;
@@ -359,18 +366,15 @@ larder_status apply_write(apply_transaction *apply, const uint8_t *at, uint32_t 
     if (record_kind(at) == RECORD_REMOVE)
         return is_there ? apply_row(apply, &key, NULL) : LARDER_OK;
     record fresh;
-    segment *from;
     status = record_read(record_bytes(at), false, &fresh);
-    if (!status) status = log_segment(&apply->store->log, segment_number, &from);
     if (status) return status;
     uint8_t bytes[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
-    location where = {segment_number, (uint64_t)(at - from->map)};
     bool inlines = fresh.value.length <= apply->store->options.inline_threshold_bytes &&
                    record_length(at) <= INLINE_RECORD_MAX_BYTES;
     value = (MDB_val){row_write(bytes, at, where, inlines), bytes};
     status = apply_status(mdb_cursor_put(apply->entries, &name, &value, 0));
     if (status) return status;
-    return install_entry(apply, stored, &fresh, segment_number, record_padded(record_length(at)));
+    return install_entry(apply, stored, &fresh, where.segment, record_padded(record_length(at)));
 }
 
 larder_status apply_clear(apply_transaction *apply, uint64_t sequence) {

@@ -87,6 +87,9 @@ LARDER_MUST_CHECK larder_status apply_measure(apply_transaction *apply, const se
 /** A write: `record` lies in `segment`. */
 LARDER_MUST_CHECK larder_status apply_write(apply_transaction *apply, const uint8_t *record,
                                             uint32_t segment);
+/** The same of a record that lies, or lay, at `where`, wherever it can be read. */
+LARDER_MUST_CHECK larder_status apply_write_at(apply_transaction *apply, const uint8_t *record,
+                                               location where);
 /** Rows in the order of use of everything in a memtable that was not replaced in it. */
 LARDER_MUST_CHECK larder_status apply_order(apply_transaction *apply, const memtable *from);
 /** Everything goes that was written before. */

@@ -160,16 +160,13 @@ static larder_status gather_victim(cleaning *work, uint32_t index, uint64_t end,
     larder_status status = log_segment(&work->store->log, number, &from);
     work->victims[index].from = status == LARDER_OK ? from : NULL;
     for (uint64_t at = SEGMENT_HEAD_BYTES; !status && at < end;) {
-        larder_bytes found;
+        const uint8_t *found = from->map + at;
         record whole;
-        if (segment_look(from, at, &found) != LARDER_OK ||
-            record_read(found, true, &whole) != LARDER_OK)
-            return LARDER_EDAMAGED;
-        at += record_padded(found.length);
+        if (segment_read(from, &at, true, &whole) != LARDER_OK) return LARDER_EDAMAGED;
         if (whole.kind == RECORD_NEXT) continue;
         status = array_reserve(writes, *count, capacity, sizeof **writes);
         if (!status && *count == UINT32_MAX) status = ENOMEM;
-        if (!status) (*writes)[(*count)++] = (sorted_write){0, found.data, number, index + 1};
+        if (!status) (*writes)[(*count)++] = (sorted_write){0, found, number, index + 1};
     }
     return status == ENOENT ? LARDER_EDAMAGED : status;
 }

@@ -82,8 +82,11 @@ enum {
     LARDER_STORE_HOST_MAINTENANCE = 1u << 2,
     /** Remember the order of reads although there is no limit that needs it. */
     LARDER_STORE_TRACK_ACCESS = 1u << 3,
-    /** Salvage keeps entries that may be outdated. */
-    LARDER_STORE_WITH_UNCERTAIN = 1u << 4
+    /** Salvage and rebuilding keep entries that may be outdated. */
+    LARDER_STORE_WITH_UNCERTAIN = 1u << 4,
+    /** Where opening finds data.mdb damaged or missing, as larder_store_rebuild first. Nothing for a
+        store that is only read. */
+    LARDER_STORE_REBUILDS = 1u << 5
 };
 
 /** How much a store keeps. What exceeds it is evicted by the next checkpoint, least recently used
@@ -214,7 +217,8 @@ typedef struct larder_store_detail {
     What no checkpoint has applied is read from the log. After a kill, a damaged write there costs
     itself; after a power cut, the log ends at the first write that is not whole.
     larder_store_recovery tells of it. A folder that holds something else is left alone, and so is a
-    store whose data.mdb is damaged or missing: larder_store_salvage copies what is intact.
+    store whose data.mdb is damaged or missing, unless LARDER_STORE_REBUILDS says otherwise:
+    larder_store_rebuild makes that file anew, larder_store_salvage copies what is intact.
 
     @param options NULL for the defaults.
     @param detail receives what is known about a failure; may be NULL.
@@ -616,7 +620,7 @@ typedef struct larder_store_statistics {
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_statistics_get(larder_store *store, larder_store_statistics *statistics);
 
-/** What a check or a salvage found. */
+/** What a check, a salvage or a rebuilding found. */
 typedef struct larder_store_report {
     /** Intact entries, and the bytes of their values. */
     uint64_t intact;
@@ -672,13 +676,39 @@ LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE detail,
                      larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
 
+/** Makes data.mdb anew, where it is: it is the index of the log, which has every entry. No value is
+    copied. The old file is not needed; if it is sound it tells what was evicted, and what is newest.
+    Without it, some of what was evicted comes back. The order of use becomes that of writing, and an
+    entry that idles counts as not read since it was written.
+
+    A damaged record costs its entry; an older version of that does not come back. The segment with
+    the damage stays as long as anything in it is alive, and larder_store_check tells of it;
+    larder_store_salvage makes a store without. Where all that is known is that something was lost,
+    so that older entries are uncertain, nothing is changed, for cleaning would delete what is left
+    out: with LARDER_STORE_WITH_UNCERTAIN they are kept.
+
+    When the call is cut short, by a kill or a power cut too, the old data.mdb is there, and the next
+    call begins anew. Only damaged heads of segments are written over before that.
+    @param options as for larder_store_open: permissions, and the content format, if the old file
+           does not tell. NULL for the defaults, and the permissions that the lock's file has.
+    @param progress told of entries; may be NULL.
+    @param report receives what was found, also on LARDER_EDAMAGED.
+    @return LARDER_OK; LARDER_EBUSY if the store is open, in whatever process, to read too;
+            LARDER_EDAMAGED: there would be uncertain entries; LARDER_EFOREIGN if nothing in the
+            folder looks like a store, or there are segments of another one; LARDER_EVERSION;
+            LARDER_EINVALID; ECANCELED; ENOENT, EACCES, ENOSPC, EIO (a segment cannot be read) or
+            another errno. O(bytes of the log), and 56 bytes of memory a record. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_rebuild(const char *path, const larder_store_options *LARDER_NULLABLE options,
+                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,
+                     larder_store_report *report);
+
 /** Copies every intact entry of the folder at `source`, however damaged, into a new store at
-    `target`: from every record in the log that is whole. data.mdb is not needed; as far as it can
-    be read it tells what was evicted, and what is newest. Without it, some of what was evicted
-    comes back, and the order of use is that of writing. An older version of an entry whose newest
-    one is damaged does not come back; where all that is known is that something was lost, what is
-    older comes back only with LARDER_STORE_WITH_UNCERTAIN. `source` is only read, and must not be
-    in use.
+    `target`: from every record in the log that is whole. data.mdb is not needed; if it is sound it
+    tells what was evicted, and what is newest. Without it, some of what was evicted comes back. The
+    order of use is that of writing. An older version of an entry whose newest one is damaged does
+    not come back; where all that is known is that something was lost, what is older comes back only
+    with LARDER_STORE_WITH_UNCERTAIN. `source` is only read, and must not be in use.
     @param report receives what was found.
     @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a store; EEXIST if `target`
             exists; LARDER_EBUSY, LARDER_EVERSION; ECANCELED; or as larder_store_open. */

@@ -234,3 +234,24 @@ void environment_close(environment *env, bool writes) {
     }
     pthread_mutex_unlock(&registry_lock);
 }
+
+larder_status environment_shut_out(const char *folder, int *lock) {
+    *lock = -1;
+    char *path = environment_path(folder, "lock.mdb");
+    if (!path) return ENOMEM;
+    larder_status status = LARDER_OK;
+    pthread_mutex_lock(&registry_lock);
+    for (size_t list = 0; list < REGISTRY_LISTS; list++)
+        for (const environment *env = registry[list]; env; env = env->next)
+            if (env->pid == getpid() && strcmp(env->folder, folder) == 0) status = LARDER_EBUSY;
+    // In a process that has it open, closing it would take LMDB's locks away.
+    if (!status) status = file_open(path, FILE_WRITE, 0, lock);
+    pthread_mutex_unlock(&registry_lock);
+    free(path);
+    if (status) return status == ENOENT ? LARDER_OK : status;
+    status = file_lock(*lock);
+    if (!status) return LARDER_OK;
+    file_close(*lock);
+    *lock = -1;
+    return status;
+}

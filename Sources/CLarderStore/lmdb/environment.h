@@ -69,6 +69,9 @@ void environment_close(environment *environment, bool writes);
 LARDER_MUST_CHECK larder_status environment_settle(const environment *environment);
 /** Whether `<folder>/data.mdb` is missing, or may be what a power cut left of a new one. */
 bool environment_is_unmade(const char *folder);
+/** Keeps every process from opening the environment in `folder`, as long as `lock` is open, which
+    may stay -1 if there is nothing to lock yet. LARDER_EBUSY if somebody has it open. */
+LARDER_MUST_CHECK larder_status environment_shut_out(const char *folder, int *lock);
 
 /** Takes a place with the newest committed state; the meta record was verified, and belongs to the
     very transaction that the place sees. For a file that another process writes, too.
@@ -137,5 +140,7 @@ void environment_reap(environment *environment);
 /** The least transaction that a reader of any process still looks at; UINT64_MAX if there is none.
     */
 uint64_t environment_oldest_reader(environment *environment);
+/** `<folder>/<name>`, allocated; NULL without memory. */
+char *environment_path(const char *folder, const char *name);
 
 #endif

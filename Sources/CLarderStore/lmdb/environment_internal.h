@@ -159,8 +159,6 @@ LARDER_MUST_CHECK larder_status environment_start(environment *env, uint64_t map
     @param flags FILE_WRITE or 0.
     @return LARDER_OK; ENOENT if another one is there, or an errno. */
 LARDER_MUST_CHECK larder_status environment_file(const environment *env, int flags, int *file);
-/** `<folder>/<name>`, to be freed; NULL without memory. */
-char *environment_path(const char *folder, const char *name);
 
 /** The number of the newest state that our own map shows, 0 if there is none. */
 uint64_t environment_newest(environment *env);

@@ -45,6 +45,19 @@ static uint32_t head_crc(const segment_head *head) {
     return larder_crc32c(0, (const uint8_t *)head + CRC_START, sizeof *head - CRC_START);
 }
 
+static segment_head head_make(uint32_t number, uint32_t kind, uint64_t capacity,
+                              uint64_t first_sequence, uint64_t as_of, uint64_t store_id) {
+    segment_head head = {.number = number,
+                         .store_id = store_id,
+                         .kind = kind,
+                         .capacity = (capacity + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES,
+                         .first_sequence = first_sequence,
+                         .as_of = as_of};
+    memcpy(head.magic, magic, sizeof magic);
+    head.crc = head_crc(&head);
+    return head;
+}
+
 // Names -------------------------------------------------------------------------------------------
 
 void segment_name(uint32_t number, char out[SEGMENT_NAME_BYTES]) {
@@ -116,12 +129,7 @@ larder_status segment_create(int folder, uint32_t number, uint32_t kind, uint64_
     *out = NULL;
     if (number == 0) return EOVERFLOW;
     if (capacity > CAPACITY_MAX - BLOCK_BYTES || capacity > SIZE_MAX / 2) return EFBIG;
-    segment_head head = {.number = number,
-                         .store_id = store_id,
-                         .kind = kind,
-                         .capacity = (capacity + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES,
-                         .first_sequence = first_sequence,
-                         .as_of = as_of};
+    segment_head head = head_make(number, kind, capacity, first_sequence, as_of, store_id);
     memcpy(head.magic, new_magic, sizeof new_magic);
     head.crc = head_crc(&head);
     segment *fresh = segment_new(&head);
@@ -211,6 +219,56 @@ bool segment_file_is_new(int folder, const char *name) {
     return status == LARDER_OK && (word == 0 || memcmp(&word, new_magic, sizeof word) == 0);
 }
 
+larder_status segment_open_damaged(int folder, uint32_t number, uint64_t *store_id, segment **out) {
+    *out = NULL;
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(number, name);
+    int file;
+    file_facts facts;
+    larder_status status = file_open_in(folder, name, 0, 0, &file);
+    if (status == ELOOP || status == ENXIO) return LARDER_OK;
+    if (status != LARDER_OK) return status;
+    uint8_t *map = NULL;
+    status = file_facts_get(file, &facts);
+    if (status == LARDER_OK && facts.is_regular && facts.bytes >= SEGMENT_HEAD_BYTES &&
+        facts.bytes <= SIZE_MAX / 2)
+        status = file_map(file, (size_t)facts.bytes, false, &map);
+    file_close(file);
+    if (status != LARDER_OK || map == NULL) return status;
+    segment_head head;
+    memcpy(&head, map, sizeof head);
+    if (head_check(&head, number, head.store_id, facts.bytes) != LARDER_OK)
+        head = (segment_head){.first_sequence = UINT64_MAX};
+    head.number = number;
+    head.capacity = facts.bytes / 8 * 8;
+    *store_id = head.store_id;
+    *out = segment_new(&head);
+    if (*out == NULL) {
+        file_unmap(map, (size_t)facts.bytes);
+        return ENOMEM;
+    }
+    (*out)->map = map;
+    return LARDER_OK;
+}
+
+larder_status segment_mend(const segment *mended, int folder, uint64_t store_id) {
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(mended->number, name);
+    int file;
+    larder_status status = file_open_in(folder, name, FILE_WRITE, 0, &file);
+    if (status != LARDER_OK) return status;
+    if (mended->kind == 0) {
+        segment_head head =
+            head_make(mended->number, SEGMENT_CLEANED, mended->capacity,
+                      mended->record_count == 0 ? 1 : mended->first_sequence, 0, store_id);
+        status = file_reserve(file, head.capacity);
+        if (status == LARDER_OK) status = file_write_at(file, &head, sizeof head, 0);
+    }
+    if (status == LARDER_OK) status = file_sync(file);
+    file_close(file);
+    return status;
+}
+
 void segment_rest(const segment *resting) {
     enum { SMALL_BYTES = 1 << 18 };
     if (resting->capacity <= SMALL_BYTES)
@@ -248,6 +306,14 @@ larder_status segment_look(const segment *from, uint64_t offset, larder_bytes *o
         return LARDER_EDAMAGED;
     *out = (larder_bytes){at, length};
     return LARDER_OK;
+}
+
+larder_status segment_read(const segment *from, uint64_t *offset, bool verifies, record *out) {
+    larder_bytes bytes;
+    larder_status status = segment_look(from, *offset, &bytes);
+    if (status == LARDER_OK) status = record_read(bytes, verifies, out);
+    if (status == LARDER_OK) *offset += record_padded(bytes.length);
+    return status;
 }
 
 void segment_publish(segment *to, size_t length, uint64_t first_word) {

@@ -98,6 +98,15 @@ LARDER_MUST_CHECK larder_status segment_open(int folder, uint32_t number, uint64
                                              bool writes, segment **out);
 /** Lets go of the mapped pages of one of the least size: they come back with a touch. */
 void segment_rest(const segment *resting);
+/** Opens one for reading whatever its head says: of kind 0 if that is damaged, without a first
+    sequence, and of whatever length it is. NULL if it is no file, or too short for a head.
+    @param store_id receives the one in its head; 0 if that is damaged. */
+LARDER_MUST_CHECK larder_status segment_open_damaged(int folder, uint32_t number,
+                                                     uint64_t *store_id, segment **out);
+/** Gives the file of such a segment a head, if that is damaged, as of one that was cleaned: so
+    nothing is said of the order of its records, nor of when they were replaced. All of it to the
+    device. */
+LARDER_MUST_CHECK larder_status segment_mend(const segment *mended, int folder, uint64_t store_id);
 /** Ends the mapping; NULL is allowed. */
 void segment_close(segment *closed);
 /** Whether nothing of it was synced yet. */
@@ -109,6 +118,9 @@ bool segment_file_is_new(int folder, const char *name);
     verified. LARDER_END where nothing was written; LARDER_EDAMAGED. */
 LARDER_MUST_CHECK larder_status segment_look(const segment *from, uint64_t offset,
                                              larder_bytes *record);
+/** The same, taken apart; `offset` moves behind it. */
+LARDER_MUST_CHECK larder_status segment_read(const segment *from, uint64_t *offset, bool verifies,
+                                             record *out);
 
 /** Publishes what was written at `end`, `length` bytes of whole sealed records of which the first
     has `first_word` still to come. */

@@ -115,4 +115,7 @@ typedef struct tree_report {
     @return LARDER_OK; LARDER_EDAMAGED; ENOMEM. O(pages), and one bit of memory for each. */
 LARDER_MUST_CHECK larder_status tree_audit(const tree *tree, tree_report *report);
 
+/** Rows whose key begins with that byte, as far as the pages can be read. O(them). */
+uint64_t tree_count_space(const tree *from, uint8_t space);
+
 #endif

@@ -177,3 +177,15 @@ larder_status tree_get(const tree *state, larder_bytes key, larder_bytes *value)
     larder_status status = cursor_prove(&cursor, leaf, true);
     return status ? status : LARDER_ENOTFOUND;
 }
+
+uint64_t tree_count_space(const tree *from, uint8_t space) {
+    uint64_t count = 0;
+    tree_cursor place;
+    larder_bytes key, value;
+    larder_status status = tree_cursor_seek(&place, from, (larder_bytes){&space, 1});
+    for (; !status; status = tree_cursor_next(&place), count++)
+        if (tree_cursor_get(&place, &key, &value) || key.length == 0 ||
+            *(const uint8_t *)key.data != space)
+            break;
+    return count;
+}

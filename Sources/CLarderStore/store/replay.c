@@ -50,9 +50,8 @@ static bool lists(const numbers *list, uint32_t number) {
 typedef struct replay {
     larder_store *store;
     numbers there;
-    /** Segments of the chain, from meta.end on. */
-    numbers passed;
     log_scan scan;
+    /** The last segment of the chain that was entered; those before it are measured, too. */
     segment *at;
     /** Writes that follow one another in it, taken and not yet published. */
     const uint8_t *run;
@@ -76,10 +75,8 @@ static larder_status publish_run(replay *work) {
 
 /** The next segment of the chain: everything in it that is not in the tree is counted, and may not
     be on the device. */
-static larder_status enter_next(replay *work, segment *entered, const store_meta *meta) {
+static void enter_next(replay *work, segment *entered, const store_meta *meta) {
     larder_store *store = work->store;
-    larder_status status = publish_run(work);
-    if (status != LARDER_OK) return status;
     if (work->at != NULL) {
         work->at->next = entered->number;
         work->at->is_sealed = true;
@@ -89,9 +86,6 @@ static larder_status enter_next(replay *work, segment *entered, const store_meta
     } else {
         store->log.first_unsynced = entered->number;
     }
-    char name[SEGMENT_NAME_BYTES];
-    segment_name(entered->number, name);
-    if (note_number(&work->passed, name) != 0) return ENOMEM;
     work->at = entered;
     entered->synced = SEGMENT_HEAD_BYTES;
     entered->record_count = entered->bare_count = 0;
@@ -109,31 +103,29 @@ static larder_status enter_next(replay *work, segment *entered, const store_meta
         entered->is_named = true;
     }
     atomic_store(&entered->end, entered->synced);
-    return LARDER_OK;
 }
 
 /** Where the chain goes on behind the last write that was taken; `last` if there is no telling. */
 static segment *next_in_chain(const replay *work, segment *last, const store_meta *meta) {
-    store_log *log = &work->store->log;
     segment *found;
     uint32_t number = meta->end.segment == 0 ? 1 : meta->end.segment;
     if (work->at != NULL) {
-        larder_bytes bytes;
         record next;
-        if (segment_look(work->at, atomic_load(&work->at->end), &bytes) != LARDER_OK ||
-            record_read(bytes, true, &next) != LARDER_OK || next.kind != RECORD_NEXT)
+        uint64_t end = atomic_load(&work->at->end);
+        if (segment_read(work->at, &end, true, &next) != LARDER_OK || next.kind != RECORD_NEXT ||
+            next.minor <= work->at->number)
             return last;
         number = next.minor;
     }
-    bool is_before = number < last->number && !lists(&work->passed, number);
-    return is_before && log_segment(log, number, &found) == LARDER_OK ? found : last;
+    bool is_before = number < last->number;
+    return is_before && log_segment(&work->store->log, number, &found) == LARDER_OK ? found : last;
 }
 
 /** The scan has come to `entered`, perhaps through segments that no write is in. */
 static larder_status enter_segment(replay *work, segment *entered, const store_meta *meta) {
-    larder_status status = LARDER_OK;
-    while (work->at != entered && status == LARDER_OK)
-        status = enter_next(work, next_in_chain(work, entered, meta), meta);
+    larder_status status = work->at == entered ? LARDER_OK : publish_run(work);
+    while (!status && work->at != entered)
+        enter_next(work, next_in_chain(work, entered, meta), meta);
     return status;
 }
 
@@ -162,30 +154,6 @@ static larder_status take_write(replay *work, const uint8_t *first, uint32_t cou
     return LARDER_OK;
 }
 
-/** Where the log goes on behind a segment whose end is damaged: the one that begins with the least
-    sequence of those that come later. */
-static bool find_next(replay *work) {
-    larder_store *store = work->store;
-    uint32_t next = 0;
-    uint64_t least = UINT64_MAX;
-    for (size_t at = 0; at < work->there.count; at++) {
-        uint32_t number = work->there.items[at];
-        segment *found;
-        larder_bytes first;
-        if (lists(&work->passed, number) || log_segment(&store->log, number, &found) != LARDER_OK ||
-            found->kind != SEGMENT_WRITTEN ||
-            segment_look(found, SEGMENT_HEAD_BYTES, &first) != LARDER_OK)
-            continue;
-        uint64_t sequence = record_sequence(first.data);
-        if (sequence <= work->scan.sequence || sequence >= least) continue;
-        least = sequence;
-        next = number;
-    }
-    if (next == 0) return false;
-    work->scan.at = (location){next, SEGMENT_HEAD_BYTES};
-    return log_scan_resync(&work->scan);
-}
-
 static larder_status read_log(replay *work, const store_meta *meta, bool was_power_cut) {
     larder_store *store = work->store;
     for (;;) {
@@ -198,7 +166,7 @@ static larder_status read_log(replay *work, const store_meta *meta, bool was_pow
         if (status == LARDER_EDAMAGED) {
             store->recovery.lost++;
             if (was_power_cut) return publish_run(work);
-            if (!log_scan_resync(&work->scan) && !find_next(work)) return publish_run(work);
+            if (!log_scan_resync(&work->scan)) return publish_run(work);
             continue;
         }
         if (status != LARDER_OK) return status;
@@ -310,7 +278,9 @@ larder_status store_replay(larder_store *store, const store_meta *meta, bool was
     // Of cleaning that was not committed, or not deleted, and segments made in advance.
     for (size_t at = 0; at < work.there.count && status == LARDER_OK; at++) {
         uint32_t number = work.there.items[at];
-        if (lists(&work.passed, number) || live_find(&store->live, number) != NULL) continue;
+        if (live_find(&store->live, number) != NULL ||
+            (log_segment(&store->log, number, &first) == LARDER_OK && first->is_measured))
+            continue;
         status = store_retire(store, number, store->committed.transaction);
     }
     if (status == LARDER_OK) {
@@ -321,7 +291,6 @@ larder_status store_replay(larder_store *store, const store_meta *meta, bool was
         if (was_power_cut && work.there.count > 0) status = folder_sync(store->log.folder);
     }
     free(work.there.items);
-    free(work.passed.items);
     if (status == LARDER_EDAMAGED) detail->offset = work.scan.at.offset;
     return status;
 }

@@ -12,7 +12,7 @@
 
 #include "condition.h"
 #include "fork_page.h"
-#include "store/store_internal.h"
+#include "repair/salvage.h"
 
 enum { PATH_MAX_BYTES = 4000, LOCK_TEXT_BYTES = 64 };
 
@@ -61,7 +61,7 @@ static larder_status options_check(larder_store *store) {
     if (!tuning_is_valid(&store->tuning)) return LARDER_EINVALID;
     const uint32_t flags = LARDER_STORE_READ_ONLY | LARDER_STORE_EXISTING |
                            LARDER_STORE_HOST_MAINTENANCE | LARDER_STORE_TRACK_ACCESS |
-                           LARDER_STORE_WITH_UNCERTAIN;
+                           LARDER_STORE_WITH_UNCERTAIN | LARDER_STORE_REBUILDS;
     if ((options->flags & ~flags) != 0 || (options->mode & ~0777u) != 0 || options->mode == 0 ||
         options->journal_bytes < LARDER_STORE_JOURNAL_MIN_BYTES || options->sync_interval_ns < 0 ||
         options->flush_interval_ns < 0 || options->trim_interval_ns < 0)
@@ -183,7 +183,8 @@ bool store_is_held(const larder_store *store, bool *is_other_boot) {
 // Opening -----------------------------------------------------------------------------------------
 
 static int has_foreign_name(void *context, const char *name) {
-    static const char *const ours[] = {"lock", "log", "data.mdb", "data.new", "lock.mdb"};
+    static const char *const ours[] = {"lock",     "log",      "data.mdb",
+                                       "data.new", "lock.mdb", "index.new"};
     (void)context;
     for (size_t at = 0; at < sizeof ours / sizeof *ours; at++)
         if (strcmp(name, ours[at]) == 0) return 0;
@@ -389,18 +390,41 @@ static larder_status log_begin(larder_store *store, larder_store_detail *detail)
     return status;
 }
 
-static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
-    lock_past past = {true, false};
-    store_meta meta;
-    larder_status status = folder_prepare(store, detail);
-    if (status == LARDER_OK) status = lock_take(store, &past, detail);
-    if (status == LARDER_OK) status = data_open_or_remake(store, past.is_other_boot, &meta, detail);
+/** Opens the tree, and takes over what it says. */
+static larder_status data_begin(larder_store *store, bool is_other_boot, store_meta *meta,
+                                larder_store_detail *detail) {
+    larder_status status = data_open_or_remake(store, is_other_boot, meta, detail);
     if (status != LARDER_OK) return status;
-    meta_adopt(store, &meta);
+    meta_adopt(store, meta);
     status = live_load(store, &store->live);
     live_totals(&store->live, &store->committed.log_used_bytes, &store->committed.log_live_bytes);
     store->committed.segment_count = store->live.count;
-    if (status == LARDER_OK) status = read_number_resume(store);
+    return status == LARDER_OK ? read_number_resume(store) : status;
+}
+
+/** The same, when what is there is damaged or missing and the options say so after the tree was
+    made anew. */
+static larder_status data_begin_anew(larder_store *store, bool is_other_boot, store_meta *meta,
+                                     larder_store_detail *detail) {
+    environment_close(store->environment, true);
+    store->environment = NULL;
+    live_free(&store->live);
+    larder_store_report ignored;
+    larder_status status = store_rebuild(store, NULL, NULL, &ignored);
+    return status == LARDER_OK ? data_begin(store, is_other_boot, meta, detail) : status;
+}
+
+static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
+    lock_past past = {true, false};
+    store_meta meta;
+    bool rebuilds = (store->options.flags & LARDER_STORE_REBUILDS) != 0;
+    larder_status status = folder_prepare(store, detail);
+    bool is_lost = status == LARDER_EDAMAGED && rebuilds;
+    if (status == LARDER_OK || is_lost) status = lock_take(store, &past, detail);
+    if (status != LARDER_OK) return status;
+    status = is_lost ? LARDER_EDAMAGED : data_begin(store, past.is_other_boot, &meta, detail);
+    if (status == LARDER_EDAMAGED && rebuilds)
+        status = data_begin_anew(store, past.is_other_boot, &meta, detail);
     if (status == LARDER_OK) status = log_begin(store, detail);
     if (status == LARDER_OK) status = log_enter(&store->log);
     if (status != LARDER_OK) return status;
@@ -508,6 +532,25 @@ larder_status larder_store_open(const char *path, const larder_store_options *op
     } else if (store != NULL) {
         store_free(store);
     }
+    return status;
+}
+
+larder_status larder_store_rebuild(const char *path, const larder_store_options *options,
+                                   larder_progress progress, void *context,
+                                   larder_store_report *report) {
+    larder_store_detail ignored = {0};
+    file_facts facts;
+    lock_past past;
+    larder_store *store = NULL;
+    memset(report, 0, sizeof *report);
+    larder_status status = store_make(path, options, &store);
+    if (status == LARDER_OK && store_is_read_only(store)) status = LARDER_EINVALID;
+    if (status == LARDER_OK) status = lock_take(store, &past, &ignored);
+    if (status == LARDER_OK) status = file_facts_get(store->lock_file, &facts);
+    if (status == LARDER_OK && options == NULL && (facts.mode & 0777) != 0)
+        store->options.mode = facts.mode & 0777;
+    if (status == LARDER_OK) status = store_rebuild(store, progress, context, report);
+    if (store != NULL) store_free(store);
     return status;
 }
 
