@@ -301,8 +301,8 @@ static larder_status data_open_or_remake(larder_store *store, bool is_other_boot
     larder_status status = data_path_exists(store) == ENOENT ? ENOENT : LARDER_OK;
     if (status == LARDER_OK) status = data_open(store, meta, detail);
     bool is_whole = status != ENOENT && status != LARDER_EDAMAGED && status != LARDER_EFOREIGN;
-    if (is_whole || !environment_is_unmade(store->path) || folder_has_log(store)) return status;
-    if (status != ENOENT && !is_other_boot) return status;
+    bool is_unmade = status == ENOENT || (is_other_boot && environment_is_unmade(store->path));
+    if (is_whole || !is_unmade || folder_has_log(store)) return status;
     status = visit_log(store, false, true);
     if (status == LARDER_OK || status == ENOENT) status = file_remove(path);
     if (status == LARDER_OK || status == ENOENT) status = data_open(store, meta, detail);
