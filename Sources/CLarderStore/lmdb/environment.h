@@ -66,7 +66,7 @@ void environment_close(environment *environment, bool writes);
 
 /** Brings data.mdb, its name, and that of its folder to the device: before anything is promised to
     be there, after its making. */
-LARDER_MUST_CHECK larder_status environment_settle(const environment *environment);
+LARDER_MUST_CHECK larder_status environment_settle(environment *environment);
 /** Whether `<folder>/data.mdb` is missing, or may be what a power cut left of a new one. */
 bool environment_is_unmade(const char *folder);
 /** Keeps every process from opening the environment in `folder`, as long as `lock` is open, which

@@ -77,11 +77,28 @@ static void create_image(uint8_t *image, const store_meta *fresh) {
     store_meta_write(node + NODE_HEAD_BYTES + 1, &first);
 }
 
-larder_status environment_settle(const environment *env) {
+/** An earlier sync may have failed, here or in another process: its pages count as clean then, and
+    only what is written anew is sure to get to the device. */
+static larder_status write_anew(environment *env, int file) {
+    uint8_t image[CREATE_BYTES];
+    size_t got = 0;
+    larder_status status = LARDER_OK;
+    pthread_mutex_lock(&env->lmdb_lock);
+    // What LMDB has committed since is on the device.
+    if (!env->lmdb) {
+        status = file_read_at(file, image, sizeof image, 0, &got);
+        if (!status) status = file_write_at(file, image, got, 0);
+    }
+    pthread_mutex_unlock(&env->lmdb_lock);
+    return status;
+}
+
+larder_status environment_settle(environment *env) {
     int file;
     larder_status status = environment_file(env, FILE_WRITE, &file);
     if (status) return status;
-    status = file_sync(file);
+    status = write_anew(env, file);
+    if (!status) status = file_sync(file);
     file_close(file);
     char *path = environment_path(env->folder, "data.mdb");
     if (!path) return ENOMEM;

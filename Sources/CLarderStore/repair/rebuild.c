@@ -122,7 +122,10 @@ static larder_status rebuild_log(const larder_store *store, rebuild *work) {
         status = segment_create(work->log, work->next_segment, SEGMENT_WRITTEN,
                                 store->tuning.segment_min_bytes, search->last_sequence + 1, 0,
                                 work->meta.store_id, store->options.mode, &next);
-    if (!status) status = segment_sync(next, work->log);
+    // It stays one of which nothing was synced, so that whoever opens the store syncs all names
+    // before he promises anything: the rename may be done, and its sync fail.
+    if (!status) status = segment_mend(next, work->log, work->meta.store_id);
+    if (!status) status = folder_sync(work->log);
     segment_close(next);
     return status;
 }

@@ -590,8 +590,7 @@ static larder_status store_shut(larder_store *store) {
     atomic_store(&store->is_shut, true);
     pthread_mutex_unlock(&store->lock);
     // What came since the flush is in the log.
-    larder_status closed =
-        store_is_read_only(store) ? LARDER_OK : log_sync(&store->log, &store->lock);
+    larder_status closed = store_is_read_only(store) ? LARDER_OK : store_sync_held(store);
     pthread_mutex_lock(&store->lock);
     // As long as nobody else may write: its number may be used again then.
     if (!store_is_read_only(store)) log_drop_spare(&store->log);

@@ -210,6 +210,9 @@ LARDER_MUST_CHECK larder_status store_finish_write(larder_store *store, uint32_t
                                                    uint64_t number, uint64_t *sequence);
 /** Everything that was written before on the device. */
 LARDER_MUST_CHECK larder_status store_sync_log(larder_store *store);
+/** The same with `sync_lock` held. Before the first segment is marked as synced, the tree and all
+    names are. */
+LARDER_MUST_CHECK larder_status store_sync_held(larder_store *store);
 
 enum {
     /** Look at expiry and free space too. */

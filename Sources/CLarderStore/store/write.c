@@ -163,6 +163,15 @@ void store_end_append(larder_store *store, const uint8_t *target, size_t length,
     pthread_mutex_unlock(&store->lock);
 }
 
+larder_status store_sync_held(larder_store *store) {
+    if (!store->is_settled && store->log.active != NULL) {
+        larder_status status = environment_settle(store->environment);
+        if (status != LARDER_OK) return status;
+        store->is_settled = true;
+    }
+    return log_sync(&store->log, &store->lock);
+}
+
 /** The group commit: whoever waited for the lock while another one synced may find that done. */
 static larder_status sync_through(larder_store *store, uint64_t sequence) {
     pthread_mutex_lock(&store->sync_lock);
@@ -171,9 +180,7 @@ static larder_status sync_through(larder_store *store, uint64_t sequence) {
         pthread_mutex_lock(&store->lock);
         store->unsynced_since_ns = 0;
         pthread_mutex_unlock(&store->lock);
-        if (!store->is_settled) status = environment_settle(store->environment);
-        store->is_settled = status == LARDER_OK;
-        if (status == LARDER_OK) status = log_sync(&store->log, &store->lock);
+        status = store_sync_held(store);
     }
     pthread_mutex_unlock(&store->sync_lock);
     return status;
