@@ -165,6 +165,10 @@ bench: ## measure Larder beside its rivals; AREA=log, coding, memory, disk, entr
 bench-help: ## list the areas and options of make bench, as ROW=, KEYS=, RECORDS= and PAIRS=
 	cd Benchmarks && swift run -c release $(SWIFT_FLAGS) larder-bench --help
 
+.PHONY: bench-readme
+bench-readme: ## put the figures that make bench measured last into the README's tables
+	@.ci/bench-readme .build/bench/results.json README.md
+
 .PHONY: bench-deps
 bench-deps: ## install the rivals that the benchmarks compare with
 	@.ci/deps base bench
