@@ -146,8 +146,7 @@ static larder_status rebuild_in(larder_store *store, const char *path, int folde
     char *data = environment_path(store->path, "data.mdb");
     larder_status status = fresh && data ? LARDER_OK : ENOMEM;
     uint32_t mode = store->options.mode;
-    if (search->segment_count)
-        work->next_segment = search->segments[search->segment_count - 1]->number;
+    work->next_segment = search->last_number;
     if (search->has_meta && search->meta.next_segment > work->next_segment + 1)
         work->next_segment = search->meta.next_segment - 1;
     if (++work->next_segment == 0) status = EOVERFLOW;

@@ -114,6 +114,7 @@ static int take_segment(void *context, const char *name) {
     uint64_t store_id;
     segment *found;
     if (!segment_number_of(name, &number)) return 0;
+    if (number > search->last_number) search->last_number = number;
     segment **segments = grown(search->segments, search->segment_count, &search->segment_capacity,
                                sizeof(segment *));
     visit->status = segments ? segment_open_damaged(visit->folder, number, &store_id, &found)

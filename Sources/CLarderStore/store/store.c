@@ -558,8 +558,9 @@ static void look_for_touches(void *context, const touch_buffer *touches) {
     if (touches->count > 0) *(bool *)context = true;
 }
 
-/** Whether so little waits that reading it again costs less than a checkpoint, and nothing else has
-    to be done. */
+/** Whether the store has so little, all of it in the log, that reading that again costs less than a
+    checkpoint, and nothing else has to be done. What a larger store has is in the tree when it is
+    closed: damage to the log costs less then. */
 static bool may_leave_to_log(larder_store *store) {
     enum { LEFT_MAX_COUNT = 16, LEFT_MAX_BYTES = 4096 };
     bool has_touches = store->folding.count > 0;
@@ -569,9 +570,8 @@ static bool may_leave_to_log(larder_store *store) {
     const committed_state *now = &store->committed;
     bool may = !has_touches && store->frozen == NULL && active->cleared == 0 &&
                active->count <= LEFT_MAX_COUNT && active->bytes <= LEFT_MAX_BYTES &&
-               store->retired_count == 0 && !store->is_partly_applied &&
-               now->count + active->count <= store->limits.count &&
-               now->bytes + active->bytes <= store->limits.bytes;
+               store->retired_count == 0 && !store->is_partly_applied && now->count == 0 &&
+               active->count <= store->limits.count && active->bytes <= store->limits.bytes;
     pthread_mutex_unlock(&store->lock);
     return may;
 }
