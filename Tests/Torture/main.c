@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "failing_calls.h"
 #include "store.h"
 
 typedef struct family {
@@ -22,6 +23,7 @@ static const family families[] = {
     {"log", "input", family_input, 0, "arguments and files that no caller should pass"},
     {"log", "exhaustion", family_exhaustion, 0,
      "full disks, limits, every system call failing once"},
+    {"log", "failures", family_failures, 0, "memory, threads, files failing in every call"},
     {"log", "model", family_model, 7, "random operations beside a model in memory"},
     {"log", "damage", family_damage, 18, "flipped bytes, truncations, zeroed and swapped pages"},
     {"log", "concurrency", family_concurrency, 13,
@@ -35,6 +37,8 @@ static const family families[] = {
      "what was told to be kept, at every place a flush can end"},
     {"store", "store-exhaustion", family_store_exhaustion, 0,
      "full disks, limits, every system call failing once"},
+    {"store", "store-failures", family_store_failures, 0,
+     "memory, threads, files and LMDB failing in every call"},
     {"store", "store-model", family_store_model, 10, "random operations beside a model in memory"},
     {"store", "store-damage", family_store_damage, 20,
      "any byte flipped, pages zeroed and swapped"},
