@@ -6,6 +6,7 @@ set -eu
 out=$1
 rm -rf "$out/raw" "$out/work"
 mkdir -p "$out/raw"
+failed=0
 
 # taken NAME COMMAND…: runs it in a folder of its own and keeps what it took.
 taken() {
@@ -16,7 +17,7 @@ taken() {
   LLVM_PROFILE_FILE="$PWD/$out/raw/$name-%p%c.profraw" "$@" >"$out/log" 2>&1 || {
     cat "$out/log" >&2
     echo "coverage: $name failed" >&2
-    exit 1
+    failed=1
   }
   "$LLVM/llvm-profdata" merge -o "$out/$name.profdata" "$out/raw/$name"-*.profraw
   "$LLVM/llvm-cov" show "$out/bin/$name" -instr-profile "$out/$name.profdata" \
@@ -41,3 +42,4 @@ done
 rm -rf "$out/work"
 awk -v root="$PWD" -v least="$LEAST" -f Tests/Coverage/report.awk Tests/Coverage/explained.txt \
   "$out"/shown-*
+exit $failed

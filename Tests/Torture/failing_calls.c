@@ -239,7 +239,7 @@ const failing_call failing_calls[] = {
     {"mdb_reader_list", {EIO}},
     {"mdb_txn_begin", {ENOMEM, MDB_READERS_FULL, MDB_MAP_RESIZED}},
     {"mdb_txn_renew", {ENOMEM, MDB_READERS_FULL}},
-    {"mdb_txn_commit", {EIO, ENOSPC, MDB_MAP_FULL}},
+    {"mdb_txn_commit", {EIO, ENOSPC}},
     {"mdb_dbi_open", {ENOMEM}},
     {"mdb_get", {EIO, MDB_CORRUPTED}},
     {"mdb_put", {ENOMEM, MDB_MAP_FULL}},

@@ -30,8 +30,9 @@ typedef struct failing_bench {
     size_t trial_count;
     /** Before each trial. */
     bool (*prepare)(torture *run, void *context, const failing_trial *trial);
-    /** After it, when nothing fails any more. */
-    void (*verify)(torture *run, void *context, const failing_trial *trial, larder_status status);
+    /** After it, when nothing fails any more; `error` is how the call failed. */
+    void (*verify)(torture *run, void *context, const failing_trial *trial, larder_status status,
+                   int error);
     void *context;
 } failing_bench;
 
@@ -42,5 +43,6 @@ void fail_every_call(torture *run, const failing_bench *bench);
 
 void family_failures(torture *run);
 void family_store_failures(torture *run);
+void family_statuses(torture *run);
 
 #endif

@@ -33,6 +33,7 @@ static const family families[] = {
     {"log", "soak", family_soak, 7, "mixed load at full speed: memory, files, descriptors level"},
     {"coding", "coding", family_coding, 8, "CBOR and damaged CBOR beside a simple reference"},
     {"store", "store-input", family_store_input, 0, "arguments and folders that none should pass"},
+    {"store", "statuses", family_statuses, 0, "every status that the headers list"},
     {"store", "store-promises", family_store_promises, 0,
      "what was told to be kept, at every place a flush can end"},
     {"store", "store-exhaustion", family_store_exhaustion, 0,
