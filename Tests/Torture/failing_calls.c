@@ -193,7 +193,6 @@ const failing_call failing_calls[] = {
     {"system statvfs", {EIO, EINTR}},
     {"system getrlimit", {EINVAL}},
     {"system getentropy", {ENOSYS}},
-    {"system clock_gettime", {EINVAL}},
     {"system fallocate", {EINTR, EOPNOTSUPP, ENOSPC}},
     {"system ftruncate", {EINTR, EIO}},
     {"system pread", {EINTR, EIO}},

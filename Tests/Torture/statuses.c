@@ -145,6 +145,43 @@ static larder_status ring_opened(const char *path, uint64_t capacity, uint32_t f
     return larder_ring_open(path, &options, NULL, out);
 }
 
+/** Arguments that no function of a ring takes. */
+static void refused_arguments(torture *run, larder_ring *ring) {
+    larder_message message = {bytes_of("x", 1), 1u << 9};
+    larder_reservation reservation;
+    uint64_t sequence;
+    GIVES(larder_ring_append_batch(ring, &message, 1, NULL, NULL), LARDER_EINVALID);
+    GIVES(larder_ring_reserve(ring, 8, &reservation), LARDER_OK);
+    GIVES(larder_ring_commit(ring, &reservation, 8, 1u << 9, NULL), LARDER_EINVALID);
+    GIVES(larder_ring_commit(ring, &reservation, 9, 0, NULL), LARDER_EINVALID);
+    larder_reservation another = {&sequence, 8};
+    GIVES(larder_ring_commit(ring, &another, 8, 0, NULL), LARDER_EINVALID);
+    larder_ring_abort(ring, &reservation);
+    GIVES(larder_ring_commit(ring, &reservation, 0, 0, NULL), LARDER_EINVALID);
+    GIVES(larder_ring_acknowledged(ring, bytes_of_text(""), &sequence), LARDER_EINVALID);
+    GIVES(larder_ring_cursor_remove(ring, bytes_of_text("")), LARDER_EINVALID);
+    EXPECT(run,
+           larder_ring_capacity_for(0, 1, 0) == 0 &&
+               larder_ring_capacity_for(1, LARDER_RING_MESSAGE_MAX_BYTES + 1, 0) == 0 &&
+               larder_ring_capacity_for(UINT64_MAX / 2, 1, 0) == 0 &&
+               larder_ring_capacity_for(1, 1, LARDER_RING_CURSOR_SLOTS_MAX + 1) == 0,
+           "there is a file for what no file can hold");
+}
+
+static void refused_options(torture *run, const char *path) {
+    larder_ring *ring = NULL;
+    larder_ring_options options = ring_options(16384, 1u << 20);
+    GIVES(larder_ring_open(path, &options, NULL, &ring), LARDER_EINVALID);
+    options = ring_options(16384, 0);
+    options.cursor_slots = LARDER_RING_CURSOR_SLOTS_MAX + 1;
+    GIVES(larder_ring_open(path, &options, NULL, &ring), LARDER_EINVALID);
+    options = ring_options(16384, 0);
+    options.sync_interval_ns = -1;
+    GIVES(larder_ring_open(path, &options, NULL, &ring), LARDER_EINVALID);
+    options = ring_options(LARDER_RING_CAPACITY_MAX_BYTES + 1, 0);
+    GIVES(larder_ring_open(path, &options, NULL, &ring), LARDER_EINVALID);
+}
+
 static void refused_rings(torture *run, const char *path, const char *other) {
     larder_ring *ring = NULL;
     larder_ring_report report;
@@ -173,6 +210,8 @@ static void ring_statuses(torture *run, const char *path, const char *other) {
     if (!EXPECT_STATUS(run, ring_opened(path, 16384, 0, 7, &ring), LARDER_OK)) {
         return;
     }
+    refused_options(run, other);
+    refused_arguments(run, ring);
     static uint8_t bytes[20000];
     larder_reservation none = {0};
     larder_ring_reader *reader = NULL;
@@ -459,8 +498,21 @@ static void store_statuses(torture *run, const char *path, const char *other) {
     refused_stores(run, path, other);
 }
 
+/** Every status has a sentence of its own, the last one and those of no system the same. */
+static void texts(torture *run) {
+    const char *unknown = larder_strerror(INT32_MIN);
+    for (larder_status status = -41100; status < 200; status++) {
+        const char *text = larder_strerror(status);
+        bool is_ours = status <= LARDER_ETOOLARGE && status >= LARDER_ECONFLICT;
+        EXPECT(run, text && text[0] && (!is_ours || strcmp(text, unknown) != 0),
+               "status %d has no text", status);
+        status = status == -40900 ? -10 : status;
+    }
+}
+
 static void all_statuses(torture *run, void *context) {
     (void)context;
+    texts(run);
     char path[600], other[600];
     snprintf(path, sizeof path, "%s", torture_path(run, "here"));
     snprintf(other, sizeof other, "%s", torture_path(run, "other"));
