@@ -11,7 +11,9 @@
 #   FILE: TEXT            every branch never taken on the lines of FILE that contain TEXT
 #   FILE: true TEXT       the same, but only where the condition never held; or false
 
-function relative(path) { return index(path, root "/") == 1 ? substr(path, length(root) + 2) : path }
+function relative(path) {
+    return index(path, root "/") == 1 ? substr(path, length(root) + 2) : path
+}
 
 # The explanations.
 FILENAME ~ /explained\.txt$/ && /^[^#]/ {
@@ -99,7 +101,8 @@ END {
         }
     }
     for (i = 1; i <= explanations; i++) {
-        if (!used[i]) printf "explained, but taken or gone: %s: %s\n", explained_file[i], explained_text[i]
+        if (used[i]) continue
+        printf "explained, but taken or gone: %s: %s\n", explained_file[i], explained_text[i]
     }
     printf "\n%-52s %8s %6s %9s %7s\n", "file", "branches", "taken", "explained", "%"
     for (i = 1; i <= file_count; i++) {

@@ -31,7 +31,7 @@ families=$("$out/bin/torture" --help | awk '
   /^$/ { listed = 0 }
   listed && $1 !~ /kill/ { print "--family", $1 }')
 # shellcheck disable=SC2086 # Words.
-taken torture "$out/bin/torture" $families --seed 1 --seconds "$SECONDS_OF_TORTURE"
+taken torture "$out/bin/torture" $families --seed 1 $TORTURE
 for program in consumer index store; do
   taken "$program" "$out/bin/$program" "$out/work"
 done

@@ -218,7 +218,6 @@ const failing_call failing_calls[] = {
     {"fsync", {EIO}},
     {"lock", {EIO}},
     {"fchmod", {EIO}},
-    {"fcntl", {EIO}},
     {"getcwd", {EIO}},
     {"getrlimit", {EIO}},
     {"mkdir", {EIO}},

@@ -37,8 +37,8 @@ typedef struct failing_bench {
 } failing_bench;
 
 /** Does each trial over and over, each time with another pass of another call failing in another
-    way, until the passes that it makes have failed: the first ones each, then some. The short form tries
-    one in eight of these ways. */
+    way, until the passes that it makes have failed: each of the first ones, and then some. The
+    short form tries one in eight of these ways. */
 void fail_every_call(torture *run, const failing_bench *bench);
 
 void family_failures(torture *run);
