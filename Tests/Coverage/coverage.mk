@@ -12,7 +12,7 @@ COVERAGE_LLVM = $(patsubst %/,%,$(dir $(shell readlink -f "$$(command -v $(COVER
 COVERAGE_OUT := .build/coverage
 # Counters lie in a mapped file: those of a child that is killed, or ends by _exit, count as well.
 COVERAGE_FLAGS := $(TORTURE_FLAGS) -O1 -g -fprofile-instr-generate -fcoverage-mapping \
-  -fprofile-update=atomic -mllvm -runtime-counter-relocation
+  -fprofile-update=atomic -Wno-nullability-completeness -mllvm -runtime-counter-relocation
 COVERAGE_OBJECTS := $(patsubst %.c,$(COVERAGE_OUT)/%.o,$(TORTURE_C))
 COVERAGE_TESTS := $(patsubst %.c,$(COVERAGE_OUT)/%.o,$(TORTURE_SOURCES))
 COVERAGE_PROGRAMS := $(addprefix $(COVERAGE_OUT)/bin/,torture $(notdir $(basename \
