@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "failing_calls.h"
 #include "store.h"
 
 typedef struct family {
@@ -23,6 +24,7 @@ static const family families[] = {
     {"log", "input", family_input, 0, "arguments and files that no caller should pass"},
     {"log", "exhaustion", family_exhaustion, 0,
      "full disks, limits, every system call failing once"},
+    {"log", "failures", family_failures, 0, "memory, threads, files failing in every call"},
     {"log", "model", family_model, 7, "random operations beside a model in memory"},
     {"log", "damage", family_damage, 18, "flipped bytes, truncations, zeroed and swapped pages"},
     {"log", "concurrency", family_concurrency, 13,
@@ -32,10 +34,13 @@ static const family families[] = {
     {"log", "soak", family_soak, 7, "mixed load at full speed: memory, files, descriptors level"},
     {"coding", "coding", family_coding, 8, "CBOR and damaged CBOR beside a simple reference"},
     {"store", "store-input", family_store_input, 0, "arguments and folders that none should pass"},
+    {"store", "statuses", family_statuses, 0, "every status that the headers list"},
     {"store", "store-promises", family_store_promises, 0,
      "syncs that failed, paths that changed, the log alone"},
     {"store", "store-exhaustion", family_store_exhaustion, 0, "full disks, limits of the process"},
     {"store", "store-many", family_store_many, 0, "many stores open in one process"},
+    {"store", "store-failures", family_store_failures, 0,
+     "memory, threads, files and LMDB failing in every call"},
     {"store", "store-model", family_store_model, 10, "random operations beside a model in memory"},
     {"store", "store-damage", family_store_damage, 20,
      "any byte flipped, pages zeroed and swapped"},
