@@ -411,39 +411,11 @@ static const failing_trial trials[] = {
 
 // Trials ------------------------------------------------------------------------------------------
 
-/** Copies a folder with all in it. */
-static bool copy_tree(const char *from, const char *to) {
-    static uint8_t bytes[4 << 20];
-    remove_tree(to);
-    DIR *folder = opendir(from);
-    bool good = folder && make_directory(to);
-    for (struct dirent *each; good && (each = readdir(folder));) {
-        char source[900], target[900];
-        snprintf(source, sizeof source, "%s/%s", from, each->d_name);
-        snprintf(target, sizeof target, "%s/%s", to, each->d_name);
-        if (each->d_name[0] == '.') {
-            continue;
-        }
-        struct stat facts;
-        good = stat(source, &facts) == 0;
-        if (good && S_ISDIR(facts.st_mode)) {
-            good = copy_tree(source, target);
-        } else if (good) {
-            int64_t size = read_file(source, bytes, sizeof bytes);
-            good = size >= 0 && size <= (int64_t)sizeof bytes &&
-                   write_file(target, bytes, (size_t)size);
-        }
-    }
-    if (folder) {
-        closedir(folder);
-    }
-    return good;
-}
-
 static bool stall_prepare(torture *run, void *context, const failing_trial *trial) {
     stall *self = context;
     bool is_unclean = strstr(trial->name, "unclean") != NULL;
     remove_tree(self->target);
+    remove_tree(self->path);
     memset(self->may, HOLDS_OLD, sizeof self->may);
     self->now_ns = 1000;
     self->room = UINT64_MAX;
@@ -512,6 +484,7 @@ static void fill(torture *run, void *context) {
         EXPECT_STATUS(run, stall_put(self, key, false, 0), LARDER_OK);
     }
     EXPECT_STATUS(run, stall_end(self, LARDER_OK), LARDER_OK);
+    remove_tree(self->closed);
     EXPECT(run, copy_tree(self->path, self->closed), "cannot copy the store");
     EXPECT_STATUS(run, stall_start(self), LARDER_OK);
     for (unsigned key = 0; key < KEYS; key += 4) {
