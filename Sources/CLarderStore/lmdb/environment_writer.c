@@ -6,6 +6,7 @@
 #endif
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -59,10 +60,21 @@ static larder_status map_anew(environment *env, int file, uint64_t bytes) {
     return LARDER_OK;
 }
 
+/** As environment_file. LMDB has it open, also when it was removed and others still read it. */
+static larder_status reopen_file(environment *env, int *file) {
+    mdb_filehandle_t opened;
+    *file = -1;
+    pthread_mutex_lock(&env->lmdb_lock);
+    if (env->lmdb && mdb_env_get_fd(env->lmdb, &opened) == 0)
+        *file = fcntl(opened, F_DUPFD_CLOEXEC, 0);
+    pthread_mutex_unlock(&env->lmdb_lock);
+    return *file >= 0 ? LARDER_OK : environment_file(env, 0, file);
+}
+
 larder_status environment_extend(environment *env) {
     int file;
     file_facts facts;
-    larder_status status = environment_file(env, 0, &file);
+    larder_status status = reopen_file(env, &file);
     if (status) return status;
     pthread_mutex_lock(&env->lock);
     status = file_facts_get(file, &facts);

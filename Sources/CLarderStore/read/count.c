@@ -117,9 +117,10 @@ static uint64_t *filter_word(suspects *among, larder_bytes stored, uint64_t *bit
 }
 
 static void filter_add(suspects *among, const row_array *rows) {
-    uint64_t bit;
-    for (size_t i = 0; i < rows->count; i++)
-        *filter_word(among, rows->items[i].stored, &bit) |= bit;
+    for (size_t i = 0; i < rows->count; i++) {
+        uint64_t bit, *word = filter_word(among, rows->items[i].stored, &bit);
+        *word |= bit;
+    }
     among->has_any = among->has_any || rows->count > 0;
 }
 
@@ -128,7 +129,8 @@ static larder_status row_counts(const larder_store_cursor *cursor, suspects *amo
                                 larder_bytes stored, bool *counts) {
     uint64_t bit;
     *counts = true;
-    if ((*filter_word(among, stored, &bit) & bit) == 0) return LARDER_OK;
+    const uint64_t *word = filter_word(among, stored, &bit);
+    if ((*word & bit) == 0) return LARDER_OK;
     *counts = !overlay_rows_find(&cursor->pending, stored);
     if (!*counts || !rows_find(&among->due, stored)) return LARDER_OK;
     bool is_over;
