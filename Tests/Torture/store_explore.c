@@ -156,8 +156,8 @@ static void verify_image(torture *run, void *context) {
     workload_close(&own);
 }
 
-/** Where the machine is back, a write is acknowledged and its process killed: nothing that the power
-    cut took comes back behind it. */
+/** Where the machine is back, a write is acknowledged and its process killed: nothing that the
+    power cut took comes back behind it. */
 static void write_after_cut(torture *run, void *context) {
     const explorer *from = context;
     workload_run *own = from->other;
@@ -213,7 +213,8 @@ static bool cut_at(explorer *self, int place) {
 // Failures ----------------------------------------------------------------------------------------
 
 typedef struct fault {
-    /** As disk_fail has it; behind a dot, a fault point of the library, for what that cannot see. */
+    /** As disk_fail has it; behind a dot, a fault point of the library, for what that cannot see.
+        */
     const char *call;
     int error;
     bool for_good;

@@ -26,9 +26,9 @@
     **Damage** costs the entries whose records it hit. data.mdb can be made anew from the log: see
     larder_store_salvage.
     **fork(2).** A child must not use its parent's handle; calls give LARDER_EFORKED.
-    **Idle stores** take one descriptor each, no thread and no time: LMDB is open only while there is
-    something to write, or another handle of the process is open. The store's folder is found by its
-    path, and must stay where it is while the store is open.
+    **Idle stores** take one descriptor each, no thread and no time: LMDB is open only while there
+    is something to write, or another handle of the process is open. The store's folder is found by
+    its path, and must stay where it is while the store is open.
     **Global state.** A process keeps a table of the LMDB files that it has open, because LMDB must
     not open one twice in a process; handles on one folder share one. And it keeps a pool of up to
     four threads, which serve all its stores and end with the last one.
@@ -84,8 +84,8 @@ enum {
     LARDER_STORE_TRACK_ACCESS = 1u << 3,
     /** Salvage and rebuilding keep entries that may be outdated. */
     LARDER_STORE_WITH_UNCERTAIN = 1u << 4,
-    /** Where opening finds data.mdb damaged or missing, as larder_store_rebuild first. Nothing for a
-        store that is only read. */
+    /** Where opening finds data.mdb damaged or missing, as larder_store_rebuild first. Nothing for
+        a store that is only read. */
     LARDER_STORE_REBUILDS = 1u << 5
 };
 
@@ -503,9 +503,10 @@ LARDER_API void larder_store_cursor_close(larder_store_cursor *LARDER_NULLABLE c
     Their values are not looked at, and their records only where there is no telling without: where
     a limit of age or an end may make them expire, where a bound, a prefix or a value in the range
     is longer than the rows of the tree are (240 bytes of an index, a zero byte as two; 494 of a
-    prefix of keys), and where pages are damaged. So an entry whose record is damaged counts otherwise, as it does for
-    larder_store_totals: only larder_store_check and who reads it would see. For what has no bound
-    and no prefix, nothing but what is pending and what expired is looked at.
+    prefix of keys), and where pages are damaged. So an entry whose record is damaged counts
+    otherwise, as it does for larder_store_totals: only larder_store_check and who reads it would
+    see. For what has no bound and no prefix, nothing but what is pending and what expired is looked
+    at.
 
     @param query LARDER_STORE_EXPIRED_TOO counts; which order it is, and which direction, does not,
            but that an entry counts in an index once for each different value that it has there.
@@ -677,9 +678,9 @@ larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE deta
                      larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
 
 /** Makes data.mdb anew, where it is: it is the index of the log, which has every entry. No value is
-    copied. The old file is not needed; if it is sound it tells what was evicted, and what is newest.
-    Without it, some of what was evicted comes back. The order of use becomes that of writing, and an
-    entry that idles counts as not read since it was written.
+    copied. The old file is not needed; if it is sound it tells what was evicted, and what is
+    newest. Without it, some of what was evicted comes back. The order of use becomes that of
+    writing, and an entry that idles counts as not read since it was written.
 
     A damaged record costs its entry; an older version of that does not come back. The segment with
     the damage stays as long as anything in it is alive, and larder_store_check tells of it;
@@ -687,8 +688,8 @@ larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE deta
     so that older entries are uncertain, nothing is changed, for cleaning would delete what is left
     out: with LARDER_STORE_WITH_UNCERTAIN they are kept.
 
-    When the call is cut short, by a kill or a power cut too, the old data.mdb is there, and the next
-    call begins anew. Only damaged heads of segments are written over before that.
+    When the call is cut short, by a kill or a power cut too, the old data.mdb is there, and the
+    next call begins anew. Only damaged heads of segments are written over before that.
     @param options as for larder_store_open: permissions, and the content format, if the old file
            does not tell. NULL for the defaults, and the permissions that the lock's file has.
     @param progress told of entries; may be NULL.

@@ -23,8 +23,8 @@
 
     Nothing in it is ever overwritten but the magic: what makes a store is synced before the first
     sync of its log, and only then. So where every segment still says that it is new, nothing in the
-    store was ever promised to survive a power cut. Its files are found relative to the descriptor of the folder
-    `log`, never by path. */
+    store was ever promised to survive a power cut. Its files are found relative to the descriptor
+    of the folder `log`, never by path. */
 #ifndef LARDER_SEGMENT_H
 #define LARDER_SEGMENT_H
 

@@ -112,7 +112,8 @@ void copy_target_abandon(copy_target *target) {
 // Filling -----------------------------------------------------------------------------------------
 
 /** Notes a read of the entry that the write `sequence` made, for the next checkpoint to fold in: so
-    that it expires when it would have. In the order of use it stays where it is, behind the write. */
+    that it expires when it would have. In the order of use it stays where it is, behind the write.
+    */
 static larder_status copy_target_note(copy_target *target, larder_bytes key, uint64_t sequence,
                                       int64_t deadline_ns) {
     larder_store *store = target->store;
