@@ -14,6 +14,7 @@ struct CacheRebuild: ParsableCommand {
 
       EXAMPLES
         larder cache rebuild users.cache
+        larder cache verify users.cache || larder cache rebuild users.cache
       """)
 
   @Argument(help: "The cache's folder.", completion: .directory)

@@ -94,7 +94,8 @@ extension Rival {
       name: "LMDB get",
       settings: """
         LMDB \(LMDBStore.version) alone, MDB_INTEGERKEY, MDB_NOTLS, values of the same bytes, in a \
-        C loop: mdb_txn_renew, mdb_get, mdb_txn_reset\(what); it verifies no checksum and notes no use
+        C loop: mdb_txn_renew, mdb_get, mdb_txn_reset\(what); it verifies no checksum and notes no \
+        use
         """)
   }
 }
