@@ -108,12 +108,12 @@ struct RingCheckTests {
 
   @Test func cursorsAreChecked() throws {
     for (slot, place) in [(0, 0), (0, 36), (0, 40), (0, 48), (1, 31), (1, 32), (1, 47), (2, 32)] {
-      let offset = 256 + 64 * slot + place
+      let offset = 320 + 64 * slot + place
       try url.flip(at: offset)
       let (status, report) = ring.verify()
       #expect(status == LARDER_EDAMAGED, "\(slot) \(place)")
       #expect(report.damaged_places == 1 && report.damaged_bytes == 64)
-      #expect(report.first_damage_offset == UInt64(256 + 64 * slot))
+      #expect(report.first_damage_offset == UInt64(320 + 64 * slot))
       #expect(report.lost == 0)
       try url.flip(at: offset)
     }

@@ -24,8 +24,8 @@ struct RingStatisticsTests {
     }
     let statistics = try ring.statistics
     #expect(statistics.capacity_bytes == 5003)
-    // What is left of 5003 - 256 - 3 * 64 - 64, rounded down to 8.
-    #expect(statistics.data_bytes == 4488)
+    // What is left of 5003 - 320 - 3 * 64 - 64, rounded down to 8.
+    #expect(statistics.data_bytes == 4424)
     #expect(statistics.used_bytes == 0 && statistics.count == 0)
     #expect(statistics.oldest_sequence == 0 && statistics.newest_sequence == 0)
     #expect(statistics.next_sequence == 1 && statistics.synced_sequence == 0)
