@@ -19,7 +19,7 @@ struct RingImage {
   var salt: UInt32 { bytes.integer(at: 56) }
   var oldest: UInt64 { bytes.integer(at: 64) }
   /// Where the publication that holds is.
-  private var published: Int {
+  var published: Int {
     bytes.integer(at: 104, as: UInt64.self) > bytes.integer(at: 88, as: UInt64.self) ? 96 : 80
   }
   var end: UInt64 { bytes.integer(at: published + 8) }
