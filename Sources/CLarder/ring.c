@@ -66,6 +66,7 @@ larder_status ring_begin_writing(larder_ring *ring) {
         return LARDER_EREADONLY;
     }
     STORE_RELEASE(ring->header->state.closed_crc, 0);
+    STORE(ring->header->session.unsynced, 1);
     ring->is_writing = true;
     if (ring->damaged_oldest) {
         ring_opened *opened = &ring->header->opened;

@@ -169,7 +169,8 @@ typedef struct ring_session {
     _Atomic uint64_t missing_complement;
     /** Not 0 while `missing` does not agree with the state, or the state cannot be believed. */
     _Atomic uint64_t unsettled;
-    uint64_t zero;
+    /** Not 0 if something was changed since everything was synced last. */
+    _Atomic uint64_t unsynced;
 } ring_session;
 
 typedef struct ring_header {

@@ -355,6 +355,7 @@ static larder_status ring_store_recovered(larder_ring *ring, const ring_found *f
     STORE(header->session.floor_synced, marking.floor);
     ring_mark_end(ring, marking);
     ring_store_backup(ring);
+    STORE(header->session.unsynced, 1);
     ring->is_writing = true;
     if (!ring->overwrite) return LARDER_OK;
     // So that no append has to (invariant 9).
@@ -621,6 +622,7 @@ static void ring_seal_file(larder_ring *ring) {
         STORE(header->session.floor_synced, floor);
     }
     STORE(header->session.sealed_limit, ring->end + ring_window_bytes);
+    STORE(header->session.unsynced, 0);
 }
 
 /** Marks the file as closed, unless a sync has failed, and lets go of it; both locks are held. */
@@ -654,7 +656,7 @@ static larder_status ring_end(larder_ring *ring, bool may_sync) {
     larder_status status = LARDER_OK;
     bool writes = false;
     if (!ring->read_only && ring_lock(ring) == LARDER_OK) {
-        writes = ring->is_writing;
+        writes = LOAD(ring->header->session.unsynced) != 0;
         ring_unlock(ring);
     }
     bool syncs = writes && may_sync;

@@ -166,6 +166,9 @@ bool ring_believe(const ring_records *records, const ring_header *header, ring_f
         return false;
     *found = (ring_found){.oldest = oldest, .end = end, .newest = newest};
     found->next_sequence = (newest > given ? newest : given) + 1;
+#ifdef LARDER_PLANT_REUSE_SEQUENCE
+    found->next_sequence = 1;
+#endif
     if (oldest >= end) {
         // Empty; perhaps the writer was about to go on at the start of the next lap.
         found->oldest = found->end = oldest;

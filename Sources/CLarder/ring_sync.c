@@ -117,6 +117,8 @@ static larder_status sync_unlocked(larder_ring *ring) {
 static larder_status sync_mark(larder_ring *ring, uint64_t promise) {
     larder_status status = ring_lock(ring);
     if (status) return status;
+    if (!ring->is_writing) status = ring_begin_writing(ring);
+    if (status) return status;
     ring_marking marking = ring_mark_begin(ring);
     ring_unlock(ring);
     ring->is_syncing = true;
@@ -143,6 +145,7 @@ static larder_status sync_once(larder_ring *ring, bool keeps_silent, uint64_t *s
     sync_gather(ring);
     ring->sync_group = ring->sync_callers;
     larder_status status = ring_lock(ring);
+    if (!status && !ring->is_writing) status = ring_begin_writing(ring);
     if (status) {
         ring->is_syncing = false;
         pthread_cond_broadcast(&ring->sync_done);
@@ -232,7 +235,8 @@ larder_status larder_ring_sync(larder_ring *ring) {
     larder_status status = ring_lock(ring);
     if (status) return status;
     uint64_t newest = ring->newest;
-    bool writes = ring->is_writing;
+    // Of a handle that has changed nothing, perhaps one before it has.
+    bool writes = LOAD(ring->header->session.unsynced) != 0;
     ring_unlock(ring);
     // Also removals and cursors are made durable, which have no number of their own.
     return writes ? sync_until(ring, newest, SYNC_ALL) : LARDER_OK;

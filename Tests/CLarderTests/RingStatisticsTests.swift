@@ -30,7 +30,7 @@ struct RingStatisticsTests {
     #expect(statistics.oldest_sequence == 0 && statistics.newest_sequence == 0)
     #expect(statistics.next_sequence == 1 && statistics.synced_sequence == 0)
     #expect(statistics.overwritten == 0 && statistics.removed == 0 && statistics.lost == 0)
-    #expect(statistics.wraps == 0 && statistics.version == 1)
+    #expect(statistics.wraps == 0 && statistics.version == 2)
     #expect(statistics.content_format == 0x6E6F_736A)
     #expect(statistics.cursor_slots == 3 && statistics.read_only == 0)
     #expect(statistics.flags == UInt32(LARDER_RING_OVERWRITE))

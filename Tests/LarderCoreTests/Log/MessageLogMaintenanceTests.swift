@@ -195,7 +195,7 @@ import Testing
     #expect(statistics.lost == 0)
     #expect(statistics.wraps >= 1)
     #expect(statistics.format == "utf8")
-    #expect(statistics.formatVersion == 1)
+    #expect(statistics.formatVersion == 2)
     #expect(statistics.whenFull == .overwriteOldest)
     #expect(statistics.consumerSlots == 8)
     #expect(!statistics.isReadOnly)
