@@ -189,8 +189,8 @@ static void open_image(torture *run, void *context) {
     if (good && self->chained) {
         atomic_store(&book->acknowledged, again.next - 1);
         atomic_store(&book->synced, again.newest);
-        atomic_store(&book->passed_from, again.newest);
-        atomic_store(&book->passed_to, again.next - 1);
+        atomic_store(&book->passed_from, held.newest);
+        atomic_store(&book->passed_to, held.next - 1);
         atomic_store(self->recovered, 1);
     }
 }
