@@ -317,6 +317,20 @@ static void record_run_trim(const ring_records *records, record_run *run, uint64
     }
 }
 
+/** Whether the record with this number can be the one at this offset. The words of a torn header are
+    of different times, and a later lap may have put another record there. */
+static bool hint_is_possible(const ring_header *header, uint64_t lap_bytes, uint64_t offset,
+                             uint64_t sequence) {
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t end = LOAD(header->state.published[i].end);
+        if (end <= offset) continue;
+        // What a publication covers, it has a number for; and it covers no more than a lap.
+        if (end - offset > lap_bytes || sequence > LOAD(header->state.published[i].newest))
+            return false;
+    }
+    return true;
+}
+
 oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
                              const ring_header *header) {
     oldest_hint hint = {.removed_through = ring_removed_through(header)};
@@ -340,6 +354,7 @@ oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
         // A number that this header did not know yet: the place was written over since.
         uint64_t sequence = record_sequence(head.tag);
         if (sequence > newest || (hint.number && sequence >= hint.number)) continue;
+        if (!hint_is_possible(header, lap_bytes, offsets[i], sequence)) continue;
         if (head.word != RECORD_PAD && record_is_plausible(head, position, records->data_bytes) &&
             record_is_intact(records, records->data + position, head, position))
             hint.number = sequence;
