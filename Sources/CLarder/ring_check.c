@@ -61,8 +61,8 @@ static void check_records(const larder_ring *ring, const ring_view *view,
     }
 }
 
-/** Whether the backup is that of this file. Until something was synced it may be torn between zeros,
-    the first one and the second. */
+/** Whether the backup is that of this file. Until something was synced it may be torn between
+    zeros, the first one and the second. */
 static bool backup_is_good(const larder_ring *ring) {
     const uint8_t *backup = ring->map + ring->fixed.capacity_bytes - RING_FIXED_BYTES;
     ring_fixed second = ring_backup(&ring->fixed, true), first = ring_backup(&ring->fixed, false);

@@ -4,8 +4,8 @@
 
     Who holds what:
     - `ring_lock` guards everything but what is said below. It is held for the copy of a message, or
-      of a reader's chunk; over a system call only to warm pages ahead, and for the sync of an append
-      that has overtaken the background, ring_mark.
+      of a reader's chunk; over a system call only to warm pages ahead, and for the sync of an
+      append that has overtaken the background, ring_mark.
     - `sync_mutex` guards the group commit and its thread; it may be held when ring_lock is taken,
       never the other way round.
     - `wait_mutex` guards sleeping in larder_ring_wait, in the same order. */
@@ -228,8 +228,8 @@ larder_status ring_recover(const ring_records *records, const ring_header *heade
                            const recovery_case *known, ring_found *found,
                            larder_ring_report *report);
 
-/** Takes a state that no walk is needed for: of a file that only a kill left open, in the same start
-    of the machine. Every record that it leads to is looked at, which is a handful.
+/** Takes a state that no walk is needed for: of a file that only a kill left open, in the same
+    start of the machine. Every record that it leads to is looked at, which is a handful.
     @return false if it cannot be believed as it stands. */
 bool ring_believe(const ring_records *records, const ring_header *header, ring_found *found);
 
@@ -315,6 +315,8 @@ larder_status ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *fixed, 
 ring_fixed ring_backup(const ring_fixed *fixed, bool is_established);
 /** Puts the backup in its place. */
 void ring_store_backup(larder_ring *ring);
+/** Frees the handle, which has let go of its file. */
+void ring_free(larder_ring *ring);
 ring_cursor_slot *ring_cursor_slots(const larder_ring *ring);
 bool cursor_slot_is_taken(const ring_cursor_slot *slot);
 uint64_t cursor_slot_acknowledged(const ring_cursor_slot *slot);

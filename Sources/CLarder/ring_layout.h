@@ -334,8 +334,8 @@ static inline void ring_store_removed_through(ring_header *header, uint64_t thro
     STORE(header->floor.removed_complement, ~through);
 }
 
-/** The number that `next_floor` speaks of. A power cut may leave its halves of two headers; no number
-    is given that the smaller one does not reserve. */
+/** The number that `next_floor` speaks of. A power cut may leave its halves of two headers; no
+    number is given that the smaller one does not reserve. */
 static inline uint64_t ring_next_floor(const ring_header *header) {
     uint64_t floor = LOAD(header->floor.next_floor);
     uint64_t copy = ~LOAD(header->floor.next_complement);

@@ -7,8 +7,9 @@
     the *chain*; what does not fit into it is left over from an earlier lap.
 
     If the writer was only killed, every page is there. The state is believed then as it stands, if
-    the few records that it leads to bear it out, and nothing is walked. Else the whole chain counts,
-    from the `oldest` of the header on, and a hole in it is damage that costs what was in it.
+    the few records that it leads to bear it out, and nothing is walked. Else the whole chain
+    counts, from the `oldest` of the header on, and a hole in it is damage that costs what was in
+    it.
 
     After a power cut any page that was written since the last sync may be old, new or half of each.
     Then a hole behind the last synced message ends the log, so that what is left is a prefix; and a
@@ -124,7 +125,7 @@ bool record_run_joins(const record_run *run, const record_run *next) {
 
 /** Goes along the records from `offset`, which lie behind each other, as far as `end`.
     @param last the number of the record before; receives that of the last one.
-    @return the offset where it stopped: `end`, or where no intact record with a larger number is. */
+    @return where it stopped: `end`, or where no intact record with a larger number is. */
 static uint64_t records_follow(const ring_records *records, uint64_t offset, uint64_t end,
                                uint64_t *last) {
     while (offset < end) {
@@ -317,8 +318,8 @@ static void record_run_trim(const ring_records *records, record_run *run, uint64
     }
 }
 
-/** Whether the record with this number can be the one at this offset. The words of a torn header are
-    of different times, and a later lap may have put another record there. */
+/** Whether the record with this number can be the one at this offset. The words of a torn header
+    are of different times, and a later lap may have put another record there. */
 static bool hint_is_possible(const ring_header *header, uint64_t lap_bytes, uint64_t offset,
                              uint64_t sequence) {
     for (size_t i = 0; i < 2; i++) {
@@ -436,6 +437,46 @@ static state_hints hints_of(const ring_records *records, const ring_header *head
     };
 }
 
+/** Puts together what is kept: the runs of the part, with holes in it as damage.
+    @param part NULL if nothing is. */
+static void found_of_part(const ring_records *records, const ring_header *header,
+                          const record_runs *runs, const chain_part *part, ring_found *found,
+                          larder_ring_report *report) {
+    uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header);
+    for (size_t i = 0; i < runs->count; i++) {
+        const record_run *run = &runs->items[i];
+        if (!part || i > part->last) report->cut += run->count;
+        if (!part || i < part->first || i > part->last) continue;
+        found->count += run->count;
+        report->intact += run->count;
+        if (i == part->first) continue;
+        if (run->start == 0) {
+            found->pad_position = run[-1].end;
+            found->pad_sequence = run->first;
+        }
+        if (!record_run_joins(&run[-1], run))
+            found->count += report_hole(report, &run[-1], run, records->data_bytes, data_offset);
+    }
+    // Offsets go on from the header's, so that a reader of another process stays behind them.
+    uint64_t lap = ring_published_end(header) / records->data_bytes;
+    if (lap > (UINT64_MAX / 4) / records->data_bytes) lap = 0;
+    if (!part) {
+        found->end = found->oldest = (lap + 1) * records->data_bytes;
+        report->lost += report->cut;
+        return;
+    }
+    uint64_t start = runs->items[part->first].start, end = runs->items[part->last].end;
+    uint64_t last = runs->items[part->last].last;
+    uint64_t given = found->next_sequence - found->skipped - 1;
+    report->lost += given > last ? given - last : 0;
+    report->oldest_sequence = runs->items[part->first].first;
+    report->newest_sequence = found->newest = last;
+    if (start >= end && lap == 0) lap = 1;
+    found->end = lap * records->data_bytes + end;
+    found->oldest = start >= end ? found->end - end - (records->data_bytes - start)
+                                 : lap * records->data_bytes + start;
+}
+
 larder_status ring_recover(const ring_records *records, const ring_header *header,
                            const recovery_case *known, ring_found *found,
                            larder_ring_report *report) {
@@ -477,43 +518,7 @@ larder_status ring_recover(const ring_records *records, const ring_header *heade
     bool keeps = runs.count > 0;
     if (keeps && trust == RECOVERY_POWER_CUT) keeps = choose_prefix(&runs, &hints, &part);
     *found = (ring_found){.newest = next - 1, .next_sequence = next, .skipped = skipped};
-    uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header);
-    for (size_t i = 0; keeps && i < runs.count; i++) {
-        if (i > part.last) report->cut += runs.items[i].count;
-        if (i < part.first || i > part.last) continue;
-        found->count += runs.items[i].count;
-        if (i > part.first && runs.items[i].start == 0) {
-            found->pad_position = runs.items[i - 1].end;
-            found->pad_sequence = runs.items[i].first;
-        }
-        report->intact += runs.items[i].count;
-        if (i > part.first && !record_run_joins(&runs.items[i - 1], &runs.items[i]))
-            found->count += report_hole(report, &runs.items[i - 1], &runs.items[i],
-                                        records->data_bytes, data_offset);
-    }
-    if (!keeps) {
-        for (size_t i = 0; i < runs.count; i++) report->cut += runs.items[i].count;
-    }
-
-    // Offsets go on from the header's, so that a reader of another process stays behind them.
-    uint64_t lap = ring_published_end(header) / records->data_bytes;
-    if (lap > (UINT64_MAX / 4) / records->data_bytes) lap = 0;
-    if (keeps) {
-        uint64_t last = runs.items[part.last].last;
-        report->lost += next - skipped - 1 > last ? next - skipped - 1 - last : 0;
-        found->newest = last;
-        uint64_t start = runs.items[part.first].start;
-        uint64_t end = runs.items[part.last].end;
-        if (start >= end && lap == 0) lap = 1;
-        found->end = lap * records->data_bytes + end;
-        found->oldest = start >= end ? found->end - end - (records->data_bytes - start)
-                                     : lap * records->data_bytes + start;
-        report->oldest_sequence = runs.items[part.first].first;
-        report->newest_sequence = last;
-    } else {
-        found->end = found->oldest = (lap + 1) * records->data_bytes;
-        report->lost += report->cut;
-    }
+    found_of_part(records, header, &runs, keeps ? &part : NULL, found, report);
     record_runs_free(&runs);
     return LARDER_OK;
 }
