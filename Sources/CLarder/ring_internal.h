@@ -88,6 +88,8 @@ struct larder_ring {
     bool wants_mark;
     /** Something was synced before: the backup says so, and the file's name is on the device. */
     bool is_established;
+    /** The backup needs no look: it would cost a page. */
+    bool has_backup;
 
     // Once per open.
     char *path;
@@ -307,6 +309,8 @@ typedef struct fixed_state {
     bool is_blank;
     /** The backup is whole and says that something was synced. */
     bool is_established;
+    /** And is that of the header. */
+    bool is_whole;
 } fixed_state;
 
 /** Reads the fixed header of an open file, from its backup if need be. */

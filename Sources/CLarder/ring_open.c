@@ -38,7 +38,7 @@ static larder_status file_is_blank(int file, uint64_t bytes, bool *is_blank) {
 
 larder_status ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *fixed,
                               fixed_state *state) {
-    *state = (fixed_state){false, false, false};
+    *state = (fixed_state){false, false, false, false};
     memset(fixed, 0, sizeof *fixed);
     ring_fixed backup;
     size_t got = 0, got_backup = 0;
@@ -51,7 +51,10 @@ larder_status ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *fixed,
     bool has_backup = got_backup == sizeof backup && ring_fixed_is_intact(&backup) &&
                       backup.capacity_bytes == file_bytes;
     state->is_established = has_backup && !(backup.flags & RING_NEVER_SYNCED);
-    if (got == sizeof *fixed && ring_fixed_is_intact(fixed)) return ring_fixed_validate(fixed);
+    if (got == sizeof *fixed && ring_fixed_is_intact(fixed)) {
+        state->is_whole = state->is_established && memcmp(&backup, fixed, sizeof backup) == 0;
+        return ring_fixed_validate(fixed);
+    }
     if (has_backup) {
         state->is_backup = true;
         *fixed = backup;
@@ -383,7 +386,7 @@ static void ring_sign(larder_ring *ring, const file_facts *facts) {
 static larder_status ring_take_over(larder_ring *ring, const file_facts *facts, open_case how,
                                     uint64_t skipped) {
     ring_header *header = ring->header;
-    ring_store_backup(ring);
+    if (!ring->has_backup) ring_store_backup(ring);
     bool was_closed = LOAD(header->state.closed_crc) != 0;
     // Still closed for the next opener, should nothing be written; sign under a fresh checksum.
     // If we crash in between, the next open looks closer.
@@ -495,12 +498,13 @@ static larder_status ring_file_open(const char *path, const larder_ring_options 
                                     larder_ring_detail *detail, int *file, bool *is_new) {
     *is_new = false;
     if (options->flags & LARDER_RING_READ_ONLY) return file_open(path, 0, 0, file);
-    larder_status status = EEXIST;
-    if (options->capacity_bytes && !(options->flags & LARDER_RING_EXISTING)) {
+    larder_status status = file_open(path, FILE_WRITE, 0, file);
+    if (status == ENOENT && options->capacity_bytes && !(options->flags & LARDER_RING_EXISTING)) {
         status = file_open(path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, options->mode, file);
         *is_new = status == LARDER_OK;
+        // Another made it meanwhile.
+        if (status == EEXIST) status = file_open(path, FILE_WRITE, 0, file);
     }
-    if (status == EEXIST) status = file_open(path, FILE_WRITE, 0, file);
     if (status) return status;
     status = file_lock(*file);
     if (status) {
@@ -528,7 +532,7 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
         status = file_read_at(ring->file, &probe, 1, 0, &got);
         return status == EISDIR ? EISDIR : LARDER_EFOREIGN;
     }
-    fixed_state state = {false, false, false};
+    fixed_state state = {false, false, false, false};
     if (facts.bytes > 0) {
         status = ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &state);
         detail_of_fixed(detail, &ring->fixed);
@@ -566,6 +570,7 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
     if (status) return status;
     ring->recovery.header_damaged = state.is_backup;
     ring->is_established = state.is_established;
+    ring->has_backup = state.is_whole;
     if (!ring->read_only && !ring->is_established) status = path_from_root(path, &ring->path);
     return status ? status : ring_adopt(ring, &facts);
 }
