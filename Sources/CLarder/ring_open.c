@@ -387,6 +387,7 @@ static larder_status ring_take_over(larder_ring *ring, const file_facts *facts, 
                                     uint64_t skipped) {
     ring_header *header = ring->header;
     if (!ring->has_backup) ring_store_backup(ring);
+    if (ring->recovery.header_damaged) memcpy(&header->fixed, &ring->fixed, sizeof ring->fixed);
     bool was_closed = LOAD(header->state.closed_crc) != 0;
     // Still closed for the next opener, should nothing be written; sign under a fresh checksum.
     // If we crash in between, the next open looks closer.
@@ -442,6 +443,8 @@ static larder_status ring_adopt(larder_ring *ring, const file_facts *facts) {
     ring->data = ring->map + fixed->data_offset;
     ring->data_bytes = fixed->data_bytes;
     ring->salt = fixed->salt;
+    // A sync that was completed left its mark also where the backup is gone.
+    ring->is_established |= !ring->recovery.header_damaged && LOAD(ring->header->floor.synced) != 0;
     ring->overwrite = (fixed->flags & LARDER_RING_OVERWRITE) != 0;
     uint64_t longest = fixed->data_bytes - RING_HEAD_BYTES;
     ring->message_max =

@@ -56,7 +56,7 @@ struct RingStatisticsTests {
     // Nobody closed the file that this one sees, and part of it is lost.
     let copy = directory.file("copy")
     try FileManager.default.copyItem(at: url, to: copy)
-    #expect(try Ring(reading: copy).nextSequence == 51)
+    #expect(try Ring(reading: copy).nextSequence > 50)
     for handle in [ring, reader] {
       try check(larder_ring_shutdown(handle.raw))
       #expect(status { try handle.nextSequence } == Int(LARDER_ECLOSED))

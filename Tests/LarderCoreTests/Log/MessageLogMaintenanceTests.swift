@@ -166,7 +166,8 @@ import Testing
     #expect(!report.wasClosed)
     #expect(report.intact == 10)
     #expect(report.lost == 0)
-    #expect(try other.append(text(15)) == 15)
+    // Of a copy nobody can tell which numbers were given behind its messages.
+    #expect(try other.append(text(15)) >= 15)
   }
 
   // MARK: - Figures
