@@ -443,8 +443,9 @@ static larder_status ring_adopt(larder_ring *ring, const file_facts *facts) {
     ring->data = ring->map + fixed->data_offset;
     ring->data_bytes = fixed->data_bytes;
     ring->salt = fixed->salt;
-    // A sync that was completed left its mark also where the backup is gone.
-    ring->is_established |= !ring->recovery.header_damaged && LOAD(ring->header->floor.synced) != 0;
+    // A sync that was completed left its mark also where the backup is gone; a writer puts it back.
+    if (!ring->read_only && !ring->recovery.header_damaged)
+        ring->is_established |= LOAD(ring->header->floor.synced) != 0;
     ring->overwrite = (fixed->flags & LARDER_RING_OVERWRITE) != 0;
     uint64_t longest = fixed->data_bytes - RING_HEAD_BYTES;
     ring->message_max =

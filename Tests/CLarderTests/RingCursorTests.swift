@@ -98,7 +98,7 @@ struct RingCursorTests {
     for file in [url, copy] {
       ring = try Ring(file)
       #expect(try cursors(ring) == [Cursor(name: "one", at: 1), Cursor(name: "nine", at: 9)])
-      #expect(status { try ring.acknowledge("nine", 10) } == LARDER_EINVALID)
+      #expect(status { try ring.acknowledge("nine", 1 << 40) } == LARDER_EINVALID)
     }
   }
 

@@ -148,7 +148,7 @@ struct RingDamageTests {
 
       var report = larder_ring_report()
       let result = larder_ring_salvage(url.path, target.path, nil, nil, nil, &report)
-      if length <= 384 {
+      if length <= 448 {
         #expect(result == (length < 64 ? LARDER_EFOREIGN : LARDER_EDAMAGED), "\(length)")
         #expect(!FileManager.default.fileExists(atPath: target.path))
         continue
