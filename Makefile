@@ -146,6 +146,7 @@ test-c: ## build a plain C program against an installed copy, run it, uninstall
 
 include Tests/Torture/torture.mk
 include Tests/Model/model.mk
+include Tests/Coverage/coverage.mk
 
 # Benchmarks --------------------------------------------------------------------------------------
 
@@ -164,6 +165,10 @@ bench: ## measure Larder beside its rivals; AREA=log, coding, memory, disk, entr
 .PHONY: bench-help
 bench-help: ## list the areas and options of make bench, as ROW=, KEYS=, RECORDS= and PAIRS=
 	cd Benchmarks && swift run -c release $(SWIFT_FLAGS) larder-bench --help
+
+.PHONY: bench-readme
+bench-readme: ## put the figures that make bench measured last into the README's tables
+	@.ci/bench-readme .build/bench/results.json README.md
 
 .PHONY: bench-deps
 bench-deps: ## install the rivals that the benchmarks compare with
@@ -306,13 +311,6 @@ docs: ## build the documentation, a static web site, into .build/docs/site
 	$(DOCC) --additional-symbol-graph-dir $(SYMBOLS) --output-path .build/docs/site \
 	  --fallback-display-name Larder --fallback-bundle-identifier larder \
 	  --transform-for-static-hosting
-
-.PHONY: coverage
-coverage: ## run the tests and print how much of each file they reach
-	$(SWIFT_TEST) $(TRAITS) --enable-code-coverage --scratch-path .build-coverage
-	@bin=$$(swift build --scratch-path .build-coverage --show-bin-path); \
-	llvm-cov report $$bin/larderPackageTests.xctest \
-	  -instr-profile $$bin/codecov/default.profdata -ignore-filename-regex '\.build|Tests/'
 
 .PHONY: clean
 clean: ## remove everything that was built

@@ -29,6 +29,11 @@
 #define WORDS_MIN ((size_t)3)
 #define WORDS_MAX ((size_t)64)
 
+/// How far ahead of a long message memory is asked for. A processor's own prefetching ends with
+/// each page and starts anew behind it; where 100 KB are not in a cache this halves the time.
+#define AHEAD_BYTES ((size_t)4096)
+#define CACHE_LINE_BYTES ((size_t)64)
+
 /// shift[m - 1] is x^(64 m - 33) modulo the polynomial: the factor for m words.
 static const uint32_t shift[2 * WORDS_MAX] = {
     0x00000001, 0x493c7d27, 0xf20c0dfe, 0xba4fc28e, 0x3da6d0cb, 0xddc0152b, 0x1c291d04, 0x9e4addf8,
@@ -73,6 +78,11 @@ SSE42 uint32_t larder_crc32c_sse42(uint32_t crc, const void *data, size_t length
         const uint8_t *last = bytes + (words - 1) * 8;
         uint64_t b = 0;
         uint64_t c = 0;
+        if (length >= AHEAD_BYTES + WORDS_MAX * 24) {
+            for (size_t at = 0; at < WORDS_MAX * 24; at += CACHE_LINE_BYTES) {
+                __builtin_prefetch(bytes + AHEAD_BYTES + at);
+            }
+        }
         for (; bytes < last; bytes += 8) {
             a = _mm_crc32_u64(a, word_at(bytes));
             b = _mm_crc32_u64(b, word_at(bytes + words * 8));

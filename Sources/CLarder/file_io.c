@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,46 +264,6 @@ void file_unmap(uint8_t *map, size_t bytes) {
     if (map) munmap(map, bytes);
 }
 
-static size_t page_bytes(void) {
-    static _Atomic size_t known;
-    size_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
-    if (bytes) return bytes;
-    long asked = sysconf(_SC_PAGESIZE);
-    bytes = asked > 0 ? (size_t)asked : 4096;
-    atomic_store_explicit(&known, bytes, memory_order_relaxed);
-    return bytes;
-}
-
-uint8_t *file_map_lead(uint8_t *map) { return map - page_bytes(); }
-
-larder_status file_map_led(int file, size_t bytes, bool is_read_at_once, uint8_t **out) {
-    *out = NULL;
-    FAIL_AT("mmap");
-    int flags = MAP_SHARED | MAP_FIXED;
-#if defined(MAP_POPULATE)
-    if (is_read_at_once) flags |= MAP_POPULATE;
-#else
-    (void)is_read_at_once;
-#endif
-    size_t lead = page_bytes();
-    if (bytes > SIZE_MAX / 2) return ENOMEM;
-    void *both =
-        mmap(NULL, lead + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (both == MAP_FAILED) return errno;
-    void *map = mmap((uint8_t *)both + lead, bytes, PROT_READ, flags, file, 0);
-    if (map == MAP_FAILED) {
-        larder_status status = errno;
-        munmap(both, lead + bytes);
-        return status;
-    }
-    *out = map;
-    return LARDER_OK;
-}
-
-void file_unmap_led(uint8_t *map, size_t bytes) {
-    munmap(file_map_lead(map), page_bytes() + bytes);
-}
-
 void file_warm(int file, uint64_t offset, uint64_t bytes) {
 #if defined(__linux__)
     // Not const: so it costs no room in the binary, and no memory as long as it is only read.
@@ -404,13 +363,6 @@ bool file_is_locked(int file) {
 larder_status file_change_mode(int file, uint32_t mode) {
     FAIL_AT("fchmod");
     return fchmod(file, (mode_t)mode) == 0 ? LARDER_OK : errno;
-}
-
-larder_status file_close_on_exec(int file) {
-    FAIL_AT("fcntl");
-    int flags = fcntl(file, F_GETFD);
-    if (flags < 0) return errno;
-    return fcntl(file, F_SETFD, flags | FD_CLOEXEC) == 0 ? LARDER_OK : errno;
 }
 
 larder_status file_rename(const char *from, const char *to) {

@@ -51,14 +51,6 @@ larder_status file_write_at(int file, const void *source, size_t length, uint64_
 
 larder_status file_map(int file, size_t bytes, bool writable, uint8_t **out);
 void file_unmap(uint8_t *map, size_t bytes);
-/** A mapping for reading with a page of zeroed memory before it, to be written.
-    @param is_read_at_once its pages are there when this returns, so far as they are in memory,
-           instead of one fault for each 64 KiB. */
-larder_status file_map_led(int file, size_t bytes, bool is_read_at_once, uint8_t **out);
-/** The page before it. */
-uint8_t *file_map_lead(uint8_t *map);
-void file_unmap_led(uint8_t *map, size_t bytes);
-
 /** Zeros over a range of the file that holds nothing yet. Its pages then come as large folios,
     filled by one call, and a mapping's first touch of each costs half of what it costs otherwise
     (measured: 13 ns instead of 28 ns a message of 100 bytes). A hint: failure is ignored. */
@@ -85,8 +77,6 @@ LARDER_MUST_CHECK larder_status path_from_root(const char *path, char **out);
 
 /** Permissions as they are to be, whatever the umask took away when the file was made. */
 larder_status file_change_mode(int file, uint32_t mode);
-/** For a file that others opened without saying so: no program started later inherits it. */
-larder_status file_close_on_exec(int file);
 larder_status file_rename(const char *from, const char *to);
 larder_status file_rename_in(int folder, const char *from, const char *to);
 larder_status file_remove(const char *path);

@@ -117,13 +117,16 @@ struct StoreFormatTests {
   @Test func aSegmentBeginsWithWhatItIs() throws {
     let store = try Store(url, tuning: small(8192))
     for key in UInt8(0)..<3 { try store.put([key], [UInt8](repeating: key, count: 5000)) }
+    let first = try StoreLog(url).segments[0]
+    #expect(try Data(contentsOf: first).starts(with: "LARDNEW1".bytes))
+    try check(larder_store_sync(store.pointer))
     let data = try Data(contentsOf: url.appendingPathComponent("data.mdb"))
     let meta = try #require(data.range(of: Data("LARDERST".utf8), options: .backwards))
     for (place, segment) in try StoreLog(url).segments.enumerated() {
       let bytes = try [UInt8](Data(contentsOf: segment))
       #expect(bytes.count == 8192)
       let head = [UInt8](bytes[..<64])
-      #expect(head.starts(with: "LARDSEG1".bytes))
+      #expect(head.starts(with: (place < 3 ? "LARDSEG1" : "LARDNEW1").bytes))
       #expect(integer(head, 8, UInt32.self) == larder_crc32c(0, Array(head[12...]), 52))
       #expect(integer(head, 12, UInt32.self) == UInt32(place + 1))
       #expect(Array(head[16..<24]) == Array(data[meta.lowerBound + 104..<meta.lowerBound + 112]))

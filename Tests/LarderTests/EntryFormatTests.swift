@@ -87,6 +87,7 @@ import Testing
     let items = try Archive<Item>(
       path: folder.path, indexes: [ArchiveIndex("title", \.title), ArchiveIndex("rank", \.rank)])
     try items.record(Item(id: "a", rank: 7, title: "A"))
+    try items.flush()
     try items.close()
     let coder = UInt64((hash("cbor") >> 16 ^ hash("cbor")) & 0xFFFF)
     let indexes = UInt64(hash("rank:Int\ntitle:Optional<String>"))

@@ -103,7 +103,7 @@ struct Event: Codable, Sendable {
   @Test func aCacheThatKnowsWhenToStop() async throws {
     @Sendable func render(_ path: String) async throws -> String { "<h1>\(path)</h1>" }
     // Example: memory cache
-    let pages = MemoryCache<String, String>(countLimit: 1000, expiration: .seconds(300))
+    let pages = MemoryCache<String, String>(countLimit: 1000, expiration: .seconds(3600))
     pages["/"] = "<h1>Home</h1>"
 
     // However many ask at a time, one of them renders.

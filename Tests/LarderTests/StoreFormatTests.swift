@@ -168,7 +168,7 @@ private struct StoreSegment {
 
   init(_ bytes: Data, _ page: FileFormatPage) throws {
     let head = Fields(bytes, at: 0, .segment, page)
-    guard try head.bytes("magic") == Data("LARDSEG1".utf8),
+    guard try ["LARDSEG1", "LARDNEW1"].map({ Data($0.utf8) }).contains(head.bytes("magic")),
       try head.number("crc") == CRC32C.of(Data(bytes[12..<64])),
       try head.number("capacity") == UInt64(bytes.count)
     else { throw RingImage.Contradiction(text: "It is no segment.", position: 0) }

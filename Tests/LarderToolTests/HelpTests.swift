@@ -6,7 +6,8 @@ import Testing
     [[], ["demo"]]
     + commands("log", ["append", "cat", "tail", "stat", "verify", "salvage", "resize"])
     + commands(
-      "cache", ["ls", "get", "set", "rm", "stat", "verify", "salvage", "compact", "backup"])
+      "cache",
+      ["ls", "get", "set", "rm", "stat", "verify", "rebuild", "salvage", "compact", "backup"])
     + commands("entry", ["ls", "get", "stat"])
     + commands("archive", ["ls", "get", "query", "stat"])
 

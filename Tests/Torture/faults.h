@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file faults.h
-    The fault points of the library's system calls. */
+    The fault points of the library's system calls, and what it is at. */
 #ifndef TORTURE_FAULTS_H
 #define TORTURE_FAULTS_H
 
@@ -12,5 +12,9 @@
 #ifdef __clang__
 #pragma clang diagnostic pop
 #endif
+
+struct larder_store;
+/** Whether a checkpoint of this store is under way. NULL is allowed. */
+bool store_is_inside(struct larder_store *store);
 
 #endif

@@ -20,6 +20,15 @@ const char *torture_path(const torture *run, const char *name) {
     return buffer;
 }
 
+bool copy_file(const char *from, const char *to) {
+    int64_t size = size_of_file(from);
+    uint8_t *bytes = malloc(size > 0 ? (size_t)size : 1);
+    bool good = bytes && size >= 0 && read_file(from, bytes, (size_t)size) == size &&
+                write_file(to, bytes, (size_t)size);
+    free(bytes);
+    return good;
+}
+
 bool make_directory(const char *path) { return mkdir(path, 0700) == 0 || errno == EEXIST; }
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place) {
@@ -31,6 +40,26 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
 }
 
 void remove_tree(const char *path) { (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
+
+bool copy_tree(const char *from, const char *to) {
+    DIR *entries = opendir(from);
+    bool good = entries && mkdir(to, 0700) == 0;
+    for (struct dirent *entry; good && (entry = readdir(entries));) {
+        char one[1400], other[1400];
+        struct stat facts;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        snprintf(one, sizeof one, "%s/%s", from, entry->d_name);
+        snprintf(other, sizeof other, "%s/%s", to, entry->d_name);
+        good = lstat(one, &facts) == 0 &&
+               (S_ISDIR(facts.st_mode) ? copy_tree(one, other) : copy_file(one, other));
+    }
+    if (entries) {
+        closedir(entries);
+    }
+    return good;
+}
 
 int64_t size_of_file(const char *path) {
     struct stat status;

@@ -5,8 +5,10 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "failing_calls.h"
 #include "store.h"
 
 typedef struct family {
@@ -22,6 +24,7 @@ static const family families[] = {
     {"log", "input", family_input, 0, "arguments and files that no caller should pass"},
     {"log", "exhaustion", family_exhaustion, 0,
      "full disks, limits, every system call failing once"},
+    {"log", "failures", family_failures, 0, "memory, threads, files failing in every call"},
     {"log", "model", family_model, 7, "random operations beside a model in memory"},
     {"log", "damage", family_damage, 18, "flipped bytes, truncations, zeroed and swapped pages"},
     {"log", "concurrency", family_concurrency, 13,
@@ -31,18 +34,27 @@ static const family families[] = {
     {"log", "soak", family_soak, 7, "mixed load at full speed: memory, files, descriptors level"},
     {"coding", "coding", family_coding, 8, "CBOR and damaged CBOR beside a simple reference"},
     {"store", "store-input", family_store_input, 0, "arguments and folders that none should pass"},
+    {"store", "statuses", family_statuses, 0, "every status that the headers list"},
     {"store", "store-promises", family_store_promises, 0,
-     "what was told to be kept, at every place a flush can end"},
-    {"store", "store-exhaustion", family_store_exhaustion, 0,
-     "full disks, limits, every system call failing once"},
+     "syncs that failed, paths that changed, the log alone"},
+    {"store", "store-exhaustion", family_store_exhaustion, 0, "full disks, limits of the process"},
+    {"store", "store-many", family_store_many, 0, "many stores open in one process"},
+    {"store", "store-failures", family_store_failures, 0,
+     "memory, threads, files and LMDB failing in every call"},
     {"store", "store-model", family_store_model, 10, "random operations beside a model in memory"},
     {"store", "store-damage", family_store_damage, 20,
      "any byte flipped, pages zeroed and swapped"},
     {"store", "store-concurrency", family_store_concurrency, 10,
      "threads, second openers, fork, readers elsewhere"},
-    {"store", "store-kill", family_store_kill, 30, "SIGKILL at a random moment, then reopen"},
-    {"store", "store-power", family_store_power, 30,
+    {"store", "store-explore", family_store_explore, 30,
+     "short runs ended at every system call: kills, power cuts, failures"},
+    {"store", "store-kill", family_store_kill, 20, "SIGKILL at a random moment, then reopen"},
+    {"store", "store-power", family_store_power, 20,
      "pages and names old, new or torn as after a power cut"},
+    {"large", "store-kill-large", family_store_kill_large, 1,
+     "SIGKILL twice and three times in flushes of 100,000 writes"},
+    {"blocks", "store-blocks", family_store_blocks, 1,
+     "ext4 cut at every flush of its device, which needs root"},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -51,12 +63,17 @@ static void usage(FILE *target) {
           "Hurts logs and stores in every way they must survive, and what reads coded values, for\n"
           "about a minute, prints one line for each family of trials and ends with 'N passed, M\n"
           "failed'. Fails if anything did.\n\n"
-          "  --area NAME       what to torture: log, store, coding or all (default)\n"
+          "  --area NAME       what to torture: log, store, coding, large, blocks or all\n"
+          "                    (default), which leaves large and blocks out\n"
           "  --seconds N       time for everything together (default 60)\n"
           "  --seed N          seed of all random choices (default: a new one, printed)\n"
           "  --family NAME     only this family; may be given several times\n"
           "  --case N          only this case of each family, as a failure tells it\n"
+          "  --count N         so many stores in store-many (default 100)\n"
           "  --short           about ten seconds, with fewer repeats\n"
+          "  --whole           store-explore: everything, however long it takes\n"
+          "  --rounds N        store-kill-large: how many (default 14)\n"
+          "  --jobs N          processes that share a family's cases (default: two a core)\n"
           "  --stop            stop a family at its first failure\n"
           "  --keep            leave the files of the last case behind\n"
           "  --directory PATH  where files go (default: /dev/shm, else $TMPDIR, else /tmp)\n"
@@ -84,8 +101,8 @@ static uint64_t number(const char *text, const char *option) {
 }
 
 typedef struct arguments {
-    uint64_t seconds, seed, only_case;
-    bool seeded, brief, stop, keep;
+    uint64_t seconds, seed, only_case, count, jobs, rounds;
+    bool seeded, brief, is_whole, stop, keep;
     bool chosen[FAMILIES];
     bool any_chosen;
     const char *directory;
@@ -113,7 +130,8 @@ static void choose_area(arguments *given, const char *name) {
     }
     if (!given->area && strcmp(name, "all") != 0) {
         fprintf(stderr,
-                "larder-torture: no area is called '%s'; there are: log, store, coding, all\n",
+                "larder-torture: no area is called '%s'; there are: log, store, coding, large, "
+                "all\n",
                 name);
         exit(64);
     }
@@ -122,7 +140,8 @@ static void choose_area(arguments *given, const char *name) {
 /** A family that was named is run, whatever its area. */
 static bool is_wanted(const arguments *given, size_t i) {
     return given->any_chosen ? given->chosen[i]
-                             : !given->area || strcmp(given->area, families[i].area) == 0;
+           : given->area     ? strcmp(given->area, families[i].area) == 0
+                             : !strstr("large blocks", families[i].area);
 }
 
 static arguments parse(int count, char **values) {
@@ -132,14 +151,18 @@ static arguments parse(int count, char **values) {
         {"seed", required_argument, NULL, 's'},
         {"family", required_argument, NULL, 'f'},
         {"case", required_argument, NULL, 'c'},
+        {"count", required_argument, NULL, 'n'},
         {"short", no_argument, NULL, 'b'},
+        {"whole", no_argument, NULL, 'w'},
+        {"jobs", required_argument, NULL, 'j'},
+        {"rounds", required_argument, NULL, 'r'},
         {"stop", no_argument, NULL, 'x'},
         {"directory", required_argument, NULL, 'd'},
         {"keep", no_argument, NULL, 'k'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    arguments given = {.only_case = UINT64_MAX};
+    arguments given = {.only_case = UINT64_MAX, .rounds = 14};
     int option;
     while ((option = getopt_long(count, values, "h", known, NULL)) != -1) {
         switch (option) {
@@ -151,7 +174,11 @@ static arguments parse(int count, char **values) {
             break;
         case 'f': choose(&given, optarg); break;
         case 'c': given.only_case = number(optarg, "case"); break;
+        case 'n': given.count = number(optarg, "count"); break;
         case 'b': given.brief = true; break;
+        case 'w': given.is_whole = true; break;
+        case 'r': given.rounds = number(optarg, "rounds"); break;
+        case 'j': given.jobs = number(optarg, "jobs"); break;
         case 'x': given.stop = true; break;
         case 'k': given.keep = true; break;
         case 'd': given.directory = optarg; break;
@@ -193,6 +220,84 @@ static unsigned total_share(const arguments *given) {
     return total ? total : 1;
 }
 
+/** Several processes share the cases of those that take no notice of what else runs. */
+static unsigned jobs_of(const arguments *given, torture_family function) {
+    bool is_shared = function == family_store_explore || function == family_store_kill ||
+                     function == family_store_power || function == family_store_kill_large;
+    if (!is_shared || given->only_case != UINT64_MAX) {
+        return 1;
+    }
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return given->jobs && given->jobs < 1000 ? (unsigned)given->jobs
+           : cores > 0 && cores < 1000       ? 2 * (unsigned)cores // They wait half of the time.
+                                             : 1;
+}
+
+/** Runs a family, in one process or in several, each with a folder and a tally of its own. */
+static tally run_jobs(torture *run, torture_family function) {
+    tally *tallies = shared_memory(run->jobs * sizeof *tallies);
+    pid_t *children = calloc(run->jobs, sizeof *children);
+    torture own = *run;
+    make_directory(run->directory);
+    for (own.job = 0; children && own.job < run->jobs; own.job++) {
+        own.tally = &tallies[own.job];
+        own.progress = run->progress && own.job == 0;
+        if (run->jobs > 1) {
+            snprintf(own.directory, sizeof own.directory, "%.480s/%u", run->directory, own.job);
+        }
+        make_directory(own.directory);
+        fflush(NULL);
+        if (run->jobs == 1) {
+            function(&own);
+        } else if ((children[own.job] = fork()) == 0) {
+            function(&own);
+            fflush(NULL);
+            _exit(0);
+        }
+    }
+    tally sum = {0};
+    for (unsigned i = 0; children && i < run->jobs; i++) {
+        int status = 0;
+        if (run->jobs > 1 &&
+            (waitpid(children[i], &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status))) {
+            own.tally = &tallies[i];
+            torture_fail(&own, "a process of the family ended with 0x%x in: %s", status,
+                         tallies[i].note);
+        }
+        sum.trials += tallies[i].trials;
+        sum.failures += tallies[i].failures;
+        sum.kills += tallies[i].kills;
+        sum.kills_in_a_row += tallies[i].kills_in_a_row;
+        sum.images += tallies[i].images;
+        sum.images_inside += tallies[i].images_inside;
+        sum.faults += tallies[i].faults;
+        sum.calls += tallies[i].calls;
+        sum.workloads += tallies[i].workloads;
+    }
+    free(children);
+    return sum;
+}
+
+static void tell_counts(const tally *sum) {
+    if (sum->calls) {
+        printf("  %llu workloads whole; %llu system calls, %llu made to fail\n",
+               (unsigned long long)sum->workloads, (unsigned long long)sum->calls,
+               (unsigned long long)sum->faults);
+    }
+    if (sum->kills) {
+        printf("  %llu kills, %llu of them in a row\n", (unsigned long long)sum->kills,
+               (unsigned long long)sum->kills_in_a_row);
+    }
+    if (sum->images) {
+        printf("  %llu power images", (unsigned long long)sum->images);
+        if (sum->images_inside) {
+            printf(", %llu of them inside checkpoints and cleaning",
+                   (unsigned long long)sum->images_inside);
+        }
+        puts("");
+    }
+}
+
 int main(int count, char **values) {
     arguments given = parse(count, values);
     if (!given.seconds) {
@@ -217,21 +322,23 @@ int main(int count, char **values) {
                        .seed = given.seed,
                        .case_index = UINT64_MAX,
                        .only_case = given.only_case,
+                       .count = given.count,
+                       .rounds = given.rounds,
                        .brief = given.brief,
+                       .is_whole = given.is_whole,
                        .stop_at_failure = given.stop,
                        .progress = terminal,
-                       .keep = given.keep,
-                       .tally = shared_memory(sizeof(tally))};
+                       .keep = given.keep};
         snprintf(run.directory, sizeof run.directory, "%s/%s", workplace, families[i].name);
-        make_directory(run.directory);
+        run.jobs = jobs_of(&given, families[i].function);
         run.started_ns = now_ns();
         run.deadline_ns = run.started_ns + given.seconds * 1000000000u * families[i].share / shares;
-        families[i].function(&run);
-        uint64_t trials = atomic_load(&run.tally->trials);
-        uint64_t failures = atomic_load(&run.tally->failures);
+        tally sum = run_jobs(&run, families[i].function);
+        uint64_t trials = sum.trials, failures = sum.failures;
         printf("%s%-18s %8llu trials %6llu failed  %6.1f s\n", terminal ? "\r\033[K" : "",
                run.family, (unsigned long long)trials, (unsigned long long)failures,
                (double)(now_ns() - run.started_ns) / 1e9);
+        tell_counts(&sum);
         fflush(stdout);
         passed += trials > failures ? trials - failures : 0;
         failed += failures;

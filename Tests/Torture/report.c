@@ -61,7 +61,7 @@ bool torture_next_case(torture *run, rng *random) {
         if (!first && !torture_goes_on(run)) {
             return false;
         }
-        run->case_index += 1; // UINT64_MAX, "none yet", becomes 0.
+        run->case_index = first ? run->job : run->case_index + run->jobs;
     }
     uint64_t family = 0;
     for (const char *letter = run->family; *letter; letter++) {

@@ -78,6 +78,9 @@ typedef struct book {
     /** Reads are noted, so that the order of use is not that of writes; then nothing is trimmed. */
     bool tracks;
     _Atomic uint32_t ready;
+    /** A checkpoint was under way when the writer was looked at last: at each system call that
+        could be made to fail, and behind each operation. */
+    _Atomic uint32_t is_inside;
     /** 1 while the text is written, then 2. */
     _Atomic uint32_t broken;
     char broken_text[256];
@@ -157,7 +160,11 @@ void store_writer_run(store_plan *plan);
 bool store_kill(torture *run, book *self, rng *random, const char *path, bool from_the_start,
                 void (*body)(void *context), void *context);
 
+void family_store_explore(torture *run);
 void family_store_kill(torture *run);
+void family_store_many(torture *run);
+void family_store_kill_large(torture *run);
+void family_store_blocks(torture *run);
 void family_store_power(torture *run);
 void family_store_promises(torture *run);
 void family_store_damage(torture *run);

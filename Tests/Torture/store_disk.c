@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -35,6 +36,7 @@ static struct {
     int error;
     bool for_good;
 } failing;
+static void (*on_call)(void);
 static rng watched_random;
 static unsigned watched_chance;
 
@@ -45,6 +47,11 @@ static unsigned watched_chance;
 
 static int raw_open(int folder, const char *path, int flags, mode_t mode) {
     return (int)syscall(SYS_openat, folder, path, flags, mode);
+}
+/** Of an empty path, that of the open file. */
+static int raw_stat(int folder, const char *path, struct stat *facts) {
+    return (int)syscall(SYS_newfstatat, folder, path, facts,
+                        AT_SYMLINK_NOFOLLOW | (*path ? 0 : AT_EMPTY_PATH));
 }
 static int raw_unlink(int folder, const char *path, int flags) {
     return (int)syscall(SYS_unlinkat, folder, path, flags);
@@ -77,10 +84,25 @@ static bool path_of_file(const disk *self, int file, char path[1024]) {
     return open_path(file, path) && is_below(self, path);
 }
 
+/** Whether a call of that name is one of those that are to fail. */
+static bool is_meant(const char *call) {
+    static const struct {
+        const char *name, *members;
+    } groups[] = {
+        {"any", ""}, {"growth", "write sync room make"}, {"slow", "write sync room read"}};
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        if (strcmp(failing.call, groups[i].name) == 0) {
+            return i == 0 || strstr(groups[i].members, call);
+        }
+    }
+    return strcmp(failing.call, call) == 0 ||
+           (strcmp(failing.call, "open") == 0 && *call == 'm' && strcmp(call, "make") == 0);
+}
+
 /** Whether this call has to fail now: sets errno. It is on `file`, or on `path` in that folder. */
 static bool fails(const char *call, int file, const char *path) {
     char start[1024], whole[2048];
-    if (!failing.call || (strcmp(failing.call, "any") != 0 && strcmp(failing.call, call) != 0)) {
+    if (!failing.call || !is_meant(call)) {
         return false;
     }
     int before = errno;
@@ -92,8 +114,16 @@ static bool fails(const char *call, int file, const char *path) {
         whole[0] = '\0';
     }
     errno = before;
-    if (!is_in(failing.root, whole)) {
+    size_t length = strlen(whole);
+    bool is_lmdb = length > 4 && strcmp(whole + length - 4, ".mdb") == 0;
+    // LMDB tells of a signal, and takes any error of a lock for another process that has it.
+    bool is_spared =
+        is_lmdb && (failing.error == EINTR || (failing.error > 0 && strcmp(call, "lock") == 0));
+    if (!is_in(failing.root, whole) || is_spared) {
         return false;
+    }
+    if (on_call) {
+        on_call();
     }
     atomic_fetch_add(&failing.passes, 1);
     int left = atomic_fetch_sub(&failing.countdown, 1);
@@ -162,7 +192,7 @@ static void keep_link(const disk *self, const char *whole, uint64_t inode) {
     (void)!linkat(AT_FDCWD, whole, AT_FDCWD, link_path, 0);
 }
 
-static bool copy_file(const char *from, const char *to) {
+static bool copy_raw(const char *from, const char *to) {
     static _Thread_local uint8_t block[65536];
     int source = raw_open(AT_FDCWD, from, O_RDONLY | O_CLOEXEC, 0);
     int target = raw_open(AT_FDCWD, to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -197,7 +227,7 @@ static void snapshot_inode(const disk *self, uint64_t inode) {
     // Under its name only when it is whole: we may be killed.
     snprintf(live, sizeof live, "%s/live-%" PRIu64, self->vault, inode);
     snprintf(fresh, sizeof fresh, "%s/fresh-%u", self->vault, next_serial());
-    bool is_whole = copy_file(live, fresh);
+    bool is_whole = copy_raw(live, fresh);
     pthread_mutex_lock(&kept_lock);
     // A sync that came during the copy covers what the copy may not have.
     for (unsigned i = 0; i < DISK_SNAPSHOTS && is_whole && before == forgotten; i++) {
@@ -303,7 +333,7 @@ static int sync_file(int file, long number) {
         snprintf(base, sizeof base, "%s/base-%" PRIu64, self->vault, inode);
         snprintf(fresh, sizeof fresh, "%s/fresh-%u", self->vault, next_serial());
         snprintf(path, sizeof path, "%s/live-%" PRIu64, self->vault, inode);
-        is_file = copy_file(path, fresh);
+        is_file = copy_raw(path, fresh);
     }
     int result = (int)syscall(number, file);
     if (result != 0) {
@@ -329,12 +359,13 @@ static int sync_file(int file, long number) {
 // What stands before the system's calls -----------------------------------------------------------
 
 static int open_at(int folder, const char *path, int flags, mode_t mode) {
-    if (fails("open", folder, path)) {
-        return -1;
-    }
     char whole[2048];
     struct stat facts;
     disk *self = watched;
+    bool makes = failing.call && (flags & O_CREAT) && raw_stat(folder, path, &facts) != 0;
+    if (fails(makes ? "make" : "open", folder, path)) {
+        return -1;
+    }
     bool ours = self && (flags & O_CREAT) != 0 && path_of_call(self, folder, path, whole);
     bool was_there = ours && lstat(whole, &facts) == 0;
     int file = raw_open(folder, path, flags, mode);
@@ -371,7 +402,7 @@ int openat(int folder, const char *path, int flags, ...) {
 }
 
 int mkdirat(int folder, const char *path, mode_t mode) {
-    if (fails("name", folder, path)) {
+    if (fails("make", folder, path)) {
         return -1;
     }
     char whole[2048];
@@ -389,7 +420,7 @@ int mkdirat(int folder, const char *path, mode_t mode) {
 int mkdir(const char *path, mode_t mode) { return mkdirat(AT_FDCWD, path, mode); }
 
 int unlinkat(int folder, const char *path, int flags) {
-    if (fails("name", folder, path)) {
+    if (fails("gone", folder, path)) {
         return -1;
     }
     char whole[2048];
@@ -444,6 +475,46 @@ int fallocate(int file, int mode, off_t offset, off_t length) {
 int ftruncate(int file, off_t length) {
     return fails("room", file, NULL) ? -1 : (int)syscall(SYS_ftruncate, file, length);
 }
+
+ssize_t pread(int file, void *bytes, size_t length, off_t offset) {
+    return fails("read", file, NULL) ? -1 : syscall(SYS_pread64, file, bytes, length, offset);
+}
+void *mmap(void *at, size_t length, int access, int flags, int file, off_t offset) {
+    if (file >= 0 && fails("map", file, NULL)) {
+        return MAP_FAILED;
+    }
+#ifdef TORTURE_EMULATED
+    // The emulator keeps books of every page, also of those that nobody touches.
+    if (length > (size_t)1 << 30) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+#endif
+    return (void *)syscall(SYS_mmap, at, length, access, flags, file, offset);
+}
+int fstat(int file, struct stat *facts) {
+    return fails("facts", file, NULL) ? -1 : raw_stat(file, "", facts);
+}
+int fcntl(int file, int command, ...) {
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    bool locks = command == F_OFD_SETLK || command == F_SETLK || command == F_SETLKW;
+    return locks && fails("lock", file, NULL) ? -1
+                                              : (int)syscall(SYS_fcntl, file, command, argument);
+}
+
+#ifdef TORTURE_EMULATED
+/** The emulator says yes to everything, and wipes nothing on fork. */
+int madvise(void *at, size_t length, int advice) {
+    if (advice == MADV_WIPEONFORK) {
+        errno = EINVAL;
+        return -1;
+    }
+    return (int)syscall(SYS_madvise, at, length, advice);
+}
+#endif
 
 int fsync(int file) { return sync_file(file, SYS_fsync); }
 int fdatasync(int file) { return sync_file(file, SYS_fdatasync); }
@@ -511,6 +582,7 @@ void disk_fail(const char *root, const char *call, int nth, int error, bool for_
     failing.call = call;
 }
 
+void disk_on_call(void (*hook)(void)) { on_call = hook; }
 int disk_failures(void) { return atomic_load(&failing.failures); }
 int disk_passes(void) { return atomic_load(&failing.passes); }
 

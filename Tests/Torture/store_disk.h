@@ -63,9 +63,13 @@ void disk_snapshot(void);
 
 /** From now on the `nth` call of that name on a file below `root` fails, and all after it if
     `for_good`; NULL ends that. Names: write (pwrite and writev too), sync, open, room (fallocate,
-    ftruncate), name (mkdir, unlink, rename); any.
+    ftruncate), make (mkdir, and open where there is nothing), gone (unlink, rmdir), name (rename),
+    read, map, facts (fstat), lock; any; growth, that is every call which may need room on the disk;
+    slow, that is every one which a signal may interrupt, but for LMDB's.
     @param error an errno; DISK_KILLS: the process is killed before the call. */
 void disk_fail(const char *root, const char *call, int nth, int error, bool for_good);
+/** Called before every call that could be made to fail. */
+void disk_on_call(void (*hook)(void));
 /** How many calls were made to fail since. */
 int disk_failures(void);
 /** How many calls there were since that could have. */

@@ -13,15 +13,6 @@
 
 // The beginning -----------------------------------------------------------------------------------
 
-static bool copy_whole(const char *from, const char *to) {
-    int64_t size = size_of_file(from);
-    uint8_t *bytes = malloc(size > 0 ? (size_t)size : 1);
-    bool good = bytes && size >= 0 && read_file(from, bytes, (size_t)size) == size &&
-                write_file(to, bytes, (size_t)size);
-    free(bytes);
-    return good;
-}
-
 static bool scan(disk *self, const char *folder, uint64_t inode) {
     DIR *entries = opendir(folder);
     bool good = entries != NULL;
@@ -47,7 +38,7 @@ static bool scan(disk *self, const char *folder, uint64_t inode) {
             snprintf(kept, sizeof kept, "%s/live-%" PRIu64, self->vault, name->inode);
             good = link(path, kept) == 0;
             snprintf(kept, sizeof kept, "%s/base-%" PRIu64, self->vault, name->inode);
-            good = good && copy_whole(path, kept);
+            good = good && copy_file(path, kept);
         }
     }
     if (entries) {

@@ -114,6 +114,7 @@ static bool live_and_die(torture *run, life *self, bool is_first) {
                         self)) {
             return false;
         }
+        atomic_fetch_add(&run->tally->kills_in_a_row, 1);
     }
     return verify(run, self);
 }

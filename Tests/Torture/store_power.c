@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A child writes and syncs, and dies; from what its disk had and had synced then images are put
 // together, each of which may be what a power cut leaves. Each must open, and hold a state that the
-// writer went through and that is no older than what was promised. It dies at a random moment, or,
-// in a short run that is repeated, before every one of its system calls.
+// writer went through and that is no older than what was promised. It dies at a random moment;
+// store-explore has every system call of short runs.
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -129,6 +129,8 @@ static bool one_session(torture *run, cut *self) {
                     "cannot make an image: %s", strerror(errno))) {
             return false;
         }
+        atomic_fetch_add(&run->tally->images, 1);
+        atomic_fetch_add(&run->tally->images_inside, atomic_load(&self->book->is_inside) != 0);
         if (run->keep) {
             keep_image(self);
         }
@@ -139,100 +141,8 @@ static bool one_session(torture *run, cut *self) {
     return atomic_load(self->good) != 0;
 }
 
-// Every place -------------------------------------------------------------------------------------
-
-enum { PLACES_MOST = 100000 };
-
-static void write_shortly(cut *self, rng random, uint64_t steps) {
-    store_plan plan = {.book = self->book, .path = self->path, .random = random, .steps = steps};
-    store_writer_run(&plan);
-}
-
-/** The same run every time, ended before a system call of that number.
-    @return how many calls there were; 0 after a failure. */
-static int run_to_the_place(torture *run, cut *self, rng random, uint64_t steps, int place,
-                            _Atomic int *passes) {
-    book *notes = self->book;
-    for (uint32_t i = 0; i < notes->lanes; i++) {
-        lane *own = &notes->lane[i];
-        memset(own->base, 0, sizeof own->base);
-        own->first = 0;
-        atomic_store(&own->begun, 0);
-        atomic_store(&own->done, 0);
-        atomic_store(&own->synced, 0);
-    }
-    atomic_store(&notes->ready, 0);
-    remove_tree(self->root);
-    if (!EXPECT(run, make_directory(self->root) && disk_begin(self->disk, self->root, self->vault),
-                "cannot begin a disk")) {
-        return 0;
-    }
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        alarm(30);
-        disk_fail(self->root, "any", place, DISK_KILLS, true);
-        disk_watch(self->disk, random, 0);
-        write_shortly(self, random, steps);
-        atomic_store(passes, disk_passes());
-        _exit(0);
-    }
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    bool is_right = !atomic_load(&notes->broken) &&
-                    (place == PLACES_MOST ? WIFEXITED(status)
-                                          : WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    return EXPECT(run, is_right, "the writer ended with 0x%x at %d: %s", status, place,
-                  notes->broken_text)
-               ? 1
-               : 0;
-}
-
-/** Before each system call of a short run, with nothing, everything and any part of what no sync
-    covers. */
-static void every_place(torture *run, cut *self, _Atomic int *passes) {
-    self->book->lanes = 1;
-    self->book->flags |= (uint32_t)LARDER_STORE_HOST_MAINTENANCE;
-    self->book->flushes = 100;
-    self->book->syncs = 100;
-    uint64_t steps = rng_between(&self->random, 10, 60);
-    rng writing = rng_make(rng_next(&self->random));
-    if (!run_to_the_place(run, self, writing, steps, PLACES_MOST, passes)) {
-        return;
-    }
-    int count = atomic_load(passes);
-    // All of them if there is time, and else some of everywhere.
-    int stride = count / 3 | 1;
-    while (count % stride == 0 && stride > 1) {
-        stride -= 2;
-    }
-    for (int i = 0; i < count && torture_goes_on(run); i++) {
-        int place = 1 + (int)((int64_t)i * stride % count);
-        if (!run_to_the_place(run, self, writing, steps, place, passes)) {
-            return;
-        }
-        static const disk_shape shapes[] = {DISK_NOTHING, DISK_EVERYTHING, DISK_SOME, DISK_SOME};
-        for (int k = 0; k < 4; k++) {
-            torture_trial(run);
-            torture_note(run, "before call %d of %d, image %d", place, count, k);
-            if (!EXPECT(run, disk_image(self->disk, &self->random, shapes[k], self->image),
-                        "cannot make an image: %s", strerror(errno))) {
-                return;
-            }
-            if (run->keep) {
-                keep_image(self);
-            }
-            if (!torture_guard(run, 30, verify_image, self) || !torture_unhurt(run)) {
-                return;
-            }
-        }
-    }
-}
-
 void family_store_power(torture *run) {
     _Atomic uint32_t *good = shared_memory(sizeof *good);
-    _Atomic int *passes = shared_memory(sizeof *passes);
     cut self = {.book = shared_memory(sizeof(book)),
                 .disk = shared_memory(sizeof(disk)),
                 .found = shared_memory(BOOK_LANES * sizeof *self.found),
@@ -251,13 +161,6 @@ void family_store_power(torture *run) {
             return;
         }
         book_reset(self.book, &self.random);
-        if (run->case_index % 4 == 3) {
-            every_place(run, &self, passes);
-            if (!torture_unhurt(run) && run->keep) {
-                return;
-            }
-            continue;
-        }
         unsigned sessions = (unsigned)rng_between(&self.random, 1, 4);
         for (unsigned i = 0; i < sessions && one_session(run, &self); i++) {
             // The image that survived is the disk from here on.

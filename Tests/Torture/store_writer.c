@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "store.h"
 #include "store_disk.h"
 
@@ -111,6 +112,16 @@ static void read_one(worker *self) {
     larder_store_release(&entry);
 }
 
+/** The one store that this process has open, and its book. */
+static larder_store *watched_store;
+static book *watched_book;
+
+static void look_inside(void) {
+    if (watched_book) {
+        atomic_store(&watched_book->is_inside, store_is_inside(watched_store));
+    }
+}
+
 static void *work(void *argument) {
     worker *self = argument;
     lane *own = &self->book->lane[self->which];
@@ -138,6 +149,7 @@ static void *work(void *argument) {
                 }
             }
         }
+        look_inside();
         if (self->plan->after_step) {
             self->plan->after_step(self->plan->context);
         }
@@ -164,6 +176,9 @@ static bool session(store_plan *plan) {
         book_break(notes, "open gave %d (%s)", status, larder_strerror(status));
         return false;
     }
+    watched_book = notes;
+    watched_store = store;
+    disk_on_call(look_inside);
     static worker workers[BOOK_LANES];
     pthread_t threads[BOOK_LANES];
     size_t room = (size_t)notes->longest + (size_t)notes->threshold_bytes + 4096;
@@ -199,6 +214,8 @@ static bool session(store_plan *plan) {
     if (plan->dies_open) {
         _exit(0);
     }
+    (void)larder_store_shutdown(store);
+    watched_store = NULL;
     larder_store_close(store);
     return true;
 }
@@ -271,6 +288,7 @@ bool store_kill(torture *run, book *self, rng *random, const char *path, bool fr
         torture_fail(run, "the writer: %s", self->broken_text);
         return false;
     }
+    atomic_fetch_add(&run->tally->kills, 1);
     return EXPECT(run, WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
                   "the writer ended by itself, with status 0x%x", status);
 }

@@ -25,6 +25,10 @@
 typedef struct tally {
     _Atomic uint64_t trials;
     _Atomic uint64_t failures;
+    /** Of the families that kill and cut: processes that were killed, and of them those that were
+        taking up what another one left; images of a disk without power, and of them those of a
+        moment inside a checkpoint; and what the explorer went through. */
+    _Atomic uint64_t kills, kills_in_a_row, images, images_inside, faults, calls, workloads;
     /** Set by the first failure of a trial, so that a trial fails once. */
     _Atomic uint32_t failed_already;
     /** How far a guarded loop is. */
@@ -39,10 +43,18 @@ typedef struct torture {
     /** The case that runs now; and the only one to run, or UINT64_MAX. */
     uint64_t case_index;
     uint64_t only_case;
+    /** How many there are to be of what store-many makes; 0 for the usual number. */
+    uint64_t count;
+    /** Of store-kill-large. */
+    uint64_t rounds;
+    /** So many processes share the cases: this one has every `jobs`-th from `job` on. */
+    unsigned jobs, job;
     uint64_t started_ns;
     uint64_t deadline_ns;
     /** The short form: fewer repeats of everything that is not bounded by time. */
     bool brief;
+    /** Everything there is to try, however long it takes. */
+    bool is_whole;
     bool stop_at_failure;
     bool progress;
     /** Leave files behind for whoever looks into a failure. */
@@ -128,6 +140,9 @@ static inline uint64_t record_bytes(size_t length) { return 16 + (((uint64_t)len
 const char *torture_path(const torture *run, const char *name);
 bool make_directory(const char *path);
 void remove_tree(const char *path);
+bool copy_file(const char *from, const char *to);
+/** Copies a folder with all in it. `to` must not exist. */
+bool copy_tree(const char *from, const char *to);
 /** Reads up to `capacity` bytes. @return the file's size, or -1. */
 int64_t read_file(const char *path, void *bytes, size_t capacity);
 bool write_file(const char *path, const void *bytes, size_t size);

@@ -8,6 +8,10 @@
 #   make torture-selftest               each planted defect must be found; `make test` runs it
 #   make torture-tsan                   the concurrency families under the Thread Sanitizer
 #   make torture-asan                   all of it under the Address and UB Sanitizers, short
+#   make torture-explore                every system call of every short workload, which takes long
+#   make torture-large ROUNDS=700       kills inside flushes of 100,000 writes
+#   make torture-arm64                  all of it as an arm64 program under qemu, short
+#   make torture-blocks                 the file system itself cut at every flush of its device
 #   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, segments and
 #                                       records of a store; or an AREA
 
@@ -33,9 +37,20 @@ TORTURE_WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -We
 TORTURE_INCLUDES := -ISources/CLarder/include -ISources/CLarderStore/include -ISources/CLarder \
   -ISources/CLarderStore $(LMDB_CFLAGS)
 TORTURE_FLAGS := -std=c11 -D_GNU_SOURCE -DLARDER_FAULTS $(TORTURE_INCLUDES) -pthread
+TORTURE_COMMA := ,
 ifeq ($(shell uname -s),Linux)
-TORTURE_FLAGS += -DTORTURE_WRAPS_SYNC
-TORTURE_LINK := -Wl,--wrap=fdatasync -Wl,--wrap=fsync
+TORTURE_FLAGS += -DTORTURE_WRAPS_SYNC -DTORTURE_WRAPS_CALLS
+# And what failing_calls.c makes fail.
+TORTURE_WRAPPED := malloc calloc realloc aligned_alloc posix_memalign strdup \
+  pthread_create pthread_mutex_init pthread_cond_init pthread_condattr_init \
+  pthread_condattr_setclock pthread_attr_init pthread_attr_setdetachstate pthread_atfork mmap \
+  fstat fchmod statvfs getrlimit getentropy clock_gettime fallocate ftruncate pread pwrite getcwd \
+  fdopendir readdir renameat unlinkat rmdir openat fcntl mdb_env_create mdb_env_open \
+  mdb_env_set_mapsize mdb_env_set_maxreaders mdb_env_get_fd mdb_env_info mdb_reader_check \
+  mdb_reader_list mdb_txn_begin mdb_txn_renew mdb_txn_commit mdb_dbi_open mdb_get mdb_put mdb_del \
+  mdb_drop mdb_cursor_open mdb_cursor_get mdb_cursor_put mdb_cursor_del
+TORTURE_LINK_SYNC := -Wl,--wrap=fdatasync -Wl,--wrap=fsync
+TORTURE_LINK := $(TORTURE_LINK_SYNC) $(addprefix -Wl$(TORTURE_COMMA)--wrap=,$(TORTURE_WRAPPED))
 endif
 
 # The Swift toolchain's clang prefers gold, which does not know all of its own sanitizers.
@@ -43,7 +58,7 @@ TORTURE_CLANG_LD = $(shell $(1) --version 2>/dev/null | grep -q clang && \
   command -v ld.lld >/dev/null 2>&1 && echo -fuse-ld=lld)
 
 .PHONY: torture torture-short torture-selftest torture-swift torture-tsan torture-asan fuzz \
-  fuzz-corpus
+  torture-explore torture-large torture-arm64 torture-blocks fuzz-corpus
 
 $(TORTURE_OUT)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(TORTURE_H)
 	@mkdir -p $(@D)
@@ -83,7 +98,17 @@ TORTURE_HARNESSES = $(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture) \
 torture-swift:
 	swift build --product LarderTorture $(TRAITS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
 
-torture: $(TORTURE_HARNESSES) ## hurt logs, stores, coders, entries, archives; AREA, SECONDS, SEED
+# The store's log and memtable against simple models, by themselves.
+TORTURE_MODEL := $(CLARDER_SOURCES) $(wildcard Sources/CLarderStore/log/*.c) \
+  $(wildcard Sources/CLarderStore/format/*.c)
+$(TORTURE_OUT)/log-model: $(TORTURE_DIR)/model/log_model.c $(TORTURE_C) $(TORTURE_H)
+	@mkdir -p $(@D)
+	$(TORTURE_CC) $(TORTURE_FLAGS) -w -O1 -g $< $(TORTURE_MODEL) -o $@
+TORTURE_MODELS = $(if $(filter store all,$(AREA)),$(TORTURE_OUT)/log-model)
+
+torture: $(TORTURE_HARNESSES) $(TORTURE_MODELS) ## hurt everything; AREA, SECONDS, SEED
+	$(if $(TORTURE_MODELS),$(TORTURE_MODELS) $(or $(SEED),1) \
+	  $(shell expr $(TORTURE_SECONDS) / 60))
 	$(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture --area $(AREA) \
 	  $(if $(SEED),--seed $(SEED)) --seconds $(shell expr $(TORTURE_SECONDS) \
 	  - 2 \* $(TORTURE_FUZZ_SECONDS) - $(TORTURE_SWIFT_SECONDS)))
@@ -92,7 +117,8 @@ torture: $(TORTURE_HARNESSES) ## hurt logs, stores, coders, entries, archives; A
 	$(if $(TORTURE_FUZZES),@$(call FUZZ_RUN,cbor,$(TORTURE_FUZZ_SECONDS),4096))
 	$(if $(TORTURE_FUZZES),@$(call FUZZ_RUN,cbor-swift,$(TORTURE_FUZZ_SECONDS),4096))
 
-torture-short: $(TORTURE_HARNESSES)
+torture-short: $(TORTURE_HARNESSES) $(TORTURE_MODELS)
+	$(if $(TORTURE_MODELS),$(TORTURE_MODELS) $(or $(SEED),1))
 	$(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture --area $(AREA) --short \
 	  --seed $(or $(SEED),1))
 	$(if $(TORTURE_IN_SWIFT),$(TORTURE_SWIFT)/LarderTorture --area $(AREA) --short \
@@ -108,9 +134,25 @@ torture-selftest: $(TORTURE_OUT)/larder-torture torture-swift ## show that tortu
 	  SWIFTC="$(FUZZ_SWIFTC)" LMDB_CFLAGS="$(LMDB_CFLAGS)" LMDB_LIBS="$(LMDB_LIBS)" \
 	  sh Tests/LarderTorture/selftest.sh
 
+torture-explore: $(TORTURE_OUT)/larder-torture
+	$< --family store-explore --whole --seed $(or $(SEED),1)
+
+torture-large: $(TORTURE_OUT)/larder-torture
+	$< --family store-kill-large --rounds $(or $(ROUNDS),700) $(if $(SEED),--seed $(SEED))
+
+torture-blocks: $(TORTURE_OUT)/larder-torture ## cut ext4 at every flush of its device; needs root
+	$< --family store-blocks --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
+
+torture-arm64: ## torture, short, as an arm64 program under qemu
+	@TORTURE_OUT="$(TORTURE_OUT)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
+	  TORTURE_SOURCES="$(TORTURE_SOURCES) $(TORTURE_C)" TORTURE_SECONDS=$(or $(SECONDS),120) \
+	  SEED=$(or $(SEED),1) sh $(TORTURE_DIR)/arm64.sh
+
+# No call is wrapped: the fault points' lock, taken for each allocation, would hide races.
 $(TORTURE_OUT)/larder-torture-tsan: $(TORTURE_ALL)
 	@mkdir -p $(@D)
-	$(TORTURE_TSAN_CC) $(TORTURE_FLAGS) -w -O1 -g -fsanitize=thread $(TORTURE_LINK) \
+	$(TORTURE_TSAN_CC) $(TORTURE_FLAGS) -UTORTURE_WRAPS_CALLS -w -O1 -g -fsanitize=thread \
+	  $(TORTURE_LINK_SYNC) \
 	  $(call TORTURE_CLANG_LD,$(TORTURE_TSAN_CC)) $(TORTURE_SOURCES) $(TORTURE_C) \
 	  $(LMDB_LIBS) -o $@
 

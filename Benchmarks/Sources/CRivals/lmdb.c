@@ -54,7 +54,7 @@ int32_t rivals_lmdb_create(const char *path, const int64_t *keys, size_t count, 
     if (self == NULL) return ENOMEM;
     int code = mdb_env_create(&self->env);
     if (code == 0) code = mdb_env_set_mapsize(self->env, (size_t)8 << 30);
-    if (code == 0) code = mdb_env_open(self->env, path, MDB_NOSYNC, 0600);
+    if (code == 0) code = mdb_env_open(self->env, path, MDB_NOSYNC | MDB_NOTLS, 0600);
     if (code == 0) code = fill(self, keys, count, value, value_length);
     if (code == 0) code = mdb_env_sync(self->env, 1);
     if (code == 0) code = mdb_txn_begin(self->env, NULL, MDB_RDONLY, &self->reader);

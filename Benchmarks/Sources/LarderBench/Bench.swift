@@ -44,6 +44,18 @@ final class Bench {
     return path
   }
 
+  /// Paths in a folder of the row's own, a new one with each call. Nothing there is deleted before
+  /// the end: that would slow the file system down for seconds.
+  func freshPaths(_ name: String) throws -> () -> String {
+    let folder = freshFolder(name)
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    var next = 0
+    return {
+      next += 1
+      return "\(folder)/\(next)"
+    }
+  }
+
   /// Work that several rows have in common: made for the first of them, there for the others.
   func shared<Work>(_ name: String, _ make: () throws -> Work) rethrows -> Work {
     if let work = sharedWork[name] as? Work { return work }

@@ -14,6 +14,9 @@ do {
   if let request = DiskMemory.request(of: CommandLine.arguments) {
     try DiskMemory.runAsChild(request.path, count: request.count)
   }
+  if let request = ManyMemory.request(of: CommandLine.arguments) {
+    try ManyMemory.runAsChild(request.subject, request.path, count: request.count)
+  }
   if let request = KilledWriter.request(of: CommandLine.arguments) {
     try KilledWriter.runAsChild(request.path, capacity: request.capacity)
   }

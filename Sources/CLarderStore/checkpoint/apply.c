@@ -22,213 +22,112 @@ larder_status apply_status(int code) {
     return environment_status(code);
 }
 
-larder_status apply_guard(apply_transaction *apply, const tree_key *key) {
-    return environment_guard(apply->store->environment, key->bytes, key->length);
-}
-
-larder_status apply_seek(apply_transaction *apply, MDB_val *key, MDB_val *value) {
+larder_status apply_seek(apply_transaction *apply, MDB_cursor_op where, MDB_val *key,
+                         MDB_val *value) {
     larder_status status = environment_guard(apply->store->environment, key->mv_data, key->mv_size);
-    if (status != LARDER_OK) return status;
-    int code = mdb_cursor_get(apply->entries, key, value, MDB_SET_RANGE);
+    if (status) return status;
+    int code = mdb_cursor_get(apply->entries, key, value, where);
     return code == MDB_NOTFOUND ? LARDER_END : apply_status(code);
 }
 
-larder_status apply_next(apply_transaction *apply, MDB_val *key, MDB_val *value) {
-    larder_status status = environment_guard(apply->store->environment, key->mv_data, key->mv_size);
-    if (status != LARDER_OK) return status;
-    int code = mdb_cursor_get(apply->entries, key, value, MDB_NEXT);
-    return code == MDB_NOTFOUND ? LARDER_END : apply_status(code);
+static MDB_val val_of(larder_bytes bytes) {
+    return (MDB_val){bytes.length, (void *)(uintptr_t)bytes.data};
 }
 
-larder_status apply_put_row(apply_transaction *apply, const tree_key *key, larder_bytes value) {
-    larder_status status = apply_guard(apply, key);
-    if (status != LARDER_OK) return status;
-    MDB_val name = {key->length, (void *)(uintptr_t)key->bytes};
-    MDB_val bytes = {value.length, (void *)(uintptr_t)value.data};
-    return apply_status(mdb_put(apply->txn, apply->main, &name, &bytes, 0));
-}
-
-larder_status apply_delete_row(apply_transaction *apply, const tree_key *key) {
-    larder_status status = apply_guard(apply, key);
-    if (status != LARDER_OK) return status;
-    MDB_val name = {key->length, (void *)(uintptr_t)key->bytes};
-    int code = mdb_del(apply->txn, apply->main, &name, NULL);
+larder_status apply_row(apply_transaction *apply, const tree_key *key, const larder_bytes *value) {
+    larder_status status = environment_guard(apply->store->environment, key->bytes, key->length);
+    if (status) return status;
+    MDB_val name = val_of(bytes_of_key(key));
+    MDB_val bytes = val_of(value == NULL ? (larder_bytes){0} : *value);
+    int code = value == NULL ? mdb_del(apply->txn, apply->main, &name, NULL)
+                             : mdb_put(apply->txn, apply->main, &name, &bytes, 0);
     return code == MDB_NOTFOUND ? LARDER_OK : apply_status(code);
 }
 
 // The transaction ---------------------------------------------------------------------------------
 
-static larder_status apply_prepare(apply_transaction *apply) {
-    int code = mdb_cursor_open(apply->txn, apply->main, &apply->entries);
-    if (code != 0) return apply_status(code);
-    uint8_t space = SPACE_META;
-    MDB_val key = {1, &space};
-    MDB_val value;
-    larder_status status = apply_seek(apply, &key, &value);
-    if (status == LARDER_END || (status == LARDER_OK && key.mv_size != 1)) return LARDER_EDAMAGED;
-    if (status == LARDER_OK)
-        status = store_meta_read((larder_bytes){value.mv_data, value.mv_size}, &apply->meta);
-    if (status != LARDER_OK) return status;
-    uint8_t recency = SPACE_RECENCY;
-    key = (MDB_val){1, &recency};
-    status = apply_seek(apply, &key, &value);
-    apply->has_recency =
-        status == LARDER_OK && key.mv_size > 0 && *(const uint8_t *)key.mv_data == SPACE_RECENCY;
-    return status == LARDER_END ? LARDER_OK : status;
-}
-
-larder_status apply_begin(larder_store *store, apply_transaction *out) {
+static larder_status apply_begin(larder_store *store, apply_transaction *out) {
     memset(out, 0, sizeof *out);
     out->store = store;
     out->now_ns = store_now(store);
     larder_status status = live_copy(&store->live, &out->live);
-    if (status == LARDER_OK) status = environment_begin(store->environment, &out->txn, &out->main);
-    if (status == LARDER_OK) status = apply_prepare(out);
-    if (status != LARDER_OK) apply_abort(out);
-    return status;
+    if (!status) status = environment_begin(store->environment, &out->txn, &out->main);
+    if (status) return status;
+    int code = mdb_cursor_open(out->txn, out->main, &out->entries);
+    if (code != 0) return apply_status(code);
+    uint8_t space = SPACE_META;
+    MDB_val key = {1, &space};
+    MDB_val value;
+    status = apply_seek(out, MDB_SET, &key, &value);
+    if (status == LARDER_END) return LARDER_EDAMAGED;
+    if (!status) status = store_meta_read((larder_bytes){value.mv_data, value.mv_size}, &out->meta);
+    if (status) return status;
+    uint8_t recency = SPACE_RECENCY;
+    key = (MDB_val){1, &recency};
+    status = apply_seek(out, MDB_SET_RANGE, &key, &value);
+    out->has_recency = !status && *(const uint8_t *)key.mv_data == SPACE_RECENCY;
+    return status == LARDER_END ? LARDER_OK : status;
 }
 
-void apply_abort(apply_transaction *apply) {
-    if (apply->entries != NULL) mdb_cursor_close(apply->entries);
-    if (apply->txn != NULL) environment_abort(apply->store->environment, apply->txn);
-    apply->entries = NULL;
-    apply->txn = NULL;
-    row_list_free(&apply->rows);
-    live_free(&apply->live);
-}
-
-/** Rows of the segments that the transaction changed. */
-static larder_status live_rows(apply_transaction *apply) {
-    for (size_t at = 0; at < apply->live.count; at++) {
+/** Rows of the segments that the transaction changed, rows that follow from entries, and meta. */
+static larder_status apply_end(apply_transaction *apply) {
+    larder_status status =
+        row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
+    for (size_t at = 0; at < apply->live.count && !status; at++) {
         live_segment *changed = &apply->live.items[at];
         if (!changed->is_changed) continue;
         changed->is_changed = false;
-        uint8_t bytes[LIVE_ROW_BYTES];
-        live_row_write(bytes, changed);
         tree_key key;
         tree_key_segment(changed->number, &key);
-        larder_status status = apply_put_row(apply, &key, (larder_bytes){bytes, sizeof bytes});
-        if (status != LARDER_OK) return status;
+        larder_bytes row = live_row(changed);
+        status = apply_row(apply, &key, &row);
     }
-    return LARDER_OK;
+    if (status) return status;
+    apply->meta.transaction = mdb_txn_id(apply->txn);
+    uint8_t bytes[META_BYTES];
+    store_meta_write(bytes, &apply->meta);
+    tree_key key = {{SPACE_META}, 1};
+    return apply_row(apply, &key, &(larder_bytes){bytes, sizeof bytes});
 }
 
-larder_status apply_commit(apply_transaction *apply) {
+/** Commits if `status` is LARDER_OK, and lets go of everything. EAGAIN: the map was too small and
+    has grown. */
+static larder_status apply_finish(apply_transaction *apply, larder_status status) {
     larder_store *store = apply->store;
-    larder_status status =
-        row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
-    if (status == LARDER_OK) status = live_rows(apply);
-    if (status == LARDER_OK) {
-        apply->meta.transaction = mdb_txn_id(apply->txn);
-        uint8_t bytes[META_BYTES];
-        store_meta_write(bytes, &apply->meta);
-        tree_key key = {{SPACE_META}, 1};
-        status = apply_put_row(apply, &key, (larder_bytes){bytes, sizeof bytes});
-    }
-    if (status != LARDER_OK) {
-        apply_abort(apply);
-        status = environment_reason(store->environment, status);
-        if (status == EAGAIN) {
-            larder_status grown = environment_grow(store->environment);
-            if (grown != LARDER_OK) return grown;
+    if (apply->entries != NULL) mdb_cursor_close(apply->entries);
+    if (!status) {
+        status = environment_commit(store->environment, apply->txn);
+        if (!status) {
+            live_table before = store->live;
+            store->live = apply->live;
+            apply->live = before;
         }
-        return status;
+    } else {
+        if (apply->txn != NULL) environment_abort(store->environment, apply->txn);
+        status = environment_reason(store->environment, status);
+        if (status == EAGAIN && apply->txn != NULL) {
+            larder_status grown = environment_grow(store->environment);
+            if (grown != LARDER_OK) status = grown;
+        }
     }
-    mdb_cursor_close(apply->entries);
-    apply->entries = NULL;
-    MDB_txn *txn = apply->txn;
-    apply->txn = NULL;
     row_list_free(&apply->rows);
-    status = environment_commit(store->environment, txn);
-    if (status == LARDER_OK) {
-        live_table before = store->live;
-        store->live = apply->live;
-        apply->live = before;
-    }
     live_free(&apply->live);
+    return status;
+}
+
+larder_status apply_run(larder_store *store, apply_body body, void *context,
+                        apply_transaction *out) {
+    larder_status status;
+    do {
+        status = apply_begin(store, out);
+        if (!status) status = body(out, context);
+        if (!status) status = apply_end(out);
+        status = apply_finish(out, status);
+    } while (status == EAGAIN && out->txn != NULL);
     return status;
 }
 
 // Entries -----------------------------------------------------------------------------------------
-
-larder_status apply_entry_of_row(apply_transaction *apply, larder_bytes stored, larder_bytes row,
-                                 apply_entry *out) {
-    memset(out, 0, sizeof *out);
-    larder_status status = row_read(row, &out->row);
-    if (status != LARDER_OK) return status;
-    const entry_row *found = &out->row;
-    out->padded = row_record_padded(found, stored);
-    const uint8_t telling = RECORD_EXPIRES | RECORD_IDLES | RECORD_INDEXED;
-    if ((found->flags & telling) != 0 || apply->meta.age_ns != LARDER_STORE_NEVER ||
-        atomic_load_explicit(&apply->store->age_ns, memory_order_relaxed) != LARDER_STORE_NEVER ||
-        out->padded == 0) {
-        larder_bytes bytes;
-        uint32_t segment_number;
-        status = store_record_of_row(apply->store, row, &bytes, &segment_number);
-        if (status == LARDER_OK) status = record_read(bytes, false, &out->record);
-        if (status == LARDER_OK) {
-            out->padded = record_padded(bytes.length);
-            return LARDER_OK;
-        }
-        if (status != LARDER_EDAMAGED) return status;
-        // The rows that it asked for stay, and are found to lead nowhere when their time comes.
-        memset(&out->record, 0, sizeof out->record);
-    }
-    out->record.kind = RECORD_PUT;
-    out->record.sequence = found->sequence;
-    out->record.minor = found->minor;
-    out->record.flags = found->flags & (uint8_t)~telling;
-    out->record.expires_ns = out->record.idle_ns = LARDER_STORE_NEVER;
-    out->record.value.length = found->value_bytes;
-    return LARDER_OK;
-}
-
-larder_status apply_find(apply_transaction *apply, larder_bytes stored, apply_entry *out) {
-    tree_key key;
-    tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    larder_status status = apply_guard(apply, &key);
-    if (status != LARDER_OK) return status;
-    MDB_val wanted = {key.length, key.bytes};
-    MDB_val value;
-    int code = mdb_get(apply->txn, apply->main, &wanted, &value);
-    if (code == MDB_NOTFOUND) return LARDER_ENOTFOUND;
-    if (code != 0) return apply_status(code);
-    larder_bytes bytes = {value.mv_data, value.mv_size};
-    return apply_entry_of_row(apply, stored, bytes, out);
-}
-
-larder_status apply_measure(apply_transaction *apply, const segment *from, uint64_t used_bytes,
-                            uint64_t record_count, uint64_t bare_count, uint64_t last_sequence) {
-    live_segment *measured;
-    larder_status status = live_add(&apply->live, from->number, &measured);
-    if (status != LARDER_OK) return status;
-    measured->used_bytes = used_bytes;
-    measured->record_count = record_count;
-    measured->bare_count = bare_count;
-    measured->first_sequence = from->first_sequence;
-    measured->last_sequence = last_sequence;
-    measured->as_of = from->as_of;
-    measured->is_changed = true;
-    return LARDER_OK;
-}
-
-larder_status apply_live(apply_transaction *apply, uint32_t number, size_t padded, bool is_dead) {
-    live_segment *changed;
-    if (is_dead) {
-        changed = live_find(&apply->live, number);
-        if (changed == NULL) return LARDER_OK;
-        changed->live_bytes -= padded < changed->live_bytes ? padded : changed->live_bytes;
-        if (changed->live_count > 0) changed->live_count--;
-        if (changed->live_count == 0) changed->live_bytes = 0;
-    } else {
-        larder_status status = live_add(&apply->live, number, &changed);
-        if (status != LARDER_OK) return status;
-        changed->live_bytes += padded;
-        changed->live_count++;
-    }
-    changed->is_changed = true;
-    return LARDER_OK;
-}
 
 static int64_t own_deadline(const record *entry) {
     int64_t idle;
@@ -247,125 +146,186 @@ int64_t apply_default_due(const record *entry, int64_t age_ns) {
     return aged < due ? aged : due;
 }
 
-void apply_state(apply_transaction *apply, larder_bytes stored, const record *entry,
-                 entry_state *out) {
-    out->at.sequence = entry->sequence;
-    out->at.minor = entry->minor;
-    out->deadline_ns = own_deadline(entry);
-    out->armed_ns = apply_default_due(entry, apply->meta.age_ns);
-    out->has_row = false;
+/** The entry's state: of its row in SPACE_RECENCY, or as it was when it was written. */
+static void read_state(apply_transaction *apply, larder_bytes stored, apply_entry *out) {
+    const record *entry = &out->record;
+    out->state = (entry_state){{entry->sequence, entry->minor},
+                               own_deadline(entry),
+                               apply_default_due(entry, apply->meta.age_ns),
+                               false};
     if (!apply->has_recency) return;
     tree_key key;
     tree_key_of_stored(SPACE_RECENCY, stored, &key);
     // Of damage the commit tells.
-    if (apply_guard(apply, &key) != LARDER_OK) return;
+    if (environment_guard(apply->store->environment, key.bytes, key.length) != LARDER_OK) return;
     MDB_val wanted = {key.length, key.bytes};
     MDB_val value;
     if (mdb_get(apply->txn, apply->main, &wanted, &value) != 0 || value.mv_size != STATE_BYTES)
         return;
     const uint8_t *bytes = value.mv_data;
-    out->at.sequence = get_be64(bytes);
-    out->at.minor = get_be64(bytes + 8);
-    out->deadline_ns = unflip(get_be64(bytes + 16));
-    out->armed_ns = unflip(get_be64(bytes + 24));
-    out->has_row = true;
-}
-
-static void state_write(uint8_t target[STATE_BYTES], const entry_state *state) {
-    put_be64(target, state->at.sequence);
-    put_be64(target + 8, state->at.minor);
-    put_be64(target + 16, flip(state->deadline_ns));
-    put_be64(target + 24, flip(state->armed_ns));
+    out->state = (entry_state){{get_be64(bytes), get_be64(bytes + 8)},
+                               unflip(get_be64(bytes + 16)),
+                               unflip(get_be64(bytes + 24)),
+                               true};
 }
 
 larder_status apply_set_state(apply_transaction *apply, larder_bytes stored,
                               const entry_state *state) {
     uint8_t bytes[STATE_BYTES];
-    state_write(bytes, state);
+    put_be64(bytes, state->at.sequence);
+    put_be64(bytes + 8, state->at.minor);
+    put_be64(bytes + 16, flip(state->deadline_ns));
+    put_be64(bytes + 24, flip(state->armed_ns));
     tree_key key;
     tree_key_of_stored(SPACE_RECENCY, stored, &key);
     apply->has_recency = true;
-    return apply_put_row(apply, &key, (larder_bytes){bytes, sizeof bytes});
+    return row_list_put(&apply->rows, &key, (larder_bytes){bytes, sizeof bytes});
+}
+
+/** The entry of a row that was found. LARDER_EDAMAGED: the row cannot be read. */
+static larder_status read_entry(apply_transaction *apply, larder_bytes stored, larder_bytes row,
+                                apply_entry *out) {
+    memset(out, 0, sizeof *out);
+    larder_status status = row_read(row, &out->row);
+    if (status) return status;
+    const entry_row *found = &out->row;
+    out->padded = row_record_padded(found, stored);
+    const uint8_t telling = RECORD_EXPIRES | RECORD_IDLES | RECORD_INDEXED;
+    bool is_read = false;
+    if ((found->flags & telling) != 0 || apply->meta.age_ns != LARDER_STORE_NEVER ||
+        atomic_load_explicit(&apply->store->age_ns, memory_order_relaxed) != LARDER_STORE_NEVER ||
+        out->padded == 0) {
+        larder_bytes bytes;
+        uint32_t segment_number;
+        status = store_record_of_row(apply->store, row, &bytes, &segment_number);
+        if (!status) status = record_read(bytes, false, &out->record);
+        // Without it, the rows that it asked for stay, and are found to lead nowhere when their
+        // time comes.
+        if (status && status != LARDER_EDAMAGED) return status;
+        is_read = status == LARDER_OK;
+        if (is_read) out->padded = record_padded(bytes.length);
+    }
+    if (!is_read)
+        out->record = (record){.kind = RECORD_PUT,
+                               .sequence = found->sequence,
+                               .minor = found->minor,
+                               .flags = found->flags & (uint8_t)~telling,
+                               .expires_ns = LARDER_STORE_NEVER,
+                               .idle_ns = LARDER_STORE_NEVER,
+                               .value = {NULL, found->value_bytes}};
+    read_state(apply, stored, out);
+    return LARDER_OK;
+}
+
+larder_status apply_find(apply_transaction *apply, larder_bytes stored, apply_entry *out) {
+    tree_key key;
+    tree_key_of_stored(SPACE_ENTRY, stored, &key);
+    MDB_val name = {key.length, key.bytes};
+    MDB_val value;
+    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
+    if (status) return status == LARDER_END ? LARDER_ENOTFOUND : status;
+    return read_entry(apply, stored, (larder_bytes){value.mv_data, value.mv_size}, out);
+}
+
+larder_status apply_measure(apply_transaction *apply, const segment *from) {
+    live_segment *measured;
+    larder_status status = live_add(&apply->live, from->number, &measured);
+    if (status) return status;
+    measured->used_bytes = atomic_load(&from->end) - SEGMENT_HEAD_BYTES;
+    measured->record_count = from->record_count;
+    measured->bare_count = from->bare_count;
+    measured->first_sequence = from->first_sequence;
+    measured->last_sequence = from->last_sequence;
+    measured->as_of = from->as_of;
+    measured->is_changed = true;
+    return LARDER_OK;
+}
+
+larder_status apply_live(apply_transaction *apply, uint32_t number, size_t padded, bool is_dead) {
+    live_segment *changed = live_find(&apply->live, number);
+    if (is_dead && changed == NULL) return LARDER_OK;
+    larder_status status = live_add(&apply->live, number, &changed);
+    if (status) return status;
+    changed->is_changed = true;
+    if (is_dead) {
+        changed->live_bytes -= padded < changed->live_bytes ? padded : changed->live_bytes;
+        if (changed->live_count > 0) changed->live_count--;
+        if (changed->live_count == 0) changed->live_bytes = 0;
+    } else {
+        changed->live_bytes += padded;
+        changed->live_count++;
+    }
+    return LARDER_OK;
+}
+
+larder_status apply_arm(apply_transaction *apply, larder_bytes stored, const record *entry,
+                        int64_t from_ns, int64_t to_ns) {
+    tree_key key;
+    larder_status status = LARDER_OK;
+    if (from_ns != LARDER_STORE_NEVER) {
+        tree_key_expiry(from_ns, entry->sequence, entry->minor, &key);
+        status = row_list_delete(&apply->rows, &key);
+    }
+    if (status || to_ns == LARDER_STORE_NEVER) return status;
+    tree_key_expiry(to_ns, entry->sequence, entry->minor, &key);
+    return row_list_put(&apply->rows, &key, stored);
 }
 
 static larder_status index_rows(apply_transaction *apply, larder_bytes stored, const record *entry,
                                 bool are_deleted) {
     size_t offset = 0;
     larder_store_index_entry item;
-    while (record_next_index(entry, &offset, &item)) {
+    larder_status status = LARDER_OK;
+    while (!status && record_next_index(entry, &offset, &item)) {
         tree_key key;
         tree_key_index(item.index, item.value, &stored, apply->meta.secret, &key);
-        larder_status status = are_deleted ? row_list_delete(&apply->rows, &key)
-                                           : row_list_put(&apply->rows, &key, stored);
-        if (status != LARDER_OK) return status;
+        status = are_deleted ? row_list_delete(&apply->rows, &key)
+                             : row_list_put(&apply->rows, &key, stored);
     }
-    return LARDER_OK;
+    return status;
 }
 
-larder_status apply_retire(apply_transaction *apply, larder_bytes stored, const apply_entry *old) {
-    const record *entry = &old->record;
-    entry_state state;
-    apply_state(apply, stored, entry, &state);
+/** Rows of an entry that goes deleted, and its bytes no longer live. */
+static larder_status retire_entry(apply_transaction *apply, larder_bytes stored,
+                                  const apply_entry *old) {
     tree_key key;
-    larder_status status = LARDER_OK;
-    if (apply->meta.has_order) {
-        tree_key_order(state.at, &key);
+    larder_status status =
+        apply_arm(apply, stored, &old->record, old->state.armed_ns, LARDER_STORE_NEVER);
+    if (!status) status = index_rows(apply, stored, &old->record, true);
+    if (!status) status = apply_live(apply, old->row.at.segment, old->padded, true);
+    if (!status && apply->meta.has_order) {
+        tree_key_order(old->state.at, &key);
         status = row_list_delete(&apply->rows, &key);
     }
-    if (status == LARDER_OK && state.has_row) {
-        tree_key_of_stored(SPACE_RECENCY, stored, &key);
-        status = row_list_delete(&apply->rows, &key);
-    }
-    if (status == LARDER_OK && state.armed_ns != LARDER_STORE_NEVER) {
-        tree_key_expiry(state.armed_ns, entry->sequence, entry->minor, &key);
-        status = row_list_delete(&apply->rows, &key);
-    }
-    if (status == LARDER_OK) status = index_rows(apply, stored, entry, true);
-    if (status == LARDER_OK) status = apply_live(apply, old->row.at.segment, old->padded, true);
-    if (status != LARDER_OK) return status;
     apply->meta.count -= 1;
     apply->meta.bytes -= old->row.value_bytes;
-    return LARDER_OK;
+    if (status || !old->state.has_row) return status;
+    tree_key_of_stored(SPACE_RECENCY, stored, &key);
+    return row_list_delete(&apply->rows, &key);
 }
 
 /** Rows of an entry that comes, but that of the order of use. */
-static larder_status apply_install(apply_transaction *apply, larder_bytes stored,
+static larder_status install_entry(apply_transaction *apply, larder_bytes stored,
                                    const record *fresh, uint32_t segment_number, size_t padded) {
-    larder_status status = LARDER_OK;
     int64_t age = atomic_load_explicit(&apply->store->age_ns, memory_order_relaxed);
-    int64_t usual = apply_default_due(fresh, apply->meta.age_ns);
-    int64_t due = age != apply->meta.age_ns ? apply_default_due(fresh, age) : usual;
-    if (due != LARDER_STORE_NEVER) {
-        tree_key key;
-        tree_key_expiry(due, fresh->sequence, fresh->minor, &key);
-        status = row_list_put(&apply->rows, &key, stored);
-    }
-    if (status == LARDER_OK && due != usual) {
-        // The limit of age is not the one that the tree is in order for, until the sweep is done.
-        entry_state state = {{fresh->sequence, fresh->minor}, own_deadline(fresh), due, true};
-        tree_key key;
-        uint8_t bytes[STATE_BYTES];
-        state_write(bytes, &state);
-        larder_bytes value = {bytes, sizeof bytes};
-        tree_key_of_stored(SPACE_RECENCY, stored, &key);
-        apply->has_recency = true;
-        // Behind the deletion of the row of what it replaces.
-        status = row_list_put(&apply->rows, &key, value);
-    }
-    if (status == LARDER_OK) status = index_rows(apply, stored, fresh, false);
-    if (status == LARDER_OK) status = apply_live(apply, segment_number, padded, false);
-    if (status != LARDER_OK) return status;
+    int64_t due = apply_default_due(fresh, age);
+    larder_status status = apply_arm(apply, stored, fresh, LARDER_STORE_NEVER, due);
+    if (!status) status = index_rows(apply, stored, fresh, false);
+    if (!status) status = apply_live(apply, segment_number, padded, false);
     apply->meta.count += 1;
     apply->meta.bytes += fresh->value.length;
-    return LARDER_OK;
+    if (status || due == apply_default_due(fresh, apply->meta.age_ns)) return status;
+    // The limit of age is not the one that the tree is in order for, until the sweep is done.
+    entry_state state = {{fresh->sequence, fresh->minor}, own_deadline(fresh), due, true};
+    return apply_set_state(apply, stored, &state);
 }
 
 larder_status apply_remove(apply_transaction *apply, larder_bytes stored, const apply_entry *old) {
-    larder_status status = apply_retire(apply, stored, old);
-    if (status != LARDER_OK) return status;
+    larder_status status = retire_entry(apply, stored, old);
+    if (status) return status;
     tree_key key;
     tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    return apply_delete_row(apply, &key);
+    return apply_row(apply, &key, NULL);
 }
 
 // Writes ------------------------------------------------------------------------------------------
@@ -379,48 +339,47 @@ static bool row_has(const entry_row *row, const uint8_t *written) {
 }
 
 larder_status apply_write(apply_transaction *apply, const uint8_t *at, uint32_t segment_number) {
+    segment *from;
+    larder_status status = log_segment(&apply->store->log, segment_number, &from);
+    if (status != LARDER_OK) return status;
+    return apply_write_at(apply, at, (location){segment_number, (uint64_t)(at - from->map)});
+}
+
+larder_status apply_write_at(apply_transaction *apply, const uint8_t *at, location where) {
     tree_key scratch;
     larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
     tree_key key;
     tree_key_of_stored(SPACE_ENTRY, stored, &key);
     MDB_val name = {key.length, key.bytes};
-    MDB_val value = {0, NULL};
-    larder_status status = apply_guard(apply, &key);
-    if (status != LARDER_OK) return status;
-    int code = mdb_cursor_get(apply->entries, &name, &value, MDB_SET);
-    bool is_there = code == 0;
-    if (code != 0 && code != MDB_NOTFOUND) return apply_status(code);
+    MDB_val value;
+    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
+    bool is_there = status == LARDER_OK;
+    if (!is_there && status != LARDER_END) return status;
     if (is_there) {
         apply_entry old;
-        larder_bytes row = {value.mv_data, value.mv_size};
-        status = apply_entry_of_row(apply, stored, row, &old);
-        if (status == LARDER_OK && row_has(&old.row, at)) return LARDER_OK;
-        if (status == LARDER_OK) status = apply_retire(apply, stored, &old);
+        status = read_entry(apply, stored, (larder_bytes){value.mv_data, value.mv_size}, &old);
+        if (!status && row_has(&old.row, at)) return LARDER_OK;
+        if (!status) status = retire_entry(apply, stored, &old);
         // A row that cannot be read is replaced all the same.
-        if (status != LARDER_OK && status != LARDER_EDAMAGED) return status;
+        if (status && status != LARDER_EDAMAGED) return status;
     }
     if (record_kind(at) == RECORD_REMOVE)
-        return is_there ? apply_status(mdb_cursor_del(apply->entries, 0)) : LARDER_OK;
+        return is_there ? apply_row(apply, &key, NULL) : LARDER_OK;
     record fresh;
     status = record_read(record_bytes(at), false, &fresh);
-    segment *from;
-    if (status == LARDER_OK) status = log_segment(&apply->store->log, segment_number, &from);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     uint8_t bytes[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
-    location where = {segment_number, (uint64_t)(at - from->map)};
     bool inlines = fresh.value.length <= apply->store->options.inline_threshold_bytes &&
                    record_length(at) <= INLINE_RECORD_MAX_BYTES;
-    value.mv_size = row_write(bytes, at, where, inlines);
-    value.mv_data = bytes;
-    name = (MDB_val){key.length, key.bytes};
-    code = mdb_cursor_put(apply->entries, &name, &value, 0);
-    if (code != 0) return apply_status(code);
-    return apply_install(apply, stored, &fresh, segment_number, record_padded(record_length(at)));
+    value = (MDB_val){row_write(bytes, at, where, inlines), bytes};
+    status = apply_status(mdb_cursor_put(apply->entries, &name, &value, 0));
+    if (status) return status;
+    return install_entry(apply, stored, &fresh, where.segment, record_padded(record_length(at)));
 }
 
 larder_status apply_clear(apply_transaction *apply, uint64_t sequence) {
     larder_status status = environment_guard_all(apply->store->environment);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     mdb_cursor_close(apply->entries);
     apply->entries = NULL;
     int code = mdb_drop(apply->txn, apply->main, 0);
@@ -439,19 +398,21 @@ larder_status apply_clear(apply_transaction *apply, uint64_t sequence) {
     return LARDER_OK;
 }
 
-// The order of use --------------------------------------------------------------------------------
-
-larder_status apply_order_put(apply_transaction *apply, const uint8_t *at) {
-    tree_key scratch;
-    larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
-    tree_key key;
-    tree_key_order((stamp){record_sequence(at), record_minor(at)}, &key);
-    larder_status status = apply_guard(apply, &key);
-    if (status != LARDER_OK) return status;
-    MDB_val name = {key.length, key.bytes};
-    MDB_val value = {stored.length, (void *)(uintptr_t)stored.data};
-    int code = mdb_put(apply->txn, apply->main, &name, &value, MDB_APPEND);
-    // Not behind everything: something was read after it, or it is there from before a crash.
-    if (code == MDB_KEYEXIST) code = mdb_put(apply->txn, apply->main, &name, &value, 0);
-    return apply_status(code);
+larder_status apply_order(apply_transaction *apply, const memtable *from) {
+    for (uint32_t n = 0; apply->meta.has_order && n < from->count; n++) {
+        const uint8_t *at = from->entries[n].record;
+        if (record_kind(at) != RECORD_PUT) continue;
+        tree_key scratch, key;
+        larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
+        tree_key_order((stamp){record_sequence(at), record_minor(at)}, &key);
+        larder_status status = environment_guard(apply->store->environment, key.bytes, key.length);
+        if (status) return status;
+        MDB_val name = {key.length, key.bytes};
+        MDB_val value = val_of(stored);
+        int code = mdb_put(apply->txn, apply->main, &name, &value, MDB_APPEND);
+        // Not behind everything: something was read after it, or it is there from before a crash.
+        if (code == MDB_KEYEXIST) code = mdb_put(apply->txn, apply->main, &name, &value, 0);
+        if (code != 0) return apply_status(code);
+    }
+    return LARDER_OK;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cleaning/clean.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include "format/array.h"
 
 // Choosing ----------------------------------------------------------------------------------------
 
@@ -39,21 +38,21 @@ static int compare_ratios(const void *a, const void *b) {
 
 static bool is_victim(const cleaning *work, uint32_t number) {
     for (size_t at = 0; at < work->victim_count; at++)
-        if (work->victims[at] == number) return true;
+        if (work->victims[at].number == number) return true;
     return false;
 }
 
-/** Up to which sequence removals of `victim` may go. Of the other victims those are deleted before
-    it, and their names are off the device by then, that come before it in the order of deletion. */
-static uint64_t forgettable(const cleaning *work, const live_segment *victim) {
+/** Up to which sequence removals in a segment may go. Of the victims those are deleted before it,
+    and their names are off the device by then, that come before it in the order of deletion. */
+static uint64_t forgettable(const cleaning *work, const live_segment *facts) {
     const larder_store *store = work->store;
-    uint64_t own = hides_from(victim->first_sequence, victim->as_of);
+    uint64_t own = hides_from(facts->first_sequence, facts->as_of);
     uint64_t least = UINT64_MAX;
     for (size_t at = 0; at < store->live.count; at++) {
         const live_segment *other = &store->live.items[at];
-        if (other->number == victim->number || !has_dead(other)) continue;
+        if (other->number == facts->number || !has_dead(other)) continue;
         uint64_t from = hides_from(other->first_sequence, other->as_of);
-        bool goes_first = from < own || (from == own && other->number < victim->number);
+        bool goes_first = from < own || (from == own && other->number < facts->number);
         if (goes_first && is_victim(work, other->number)) continue;
         if (from < least) least = from;
     }
@@ -90,10 +89,10 @@ static const live_segment *oldest_with_dead(const larder_store *store) {
     return oldest;
 }
 
-static void add_victim(cleaning *work, const live_segment *victim) {
-    if (is_victim(work, victim->number)) return;
-    work->victims[work->victim_count++] = victim->number;
-    work->left_bytes += victim->live_bytes + victim->bare_count * SEGMENT_NEXT_BYTES;
+static void add_victim(cleaning *work, const live_segment *facts) {
+    if (is_victim(work, facts->number)) return;
+    work->victims[work->victim_count++].number = facts->number;
+    work->left_bytes += facts->live_bytes + facts->bare_count * SEGMENT_NEXT_BYTES;
 }
 
 /** Chooses among `candidates`, the emptiest first. */
@@ -135,78 +134,68 @@ static void choose(cleaning *work, uint32_t flags, const live_segment *candidate
 }
 
 larder_status cleaning_begin(larder_store *store, uint32_t flags, cleaning *out) {
-    memset(out, 0, sizeof *out);
-    out->store = store;
-    out->as_of = store->committed.applied;
+    *out = (cleaning){.store = store, .as_of = store->committed.applied};
     size_t count = 0;
     live_segment *candidates = malloc((store->live.count + 1) * sizeof *candidates);
-    out->victims = malloc((store->live.count + 1) * sizeof *out->victims);
-    if (candidates == NULL || out->victims == NULL) {
-        free(candidates);
-        free(out->victims);
-        out->victims = NULL;
-        return ENOMEM;
+    out->victims = calloc(store->live.count + 1, sizeof *out->victims);
+    if (candidates != NULL && out->victims != NULL) {
+        for (size_t at = 0; at < store->live.count; at++)
+            if (may_be_cleaned(store, &store->live.items[at]))
+                candidates[count++] = store->live.items[at];
+        qsort(candidates, count, sizeof *candidates, compare_ratios);
+        choose(out, flags, candidates, count);
     }
-    for (size_t at = 0; at < store->live.count; at++)
-        if (may_be_cleaned(store, &store->live.items[at]))
-            candidates[count++] = store->live.items[at];
-    qsort(candidates, count, sizeof *candidates, compare_ratios);
-    choose(out, flags, candidates, count);
+    bool has_memory = candidates != NULL && out->victims != NULL;
     free(candidates);
-    return LARDER_OK;
+    return has_memory ? LARDER_OK : ENOMEM;
 }
 
 // Gathering ---------------------------------------------------------------------------------------
 
-static larder_status gather_victim(cleaning *work, uint32_t number, sorted_write **writes,
-                                   uint32_t *count, uint32_t *capacity) {
-    const live_segment *facts = live_find(&work->store->live, number);
-    if (facts == NULL) return LARDER_EDAMAGED;
-    // All that it could have to remember may be forgotten.
-    if (facts->live_count == 0 && facts->last_sequence <= forgettable(work, facts))
-        return LARDER_OK;
-    segment *victim;
-    larder_status status = log_segment(&work->store->log, number, &victim);
-    uint64_t end = SEGMENT_HEAD_BYTES + facts->used_bytes;
-    for (uint64_t at = SEGMENT_HEAD_BYTES; status == LARDER_OK && at < end;) {
-        larder_bytes found;
+/** LARDER_EDAMAGED: not all of it can be read. */
+static larder_status gather_victim(cleaning *work, uint32_t index, uint64_t end,
+                                   sorted_write **writes, uint32_t *count, size_t *capacity) {
+    uint32_t number = work->victims[index].number;
+    segment *from;
+    larder_status status = log_segment(&work->store->log, number, &from);
+    work->victims[index].from = status == LARDER_OK ? from : NULL;
+    for (uint64_t at = SEGMENT_HEAD_BYTES; !status && at < end;) {
+        const uint8_t *found = from->map + at;
         record whole;
-        status = segment_look(victim, at, &found);
-        if (status == LARDER_OK) status = record_read(found, true, &whole);
-        // Nothing leads there, and what it had to remember cannot be read by anybody.
-        if (status != LARDER_OK && facts->live_count == 0) return LARDER_OK;
-        if (status != LARDER_OK) return LARDER_EDAMAGED;
-        at += record_padded(found.length);
+        if (segment_read(from, &at, true, &whole) != LARDER_OK) return LARDER_EDAMAGED;
         if (whole.kind == RECORD_NEXT) continue;
-        if (*count == *capacity) {
-            uint64_t larger = *capacity < 1024 ? 1024 : (uint64_t)*capacity * 2;
-            if (larger > UINT32_MAX || larger > SIZE_MAX / sizeof **writes) return ENOMEM;
-            sorted_write *grown = realloc(*writes, (size_t)larger * sizeof *grown);
-            if (grown == NULL) return ENOMEM;
-            *writes = grown;
-            *capacity = (uint32_t)larger;
-        }
-        (*writes)[(*count)++] = (sorted_write){0, found.data, number, true};
+        status = array_reserve(writes, *count, capacity, sizeof **writes);
+        if (!status && *count == UINT32_MAX) status = ENOMEM;
+        if (!status) (*writes)[(*count)++] = (sorted_write){0, found, number, index + 1};
     }
-    bool is_lost = status == LARDER_EDAMAGED || status == ENOENT;
-    return is_lost && facts->live_count == 0 ? LARDER_OK : status;
+    return status == ENOENT ? LARDER_EDAMAGED : status;
 }
 
 larder_status cleaning_gather(cleaning *work, sorted_write **writes, uint32_t *count) {
-    uint32_t capacity = *count;
-    for (size_t at = 0; at < work->victim_count;) {
-        uint32_t before = *count;
-        larder_status status = gather_victim(work, work->victims[at], writes, count, &capacity);
-        if (status == LARDER_OK) {
+    const uint32_t before = *count;
+    size_t capacity = before;
+    for (uint32_t at = 0; at < work->victim_count;) {
+        victim *next = &work->victims[at];
+        live_segment *facts = live_find(&work->store->live, next->number);
+        bool is_dead = facts->live_count == 0;
+        next->forgettable = forgettable(work, facts);
+        larder_status status = LARDER_OK;
+        // Unless all that it could have to remember may be forgotten.
+        if (!is_dead || facts->last_sequence > next->forgettable)
+            status = gather_victim(work, at, SEGMENT_HEAD_BYTES + facts->used_bytes, writes, count,
+                                   &capacity);
+        // Where nothing leads, what it had to remember cannot be read by anybody.
+        if (status == LARDER_OK || (is_dead && status == LARDER_EDAMAGED)) {
             at++;
             continue;
         }
-        // A segment with damage stays as it is, for salvage to make the most of.
-        if (status != LARDER_EDAMAGED && status != ENOENT) return status;
-        live_segment *damaged = live_find(&work->store->live, work->victims[at]);
-        if (damaged != NULL) damaged->is_damaged = true;
+        if (status != LARDER_EDAMAGED) return status;
+        // A segment with damage stays as it is, for salvage to make the most of; and once more from
+        // the start, for now the others may have to remember more.
+        facts->is_damaged = true;
+        *next = work->victims[--work->victim_count];
         *count = before;
-        work->victims[at] = work->victims[--work->victim_count];
+        at = 0;
     }
     return LARDER_OK;
 }
@@ -215,13 +204,9 @@ larder_status cleaning_gather(cleaning *work, sorted_write **writes, uint32_t *c
 
 static larder_status target_make(cleaning *work, size_t length) {
     larder_store *store = work->store;
-    if (work->made_count == work->made_capacity) {
-        size_t capacity = work->made_capacity == 0 ? 8 : 2 * work->made_capacity;
-        uint32_t *made = realloc(work->made, capacity * sizeof *made);
-        if (made == NULL) return ENOMEM;
-        work->made = made;
-        work->made_capacity = capacity;
-    }
+    larder_status status =
+        array_reserve(&work->made, work->made_count, &work->made_capacity, sizeof *work->made);
+    if (status) return status;
     uint64_t room = work->left_bytes < store->tuning.segment_max_bytes
                         ? work->left_bytes
                         : store->tuning.segment_max_bytes;
@@ -229,145 +214,100 @@ static larder_status target_make(cleaning *work, size_t length) {
     if (room < length) room = length;
     room += SEGMENT_HEAD_BYTES + SEGMENT_NEXT_BYTES;
     // The least sequence is not known yet; none is smaller than 1.
-    larder_status status =
-        log_create_cleaned(&store->log, &store->lock, room, 1, work->as_of, &work->target);
-    if (status != LARDER_OK) return status;
-    work->made[work->made_count++] = work->target->number;
-    work->synced_end = SEGMENT_HEAD_BYTES;
-    return LARDER_OK;
+    status = log_create_cleaned(&store->log, &store->lock, room, 1, work->as_of, &work->target);
+    if (!status) work->made[work->made_count++] = work->target->number;
+    return status;
 }
 
-/** Room for a record of `length` bytes in a cleaned segment; where it goes. */
-static larder_status target_reserve(cleaning *work, apply_transaction *apply, size_t length,
-                                    uint8_t **out) {
+/** Copies a record into a cleaned segment; of what is no live put, a removal with its sequence.
+    @param to receives where it lies. */
+static larder_status copy_record(cleaning *work, apply_transaction *apply, const uint8_t *at,
+                                 bool is_live, location *to) {
+    larder_bytes key = record_key(at);
+    size_t length = is_live ? record_length(at) : RECORD_HEAD_BYTES + key.length;
     size_t padded = record_padded(length);
+    larder_status status = LARDER_OK;
     segment *target = work->target;
     if (target != NULL &&
         atomic_load(&target->end) + padded + SEGMENT_NEXT_BYTES > target->capacity) {
-        larder_status status = cleaning_sync(work);
-        if (status == LARDER_OK) status = cleaning_measure(work, apply);
-        if (status != LARDER_OK) return status;
-        segment_close_file(target);
-        work->target = target = NULL;
+        status = cleaning_settle(work, apply);
+        if (status) return status;
+        work->target = NULL;
     }
-    if (target == NULL) {
-        larder_status status = target_make(work, padded);
-        if (status != LARDER_OK) return status;
-        target = work->target;
+    if (work->target == NULL) status = target_make(work, padded);
+    if (status) return status;
+    target = work->target;
+    *to = (location){target->number, atomic_load(&target->end)};
+    uint8_t *copy = target->map + to->offset;
+    uint64_t first_word;
+    if (is_live) {
+        memcpy(copy + 8, at + 8, length - 8);
+        memcpy(&first_word, at, sizeof first_word);
+    } else {
+        uint8_t kind = record_kind(at) == RECORD_CLEAR ? RECORD_CLEAR : RECORD_REMOVE;
+        record_write_bare(copy, kind, key);
+        first_word = record_seal(copy, length, record_sequence(at), record_minor(at), false);
     }
-    *out = target->map + atomic_load(&target->end);
+    segment_publish(target, padded, first_word);
+    target->record_count++;
+    if (!is_live) target->bare_count++;
+    uint64_t sequence = record_sequence(at);
+    if (sequence > target->last_sequence) target->last_sequence = sequence;
     work->left_bytes -= padded < work->left_bytes ? padded : work->left_bytes;
     atomic_fetch_add_explicit(&work->store->cleaned_bytes, padded, memory_order_relaxed);
     return LARDER_OK;
 }
 
-static void count_record(segment *target, const uint8_t *at) {
-    target->record_count++;
-    if (record_kind(at) != RECORD_PUT) target->bare_count++;
-    uint64_t sequence = record_sequence(at);
-    if (sequence > target->last_sequence) target->last_sequence = sequence;
+/** Copies the record that the cursor's row leads to, and moves the row. */
+static larder_status move_entry(cleaning *work, apply_transaction *apply, const sorted_write *found,
+                                MDB_val *key, larder_bytes row) {
+    uint8_t moved[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
+    if (row.length > sizeof moved) return LARDER_EDAMAGED;
+    location to;
+    larder_status status = copy_record(work, apply, found->record, true, &to);
+    if (status) return status;
+    memcpy(moved, row.data, row.length);
+    row_move(moved, to);
+    MDB_val fresh = {row.length, moved};
+    size_t padded = record_padded(record_length(found->record));
+    status = apply_status(mdb_cursor_put(apply->entries, key, &fresh, MDB_CURRENT));
+    if (!status) status = apply_live(apply, found->segment, padded, true);
+    return status ? status : apply_live(apply, to.segment, padded, false);
 }
 
-/** Copies a record as it is. */
-static larder_status copy_record(cleaning *work, apply_transaction *apply, const uint8_t *at,
-                                 location *to) {
-    size_t length = record_length(at);
-    uint8_t *target;
-    larder_status status = target_reserve(work, apply, length, &target);
-    if (status != LARDER_OK) return status;
-    to->segment = work->target->number;
-    to->offset = atomic_load(&work->target->end);
-    memcpy(target + 8, at + 8, length - 8);
-    uint64_t first_word;
-    memcpy(&first_word, at, sizeof first_word);
-    segment_publish(work->target, record_padded(length), first_word);
-    count_record(work->target, at);
-    return LARDER_OK;
-}
-
-/** A removal with the sequence of a put that is gone. */
-static larder_status leave_removal(cleaning *work, apply_transaction *apply, const uint8_t *at) {
-    larder_bytes key = record_key(at);
-    uint8_t *target;
-    larder_status status = target_reserve(work, apply, RECORD_HEAD_BYTES + key.length, &target);
-    if (status != LARDER_OK) return status;
-    size_t length = record_write_bare(target, RECORD_REMOVE, key);
-    uint64_t first_word = record_seal(target, length, record_sequence(at), record_minor(at), false);
-    segment_publish(work->target, record_padded(length), first_word);
-    count_record(work->target, target);
-    return LARDER_OK;
-}
-
-larder_status cleaning_move(cleaning *work, apply_transaction *apply, const uint8_t *at,
-                            uint32_t number) {
-    uint64_t sequence = record_sequence(at);
-    location ignored;
-    if (work->forgettable_of != number) {
-        const live_segment *facts = live_find(&work->store->live, number);
-        if (facts == NULL) return LARDER_EDAMAGED;
-        work->forgettable = forgettable(work, facts);
-        work->forgettable_of = number;
-    }
-    if (record_kind(at) == RECORD_CLEAR)
-        return sequence <= work->forgettable ? LARDER_OK : copy_record(work, apply, at, &ignored);
+larder_status cleaning_move(cleaning *work, apply_transaction *apply, const sorted_write *found) {
+    const victim *of = &work->victims[found->victim - 1];
+    const uint8_t *at = found->record;
     tree_key scratch, key;
     larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
     tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    larder_status status = apply_guard(apply, &key);
-    if (status != LARDER_OK) return status;
     MDB_val name = {key.length, key.bytes};
     MDB_val value;
-    int code = mdb_cursor_get(apply->entries, &name, &value, MDB_SET);
-    if (code != 0 && code != MDB_NOTFOUND) return apply_status(code);
-    entry_row row = {0};
-    bool has_row = code == 0;
-    larder_bytes bytes = {value.mv_data, value.mv_size};
+    larder_status status =
+        record_kind(at) == RECORD_CLEAR ? LARDER_END : apply_seek(apply, MDB_SET, &name, &value);
+    location ignored;
+    if (status == LARDER_END)
+        return record_sequence(at) <= of->forgettable
+                   ? LARDER_OK
+                   : copy_record(work, apply, at, false, &ignored);
     // Of a row that cannot be read there is no telling: the victim stays as it is.
-    if (has_row && row_read(bytes, &row) != LARDER_OK) return LARDER_EDAMAGED;
-    segment *victim;
-    status = log_segment(&work->store->log, number, &victim);
-    if (status != LARDER_OK) return status;
-    uint64_t offset = (uint64_t)(at - victim->map);
-    if (has_row && row.at.segment == number && row.at.offset == offset) {
-        uint8_t moved[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
-        if (value.mv_size > sizeof moved) return LARDER_EDAMAGED;
-        location to;
-        status = copy_record(work, apply, at, &to);
-        if (status != LARDER_OK) return status;
-        memcpy(moved, value.mv_data, value.mv_size);
-        row_move(moved, to);
-        MDB_val fresh = {value.mv_size, moved};
-        name = (MDB_val){key.length, key.bytes};
-        code = mdb_cursor_put(apply->entries, &name, &fresh, MDB_CURRENT);
-        if (code != 0) return apply_status(code);
-        size_t padded = record_padded(record_length(at));
-        status = apply_live(apply, number, padded, true);
-        return status == LARDER_OK ? apply_live(apply, to.segment, padded, false) : status;
-    }
-    // What the tree has is newer, and hides what is older by itself.
-    if (has_row || sequence <= work->forgettable) return LARDER_OK;
-    if (record_kind(at) == RECORD_REMOVE) return copy_record(work, apply, at, &ignored);
-    return leave_removal(work, apply, at);
+    entry_row row;
+    larder_bytes bytes = {value.mv_data, value.mv_size};
+    if (!status) status = row_read(bytes, &row);
+    if (status) return status;
+    // Else what the tree has is newer, and hides what is older by itself.
+    if (row.at.segment != found->segment || row.at.offset != (uint64_t)(at - of->from->map))
+        return LARDER_OK;
+    return move_entry(work, apply, found, &name, bytes);
 }
 
-larder_status cleaning_measure(cleaning *work, apply_transaction *apply) {
-    const segment *target = work->target;
-    if (target == NULL) return LARDER_OK;
-    return apply_measure(apply, target, atomic_load(&target->end) - SEGMENT_HEAD_BYTES,
-                         target->record_count, target->bare_count, target->last_sequence);
-}
-
-larder_status cleaning_sync(cleaning *work) {
-    segment *target = work->target;
-    if (target == NULL) return LARDER_OK;
-    uint64_t end = atomic_load(&target->end);
-    if (end == work->synced_end && target->is_named) return LARDER_OK;
-#ifndef LARDER_PLANT_STORE_SKIPS_CLEANED_SYNC
-    larder_status status = segment_sync(target, work->store->log.folder);
-    if (status != LARDER_OK) return status;
+larder_status cleaning_settle(cleaning *work, apply_transaction *apply) {
+    if (work->target == NULL) return LARDER_OK;
+#if !defined(LARDER_PLANT_STORE_COMMITS_EARLY) && !defined(LARDER_PLANT_STORE_SKIPS_CLEANED_SYNC)
+    larder_status status = segment_sync(work->target, work->store->log.folder);
+    if (status) return status;
 #endif
-    work->synced_end = end;
-    return LARDER_OK;
+    return apply_measure(apply, work->target);
 }
 
 // The end -----------------------------------------------------------------------------------------
@@ -375,25 +315,11 @@ larder_status cleaning_sync(cleaning *work) {
 larder_status cleaning_retire(cleaning *work, apply_transaction *apply) {
     for (size_t at = 0; at < work->victim_count; at++) {
         tree_key key;
-        tree_key_segment(work->victims[at], &key);
-        larder_status status = apply_delete_row(apply, &key);
-        if (status != LARDER_OK) return status;
-        live_drop(&apply->live, work->victims[at]);
+        tree_key_segment(work->victims[at].number, &key);
+        larder_status status = apply_row(apply, &key, NULL);
+        if (status) return status;
+        live_drop(&apply->live, work->victims[at].number);
     }
-    return LARDER_OK;
-}
-
-static larder_status retire(larder_store *store, uint32_t number, uint64_t transaction,
-                            uint64_t first_sequence, uint64_t as_of) {
-    if (store->retired_count == store->retired_capacity) {
-        size_t capacity = store->retired_capacity == 0 ? 16 : 2 * store->retired_capacity;
-        retired_segment *grown = realloc(store->retired, capacity * sizeof *grown);
-        if (grown == NULL) return ENOMEM;
-        store->retired = grown;
-        store->retired_capacity = capacity;
-    }
-    store->retired[store->retired_count++] =
-        (retired_segment){number, transaction, first_sequence, as_of};
     return LARDER_OK;
 }
 
@@ -401,19 +327,22 @@ larder_status store_retire(larder_store *store, uint32_t number, uint64_t transa
     segment *found;
     larder_status status = log_segment(&store->log, number, &found);
     if (status == ENOMEM) return status;
-    uint64_t first_sequence = status == LARDER_OK ? found->first_sequence : 0;
-    return retire(store, number, transaction, first_sequence,
-                  status == LARDER_OK ? found->as_of : 0);
+    retired_segment gone = {.number = number, .transaction = transaction};
+    if (!status) gone.first_sequence = found->first_sequence;
+    if (!status) gone.as_of = found->as_of;
+    status =
+        array_reserve(&store->retired, store->retired_count, &store->retired_capacity, sizeof gone);
+    if (!status) store->retired[store->retired_count++] = gone;
+    return status;
 }
 
 void cleaning_end(cleaning *work, uint64_t transaction) {
     larder_store *store = work->store;
     for (size_t at = 0; transaction != 0 && at < work->victim_count; at++) {
         // Without memory its file stays until the store is opened again.
-        larder_status status = store_retire(store, work->victims[at], transaction);
+        larder_status status = store_retire(store, work->victims[at].number, transaction);
         (void)status;
     }
-    if (work->target != NULL) segment_close_file(work->target);
     for (size_t at = 0; at < work->made_count; at++) {
         if (live_find(&store->live, work->made[at]) != NULL) continue;
         // Nothing leads there.

@@ -22,14 +22,19 @@
 
 #include "checkpoint/apply.h"
 
+typedef struct victim {
+    uint32_t number;
+    /** Where it is mapped; NULL where nothing of it is looked at. */
+    const segment *from;
+    /** Removals up to this sequence may go. */
+    uint64_t forgettable;
+} victim;
+
 /** Segments that are being cleaned, and where their records go. */
 typedef struct cleaning {
     larder_store *store;
-    uint32_t *victims;
+    victim *victims;
     size_t victim_count;
-    /** Removals up to this sequence may go, of the victim of that number. */
-    uint64_t forgettable;
-    uint32_t forgettable_of;
     /** meta.applied when it began. */
     uint64_t as_of;
     /** Bytes that may still have to be copied. */
@@ -39,23 +44,22 @@ typedef struct cleaning {
     uint32_t *made;
     size_t made_count;
     size_t made_capacity;
-    uint64_t synced_end;
 } cleaning;
 
 /** Whether there is a segment that nothing leads to. */
 bool cleaning_has_dead(const larder_store *store);
-/** Chooses victims, as far as `flags` of a flush and the space ask for any. */
+/** Chooses victims, as far as `flags` of a flush and the space ask for any. cleaning_end follows in
+    any case. */
 LARDER_MUST_CHECK larder_status cleaning_begin(larder_store *store, uint32_t flags, cleaning *out);
 /** Adds the victims' records behind `count` writes; `writes` grows. */
 LARDER_MUST_CHECK larder_status cleaning_gather(cleaning *work, sorted_write **writes,
                                                 uint32_t *count);
 /** Deals with one record of a victim: copies it, and moves its row. */
 LARDER_MUST_CHECK larder_status cleaning_move(cleaning *work, apply_transaction *apply,
-                                              const uint8_t *at, uint32_t number);
-/** What was copied to the device: before the commit of the rows that lead there. */
-LARDER_MUST_CHECK larder_status cleaning_sync(cleaning *work);
-/** The figures of the segment that is being filled, for the transaction. */
-LARDER_MUST_CHECK larder_status cleaning_measure(cleaning *work, apply_transaction *apply);
+                                              const sorted_write *found);
+/** What was copied goes to the device, before the commit of the rows that lead there, and its
+    figures into the transaction. */
+LARDER_MUST_CHECK larder_status cleaning_settle(cleaning *work, apply_transaction *apply);
 /** In the last transaction: the victims' rows go. */
 LARDER_MUST_CHECK larder_status cleaning_retire(cleaning *work, apply_transaction *apply);
 /** After the last commit the victims are retired; after a failure, with transaction 0, segments go

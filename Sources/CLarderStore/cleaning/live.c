@@ -1,46 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cleaning/live.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-/** As in the file; the offsets are those of the drawing in live.h. */
-typedef struct live_layout {
-    uint64_t used_bytes;
-    uint64_t record_count;
-    uint64_t bare_count;
-    uint64_t live_bytes;
-    uint64_t live_count;
-    uint64_t first_sequence;
-    uint64_t last_sequence;
-    uint64_t as_of;
-} live_layout;
-
-_Static_assert(sizeof(live_layout) == LIVE_ROW_BYTES, "live row");
-_Static_assert(offsetof(live_layout, live_bytes) == 24, "live bytes");
-_Static_assert(offsetof(live_layout, as_of) == 56, "as of");
-
-void live_row_write(uint8_t target[LIVE_ROW_BYTES], const live_segment *segment) {
-    live_layout layout = {segment->used_bytes,    segment->record_count, segment->bare_count,
-                          segment->live_bytes,    segment->live_count,   segment->first_sequence,
-                          segment->last_sequence, segment->as_of};
-    memcpy(target, &layout, sizeof layout);
-}
+#include "format/array.h"
 
 larder_status live_row_read(larder_bytes value, live_segment *out) {
-    live_layout layout;
-    if (value.length != sizeof layout) return LARDER_EDAMAGED;
-    memcpy(&layout, value.data, sizeof layout);
-    *out = (live_segment){.used_bytes = layout.used_bytes,
-                          .record_count = layout.record_count,
-                          .bare_count = layout.bare_count,
-                          .live_bytes = layout.live_bytes,
-                          .live_count = layout.live_count,
-                          .first_sequence = layout.first_sequence,
-                          .last_sequence = layout.last_sequence,
-                          .as_of = layout.as_of};
-    // Until the last transaction of a checkpoint measures a segment, more of it may live than it
-    // has.
+    *out = (live_segment){0};
+    if (value.length != LIVE_ROW_BYTES) return LARDER_EDAMAGED;
+    memcpy(out, value.data, LIVE_ROW_BYTES);
     return LARDER_OK;
 }
 
@@ -64,13 +30,9 @@ larder_status live_add(live_table *table, uint32_t number, live_segment **out) {
     size_t at = live_place(table, number);
     *out = NULL;
     if (at == table->count || table->items[at].number != number) {
-        if (table->count == table->capacity) {
-            size_t capacity = table->capacity == 0 ? 16 : 2 * table->capacity;
-            live_segment *items = realloc(table->items, capacity * sizeof *items);
-            if (items == NULL) return ENOMEM;
-            table->items = items;
-            table->capacity = capacity;
-        }
+        larder_status status =
+            array_reserve(&table->items, table->count, &table->capacity, sizeof *table->items);
+        if (status) return status;
         memmove(&table->items[at + 1], &table->items[at],
                 (table->count - at) * sizeof *table->items);
         table->items[at] = (live_segment){.number = number};

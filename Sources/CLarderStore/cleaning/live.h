@@ -19,12 +19,14 @@
 #ifndef LARDER_LIVE_H
 #define LARDER_LIVE_H
 
+#include <stddef.h>
+
 #include "format/record.h"
 
 enum { LIVE_ROW_BYTES = 64 };
 
 typedef struct live_segment {
-    uint32_t number;
+    /** As in the row, and in its order. */
     uint64_t used_bytes;
     uint64_t record_count;
     uint64_t bare_count;
@@ -33,11 +35,15 @@ typedef struct live_segment {
     uint64_t first_sequence;
     uint64_t last_sequence;
     uint64_t as_of;
+    uint32_t number;
     /** A record of it is damaged: it is not cleaned. Only in memory. */
     bool is_damaged;
     /** By the transaction under way. */
     bool is_changed;
 } live_segment;
+
+_Static_assert(offsetof(live_segment, live_bytes) == 24, "live bytes");
+_Static_assert(offsetof(live_segment, as_of) + 8 == LIVE_ROW_BYTES, "live row");
 
 /** Segments in the order of their numbers. */
 typedef struct live_table {
@@ -46,8 +52,12 @@ typedef struct live_table {
     size_t capacity;
 } live_table;
 
-void live_row_write(uint8_t target[LIVE_ROW_BYTES], const live_segment *segment);
-/** LARDER_EDAMAGED. The number comes from the key. */
+/** The row of a segment, as long as that is not changed. */
+static inline larder_bytes live_row(const live_segment *from) {
+    return (larder_bytes){from, LIVE_ROW_BYTES};
+}
+/** LARDER_EDAMAGED. The number comes from the key. Until the last transaction of a checkpoint
+    measures a segment, more of it may live than it has. */
 LARDER_MUST_CHECK larder_status live_row_read(larder_bytes value, live_segment *out);
 
 /** NULL if there is none. */

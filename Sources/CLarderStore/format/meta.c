@@ -45,26 +45,29 @@ static uint32_t meta_crc(const meta_layout *layout) {
     return larder_crc32c(0, (const uint8_t *)layout + 12, META_BYTES - 12);
 }
 
+/** Gives one of the two what the other one has. */
+#define META_COPY(to, from)                                                                        \
+    do {                                                                                           \
+        (to).version = (from).version;                                                             \
+        (to).transaction = (from).transaction;                                                     \
+        (to).applied = (from).applied;                                                             \
+        (to).count = (from).count;                                                                 \
+        (to).bytes = (from).bytes;                                                                 \
+        (to).content_format = (from).content_format;                                               \
+        (to).created_ns = (from).created_ns;                                                       \
+        (to).age_ns = (from).age_ns;                                                               \
+        (to).cleared = (from).cleared;                                                             \
+        (to).page_bytes = (from).page_bytes;                                                       \
+        memcpy((to).secret, (from).secret, sizeof(to).secret);                                     \
+        (to).store_id = (from).store_id;                                                           \
+        (to).next_segment = (from).next_segment;                                                   \
+        (to).has_order = (from).has_order;                                                         \
+    } while (0)
+
 void store_meta_write(uint8_t target[META_BYTES], const store_meta *meta) {
-    meta_layout layout = {
-        .version = meta->version,
-        .transaction = meta->transaction,
-        .applied = meta->applied,
-        .count = meta->count,
-        .bytes = meta->bytes,
-        .content_format = meta->content_format,
-        .created_ns = meta->created_ns,
-        .age_ns = meta->age_ns,
-        .cleared = meta->cleared,
-        .segment = meta->end.segment,
-        .page_bytes = meta->page_bytes,
-        .store_id = meta->store_id,
-        .offset = meta->end.offset,
-        .next_segment = meta->next_segment,
-        .has_order = meta->has_order,
-    };
+    meta_layout layout = {.segment = meta->end.segment, .offset = meta->end.offset};
+    META_COPY(layout, *meta);
     memcpy(layout.magic, magic, sizeof magic);
-    memcpy(layout.secret, meta->secret, sizeof layout.secret);
     layout.crc = meta_crc(&layout);
     memcpy(target, &layout, META_BYTES);
 }
@@ -84,20 +87,7 @@ larder_status store_meta_read(larder_bytes bytes, store_meta *meta) {
     }
     if (bytes.length != META_BYTES) return LARDER_EDAMAGED;
     if (layout.crc != meta_crc(&layout)) return LARDER_EDAMAGED;
-    meta->version = layout.version;
-    meta->transaction = layout.transaction;
-    meta->applied = layout.applied;
-    meta->count = layout.count;
-    meta->bytes = layout.bytes;
-    meta->content_format = layout.content_format;
-    meta->created_ns = layout.created_ns;
-    meta->age_ns = layout.age_ns;
-    meta->cleared = layout.cleared;
+    META_COPY(*meta, layout);
     meta->end = (location){layout.segment, layout.offset};
-    meta->next_segment = layout.next_segment;
-    meta->has_order = layout.has_order;
-    meta->page_bytes = layout.page_bytes;
-    memcpy(meta->secret, layout.secret, sizeof meta->secret);
-    meta->store_id = layout.store_id;
     return LARDER_OK;
 }

@@ -123,8 +123,12 @@ static inline uint8_t *put_bytes(uint8_t *target, larder_bytes source) {
     return target + length;
 }
 
-static inline uint8_t *put_time(uint8_t *target, int64_t time) {
-    memcpy(target, &time, 8);
+/** Puts an optional word of eight bytes, if it is there, and notes in `flags` that it is. */
+static inline uint8_t *put_word(uint8_t *target, bool is_there, const void *word, uint8_t flag,
+                                uint8_t *flags) {
+    if (!is_there) return target;
+    *flags |= flag;
+    memcpy(target, word, 8);
     return target + 8;
 }
 
@@ -158,32 +162,21 @@ void record_write(uint8_t *target, const larder_store_item *item, size_t length,
                         .written_ns = written_ns,
                         .key_bytes = (uint32_t)item->key.length};
     if ((item->flags & LARDER_STORE_OWN_TIMES) != 0) head.flags |= RECORD_OWN_TIMES;
-    uint8_t *end = target + RECORD_HEAD_BYTES;
-    uint8_t *parts = end;
-    if (has_parts(item)) {
-        head.flags |= RECORD_HAS_PARTS;
-        end += PARTS_BYTES;
-    }
-    if (item->expires_ns != LARDER_STORE_NEVER) {
-        head.flags |= RECORD_EXPIRES;
-        end = put_time(end, item->expires_ns);
-    }
-    if (item->idle_ns != LARDER_STORE_NEVER) {
-        head.flags |= RECORD_IDLES;
-        end = put_time(end, item->idle_ns);
-    }
-    if (item->cost != 0) {
-        head.flags |= RECORD_COSTS;
-        memcpy(end, &item->cost, 8);
-        end += 8;
-    }
+    uint8_t *parts = target + RECORD_HEAD_BYTES;
+    uint32_t lengths[2] = {(uint32_t)item->extended.length, 0};
+    uint8_t *end = put_word(parts, has_parts(item), lengths, RECORD_HAS_PARTS, &head.flags);
+    end = put_word(end, item->expires_ns != LARDER_STORE_NEVER, &item->expires_ns, RECORD_EXPIRES,
+                   &head.flags);
+    end = put_word(end, item->idle_ns != LARDER_STORE_NEVER, &item->idle_ns, RECORD_IDLES,
+                   &head.flags);
+    end = put_word(end, item->cost != 0, &item->cost, RECORD_COSTS, &head.flags);
     put_head(target, &head);
     end = put_bytes(end, item->key);
     if (has_parts(item)) {
         end = put_bytes(end, item->extended);
         uint8_t *start = end;
         end = put_indexes(end, item);
-        uint32_t lengths[2] = {(uint32_t)item->extended.length, (uint32_t)(end - start)};
+        lengths[1] = (uint32_t)(end - start);
         memcpy(parts, lengths, sizeof lengths);
     }
     put_bytes(end, item->value);
@@ -217,12 +210,6 @@ static bool indexes_are_sound(const record *entry) {
     return count == entry->index_count && offset == entry->indexes.length;
 }
 
-static inline int64_t time_at(const uint8_t *bytes) {
-    int64_t time;
-    memcpy(&time, bytes, sizeof time);
-    return time;
-}
-
 /** Whether a record that is no put is a key alone, or nothing. */
 static bool is_bare_sound(const record_head *head) {
     bool has_key = head->kind == RECORD_REMOVE;
@@ -231,25 +218,10 @@ static bool is_bare_sound(const record_head *head) {
            head->length == RECORD_HEAD_BYTES + head->key_bytes;
 }
 
-/** The optional parts between head and key, which fit; gives the lengths of those behind it. */
-static inline const uint8_t *read_optional(const uint8_t *at, record *out, uint32_t lengths[2]) {
-    if ((out->flags & RECORD_HAS_PARTS) != 0) {
-        memcpy(lengths, at, PARTS_BYTES);
-        at += PARTS_BYTES;
-    }
-    if ((out->flags & RECORD_EXPIRES) != 0) {
-        out->expires_ns = time_at(at);
-        at += 8;
-    }
-    if ((out->flags & RECORD_IDLES) != 0) {
-        out->idle_ns = time_at(at);
-        at += 8;
-    }
-    if ((out->flags & RECORD_COSTS) != 0) {
-        memcpy(&out->cost, at, 8);
-        at += 8;
-    }
-    return at;
+static inline const uint8_t *read_word(const uint8_t *at, bool is_there, void *word) {
+    if (!is_there) return at;
+    memcpy(word, at, 8);
+    return at + 8;
 }
 
 larder_status record_read(larder_bytes bytes, bool verifies, record *out) {
@@ -282,7 +254,10 @@ larder_status record_read(larder_bytes bytes, bool verifies, record *out) {
                     .expires_ns = LARDER_STORE_NEVER,
                     .idle_ns = LARDER_STORE_NEVER};
     uint32_t lengths[2] = {0, 0};
-    at = read_optional(at + RECORD_HEAD_BYTES, out, lengths);
+    at = read_word(at + RECORD_HEAD_BYTES, (head.flags & RECORD_HAS_PARTS) != 0, lengths);
+    at = read_word(at, (head.flags & RECORD_EXPIRES) != 0, &out->expires_ns);
+    at = read_word(at, (head.flags & RECORD_IDLES) != 0, &out->idle_ns);
+    at = read_word(at, (head.flags & RECORD_COSTS) != 0, &out->cost);
     if (lengths[0] > LARDER_STORE_EXTENDED_MAX_BYTES || (uint64_t)lengths[0] + lengths[1] > left)
         return LARDER_EDAMAGED;
     out->key = (larder_bytes){at, head.key_bytes};

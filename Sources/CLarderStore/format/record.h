@@ -294,4 +294,9 @@ static inline int compare_bytes(larder_bytes a, larder_bytes b) {
     return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
+static inline bool begins_with(larder_bytes bytes, larder_bytes prefix) {
+    return bytes.length >= prefix.length &&
+           (prefix.length == 0 || memcmp(bytes.data, prefix.data, prefix.length) == 0);
+}
+
 #endif

@@ -51,14 +51,8 @@ larder_bytes stored_key(larder_bytes key, const uint8_t *secret, tree_key *scrat
 }
 
 void tree_key_entry(uint8_t space, larder_bytes key, const uint8_t *secret, tree_key *out) {
-    key_start(out, space);
-    if (key.length <= KEY_WHOLE_MAX_BYTES) {
-        append(out, key.data, key.length);
-        return;
-    }
-    append(out, key.data, KEY_WHOLE_MAX_BYTES);
-    siphash128(secret, key, out->bytes + out->length);
-    out->length = TREE_KEY_MAX_BYTES;
+    tree_key scratch;
+    tree_key_of_stored(space, stored_key(key, secret, &scratch), out);
 }
 
 void tree_key_of_stored(uint8_t space, larder_bytes stored, tree_key *out) {

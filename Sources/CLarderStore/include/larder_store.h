@@ -26,6 +26,9 @@
     **Damage** costs the entries whose records it hit. data.mdb can be made anew from the log: see
     larder_store_salvage.
     **fork(2).** A child must not use its parent's handle; calls give LARDER_EFORKED.
+    **Idle stores** take one descriptor each, no thread and no time: LMDB is open only while there
+    is something to write, or another handle of the process is open. The store's folder is found by
+    its path, and must stay where it is while the store is open.
     **Global state.** A process keeps a table of the LMDB files that it has open, because LMDB must
     not open one twice in a process; handles on one folder share one. And it keeps a pool of up to
     four threads, which serve all its stores and end with the last one.
@@ -79,8 +82,11 @@ enum {
     LARDER_STORE_HOST_MAINTENANCE = 1u << 2,
     /** Remember the order of reads although there is no limit that needs it. */
     LARDER_STORE_TRACK_ACCESS = 1u << 3,
-    /** Salvage keeps entries that may be outdated. */
-    LARDER_STORE_WITH_UNCERTAIN = 1u << 4
+    /** Salvage and rebuilding keep entries that may be outdated. */
+    LARDER_STORE_WITH_UNCERTAIN = 1u << 4,
+    /** Where opening finds data.mdb damaged or missing, as larder_store_rebuild first. Nothing for
+        a store that is only read. */
+    LARDER_STORE_REBUILDS = 1u << 5
 };
 
 /** How much a store keeps. What exceeds it is evicted by the next checkpoint, least recently used
@@ -142,7 +148,7 @@ typedef struct larder_store_options {
         under way, as many bytes as this may be written again, the last eighth of them slowed. So
         opening after a kill reads twice as much at most, unless checkpoints failed. */
     uint64_t journal_bytes;
-    /** How far LMDB can grow before the map has to; 0 for the default. */
+    /** How far LMDB can grow before the map has to; 0 for some times the file's size. */
     uint64_t map_bytes;
     /** Values up to this lie in LMDB too, beside their key, so that a read need not look into the
         log; except where the whole record, with key and extended data, has more than 1,400 bytes.
@@ -211,7 +217,8 @@ typedef struct larder_store_detail {
     What no checkpoint has applied is read from the log. After a kill, a damaged write there costs
     itself; after a power cut, the log ends at the first write that is not whole.
     larder_store_recovery tells of it. A folder that holds something else is left alone, and so is a
-    store whose data.mdb is damaged or missing: larder_store_salvage copies what is intact.
+    store whose data.mdb is damaged or missing, unless LARDER_STORE_REBUILDS says otherwise:
+    larder_store_rebuild makes that file anew, larder_store_salvage copies what is intact.
 
     @param options NULL for the defaults.
     @param detail receives what is known about a failure; may be NULL.
@@ -225,9 +232,10 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_open(
     const char *path, const larder_store_options *LARDER_NULLABLE options,
     larder_store_detail *LARDER_NULLABLE detail, larder_store *LARDER_NULLABLE *LARDER_NONNULL out);
 
-/** Ends all use of the store: runs a checkpoint, syncs, releases the lock. Calls that are under way
-    finish first; later ones give LARDER_ECLOSED. The handle still needs larder_store_close. Any
-    thread, any number of times.
+/** Ends all use of the store: syncs, runs a checkpoint unless so little waits that the next open
+    reads it from the log sooner, releases the lock. Calls that are under way finish first; later
+    ones give LARDER_ECLOSED. The handle still needs larder_store_close. Any thread, any number of
+    times.
     @return LARDER_OK, or why the checkpoint or the sync failed: what the checkpoint did not apply
             stays in the log, and the next open reads it. */
 LARDER_API larder_status larder_store_shutdown(larder_store *store);
@@ -493,11 +501,12 @@ LARDER_API void larder_store_cursor_close(larder_store_cursor *LARDER_NULLABLE c
 /** Counts the entries that a cursor would give, as the store is now.
 
     Their values are not looked at, and their records only where there is no telling without: where
-    a limit of age or an end may make them expire, where a bound or a prefix is longer than the rows
-    of the tree are (240 bytes of an index, a zero byte as two; 494 of a prefix of keys), and where
-    pages are damaged. So an entry whose record is damaged counts otherwise, as it does for
-    larder_store_totals: only larder_store_check and who reads it would see. For what has no bound
-    and no prefix, nothing but what is pending and what expired is looked at.
+    a limit of age or an end may make them expire, where a bound, a prefix or a value in the range
+    is longer than the rows of the tree are (240 bytes of an index, a zero byte as two; 494 of a
+    prefix of keys), and where pages are damaged. So an entry whose record is damaged counts
+    otherwise, as it does for larder_store_totals: only larder_store_check and who reads it would
+    see. For what has no bound and no prefix, nothing but what is pending and what expired is looked
+    at.
 
     @param query LARDER_STORE_EXPIRED_TOO counts; which order it is, and which direction, does not,
            but that an entry counts in an index once for each different value that it has there.
@@ -612,7 +621,7 @@ typedef struct larder_store_statistics {
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_statistics_get(larder_store *store, larder_store_statistics *statistics);
 
-/** What a check or a salvage found. */
+/** What a check, a salvage or a rebuilding found. */
 typedef struct larder_store_report {
     /** Intact entries, and the bytes of their values. */
     uint64_t intact;
@@ -668,13 +677,39 @@ LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE detail,
                      larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
 
+/** Makes data.mdb anew, where it is: it is the index of the log, which has every entry. No value is
+    copied. The old file is not needed; if it is sound it tells what was evicted, and what is
+    newest. Without it, some of what was evicted comes back. The order of use becomes that of
+    writing, and an entry that idles counts as not read since it was written.
+
+    A damaged record costs its entry; an older version of that does not come back. The segment with
+    the damage stays as long as anything in it is alive, and larder_store_check tells of it;
+    larder_store_salvage makes a store without. Where all that is known is that something was lost,
+    so that older entries are uncertain, nothing is changed, for cleaning would delete what is left
+    out: with LARDER_STORE_WITH_UNCERTAIN they are kept.
+
+    When the call is cut short, by a kill or a power cut too, the old data.mdb is there, and the
+    next call begins anew. Only damaged heads of segments are written over before that.
+    @param options as for larder_store_open: permissions, and the content format, if the old file
+           does not tell. NULL for the defaults, and the permissions that the lock's file has.
+    @param progress told of entries; may be NULL.
+    @param report receives what was found, also on LARDER_EDAMAGED.
+    @return LARDER_OK; LARDER_EBUSY if the store is open, in whatever process, to read too;
+            LARDER_EDAMAGED: there would be uncertain entries; LARDER_EFOREIGN if nothing in the
+            folder looks like a store, or there are segments of another one; LARDER_EVERSION;
+            LARDER_EINVALID; ECANCELED; ENOENT, EACCES, ENOSPC, EIO (a segment cannot be read) or
+            another errno. O(bytes of the log), and 56 bytes of memory a record. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_rebuild(const char *path, const larder_store_options *LARDER_NULLABLE options,
+                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,
+                     larder_store_report *report);
+
 /** Copies every intact entry of the folder at `source`, however damaged, into a new store at
-    `target`: from every record in the log that is whole. data.mdb is not needed; as far as it can
-    be read it tells what was evicted, and what is newest. Without it, some of what was evicted
-    comes back, and the order of use is that of writing. An older version of an entry whose newest
-    one is damaged does not come back; where all that is known is that something was lost, what is
-    older comes back only with LARDER_STORE_WITH_UNCERTAIN. `source` is only read, and must not be
-    in use.
+    `target`: from every record in the log that is whole. data.mdb is not needed; if it is sound it
+    tells what was evicted, and what is newest. Without it, some of what was evicted comes back. The
+    order of use is that of writing. An older version of an entry whose newest one is damaged does
+    not come back; where all that is known is that something was lost, what is older comes back only
+    with LARDER_STORE_WITH_UNCERTAIN. `source` is only read, and must not be in use.
     @param report receives what was found.
     @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a store; EEXIST if `target`
             exists; LARDER_EBUSY, LARDER_EVERSION; ECANCELED; or as larder_store_open. */

@@ -16,7 +16,9 @@
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t registry_once = PTHREAD_ONCE_INIT;
-static environment *registry;
+/** By inode: a process may have thousands. */
+enum { REGISTRY_LISTS = 1024 };
+static environment *registry[REGISTRY_LISTS];
 
 // A child inherits the lock as it was at the fork, so nobody else may hold it then. What it
 // inherits of the list is never used: the entries carry their process.
@@ -27,18 +29,16 @@ static void registry_init(void) {
 }
 
 static environment *registry_find(const file_facts *facts, pid_t pid) {
-    for (environment *env = registry; env; env = env->next)
+    for (environment *env = registry[facts->inode % REGISTRY_LISTS]; env; env = env->next)
         if (env->pid == pid && env->device == facts->device && env->inode == facts->inode)
             return env;
     return NULL;
 }
 
 static void registry_remove(const environment *env) {
-    for (environment **link = &registry; *link; link = &(*link)->next) {
-        if (*link != env) continue;
-        *link = env->next;
-        return;
-    }
+    environment **link = &registry[env->inode % REGISTRY_LISTS];
+    while (*link != env) link = &(*link)->next;
+    *link = env->next;
 }
 
 // Opening -----------------------------------------------------------------------------------------
@@ -70,13 +70,31 @@ void environment_note_damage(environment *env, uint64_t offset) {
     __atomic_store_n(&env->damage_offset, offset, __ATOMIC_RELAXED);
 }
 
+static environment *environment_new(const char *folder, const file_facts *facts, uint32_t mode) {
+    environment *env = calloc(1, sizeof *env);
+    char *copy = strdup(folder);
+    if (!env || !copy) {
+        free(env);
+        free(copy);
+        return NULL;
+    }
+    pthread_mutex_init(&env->lock, NULL);
+    pthread_mutex_init(&env->lmdb_lock, NULL);
+    env->folder = copy;
+    env->mode = mode;
+    env->device = facts->device;
+    env->inode = facts->inode;
+    env->pid = getpid();
+    return env;
+}
+
 static void environment_free(environment *env) {
     environment_free_places(env);
     tree_guard_end(&env->guard);
     if (env->lmdb) mdb_env_close(env->lmdb);
     for (size_t i = 0; i < env->map_count; i++) file_unmap(env->maps[i].bytes, env->maps[i].length);
-    file_close(env->file);
     pthread_mutex_destroy(&env->lock);
+    pthread_mutex_destroy(&env->lmdb_lock);
     free(env->folder);
     free(env);
 }
@@ -108,6 +126,35 @@ static larder_status open_look(environment *env) {
     return status;
 }
 
+/** Which file it is; makes it if it is missing or empty and `fresh` is given. */
+static larder_status open_file(const char *folder, bool writes, const store_meta *fresh,
+                               uint32_t mode, file_facts *facts, bool *is_new) {
+    char *path = environment_path(folder, "data.mdb");
+    if (!path) return ENOMEM;
+    larder_status status;
+    *is_new = false;
+    for (;;) {
+        int file = -1;
+        status = file_open(path, writes ? FILE_WRITE : 0, mode, &file);
+        if (!status) status = file_facts_get(file, facts);
+        if (status == EISDIR || (!status && !facts->is_regular)) status = LARDER_EFOREIGN;
+        file_close(file);
+        bool is_missing = status == ENOENT || (!status && facts->bytes == 0);
+        if (!is_missing || !fresh || *is_new) break;
+        status = environment_create(folder, fresh, mode);
+        *is_new = true;
+        if (status) break;
+    }
+    free(path);
+    return status;
+}
+
+/** Another handle of this process has the file open: LMDB's table is for both from here on. */
+static larder_status join(environment *env, bool writes) {
+    larder_status status = environment_wake(env);
+    return !status && writes && env->is_read_only ? EACCES : status;
+}
+
 larder_status environment_open(const char *folder, bool writes, const store_meta *fresh,
                                uint32_t mode, uint64_t map_bytes, larder_store_detail *detail,
                                environment **out) {
@@ -115,53 +162,37 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     detail->part = LARDER_STORE_PART_DATA;
     larder_status status = open_check_lmdb(detail);
     if (status) return status;
-    char *path = environment_path(folder, "data.mdb");
-    if (!path) return ENOMEM;
     (void)pthread_once(&registry_once, registry_init);
     pthread_mutex_lock(&registry_lock);
-
-    int file = -1;
     file_facts facts = {0};
-    bool is_new = false;
-    status = file_open(path, 0, mode, &file);
-    if (!status) status = file_facts_get(file, &facts);
-    if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
-    if (fresh && (status == ENOENT || (!status && facts.bytes == 0))) {
-        file_close(file);
-        status = environment_create(folder, fresh, mode);
-        if (!status) status = file_open(path, 0, mode, &file);
-        if (!status) status = file_facts_get(file, &facts);
-        is_new = true;
+    bool is_new;
+    status = open_file(folder, writes, fresh, mode, &facts, &is_new);
+    environment *env = status ? NULL : registry_find(&facts, getpid());
+    bool is_shared = env != NULL;
+    if (!status && !env) {
+        env = environment_new(folder, &facts, mode);
+        status = env ? environment_start(env, map_bytes) : ENOMEM;
     }
-    free(path);
-
-    environment *env = NULL;
-    bool is_shared = false;
-    if (!status) {
-        env = registry_find(&facts, getpid());
-        is_shared = env != NULL;
-        if (is_shared) file_close(file);
-        else status = environment_start(folder, file, &facts, writes, mode, map_bytes, &env);
-    } else {
-        file_close(file);
-    }
-    if (!status && is_shared && writes && env->is_read_only) status = EACCES;
-    if (!status) {
-        if (is_new) env->is_guarded = true;
-        status = open_look(env);
-    }
+    if (env) atomic_fetch_add(&env->references, 1);
+    bool had_writer = env && atomic_load(&env->has_writer);
+    if (!status && writes) atomic_store(&env->has_writer, true);
+    if (!status && is_shared) status = join(env, writes);
+    else if (!status && !writes) status = environment_wake(env);
+    if (!status && is_new) env->is_guarded = true;
+    if (!status) status = open_look(env);
     if (status && env) detail->offset = __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED);
     if (status == LARDER_EVERSION && env) {
         detail->version = env->unknown_version;
         if (env->has_unknown_pages) detail->version_of = LARDER_STORE_VERSION_OF_DATA;
     }
-    if (status && env && !is_shared) environment_free(env);
-    if (!status) {
-        if (writes) atomic_store(&env->has_writer, true);
-        env->references++;
+    if (status && env) {
+        atomic_store(&env->has_writer, had_writer);
+        atomic_fetch_sub(&env->references, 1);
+        if (!is_shared) environment_free(env);
+    } else if (!status) {
         if (!is_shared) {
-            env->next = registry;
-            registry = env;
+            env->next = registry[env->inode % REGISTRY_LISTS];
+            registry[env->inode % REGISTRY_LISTS] = env;
         }
         *out = env;
     }
@@ -169,8 +200,20 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     return status;
 }
 
+/** Whether a place sees a state, be it in use or not. */
+static bool has_readers(environment *env) {
+    uint32_t index = 0;
+    for (place *other; (other = place_next(env, &index));)
+        if (other->is_live) return true;
+    return false;
+}
+
 void environment_end_writing(environment *env) {
     pthread_mutex_lock(&registry_lock);
+    environment_reset_idle(env, false);
+    // Entries may still be lent out. Another process can write from here on, so LMDB's table has to
+    // protect them; without it what they lead to may be overwritten, which nobody would notice.
+    if (has_readers(env)) (void)!environment_wake(env);
     atomic_store(&env->has_writer, false);
     // Another process may write before a handle of this one does again.
     env->is_guarded = false;
@@ -185,11 +228,30 @@ void environment_close(environment *env, bool writes) {
     if (!env || env->pid != getpid()) return;
     if (writes) environment_end_writing(env);
     pthread_mutex_lock(&registry_lock);
-    if (--env->references == 0) {
+    if (atomic_fetch_sub(&env->references, 1) == 1) {
         registry_remove(env);
         environment_free(env);
     }
     pthread_mutex_unlock(&registry_lock);
 }
 
-const char *environment_folder(const environment *env) { return env->folder; }
+larder_status environment_shut_out(const char *folder, int *lock) {
+    *lock = -1;
+    char *path = environment_path(folder, "lock.mdb");
+    if (!path) return ENOMEM;
+    larder_status status = LARDER_OK;
+    pthread_mutex_lock(&registry_lock);
+    for (size_t list = 0; list < REGISTRY_LISTS; list++)
+        for (const environment *env = registry[list]; env; env = env->next)
+            if (env->pid == getpid() && strcmp(env->folder, folder) == 0) status = LARDER_EBUSY;
+    // In a process that has it open, closing it would take LMDB's locks away.
+    if (!status) status = file_open(path, FILE_WRITE, 0, lock);
+    pthread_mutex_unlock(&registry_lock);
+    free(path);
+    if (status) return status == ENOENT ? LARDER_OK : status;
+    status = file_lock(*lock);
+    if (!status) return LARDER_OK;
+    file_close(*lock);
+    *lock = -1;
+    return status;
+}

@@ -11,6 +11,9 @@
     that idle readers never hold old pages. Where the writer is another process, a place is freed
     after each read.
 
+    LMDB itself is opened for the first transaction, and closed when the handle that writes rests:
+    as long as nobody writes, readers need no place in the table.
+
     Nobody else in a process may open lock.mdb while an environment is open: closing any descriptor
     of it would drop LMDB's locks, which belong to the process. */
 #ifndef LARDER_ENVIRONMENT_H
@@ -42,7 +45,7 @@ typedef struct snapshot {
     whole is LARDER_EDAMAGED too, for it may be the newer one.
     @param writes whether this handle will write; one handle at most does, its lock sees to that.
     @param creates make the file if it is missing or empty: then `fresh` is written as its meta.
-    @param map_bytes 0 for the default: 64 GiB of address space, or less where there is less.
+    @param map_bytes how large LMDB's map is at first; 0: some times the file's size.
     @param detail receives version, content format or offset of a failure.
     @return LARDER_OK; ENOENT, LARDER_EFOREIGN, LARDER_EVERSION (also of LMDB itself, before a file
             is touched), LARDER_EDAMAGED, or an errno. */
@@ -50,6 +53,9 @@ LARDER_MUST_CHECK larder_status environment_open(const char *folder, bool writes
                                                  const store_meta *fresh, uint32_t mode,
                                                  uint64_t map_bytes, larder_store_detail *detail,
                                                  environment **out);
+/** To be called by the writer when nothing waits to be written: closes LMDB, unless other handles
+    or readers of older states need it. The next transaction opens it again. */
+void environment_rest(environment *environment);
 /** The handle that writes will not write any more, though it is still there: before it lets go of
     its lock, for another handle may write then. */
 void environment_end_writing(environment *environment);
@@ -57,6 +63,15 @@ void environment_end_writing(environment *environment);
     @param environment may be NULL.
     @param writes as at environment_open. */
 void environment_close(environment *environment, bool writes);
+
+/** Brings data.mdb, its name, and that of its folder to the device: before anything is promised to
+    be there, after its making. */
+LARDER_MUST_CHECK larder_status environment_settle(environment *environment);
+/** Whether `<folder>/data.mdb` is missing, or may be what a power cut left of a new one. */
+bool environment_is_unmade(const char *folder);
+/** Keeps every process from opening the environment in `folder`, as long as `lock` is open, which
+    may stay -1 if there is nothing to lock yet. LARDER_EBUSY if somebody has it open. */
+LARDER_MUST_CHECK larder_status environment_shut_out(const char *folder, int *lock);
 
 /** Takes a place with the newest committed state; the meta record was verified, and belongs to the
     very transaction that the place sees. For a file that another process writes, too.
@@ -83,8 +98,8 @@ void environment_look_at_touches(environment *environment,
                                  void *context);
 
 /** Begins the one transaction that writes; it must end in the same thread. If the last one failed
-    so that LMDB refuses to go on, its part is opened anew first, for which no reader may have a
-    place: EIO otherwise.
+    so that LMDB refuses to go on, its part is opened anew first, for which no reader may look at an
+    older state: EIO otherwise.
     @param main receives LMDB's number of the one database. */
 LARDER_MUST_CHECK larder_status environment_begin(environment *environment, MDB_txn **txn,
                                                   MDB_dbi *main);
@@ -125,7 +140,7 @@ void environment_reap(environment *environment);
 /** The least transaction that a reader of any process still looks at; UINT64_MAX if there is none.
     */
 uint64_t environment_oldest_reader(environment *environment);
-/** Of data.mdb as it is now. */
-const char *environment_folder(const environment *environment);
+/** `<folder>/<name>`, allocated; NULL without memory. */
+char *environment_path(const char *folder, const char *name);
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /** @file environment_create.c
     A new data.mdb is three pages: the meta page of no transaction, that of the first one, and a
-    leaf that holds the meta record. LMDB would write the same, but under the file's final name and
-    without a sync in between, so that a power cut could leave a file that is no store and not
-    nothing either. Here it gets its name when it is whole. */
+    leaf that holds the meta record. LMDB would write the same, but under the file's final name, so
+    that a kill could leave a file that is no store and not nothing either. Here it gets its name
+    when it is whole. Nothing is synced: the first sync of the log does that (environment_settle).
+    */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -76,6 +77,66 @@ static void create_image(uint8_t *image, const store_meta *fresh) {
     store_meta_write(node + NODE_HEAD_BYTES + 1, &first);
 }
 
+/** An earlier sync may have failed, here or in another process: its pages count as clean then, and
+    only what is written anew is sure to get to the device. */
+static larder_status write_anew(environment *env, int file) {
+    uint8_t image[CREATE_BYTES];
+    size_t got = 0;
+    larder_status status = LARDER_OK;
+    pthread_mutex_lock(&env->lmdb_lock);
+    // What LMDB has committed since is on the device.
+    if (!env->lmdb) {
+        status = file_read_at(file, image, sizeof image, 0, &got);
+        if (!status) status = file_write_at(file, image, got, 0);
+    }
+    pthread_mutex_unlock(&env->lmdb_lock);
+    return status;
+}
+
+larder_status environment_settle(environment *env) {
+    int file;
+    larder_status status = environment_file(env, FILE_WRITE, &file);
+    if (status) return status;
+    status = write_anew(env, file);
+    if (!status) status = file_sync(file);
+    file_close(file);
+    char *path = environment_path(env->folder, "data.mdb");
+    if (!path) return ENOMEM;
+    if (!status) status = file_sync_parent(path);
+    if (!status) status = file_sync_parent(env->folder);
+    free(path);
+    return status;
+}
+
+/** Whether a file may be what a power cut left of one that was just made: no longer, and where a
+    meta page begins there is one or nothing. Somebody else's file is not. */
+static bool is_remnant(int file) {
+    file_facts facts;
+    if (file_facts_get(file, &facts) || !facts.is_regular || facts.bytes > CREATE_BYTES)
+        return false;
+    for (uint64_t which = 0; which < TREE_META_PAGES; which++) {
+        uint8_t head[META_MAGIC_OFFSET + 4] = {0};
+        size_t got;
+        if (file_read_at(file, head, sizeof head, which * NEW_PAGE_BYTES, &got)) return false;
+        uint64_t number;
+        memcpy(&number, head, sizeof number);
+        uint32_t magic = load32(head + META_MAGIC_OFFSET);
+        if ((number != 0 && number != which) || (magic != 0 && magic != LMDB_MAGIC)) return false;
+    }
+    return true;
+}
+
+bool environment_is_unmade(const char *folder) {
+    char *path = environment_path(folder, "data.mdb");
+    int file;
+    larder_status status = path ? file_open(path, 0, 0, &file) : ENOMEM;
+    free(path);
+    if (status) return status == ENOENT;
+    bool is_unmade = is_remnant(file);
+    file_close(file);
+    return is_unmade;
+}
+
 larder_status environment_create(const char *folder, const store_meta *fresh, uint32_t mode) {
     char *unfinished = environment_path(folder, "data.new");
     char *path = environment_path(folder, "data.mdb");
@@ -91,11 +152,9 @@ larder_status environment_create(const char *folder, const store_meta *fresh, ui
     if (!status) status = file_truncate(file, 0);
     if (!status) status = file_change_mode(file, mode);
     if (!status) status = file_write_at(file, image, CREATE_BYTES, 0);
-    if (!status) status = file_sync(file);
     // If we crash here, there is no data.mdb yet, and the next open makes it anew.
     if (!status) status = file_rename(unfinished, path);
-    if (!status) status = file_sync_parent(path);
-    else if (file >= 0) (void)file_remove(unfinished);
+    if (status && file >= 0) (void)file_remove(unfinished);
     file_close(file);
     environment_unhush(was_hushed);
     free(image);

@@ -4,13 +4,19 @@
 
     Who holds what:
     - `registry_lock` (in environment.c) guards the list of environments, their opening and closing.
-    - `environment.lock` guards the making of places and maps, and the size of LMDB's map; it may be
+    - `lmdb_lock` guards LMDB's part: opening and closing it, and the size of its map. It may be
       taken under registry_lock.
-    - A place belongs to whoever set `is_taken`; everything in it but its atomics is theirs.
-    - LMDB's map moves when it grows. `is_growing` and each place's `is_renewing` keep that apart
-      from mdb_txn_renew, the one call on the way of a read that looks into it: whoever renews says
-      so first and then looks for growth, whoever grows says so first and then waits for renewals.
-      */
+    - `lock` guards the making of places and of our own maps. It may be taken under every other one.
+    - A place belongs to whoever set `is_taken`; everything in it but its atomics and `txn` is
+      theirs.
+    - LMDB's part comes and goes, and its map moves. `is_changing` and each place's `is_renewing`
+      keep that apart from a place's calls of LMDB: whoever renews says so first and then looks for
+      changes, whoever changes it says so first and then waits for renewals.
+
+    **While nobody writes, LMDB is closed**, if the handle that writes is the only one: then a state
+    stays as it is, and whoever reads it needs no protection. Before anything is written LMDB is
+    opened, and its table gets the readers that there are by then. So an idle store has neither
+    descriptors nor address space of LMDB. */
 #ifndef LARDER_ENVIRONMENT_INTERNAL_H
 #define LARDER_ENVIRONMENT_INTERNAL_H
 
@@ -50,12 +56,13 @@ typedef struct place {
     _Alignas(CACHE_LINE) _Atomic uint32_t is_taken;
     _Atomic uint32_t is_renewing;
     _Atomic bool is_long;
-    /** The transaction is renewed: LMDB's table protects its pages. */
-    bool is_live;
+    /** It sees a state that is protected: by LMDB's table, or because LMDB is closed. */
+    _Atomic bool is_live;
     /** The number in the meta page that the next transaction will write; NULL if nothing was read.
         */
     const uint64_t *newer;
-    /** NULL after LMDB was opened anew, until the place is used again. */
+    /** Changed where `is_renewing` says so, and by whoever opens or closes LMDB. NULL as long as
+        the place is not in LMDB's table. */
     MDB_txn *txn;
     snapshot snapshot;
 } place;
@@ -69,23 +76,27 @@ struct environment {
     _Atomic(place_chunk *) chunks[PLACES_MAX / PLACES_CHUNK];
     /** The handle that writes is in this process: places may stay renewed, for it resets them. */
     _Atomic bool has_writer;
-    _Atomic bool is_growing;
+    _Atomic bool is_changing;
     _Atomic uint32_t long_count;
     _Atomic(environment_map *) map;
+
+    pthread_mutex_t lmdb_lock;
+    /** NULL while it is closed. */
     MDB_env *lmdb;
+    _Atomic uint64_t lmdb_map_bytes;
 
     pthread_mutex_t lock;
     environment_map maps[MAPS_MAX];
     size_t map_count;
-    _Atomic uint64_t lmdb_map_bytes;
 
     char *folder;
-    int file;
+    uint32_t mode;
+    /** Which file it is. It is open only for moments, by its path: see environment_file. */
     uint64_t device;
     uint64_t inode;
     pid_t pid;
     bool is_read_only;
-    uint32_t references;
+    _Atomic uint32_t references;
     environment *next;
 
     // The writer's alone.
@@ -138,31 +149,19 @@ static inline bool place_is_stale(const place *taken) {
     return __atomic_load_n(taken->newer, __ATOMIC_ACQUIRE) > taken->snapshot.tree.transaction;
 }
 
-static inline void place_reset(place *taken) {
-    if (!taken->is_live) return;
-    mdb_txn_reset(taken->txn);
-    taken->is_live = false;
-}
-
-/** A transaction for a place without one; `lock` is held. @return LMDB's code. */
-int place_begin(environment *env, place *made);
-/** Makes a place that was taken see the newest state. */
-LARDER_MUST_CHECK larder_status place_renew(environment *env, place *taken);
-
 /** Makes `<folder>/data.mdb` with nothing but the meta record, in one step that a crash leaves done
     or undone; one that is there is replaced. */
 LARDER_MUST_CHECK larder_status environment_create(const char *folder, const store_meta *fresh,
                                                    uint32_t mode);
-struct file_facts;
-/** Makes an environment of the open data.mdb, which it takes over, also on failure.
-    @param out receives it, to be freed with what it found; NULL without memory. */
-LARDER_MUST_CHECK larder_status environment_start(const char *folder, int file,
-                                                  const struct file_facts *facts, bool writes,
-                                                  uint32_t mode, uint64_t map_bytes,
-                                                  environment **out);
-/** `<folder>/<name>`, to be freed; NULL without memory. */
-char *environment_path(const char *folder, const char *name);
+/** Maps the file and looks at its meta pages; LMDB is not opened. */
+LARDER_MUST_CHECK larder_status environment_start(environment *env, uint64_t map_bytes);
+/** Opens the file, if it is still the same at its path.
+    @param flags FILE_WRITE or 0.
+    @return LARDER_OK; ENOENT if another one is there, or an errno. */
+LARDER_MUST_CHECK larder_status environment_file(const environment *env, int flags, int *file);
 
+/** The number of the newest state that our own map shows, 0 if there is none. */
+uint64_t environment_newest(environment *env);
 /** Looks how long the file is, and makes a larger map if it does not fit into the one there is. */
 LARDER_MUST_CHECK larder_status environment_extend(environment *env);
 /** Gives LMDB's map another size; 0: as much as the file needs, which another process has made
@@ -173,12 +172,15 @@ bool environment_has_room(uint64_t bytes);
 
 void environment_note_damage(environment *env, uint64_t offset);
 
-/** Opens LMDB's part, or opens it again after environment_reopen closed it. */
-LARDER_MUST_CHECK larder_status environment_open_lmdb(environment *env, bool writes, uint32_t mode);
-/** Opens LMDB anew: after a failed write of a meta page it refuses everything until then.
-    @return LARDER_OK; EIO if a place is in use, and then nothing has changed; as environment_open.
-    */
+/** Opens LMDB's part if it is closed; nobody reads unprotected then. */
+LARDER_MUST_CHECK larder_status environment_wake(environment *env);
+/** Closes it and opens it again: after a failed write of a meta page it refuses everything until
+    then.
+    @return LARDER_OK; EIO if somebody reads an older state; or as environment_wake. */
 LARDER_MUST_CHECK larder_status environment_reopen(environment *env);
+/** Between these two no place calls LMDB, and no other thread changes its part. */
+void environment_begin_change(environment *env);
+void environment_end_change(environment *env);
 
 /** From here on a file size limit gives EFBIG to LMDB's writes in this thread, not SIGXFSZ, which
     would end the process.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file environment_open.c
-    From an open file to an environment: our map, a look at the meta pages, then LMDB. */
+    Opening: our map and a look at the meta pages; LMDB's part when it is needed. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -15,9 +15,15 @@
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 
-enum { META_ATTEMPTS = 200, LOCK_FILE_LEAST_BYTES = 8192 };
-static const uint64_t default_map_bytes = UINT64_C(64) << 30;
-static const uint64_t least_map_bytes = UINT64_C(1) << 20;
+enum {
+    META_ATTEMPTS = 200,
+    LOCK_FILE_LEAST_BYTES = 8192,
+    /** So small a file is not worth its pages while the store rests. */
+    SMALL_BYTES = 1 << 18
+};
+/** LMDB's map at first: it grows before it is full, and so much address space can be had for many
+    stores. */
+static const uint64_t least_map_bytes = UINT64_C(16) << 20;
 
 /** One look at both meta pages: one transaction apart, and the newer one whole. */
 static larder_status open_look_at_metas(environment *env, const uint8_t *bytes, uint64_t length) {
@@ -71,33 +77,44 @@ bool environment_has_room(uint64_t bytes) {
     return true;
 }
 
-larder_status environment_open_lmdb(environment *env, bool writes, uint32_t mode) {
-    // LMDB would follow a symbolic link, and obey the umask.
+// LMDB's part -------------------------------------------------------------------------------------
+
+/** LMDB would follow a symbolic link, and obey the umask; and it stores into a mapping of this file
+    that has no blocks yet: on a full disk that would be a signal. */
+static larder_status prepare_lock_file(const environment *env) {
     char *path = environment_path(env->folder, "lock.mdb");
     if (!path) return ENOMEM;
     int file = -1;
-    larder_status status = file_open(path, FILE_WRITE, mode, &file);
+    larder_status status = file_open(path, FILE_WRITE, env->mode, &file);
     if (status == ENOENT) {
-        status = file_open(path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, mode, &file);
-        if (!status) (void)file_change_mode(file, mode);
-        else if (status == EEXIST) status = file_open(path, FILE_WRITE, mode, &file);
+        status = file_open(path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, env->mode, &file);
+        if (!status) (void)file_change_mode(file, env->mode);
+        else if (status == EEXIST) status = file_open(path, FILE_WRITE, env->mode, &file);
     }
-    // LMDB stores into a mapping of it that has no blocks yet: on a full disk that would be a
-    // signal.
     if (!status) status = file_reserve_behind(file, 0, LOCK_FILE_LEAST_BYTES);
     if (status == ENOTSUP || status == EOPNOTSUPP) status = LARDER_OK;
     // Nobody in this process has it open, so closing it takes no lock away.
     file_close(file);
     free(path);
-    if (status && !(status == EROFS && !writes)) return status;
+    return status;
+}
 
+static larder_status open_lmdb(environment *env) {
+    // Another store may be at that path by now.
+    int file;
+    larder_status status = environment_file(env, 0, &file);
+    if (status) return status;
+    file_close(file);
+    bool writes = atomic_load(&env->has_writer);
+    status = prepare_lock_file(env);
+    if (status && !(status == EROFS && !writes)) return status;
     // Read-only handles open it for writing too if they may: a handle that writes may join them.
     for (unsigned flags = MDB_NOTLS;; flags |= MDB_RDONLY) {
         int code = mdb_env_create(&env->lmdb);
         if (code) return environment_status(code);
         code = mdb_env_set_maxreaders(env->lmdb, TABLE_MAX);
         if (!code) code = mdb_env_set_mapsize(env->lmdb, (size_t)env->lmdb_map_bytes);
-        if (!code) code = mdb_env_open(env->lmdb, env->folder, flags, (mdb_mode_t)mode);
+        if (!code) code = mdb_env_open(env->lmdb, env->folder, flags, (mdb_mode_t)env->mode);
         if (!code) {
             int dead;
             env->is_read_only = (flags & MDB_RDONLY) != 0;
@@ -113,35 +130,99 @@ larder_status environment_open_lmdb(environment *env, bool writes, uint32_t mode
     }
 }
 
-static uint64_t open_map_bytes(uint64_t wanted) {
+/** Readers keep what they see, as nobody writes until LMDB is opened again. */
+static void close_lmdb(environment *env) {
+    uint32_t index = 0;
+    for (place *other; (other = place_next(env, &index));) {
+        if (other->txn) mdb_txn_abort(other->txn);
+        other->txn = NULL;
+    }
+    mdb_env_close(env->lmdb);
+    env->lmdb = NULL;
+}
+
+/** Whether somebody looks at a state that is not the newest one: LMDB's table has to protect it. */
+static bool has_older_readers(environment *env) {
+    MDB_envinfo info;
+    if (mdb_env_info(env->lmdb, &info) != 0) return true;
+    uint32_t index = 0;
+    for (place *other; (other = place_next(env, &index));)
+        if (other->is_live && other->txn && mdb_txn_id(other->txn) != info.me_last_txnid)
+            return true;
+    return false;
+}
+
+/** Whoever reads gets a place in LMDB's table: of the newest state, which they all see. */
+static larder_status wake(environment *env) {
+    larder_status status = open_lmdb(env);
+    uint32_t index = 0;
+    for (place *other; !status && (other = place_next(env, &index));)
+        if (other->is_live)
+            status = environment_status(mdb_txn_begin(env->lmdb, NULL, MDB_RDONLY, &other->txn));
+    if (status && env->lmdb) close_lmdb(env);
+    return status;
+}
+
+larder_status environment_wake(environment *env) {
+    environment_begin_change(env);
+    larder_status status = env->lmdb ? LARDER_OK : wake(env);
+    environment_end_change(env);
+    return status;
+}
+
+larder_status environment_reopen(environment *env) {
+    environment_begin_change(env);
+    larder_status status = has_older_readers(env) ? EIO : LARDER_OK;
+    if (!status) {
+        close_lmdb(env);
+        status = wake(env);
+    }
+    environment_end_change(env);
+    return status;
+}
+
+void environment_rest(environment *env) {
+    environment_reset_idle(env, true);
+    environment_begin_change(env);
+    // Another handle of this process may be there when nobody writes any more.
+    if (env->lmdb && atomic_load(&env->references) == 1 && !has_older_readers(env)) close_lmdb(env);
+    environment_end_change(env);
+    // The pages stay in the system's cache, and come back with a touch.
+    const environment_map *map = atomic_load(&env->map);
+    uint64_t covered = atomic_load(&map->covered);
+    if (covered <= SMALL_BYTES) (void)madvise(map->bytes, (size_t)covered, MADV_DONTNEED);
+}
+
+// Opening -----------------------------------------------------------------------------------------
+
+static uint64_t open_map_bytes(uint64_t wanted, uint64_t file_bytes) {
     // A multiple of every system's page.
     const uint64_t unit = 65536;
     if (wanted != 0) return wanted > SIZE_MAX - unit ? wanted : (wanted + unit - 1) / unit * unit;
-    uint64_t bytes = default_map_bytes;
-    while (bytes > least_map_bytes && !environment_has_room(bytes)) bytes /= 2;
+    uint64_t bytes = least_map_bytes;
+    while (bytes < 4 * file_bytes && environment_has_room(2 * bytes)) bytes *= 2;
     return bytes;
 }
 
-larder_status environment_start(const char *folder, int file, const struct file_facts *facts,
-                                bool writes, uint32_t mode, uint64_t map_bytes, environment **out) {
-    environment *env = calloc(1, sizeof *env);
-    if (!env) {
-        file_close(file);
-        return ENOMEM;
-    }
-    pthread_mutex_init(&env->lock, NULL);
-    env->file = file;
-    env->device = facts->device;
-    env->inode = facts->inode;
-    env->pid = getpid();
-    env->folder = strdup(folder);
-    *out = env;
-    if (!env->folder) return ENOMEM;
-    if (facts->bytes < PAGE_MIN_BYTES) return LARDER_EDAMAGED;
+larder_status environment_file(const environment *env, int flags, int *file) {
+    char *path = environment_path(env->folder, "data.mdb");
+    if (!path) return ENOMEM;
+    file_facts facts;
+    larder_status status = file_open(path, flags, 0, file);
+    free(path);
+    if (status) return status;
+    status = file_facts_get(*file, &facts);
+    if (!status && (facts.device != env->device || facts.inode != env->inode)) status = ENOENT;
+    if (status) file_close(*file);
+    return status;
+}
+
+larder_status environment_start(environment *env, uint64_t map_bytes) {
     larder_status status = environment_extend(env);
     if (status) return status;
-    status = open_check_metas(env, facts->bytes);
+    uint64_t file_bytes = atomic_load(&atomic_load(&env->map)->covered);
+    status = open_check_metas(env, file_bytes);
     if (status) return status;
-    env->lmdb_map_bytes = open_map_bytes(map_bytes);
-    return environment_open_lmdb(env, writes, mode);
+    env->lmdb_map_bytes = open_map_bytes(map_bytes, file_bytes);
+    return environment_has_room(env->lmdb_map_bytes) ? LARDER_OK : ENOMEM;
 }

@@ -2,21 +2,29 @@
 /** @file environment_readers.c
     Readers' places: a place is taken with one exchange on a cache line of its own, which its thread
     remembers. If nothing was committed since it was used last, which the meta page of the next
-    transaction shows, it is as it was. */
+    transaction shows, it is as it was.
+
+    Else it is renewed: LMDB's table says which state is the newest one and keeps its pages from
+    being used again; where its trees begin, our own map says. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "lmdb/environment_internal.h"
+#include "pages/tree_page.h"
 
 enum {
     /** How often all places are gone through until one is free. */
     FIND_ATTEMPTS = 32,
+    /** How often a place is renewed for a state that is gone before it was read. */
+    RENEW_ATTEMPTS = 16,
     /** How often a drain looks for a place in use to be given back. */
     DRAIN_ATTEMPTS = 40
 };
@@ -29,110 +37,232 @@ static place *place_of(snapshot *seen) {
     return (place *)((char *)seen - offsetof(place, snapshot));
 }
 
-/** Where the pointer to a place lies, in a chunk that is made if need be; `lock` is held. NULL
-    without memory. */
-static _Atomic(place *) *place_pointer(environment *env, uint32_t index) {
-    _Atomic(place_chunk *) *chunk = &env->chunks[index / PLACES_CHUNK];
-    place_chunk *there = atomic_load(chunk);
-    if (!there) {
-        there = calloc(1, sizeof *there);
-        atomic_store(chunk, there);
+// A place and LMDB --------------------------------------------------------------------------------
+
+/** From here on the place may call LMDB, which stays as it is. */
+static void place_begin_renewal(environment *env, place *taken) {
+    for (;;) {
+        atomic_store(&taken->is_renewing, 1);
+        if (!atomic_load(&env->is_changing)) return;
+        atomic_store(&taken->is_renewing, 0);
+        // Held by whoever changes it.
+        pthread_mutex_lock(&env->lmdb_lock);
+        pthread_mutex_unlock(&env->lmdb_lock);
     }
-    return there ? &there->places[index % PLACES_CHUNK] : NULL;
 }
 
-/** Makes a place at `index`, taken; NULL there still if another thread made it meanwhile. */
-static larder_status place_make(environment *env, uint32_t index, place **out) {
-    *out = NULL;
+static void place_end_renewal(place *taken) {
+    atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
+}
+
+static void place_reset(environment *env, place *taken) {
+    place_begin_renewal(env, taken);
+    if (taken->is_live && taken->txn) mdb_txn_reset(taken->txn);
+    atomic_store(&taken->is_live, false);
+    place_end_renewal(taken);
+}
+
+void environment_begin_change(environment *env) {
+    pthread_mutex_lock(&env->lmdb_lock);
+    atomic_store(&env->is_changing, true);
+    uint32_t index = 0;
+    for (place *other; (other = place_next(env, &index));)
+        while (atomic_load(&other->is_renewing)) sched_yield();
+}
+
+void environment_end_change(environment *env) {
+    atomic_store(&env->is_changing, false);
+    pthread_mutex_unlock(&env->lmdb_lock);
+}
+
+uint64_t environment_newest(environment *env) {
+    const environment_map *map = atomic_load(&env->map);
+    uint64_t newest = 0;
+    for (int which = 0; which < TREE_META_PAGES; which++) {
+        tree state;
+        if (tree_of_meta_page(map->bytes, atomic_load(&map->covered), which, &state) == LARDER_OK &&
+            state.transaction > newest)
+            newest = state.transaction;
+    }
+    return newest;
+}
+
+/** As mdb_txn_renew, for a place that may have no transaction yet. */
+static int place_renew_txn(environment *env, place *taken) {
+    if (!env->lmdb) return MDB_PANIC;
+    if (taken->txn) return mdb_txn_renew(taken->txn);
+    int code = mdb_txn_begin(env->lmdb, NULL, MDB_RDONLY, &taken->txn);
+    int dead;
+    if (code == MDB_READERS_FULL && mdb_reader_check(env->lmdb, &dead) == 0 && dead > 0)
+        code = mdb_txn_begin(env->lmdb, NULL, MDB_RDONLY, &taken->txn);
+    if (code) taken->txn = NULL;
+    return code;
+}
+
+/** Protects the newest state, and says which one that is. While LMDB is closed, or refuses
+    everything after a failed write of a meta page, nobody can write: until the next transaction
+    begins the newest state stays as it is by itself.
+    @return EAGAIN if LMDB's map is too small by now. */
+static larder_status place_protect(environment *env, place *taken, uint64_t *transaction) {
+    place_begin_renewal(env, taken);
+    if (taken->is_live && taken->txn) mdb_txn_reset(taken->txn);
+    atomic_store(&taken->is_live, false);
+    int code = place_renew_txn(env, taken);
+    if (code == MDB_PANIC && atomic_load(&env->has_writer)) {
+        if (taken->txn) mdb_txn_abort(taken->txn);
+        taken->txn = NULL;
+        *transaction = environment_newest(env);
+        code = 0;
+    } else if (!code) {
+        *transaction = mdb_txn_id(taken->txn);
+    }
+    if (!code) atomic_store(&taken->is_live, true);
+    place_end_renewal(taken);
+    return environment_status(code);
+}
+
+// What a place sees -------------------------------------------------------------------------------
+
+/** The meta record of a state. */
+static larder_status read_meta(environment *env, const tree *state, store_meta *meta) {
+    uint8_t key = SPACE_META;
+    larder_bytes value;
+    larder_status status = tree_get(state, (larder_bytes){&key, 1}, &value);
+    if (status == LARDER_ENOTFOUND) return LARDER_EFOREIGN;
+    if (!status) status = store_meta_read(value, meta);
+    if (status == LARDER_EVERSION) env->unknown_version = meta->version;
+    if (!status && meta->transaction != state->transaction) status = LARDER_EDAMAGED;
+    return status == LARDER_EDAMAGED ? tree_damaged(state, state->root) : status;
+}
+
+/** Reads state number `transaction`, which is protected, from its meta page.
+    @return EAGAIN if that page is or may be about to be written for a newer state. */
+static larder_status place_parse(environment *env, place *taken, uint64_t transaction,
+                                 bool is_last_attempt) {
+    int which = (int)(transaction & 1);
+    tree state;
+    environment_map *map;
+    for (int attempt = 0;; attempt++) {
+        map = atomic_load_explicit(&env->map, memory_order_acquire);
+        uint64_t covered = atomic_load_explicit(&map->covered, memory_order_acquire);
+        larder_status status = tree_of_meta_page(map->bytes, covered, which, &state);
+        state.damage_offset = &env->damage_offset;
+        if (status || state.transaction != transaction) {
+            if (!is_last_attempt) return EAGAIN;
+            return status ? status : tree_damaged(&state, (uint64_t)which);
+        }
+        // The file may be shorter than that for good: pages at its end that were free again before
+        // they were written.
+        if (state.next_page <= covered / state.page_bytes || attempt > 0) break;
+        status = environment_extend(env);
+        if (status) return status;
+    }
+    const uint64_t *newer =
+        (const uint64_t *)(const void *)(map->bytes + (which ? 0 : (size_t)state.page_bytes) +
+                                         META_TRANSACTION_OFFSET);
+    // Once the next state is there, the one after it may be in the middle of being written to the
+    // page that was just read.
+    if (__atomic_load_n(newer, __ATOMIC_ACQUIRE) > transaction && !is_last_attempt) return EAGAIN;
+    store_meta meta;
+    larder_status status = read_meta(env, &state, &meta);
+    if (status) return status;
+    taken->snapshot.tree = state;
+    taken->snapshot.meta = meta;
+    taken->newer = newer;
+    return LARDER_OK;
+}
+
+/** Makes a place that was taken see the newest state. */
+static larder_status place_renew(environment *env, place *taken) {
+    larder_status status = EAGAIN;
+    for (int attempt = 1; status == EAGAIN && attempt <= RENEW_ATTEMPTS; attempt++) {
+        uint64_t transaction = 0;
+        status = place_protect(env, taken, &transaction);
+        if (status == EAGAIN) {
+            larder_status resized = environment_resize(env, 0);
+            if (resized) status = resized;
+            continue;
+        }
+        if (status) break;
+        // The same state as before: all that was read of it still holds.
+        if (taken->newer && transaction == taken->snapshot.tree.transaction) return LARDER_OK;
+        taken->newer = NULL;
+        status = place_parse(env, taken, transaction, attempt == RENEW_ATTEMPTS);
+    }
+    if (status) {
+        place_reset(env, taken);
+        taken->newer = NULL;
+    }
+    return status;
+}
+
+// Taking and releasing places ---------------------------------------------------------------------
+
+/** Makes a place at `index`, taken; NULL if another thread made it meanwhile, or without memory. */
+static place *place_make(environment *env, uint32_t index) {
     place *made =
         aligned_alloc(CACHE_LINE, (sizeof *made + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
-    if (!made) return ENOMEM;
+    if (!made) return NULL;
     memset(made, 0, sizeof *made);
     atomic_init(&made->is_taken, 1);
     made->snapshot.environment = env;
     pthread_mutex_lock(&env->lock);
-    _Atomic(place *) *pointer = place_pointer(env, index);
-    larder_status status = pointer ? LARDER_OK : ENOMEM;
-    if (pointer && !atomic_load(pointer)) {
-        int code = place_begin(env, made);
-        // LMDB's map is too small by now; it is made larger without the lock.
-        status = code == MDB_MAP_RESIZED ? EAGAIN : environment_status(code);
-        if (code == MDB_PANIC) status = LARDER_OK;
-        if (!status) {
-            atomic_store_explicit(pointer, made, memory_order_release);
-            *out = made;
-        }
-    }
+    _Atomic(place_chunk *) *chunk = &env->chunks[index / PLACES_CHUNK];
+    place_chunk *there = atomic_load(chunk);
+    if (!there) atomic_store(chunk, there = calloc(1, sizeof *there));
+    bool is_mine = there && !atomic_load(&there->places[index % PLACES_CHUNK]);
+    if (is_mine) atomic_store(&there->places[index % PLACES_CHUNK], made);
     pthread_mutex_unlock(&env->lock);
-    if (!*out) free(made);
-    return status;
+    if (is_mine) return made;
+    free(made);
+    return NULL;
 }
 
-/** Takes a place that is free, or makes one, from the thread's own on; NULL if there is none. */
-static larder_status place_search(environment *env, place **out) {
-    bool is_table_full = false;
-    *out = NULL;
+/** Takes a place that is free, or makes one, from the thread's own on; NULL if there is none.
+    @param is_table_full only one that LMDB's table has already. */
+static place *place_search(environment *env, bool is_table_full) {
+    if (thread_place == 0) thread_place = atomic_fetch_add(&thread_count, 1) % PLACES_CHUNK + 1;
     for (uint32_t i = 0; i < PLACES_MAX; i++) {
         uint32_t index = (thread_place - 1 + i) % PLACES_MAX;
         place *found = place_at(env, index);
-        if (!found) {
-            if (is_table_full) continue;
-            larder_status status = place_make(env, index, &found);
-            if (status == EAGAIN) status = environment_resize(env, 0);
-            // The table may be full of other processes' readers: then what we have must do.
-            is_table_full = status == LARDER_ENOSLOT;
-            if (status && !is_table_full) return status;
-            if (!found) continue;
-        } else if (!place_take(found)) {
-            continue;
+        if (!found && is_table_full) continue;
+        if (!found) found = place_make(env, index);
+        else if (!place_take(found)) continue;
+        if (!found) continue;
+        if (!is_table_full || found->txn) {
+            thread_place = index + 1;
+            return found;
         }
-        thread_place = index + 1;
-        *out = found;
-        return LARDER_OK;
+        place_give(found);
     }
-    return LARDER_OK;
-}
-
-/** Finds or makes a place, when the thread's own one is in use or there is none. If reads are what
-    has them all, one of them ends soon; for entries that nobody releases there is no use in
-    waiting, and the caller may hold the store's lock. */
-static larder_status place_find(environment *env, place **out) {
-    if (thread_place == 0) thread_place = atomic_fetch_add(&thread_count, 1) % PLACES_CHUNK + 1;
-    for (int attempt = 1;; attempt++) {
-        larder_status status = place_search(env, out);
-        if (status || *out) return status;
-        if (attempt == FIND_ATTEMPTS) return LARDER_ENOSLOT;
-        sched_yield();
-    }
+    return NULL;
 }
 
 larder_status environment_read(environment *env, snapshot **out) {
-    place *taken = NULL;
-    if (thread_place != 0) {
-        place *mine = place_at(env, thread_place - 1);
-        if (mine && place_take(mine)) taken = mine;
-    }
-    if (!taken) {
-        larder_status status = place_find(env, &taken);
-        if (status) return status;
-    }
-    if (!taken->is_live || place_is_stale(taken)) {
-        larder_status status = place_renew(env, taken);
-        if (status) {
-            place_give(taken);
-            return status;
+    bool is_table_full = false;
+    for (int attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
+        place *taken = place_search(env, is_table_full);
+        larder_status status = LARDER_OK;
+        if (taken && (!taken->is_live || place_is_stale(taken))) status = place_renew(env, taken);
+        if (taken && !status) {
+            *out = &taken->snapshot;
+            return LARDER_OK;
         }
+        if (taken) place_give(taken);
+        // The table may be full of other processes' readers: then what we have must do.
+        if (status == LARDER_ENOSLOT) is_table_full = true;
+        else if (status) return status;
+        // If reads are what has them all, one of them ends soon; for entries that nobody releases
+        // there is no use in waiting, and the caller may hold the store's lock.
+        else sched_yield();
     }
-    *out = &taken->snapshot;
-    return LARDER_OK;
+    return LARDER_ENOSLOT;
 }
 
 larder_status environment_read_long(environment *env, snapshot **out) {
-    if (atomic_fetch_add(&env->long_count, 1) >= PLACES_LONG_MAX) {
-        atomic_fetch_sub(&env->long_count, 1);
-        return LARDER_ENOSLOT;
-    }
-    larder_status status = environment_read(env, out);
+    larder_status status = LARDER_ENOSLOT;
+    if (atomic_fetch_add(&env->long_count, 1) < PLACES_LONG_MAX)
+        status = environment_read(env, out);
     if (status) atomic_fetch_sub(&env->long_count, 1);
     else atomic_store(&place_of(*out)->is_long, true);
     return status;
@@ -145,7 +275,7 @@ void environment_release(environment *env, snapshot *seen) {
         atomic_fetch_sub(&env->long_count, 1);
     }
     // Where another process writes, nobody would reset the place when a newer state comes.
-    if (!atomic_load_explicit(&env->has_writer, memory_order_relaxed)) place_reset(taken);
+    if (!atomic_load_explicit(&env->has_writer, memory_order_relaxed)) place_reset(env, taken);
     place_give(taken);
 }
 
@@ -153,7 +283,7 @@ void environment_reset_idle(environment *env, bool stale_only) {
     uint32_t index = 0;
     for (place *idle; (idle = place_next(env, &index));) {
         if (!place_take(idle)) continue;
-        if (idle->is_live && (!stale_only || place_is_stale(idle))) place_reset(idle);
+        if (idle->is_live && (!stale_only || place_is_stale(idle))) place_reset(env, idle);
         place_give(idle);
     }
 }
@@ -168,6 +298,40 @@ void environment_free_places(environment *env) {
     }
     for (size_t i = 0; i < PLACES_MAX / PLACES_CHUNK; i++) free(atomic_load(&env->chunks[i]));
 }
+
+// The oldest reader -------------------------------------------------------------------------------
+
+/** LMDB tells of its readers in lines: process, thread, transaction, or "-" for a place without. */
+static int look_at_line(const char *line, void *context) {
+    uint64_t *oldest = context;
+    int pid;
+    uint64_t thread;
+    uint64_t transaction;
+    if (sscanf(line, "%d %" SCNx64 " %" SCNu64, &pid, &thread, &transaction) == 3 &&
+        transaction < *oldest)
+        *oldest = transaction;
+    return 0;
+}
+
+uint64_t environment_oldest_reader(environment *shared) {
+    uint64_t oldest = UINT64_MAX;
+    // A place that nobody uses sees the state of its last read until the next transaction.
+    environment_reset_idle(shared, true);
+    // A failure leaves places unseen: then every state may be in use.
+    if (environment_wake(shared) != LARDER_OK ||
+        mdb_reader_list(shared->lmdb, look_at_line, &oldest) < 0)
+        return 0;
+    // LMDB's table orders nothing: what a reader of this process did with an older state comes
+    // before it gave up its place or renewed it, and so before whatever follows here.
+    uint32_t index = 0;
+    for (place *other; (other = place_next(shared, &index));) {
+        (void)atomic_load_explicit(&other->is_taken, memory_order_acquire);
+        (void)atomic_load_explicit(&other->is_renewing, memory_order_acquire);
+    }
+    return oldest;
+}
+
+// Touches -----------------------------------------------------------------------------------------
 
 void environment_drain_touches(environment *env, void (*body)(void *context, touch_buffer *touches),
                                void *context) {

@@ -4,9 +4,14 @@
 
     A segment's number is greater than that of the one that leads to it: a chain cannot run in a
     circle, and whatever is made in advance and overtaken is removed. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include "log/log.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "file_io.h"
@@ -24,53 +29,93 @@ static uint64_t end_of(const segment *at) {
     return atomic_load_explicit(&at->end, memory_order_relaxed);
 }
 
-// Opening and closing -----------------------------------------------------------------------------
-
-static larder_status open_folder(int store, uint32_t mode, bool is_read_only, int *out) {
-    larder_status status = folder_open_in(store, "log", out);
-    if (status != ENOENT || is_read_only) return status;
-    status = folder_make_in(store, "log", mode | (mode & 0444u) >> 2);
-    if (status == LARDER_OK) status = folder_sync(store);
-    return status == LARDER_OK ? folder_open_in(store, "log", out) : status;
+/** log_leave; `table_lock` is held. */
+static void leave(store_log *log) {
+    if (--log->folder_users > 0) return;
+    file_close(log->folder);
+    log->folder = -1;
 }
 
-larder_status log_open(int store, uint64_t store_id, uint32_t mode, bool is_read_only,
+// Opening and closing -----------------------------------------------------------------------------
+
+/** Makes the folder if it is missing; its name is synced with the store's. */
+static larder_status make_folder(const char *store, uint32_t mode) {
+    int folder;
+    larder_status status = folder_open(store, &folder);
+    if (status != LARDER_OK) return status;
+    status = folder_make_in(folder, "log", mode | (mode & 0444u) >> 2);
+    file_close(folder);
+    return status == EEXIST ? LARDER_OK : status;
+}
+
+/** log_enter; `table_lock` is held. */
+static larder_status enter(store_log *log) {
+    file_facts facts;
+    larder_status status = LARDER_OK;
+    if (log->folder_users == 0) status = folder_open(log->path, &log->folder);
+    if (status != LARDER_OK) return status;
+    if (log->folder_users++ > 0) return LARDER_OK;
+    status = file_facts_get(log->folder, &facts);
+    if (log->inode == 0) {
+        log->device = facts.device;
+        log->inode = facts.inode;
+    }
+    if (status == LARDER_OK && (facts.device != log->device || facts.inode != log->inode))
+        status = ENOENT;
+    if (status != LARDER_OK) leave(log);
+    return status;
+}
+
+larder_status log_enter(store_log *log) {
+    pthread_mutex_lock(&log->table_lock);
+    larder_status status = enter(log);
+    pthread_mutex_unlock(&log->table_lock);
+    return status;
+}
+
+void log_leave(store_log *log) {
+    pthread_mutex_lock(&log->table_lock);
+    leave(log);
+    pthread_mutex_unlock(&log->table_lock);
+}
+
+larder_status log_open(const char *store, uint64_t store_id, uint32_t mode, bool is_read_only,
                        store_log *out) {
     memset(out, 0, sizeof *out);
     out->store_id = store_id;
     out->mode = mode;
     out->is_read_only = is_read_only;
     out->next_number = 1;
-    larder_status status = open_folder(store, mode, is_read_only, &out->folder);
-    if (status != LARDER_OK) {
-        out->folder = -1;
-        return status;
-    }
-    out->table = segment_table_create();
-    if (out->table == NULL) status = ENOMEM;
-    else status = pthread_mutex_init(&out->table_lock, NULL);
-    if (status == LARDER_OK) return LARDER_OK;
-    segment_table_free(out->table);
-    out->table = NULL;
-    file_close(out->folder);
     out->folder = -1;
+    larder_status status = is_read_only ? LARDER_OK : make_folder(store, mode);
+    if (status != LARDER_OK) return status;
+    status = pthread_mutex_init(&out->table_lock, NULL);
+    if (status != LARDER_OK) return status;
+    out->table = segment_table_create();
+    if (asprintf(&out->path, "%s/log", store) < 0) out->path = NULL;
+    status = out->table == NULL || out->path == NULL ? ENOMEM : log_enter(out);
+    if (status == LARDER_OK) log_leave(out);
+    else log_close(out);
     return status;
 }
 
-/** Why a segment's file is still there. */
-static larder_status remove_file(const store_log *log, uint32_t number) {
+/** Why a segment's file is still there; `table_lock` is held. */
+static larder_status remove_file(store_log *log, uint32_t number) {
     char name[SEGMENT_NAME_BYTES];
     segment_name(number, name);
-    larder_status status = file_remove_in(log->folder, name);
+    larder_status status = enter(log);
+    if (status != LARDER_OK) return status;
+    status = file_remove_in(log->folder, name);
+    leave(log);
     return status == ENOENT ? LARDER_OK : status;
 }
 
 void log_close(store_log *log) {
-    if (log->folder < 0) return;
     // What cannot be removed is found when the store is opened again.
     if (log->spare != NULL) (void)remove_file(log, log->spare->number);
     segment *next;
-    for (uint32_t from = 1; (next = segment_table_next(log->table, from)) != NULL;) {
+    for (uint32_t from = 1;
+         log->table != NULL && (next = segment_table_next(log->table, from)) != NULL;) {
         from = next->number;
         segment_table_set(log->table, from, NULL);
         log_release(next);
@@ -78,8 +123,8 @@ void log_close(store_log *log) {
     segment_table_free(log->table);
     pthread_mutex_destroy(&log->table_lock);
     file_close(log->folder);
-    log->table = NULL;
-    log->active = log->spare = NULL;
+    free(log->path);
+    memset(log, 0, sizeof *log);
     log->folder = -1;
 }
 
@@ -87,11 +132,11 @@ void log_close(store_log *log) {
 
 /** Maps it; table_lock is held. */
 static larder_status map_segment(store_log *log, uint32_t number, segment **out) {
-    larder_status status =
-        segment_open(log->folder, number, log->store_id, !log->is_read_only, out);
+    larder_status status = enter(log);
     if (status != LARDER_OK) return status;
-    // Syncing opens it again, if it comes to that: thousands of segments need no descriptors.
-    segment_close_file(*out);
+    status = segment_open(log->folder, number, log->store_id, !log->is_read_only, out);
+    leave(log);
+    if (status != LARDER_OK) return status;
     status = segment_table_reserve(log->table, number);
     if (status == LARDER_OK) {
         segment_table_set(log->table, number, *out);
@@ -124,17 +169,17 @@ larder_status log_record(store_log *log, location at, larder_bytes *out) {
 /** Makes a segment and puts it into the table. */
 static larder_status make_segment(store_log *log, uint32_t number, uint32_t kind, uint64_t capacity,
                                   uint64_t first_sequence, uint64_t as_of, segment **out) {
-    larder_status status = segment_create(log->folder, number, kind, capacity, first_sequence,
-                                          as_of, log->store_id, log->mode, out);
-    if (status != LARDER_OK) return status;
+    *out = NULL;
     pthread_mutex_lock(&log->table_lock);
-    status = segment_table_reserve(log->table, number);
+    larder_status status = segment_table_reserve(log->table, number);
+    if (status == LARDER_OK) status = enter(log);
+    if (status == LARDER_OK) {
+        status = segment_create(log->folder, number, kind, capacity, first_sequence, as_of,
+                                log->store_id, log->mode, out);
+        leave(log);
+    }
     if (status == LARDER_OK) segment_table_set(log->table, number, *out);
     pthread_mutex_unlock(&log->table_lock);
-    if (status == LARDER_OK) return LARDER_OK;
-    segment_close(*out);
-    *out = NULL;
-    (void)remove_file(log, number);
     return status;
 }
 
@@ -157,6 +202,7 @@ larder_status log_remove(store_log *log, uint32_t number) {
 
 void log_drop_missing(store_log *log) {
     segment *next;
+    if (log_enter(log) != LARDER_OK) return;
     for (uint32_t from = 1; (next = segment_table_next(log->table, from)) != NULL;) {
         from = next->number + 1;
         char name[SEGMENT_NAME_BYTES];
@@ -170,6 +216,15 @@ void log_drop_missing(store_log *log) {
         pthread_mutex_unlock(&log->table_lock);
         if (gone != NULL) log_release(gone);
     }
+    log_leave(log);
+}
+
+larder_status log_sync_names(store_log *log) {
+    larder_status status = log_enter(log);
+    if (status != LARDER_OK) return status;
+    status = folder_sync(log->folder);
+    log_leave(log);
+    return status;
 }
 
 segment *log_hold(store_log *log, uint32_t number) {
@@ -238,7 +293,7 @@ static larder_status turn_over(store_log *log, size_t length) {
     // Its name comes first, for whoever has to tell a segment that was cleaned from one that was
     // lost. The first of all needs none.
     if (log->active != NULL && !next->is_named) {
-        larder_status status = folder_sync(log->folder);
+        larder_status status = log_sync_names(log);
         if (status != LARDER_OK) {
             log->spare = next;
             return status;
@@ -312,7 +367,7 @@ void log_prepare(store_log *log, pthread_mutex_t *store_lock) {
         make_segment(log, number, SEGMENT_WRITTEN, capacity, first_sequence, 0, &made) != LARDER_OK)
         return;
     // Its name comes before the record that leads there, here without a wait.
-    made->is_named = folder_sync(log->folder) == LARDER_OK;
+    made->is_named = log_sync_names(log) == LARDER_OK;
     pthread_mutex_lock(store_lock);
     // Meanwhile the log may have turned over.
     bool is_overtaken = log->active->number > number;
@@ -333,7 +388,6 @@ static larder_status sync_chain(store_log *log, uint32_t number, segment *last, 
             status = segment_sync_to(at, log->folder, at == last ? end : atomic_load(&at->end));
         if (status != LARDER_OK || at == last) return status;
         at->is_named = true;
-        segment_close_file(at);
         number = at->next;
     }
 }
@@ -346,16 +400,28 @@ larder_status log_sync(store_log *log, pthread_mutex_t *store_lock) {
     uint32_t first = log->first_unsynced;
     pthread_mutex_unlock(store_lock);
     if (last == NULL) return LARDER_OK;
-    if (!last->is_named) {
-        larder_status status = folder_sync(log->folder);
-        if (status != LARDER_OK) return status;
+    larder_status status = log_enter(log);
+    if (status != LARDER_OK) return status;
+    if (!last->is_named) status = folder_sync(log->folder);
+    if (status == LARDER_OK) {
         last->is_named = true;
+        status = sync_chain(log, first != 0 ? first : last->number, last, end);
     }
-    larder_status status = sync_chain(log, first != 0 ? first : last->number, last, end);
+    log_leave(log);
     if (status != LARDER_OK) return status;
     pthread_mutex_lock(store_lock);
     log->first_unsynced = last->number;
     pthread_mutex_unlock(store_lock);
     __atomic_store_n(&log->synced_sequence, sequence, __ATOMIC_RELAXED);
     return LARDER_OK;
+}
+
+void log_trust(store_log *log) {
+    segment *last = log->active;
+    if (last == NULL) return;
+    last->synced = end_of(last);
+    last->sync_failed = false;
+    last->is_named = true;
+    log->first_unsynced = last->number;
+    log->synced_sequence = log->last_sequence;
 }

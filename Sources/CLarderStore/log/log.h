@@ -20,8 +20,13 @@
 typedef struct segment_table segment_table;
 
 typedef struct store_log {
-    /** Of `<store>/log`. */
+    /** Of `<store>/log`; open only for those between log_enter and log_leave, else -1. */
     int folder;
+    uint32_t folder_users;
+    /** Where that is, and which folder it was. NULL as long as the log is not open. */
+    char *path;
+    uint64_t device;
+    uint64_t inode;
     uint64_t store_id;
     uint32_t mode;
     bool is_read_only;
@@ -47,10 +52,15 @@ typedef struct store_log {
 } store_log;
 
 /** Opens `<store>/log`, making it if it is missing and the handle may write.
-    @param store a descriptor of the store's folder.
-    @return LARDER_OK; ENOENT; ENOTDIR; an errno. */
-LARDER_MUST_CHECK larder_status log_open(int store, uint64_t store_id, uint32_t mode,
+    @param store the path of the store's folder.
+    @return LARDER_OK; ENOENT; ENOTDIR; an errno. Only then there is something to close. */
+LARDER_MUST_CHECK larder_status log_open(const char *store, uint64_t store_id, uint32_t mode,
                                          bool is_read_only, store_log *out);
+/** Opens the folder, if it is still the same, for whoever uses `folder` until log_leave; the calls
+    below do so themselves. An idle store has no descriptor of it.
+    @return LARDER_OK; ENOENT if another one is there, or an errno. */
+LARDER_MUST_CHECK larder_status log_enter(store_log *log);
+void log_leave(store_log *log);
 /** Ends all mappings. */
 void log_close(store_log *log);
 
@@ -92,6 +102,12 @@ uint64_t log_next_capacity(const store_log *log);
     The caller holds the sync lock. After a failure nothing of it is believed: the next call makes
     the pages dirty again. */
 LARDER_MUST_CHECK larder_status log_sync(store_log *log, pthread_mutex_t *store_lock);
+
+/** The names of its files to the device. */
+LARDER_MUST_CHECK larder_status log_sync_names(store_log *log);
+/** After opening: what the log holds is on the device, as the last handle that wrote has made sure.
+    */
+void log_trust(store_log *log);
 
 /** Makes a segment for cleaning. */
 LARDER_MUST_CHECK larder_status log_create_cleaned(store_log *log, pthread_mutex_t *store_lock,

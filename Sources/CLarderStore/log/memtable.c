@@ -8,64 +8,37 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "larder_index.h"
+
 enum { FIRST_CAPACITY = 64, KEPT_CAPACITY = 1 << 14 };
 
-static uint64_t load64(const uint8_t *bytes) {
-    uint64_t value;
-    memcpy(&value, bytes, 8);
-    return value;
-}
-
-static uint64_t fold(uint64_t a, uint64_t b) {
-    __uint128_t product = (__uint128_t)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/** A seeded hash of the multiply-and-fold kind (wyhash, by Wang Yi, is the best known of them). */
-static uint64_t hash_bytes(uint64_t seed, larder_bytes key) {
-    const uint64_t odd = 0x9E3779B97F4A7C15u;
-    const uint8_t *bytes = key.data;
-    size_t left = key.length;
-    uint64_t hash = seed ^ (key.length * odd);
-    while (left > 16) {
-        hash = fold(load64(bytes) ^ hash, load64(bytes + 8) ^ odd);
-        bytes += 16;
-        left -= 16;
-    }
-    uint64_t low = 0;
-    uint64_t high = 0;
-    if (left >= 8) {
-        low = load64(bytes);
-        high = load64(bytes + left - 8);
-    } else if (left > 0) {
-        memcpy(&low, bytes, left);
-    }
-    return fold(fold(low ^ hash, odd), high ^ seed ^ odd);
-}
-
-static uint32_t tag_of(const memtable *table, larder_bytes key) {
-    return (uint32_t)(hash_bytes(table->seed, key) >> 32);
+static uint32_t tag_of(larder_bytes key) {
+    return (uint32_t)(larder_index_hash_bytes(key.data, key.length) >> 32);
 }
 
 // Memory ------------------------------------------------------------------------------------------
 
-larder_status memtable_create(uint64_t seed, memtable **out) {
+larder_status memtable_create(memtable **out) {
     *out = calloc(1, sizeof **out);
     if (*out == NULL) return ENOMEM;
-    (*out)->seed = seed;
     larder_status status = memtable_reserve(*out, 1);
-    if (status != LARDER_OK) {
+    if (status) {
         memtable_destroy(*out);
         *out = NULL;
     }
     return status;
 }
 
-void memtable_destroy(memtable *table) {
-    if (table == NULL) return;
+static void memtable_release(memtable *table) {
     free(table->entries);
     free(table->table);
     free(table->bases);
+    *table = (memtable){0};
+}
+
+void memtable_destroy(memtable *table) {
+    if (table == NULL) return;
+    memtable_release(table);
     free(table);
 }
 
@@ -77,21 +50,14 @@ static void memtable_empty(memtable *table) {
 
 void memtable_reset(memtable *table) {
     // Memory that was not needed by far is let go of; what follows grows it again if need be.
-    bool is_too_large = table->capacity > KEPT_CAPACITY && table->count <= table->capacity / 8;
-    if (!is_too_large) memtable_empty(table);
-    memtable kept = {.seed = table->seed};
-    if (is_too_large) {
-        free(table->entries);
-        free(table->table);
-        free(table->bases);
-    } else {
-        kept.entries = table->entries;
-        kept.capacity = table->capacity;
-        kept.table = table->table;
-        kept.mask = table->mask;
-        kept.bases = table->bases;
-    }
-    *table = kept;
+    if (table->capacity > KEPT_CAPACITY && table->count <= table->capacity / 8)
+        memtable_release(table);
+    else memtable_empty(table);
+    *table = (memtable){.entries = table->entries,
+                        .capacity = table->capacity,
+                        .table = table->table,
+                        .mask = table->mask,
+                        .bases = table->bases};
 }
 
 static void insert_slot(uint64_t *slots, uint64_t mask, uint64_t slot) {
@@ -140,16 +106,13 @@ static memtable_entry *find_tagged(const memtable *table, uint32_t tag, larder_b
         if (slot == 0) return NULL;
         if (slot >> 32 != tag) continue;
         memtable_entry *entry = &table->entries[(uint32_t)slot - 1];
-        larder_bytes there = record_key(entry->record);
-        if (there.length == key.length &&
-            (key.length == 0 || memcmp(there.data, key.data, key.length) == 0))
-            return entry;
+        if (compare_bytes(record_key(entry->record), key) == 0) return entry;
     }
 }
 
 const memtable_entry *memtable_find(const memtable *table, larder_bytes key) {
     if (table->count == 0) return NULL;
-    return find_tagged(table, tag_of(table, key), key);
+    return find_tagged(table, tag_of(key), key);
 }
 
 /** What a resolved entry adds to count and bytes, or takes away, with a sign. */
@@ -162,9 +125,16 @@ static void count_entry(memtable *table, size_t place, int64_t sign) {
     table->bytes_delta += sign * ((int64_t)record_value_length(at) - (int64_t)base + was_there);
 }
 
+void memtable_prefetch(const memtable *table, const uint8_t *at, uint32_t count) {
+    for (uint32_t n = 0; n < count; n++) {
+        __builtin_prefetch(&table->table[tag_of(record_key(at)) & table->mask]);
+        at += record_padded(record_length(at));
+    }
+}
+
 void memtable_put(memtable *table, const uint8_t *at, uint32_t number) {
     larder_bytes key = record_key(at);
-    uint32_t tag = tag_of(table, key);
+    uint32_t tag = tag_of(key);
     table->last_sequence = record_sequence(at);
     memtable_entry *entry = find_tagged(table, tag, key);
     if (entry == NULL) {
@@ -184,6 +154,20 @@ void memtable_clear(memtable *table, uint64_t sequence) {
     memtable_empty(table);
     table->cleared = sequence;
     table->last_sequence = sequence;
+}
+
+larder_status memtable_merge(memtable *table, memtable *later) {
+    larder_status status = memtable_reserve(table, later->count);
+    if (status) return status;
+    memtable_forget_bases(table);
+    if (later->cleared != 0) memtable_clear(table, later->cleared);
+    for (uint32_t at = 0; at < later->count; at++)
+        memtable_put(table, later->entries[at].record, later->entries[at].segment);
+    table->bytes += later->bytes;
+    table->last_sequence = later->last_sequence;
+    table->end = later->end;
+    memtable_reset(later);
+    return LARDER_OK;
 }
 
 // What lies under them ----------------------------------------------------------------------------

@@ -21,7 +21,6 @@ typedef struct memtable {
         search begins. */
     uint64_t *table;
     uint64_t mask;
-    uint64_t seed;
     /** Of the last write that it covers, 0 if there was none; and where the log goes on behind. */
     uint64_t last_sequence;
     location end;
@@ -42,16 +41,26 @@ typedef struct memtable {
     int64_t bytes_delta;
 } memtable;
 
-LARDER_MUST_CHECK larder_status memtable_create(uint64_t seed, memtable **out);
+LARDER_MUST_CHECK larder_status memtable_create(memtable **out);
 void memtable_destroy(memtable *table);
 /** Forgets everything. */
 void memtable_reset(memtable *table);
 /** Room for `count` more entries, so that memtable_put cannot fail. ENOMEM. */
 LARDER_MUST_CHECK larder_status memtable_reserve(memtable *table, uint32_t count);
+/** `count` records lie at `records`, one behind the other, and will be put: a large table is in no
+    cache of the processor. */
+void memtable_prefetch(const memtable *table, const uint8_t *records, uint32_t count);
 /** A write is there; `record` is a put or a removal. */
 void memtable_put(memtable *table, const uint8_t *record, uint32_t segment);
 /** Everything before is gone. */
 void memtable_clear(memtable *table, uint64_t sequence);
+/** Moves what is in `later`, which was written behind it, into `table`. ENOMEM: nothing has
+    changed. */
+LARDER_MUST_CHECK larder_status memtable_merge(memtable *table, memtable *later);
+/** Keys, and one for a removal of everything. */
+static inline uint32_t memtable_pending(const memtable *table) {
+    return table->count + (table->cleared != 0 ? 1 : 0);
+}
 /** NULL if there is none. */
 const memtable_entry *memtable_find(const memtable *table, larder_bytes key);
 /** Says what lies under entries[resolved], the first one of which that is not known: `bytes` of a
@@ -65,8 +74,9 @@ typedef struct sorted_write {
     uint64_t digits;
     const uint8_t *record;
     uint32_t segment;
-    /** Cleaning found it; it moves if it is still the one that counts. */
-    bool is_move;
+    /** Which victim of cleaning it was found in, from 1: it moves if it is still the one that
+        counts. 0 for a write. */
+    uint32_t victim;
 } sorted_write;
 
 /** Sorts by the bytes of keys; of one key, writes come before moves. LSD radix sort by eight bytes

@@ -12,7 +12,7 @@ static int compare_writes(const void *a, const void *b) {
     const sorted_write *left = a;
     const sorted_write *right = b;
     int order = compare_bytes(record_key(left->record), record_key(right->record));
-    return order != 0 ? order : left->is_move - right->is_move;
+    return order != 0 ? order : (left->victim > right->victim) - (left->victim < right->victim);
 }
 
 /** How far `key` begins as the first `length` bytes of `first` do. */

@@ -3,16 +3,18 @@
 
 #include <errno.h>
 
+#include "file_io.h"
+
 /** Whether a write with this number, or a RECORD_NEXT behind it, comes here. */
 static bool is_in_turn(const log_scan *scan, const record *found) {
     uint64_t expected = scan->sequence + (found->kind == RECORD_NEXT ? 0 : 1);
     return scan->has_resynced ? found->sequence >= expected : found->sequence == expected;
 }
 
-/** Goes on in the segment that the record at `bytes` names. */
-static larder_status follow_next(log_scan *scan, larder_bytes bytes) {
+/** Goes on in the segment that the record at `offset` names. */
+static larder_status follow_next(log_scan *scan, const segment *here, uint64_t offset) {
     record next;
-    if (record_read(bytes, true, &next) != LARDER_OK || !is_in_turn(scan, &next) ||
+    if (segment_read(here, &offset, true, &next) != LARDER_OK || !is_in_turn(scan, &next) ||
         next.minor <= scan->at.segment)
         return LARDER_EDAMAGED;
     segment *there;
@@ -32,17 +34,14 @@ static larder_status read_write(const log_scan *scan, const segment *here, bool 
     *count = 0;
     uint64_t sequence = 0;
     for (bool continues = true; continues; ++*count) {
-        larder_bytes bytes;
         record found;
-        if (segment_look(here, *offset, &bytes) != LARDER_OK ||
-            record_read(bytes, verifies, &found) != LARDER_OK || found.kind == RECORD_NEXT ||
-            found.minor != *count)
+        if (segment_read(here, offset, verifies, &found) != LARDER_OK ||
+            found.kind == RECORD_NEXT || found.minor != *count)
             return LARDER_EDAMAGED;
         if (*count == 0 ? !is_in_turn(scan, &found) : found.sequence != sequence)
             return LARDER_EDAMAGED;
         sequence = found.sequence;
         continues = (found.flags & RECORD_CONTINUES) != 0;
-        *offset += record_padded(bytes.length);
     }
     return LARDER_OK;
 }
@@ -58,7 +57,7 @@ larder_status log_scan_next(log_scan *scan, bool verifies, const uint8_t **first
         status = segment_look(here, scan->at.offset, &bytes);
         if (status != LARDER_OK) return status;
         if (record_kind(bytes.data) == RECORD_NEXT) {
-            status = follow_next(scan, bytes);
+            status = follow_next(scan, here, scan->at.offset);
             if (status != LARDER_OK) return status;
             continue;
         }
@@ -105,16 +104,50 @@ static uint64_t place_by_lengths(const log_scan *scan, const segment *here) {
     return 0;
 }
 
+typedef struct next_search {
+    const log_scan *scan;
+    uint32_t next;
+    uint64_t least;
+} next_search;
+
+static int look_at_segment(void *context, const char *name) {
+    next_search *search = context;
+    uint32_t number;
+    segment *found;
+    larder_bytes first;
+    if (!segment_number_of(name, &number) || number <= search->scan->at.segment ||
+        log_segment(search->scan->log, number, &found) != LARDER_OK ||
+        found->kind != SEGMENT_WRITTEN ||
+        segment_look(found, SEGMENT_HEAD_BYTES, &first) != LARDER_OK)
+        return 0;
+    uint64_t sequence = record_sequence(first.data);
+    if (sequence <= search->scan->sequence || sequence >= search->least) return 0;
+    search->least = sequence;
+    search->next = number;
+    return 0;
+}
+
+/** Where the log goes on behind a segment whose end is damaged: the one that begins with the least
+    sequence of those that come later. */
+static bool find_next(log_scan *scan) {
+    next_search search = {scan, 0, UINT64_MAX};
+    if (folder_list_in(scan->log->folder, look_at_segment, &search) != LARDER_OK ||
+        search.next == 0)
+        return false;
+    scan->at = (location){search.next, SEGMENT_HEAD_BYTES};
+    scan->has_resynced = true;
+    return true;
+}
+
 bool log_scan_resync(log_scan *scan) {
     segment *here;
-    if (log_segment(scan->log, scan->at.segment, &here) != LARDER_OK) return false;
+    if (log_segment(scan->log, scan->at.segment, &here) != LARDER_OK) return find_next(scan);
     uint64_t offset = place_by_lengths(scan, here);
     if (offset == 0) {
-        uint64_t from = scan->at.offset < SEGMENT_HEAD_BYTES ? 0 : scan->at.offset;
-        if (from > here->capacity) return false;
-        offset = from == 0 ? SEGMENT_HEAD_BYTES : record_padded((size_t)from + 1);
+        offset = scan->at.offset < SEGMENT_HEAD_BYTES ? SEGMENT_HEAD_BYTES
+                                                      : (scan->at.offset + 8) / 8 * 8;
         while (offset < here->capacity && !resumes_at(scan, here, offset, false)) offset += 8;
-        if (offset >= here->capacity) return false;
+        if (offset >= here->capacity) return find_next(scan);
     }
     scan->at.offset = offset;
     scan->has_resynced = true;

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 /** @file segment.c
     One file of the log; the drawing is in segment.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include "log/segment.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "file_io.h"
 #include "larder_crc32c.h"
@@ -30,6 +35,7 @@ _Static_assert(offsetof(segment_head, as_of) == 48, "as of");
 _Static_assert(SEGMENT_NEXT_BYTES == ((RECORD_HEAD_BYTES + 7) & ~7), "room for RECORD_NEXT");
 
 static const char magic[8] = {'L', 'A', 'R', 'D', 'S', 'E', 'G', '1'};
+static const char new_magic[8] = {'L', 'A', 'R', 'D', 'N', 'E', 'W', '1'};
 
 enum { CRC_START = 12, BLOCK_BYTES = 4096 };
 /** Offsets are kept in eighths of 32 bits. */
@@ -37,6 +43,19 @@ static const uint64_t CAPACITY_MAX = ((uint64_t)UINT32_MAX + 1) * 8;
 
 static uint32_t head_crc(const segment_head *head) {
     return larder_crc32c(0, (const uint8_t *)head + CRC_START, sizeof *head - CRC_START);
+}
+
+static segment_head head_make(uint32_t number, uint32_t kind, uint64_t capacity,
+                              uint64_t first_sequence, uint64_t as_of, uint64_t store_id) {
+    segment_head head = {.number = number,
+                         .store_id = store_id,
+                         .kind = kind,
+                         .capacity = (capacity + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES,
+                         .first_sequence = first_sequence,
+                         .as_of = as_of};
+    memcpy(head.magic, magic, sizeof magic);
+    head.crc = head_crc(&head);
+    return head;
 }
 
 // Names -------------------------------------------------------------------------------------------
@@ -79,7 +98,6 @@ static segment *segment_new(const segment_head *head) {
     fresh->first_sequence = head->first_sequence;
     fresh->as_of = head->as_of;
     fresh->synced = SEGMENT_HEAD_BYTES;
-    fresh->file = -1;
     atomic_init(&fresh->end, SEGMENT_HEAD_BYTES);
     atomic_init(&fresh->holds, 1);
     return fresh;
@@ -90,14 +108,18 @@ static larder_status make_file(segment *fresh, int folder, const char *unfinishe
                                const segment_head *head) {
     // Of a process that was killed just then.
     larder_status status = file_remove_in(folder, unfinished);
+    int file = -1;
     if (status == LARDER_OK || status == ENOENT)
         status = file_open_in(folder, unfinished, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, mode,
-                              &fresh->file);
-    if (status == LARDER_OK) status = file_change_mode(fresh->file, mode);
-    if (status == LARDER_OK) status = file_reserve(fresh->file, fresh->capacity);
-    if (status == LARDER_OK)
-        status = file_map(fresh->file, (size_t)fresh->capacity, true, &fresh->map);
+                              &file);
+    if (status != LARDER_OK) return status;
+    status = file_change_mode(file, mode);
+    if (status == LARDER_OK) status = file_reserve(file, fresh->capacity);
+    if (status == LARDER_OK) status = file_map(file, (size_t)fresh->capacity, true, &fresh->map);
     if (status == LARDER_OK) memcpy(fresh->map, head, sizeof *head);
+    file_close(file);
+    // What cannot be removed goes when that number's turn comes again.
+    if (status != LARDER_OK) (void)file_remove_in(folder, unfinished);
     return status;
 }
 
@@ -107,13 +129,8 @@ larder_status segment_create(int folder, uint32_t number, uint32_t kind, uint64_
     *out = NULL;
     if (number == 0) return EOVERFLOW;
     if (capacity > CAPACITY_MAX - BLOCK_BYTES || capacity > SIZE_MAX / 2) return EFBIG;
-    segment_head head = {.number = number,
-                         .store_id = store_id,
-                         .kind = kind,
-                         .capacity = (capacity + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES,
-                         .first_sequence = first_sequence,
-                         .as_of = as_of};
-    memcpy(head.magic, magic, sizeof magic);
+    segment_head head = head_make(number, kind, capacity, first_sequence, as_of, store_id);
+    memcpy(head.magic, new_magic, sizeof new_magic);
     head.crc = head_crc(&head);
     segment *fresh = segment_new(&head);
     if (fresh == NULL) return ENOMEM;
@@ -134,16 +151,17 @@ larder_status segment_create(int folder, uint32_t number, uint32_t kind, uint64_
         *out = fresh;
         return LARDER_OK;
     }
-    // What cannot be removed goes when that number's turn comes again.
-    if (fresh->file >= 0) (void)file_remove_in(folder, unfinished);
+    if (fresh->map != NULL) (void)file_remove_in(folder, unfinished);
     segment_close(fresh);
     return status;
 }
 
 static larder_status head_check(const segment_head *head, uint32_t number, uint64_t store_id,
                                 uint64_t bytes) {
-    if (memcmp(head->magic, magic, sizeof magic) != 0 || head->crc != head_crc(head) ||
-        head->number != number || (head->kind != SEGMENT_WRITTEN && head->kind != SEGMENT_CLEANED))
+    bool is_known = memcmp(head->magic, magic, sizeof magic) == 0 ||
+                    memcmp(head->magic, new_magic, sizeof new_magic) == 0;
+    if (!is_known || head->crc != head_crc(head) || head->number != number ||
+        (head->kind != SEGMENT_WRITTEN && head->kind != SEGMENT_CLEANED))
         return LARDER_EDAMAGED;
     if (head->store_id != store_id) return LARDER_EFOREIGN;
     if (head->capacity < BLOCK_BYTES || head->capacity % BLOCK_BYTES != 0 ||
@@ -181,38 +199,85 @@ larder_status segment_open(int folder, uint32_t number, uint64_t store_id, bool 
     }
     if (status == LARDER_OK)
         status = file_map(file, (size_t)opened->capacity, writes, &opened->map);
-    if (status != LARDER_OK) {
-        file_close(file);
-        free(opened);
-        return status;
-    }
-    opened->file = file;
-    *out = opened;
-    return LARDER_OK;
+    file_close(file);
+    if (status == LARDER_OK) *out = opened;
+    else free(opened);
+    return status;
 }
 
-bool segment_is_blank(int folder, uint32_t number) {
+bool segment_is_new(const segment *asked) {
+    return memcmp(asked->map, new_magic, sizeof new_magic) == 0;
+}
+
+bool segment_file_is_new(int folder, const char *name) {
+    uint64_t word = 0;
+    size_t got;
+    int file;
+    if (file_open_in(folder, name, 0, 0, &file) != LARDER_OK) return false;
+    larder_status status = file_read_at(file, &word, sizeof word, 0, &got);
+    file_close(file);
+    return status == LARDER_OK && (word == 0 || memcmp(&word, new_magic, sizeof word) == 0);
+}
+
+larder_status segment_open_damaged(int folder, uint32_t number, uint64_t *store_id, segment **out) {
+    *out = NULL;
     char name[SEGMENT_NAME_BYTES];
     segment_name(number, name);
     int file;
-    if (file_open_in(folder, name, 0, 0, &file) != LARDER_OK) return false;
-    uint64_t first_word = 0;
-    size_t got;
-    larder_status status =
-        file_read_at(file, &first_word, sizeof first_word, SEGMENT_HEAD_BYTES, &got);
+    file_facts facts;
+    larder_status status = file_open_in(folder, name, 0, 0, &file);
+    if (status == ELOOP || status == ENXIO) return LARDER_OK;
+    if (status != LARDER_OK) return status;
+    uint8_t *map = NULL;
+    status = file_facts_get(file, &facts);
+    if (status == LARDER_OK && facts.is_regular && facts.bytes >= SEGMENT_HEAD_BYTES &&
+        facts.bytes <= SIZE_MAX / 2)
+        status = file_map(file, (size_t)facts.bytes, false, &map);
     file_close(file);
-    return status == LARDER_OK && first_word == 0;
+    if (status != LARDER_OK || map == NULL) return status;
+    segment_head head;
+    memcpy(&head, map, sizeof head);
+    if (head_check(&head, number, head.store_id, facts.bytes) != LARDER_OK)
+        head = (segment_head){.first_sequence = UINT64_MAX};
+    head.number = number;
+    head.capacity = facts.bytes / 8 * 8;
+    *store_id = head.store_id;
+    *out = segment_new(&head);
+    if (*out == NULL) {
+        file_unmap(map, (size_t)facts.bytes);
+        return ENOMEM;
+    }
+    (*out)->map = map;
+    return LARDER_OK;
 }
 
-void segment_close_file(segment *closed) {
-    file_close(closed->file);
-    closed->file = -1;
+larder_status segment_mend(const segment *mended, int folder, uint64_t store_id) {
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(mended->number, name);
+    int file;
+    larder_status status = file_open_in(folder, name, FILE_WRITE, 0, &file);
+    if (status != LARDER_OK) return status;
+    if (mended->kind == 0) {
+        segment_head head =
+            head_make(mended->number, SEGMENT_CLEANED, mended->capacity,
+                      mended->record_count == 0 ? 1 : mended->first_sequence, 0, store_id);
+        status = file_reserve(file, head.capacity);
+        if (status == LARDER_OK) status = file_write_at(file, &head, sizeof head, 0);
+    }
+    if (status == LARDER_OK) status = file_sync(file);
+    file_close(file);
+    return status;
+}
+
+void segment_rest(const segment *resting) {
+    enum { SMALL_BYTES = 1 << 18 };
+    if (resting->capacity <= SMALL_BYTES)
+        (void)madvise(resting->map, (size_t)resting->capacity, MADV_DONTNEED);
 }
 
 void segment_close(segment *closed) {
     if (closed == NULL) return;
-    file_unmap(closed->map, (size_t)closed->capacity);
-    segment_close_file(closed);
+    if (closed->map != NULL) file_unmap(closed->map, (size_t)closed->capacity);
     free(closed);
 }
 
@@ -241,6 +306,14 @@ larder_status segment_look(const segment *from, uint64_t offset, larder_bytes *o
         return LARDER_EDAMAGED;
     *out = (larder_bytes){at, length};
     return LARDER_OK;
+}
+
+larder_status segment_read(const segment *from, uint64_t *offset, bool verifies, record *out) {
+    larder_bytes bytes;
+    larder_status status = segment_look(from, *offset, &bytes);
+    if (status == LARDER_OK) status = record_read(bytes, verifies, out);
+    if (status == LARDER_OK) *offset += record_padded(bytes.length);
+    return status;
 }
 
 void segment_publish(segment *to, size_t length, uint64_t first_word) {
@@ -274,14 +347,18 @@ void segment_redirty(segment *dirtied, uint64_t from) {
 
 larder_status segment_sync_to(segment *synced, int folder, uint64_t end) {
     if (synced->synced >= end && !synced->sync_failed) return LARDER_OK;
-    if (synced->file < 0) {
-        char name[SEGMENT_NAME_BYTES];
-        segment_name(synced->number, name);
-        larder_status status = file_open_in(folder, name, FILE_WRITE, 0, &synced->file);
-        if (status != LARDER_OK) return status;
-    }
+    // Opened for the moment: thousands of segments need no descriptors.
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(synced->number, name);
+    int file;
+    larder_status status = file_open_in(folder, name, FILE_WRITE, 0, &file);
+    if (status != LARDER_OK) return status;
     if (synced->sync_failed) segment_redirty(synced, synced->synced);
-    larder_status status = file_sync(synced->file);
+    uint64_t word;
+    memcpy(&word, magic, sizeof word);
+    if (segment_is_new(synced)) store_first_word(synced->map, word, memory_order_relaxed);
+    status = file_sync(file);
+    file_close(file);
     synced->sync_failed = status != LARDER_OK;
     if (status == LARDER_OK) synced->synced = end;
     return status;

@@ -2,7 +2,7 @@
 /** @file segment.h
     Private: one append-only file of the log, `log/<number, 8 hex digits>.seg`, mapped as a whole.
 
-        0   8 B  magic "LARDSEG1"
+        0   8 B  magic "LARDSEG1"; "LARDNEW1" until the first sync of its records begins
         8   u32  CRC-32C of bytes 12 to 64
         12  u32  number
         16  u64  store id
@@ -21,8 +21,10 @@
     which are stored last: a process that is killed leaves it whole or not at all. Whoever appends
     keeps SEGMENT_NEXT_BYTES free for the record that names the next segment.
 
-    Nothing in it is ever overwritten. Its files are found relative to the descriptor of the folder
-    `log`, never by path. */
+    Nothing in it is ever overwritten but the magic: what makes a store is synced before the first
+    sync of its log, and only then. So where every segment still says that it is new, nothing in the
+    store was ever promised to survive a power cut. Its files are found relative to the descriptor
+    of the folder `log`, never by path. */
 #ifndef LARDER_SEGMENT_H
 #define LARDER_SEGMENT_H
 
@@ -69,8 +71,6 @@ typedef struct segment {
     bool sync_failed;
     /** The last record names another one, or it was closed by cleaning. */
     bool is_sealed;
-    /** -1 when it is not open. */
-    int file;
     /** The log's own, and values of it that are lent out: the last one ends the mapping. */
     _Atomic uint32_t holds;
 } segment;
@@ -96,17 +96,31 @@ LARDER_MUST_CHECK larder_status segment_create(int folder, uint32_t number, uint
             LARDER_EFOREIGN (another store's); ENOMEM or another errno. */
 LARDER_MUST_CHECK larder_status segment_open(int folder, uint32_t number, uint64_t store_id,
                                              bool writes, segment **out);
-/** Whether nothing was ever appended to a file that is no segment: its making was cut short. */
-bool segment_is_blank(int folder, uint32_t number);
+/** Lets go of the mapped pages of one of the least size: they come back with a touch. */
+void segment_rest(const segment *resting);
+/** Opens one for reading whatever its head says: of kind 0 if that is damaged, without a first
+    sequence, and of whatever length it is. NULL if it is no file, or too short for a head.
+    @param store_id receives the one in its head; 0 if that is damaged. */
+LARDER_MUST_CHECK larder_status segment_open_damaged(int folder, uint32_t number,
+                                                     uint64_t *store_id, segment **out);
+/** Gives the file of such a segment a head, if that is damaged, as of one that was cleaned: so
+    nothing is said of the order of its records, nor of when they were replaced. All of it to the
+    device. */
+LARDER_MUST_CHECK larder_status segment_mend(const segment *mended, int folder, uint64_t store_id);
 /** Ends the mapping; NULL is allowed. */
 void segment_close(segment *closed);
-/** Closes its descriptor; the mapping stays. */
-void segment_close_file(segment *closed);
+/** Whether nothing of it was synced yet. */
+bool segment_is_new(const segment *asked);
+/** Whether the file's head says so, or nothing is left of its head. */
+bool segment_file_is_new(int folder, const char *name);
 
 /** What lies at `offset`, as long as it has the shape of a record and fits into the mapping. Not
     verified. LARDER_END where nothing was written; LARDER_EDAMAGED. */
 LARDER_MUST_CHECK larder_status segment_look(const segment *from, uint64_t offset,
                                              larder_bytes *record);
+/** The same, taken apart; `offset` moves behind it. */
+LARDER_MUST_CHECK larder_status segment_read(const segment *from, uint64_t *offset, bool verifies,
+                                             record *out);
 
 /** Publishes what was written at `end`, `length` bytes of whole sealed records of which the first
     has `first_word` still to come. */
@@ -114,7 +128,7 @@ void segment_publish(segment *to, size_t length, uint64_t first_word);
 /** Says that no more will be appended, and where the log goes on. There is room for that. */
 void segment_seal(segment *sealed, uint32_t next, uint64_t sequence);
 
-/** Everything up to `end` to the device; opens the file if it is not open. */
+/** Everything up to `end` to the device. */
 LARDER_MUST_CHECK larder_status segment_sync_to(segment *synced, int folder, uint64_t end);
 /** Everything up to its end to the device, and its name. */
 LARDER_MUST_CHECK larder_status segment_sync(segment *synced, int folder);

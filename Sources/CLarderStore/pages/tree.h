@@ -63,14 +63,23 @@ LARDER_MUST_CHECK larder_status tree_meta_head(const uint8_t *map, uint64_t map_
     @return LARDER_OK; LARDER_ENOTFOUND, LARDER_EDAMAGED. O(depth · log page entries). */
 LARDER_MUST_CHECK larder_status tree_get(const tree *tree, larder_bytes key, larder_bytes *value);
 
-/** A place in the tree. */
+/** A branch or leaf page whose head was checked. */
+typedef struct tree_page {
+    const uint8_t *bytes;
+    uint64_t number;
+    /** Of the whole page. */
+    uint32_t size;
+    uint32_t upper;
+    uint32_t count;
+} tree_page;
+
+/** A place in the tree: the way to it from the root, as pages and which node of each. */
 typedef struct tree_cursor {
     const tree *tree;
     uint32_t depth;
     struct {
-        uint64_t page;
+        tree_page page;
         uint32_t at;
-        uint32_t count;
     } path[TREE_DEPTH_MAX];
 } tree_cursor;
 
@@ -105,5 +114,8 @@ typedef struct tree_report {
     After this LMDB can change the tree without meeting a page that it would crash on.
     @return LARDER_OK; LARDER_EDAMAGED; ENOMEM. O(pages), and one bit of memory for each. */
 LARDER_MUST_CHECK larder_status tree_audit(const tree *tree, tree_report *report);
+
+/** Rows whose key begins with that byte, as far as the pages can be read. O(them). */
+uint64_t tree_count_space(const tree *from, uint8_t space);
 
 #endif

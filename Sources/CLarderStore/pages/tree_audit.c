@@ -13,6 +13,69 @@
 
 #include "pages/tree_page.h"
 
+// Pages -------------------------------------------------------------------------------------------
+
+static uint32_t node_bytes(const tree_node *node, bool is_leaf) {
+    uint64_t bytes = NODE_HEAD_BYTES + (uint64_t)node->key_bytes;
+    if (is_leaf) bytes += load16(node->bytes + 4) ? sizeof(uint64_t) : load32(node->bytes);
+    return bytes > PAGE_MAX_BYTES ? PAGE_MAX_BYTES : (uint32_t)(bytes + 1) & ~1u;
+}
+
+/** Whether the nodes fill the page, each once. */
+static bool page_tiles(const tree_page *page, bool is_leaf) {
+    uint8_t starts[PAGE_MAX_BYTES / 2 / 8];
+    memset(starts, 0, page->size / 16);
+    tree_node node;
+    for (uint32_t i = 0; i < page->count; i++) {
+        if (!page_node(page, i, &node) || (node.offset & 1)) return false;
+        uint8_t bit = (uint8_t)(1u << (node.offset / 2 & 7));
+        if (starts[node.offset / 16] & bit) return false;
+        starts[node.offset / 16] |= bit;
+    }
+    uint32_t count = 0;
+    for (uint32_t offset = page->upper; offset < page->size; count++) {
+        if ((offset & 1) || (starts[offset / 16] & 1u << (offset / 2 & 7)) == 0) return false;
+        node.bytes = page->bytes + offset;
+        node.key_bytes = load16(node.bytes + 6);
+        offset += node_bytes(&node, is_leaf);
+        if (offset > page->size) return false;
+    }
+    return count == page->count;
+}
+
+static int number_order(larder_bytes a, larder_bytes b) {
+    uint64_t first = load64(a.data);
+    uint64_t second = load64(b.data);
+    return (first > second) - (first < second);
+}
+
+bool page_is_sound(const tree *state, const tree_page *page, bool is_leaf, bool is_of_free_list,
+                   const page_bounds *bounds) {
+    int (*order)(larder_bytes, larder_bytes) = is_of_free_list ? number_order : compare_bytes;
+    // LMDB stops the whole process at a branch page with one child, but not in the free list.
+    if (!is_leaf && !is_of_free_list && page->count < 2) return false;
+    if (!page_tiles(page, is_leaf)) return false;
+    larder_bytes before = {NULL, 0};
+    for (uint32_t i = 0; i < page->count; i++) {
+        tree_node node;
+        larder_bytes value;
+        uint64_t overflow;
+        if (!page_node(page, i, &node) || node.key_bytes > TREE_KEY_MAX_BYTES) return false;
+        // The first key of a branch page has no meaning.
+        if (i == 0 && !is_leaf) continue;
+        larder_bytes key = node_key(&node);
+        if (is_of_free_list ? key.length != sizeof(uint64_t) : key.length == 0) return false;
+        if (before.data ? order(before, key) >= 0
+                        : bounds->lower.data && order(bounds->lower, key) > 0)
+            return false;
+        if (is_leaf && node_value(state, page, &node, &value, &overflow)) return false;
+        before = key;
+    }
+    return !before.data || !bounds->upper.data || order(before, bounds->upper) < 0;
+}
+
+// All of them -------------------------------------------------------------------------------------
+
 typedef struct audit {
     const tree *state;
     tree_report *report;
@@ -22,14 +85,6 @@ typedef struct audit {
     bool is_free_list;
     tree_counts counts;
 } audit;
-
-/** A page on the way down, and between which keys all of its own must lie; NULL for no bound. */
-typedef struct audit_level {
-    tree_page page;
-    uint32_t next;
-    larder_bytes lower;
-    larder_bytes upper;
-} audit_level;
 
 static void audit_damage(audit *walk, uint64_t number) {
     uint64_t offset = number * walk->state->page_bytes;
@@ -45,32 +100,6 @@ static bool audit_mark(audit *walk, uint64_t number) {
     bool is_first = (walk->marks[number >> 3] & bit) == 0;
     walk->marks[number >> 3] |= bit;
     return is_first;
-}
-
-static int audit_order(const audit *walk, larder_bytes a, larder_bytes b) {
-    if (!walk->is_free_list) return compare_bytes(a, b);
-    uint64_t first = load64(a.data);
-    uint64_t second = load64(b.data);
-    return (first > second) - (first < second);
-}
-
-/** Whether the keys of a page are such as LMDB takes, ascend, and lie between its bounds. */
-static bool audit_keys(const audit *walk, const audit_level *level, bool is_leaf) {
-    const tree_page *page = &level->page;
-    larder_bytes before = {NULL, 0};
-    for (uint32_t i = 0; i < page->count; i++) {
-        tree_node node;
-        if (!page_node(page, i, &node) || node.key_bytes > TREE_KEY_MAX_BYTES) return false;
-        // The first key of a branch page has no meaning.
-        if (i == 0 && !is_leaf) continue;
-        larder_bytes key = node_key(&node);
-        if (walk->is_free_list ? key.length != sizeof(uint64_t) : key.length == 0) return false;
-        if (before.data ? audit_order(walk, before, key) >= 0
-                        : level->lower.data && audit_order(walk, level->lower, key) > 0)
-            return false;
-        before = key;
-    }
-    return !before.data || !level->upper.data || audit_order(walk, before, level->upper) < 0;
 }
 
 /** Marks the pages that a row of the free list names. */
@@ -101,10 +130,8 @@ static void audit_leaf(audit *walk, const tree_page *page) {
         tree_node node;
         larder_bytes value;
         uint64_t overflow;
-        if (!page_node(page, i, &node) || node_value(state, page, &node, &value, &overflow)) {
-            audit_damage(walk, page->number);
-            continue;
-        }
+        // page_is_sound has seen all of them.
+        if (!page_node(page, i, &node) || node_value(state, page, &node, &value, &overflow)) return;
         walk->counts.entries++;
         if (overflow != TREE_NO_PAGE) {
             uint64_t count = load32(tree_page_at(state, overflow) + 12);
@@ -118,59 +145,42 @@ static void audit_leaf(audit *walk, const tree_page *page) {
     }
 }
 
-/** A page that was reached for the first time; false if nothing in it can be followed. */
-static bool audit_page(audit *walk, uint64_t number, bool is_leaf, audit_level *level) {
-    if (!page_open(walk->state, number, is_leaf ? PAGE_LEAF : PAGE_BRANCH, &level->page)) {
+/** Goes over a page that stands `height` above the leaves, and over all below it. */
+static void audit_walk(audit *walk, uint64_t number, uint32_t height, const page_bounds *bounds) {
+    tree_page page;
+    bool is_leaf = height == 0;
+    if (!page_open(walk->state, number, is_leaf, &page)) {
         // Such a page, if there is one, is where the damage is; else the number is, further up.
         bool exists = number >= TREE_META_PAGES && number < walk->state->page_count;
         audit_damage(walk, exists ? number : 0);
-        return false;
+        return;
     }
-    bool is_sound = audit_mark(walk, number);
-    // LMDB stops the whole process at a branch page with one child, but not in the free list.
-    if (!is_leaf && !walk->is_free_list && level->page.count < 2) is_sound = false;
-    if (!is_sound || !page_tiles(&level->page, is_leaf) || !audit_keys(walk, level, is_leaf)) {
+    if (!audit_mark(walk, number) ||
+        !page_is_sound(walk->state, &page, is_leaf, walk->is_free_list, bounds)) {
         audit_damage(walk, number);
-        return false;
+        return;
     }
-    if (is_leaf) walk->counts.leaf_pages++;
-    else walk->counts.branch_pages++;
-    return true;
+    if (is_leaf) {
+        walk->counts.leaf_pages++;
+        audit_leaf(walk, &page);
+        return;
+    }
+    walk->counts.branch_pages++;
+    tree_node node, next;
+    for (uint32_t i = 0; i < page.count && page_node(&page, i, &node); i++) {
+        page_bounds below = *bounds;
+        if (i > 0) below.lower = node_key(&node);
+        if (i + 1 < page.count && page_node(&page, i + 1, &next)) below.upper = node_key(&next);
+        audit_walk(walk, node_child(&node), height - 1, &below);
+    }
 }
 
-static void audit_walk(audit *walk, uint64_t root, uint32_t depth) {
-    audit_level levels[TREE_DEPTH_MAX];
+/** Goes over one of the trees, of which no level is deeper than TREE_DEPTH_MAX. */
+static void audit_tree(audit *walk, bool is_free_list, uint64_t root, uint32_t depth) {
+    static const page_bounds none = {{NULL, 0}, {NULL, 0}};
+    walk->is_free_list = is_free_list;
     walk->counts = (tree_counts){0};
-    if (depth == 0) return;
-    uint32_t at = 0;
-    uint64_t number = root;
-    levels[0] = (audit_level){0};
-    for (;;) {
-        bool is_leaf = at + 1 == depth;
-        audit_level *level = &levels[at];
-        level->next = 0;
-        bool is_open = audit_page(walk, number, is_leaf, level);
-        if (is_open && is_leaf) audit_leaf(walk, &level->page);
-        if (is_leaf || !is_open) {
-            // Up to the next page that has a child left.
-            do {
-                if (at == 0) return;
-                at--;
-            } while (levels[at].next == levels[at].page.count);
-        }
-        audit_level *above = &levels[at];
-        tree_node node = {0};
-        audit_level *below = &levels[++at];
-        below->lower = above->lower;
-        below->upper = above->upper;
-        // audit_keys has seen all of these nodes.
-        if (above->next + 1 < above->page.count && page_node(&above->page, above->next + 1, &node))
-            below->upper = node_key(&node);
-        bool has_node = page_node(&above->page, above->next, &node);
-        if (has_node && above->next > 0) below->lower = node_key(&node);
-        number = has_node ? node_child(&node) : 0;
-        above->next++;
-    }
+    if (depth > 0) audit_walk(walk, root, depth - 1, &none);
 }
 
 static bool audit_counts_agree(const tree_counts *a, const tree_counts *b) {
@@ -197,19 +207,13 @@ static larder_status audit_start(audit *walk) {
     return LARDER_OK;
 }
 
-static void audit_free_list(audit *walk) {
-    walk->is_free_list = true;
-    audit_walk(walk, walk->state->free_root, walk->state->free_depth);
-    walk->is_free_list = false;
-}
-
 larder_status tree_free_marks(const tree *state, uint8_t **marks, uint64_t *count) {
     tree_report report;
     audit walk = {.state = state, .report = &report};
     *marks = NULL;
     larder_status status = audit_start(&walk);
     if (status) return status;
-    audit_free_list(&walk);
+    audit_tree(&walk, true, state->free_root, state->free_depth);
     if (report.damaged_pages || !audit_counts_agree(&walk.counts, &state->free_counts)) {
         free(walk.marks);
         return LARDER_EDAMAGED;
@@ -223,9 +227,9 @@ larder_status tree_audit(const tree *state, tree_report *report) {
     audit walk = {.state = state, .report = report};
     larder_status status = audit_start(&walk);
     if (status) return status;
-    audit_free_list(&walk);
+    audit_tree(&walk, true, state->free_root, state->free_depth);
     tree_counts free_counts = walk.counts;
-    audit_walk(&walk, state->root, state->depth);
+    audit_tree(&walk, false, state->root, state->depth);
     const tree_counts *both[] = {&walk.counts, &free_counts};
     for (size_t i = 0; i < 2; i++)
         report->pages += both[i]->branch_pages + both[i]->leaf_pages + both[i]->overflow_pages;

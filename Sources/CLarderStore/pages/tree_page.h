@@ -73,16 +73,6 @@ static inline uint64_t load64(const uint8_t *source) {
     return value;
 }
 
-/** A branch or leaf page whose head was checked. */
-typedef struct tree_page {
-    const uint8_t *bytes;
-    uint64_t number;
-    /** Of the whole page. */
-    uint32_t size;
-    uint32_t upper;
-    uint32_t count;
-} tree_page;
-
 /** A node inside of its page. */
 typedef struct tree_node {
     const uint8_t *bytes;
@@ -106,23 +96,18 @@ static inline larder_status tree_damaged(const tree *state, uint64_t number) {
     return LARDER_EDAMAGED;
 }
 
-/** Whether a page of that kind, with nodes, lies where page `number` should, whatever number it
-    has itself. There is one that far into the file. */
-static inline bool page_look(const tree *state, uint64_t number, uint16_t kind, tree_page *page) {
+/** Whether there is a page `number`, a leaf or a branch page as asked for, and it has nodes. */
+static inline bool page_open(const tree *state, uint64_t number, bool is_leaf, tree_page *page) {
+    if (number < TREE_META_PAGES || number >= state->page_count) return false;
     const uint8_t *bytes = tree_page_at(state, number);
     uint32_t lower = load16(bytes + 12);
     uint32_t upper = load16(bytes + 14);
-    if (load16(bytes + 10) != kind) return false;
+    if (load64(bytes) != number || load16(bytes + 10) != (is_leaf ? PAGE_LEAF : PAGE_BRANCH))
+        return false;
     if (lower <= PAGE_HEAD_BYTES || (lower & 1) || lower > upper || upper > state->page_bytes)
         return false;
     *page = (tree_page){bytes, number, state->page_bytes, upper, (lower - PAGE_HEAD_BYTES) / 2};
     return true;
-}
-
-/** Whether there is a page `number` and it is of that kind, with nodes. */
-static inline bool page_open(const tree *state, uint64_t number, uint16_t kind, tree_page *page) {
-    return number >= TREE_META_PAGES && number < state->page_count &&
-           load64(tree_page_at(state, number)) == number && page_look(state, number, kind, page);
 }
 
 /** The node number `index`, less than the page's count; false if it is not inside the page. */
@@ -177,7 +162,9 @@ static inline larder_status node_value(const tree *state, const tree_page *page,
 }
 
 /** Order of two keys: as compare_bytes, but inline, for most keys are short. */
-static inline int key_order(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_bytes) {
+static inline int key_order(larder_bytes left, larder_bytes right) {
+    const uint8_t *a = left.data, *b = right.data;
+    size_t a_bytes = left.length, b_bytes = right.length;
     size_t common = a_bytes < b_bytes ? a_bytes : b_bytes;
     if (common >= 8) {
         for (size_t at = 0;;) {
@@ -223,7 +210,7 @@ static inline bool page_search(const tree_page *page, uint32_t from, larder_byte
             is_asked = true;
         }
         if (!page_node(page, middle, &node)) return false;
-        int order = key_order(key.data, key.length, node.key, node.key_bytes);
+        int order = key_order(key, node_key(&node));
         if (order == 0) {
             *index = middle;
             *equal = true;
@@ -236,12 +223,33 @@ static inline bool page_search(const tree_page *page, uint32_t from, larder_byte
     return true;
 }
 
-/** Whether the nodes fill the page from `upper` to its end, without a gap and without a byte that
-    two of them share. LMDB moves nodes about as if it were so. */
-bool page_tiles(const tree_page *page, bool is_leaf);
+// tree_cursor.c
 
+/** Between which keys all of a page lie, by the separators nearest to the way to it: from `lower`
+    on, and below `upper`. One without bytes is no bound. */
+typedef struct page_bounds {
+    larder_bytes lower;
+    larder_bytes upper;
+} page_bounds;
+/** Of the page that the path leads to. LARDER_EDAMAGED. */
+LARDER_MUST_CHECK larder_status tree_cursor_bounds(const tree_cursor *cursor, page_bounds *bounds);
+/** Makes the page that the path leads to its next one, at its first node, if the page's keys lie
+    where the path says. LARDER_EDAMAGED. */
+LARDER_MUST_CHECK larder_status tree_cursor_enter(tree_cursor *cursor);
+/** Gives the path's last page the index where `key` is, or would be: of a branch page, of the child
+    that leads there. LARDER_EDAMAGED: the way ends above that page.
+    @param equal receives whether it is `key`. */
+LARDER_MUST_CHECK larder_status tree_cursor_aim(tree_cursor *cursor, larder_bytes key, bool *equal);
+
+// tree_audit.c
+
+/** Whether LMDB can change the page: its nodes fill it from `upper` to its end, without a gap and
+    without a byte that two of them share, for LMDB moves nodes about as if it were so; its keys are
+    such as LMDB takes, ascend, and lie between the bounds; and values lie where they can. */
+bool page_is_sound(const tree *state, const tree_page *page, bool is_leaf, bool is_of_free_list,
+                   const page_bounds *bounds);
 /** A bit for each page that is free or belongs to the free list's own tree, or is a meta page; to
-    be freed. For tree_guard; in tree_audit.c.
+    be freed. For tree_guard.
     @param count receives how many bits.
     @return LARDER_OK; LARDER_EDAMAGED if the free list is not sound; ENOMEM. */
 LARDER_MUST_CHECK larder_status tree_free_marks(const tree *state, uint8_t **marks,

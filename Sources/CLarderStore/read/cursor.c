@@ -31,41 +31,22 @@ int cursor_side(const larder_store_cursor *cursor, larder_bytes value, larder_by
     return compare_bytes(subject, prefix);
 }
 
-int cursor_compare(const larder_store_cursor *cursor, const cursor_row *a, const cursor_row *b) {
-    if (cursor->order == LARDER_STORE_BY_RECENCY) {
-        if (a->at.sequence != b->at.sequence) return a->at.sequence < b->at.sequence ? -1 : 1;
-        return (a->at.minor > b->at.minor) - (a->at.minor < b->at.minor);
-    }
-    int order = 0;
-    if (cursor->order == LARDER_STORE_BY_INDEX) order = compare_bytes(a->value, b->value);
-    return order ? order : compare_bytes(a->stored, b->stored);
+int cursor_compare(const void *a, const void *b) {
+    const cursor_row *left = a, *right = b;
+    // What an order does not go by is alike in all of its rows.
+    if (left->at.sequence != right->at.sequence)
+        return left->at.sequence < right->at.sequence ? -1 : 1;
+    if (left->at.minor != right->at.minor) return left->at.minor < right->at.minor ? -1 : 1;
+    int order = compare_bytes(left->value, right->value);
+    return order ? order : compare_bytes(left->stored, right->stored);
 }
 
-static int compare_by_key(const void *a, const void *b) {
-    static const larder_store_cursor order = {.order = LARDER_STORE_BY_KEY};
-    return cursor_compare(&order, a, b);
-}
-
-static int compare_by_recency(const void *a, const void *b) {
-    static const larder_store_cursor order = {.order = LARDER_STORE_BY_RECENCY};
-    return cursor_compare(&order, a, b);
-}
-
-static int compare_by_index(const void *a, const void *b) {
-    static const larder_store_cursor order = {.order = LARDER_STORE_BY_INDEX};
-    return cursor_compare(&order, a, b);
-}
-
-void cursor_sort(const larder_store_cursor *cursor, row_array *rows) {
+void cursor_sort(row_array *rows) {
     if (rows->count < 2) return;
-    int (*compare)(const void *, const void *) =
-        cursor->order == LARDER_STORE_BY_INDEX     ? compare_by_index
-        : cursor->order == LARDER_STORE_BY_RECENCY ? compare_by_recency
-                                                   : compare_by_key;
-    qsort(rows->items, rows->count, sizeof *rows->items, compare);
+    qsort(rows->items, rows->count, sizeof *rows->items, cursor_compare);
     size_t kept = 1;
     for (size_t i = 1; i < rows->count; i++)
-        if (compare(&rows->items[kept - 1], &rows->items[i]) != 0)
+        if (cursor_compare(&rows->items[kept - 1], &rows->items[i]) != 0)
             rows->items[kept++] = rows->items[i];
     rows->count = kept;
 }
@@ -134,6 +115,7 @@ static larder_status cursor_take_query(larder_store_cursor *cursor,
     cursor->upper = bound_copy(cursor, upper, &free_bytes);
     if (prefix.length) memcpy(free_bytes, prefix.data, prefix.length);
     cursor->prefix = (larder_bytes){free_bytes, prefix.length};
+    cursor_set_range(cursor);
     return LARDER_OK;
 }
 
@@ -151,10 +133,6 @@ static void flush_first(larder_store *store, const larder_store_query *query) {
     (void)status;
 }
 
-static const uint8_t space_of_order[] = {[LARDER_STORE_BY_KEY] = SPACE_ENTRY,
-                                         [LARDER_STORE_BY_RECENCY] = SPACE_ORDER,
-                                         [LARDER_STORE_BY_INDEX] = SPACE_INDEX};
-
 larder_status larder_store_cursor_open(larder_store *store, const larder_store_query *query,
                                        larder_store_cursor **out) {
     *out = NULL;
@@ -169,9 +147,7 @@ larder_status larder_store_cursor_open(larder_store *store, const larder_store_q
     cursor->flags = query->flags;
     cursor->index = query->index;
     cursor->descends = (query->flags & LARDER_STORE_DESCENDING) != 0;
-    cursor->tree.space = space_of_order[query->order];
-    status = store_overlay(store, &cursor->pending.overlay, &cursor->place);
-    if (status) cursor->place = NULL;
+    status = overlay_rows_take(cursor);
     if (!status) status = cursor_take_query(cursor, query);
     if (!status) status = overlay_rows_make(cursor);
     if (status) {
@@ -210,7 +186,7 @@ static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row *ro
     if (!cursor->has_tree_row && !pending_row) return LARDER_END;
     bool takes_pending = !cursor->has_tree_row;
     if (cursor->has_tree_row && pending_row) {
-        int order = cursor_compare(cursor, pending_row, &cursor->tree_row);
+        int order = cursor_compare(pending_row, &cursor->tree_row);
         takes_pending = cursor->descends ? order > 0 : order < 0;
     }
     if (takes_pending) {
@@ -231,11 +207,7 @@ static bool record_has_stored_key(const larder_store_cursor *cursor, const recor
 }
 
 static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64_t deadline) {
-    larder_bytes prefix = cursor->prefix;
-    bool is_by_key = cursor->order != LARDER_STORE_BY_INDEX;
-    if (is_by_key && prefix.length &&
-        (entry->key.length < prefix.length ||
-         memcmp(entry->key.data, prefix.data, prefix.length) != 0))
+    if (cursor->order != LARDER_STORE_BY_INDEX && !begins_with(entry->key, cursor->prefix))
         return false;
     return (cursor->flags & LARDER_STORE_EXPIRED_TOO) ||
            !store_is_over(cursor->store, cursor->place, entry, deadline);
@@ -256,13 +228,6 @@ static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row 
     }
 }
 
-/** Counts an entry that was found damaged. */
-static larder_status note_damage(const larder_store_cursor *cursor, larder_status status) {
-    if (status == LARDER_EDAMAGED)
-        atomic_fetch_add_explicit(&cursor->store->damaged, 1, memory_order_relaxed);
-    return status;
-}
-
 larder_status cursor_next_record(larder_store_cursor *cursor, record *found, larder_bytes *bytes,
                                  larder_store_entry *entry) {
     cursor_row row;
@@ -270,20 +235,13 @@ larder_status cursor_next_record(larder_store_cursor *cursor, record *found, lar
     memset(entry, 0, sizeof *entry);
     larder_status status = store_enter(cursor->store);
     if (!status) status = cursor_next_wanted(cursor, &row, found, &deadline);
-    if (status) return note_damage(cursor, status);
+    if (status == LARDER_EDAMAGED)
+        atomic_fetch_add_explicit(&cursor->store->damaged, 1, memory_order_relaxed);
+    if (status) return status;
     store_entry_of_record(cursor->store, found, deadline, cursor->flags, row.segment, entry);
     entry->index_value = row.value;
     *bytes = row.record;
     return LARDER_OK;
-}
-
-larder_status cursor_pass_over(larder_store_cursor *cursor) {
-    cursor_row row;
-    record found;
-    int64_t deadline;
-    larder_status status = store_enter(cursor->store);
-    if (!status) status = cursor_next_wanted(cursor, &row, &found, &deadline);
-    return note_damage(cursor, status);
 }
 
 larder_status larder_store_cursor_next(larder_store_cursor *cursor, larder_store_entry *entry) {

@@ -26,6 +26,7 @@ typedef struct cursor_row {
     larder_bytes stored;
     /** The record; of a removal that is pending, empty. */
     larder_bytes record;
+    /** In the order of use; else 0. */
     stamp at;
     /** Where the record lies, 0 for inline. */
     uint32_t segment;
@@ -47,13 +48,13 @@ LARDER_MUST_CHECK larder_status row_array_add(row_array *rows, const cursor_row 
 
 /** What was pending, as rows. */
 typedef struct overlay_rows {
-    overlay overlay;
-    /** Every item, removals too, in the order of stored keys. */
+    /** One for each key, removals too, in the order of stored keys. */
     row_array by_key;
     /** Where the stored forms of long keys lie. */
     uint8_t *long_keys;
-    /** Puts, in the order asked for; by key the same array as by_key. */
+    /** Puts in the range, in the order asked for. */
     row_array ordered;
+    /** Everything was removed, and that is pending: all entries of the tree are gone. */
     bool hides_tree;
 } overlay_rows;
 
@@ -70,10 +71,10 @@ typedef struct gathered_row {
 /** The place in the tree. */
 typedef struct tree_rows {
     tree_cursor cursor;
-    uint8_t space;
     bool is_placed;
     bool has_ended;
     /** By recency, without rows of order: every entry, sorted. */
+    bool has_gathered;
     gathered_row *gathered;
     size_t gathered_count;
     size_t gathered_capacity;
@@ -83,10 +84,8 @@ typedef struct tree_rows {
     size_t given;
     /** Rows of them that cannot be read, and were not told of yet. */
     size_t damaged;
-    /** The row behind the group was read already. */
-    bool has_ahead;
-    larder_bytes ahead_key;
-    larder_bytes ahead_value;
+    /** The cursor is at the row behind the group already. */
+    bool is_ahead;
 } tree_rows;
 
 struct larder_store_cursor {
@@ -102,6 +101,13 @@ struct larder_store_cursor {
     larder_bytes prefix;
     /** Where those lie. */
     uint8_t *copies;
+    /** All of the tree's rows in the range have keys from `start` on and below `end`. The other way
+        round that holds but for what an index has under a cut value, and for a prefix that is
+        longer than a stored key. */
+    tree_key start;
+    tree_key end;
+    /** It holds for everything. */
+    bool has_exact_range;
     overlay_rows pending;
     size_t pending_given;
     tree_rows tree;
@@ -116,9 +122,9 @@ int cursor_side(const larder_store_cursor *cursor, larder_bytes value, larder_by
     @return as store_record_of_row. */
 LARDER_MUST_CHECK larder_status cursor_resolve(const larder_store_cursor *cursor, cursor_row *row);
 /** Order of two rows, ascending. */
-int cursor_compare(const larder_store_cursor *cursor, const cursor_row *a, const cursor_row *b);
+int cursor_compare(const void *a, const void *b);
 /** Sorts by that, and drops all but one of equal rows. */
-void cursor_sort(const larder_store_cursor *cursor, row_array *rows);
+void cursor_sort(row_array *rows);
 /** Adds a row for each different value by which `entry` is found in the cursor's index, if it has
     `form` (escaped; empty for any). */
 LARDER_MUST_CHECK larder_status cursor_expand(const larder_store_cursor *cursor,
@@ -126,30 +132,32 @@ LARDER_MUST_CHECK larder_status cursor_expand(const larder_store_cursor *cursor,
                                               const cursor_row *row, row_array *rows);
 
 // cursor_overlay.c
+/** Takes the cursor's place, and lists what was pending then. */
+LARDER_MUST_CHECK larder_status overlay_rows_take(larder_store_cursor *cursor);
+/** Puts that in order. */
 LARDER_MUST_CHECK larder_status overlay_rows_make(larder_store_cursor *cursor);
 void overlay_rows_free(overlay_rows *rows);
+/** The row of a stored key among rows that are sorted by them; NULL if there is none. */
+const cursor_row *rows_find(const row_array *rows, larder_bytes stored);
 /** The pending write of a stored key; NULL if there is none. */
-const cursor_row *overlay_rows_find(const overlay_rows *rows, larder_bytes stored);
+static inline const cursor_row *overlay_rows_find(const overlay_rows *rows, larder_bytes stored) {
+    return rows_find(&rows->by_key, stored);
+}
 
 // cursor_tree.c
 /** The tree's next row in the range that no pending write replaces.
     @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: a row was passed over; ENOMEM. */
 LARDER_MUST_CHECK larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row);
 void tree_rows_free(tree_rows *rows);
+/** Fills in `start`, `end` and `has_exact_range`. */
+void cursor_set_range(larder_store_cursor *cursor);
+/** The row of the entry with that stored key.
+    @return LARDER_OK; LARDER_ENOTFOUND; LARDER_EDAMAGED. */
+LARDER_MUST_CHECK larder_status cursor_find_entry(const larder_store_cursor *cursor,
+                                                  larder_bytes stored, cursor_row *row);
 
 /** As larder_store_cursor_next. `found` and `bytes` receive the record, borrowed until the cursor
     is closed. For copies of a store. */
 LARDER_MUST_CHECK larder_status cursor_next_record(larder_store_cursor *cursor, record *found,
                                                    larder_bytes *bytes, larder_store_entry *entry);
-/** Moves on as larder_store_cursor_next does, without a look at the value. */
-LARDER_MUST_CHECK larder_status cursor_pass_over(larder_store_cursor *cursor);
-
-/** The tree key of a bound: of the first row of that value, or of that stored key. */
-void cursor_bound_key(const larder_store_cursor *cursor, larder_bytes bound, tree_key *key);
-/** The first tree key that a row of the range can have. */
-void cursor_range_start(const larder_store_cursor *cursor, tree_key *key);
-/** The tree key that no row of the range lies behind.
-    @return whether the range may have a row of just that key. */
-bool cursor_range_end(const larder_store_cursor *cursor, tree_key *key);
-
 #endif

@@ -23,51 +23,80 @@ static int compare_stored(const void *a, const void *b) {
     return compare_bytes(left->stored, right->stored);
 }
 
-const cursor_row *overlay_rows_find(const overlay_rows *rows, larder_bytes stored) {
-    if (rows->by_key.count == 0) return NULL;
+const cursor_row *rows_find(const row_array *rows, larder_bytes stored) {
+    if (rows->count == 0) return NULL;
     cursor_row wanted = {.stored = stored};
-    return bsearch(&wanted, rows->by_key.items, rows->by_key.count, sizeof wanted, compare_stored);
+    return bsearch(&wanted, rows->items, rows->count, sizeof wanted, compare_stored);
 }
 
-/** Everything pending that the snapshot's tree does not know of, by key. */
-static larder_status overlay_rows_sort(larder_store_cursor *cursor) {
-    overlay_rows *rows = &cursor->pending;
-    const overlay *pending = &rows->overlay;
-    size_t long_count = 0;
-    for (size_t i = 0; i < pending->count; i++)
-        long_count += pending->items[i].key.length > KEY_WHOLE_MAX_BYTES;
-    if (long_count) {
-        rows->long_keys = malloc(long_count * KEY_STORED_MAX_BYTES);
-        if (!rows->long_keys) return ENOMEM;
-    }
-    uint8_t *long_key = rows->long_keys;
-    larder_status status = LARDER_OK;
-    for (size_t i = 0; i < pending->count && !status; i++) {
-        const overlay_item *item = &pending->items[i];
-        tree_key scratch;
-        cursor_row row = {.stored = stored_key(item->key, cursor->place->meta.secret, &scratch),
-                          .record = item->record,
-                          .at = {item->sequence, item->minor},
-                          .segment = item->segment,
-                          .is_removal = item->is_removal,
-                          .is_pending = true};
-        if (item->key.length > KEY_WHOLE_MAX_BYTES) {
-            memcpy(long_key, scratch.bytes, KEY_STORED_MAX_BYTES);
-            row.stored.data = long_key;
-            long_key += KEY_STORED_MAX_BYTES;
+/** Lists what is pending and not in the tree that the cursor sees; `lock` is held. What a row has
+    as its stored key is the whole one still. */
+static larder_status list_pending(larder_store_cursor *cursor) {
+    const larder_store *store = cursor->store;
+    const memtable *tables[] = {store->active, store->frozen};
+    uint64_t applied = store_is_read_only(store) ? cursor->place->meta.applied : 0;
+    row_array *rows = &cursor->pending.by_key;
+    rows->capacity = tables[0]->count + (tables[1] ? (size_t)tables[1]->count : 0);
+    if (rows->capacity) rows->items = malloc(rows->capacity * sizeof *rows->items);
+    if (rows->capacity && !rows->items) return ENOMEM;
+    for (int i = 0; i < 2 && tables[i]; i++) {
+        for (uint32_t at = 0; at < tables[i]->count; at++) {
+            const memtable_entry *entry = &tables[i]->entries[at];
+            uint64_t sequence = record_sequence(entry->record);
+            larder_bytes key = record_key(entry->record);
+            // The tree has it, or it was written again since it was frozen.
+            if (sequence <= applied || (i == 1 && memtable_find(store->active, key))) continue;
+            cursor_row row = {.stored = key, .segment = entry->segment, .is_pending = true};
+            row.is_removal = record_kind(entry->record) != RECORD_PUT;
+            if (!row.is_removal) row.record = record_bytes(entry->record);
+            if (cursor->order == LARDER_STORE_BY_RECENCY)
+                row.at = (stamp){sequence, record_minor(entry->record)};
+            rows->items[rows->count++] = row;
         }
-        status = row_array_add(&rows->by_key, &row);
+        // Rows of the tree that are newer than that are of pending writes, which replace them.
+        cursor->pending.hides_tree = tables[i]->cleared > applied;
+        if (cursor->pending.hides_tree) break;
     }
-    if (!status && rows->by_key.count)
-        qsort(rows->by_key.items, rows->by_key.count, sizeof(cursor_row), compare_stored);
+    return LARDER_OK;
+}
+
+larder_status overlay_rows_take(larder_store_cursor *cursor) {
+    larder_store *store = cursor->store;
+    pthread_mutex_lock(&store->lock);
+    larder_status status = store_enter(store);
+    if (!status) status = store_look(store, true, &cursor->place);
+    if (status) cursor->place = NULL;
+    else status = list_pending(cursor);
+    pthread_mutex_unlock(&store->lock);
     return status;
+}
+
+/** Makes whole keys stored ones. */
+static larder_status shorten_keys(larder_store_cursor *cursor) {
+    row_array *rows = &cursor->pending.by_key;
+    size_t long_count = 0;
+    for (size_t i = 0; i < rows->count; i++)
+        long_count += rows->items[i].stored.length > KEY_WHOLE_MAX_BYTES;
+    if (long_count == 0) return LARDER_OK;
+    uint8_t *target = cursor->pending.long_keys = malloc(long_count * KEY_STORED_MAX_BYTES);
+    if (!target) return ENOMEM;
+    for (size_t i = 0; i < rows->count; i++) {
+        larder_bytes *stored = &rows->items[i].stored;
+        if (stored->length <= KEY_WHOLE_MAX_BYTES) continue;
+        tree_key scratch;
+        *stored = stored_key(*stored, cursor->place->meta.secret, &scratch);
+        memcpy(target, scratch.bytes, KEY_STORED_MAX_BYTES);
+        stored->data = target;
+        target += KEY_STORED_MAX_BYTES;
+    }
+    return LARDER_OK;
 }
 
 larder_status overlay_rows_make(larder_store_cursor *cursor) {
     overlay_rows *rows = &cursor->pending;
-    // Rows of the tree that are newer than that are of pending writes, which replace them.
-    rows->hides_tree = rows->overlay.cleared != 0;
-    larder_status status = overlay_rows_sort(cursor);
+    larder_status status = shorten_keys(cursor);
+    if (!status && rows->by_key.count)
+        qsort(rows->by_key.items, rows->by_key.count, sizeof(cursor_row), compare_stored);
     for (size_t i = 0; i < rows->by_key.count && !status; i++) {
         const cursor_row *row = &rows->by_key.items[i];
         if (row->is_removal) continue;
@@ -83,7 +112,7 @@ larder_status overlay_rows_make(larder_store_cursor *cursor) {
         else if (!status)
             status = cursor_expand(cursor, &entry, (larder_bytes){NULL, 0}, row, &rows->ordered);
     }
-    if (!status) cursor_sort(cursor, &rows->ordered);
+    if (!status) cursor_sort(&rows->ordered);
     return status;
 }
 
@@ -91,5 +120,4 @@ void overlay_rows_free(overlay_rows *rows) {
     free(rows->ordered.items);
     free(rows->by_key.items);
     free(rows->long_keys);
-    overlay_free(&rows->overlay);
 }

@@ -13,96 +13,108 @@
 
 enum { INDEX_HEAD_BYTES = 3 };
 
-static bool begins_with(larder_bytes bytes, larder_bytes prefix) {
-    return bytes.length >= prefix.length &&
-           (prefix.length == 0 || memcmp(bytes.data, prefix.data, prefix.length) == 0);
-}
-
-// Where to begin ----------------------------------------------------------------------------------
+// The range ---------------------------------------------------------------------------------------
 
 /** What all keys of the range begin with. */
-static void range_start(const larder_store_cursor *cursor, tree_key *key) {
+static void range_prefix(const larder_store_cursor *cursor, tree_key *key) {
     larder_bytes prefix = cursor->prefix;
-    if (cursor->order == LARDER_STORE_BY_INDEX) {
-        tree_key_index_prefix(cursor->index, prefix, key);
+    switch (cursor->order) {
+    case LARDER_STORE_BY_INDEX: tree_key_index_prefix(cursor->index, prefix, key); return;
+    case LARDER_STORE_BY_RECENCY:
+        // Without rows of order all entries are gathered, and sorted.
+        tree_key_of_stored(cursor->place->meta.has_order ? SPACE_ORDER : SPACE_ENTRY,
+                           (larder_bytes){NULL, 0}, key);
         return;
+    case LARDER_STORE_BY_KEY: break;
     }
-    if (cursor->order == LARDER_STORE_BY_RECENCY) prefix.length = 0;
     if (prefix.length > KEY_WHOLE_MAX_BYTES) prefix.length = KEY_WHOLE_MAX_BYTES;
-    tree_key_of_stored(cursor->tree.space, prefix, key);
+    tree_key_of_stored(SPACE_ENTRY, prefix, key);
 }
 
-void cursor_bound_key(const larder_store_cursor *cursor, larder_bytes bound, tree_key *key) {
-    if (cursor->order == LARDER_STORE_BY_INDEX)
-        tree_key_index(cursor->index, bound, NULL, NULL, key);
-    else tree_key_of_stored(cursor->tree.space, bound, key);
+static bool value_is_cut(larder_bytes value) {
+    tree_key key;
+    size_t form_bytes;
+    bool is_cut;
+    tree_key_index(0, value, NULL, NULL, &key);
+    return !tree_key_index_value(bytes_of_key(&key), &form_bytes, &is_cut) || is_cut;
 }
 
-void cursor_range_start(const larder_store_cursor *cursor, tree_key *key) {
-    range_start(cursor, key);
-    if ((cursor->flags & LARDER_STORE_HAS_LOWER) == 0) return;
-    tree_key bound;
-    cursor_bound_key(cursor, cursor->lower, &bound);
-    if (compare_bytes(bytes_of_key(&bound), bytes_of_key(key)) > 0) *key = bound;
-}
-
-bool cursor_range_end(const larder_store_cursor *cursor, tree_key *key) {
-    range_start(cursor, key);
-    // Never false: the first byte of a key is never 0xFF.
-    (void)tree_key_after_prefix(key);
-    if ((cursor->flags & LARDER_STORE_HAS_UPPER) == 0) return false;
-    tree_key bound;
-    cursor_bound_key(cursor, cursor->upper, &bound);
+/** The least tree key of a bound's rows, or the least one behind them all. */
+static void bound_key(const larder_store_cursor *cursor, larder_bytes bound, bool is_behind,
+                      tree_key *key) {
     bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
-    // All rows of that value, whatever their keys.
-    if (is_index) (void)tree_key_after_prefix(&bound);
-    if (compare_bytes(bytes_of_key(&bound), bytes_of_key(key)) >= 0) return false;
-    *key = bound;
-    return !is_index;
+    if (is_index) tree_key_index(cursor->index, bound, NULL, NULL, key);
+    else tree_key_of_stored(SPACE_ENTRY, bound, key);
+    if (!is_behind) return;
+    // In an index these are all that begin so. Never false: the first byte of a key is never 0xFF.
+    if (is_index || key->length == TREE_KEY_MAX_BYTES) (void)tree_key_after_prefix(key);
+    else key->bytes[key->length++] = 0;
 }
 
-static larder_status place_first(larder_store_cursor *cursor) {
-    tree_key start;
-    cursor_range_start(cursor, &start);
-    return tree_cursor_seek(&cursor->tree.cursor, &cursor->place->tree, bytes_of_key(&start));
+void cursor_set_range(larder_store_cursor *cursor) {
+    bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
+    // Values that are greater or less than a cut bound may share its form.
+    bool has_cut_lower = is_index && value_is_cut(cursor->lower);
+    bool has_cut_upper = is_index && value_is_cut(cursor->upper);
+    bool has_cut_prefix =
+        is_index ? value_is_cut(cursor->prefix) : cursor->prefix.length > KEY_WHOLE_MAX_BYTES;
+    cursor->has_exact_range = !has_cut_lower && !has_cut_upper && !has_cut_prefix;
+    range_prefix(cursor, &cursor->start);
+    cursor->end = cursor->start;
+    (void)tree_key_after_prefix(&cursor->end);
+    tree_key bound;
+    if (cursor->flags & LARDER_STORE_HAS_LOWER) {
+        bool is_behind = (cursor->flags & LARDER_STORE_LOWER_EXCLUSIVE) && !has_cut_lower;
+        bound_key(cursor, cursor->lower, is_behind, &bound);
+        if (compare_bytes(bytes_of_key(&bound), bytes_of_key(&cursor->start)) > 0)
+            cursor->start = bound;
+    }
+    if (cursor->flags & LARDER_STORE_HAS_UPPER) {
+        bool is_behind = !(cursor->flags & LARDER_STORE_UPPER_EXCLUSIVE) || has_cut_upper;
+        bound_key(cursor, cursor->upper, is_behind, &bound);
+        if (compare_bytes(bytes_of_key(&bound), bytes_of_key(&cursor->end)) < 0)
+            cursor->end = bound;
+    }
 }
 
-static larder_status place_last(larder_store_cursor *cursor) {
-    tree_key end;
-    bool includes_end = cursor_range_end(cursor, &end);
-    return tree_cursor_seek_back(&cursor->tree.cursor, &cursor->place->tree, bytes_of_key(&end),
-                                 includes_end);
-}
-
-/** Moves to the next row of the cursor's name space, whatever the bounds say.
+/** Moves to the next row between `start` and `end`.
     LARDER_EDAMAGED: something was passed over. */
 static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key,
                                larder_bytes *value) {
     tree_rows *rows = &cursor->tree;
-    larder_status status;
-    if (rows->is_placed)
+    const tree *state = &cursor->place->tree;
+    larder_bytes start = bytes_of_key(&cursor->start), end = bytes_of_key(&cursor->end);
+    larder_status status = LARDER_OK;
+    if (!rows->is_placed)
+        status = cursor->descends ? tree_cursor_seek_back(&rows->cursor, state, end, false)
+                                  : tree_cursor_seek(&rows->cursor, state, start);
+    else if (!rows->is_ahead)
         status = cursor->descends ? tree_cursor_previous(&rows->cursor)
                                   : tree_cursor_next(&rows->cursor);
-    else status = cursor->descends ? place_last(cursor) : place_first(cursor);
     rows->is_placed = true;
+    rows->is_ahead = false;
     if (!status) status = tree_cursor_get(&rows->cursor, key, value);
     if (status) return status;
-    const uint8_t *bytes = key->data;
-    if (key->length == 0 || bytes[0] != rows->space) return LARDER_END;
-    if (cursor->order != LARDER_STORE_BY_INDEX) return LARDER_OK;
-    if (key->length < INDEX_HEAD_BYTES) return LARDER_EDAMAGED;
-    return (bytes[1] << 8 | bytes[2]) == cursor->index ? LARDER_OK : LARDER_END;
+    // On the other side of the range lies nothing but what a damaged page has there.
+    if (compare_bytes(*key, start) < 0) return cursor->descends ? LARDER_END : LARDER_EDAMAGED;
+    if (compare_bytes(*key, end) >= 0) return cursor->descends ? LARDER_EDAMAGED : LARDER_END;
+    return LARDER_OK;
 }
 
 // Rows that lead to an entry ----------------------------------------------------------------------
 
-/** Finds the entry's row that a row leads to, by the stored key that is its value. */
-static larder_status row_follow(const larder_store_cursor *cursor, cursor_row *row) {
-    if (row->stored.length > KEY_STORED_MAX_BYTES) return LARDER_EDAMAGED;
+larder_status cursor_find_entry(const larder_store_cursor *cursor, larder_bytes stored,
+                                cursor_row *row) {
+    if (stored.length > KEY_STORED_MAX_BYTES) return LARDER_EDAMAGED;
     tree_key key;
-    tree_key_of_stored(SPACE_ENTRY, row->stored, &key);
+    tree_key_of_stored(SPACE_ENTRY, stored, &key);
     row->is_row = true;
-    larder_status status = tree_get(&cursor->place->tree, bytes_of_key(&key), &row->record);
+    return tree_get(&cursor->place->tree, bytes_of_key(&key), &row->record);
+}
+
+/** The same for an entry that a row leads to, by the stored key that is its value. */
+static larder_status row_follow(const larder_store_cursor *cursor, cursor_row *row) {
+    larder_status status = cursor_find_entry(cursor, row->stored, row);
     return status == LARDER_ENOTFOUND ? LARDER_EDAMAGED : status;
 }
 
@@ -143,12 +155,9 @@ static bool group_head(larder_bytes key, larder_bytes *head) {
 static larder_status group_fill(larder_store_cursor *cursor) {
     tree_rows *rows = &cursor->tree;
     rows->group.count = rows->given = 0;
-    larder_status status = LARDER_OK;
-    larder_bytes key = rows->ahead_key, value = rows->ahead_value;
-    if (!rows->has_ahead) status = tree_step(cursor, &key, &value);
-    rows->has_ahead = false;
+    larder_bytes key, value, head;
+    larder_status status = tree_step(cursor, &key, &value);
     if (status) return status;
-    larder_bytes head;
     bool is_open = group_head(key, &head);
     while (!status) {
         larder_status added = group_add(cursor, key, value);
@@ -160,15 +169,13 @@ static larder_status group_fill(larder_store_cursor *cursor) {
             if (status == LARDER_EDAMAGED) rows->damaged++;
         } while (status == LARDER_EDAMAGED);
         if (!status && !begins_with(key, head)) {
-            rows->has_ahead = true;
-            rows->ahead_key = key;
-            rows->ahead_value = value;
+            rows->is_ahead = true;
             break;
         }
     }
     if (status == LARDER_END) rows->has_ended = true;
     else if (status) return status;
-    cursor_sort(cursor, &rows->group);
+    cursor_sort(&rows->group);
     return LARDER_OK;
 }
 
@@ -206,29 +213,24 @@ static int compare_gathered(const void *a, const void *b) {
 static larder_status gather(larder_store_cursor *cursor) {
     tree_rows *rows = &cursor->tree;
     rows->gathered_count = rows->damaged = 0;
-    const uint8_t space = SPACE_ENTRY;
-    tree_cursor at;
-    larder_bytes key, value;
-    larder_status status =
-        tree_cursor_seek(&at, &cursor->place->tree, (larder_bytes){&space, sizeof space});
-    for (;; status = tree_cursor_next(&at)) {
-        if (!status) status = tree_cursor_get(&at, &key, &value);
-        if (!status && (key.length == 0 || *(const uint8_t *)key.data != space))
-            status = LARDER_END;
+    rows->is_placed = false;
+    larder_status status;
+    do {
+        larder_bytes key, value;
+        status = tree_step(cursor, &key, &value);
         if (!status) status = gathered_add(rows, key, value);
         if (status == LARDER_EDAMAGED) rows->damaged++;
-        else if (status) break;
-    }
+    } while (!status || status == LARDER_EDAMAGED);
     if (status != LARDER_END) return status;
     if (rows->gathered_count)
         qsort(rows->gathered, rows->gathered_count, sizeof *rows->gathered, compare_gathered);
-    rows->is_placed = true;
+    rows->has_gathered = true;
     return LARDER_OK;
 }
 
 static larder_status next_gathered(larder_store_cursor *cursor, cursor_row *row) {
     tree_rows *rows = &cursor->tree;
-    if (!rows->is_placed) {
+    if (!rows->has_gathered) {
         larder_status status = gather(cursor);
         if (status) return status;
     }
@@ -304,16 +306,9 @@ larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row) {
         larder_status status = next_of_tree(cursor, row);
         if (status == LARDER_END) rows->has_ended = true;
         if (status) return status;
-        int side = cursor_side(cursor, row->value, row->stored);
-        // Behind the range, on whichever side this cursor leaves it.
-        if (side == (cursor->descends ? -1 : 1)) {
-            rows->has_ended = true;
-            rows->has_ahead = false;
-            rows->group.count = rows->given = 0;
-            return LARDER_END;
-        }
-        if (side != 0 || overlay_rows_find(&cursor->pending, row->stored)) continue;
-        return row->record.data ? LARDER_OK : row_follow(cursor, row);
+        if (cursor_side(cursor, row->value, row->stored) == 0 &&
+            !overlay_rows_find(&cursor->pending, row->stored))
+            return row->record.data ? LARDER_OK : row_follow(cursor, row);
     }
 }
 

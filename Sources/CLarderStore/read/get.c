@@ -49,7 +49,8 @@ int64_t store_due(const larder_store *store, const record *entry, int64_t deadli
     return earlier(earlier(deadline, end), later_by(entry->written_ns, age));
 }
 
-bool store_is_expired(const larder_store *store, const record *entry, int64_t deadline) {
+/** Whether its time is over, by `deadline` and the store's limits of age and end. */
+static bool is_expired(const larder_store *store, const record *entry, int64_t deadline) {
     int64_t due = store_due(store, entry, deadline);
     return due != LARDER_STORE_NEVER && due <= store_now(store);
 }
@@ -74,7 +75,7 @@ static void touched_look(void *context, const touch_buffer *touches) {
     that was read may seem to have expired. */
 static bool is_over(larder_store *store, const snapshot *seen, const record *entry,
                     int64_t deadline, bool is_locked) {
-    if (!store_is_expired(store, entry, deadline)) return false;
+    if (!is_expired(store, entry, deadline)) return false;
     if ((entry->flags & RECORD_IDLES) == 0 || store_is_read_only(store)) return true;
     tree_key scratch;
     larder_bytes stored = stored_key(entry->key, seen->meta.secret, &scratch);
@@ -86,7 +87,7 @@ static bool is_over(larder_store *store, const snapshot *seen, const record *ent
         if (!is_locked) pthread_mutex_unlock(&store->lock);
     }
     if (search.deadline_ns == INT64_MIN) return true;
-    return store_is_expired(store, entry, earlier(entry->expires_ns, search.deadline_ns));
+    return is_expired(store, entry, earlier(entry->expires_ns, search.deadline_ns));
 }
 
 bool store_is_over(larder_store *store, snapshot *seen, const record *entry, int64_t deadline) {
@@ -189,21 +190,15 @@ static larder_status find_locked(larder_store *store, larder_bytes key, finding 
 static larder_status find(larder_store *store, larder_bytes key, finding *found) {
     *found = (finding){.seen = NULL};
     bool is_pending = atomic_load_explicit(&store->pending_count, memory_order_acquire) != 0;
+    larder_status status;
     if (__builtin_expect(is_pending, 0) || store_is_read_only(store)) {
-        larder_status status = find_locked(store, key, found);
+        status = find_locked(store, key, found);
         if (status != LARDER_END) return status;
     } else {
-        larder_status status = environment_read(store->environment, &found->seen);
-        if (status) {
-            found->seen = NULL;
-            return status;
-        }
+        status = environment_read(store->environment, &found->seen);
+        if (status) return status;
     }
     return find_in_tree(store, key, found);
-}
-
-static bool same_key(larder_bytes a, larder_bytes b) {
-    return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
 }
 
 /** What was found, verified, as an entry; notes the read. */
@@ -213,7 +208,7 @@ static larder_status read_finding(larder_store *store, larder_bytes key, uint32_
     larder_status status = record_read(found->record, true, &parts);
     if (status) return status;
     // Two long keys can have one hash; then the one that is not there is a miss.
-    if (!same_key(parts.key, key))
+    if (compare_bytes(parts.key, key) != 0)
         return key.length > KEY_WHOLE_MAX_BYTES ? LARDER_ENOTFOUND : LARDER_EDAMAGED;
     int64_t deadline = store_deadline(found->seen, &parts);
     if ((flags & LARDER_STORE_EXPIRED_TOO) == 0 &&
@@ -288,7 +283,7 @@ larder_status store_version(larder_store *store, larder_bytes key, uint64_t *seq
     if (status == LARDER_END) status = find_in_tree(store, key, &found);
     record parts;
     if (!status) status = record_read(found.record, true, &parts);
-    if (!status && same_key(parts.key, key) &&
+    if (!status && compare_bytes(parts.key, key) == 0 &&
         !is_over(store, found.seen, &parts, store_deadline(found.seen, &parts), true))
         *sequence = parts.sequence;
     environment_release(store->environment, found.seen);

@@ -40,7 +40,8 @@ LARDER_MUST_CHECK larder_status check_segment_use(store_check *check, uint32_t n
 LARDER_MUST_CHECK larder_status check_segments(store_check *check, bool is_complete);
 /** The log behind what the tree has. */
 LARDER_MUST_CHECK larder_status check_pending_log(store_check *check);
-/** Counts segments that are there for no reason. */
+/** Counts segments that are there for no reason: not for a handle that only reads, which cannot
+    tell what its writer still keeps, or a killed one left. */
 LARDER_MUST_CHECK larder_status check_files(store_check *check);
 
 #endif

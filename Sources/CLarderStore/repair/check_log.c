@@ -36,15 +36,15 @@ static bool segment_is_sound(const segment *found, const live_segment *row) {
     uint64_t count = 0, bare = 0;
     if (row->used_bytes > found->capacity - SEGMENT_HEAD_BYTES) return false;
     while (offset < end) {
-        larder_bytes bytes;
         record entry;
-        if (segment_look(found, offset, &bytes) != LARDER_OK) return false;
-        bool is_put = record_kind(bytes.data) == RECORD_PUT;
-        if (!is_put && record_read(bytes, true, &entry) != LARDER_OK) return false;
-        if (record_sequence(bytes.data) < row->first_sequence) return false;
+        uint64_t at = offset;
+        if (segment_read(found, &offset, false, &entry) != LARDER_OK ||
+            entry.sequence < row->first_sequence)
+            return false;
+        bool is_put = entry.kind == RECORD_PUT;
+        if (!is_put && segment_read(found, &at, true, &entry) != LARDER_OK) return false;
         count++;
         bare += !is_put;
-        offset += record_padded(bytes.length);
     }
     return offset == end && count == row->record_count && bare == row->bare_count;
 }
@@ -70,34 +70,26 @@ larder_status check_segments(store_check *check, bool is_complete) {
 
 // What the tree has not yet -----------------------------------------------------------------------
 
-/** Follows the log from `at` on, to its end or to the last write that is to be looked at.
-    @param notes_segments the segments are noted as found; else writes are counted. */
-static larder_status follow_log(store_check *check, location at, uint64_t applied,
-                                bool notes_segments) {
+larder_status check_pending_log(store_check *check) {
     larder_store_report *report = check->report;
+    location at = check->meta->end;
     // The first segment has the first number.
     if (at.segment == 0) at = (location){1, SEGMENT_HEAD_BYTES};
-    log_scan scan = {.log = &check->store->log, .at = at, .sequence = applied};
+    log_scan scan = {.log = &check->store->log, .at = at, .sequence = check->meta->applied};
     larder_status status = LARDER_OK;
     while (!status) {
         const uint8_t *first;
         uint32_t count;
         segment *from;
-        live_segment *noted;
         status = log_scan_next(&scan, true, &first, &count, &from);
         bool goes_on = status != LARDER_EDAMAGED || log_scan_resync(&scan);
-        if (!notes_segments && !goes_on) report->journal_lost++;
+        report->journal_lost += !goes_on;
         if (status == LARDER_END || !goes_on || scan.sequence > check->last_sequence) break;
         if (status == LARDER_EDAMAGED) status = LARDER_OK;
-        else if (!status && notes_segments) status = live_add(&check->found, from->number, &noted);
-        else if (!status) report->journal_intact++;
+        else report->journal_intact += !status;
     }
-    if (!notes_segments) report->journal_lost += scan.lost;
+    report->journal_lost += scan.lost;
     return status == LARDER_END || status == LARDER_EDAMAGED ? LARDER_OK : status;
-}
-
-larder_status check_pending_log(store_check *check) {
-    return follow_log(check, check->meta->end, check->meta->applied, false);
 }
 
 // Files -------------------------------------------------------------------------------------------
@@ -136,22 +128,18 @@ larder_status check_files(store_check *check) {
     larder_status status = store_enter(store);
     for (int i = 0; i < 2 && !status; i++)
         if (kept[i]) status = live_add(&check->found, kept[i]->number, &noted);
-    // Also those that the log went through without a write.
-    segment *passed = NULL;
-    if (!store_is_read_only(store) && committed.end.segment)
-        (void)!log_segment(&store->log, committed.end.segment, &passed);
-    while (passed && !status) {
-        status = live_add(&check->found, passed->number, &noted);
-        uint32_t next = passed->next;
-        passed = NULL;
-        if (next) (void)!log_segment(&store->log, next, &passed);
+    uint32_t number = committed.end.segment ? committed.end.segment : 1;
+    segment *passed;
+    while (!status && log_segment(&store->log, number, &passed) == LARDER_OK) {
+        status = live_add(&check->found, number, &noted);
+        number = passed->next;
     }
-    check->last_sequence = store->log.last_sequence;
     pthread_mutex_unlock(&store->lock);
-    if (!status) status = follow_log(check, committed.end, committed.applied, true);
     // Who only reads cannot tell what its writer still keeps, or a killed one left.
-    if (!status && !store_is_read_only(store))
+    if (!status && !store_is_read_only(store) && !(status = log_enter(&store->log))) {
         status = folder_list_in(store->log.folder, check_file, &files);
+        log_leave(&store->log);
+    }
     pthread_mutex_unlock(&store->flush_lock);
     return status;
 }

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "repair/copy_target.h"
+#include "store/store_internal.h"
 
 /** Nothing expires while a store is compacted, whatever clock its owner goes by. */
 static int64_t no_time(void *context) {
@@ -21,7 +21,7 @@ static larder_status compact_open(const char *path, larder_store_detail *detail,
     options.clock = no_time;
     options.sync_interval_ns = options.flush_interval_ns = options.trim_interval_ns = 0;
     // New segments have the permissions that the store's file has.
-    char *name = path_joined(path, "/data.mdb");
+    char *name = environment_path(path, "data.mdb");
     if (!name) return ENOMEM;
     file_facts facts;
     if (file_facts_at(name, &facts) == LARDER_OK && facts.is_regular && (facts.mode & 0777))

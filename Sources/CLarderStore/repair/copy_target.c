@@ -9,17 +9,7 @@
 
 #include "checkpoint/apply.h"
 
-/** Values in one batch; a longer one is written by itself, and not copied on its way. */
-enum { BATCH_BYTES = 1 << 20, FOLDER_DEPTH_MAX = 8 };
-
-char *path_joined(const char *path, const char *name) {
-    size_t length = strlen(path), name_length = strlen(name);
-    char *joined = malloc(length + name_length + 1);
-    if (!joined) return NULL;
-    memcpy(joined, path, length);
-    memcpy(joined + length, name, name_length + 1);
-    return joined;
-}
+enum { FOLDER_DEPTH_MAX = 8 };
 
 // Removing ----------------------------------------------------------------------------------------
 
@@ -32,9 +22,7 @@ static void remove_all(const char *path, int depth);
 
 static int remove_one(void *context, const char *name) {
     const folder_removal *removal = context;
-    char *folder = path_joined(removal->path, "/");
-    char *path = folder ? path_joined(folder, name) : NULL;
-    free(folder);
+    char *path = environment_path(removal->path, name);
     if (!path) return 1;
     larder_status status = file_remove(path);
     if (status == EISDIR || status == EPERM) remove_all(path, removal->depth + 1);
@@ -75,12 +63,9 @@ static larder_status path_trimmed(const char *path, char **out) {
 }
 
 static void copy_target_free(copy_target *target) {
-    larder_store_batch_destroy(target->batch);
     larder_store_close(target->store);
     free(target->path);
     free(target->working_path);
-    free(target->deadlines);
-    free(target->keys);
     memset(target, 0, sizeof *target);
 }
 
@@ -92,18 +77,17 @@ larder_status copy_target_open(const char *path, const larder_store_options *opt
     if (status) return status;
     status = path_trimmed(path, &out->path);
     if (status) return status;
-    char suffix[16];
-    (void)snprintf(suffix, sizeof suffix, ".%08x", (unsigned)system_random());
-    out->working_path = path_joined(out->path, suffix);
+    size_t room = strlen(out->path) + 16;
+    out->working_path = malloc(room);
     if (!out->working_path) {
         copy_target_free(out);
         return ENOMEM;
     }
+    (void)snprintf(out->working_path, room, "%s.%08x", out->path, (unsigned)system_random());
     larder_store_options wanted = *options;
     wanted.flags &=
         ~(uint32_t)(LARDER_STORE_READ_ONLY | LARDER_STORE_EXISTING | LARDER_STORE_WITH_UNCERTAIN);
     wanted.flags |= LARDER_STORE_HOST_MAINTENANCE;
-    // Room for a batch, whatever the store was opened with.
     wanted.journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES;
     wanted.sync_interval_ns = wanted.flush_interval_ns = wanted.trim_interval_ns = 0;
     // The folder is made here, and must be new: what is in it will be removed if we fail.
@@ -113,15 +97,12 @@ larder_status copy_target_open(const char *path, const larder_store_options *opt
         return status;
     }
     status = larder_store_open(out->working_path, &wanted, NULL, &out->store);
-    if (!status) status = larder_store_batch_create(out->store, &out->batch);
     if (status) copy_target_abandon(out);
     return status;
 }
 
 void copy_target_abandon(copy_target *target) {
     if (!target->working_path) return;
-    larder_store_batch_destroy(target->batch);
-    target->batch = NULL;
     larder_store_close(target->store);
     target->store = NULL;
     folder_remove_all(target->working_path);
@@ -130,31 +111,27 @@ void copy_target_abandon(copy_target *target) {
 
 // Filling -----------------------------------------------------------------------------------------
 
-static larder_status copy_target_commit(copy_target *target) {
-    target->batch_bytes = 0;
-    return larder_store_batch_commit(target->batch, 0, NULL);
-}
-
-/** Remembers when an entry expires that was read since it was written. */
-static larder_status copy_target_note(copy_target *target, larder_bytes key, int64_t deadline_ns) {
-    if (target->deadline_count == target->deadline_capacity) {
-        size_t capacity = target->deadline_capacity ? 2 * target->deadline_capacity : 64;
-        copy_deadline *deadlines = realloc(target->deadlines, capacity * sizeof *deadlines);
-        if (!deadlines) return ENOMEM;
-        target->deadlines = deadlines;
-        target->deadline_capacity = capacity;
-    }
-    size_t wanted = target->key_bytes + key.length;
-    if (wanted > target->key_capacity) {
-        uint8_t *keys = realloc(target->keys, 2 * wanted);
-        if (!keys) return ENOMEM;
-        target->keys = keys;
-        target->key_capacity = 2 * wanted;
-    }
-    if (key.length) memcpy(target->keys + target->key_bytes, key.data, key.length);
-    target->key_bytes = wanted;
-    target->deadlines[target->deadline_count++] = (copy_deadline){deadline_ns, key.length};
-    return LARDER_OK;
+/** Notes a read of the entry that the write `sequence` made, for the next checkpoint to fold in: so
+    that it expires when it would have. In the order of use it stays where it is, behind the write.
+    */
+static larder_status copy_target_note(copy_target *target, larder_bytes key, uint64_t sequence,
+                                      int64_t deadline_ns) {
+    larder_store *store = target->store;
+    tree_key scratch;
+    larder_bytes stored = stored_key(key, store->secret, &scratch);
+    touch noted = {.at = {sequence, (uint64_t)1 << 32},
+                   .deadline_ns = deadline_ns,
+                   .hash = touch_hash(stored),
+                   .length = (uint32_t)stored.length};
+    touch_buffer one = {.count = 1,
+                        .used_bytes = noted.length,
+                        .touches = &noted,
+                        .bytes = (uint8_t *)(uintptr_t)stored.data};
+    pthread_mutex_lock(&store->lock);
+    touch_buffer_move(&one, &store->folding);
+    bool is_dropped = store->folding.dropped != 0;
+    pthread_mutex_unlock(&store->lock);
+    return is_dropped ? (larder_status)ENOMEM : LARDER_OK;
 }
 
 larder_status copy_target_put(copy_target *target, const record *source, larder_bytes value,
@@ -175,69 +152,19 @@ larder_status copy_target_put(copy_target *target, const record *source, larder_
         item.index_count++;
     if (item.index_count) item.indexes = indexes;
 
-    size_t bytes = RECORD_HEAD_BYTES + source->key.length + value.length;
-    larder_status status = LARDER_OK;
-    if (target->batch_bytes + bytes > BATCH_BYTES) status = copy_target_commit(target);
-    if (!status)
-        status = bytes > BATCH_BYTES ? larder_store_put(target->store, &item, NULL)
-                                     : larder_store_batch_put(target->batch, &item);
+    uint64_t sequence;
+    larder_status status = larder_store_put(target->store, &item, &sequence);
     bool was_read = (source->flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&
                     deadline_ns != apply_default_due(source, LARDER_STORE_NEVER);
-    if (!status && was_read) status = copy_target_note(target, source->key, deadline_ns);
-    if (bytes <= BATCH_BYTES) target->batch_bytes += bytes;
-    return status;
+    return !status && was_read ? copy_target_note(target, source->key, sequence, deadline_ns)
+                               : status;
 }
 
 // The end -----------------------------------------------------------------------------------------
 
-/** Sets the deadlines of entries that were read, which no write can say. */
-static larder_status set_deadlines(const copy_target *target, apply_transaction *apply) {
-    larder_status status = LARDER_OK;
-    size_t offset = 0;
-    for (size_t i = 0; i < target->deadline_count && !status; i++) {
-        larder_bytes key = {target->keys + offset, target->deadlines[i].key_length};
-        offset += key.length;
-        tree_key scratch;
-        larder_bytes stored = stored_key(key, apply->meta.secret, &scratch);
-        apply_entry entry;
-        status = apply_find(apply, stored, &entry);
-        if (status == LARDER_ENOTFOUND) {
-            status = LARDER_OK;
-            continue;
-        }
-        if (status) break;
-        entry_state state;
-        apply_state(apply, stored, &entry.record, &state);
-        if (state.deadline_ns == target->deadlines[i].deadline_ns) continue;
-        state.deadline_ns = target->deadlines[i].deadline_ns;
-        status = apply_set_state(apply, stored, &state);
-    }
-    return status;
-}
-
-static larder_status copy_target_set_deadlines(copy_target *target) {
-    if (target->deadline_count == 0) return LARDER_OK;
-    larder_status status = larder_store_flush(target->store);
-    while (!status) {
-        apply_transaction apply;
-        status = apply_begin(target->store, &apply);
-        if (status) break;
-        status = set_deadlines(target, &apply);
-        if (status) {
-            apply_abort(&apply);
-            if (status == EAGAIN) status = environment_grow(target->store->environment);
-        } else {
-            status = apply_commit(&apply);
-            if (!status) return LARDER_OK;
-            if (status == EAGAIN) status = LARDER_OK;
-        }
-    }
-    return status;
-}
-
 /** Names in the working folder to the device; those below it were synced with the log. */
 static larder_status copy_target_sync_names(const copy_target *target) {
-    char *inside = path_joined(target->working_path, "/data.mdb");
+    char *inside = environment_path(target->working_path, "data.mdb");
     if (!inside) return ENOMEM;
     larder_status status = file_sync_parent(inside);
     free(inside);
@@ -245,12 +172,8 @@ static larder_status copy_target_sync_names(const copy_target *target) {
 }
 
 larder_status copy_target_finish(copy_target *target) {
-    larder_status status = copy_target_commit(target);
-    if (!status) status = copy_target_set_deadlines(target);
-    larder_store_batch_destroy(target->batch);
-    target->batch = NULL;
     // Flushes and syncs: nothing waits for a checkpoint when the target gets its name.
-    if (!status) status = larder_store_shutdown(target->store);
+    larder_status status = larder_store_shutdown(target->store);
     larder_store_close(target->store);
     target->store = NULL;
     if (!status) status = copy_target_sync_names(target);

@@ -8,25 +8,10 @@
 
 #include "store/store_internal.h"
 
-/** An entry that idles, and was read since it was written. */
-typedef struct copy_deadline {
-    int64_t deadline_ns;
-    size_t key_length;
-} copy_deadline;
-
 typedef struct copy_target {
     char *path;
     char *working_path;
     larder_store *store;
-    larder_store_batch *batch;
-    size_t batch_bytes;
-    copy_deadline *deadlines;
-    size_t deadline_count;
-    size_t deadline_capacity;
-    /** Their keys, one behind the other. */
-    uint8_t *keys;
-    size_t key_bytes;
-    size_t key_capacity;
 } copy_target;
 
 /** Opens a new store, to become `path`.
@@ -49,7 +34,5 @@ void copy_target_abandon(copy_target *target);
 
 /** Removes a folder and what is in it, as far as that can be done. */
 void folder_remove_all(const char *path);
-/** `path` and then `name`, allocated; NULL without memory. */
-char *path_joined(const char *path, const char *name);
 
 #endif

@@ -3,6 +3,8 @@
     Salvage: what is found in the remains of a store, into a new one. */
 #include "repair/salvage.h"
 
+#include "repair/copy_target.h"
+
 #include <errno.h>
 
 /** Opens the folder. LARDER_EBUSY if somebody has the store open for writing. */
@@ -20,10 +22,12 @@ static larder_status open_source(const char *source, int *folder) {
 static larder_status copy_found(salvage *search, copy_target *target) {
     larder_status status = LARDER_OK;
     for (size_t i = 0; i < search->count && !status; i++) {
+        location ignored;
         record entry;
         status = salvage_told(search, i, search->count);
+        const uint8_t *at = salvage_record(search, &search->findings[i], &ignored);
         // It was read before.
-        if (!status) status = record_read(search->findings[i].bytes, false, &entry);
+        if (!status) status = record_read(record_bytes(at), false, &entry);
         if (!status) status = copy_target_put(target, &entry, entry.value, LARDER_STORE_NEVER);
         if (status) break;
         search->report->intact++;
@@ -48,17 +52,9 @@ larder_status larder_store_salvage(const char *source, const char *target,
     copy_target copy = {0};
     larder_status status = open_source(source, &folder);
     if (!status) status = salvage_find(&search, folder);
-    if (!status && !search.has_meta) {
-        bool is_bare = !search.count || !search.segment_count;
-        if (search.is_other_version && is_bare) status = LARDER_EVERSION;
-        else if (!search.has_head && !search.count) status = LARDER_EFOREIGN;
-    }
-    if (!status) {
-        salvage_choose(&search);
-        if (search.has_meta && wanted.content_format == 0)
-            wanted.content_format = search.meta.content_format;
-        status = copy_target_open(target, &wanted, &copy);
-    }
+    if (!status && search.has_meta && wanted.content_format == 0)
+        wanted.content_format = search.meta.content_format;
+    if (!status) status = copy_target_open(target, &wanted, &copy);
     if (!status) status = copy_found(&search, &copy);
     salvage_close(&search);
     file_close(folder);

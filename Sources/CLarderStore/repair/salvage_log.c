@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 #include "larder_crc32c.h"
-#include "log/segment.h"
 #include "repair/salvage.h"
 
 /** A record's head and what may come between it and the key, and the longest key. */
@@ -23,14 +22,15 @@ _Static_assert(KEY_ROOM_BYTES - RECORD_HEAD_BYTES - 32 == LARDER_STORE_KEY_MAX_B
 
 typedef struct segment_walk {
     salvage *search;
-    salvage_segment *segment;
+    segment *from;
     /** Records behind it have at least this number. */
     uint64_t limit;
     /** The last record that was believed, and the first; NULL before. */
     const uint8_t *previous;
     const uint8_t *first;
-    /** Gaps that were known when the first was found. */
-    size_t gaps_at_first;
+    /** There is damage in it, and before the first. */
+    bool has_gap;
+    bool begins_with_gap;
 } segment_walk;
 
 static record_number number_of(const uint8_t *at) {
@@ -56,7 +56,7 @@ static bool follows(const uint8_t *at, const uint8_t *next) {
 /** Whether a whole record may lie here, by its number. */
 static bool is_in_turn(const segment_walk *walk, const uint8_t *at) {
     if (record_sequence(at) >= walk->limit && record_kind(at) != RECORD_NEXT) return false;
-    if (walk->segment->kind != SEGMENT_WRITTEN || !walk->previous) return true;
+    if (walk->from->kind != SEGMENT_WRITTEN || !walk->previous) return true;
     if (record_sequence(at) != record_sequence(walk->previous))
         return record_sequence(at) > record_sequence(walk->previous);
     return record_kind(at) == RECORD_NEXT ||
@@ -65,25 +65,19 @@ static bool is_in_turn(const segment_walk *walk, const uint8_t *at) {
 
 /** The whole record at `offset` that may lie there; NULL if there is none. */
 static const uint8_t *record_at(const segment_walk *walk, uint64_t offset, record *out) {
-    const salvage_segment *mapped = walk->segment;
-    if (mapped->bytes < offset + RECORD_HEAD_BYTES) return NULL;
-    const uint8_t *at = mapped->map + offset;
-    uint64_t length = record_length(at);
-    // Cheap questions first: a search asks at each place.
-    if (length < RECORD_HEAD_BYTES || length > mapped->bytes - offset || record_kind(at) == 0 ||
-        record_kind(at) > RECORD_NEXT)
+    larder_bytes bytes;
+    if (segment_look(walk->from, offset, &bytes) || !is_in_turn(walk, bytes.data) ||
+        record_read(bytes, true, out))
         return NULL;
-    if (record_read((larder_bytes){at, (size_t)length}, true, out) || !is_in_turn(walk, at))
-        return NULL;
-    return at;
+    return bytes.data;
 }
 
 /** The offset of the next record from `offset` on; the segment's length if there is none. */
 static uint64_t next_record(const segment_walk *walk, uint64_t offset) {
     record ignored;
-    for (; offset + RECORD_HEAD_BYTES <= walk->segment->bytes; offset += 8)
+    for (; offset < walk->from->capacity; offset += 8)
         if (record_at(walk, offset, &ignored)) return offset;
-    return walk->segment->bytes;
+    return walk->from->capacity;
 }
 
 /** Whether the records from `offset` on are the rest of a batch whose first record was never
@@ -107,13 +101,13 @@ static bool is_unpublished(const segment_walk *walk, uint64_t offset) {
     it cannot be told from others. */
 static uint64_t damaged_end(const segment_walk *walk, const uint8_t *previous, uint64_t from,
                             uint64_t to, const uint8_t *next) {
-    const uint8_t *at = walk->segment->map + from;
+    const uint8_t *at = walk->from->map + from;
     uint64_t end = from + record_padded(record_length(at));
-    bool is_written = walk->segment->kind == SEGMENT_WRITTEN;
+    bool is_written = walk->from->kind == SEGMENT_WRITTEN;
     // A value may end with zeros.
-    if (end == to || (!next && end > to && end <= walk->segment->bytes)) return to;
+    if (end == to || (!next && end > to && end <= walk->from->capacity)) return to;
     if (is_written && end > from && end + RECORD_HEAD_BYTES <= to &&
-        follows(at, walk->segment->map + end))
+        follows(at, walk->from->map + end))
         return end;
     bool is_in_line = follows(previous, at) && (next ? follows(at, next) : !continues(at));
     return is_written && is_in_line ? to : 0;
@@ -162,39 +156,75 @@ static bool damaged_key(const uint8_t *at, uint64_t bytes, uint8_t *room, larder
     return true;
 }
 
+/** Behind the last byte that is not zero, rounded up, from `offset` on. */
+static uint64_t used_end(const segment *in, uint64_t offset) {
+    uint64_t end = in->capacity;
+    while (end > offset && is_blank(in->map + end - 8)) end -= 8;
+    return end;
+}
+
+/** Whether the log, from where the tree ends, comes to the segment; or to damage, behind which it
+    may. */
+static bool log_reaches(const salvage *search, uint32_t number) {
+    location at = search->meta.end;
+    if (at.segment == 0) at = (location){1, SEGMENT_HEAD_BYTES};
+    while (at.segment != number) {
+        const segment *in = salvage_segment(search, at.segment);
+        record next = {.kind = 0};
+        if (!in) return true;
+        while (next.kind != RECORD_NEXT) {
+            larder_status status = segment_read(in, &at.offset, true, &next);
+            if (status == LARDER_END) return used_end(in, at.offset) > at.offset;
+            if (status) return true;
+        }
+        if (next.minor <= at.segment) return true;
+        at = (location){next.minor, SEGMENT_HEAD_BYTES};
+    }
+    return true;
+}
+
+/** Whether all that lay before `to` is in the tree, whose rows tell what became of it. Cleaning
+    copies only that; and a segment's number is greater than that of the one that leads to it. */
+static bool is_applied(const segment_walk *walk, uint64_t to) {
+    const location *end = &walk->search->meta.end;
+    uint32_t number = walk->from->number;
+    if (!walk->search->has_tree) return false;
+    if (number == end->segment) return to <= end->offset;
+    return walk->from->kind == SEGMENT_CLEANED || number < end->segment ||
+           !log_reaches(walk->search, number);
+}
+
 /** What was lost lay before `to`, had a number less than `before`, and was what `key` names, if
     there is one. */
 static larder_status note_loss(segment_walk *walk, uint64_t to, record_number before,
                                const uint8_t *at, const larder_bytes *key) {
     salvage *search = walk->search;
-    record_number limit = {walk->limit, 0}, settled = {search->settled + 1, 0};
+    record_number limit = {walk->limit, 0}, settled = {search->meta.applied + 1, 0};
     if (compare_numbers(before, limit) > 0) before = limit;
-    // Cleaning copies only what the tree has.
-    bool had_tree = walk->segment->kind == SEGMENT_CLEANED || to <= walk->segment->pending_from;
-    if (search->worth == TREE_NEWEST && had_tree && compare_numbers(before, settled) > 0)
-        before = settled;
-    bool is_settled = compare_numbers(before, settled) <= 0;
-    search->report->journal_lost += !is_settled;
+    if (is_applied(walk, to) || (search->has_tree && compare_numbers(before, settled) <= 0))
+        return LARDER_OK;
+    search->report->journal_lost++;
     if (key) {
         finding found = {.kind = FOUND_DAMAGE, .number = number_of(at), .before = before};
-        return salvage_add(search, &found, *key);
+        return salvage_add(search, &found, *key, false);
     }
-    if (is_settled) return LARDER_OK;
     search->report->damaged++;
     if (compare_numbers(before, search->horizon) > 0) search->horizon = before;
     return LARDER_OK;
 }
 
+/** What lies between `from` and `to` is no record. */
 static larder_status note_gap(segment_walk *walk, uint64_t from, uint64_t to, const uint8_t *next) {
-    salvage *search = walk->search;
-    salvage_gap *gaps =
-        salvage_grown(search->gaps, search->gap_count, &search->gap_capacity, sizeof *gaps);
-    if (!gaps) return ENOMEM;
-    search->gaps = gaps;
-    gaps[search->gap_count++] = (salvage_gap){walk->segment->number, from, to};
+    segment *in = walk->from;
+    walk->has_gap = true;
+    if (to > atomic_load(&in->end)) atomic_store(&in->end, to);
+    // It may have held writes whose numbers are not to be given again.
+    uint64_t last = in->last_sequence + (to - from) / RECORD_HEAD_BYTES + 1;
+    if (!next && walk->limit == UINT64_MAX && last > walk->search->last_sequence)
+        walk->search->last_sequence = last;
     const uint8_t *previous = walk->previous;
     record_number before = {UINT64_MAX, 0};
-    if (walk->segment->kind == SEGMENT_WRITTEN) {
+    if (walk->from->kind == SEGMENT_WRITTEN) {
         // No number is missing: what is damaged is no record, or only names the next segment.
         if (previous &&
             (next ? follows(previous, next)
@@ -208,7 +238,7 @@ static larder_status note_gap(segment_walk *walk, uint64_t from, uint64_t to, co
     uint8_t *room = malloc(KEY_ROOM_BYTES);
     if (!room) return ENOMEM;
     while (!status && from < to) {
-        const uint8_t *at = walk->segment->map + from;
+        const uint8_t *at = walk->from->map + from;
         larder_bytes key;
         uint64_t end =
             to - from < RECORD_HEAD_BYTES ? 0 : damaged_end(walk, previous, from, to, next);
@@ -223,48 +253,48 @@ static larder_status note_gap(segment_walk *walk, uint64_t from, uint64_t to, co
 
 static larder_status take_record(segment_walk *walk, const uint8_t *at, const record *entry) {
     salvage *search = walk->search;
+    segment *from = walk->from;
     walk->previous = at;
+    from->record_count++;
+    from->bare_count += entry->kind != RECORD_PUT;
+    if (entry->sequence > from->last_sequence) from->last_sequence = entry->sequence;
+    if (from->kind == 0 && entry->sequence < from->first_sequence)
+        from->first_sequence = entry->sequence;
+    if (entry->sequence > search->last_sequence) search->last_sequence = entry->sequence;
     if (entry->kind == RECORD_NEXT) return LARDER_OK;
-    if (!walk->first) walk->gaps_at_first = search->gap_count;
+    if (!walk->first) walk->begins_with_gap = walk->has_gap;
     if (!walk->first) walk->first = at;
-    search->report->journal_intact += entry->sequence > search->settled;
+    search->report->journal_intact += !search->has_tree || entry->sequence > search->meta.applied;
     if (entry->kind == RECORD_CLEAR) {
         if (entry->sequence > search->cleared) search->cleared = entry->sequence;
         return LARDER_OK;
     }
     finding found = {.kind = entry->kind == RECORD_PUT ? FOUND_PUT : FOUND_REMOVAL,
                      .number = {entry->sequence, entry->minor},
-                     .bytes = record_bytes(at)};
-    return salvage_add(search, &found, entry->key);
-}
-
-/** Behind the last byte that is not zero, rounded up, from `offset` on. */
-static uint64_t used_end(const salvage_segment *mapped, uint64_t offset) {
-    uint64_t end = mapped->bytes & ~(uint64_t)7;
-    while (end > offset && is_blank(mapped->map + end - 8)) end -= 8;
-    return end;
+                     .segment = from->number,
+                     .bytes = at};
+    return salvage_add(search, &found, entry->key, false);
 }
 
 /** What lies at `offset` is no record. `offset` moves on to the next one, or to the end. */
 static larder_status pass_gap(segment_walk *walk, uint64_t *offset) {
-    const salvage_segment *mapped = walk->segment;
-    const uint8_t *at = mapped->map + *offset;
+    const segment *in = walk->from;
+    const uint8_t *at = in->map + *offset;
     uint64_t from = *offset, next = next_record(walk, from + 8);
     *offset = next;
-    if (next < mapped->bytes && !(is_blank(at) && is_unpublished(walk, next)))
-        return note_gap(walk, from, next, mapped->map + next);
-    *offset = mapped->bytes;
-    uint64_t end = used_end(mapped, from);
+    if (next < in->capacity && !(is_blank(at) && is_unpublished(walk, next)))
+        return note_gap(walk, from, next, in->map + next);
+    *offset = in->capacity;
+    uint64_t end = used_end(in, from);
     // The shortest record would reach farther.
-    if (!is_blank(at) && end >= from + 24) return note_gap(walk, from, end, NULL);
-    return LARDER_OK;
+    return is_blank(at) || end < from + 24 ? LARDER_OK : note_gap(walk, from, end, NULL);
 }
 
 static larder_status walk_segment(segment_walk *walk) {
-    salvage_segment *mapped = walk->segment;
+    segment *from = walk->from;
     uint64_t offset = SEGMENT_HEAD_BYTES, told = 0;
     larder_status status = LARDER_OK;
-    while (!status && offset + 8 <= mapped->bytes) {
+    while (!status && offset < from->capacity) {
         record entry;
         const uint8_t *at = record_at(walk, offset, &entry);
         if (!at) {
@@ -272,10 +302,10 @@ static larder_status walk_segment(segment_walk *walk) {
             continue;
         }
         status = take_record(walk, at, &entry);
-        mapped->walked_to = offset + record_length(at);
+        offset += record_padded(record_length(at));
+        atomic_store(&from->end, offset);
         // What follows was given up after a power cut.
         if (entry.kind == RECORD_NEXT) break;
-        offset += record_padded(record_length(at));
         if (!status && ++told % 4096 == 0)
             status = salvage_told(walk->search, 0, walk->search->count);
     }
@@ -287,62 +317,29 @@ static larder_status walk_segment(segment_walk *walk) {
 static bool tail_is_lost(const segment_walk *walk) {
     if (walk->limit == UINT64_MAX || record_sequence(walk->previous) + 1 >= walk->limit)
         return false;
-    return walk->search->worth == TREE_NEWEST || record_kind(walk->previous) != RECORD_NEXT;
-}
-
-/** Where the records end that follow each other from `offset` on; `next` receives the number of the
-    segment that the last one names, 0 if none does. */
-static uint64_t chain_end(const segment_walk *walk, uint64_t offset, uint32_t *next) {
-    record entry;
-    const uint8_t *at;
-    *next = 0;
-    while (!*next && offset < walk->segment->bytes && (at = record_at(walk, offset, &entry))) {
-        if (entry.kind == RECORD_NEXT) *next = entry.minor;
-        offset += record_padded(record_length(at));
-    }
-    return offset;
-}
-
-/** Follows the log from where the tree ends, to say which segments may hold what the tree has not.
-    If the way ends in damage, these are all that could come behind it. */
-static void find_pending(salvage *search) {
-    uint32_t number = search->meta.end.segment;
-    uint64_t offset = number ? search->meta.end.offset : SEGMENT_HEAD_BYTES;
-    if (number == 0) number = 1;
-    bool is_broken = search->worth != TREE_NEWEST;
-    for (size_t i = 0; i < search->segment_count; i++) {
-        salvage_segment *looked = &search->segments[i];
-        bool is_next = looked->number == number;
-        // The log never turns back.
-        is_broken = is_broken || (number != 0 && looked->number > number);
-        looked->pending_from = is_next ? offset : is_broken ? 0 : UINT64_MAX;
-        if (is_broken || !is_next) continue;
-        segment_walk walk = {.search = search, .segment = looked, .limit = UINT64_MAX};
-        uint64_t end = chain_end(&walk, offset, &number);
-        is_broken = number ? number <= looked->number
-                           : end + 8 > looked->bytes || used_end(looked, end) > end;
-        offset = SEGMENT_HEAD_BYTES;
-    }
+    return walk->search->has_tree || record_kind(walk->previous) != RECORD_NEXT;
 }
 
 larder_status salvage_read_log(salvage *search) {
-    find_pending(search);
     // From the last one: its first number is the limit of those before it.
     uint64_t limit = UINT64_MAX;
     bool is_exact = false;
     larder_status status = LARDER_OK;
     for (size_t i = search->segment_count; i > 0 && !status; i--) {
-        segment_walk walk = {.search = search, .segment = &search->segments[i - 1], .limit = limit};
-        size_t known_gaps = search->gap_count;
+        segment_walk walk = {.search = search, .from = search->segments[i - 1], .limit = limit};
         status = walk_segment(&walk);
-        uint32_t kind = walk.segment->kind;
+        walk.from->is_measured = walk.from->kind != 0 && !walk.has_gap;
+        if (walk.from->first_sequence == UINT64_MAX) walk.from->first_sequence = 1;
         // Cleaning has not been there yet, so it is one of writes, whatever its head says.
-        bool is_pending = walk.first && search->worth == TREE_NEWEST &&
-                          record_sequence(walk.previous) > search->settled;
-        if (!walk.first || kind == SEGMENT_CLEANED || (kind == 0 && !is_pending)) continue;
-        if (!status && is_exact && search->gap_count == known_gaps && tail_is_lost(&walk))
+        bool is_written = walk.from->kind == SEGMENT_WRITTEN ||
+                          (walk.from->kind == 0 && walk.first && search->has_tree &&
+                           record_sequence(walk.previous) > search->meta.applied);
+        // All that it held may be lost, and has been noted.
+        if (!walk.first && walk.has_gap && walk.from->kind != SEGMENT_CLEANED) is_exact = false;
+        if (!walk.first || !is_written) continue;
+        if (!status && is_exact && !walk.has_gap && tail_is_lost(&walk))
             status = note_loss(&walk, UINT64_MAX, (record_number){limit, 0}, NULL, NULL);
-        is_exact = walk.gaps_at_first == known_gaps;
+        is_exact = !walk.begins_with_gap;
         limit = record_sequence(walk.first);
     }
     return status;

@@ -50,15 +50,32 @@ static bool lists(const numbers *list, uint32_t number) {
 typedef struct replay {
     larder_store *store;
     numbers there;
-    /** Segments of the chain, from meta.end on. */
-    numbers passed;
     log_scan scan;
+    /** The last segment of the chain that was entered; those before it are measured, too. */
     segment *at;
+    /** Writes that follow one another in it, taken and not yet published. */
+    const uint8_t *run;
+    uint32_t run_count;
 } replay;
+
+enum { RUN_MAX_COUNT = 32 };
+
+/** The run becomes part of the memtable: many writes at a time, for each of them waits for memory
+    otherwise. */
+static larder_status publish_run(replay *work) {
+    if (work->run_count == 0) return LARDER_OK;
+    larder_store *store = work->store;
+    larder_status status = memtable_reserve(store->active, work->run_count);
+    if (status != LARDER_OK) return status;
+    store_publish(store, work->run, work->run_count, work->at->number);
+    store->active->end = (location){work->at->number, atomic_load(&work->at->end)};
+    work->run_count = 0;
+    return LARDER_OK;
+}
 
 /** The next segment of the chain: everything in it that is not in the tree is counted, and may not
     be on the device. */
-static larder_status enter_next(replay *work, segment *entered, const store_meta *meta) {
+static void enter_next(replay *work, segment *entered, const store_meta *meta) {
     larder_store *store = work->store;
     if (work->at != NULL) {
         work->at->next = entered->number;
@@ -69,9 +86,6 @@ static larder_status enter_next(replay *work, segment *entered, const store_meta
     } else {
         store->log.first_unsynced = entered->number;
     }
-    char name[SEGMENT_NAME_BYTES];
-    segment_name(entered->number, name);
-    if (note_number(&work->passed, name) != 0) return ENOMEM;
     work->at = entered;
     entered->synced = SEGMENT_HEAD_BYTES;
     entered->record_count = entered->bare_count = 0;
@@ -89,40 +103,44 @@ static larder_status enter_next(replay *work, segment *entered, const store_meta
         entered->is_named = true;
     }
     atomic_store(&entered->end, entered->synced);
-    return LARDER_OK;
 }
 
 /** Where the chain goes on behind the last write that was taken; `last` if there is no telling. */
 static segment *next_in_chain(const replay *work, segment *last, const store_meta *meta) {
-    store_log *log = &work->store->log;
     segment *found;
     uint32_t number = meta->end.segment == 0 ? 1 : meta->end.segment;
     if (work->at != NULL) {
-        larder_bytes bytes;
         record next;
-        if (segment_look(work->at, atomic_load(&work->at->end), &bytes) != LARDER_OK ||
-            record_read(bytes, true, &next) != LARDER_OK || next.kind != RECORD_NEXT)
+        uint64_t end = atomic_load(&work->at->end);
+        if (segment_read(work->at, &end, true, &next) != LARDER_OK || next.kind != RECORD_NEXT ||
+            next.minor <= work->at->number)
             return last;
         number = next.minor;
     }
-    bool is_before = number < last->number && !lists(&work->passed, number);
-    return is_before && log_segment(log, number, &found) == LARDER_OK ? found : last;
+    bool is_before = number < last->number;
+    return is_before && log_segment(&work->store->log, number, &found) == LARDER_OK ? found : last;
 }
 
 /** The scan has come to `entered`, perhaps through segments that no write is in. */
 static larder_status enter_segment(replay *work, segment *entered, const store_meta *meta) {
-    larder_status status = LARDER_OK;
-    while (work->at != entered && status == LARDER_OK)
-        status = enter_next(work, next_in_chain(work, entered, meta), meta);
+    larder_status status = work->at == entered ? LARDER_OK : publish_run(work);
+    while (!status && work->at != entered)
+        enter_next(work, next_in_chain(work, entered, meta), meta);
     return status;
 }
 
 static larder_status take_write(replay *work, const uint8_t *first, uint32_t count) {
     larder_store *store = work->store;
-    larder_status status = memtable_reserve(store->active, count);
-    if (status != LARDER_OK) return status;
     segment *from = work->at;
     const uint8_t *at = first;
+    // Behind damage, or behind so many, another one begins.
+    if (work->run_count >= RUN_MAX_COUNT ||
+        (uint64_t)(first - from->map) != atomic_load(&from->end)) {
+        larder_status status = publish_run(work);
+        if (status != LARDER_OK) return status;
+    }
+    if (work->run_count == 0) work->run = first;
+    work->run_count += count;
     for (uint32_t n = 0; n < count; n++) {
         from->record_count++;
         if (record_kind(at) != RECORD_PUT) from->bare_count++;
@@ -130,36 +148,10 @@ static larder_status take_write(replay *work, const uint8_t *first, uint32_t cou
     }
     from->last_sequence = record_sequence(first);
     atomic_store(&from->end, (uint64_t)(at - from->map));
-    store_publish(store, first, count, from->number);
-    store->active->end = (location){from->number, (uint64_t)(at - from->map)};
     store->log.unapplied_bytes += (uint64_t)(at - first);
     store->log.last_sequence = from->last_sequence;
     store->recovery.intact++;
     return LARDER_OK;
-}
-
-/** Where the log goes on behind a segment whose end is damaged: the one that begins with the least
-    sequence of those that come later. */
-static bool find_next(replay *work) {
-    larder_store *store = work->store;
-    uint32_t next = 0;
-    uint64_t least = UINT64_MAX;
-    for (size_t at = 0; at < work->there.count; at++) {
-        uint32_t number = work->there.items[at];
-        segment *found;
-        larder_bytes first;
-        if (lists(&work->passed, number) || log_segment(&store->log, number, &found) != LARDER_OK ||
-            found->kind != SEGMENT_WRITTEN ||
-            segment_look(found, SEGMENT_HEAD_BYTES, &first) != LARDER_OK)
-            continue;
-        uint64_t sequence = record_sequence(first.data);
-        if (sequence <= work->scan.sequence || sequence >= least) continue;
-        least = sequence;
-        next = number;
-    }
-    if (next == 0) return false;
-    work->scan.at = (location){next, SEGMENT_HEAD_BYTES};
-    return log_scan_resync(&work->scan);
 }
 
 static larder_status read_log(replay *work, const store_meta *meta, bool was_power_cut) {
@@ -170,11 +162,11 @@ static larder_status read_log(replay *work, const store_meta *meta, bool was_pow
         segment *from;
         uint64_t before = work->scan.sequence;
         larder_status status = log_scan_next(&work->scan, true, &first, &count, &from);
-        if (status == LARDER_END) return LARDER_OK;
+        if (status == LARDER_END) return publish_run(work);
         if (status == LARDER_EDAMAGED) {
             store->recovery.lost++;
-            if (was_power_cut) return LARDER_OK;
-            if (!log_scan_resync(&work->scan) && !find_next(work)) return LARDER_OK;
+            if (was_power_cut) return publish_run(work);
+            if (!log_scan_resync(&work->scan)) return publish_run(work);
             continue;
         }
         if (status != LARDER_OK) return status;
@@ -231,7 +223,7 @@ static bool is_unbegun(const replay *work, const store_meta *meta, bool was_powe
     segment *first;
     larder_status status = log_segment(log, 1, &first);
     if (status != LARDER_EDAMAGED && status != ENOENT) return false;
-    return was_power_cut || (work->there.count == 1 && segment_is_blank(log->folder, 1));
+    return was_power_cut;
 }
 
 /** Whatever is left of it goes, so that the first segment has the first number. */
@@ -286,7 +278,9 @@ larder_status store_replay(larder_store *store, const store_meta *meta, bool was
     // Of cleaning that was not committed, or not deleted, and segments made in advance.
     for (size_t at = 0; at < work.there.count && status == LARDER_OK; at++) {
         uint32_t number = work.there.items[at];
-        if (lists(&work.passed, number) || live_find(&store->live, number) != NULL) continue;
+        if (live_find(&store->live, number) != NULL ||
+            (log_segment(&store->log, number, &first) == LARDER_OK && first->is_measured))
+            continue;
         status = store_retire(store, number, store->committed.transaction);
     }
     if (status == LARDER_OK) {
@@ -294,10 +288,9 @@ larder_status store_replay(larder_store *store, const store_meta *meta, bool was
         flush_order_init(&order);
         store_delete_retired(store, &order);
         // What was given up must not come back: its numbers are given again.
-        if (was_power_cut) status = folder_sync(store->log.folder);
+        if (was_power_cut && work.there.count > 0) status = folder_sync(store->log.folder);
     }
     free(work.there.items);
-    free(work.passed.items);
     if (status == LARDER_EDAMAGED) detail->offset = work.scan.at.offset;
     return status;
 }

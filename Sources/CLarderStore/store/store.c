@@ -12,7 +12,7 @@
 
 #include "condition.h"
 #include "fork_page.h"
-#include "store/store_internal.h"
+#include "repair/salvage.h"
 
 enum { PATH_MAX_BYTES = 4000, LOCK_TEXT_BYTES = 64 };
 
@@ -61,7 +61,7 @@ static larder_status options_check(larder_store *store) {
     if (!tuning_is_valid(&store->tuning)) return LARDER_EINVALID;
     const uint32_t flags = LARDER_STORE_READ_ONLY | LARDER_STORE_EXISTING |
                            LARDER_STORE_HOST_MAINTENANCE | LARDER_STORE_TRACK_ACCESS |
-                           LARDER_STORE_WITH_UNCERTAIN;
+                           LARDER_STORE_WITH_UNCERTAIN | LARDER_STORE_REBUILDS;
     if ((options->flags & ~flags) != 0 || (options->mode & ~0777u) != 0 || options->mode == 0 ||
         options->journal_bytes < LARDER_STORE_JOURNAL_MIN_BYTES || options->sync_interval_ns < 0 ||
         options->flush_interval_ns < 0 || options->trim_interval_ns < 0)
@@ -102,10 +102,15 @@ static larder_status lock_text_write(const larder_store *store, int64_t pid) {
     return file_write_at(store->lock_file, bytes, LOCK_TEXT_BYTES, 0);
 }
 
-/** @param is_other_boot receives whether the machine has started anew since the store was used
-    last: pages may be missing that nobody synced. */
-static larder_status lock_take(larder_store *store, bool *is_other_boot,
-                               larder_store_detail *detail) {
+/** What the lock's file says of the last handle that wrote. */
+typedef struct lock_past {
+    /** The machine has started anew since then: pages may be missing that nobody synced. */
+    bool is_other_boot;
+    /** It was shut down, with all that it had on the device. */
+    bool is_clean;
+} lock_past;
+
+static larder_status lock_take(larder_store *store, lock_past *past, larder_store_detail *detail) {
     char path[PATH_MAX_BYTES + 16];
     snprintf(path, sizeof path, "%s/lock", store->path);
     detail->part = LARDER_STORE_PART_LOCK;
@@ -126,7 +131,8 @@ static larder_status lock_take(larder_store *store, bool *is_other_boot,
     before = lock_text_read(store->lock_file);
     char boot[33];
     boot_text(boot);
-    *is_other_boot = strcmp(before.boot, boot) != 0;
+    past->is_other_boot = strcmp(before.boot, boot) != 0;
+    past->is_clean = before.pid == 0 && !past->is_other_boot;
     // The new start of the machine is noted when the store is whole again: an open that fails in
     // between must not hide it from the next one.
     memcpy(store->boot, before.boot, sizeof store->boot);
@@ -142,11 +148,11 @@ static larder_status lock_note_boot(larder_store *store) {
     return lock_text_write(store, (int64_t)getpid());
 }
 
-static void lock_release(larder_store *store) {
+/** @param is_clean everything is on the device: 0 instead of the process says so. */
+static void lock_release(larder_store *store, bool is_clean) {
     if (store->lock_file < 0) return;
-    larder_status ignored = lock_text_write(store, 0);
-    // The number of a process that is gone is all that stays.
-    (void)ignored;
+    // The number of a process that is gone may stay: then the next one syncs once more.
+    if (is_clean) (void)!lock_text_write(store, 0);
     file_unlock(store->lock_file);
     file_close(store->lock_file);
     store->lock_file = -1;
@@ -177,23 +183,51 @@ bool store_is_held(const larder_store *store, bool *is_other_boot) {
 // Opening -----------------------------------------------------------------------------------------
 
 static int has_foreign_name(void *context, const char *name) {
-    static const char *const ours[] = {"lock", "log", "data.mdb", "data.new", "lock.mdb"};
+    static const char *const ours[] = {"lock",     "log",      "data.mdb",
+                                       "data.new", "lock.mdb", "index.new"};
     (void)context;
     for (size_t at = 0; at < sizeof ours / sizeof *ours; at++)
         if (strcmp(name, ours[at]) == 0) return 0;
     return 1;
 }
 
-static int has_segment_name(void *context, const char *name) {
+/** What is looked for in the folder `log`. */
+typedef struct log_visit {
+    int folder;
+    /** Only segments that were synced; or only their removal. */
+    bool is_synced_only;
+    bool removes;
+} log_visit;
+
+static int visit_segment(void *context, const char *name) {
+    const log_visit *visit = context;
     uint32_t number;
-    (void)context;
-    return segment_number_of(name, &number) ? 1 : 0;
+    if (!segment_number_of(name, &number)) return 0;
+    if (!visit->removes)
+        return !visit->is_synced_only || !segment_file_is_new(visit->folder, name) ? 1 : 0;
+    return file_remove_in(visit->folder, name) == LARDER_OK ? 0 : 1;
 }
 
-static bool folder_has_log(const larder_store *store) {
+/** @return ECANCELED if there is such a segment; or one that cannot be removed. */
+static larder_status visit_log(const larder_store *store, bool is_synced_only, bool removes) {
     char path[PATH_MAX_BYTES + 16];
     snprintf(path, sizeof path, "%s/log", store->path);
-    return folder_list(path, has_segment_name, NULL) == ECANCELED;
+    log_visit visit = {-1, is_synced_only, removes};
+    larder_status status = folder_open(path, &visit.folder);
+    if (status != LARDER_OK) return status;
+    status = folder_list_in(visit.folder, visit_segment, &visit);
+    // What is gone must not come back beside what is made next.
+    if (status == LARDER_OK && removes) status = folder_sync(visit.folder);
+    file_close(visit.folder);
+    return status;
+}
+
+/** Whether there is a log that a missing tree would belong to. After a power cut that is one of
+    which something was synced: else the making of the store may be what was lost. */
+static bool folder_has_log(const larder_store *store) {
+    bool is_other_boot;
+    (void)store_is_held(store, &is_other_boot);
+    return visit_log(store, is_other_boot, false) == ECANCELED;
 }
 
 /** ENOENT for an empty file, too. What else is wrong with it, whoever opens it will see. */
@@ -221,7 +255,6 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
         return ENOENT;
     uint32_t mode = store->options.mode;
     larder_status status = folder_make(store->path, mode | (mode & 0444u) >> 2);
-    if (status == LARDER_OK) return file_sync_parent(store->path);
     if (status != EEXIST) return status;
     status = folder_list(store->path, has_foreign_name, NULL);
     return status == ECANCELED ? LARDER_EFOREIGN : status;
@@ -257,6 +290,23 @@ static larder_status data_open(larder_store *store, store_meta *meta, larder_sto
         return LARDER_EMISMATCH;
     }
     return LARDER_OK;
+}
+
+/** As data_open. After a power cut, what is left of a store whose making was not synced may be
+    anything: as nothing was promised of it, it is made anew. */
+static larder_status data_open_or_remake(larder_store *store, bool is_other_boot, store_meta *meta,
+                                         larder_store_detail *detail) {
+    char path[PATH_MAX_BYTES + 16];
+    snprintf(path, sizeof path, "%s/data.mdb", store->path);
+    larder_status status = data_path_exists(store) == ENOENT ? ENOENT : LARDER_OK;
+    if (status == LARDER_OK) status = data_open(store, meta, detail);
+    bool is_whole = status != ENOENT && status != LARDER_EDAMAGED && status != LARDER_EFOREIGN;
+    bool is_unmade = status == ENOENT || (is_other_boot && environment_is_unmade(store->path));
+    if (is_whole || !is_unmade || folder_has_log(store)) return status;
+    status = visit_log(store, false, true);
+    if (status == LARDER_OK || status == ENOENT) status = file_remove(path);
+    if (status == LARDER_OK || status == ENOENT) status = data_open(store, meta, detail);
+    return status;
 }
 
 static void meta_adopt(larder_store *store, const store_meta *meta) {
@@ -333,40 +383,73 @@ static larder_status live_load(larder_store *store, live_table *table) {
 
 static larder_status log_begin(larder_store *store, larder_store_detail *detail) {
     detail->part = LARDER_STORE_PART_JOURNAL;
-    larder_status status = log_open(store->folder, store->store_id, store->options.mode,
+    larder_status status = log_open(store->path, store->store_id, store->options.mode,
                                     store_is_read_only(store), &store->log);
     store->log.segment_min_bytes = store->tuning.segment_min_bytes;
     store->log.segment_max_bytes = store->tuning.segment_max_bytes;
     return status;
 }
 
-static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
-    bool is_other_boot = true;
-    store_meta meta;
-    larder_status status = folder_prepare(store, detail);
-    if (status == LARDER_OK) status = folder_open(store->path, &store->folder);
-    if (status == LARDER_OK) status = lock_take(store, &is_other_boot, detail);
-    if (status == LARDER_OK) status = data_open(store, &meta, detail);
+/** Opens the tree, and takes over what it says. */
+static larder_status data_begin(larder_store *store, bool is_other_boot, store_meta *meta,
+                                larder_store_detail *detail) {
+    larder_status status = data_open_or_remake(store, is_other_boot, meta, detail);
     if (status != LARDER_OK) return status;
-    meta_adopt(store, &meta);
+    meta_adopt(store, meta);
     status = live_load(store, &store->live);
     live_totals(&store->live, &store->committed.log_used_bytes, &store->committed.log_live_bytes);
     store->committed.segment_count = store->live.count;
-    if (status == LARDER_OK) status = read_number_resume(store);
+    return status == LARDER_OK ? read_number_resume(store) : status;
+}
+
+/** The same, when what is there is damaged or missing and the options say so after the tree was
+    made anew. */
+static larder_status data_begin_anew(larder_store *store, bool is_other_boot, store_meta *meta,
+                                     larder_store_detail *detail) {
+    environment_close(store->environment, true);
+    store->environment = NULL;
+    live_free(&store->live);
+    larder_store_report ignored;
+    larder_status status = store_rebuild(store, NULL, NULL, &ignored);
+    return status == LARDER_OK ? data_begin(store, is_other_boot, meta, detail) : status;
+}
+
+static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
+    lock_past past = {true, false};
+    store_meta meta;
+    bool rebuilds = (store->options.flags & LARDER_STORE_REBUILDS) != 0;
+    larder_status status = folder_prepare(store, detail);
+    bool is_lost = status == LARDER_EDAMAGED && rebuilds;
+    if (status == LARDER_OK || is_lost) status = lock_take(store, &past, detail);
+    if (status != LARDER_OK) return status;
+    status = is_lost ? LARDER_EDAMAGED : data_begin(store, past.is_other_boot, &meta, detail);
+    if (status == LARDER_EDAMAGED && rebuilds)
+        status = data_begin_anew(store, past.is_other_boot, &meta, detail);
     if (status == LARDER_OK) status = log_begin(store, detail);
-    if (status == LARDER_OK) status = store_replay(store, &meta, is_other_boot, detail);
+    if (status == LARDER_OK) status = log_enter(&store->log);
+    if (status != LARDER_OK) return status;
+    status = store_replay(store, &meta, past.is_other_boot, detail);
+    log_leave(&store->log);
+    bool has_pending = store->active->last_sequence > 0;
+    if (past.is_clean && store->recovery.lost == 0) {
+        log_trust(&store->log);
+        store->is_partly_applied = has_pending = false;
+        store->recovery.intact = 0;
+    }
     if (status == LARDER_OK) status = lock_note_boot(store);
     if (status != LARDER_OK) return status;
+    store->is_settled = store->log.active != NULL && !segment_is_new(store->log.active);
+    environment_rest(store->environment);
+    if (store->log.active != NULL) segment_rest(store->log.active);
     environment_reserve(store->environment);
     if ((store->options.flags & LARDER_STORE_HOST_MAINTENANCE) != 0) return LARDER_OK;
-    if (store->active->last_sequence > 0) store->pending_since_ns = system_monotonic_ns();
+    if (has_pending) store->pending_since_ns = system_monotonic_ns();
     return store_thread_start(store);
 }
 
 static larder_status open_to_read(larder_store *store, larder_store_detail *detail) {
     store_meta meta;
     larder_status status = folder_prepare(store, detail);
-    if (status == LARDER_OK) status = folder_open(store->path, &store->folder);
     if (status == LARDER_OK) status = data_open(store, &meta, detail);
     if (status != LARDER_OK) return status;
     meta_adopt(store, &meta);
@@ -385,8 +468,6 @@ static larder_status store_make(const char *path, const larder_store_options *op
     store->options = options != NULL ? *options : defaults;
     store->limits = store->options.limits;
     store->lock_file = -1;
-    store->folder = -1;
-    store->log.folder = -1;
     pthread_mutex_init(&store->lock, NULL);
     pthread_mutex_init(&store->flush_lock, NULL);
     pthread_mutex_init(&store->sync_lock, NULL);
@@ -400,7 +481,7 @@ static larder_status store_make(const char *path, const larder_store_options *op
     if (status == LARDER_OK) *(uint8_t *)page = 1;
     if (status == LARDER_OK) status = path_from_root(path, &store->path);
     if (status == LARDER_OK && strlen(store->path) > PATH_MAX_BYTES) status = ENAMETOOLONG;
-    if (status == LARDER_OK) status = memtable_create(system_random(), &store->active);
+    if (status == LARDER_OK) status = memtable_create(&store->active);
     if (status == LARDER_OK) status = larder_store_limits_set(store, &store->options.limits);
     return status;
 }
@@ -412,9 +493,8 @@ static void store_free(larder_store *store) {
     if (store->environment != NULL) environment_close(store->environment, writes);
     // The spare's file is the parent's.
     if (!is_ours) store->log.spare = NULL;
-    if (store->log.folder >= 0) log_close(&store->log);
-    if (is_ours) lock_release(store);
-    if (store->folder >= 0) file_close(store->folder);
+    if (store->log.path != NULL) log_close(&store->log);
+    if (is_ours) lock_release(store, false);
     memtable_destroy(store->active);
     memtable_destroy(store->frozen);
     memtable_destroy(store->spare);
@@ -455,13 +535,54 @@ larder_status larder_store_open(const char *path, const larder_store_options *op
     return status;
 }
 
+larder_status larder_store_rebuild(const char *path, const larder_store_options *options,
+                                   larder_progress progress, void *context,
+                                   larder_store_report *report) {
+    larder_store_detail ignored = {0};
+    file_facts facts;
+    lock_past past;
+    larder_store *store = NULL;
+    memset(report, 0, sizeof *report);
+    larder_status status = store_make(path, options, &store);
+    if (status == LARDER_OK && store_is_read_only(store)) status = LARDER_EINVALID;
+    if (status == LARDER_OK) status = lock_take(store, &past, &ignored);
+    if (status == LARDER_OK) status = file_facts_get(store->lock_file, &facts);
+    if (status == LARDER_OK && options == NULL && (facts.mode & 0777) != 0)
+        store->options.mode = facts.mode & 0777;
+    if (status == LARDER_OK) status = store_rebuild(store, progress, context, report);
+    if (store != NULL) store_free(store);
+    return status;
+}
+
+static void look_for_touches(void *context, const touch_buffer *touches) {
+    if (touches->count > 0) *(bool *)context = true;
+}
+
+/** Whether the store has so little, all of it in the log, that reading that again costs less than a
+    checkpoint, and nothing else has to be done. What a larger store has is in the tree when it is
+    closed: damage to the log costs less then. */
+static bool may_leave_to_log(larder_store *store) {
+    enum { LEFT_MAX_COUNT = 16, LEFT_MAX_BYTES = 4096 };
+    bool has_touches = store->folding.count > 0;
+    environment_look_at_touches(store->environment, look_for_touches, &has_touches);
+    pthread_mutex_lock(&store->lock);
+    const memtable *active = store->active;
+    const committed_state *now = &store->committed;
+    bool may = !has_touches && store->frozen == NULL && active->cleared == 0 &&
+               active->count <= LEFT_MAX_COUNT && active->bytes <= LEFT_MAX_BYTES &&
+               store->retired_count == 0 && !store->is_partly_applied && now->count == 0 &&
+               active->count <= store->limits.count && active->bytes <= store->limits.bytes;
+    pthread_mutex_unlock(&store->lock);
+    return may;
+}
+
 static larder_status store_shut(larder_store *store) {
     larder_status status = LARDER_OK;
     if (!store_is_read_only(store)) {
         store_thread_stop(store);
         flush_order order;
         flush_order_init(&order);
-        status = store_flush(store, &order);
+        status = may_leave_to_log(store) ? store_sync_log(store) : store_flush(store, &order);
     }
     pthread_mutex_lock(&store->flush_lock);
     pthread_mutex_lock(&store->sync_lock);
@@ -469,13 +590,12 @@ static larder_status store_shut(larder_store *store) {
     atomic_store(&store->is_shut, true);
     pthread_mutex_unlock(&store->lock);
     // What came since the flush is in the log.
-    larder_status closed =
-        store_is_read_only(store) ? LARDER_OK : log_sync(&store->log, &store->lock);
+    larder_status closed = store_is_read_only(store) ? LARDER_OK : store_sync_held(store);
     pthread_mutex_lock(&store->lock);
     // As long as nobody else may write: its number may be used again then.
     if (!store_is_read_only(store)) log_drop_spare(&store->log);
     if (!store_is_read_only(store)) environment_end_writing(store->environment);
-    lock_release(store);
+    lock_release(store, status == LARDER_OK && closed == LARDER_OK);
     pthread_mutex_unlock(&store->lock);
     pthread_mutex_unlock(&store->sync_lock);
     pthread_mutex_unlock(&store->flush_lock);

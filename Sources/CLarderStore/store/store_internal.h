@@ -83,9 +83,8 @@ struct larder_store {
     environment *environment;
     /** A byte in a page that fork(2) hands to the child as zeros. */
     const volatile uint8_t *not_forked;
+    /** The one descriptor of an idle store. */
     int lock_file;
-    /** The store's folder, and which one it is: everything in it is found from here. */
-    int folder;
     /** The start of the machine that the lock's file names. */
     char boot[33];
     uint32_t version;
@@ -135,6 +134,8 @@ struct larder_store {
     pthread_mutex_t shutdown_lock;
     /** Taken before `lock`. */
     pthread_mutex_t sync_lock;
+    /** What makes the store is on the device, with all names; `sync_lock` guards it. */
+    bool is_settled;
     /** Taken before `lock` and `sync_lock`. */
     pthread_mutex_t flush_lock;
     /** Of the pool: checkpoints, syncs and limits. */
@@ -149,9 +150,6 @@ struct larder_store {
     retired_segment *retired;
     size_t retired_count;
     size_t retired_capacity;
-    /** How far the sweep has come that gives entries their deadlines; empty for the start. */
-    tree_key sweep_from;
-    int64_t sweep_age_ns;
     /** As meta.age_ns. */
     int64_t swept_age_ns;
     int64_t trimmed_ns;
@@ -179,10 +177,8 @@ int64_t store_now(const larder_store *store);
 /** When the entry expires, by its own times and the last read that was folded in or is in no
     reader's buffer; not by the store's limits. */
 int64_t store_deadline(const snapshot *snapshot, const record *entry);
-/** Whether its time is over, by `deadline` and the store's limits of age and end. */
-bool store_is_expired(const larder_store *store, const record *entry, int64_t deadline);
-/** The same for an entry of `place`; one that idles may have been read since, which was not folded
-    in. */
+/** Whether the time of an entry of `place` is over, by `deadline` and the store's limits of age and
+    end; one that idles may have been read since, which was not folded in. */
 bool store_is_over(larder_store *store, snapshot *place, const record *entry, int64_t deadline);
 /** The earliest of these times. */
 int64_t store_due(const larder_store *store, const record *entry, int64_t deadline);
@@ -214,6 +210,9 @@ LARDER_MUST_CHECK larder_status store_finish_write(larder_store *store, uint32_t
                                                    uint64_t number, uint64_t *sequence);
 /** Everything that was written before on the device. */
 LARDER_MUST_CHECK larder_status store_sync_log(larder_store *store);
+/** The same with `sync_lock` held. Before the first segment is marked as synced, the tree and all
+    names are. */
+LARDER_MUST_CHECK larder_status store_sync_held(larder_store *store);
 
 enum {
     /** Look at expiry and free space too. */
@@ -227,10 +226,13 @@ enum {
     /** Clean only segments of which nothing has to be copied. */
     FLUSH_COPIES_NOTHING = 16,
     /** Leave the log's last segment, where it was sealed and nothing came behind it. */
-    FLUSH_PASSES = 32
+    FLUSH_PASSES = 32,
+    /** Evict beyond the store's limits, down to `count` and `bytes`. */
+    FLUSH_EVICTS = 64
 };
-/** What to evict beyond the store's limits. */
+/** All zero for what a checkpoint does anyway. */
 typedef struct flush_order {
+    /** FLUSH_… */
     uint32_t flags;
     uint64_t count;
     uint64_t bytes;
@@ -243,7 +245,7 @@ typedef struct flush_order {
     /** ECANCELED if it stopped that. */
     larder_status deletion;
 } flush_order;
-void flush_order_init(flush_order *order);
+static inline void flush_order_init(flush_order *order) { *order = (flush_order){0}; }
 LARDER_MUST_CHECK larder_status store_flush(larder_store *store, flush_order *order);
 /** Deletes segments that no state needs any more; the flush lock is held. */
 void store_delete_retired(larder_store *store, flush_order *order);
@@ -288,32 +290,6 @@ void touch_buffer_free(touch_buffer *touches);
 /** Moves what is in `from` behind what is in `to`, which grows and is guarded by `lock`; what finds
     no memory is dropped. */
 void touch_buffer_move(touch_buffer *from, touch_buffer *to);
-
-/** Everything pending at one moment: one item for each key, in no order. Bytes stay borrowed from
-    the log as long as the slot is held that was taken with them. */
-typedef struct overlay_item {
-    /** Of the write, and its place in a batch. */
-    uint64_t sequence;
-    uint32_t minor;
-    uint32_t segment;
-    bool is_removal;
-    /** The whole key; of a removal as of a put. */
-    larder_bytes key;
-    /** The record; empty for a removal. */
-    larder_bytes record;
-} overlay_item;
-
-typedef struct overlay {
-    overlay_item *items;
-    size_t count;
-    /** Number of the last removal of everything that is pending; 0 if there is none, else all
-        entries of the tree are gone. */
-    uint64_t cleared;
-} overlay;
-
-/** Lists what is pending, and takes a slot that fits it, to be released: as store_look. */
-LARDER_MUST_CHECK larder_status store_overlay(larder_store *store, overlay *out, snapshot **place);
-void overlay_free(overlay *overlay);
 
 /** Turns a record into an entry: verified before by the caller, who sees to expiry. Bytes stay
     borrowed from where the record lies. `number`: of its segment, 0 for inline. */

@@ -101,17 +101,15 @@ larder_status store_begin_append(larder_store *store, size_t length, uint32_t co
 
 void store_publish(larder_store *store, const uint8_t *records, uint32_t count, uint32_t number) {
     memtable *active = store->active;
-    uint64_t sequence = record_sequence(records);
-    uint32_t before = active->count;
-    uint64_t change = 0;
+    uint64_t sequence = 0;
+    const uint64_t before = memtable_pending(active);
     const uint8_t *at = records;
+    if (count > 1) memtable_prefetch(active, records, count < 64 ? count : 64);
     for (uint32_t n = 0; n < count; n++) {
         size_t length = record_padded(record_length(at));
+        sequence = record_sequence(at);
         if (record_kind(at) == RECORD_CLEAR) {
-            change -= active->count + (active->cleared != 0 ? 1 : 0);
             memtable_clear(active, sequence);
-            change += 1;
-            before = 0;
         } else {
             memtable_put(active, at, number);
             if ((at[21] & (RECORD_EXPIRES | RECORD_IDLES)) != 0) store->may_expire = true;
@@ -127,7 +125,7 @@ void store_publish(larder_store *store, const uint8_t *records, uint32_t count, 
     }
     active->bytes += (uint64_t)(at - records);
     if (active->first_segment == 0) active->first_segment = number;
-    atomic_fetch_add_explicit(&store->pending_count, change + active->count - before,
+    atomic_fetch_add_explicit(&store->pending_count, memtable_pending(active) - before,
                               memory_order_release);
     atomic_store_explicit(&store->newest_sequence, sequence, memory_order_release);
 }
@@ -165,6 +163,15 @@ void store_end_append(larder_store *store, const uint8_t *target, size_t length,
     pthread_mutex_unlock(&store->lock);
 }
 
+larder_status store_sync_held(larder_store *store) {
+    if (!store->is_settled && store->log.active != NULL) {
+        larder_status status = environment_settle(store->environment);
+        if (status != LARDER_OK) return status;
+        store->is_settled = true;
+    }
+    return log_sync(&store->log, &store->lock);
+}
+
 /** The group commit: whoever waited for the lock while another one synced may find that done. */
 static larder_status sync_through(larder_store *store, uint64_t sequence) {
     pthread_mutex_lock(&store->sync_lock);
@@ -173,7 +180,7 @@ static larder_status sync_through(larder_store *store, uint64_t sequence) {
         pthread_mutex_lock(&store->lock);
         store->unsynced_since_ns = 0;
         pthread_mutex_unlock(&store->lock);
-        status = log_sync(&store->log, &store->lock);
+        status = store_sync_held(store);
     }
     pthread_mutex_unlock(&store->sync_lock);
     return status;

@@ -8,6 +8,7 @@ extension Cache {
   @usableFromInline typealias Writers = CacheWriters<Key>
 
   /// Copies to memory what a tier has, unless the key was written meanwhile.
+  @usableFromInline
   func keep(_ entry: Entry, _ key: Key, _ token: Writers.Token) {
     let isKept = memoryCache.insert(
       entry.value, forKey: key, cost: entry.cost,
@@ -32,6 +33,7 @@ extension Cache {
   }
 
   /// Copies what a tier has to those above.
+  @usableFromInline
   func promote(_ entry: Entry, _ key: Key, above depth: Int, _ token: Writers.Token) {
     var failures: [any Error] = []
     // Behind the locks: the callback may use the cache.

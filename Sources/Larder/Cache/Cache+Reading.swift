@@ -22,7 +22,7 @@ extension Cache {
   @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func value(forKey key: Key) throws -> Value? {
     if let value = memoryCache.value(forKey: key) { return value }
-    return try lowerValue(forKey: key)
+    return try lowerEntry(forKey: key)?.value
   }
 
   /// Reads a value together with what is kept with it, from the tiers below memory.
@@ -72,14 +72,12 @@ extension Cache {
     return false
   }
 
-  @usableFromInline
-  func lowerValue(forKey key: Key) throws -> Value? { try lowerEntry(forKey: key)?.value }
-
-  /// What memory has not.
+  /// What memory has not: inlined into programs, where a disk's part is specialised.
+  @inlinable
   func lowerEntry(forKey key: Key) throws -> Entry? {
     try checkOpen()
     let token = writers.token(key)
-    if let write = queue?.write(forKey: key) { return keep(pending: write, token) }
+    if queue != nil, let waiting = waitingEntry(forKey: key, token) { return waiting }
     var failure: (any Error)?
     for (depth, slot) in slots.enumerated() {
       do {
@@ -93,6 +91,14 @@ extension Cache {
     }
     if let failure { throw failure }
     return nil
+  }
+
+  /// What waits for the tiers.
+  ///
+  /// - Returns: nil if nothing does under the key, and nil in nil if a removal does.
+  @usableFromInline
+  func waitingEntry(forKey key: Key, _ token: Writers.Token) -> Entry?? {
+    (queue?.write(forKey: key)).map { keep(pending: $0, token) }
   }
 
   // MARK: - Suspending
@@ -165,7 +171,7 @@ extension Cache {
   func lowerEntry(forKey key: Key) async throws -> Entry? {
     try checkOpen()
     let token = writers.token(key)
-    if let write = queue?.write(forKey: key) { return keep(pending: write, token) }
+    if let waiting = waitingEntry(forKey: key, token) { return waiting }
     var failure: (any Error)?
     for (depth, slot) in slots.enumerated() {
       do {

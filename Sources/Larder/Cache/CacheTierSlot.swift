@@ -23,11 +23,11 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The same, if it need not suspend.
   private let local: (any BlockingCacheTier<Key, Value>)?
 
-  /// The same, if it is a disk: writing to it is specialised for its keys and values.
+  /// The same, if it is a disk: calls to it are specialised for its keys and values.
   @usableFromInline let disk: DiskCache<Key, Value>?
 
-  private let hits = Atomic<UInt64>(0)
-  private let misses = Atomic<UInt64>(0)
+  @usableFromInline let hits = Atomic<UInt64>(0)
+  @usableFromInline let misses = Atomic<UInt64>(0)
   @usableFromInline let writes = Atomic<UInt64>(0)
   @usableFromInline let removals = Atomic<UInt64>(0)
   private let promotions = Atomic<UInt64>(0)
@@ -62,7 +62,21 @@ final class CacheTierSlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   // MARK: - Blocking
 
+  @inlinable
   func entry(forKey key: Key) throws -> Entry? {
+    guard let disk else { return try entryOfOther(key) }
+    do {
+      let entry = try disk.tierEntry(forKey: key)
+      if entry == nil { misses.add(1, ordering: .relaxed) } else { hits.add(1, ordering: .relaxed) }
+      return entry
+    } catch {
+      failures.add(1, ordering: .relaxed)
+      throw error
+    }
+  }
+
+  @usableFromInline
+  func entryOfOther(_ key: Key) throws -> Entry? {
     try counting(
       found: Result {
         if let local { return try local.blockingEntry(forKey: key) }

@@ -66,10 +66,7 @@ extension DiskCache: CacheTier {
 
 extension DiskCache: BlockingCacheTier {
   func blockingEntry(forKey key: Key) throws -> CacheTierEntry<Value>? {
-    try tierEntry(forKey: key).map {
-      CacheTierEntry(
-        value: $0.value, cost: $0.cost, extendedData: $0.extendedData, expiration: $0.expiration)
-    }
+    try tierEntry(forKey: key)
   }
 
   @inlinable

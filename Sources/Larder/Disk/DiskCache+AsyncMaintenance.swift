@@ -73,6 +73,24 @@ extension DiskCache {
     }
   }
 
+  /// As the synchronous form, on another thread: makes the index of a closed cache anew.
+  ///
+  /// - Parameters:
+  ///   - path: The folder, which nobody has open.
+  ///   - progress: Receives what is done and the total from time to time, and gives back
+  ///     whether to go on; nil, the default, if nobody wants to know.
+  /// - Returns: What was found.
+  /// - Throws: `.damaged`, `.notALarderFile`, `.busy`, `CancellationError`, `.diskFull`,
+  ///   `.io`. Nothing has changed then.
+  /// - Complexity: O(bytes of everything).
+  public static func rebuild(
+    path: String, progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) async throws -> DiskCacheReport {
+    try await DiskExecutor("larder.disk.rebuild").runCancellable { goesOn in
+      try self.rebuild(path: path) { goesOn() && (progress?($0, $1) ?? true) }
+    }
+  }
+
   /// As the synchronous form, on another thread: copies every intact entry of a folder,
   /// however damaged, into a new cache.
   ///

@@ -100,6 +100,35 @@ extension DiskCache {
     try StoreHandle.compact(path, progress: progress)
   }
 
+  /// Makes the index of a closed cache anew, where it is, from its log.
+  ///
+  /// The log has every entry; the index, the file data.mdb, only says where. So a cache
+  /// whose index is damaged or missing comes back complete, and no value is copied. The
+  /// order of use becomes that of writing, and some of what was evicted comes back.
+  ///
+  /// ```swift
+  /// let report = try DiskCache<String, Data>.rebuild(path: damaged)
+  /// let cache = try DiskCache<String, Data>(path: damaged)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - path: The folder, which nobody has open.
+  ///   - progress: Receives what is done and the total from time to time, and gives back
+  ///     whether to go on; nil, the default, if nobody wants to know.
+  /// - Returns: What was found. Entries whose record is damaged are lost.
+  /// - Throws: `.damaged` if the log is so, too, that older entries may be outdated: then
+  ///   ``salvage(from:to:progress:)`` copies what is certain; `.notALarderFile`, `.busy`,
+  ///   `CancellationError` if `progress` said so, `.diskFull`, `.io`. Nothing has changed
+  ///   then.
+  /// - Complexity: O(bytes of everything).
+  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  public static func rebuild(
+    path: String, progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) throws -> DiskCacheReport {
+    let report = try StoreHandle.rebuild(path, progress: progress)
+    return DiskCacheReport(report, isIntact: report.damaged == 0 && report.damaged_pages == 0)
+  }
+
   /// Copies every intact entry of a folder, however damaged, into a new cache.
   ///
   /// The source is only read, and must not be in use. Its index is not needed. A cache

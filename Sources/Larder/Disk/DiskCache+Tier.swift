@@ -7,20 +7,26 @@ public import LarderCore
 // What a cache of several tiers wants of the one on disk.
 extension DiskCache {
   /// A value with all that goes with it to a tier above, which counts as a use.
-  func tierEntry(
-    forKey key: Key
-  ) throws -> (value: Value, cost: Int?, extendedData: Data?, expiration: Expiration)? {
-    let limits = currentLimits
-    var found: (Value, Int?, Data?, Expiration)?
+  @inlinable
+  func tierEntry(forKey key: Key) throws -> CacheTierEntry<Value>? {
+    var found: CacheTierEntry<Value>?
     try keyCoder.borrow(key) { bytes in
       _ = try store.read(bytes, .use) { entry in
-        let extended = entry.extended.isEmpty ? nil : Data(copied: entry.extended)
-        let life = entry.remainingLife(limits, now: clock.nanoseconds)
-        let cost = entry.cost
-        found = (try decode(&entry), cost, extended, life)
+        let (cost, extended, life) = company(of: entry)
+        found = CacheTierEntry(
+          value: try decode(&entry), cost: cost, extendedData: extended, expiration: life)
       }
     }
     return found
+  }
+
+  /// What goes with the value.
+  @usableFromInline
+  func company(of entry: StoreEntry) -> (Int?, Data?, Expiration) {
+    let extended = entry.extended.isEmpty ? nil : Data(copied: entry.extended)
+    return (
+      entry.cost, extended, entry.remainingLife(currentLimits, now: clock.nanoseconds)
+    )
   }
 
   /// Stores what a tier above hands over.

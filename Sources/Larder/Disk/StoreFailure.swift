@@ -17,8 +17,8 @@ enum StoreFailure {
     case LARDER_EMISMATCH: mismatch(detail, asked: asked)
     case LARDER_EDAMAGED:
       """
-      its \(part(detail)) is damaged at offset \(detail.offset); everything was left as it is, \
-      and salvage copies what is intact
+      its \(part(detail)) is damaged at offset \(detail.offset); everything was left as it is; \
+      rebuild makes a new index, and salvage copies what is intact
       """
     case LARDER_EFOREIGN:
       "there is something else in that folder; it was left as it is"

@@ -125,6 +125,21 @@ extension StoreHandle {
       reason: StoreFailure.reason(status, detail: detail, asked: larder_store_options()))
   }
 
+  /// Makes the index of a store anew, where it is.
+  static func rebuild(
+    _ path: String, progress: StoreProgressReport?
+  ) throws -> larder_store_report {
+    try validate(path: path)
+    var report = larder_store_report()
+    let status = StoreProgress.with(progress) {
+      larder_store_rebuild(path, nil, $0, $1, &report)
+    }
+    if status == LARDER_OK { return report }
+    if status == ECANCELED { throw CancellationError() }
+    throw LarderError(
+      status: status, doing: "rebuild the index of \(path)", reason: StoreFailure.reason(status))
+  }
+
   /// Copies what is intact in a store, however damaged, into a new one.
   static func salvage(
     from source: String, to target: String, progress: StoreProgressReport?

@@ -203,6 +203,25 @@ struct DiskCacheMaintenanceTests {
     #expect(try cache.value(forKey: "499") == Data(count: 499))
   }
 
+  @Test func rebuildingMakesALostIndexAnew() throws {
+    do {
+      let cache = try place.openData()
+      for number in 0..<500 { try cache.set(Data(count: number), forKey: "\(number)") }
+      try cache.flush()
+      for number in 0..<100 { try cache.remove(forKey: "\(number)") }
+      #expect(errorCode { try DiskCache<String, Data>.rebuild(path: place.path) } == .busy)
+    }
+    try FileManager.default.removeItem(at: data)
+    #expect(errorCode { try place.openData() } == .damaged)
+    let report = try DiskCache<String, Data>.rebuild(path: place.path)
+    #expect(report.intact == 400 && report.damaged == 0)
+    let cache = try place.openData()
+    #expect(try cache.totalCount == 400)
+    #expect(try cache.value(forKey: "99") == nil)
+    #expect(try cache.value(forKey: "499") == Data(count: 499))
+    #expect(try cache.verify().isIntact)
+  }
+
   @Test func salvageOfSomethingElseIsRefused() throws {
     try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: false)
     try Data("mine".utf8).write(to: place.url.appendingPathComponent("file"))

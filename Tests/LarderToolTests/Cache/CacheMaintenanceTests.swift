@@ -4,7 +4,7 @@ import Larder
 import LarderTestSupport
 import Testing
 
-/// `stat`, `verify`, `salvage`, `compact` and `backup`.
+/// `stat`, `verify`, `rebuild`, `salvage`, `compact` and `backup`.
 @Suite(.timeLimit(.minutes(10))) struct CacheMaintenanceTests {
   private let directory: TemporaryDirectory
   private let cache: String
@@ -129,6 +129,15 @@ import Testing
     #expect(try Tool.run("cache", "ls", target).output == Tool.run("cache", "ls", cache).output)
     let again = try Tool.run("cache", "salvage", cache, directory.file("again.cache").path)
     #expect(again.text.contains("nothing was lost"))
+  }
+
+  @Test func rebuildMakesALostIndexAnew() throws {
+    let before = try Tool.run("cache", "ls", cache).output
+    try FileManager.default.removeItem(atPath: cache + "/data.mdb")
+    let run = try Tool.run("cache", "rebuild", cache)
+    #expect(run.code == 0, "\(run.errors)")
+    #expect(run.text.contains("intact entries"))
+    #expect(try Tool.run("cache", "ls", cache).output == before)
   }
 
   @Test func compactGivesRoomBackAndKeepsTheRest() throws {

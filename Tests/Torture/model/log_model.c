@@ -4,11 +4,7 @@
     by log_scan; a segment cut at every byte, and changed at every byte; records and rows taken
     apart that were never written; the memtable against a list; its order against qsort.
 
-    clang -std=c11 -D_GNU_SOURCE -DLARDER_FAULTS -g -O1 -pthread -fsanitize=address,undefined \
-      -fno-sanitize-recover=all -ISources/CLarder -ISources/CLarder/include -ISources/CLarderStore \
-      -ISources/CLarderStore/include Tests/Torture/model/log_model.c \
-      Sources/CLarderStore/{log,format}/[a-z]*.c Sources/CLarder/{file_io,crc32c*}.c -o log_model
-    ./log_model [seed [rounds]] */
+    log-model [seed [rounds]]: `make torture` runs it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -47,29 +47,40 @@ extension ArchiveArea {
         """,
       rival: rival, goal: goal
     ) { bench in
-      let people = Keys.shuffled(Person.many(stored))
-      let ours = try archive(bench.freshFolder("archive"), hasIndex: hasIndex, people)
-      let theirs = try PersonTable(bench.fresh("people.db"), hasIndex: hasIndex)
-      try theirs.fill(with: people)
-      let ourPieces = Pieces(people, size: recorded)
-      let theirPieces = Pieces(people, size: recorded)
-      return Contest(
-        ours: {
-          let piece = ourPieces.next(changed: true)
-          return try bench.time(piece.count, loop: .swift, flushes: flushes) {
-            for person in piece { try ours.record(person) }
-          } flush: {
-            try ours.flush()
-          }
-        },
-        rival: {
-          let piece = theirPieces.next(changed: true)
-          return try bench.time(piece.count, loop: .swift) {
-            for person in piece { try theirRecord(theirs, person) }
-          }
-        },
-        close: { closeQuietly(ours) })
+      try upserts(bench, hasIndex: hasIndex, flushes: flushes) { ours, piece in
+        for person in piece { try ours.record(person) }
+      } rival: { theirs, piece in
+        for person in piece { try theirRecord(theirs, person) }
+      }
     }
+  }
+
+  /// Records people who are there, the same on both sides.
+  private static func upserts(
+    _ bench: Bench, hasIndex: Bool, flushes: Bool,
+    ours record: @escaping (Archive<Person>, [Person]) throws -> Void,
+    rival theirRecord: @escaping (PersonTable, [Person]) throws -> Void
+  ) throws -> Contest {
+    let people = Keys.shuffled(Person.many(stored))
+    let ours = try archive(bench.freshFolder("archive"), hasIndex: hasIndex, people)
+    let theirs = try PersonTable(bench.fresh("people.db"), hasIndex: hasIndex)
+    try theirs.fill(with: people)
+    let ourPieces = Pieces(people, size: recorded)
+    let theirPieces = Pieces(people, size: recorded)
+    return Contest(
+      ours: {
+        let piece = ourPieces.next(changed: true)
+        return try bench.time(piece.count, loop: .swift, flushes: flushes) {
+          try record(ours, piece)
+        } flush: {
+          try ours.flush()
+        }
+      },
+      rival: {
+        let piece = theirPieces.next(changed: true)
+        return try bench.time(piece.count, loop: .swift) { try theirRecord(theirs, piece) }
+      },
+      close: { closeQuietly(ours) })
   }
 
   static var recordMany: Row {
@@ -82,25 +93,11 @@ extension ArchiveArea {
       rival: .grdb("upsert", does: "the same 10,000 upserts, cached, in one transaction"),
       goal: .none
     ) { bench in
-      let people = Keys.shuffled(Person.many(stored))
-      let ours = try archive(bench.freshFolder("archive"), hasIndex: true, people)
-      let theirs = try PersonTable(bench.fresh("people.db"), hasIndex: true)
-      try theirs.fill(with: people)
-      let ourPieces = Pieces(people, size: recorded)
-      let theirPieces = Pieces(people, size: recorded)
-      return Contest(
-        ours: {
-          let piece = ourPieces.next(changed: true)
-          return try bench.time(piece.count, loop: .swift) {
-            try ours.insert(all: piece)
-            try ours.flush()
-          }
-        },
-        rival: {
-          let piece = theirPieces.next(changed: true)
-          return try bench.time(piece.count, loop: .swift) { try theirs.record(all: piece) }
-        },
-        close: { closeQuietly(ours) })
+      try upserts(bench, hasIndex: true, flushes: true) { ours, piece in
+        try ours.insert(all: piece)
+      } rival: { theirs, piece in
+        try theirs.record(all: piece)
+      }
     }
   }
 }

@@ -27,4 +27,18 @@ enum DeviceBytes {
     }
     return total
   }
+
+  /// Takes what is clean of the files in a folder out of the page cache, where the system lets do
+  /// that.
+  static func leavePageCache(_ path: String) {
+    #if os(Linux)
+      let names = FileManager.default.enumerator(atPath: path)
+      while let name = names?.nextObject() as? String {
+        let file = open("\(path)/\(name)", O_RDONLY)
+        if file < 0 { continue }
+        _ = posix_fadvise(file, 0, 0, Int32(POSIX_FADV_DONTNEED))
+        close(file)
+      }
+    #endif
+  }
 }

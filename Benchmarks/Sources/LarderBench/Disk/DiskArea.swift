@@ -15,10 +15,12 @@ enum DiskArea: Area {
       setLargeFlushed, getLarge, getLargeMapped, open, growth, setC,
       getC, getPending,
       getData, getSmallSQLite, getSmallRocksDB, getTwoThreads, setPower,
-    ] + setLatency + [manyCreate] + cacheRows + manyEntries
+    ] + setLatency + [manyCreate, manyMemory] + cacheRows + manyEntries
   }
 
-  static func rows(_ scale: Scale) -> [Row] { rows + scale.keys.flatMap(sizeRows) }
+  static func rows(_ scale: Scale) -> [Row] {
+    rows + scale.keys.flatMap(sizeRows) + [flushFirst(scale.keys.max() ?? 0)]
+  }
 
   static func run(_ rows: [Row], _ bench: Bench, _ machine: Machine) throws -> AreaReport {
     var report = try measured(rows, bench, machine)

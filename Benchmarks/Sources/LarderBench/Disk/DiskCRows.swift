@@ -16,7 +16,7 @@ extension DiskArea {
         name: "ring append",
         settings: """
           larder_ring_append of 64 B, as many as such a record has, to a 1 MiB overwriting ring, \
-          the same C loop: what the journal alone would take
+          the same C loop: what the log alone would take
           """),
       goal: .none
     ) { bench in

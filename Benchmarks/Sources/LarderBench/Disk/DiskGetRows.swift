@@ -53,7 +53,7 @@ extension DiskArea {
       id: "disk.get.pending",
       ours: """
         DiskCache<Int, Int>.value(forKey:), 100,000 entries, none of them flushed: all are read \
-        from the journal
+        from the memtable
         """,
       rival: .lmdb(", the same keys in the same order"), goal: .none
     ) { bench in

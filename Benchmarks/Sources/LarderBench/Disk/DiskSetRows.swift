@@ -135,8 +135,8 @@ extension DiskArea {
         id: "disk.set.\(id)",
         ours: """
           \(what) of 500,000 sets (quick: 100,000) at full speed into a new DiskCache<Int, Data>, \
-          coder .data, 100 B, random keys, journal of 16 MiB, so that flushes are under way most \
-          of the time
+          coder .data, 100 B, random keys, at most 16 MiB waiting, so that flushes are under way \
+          most of the time
           """,
         rival: .rocksDB("Put", does: "the same of its Puts, write buffer 64 MiB as by default"),
         goal: goal, unit: part == 1 ? "ns at worst" : "ns", effort: long

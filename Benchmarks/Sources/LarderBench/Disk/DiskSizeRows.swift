@@ -94,14 +94,7 @@ extension DiskArea {
           """),
       goal: .ratio(1), effort: Effort(fewest: Effort.judged, most: 15, seconds: 8)
     ) { bench in
-      let folder = bench.freshFolder("many.create")
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      var next = 0
-      // Nothing is deleted before the end: that would slow the file system down for seconds.
-      func path() -> String {
-        next += 1
-        return "\(folder)/\(next)"
-      }
+      let path = try bench.freshPaths("many.create")
       let piece = 5
       return Contest(
         ours: {

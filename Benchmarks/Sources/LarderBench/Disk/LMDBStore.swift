@@ -93,8 +93,9 @@ extension Rival {
     Rival(
       name: "LMDB get",
       settings: """
-        LMDB \(LMDBStore.version) alone, MDB_INTEGERKEY, values of the same bytes, in a C loop: \
-        mdb_txn_renew, mdb_get, mdb_txn_reset\(what); it verifies no checksum and notes no use
+        LMDB \(LMDBStore.version) alone, MDB_INTEGERKEY, MDB_NOTLS, values of the same bytes, in a \
+        C loop: mdb_txn_renew, mdb_get, mdb_txn_reset\(what); it verifies no checksum and notes no \
+        use
         """)
   }
 }

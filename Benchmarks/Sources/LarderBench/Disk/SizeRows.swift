@@ -23,7 +23,7 @@ extension DiskArea {
         "disk.device.\(name)", keys,
         """
         bytes written by disk.set.\(name): through write calls (wchar in /proc/self/io), and what \
-        the journal got, whose file is mapped
+        puts and cleaning stored into the log, which is mapped
         """, "Put", "through write calls; what compactions write after the end is not in",
         goal(1.2),
         unit: "bytes"
@@ -37,7 +37,8 @@ extension DiskArea {
         """
         larder_store_get of keys drawn at random from those put, after disk.set.\(name), 500,000 \
         of them or all; the value is not copied
-        """, "Get", "one get_pinned an entry, which makes no copy", goal(0.3)
+        """, "Get", "one get_pinned an entry, which makes no copy, once no compaction is under way",
+        goal(0.3)
       ) { $0.get },
     ]
   }

@@ -43,6 +43,7 @@ struct SizeRun {
       try store.flushAndSync()
       run.put = Double(rivals_now_ns() - began) / Double(count)
       run.device = try DeviceBytes.written() - written + store.mappedBytes()
+      store.settle()
       run.get = try gets(store, draws, payloads, count: min(count, 500_000))
       Progress.note("\(name): \(duration(run.get)) a get")
     }

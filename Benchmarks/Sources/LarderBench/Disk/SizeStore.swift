@@ -8,6 +8,8 @@ protocol SizeStore {
   /// The sum that `Payloads` gives for these keys.
   func sum(of keys: ArraySlice<Int>) throws -> Int
   func flushAndSync() throws
+  /// Waits until nothing is done in the background any more.
+  func settle()
   /// Bytes stored into mapped files, which no write call shows.
   func mappedBytes() throws -> Double
 }
@@ -55,6 +57,9 @@ struct LarderSizeStore: SizeStore {
     try store.sync()
   }
 
+  /// A flush leaves nothing to do.
+  func settle() {}
+
   func mappedBytes() throws -> Double {
     let figures = try store.statistics()
     return Double(figures.appended_bytes + figures.cleaned_bytes)
@@ -76,5 +81,6 @@ struct RocksSizeStore: SizeStore {
   }
 
   func flushAndSync() throws { try store.flushAndSync() }
+  func settle() { store.settle() }
   func mappedBytes() -> Double { 0 }
 }

@@ -70,14 +70,7 @@ extension LogArea {
           """),
       goal: .ratio(3), effort: Effort(fewest: Effort.judged, most: 101, seconds: 4)
     ) { bench in
-      let folder = bench.freshFolder("logs")
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      var next = 0
-      // Nothing is deleted before the end: that would slow the file system down for seconds.
-      func path() -> String {
-        next += 1
-        return "\(folder)/\(next)"
-      }
+      let path = try bench.freshPaths("logs")
       let piece = 5
       let frame = Data(count: 4) + payload
       return Contest(

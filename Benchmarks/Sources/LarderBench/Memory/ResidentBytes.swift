@@ -83,7 +83,8 @@ enum ResidentBytes {
     return Double(after - before) / Double(count)
   }
 
-  private static func resident() -> Int {
+  /// Of this process, now.
+  static func resident() -> Int {
     let fields = (try? String(contentsOfFile: statistics, encoding: .utf8))?.split(separator: " ")
     guard let fields, fields.count > 1, let pages = Int(fields[1]) else { exit(1) }
     return pages * Int(sysconf(Int32(_SC_PAGESIZE)))

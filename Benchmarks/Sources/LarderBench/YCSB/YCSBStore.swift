@@ -34,3 +34,43 @@ extension YCSBStore {
   func finish() throws { try sync() }
   func settle() {}
 }
+
+/// Whole records as bytes under numbers, which are kept in their order.
+protocol OrderedStore {
+  func put(_ bytes: UnsafeRawBufferPointer, under key: Int) throws
+  func read<Result>(_ key: Int, _ body: (UnsafeRawBufferPointer) -> Result) throws -> Result?
+  func scan(
+    from key: Int, limit: Int, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
+  ) throws -> Int
+}
+
+extension LarderStore: OrderedStore {}
+extension RocksStore: OrderedStore {}
+
+/// The workloads over such a store: the same code for ours and the rival.
+protocol YCSBKeyedStore: YCSBStore {
+  associatedtype Store: OrderedStore
+  var store: Store { get }
+}
+
+extension YCSBKeyedStore {
+  func insert(_ record: UnsafeRawBufferPointer, under key: UInt64) throws {
+    try store.put(record, under: ordered(key))
+  }
+
+  func update(_ field: Int, of key: UInt64, to bytes: UnsafeRawBufferPointer) throws {
+    try withUpdated(field, bytes, { try store.read(ordered(key), $0) }) {
+      try store.put($0, under: ordered(key))
+    }
+  }
+
+  func read(_ key: UInt64) throws -> Int {
+    try store.read(ordered(key)) { YCSBRecord.isIntact($0, key: key) } == true ? 1 : 0
+  }
+
+  func scan(from key: UInt64, limit: Int) throws -> Int {
+    var intact = 0
+    _ = try store.scan(from: ordered(key), limit: limit) { intact += countIntact($0, $1) }
+    return intact
+  }
+}
