@@ -15,7 +15,8 @@ for how in exit close exit exit close; do
     strace -f -o "$directory/calls" "$program" "$directory/log" "$how" >/dev/null
     sed -n '/write(1, "begin/,/write(1, "end/p' "$directory/calls" >"$directory/between"
     grep -q openat "$directory/between" || { echo "first call: nothing was traced"; exit 1; }
-    if grep -E ' (fsync|fdatasync|msync|sync_file_range|syncfs|clone3?)\(' "$directory/between"; then
+    if grep -E ' (fsync|fdatasync|msync|sync_file_range|syncfs|clone3?)\(' \
+        "$directory/between"; then
         echo "first call ($how): it syncs, or starts a thread"
         failed=1
     fi

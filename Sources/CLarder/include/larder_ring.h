@@ -5,8 +5,9 @@
     Messages are byte strings of 0 to 2 GiB. Each gets a sequence number: 1 for the first, never
     used twice, also not after a power cut. Numbers are reserved on the device in steps, and after a
     power cut those that may have been given are passed over: up to 2^22, or 2^14 if the ring had
-    been closed. Any other gap says how many messages were lost in it. The file has a fixed capacity, reserved on the disk when it is created; a full ring either
-    overwrites its oldest messages or refuses the new one.
+    been closed. Any other gap says how many messages were lost in it. The file has a fixed
+    capacity, reserved on the disk when it is created; a full ring either overwrites its oldest
+    messages or refuses the new one.
 
     **Processes.** One handle writes; opening a second one for writing, in any process, gives
     LARDER_EBUSY. Any number of read-only handles, in any process, read while it writes.
@@ -16,8 +17,8 @@
     `larder_ring_sync_through` returns for it, it survives a power cut. After a power cut a ring
     holds a prefix of what was appended that includes everything synced.
     **Waiting.** Only the calls that sync wait for the device: larder_ring_sync and its kin, and
-    larder_ring_shutdown and larder_ring_close if something was changed; and larder_ring_open, if the
-    machine has started anew since the ring was written. An append waits in three cases, in which it
+    larder_ring_shutdown and larder_ring_close if something was changed; and larder_ring_open, if
+    the machine has started anew since the ring was written. An append waits in three cases, in which it
     is faster than the device: if it uses up 2^21 numbers, or writes 128 KiB into a ring that was
     closed with a sync and is open anew, in less time than one sync takes; or if it overwrites the
     whole ring between two calls of larder_ring_sync_through, or of larder_ring_append_synced.
@@ -311,7 +312,8 @@ typedef struct larder_ring_cursor {
 
 /** Remembers under `name` that every message up to `sequence` is done with. The first call for a
     name takes a slot; with a `sequence` of 0 it does no more than that, so that a consumer learns
-    before its work whether its place can be kept. A place only moves forward: a smaller number changes nothing.
+    before its work whether its place can be kept. A place only moves forward: a smaller number
+    changes nothing.
     @param name 1 to 32 bytes of any kind.
     @return LARDER_OK; LARDER_EINVALID (name, or a number that was not given out yet),
             LARDER_ENOSLOT, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED. O(slots). */
