@@ -227,15 +227,16 @@ larder_status apply_find(apply_transaction *apply, larder_bytes stored, apply_en
     return read_entry(apply, stored, (larder_bytes){value.mv_data, value.mv_size}, out);
 }
 
-larder_status apply_measure(apply_transaction *apply, const segment *from) {
+larder_status apply_measure(apply_transaction *apply, const segment *from, const memtable *frozen) {
     live_segment *measured;
     larder_status status = live_add(&apply->live, from->number, &measured);
     if (status) return status;
-    measured->used_bytes = atomic_load(&from->end) - SEGMENT_HEAD_BYTES;
-    measured->record_count = from->record_count;
-    measured->bare_count = from->bare_count;
+    uint64_t end = frozen ? frozen->end.offset : atomic_load(&from->end);
+    measured->used_bytes = end - SEGMENT_HEAD_BYTES;
+    measured->record_count = frozen ? frozen->end_record_count : from->record_count;
+    measured->bare_count = frozen ? frozen->end_bare_count : from->bare_count;
     measured->first_sequence = from->first_sequence;
-    measured->last_sequence = from->last_sequence;
+    measured->last_sequence = frozen ? frozen->last_sequence : from->last_sequence;
     measured->as_of = from->as_of;
     measured->is_changed = true;
     return LARDER_OK;

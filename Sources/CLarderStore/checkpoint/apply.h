@@ -82,8 +82,10 @@ LARDER_MUST_CHECK larder_status apply_remove(apply_transaction *apply, larder_by
 /** Bytes of a segment come to life, or die. */
 LARDER_MUST_CHECK larder_status apply_live(apply_transaction *apply, uint32_t segment,
                                            size_t padded, bool is_dead);
-/** What there is in a segment, up to its end, counts from now on. */
-LARDER_MUST_CHECK larder_status apply_measure(apply_transaction *apply, const segment *from);
+/** What there is in a segment, up to its end, counts from now on.
+    @param frozen if the log still goes on in it: up to the end of that memtable. NULL. */
+LARDER_MUST_CHECK larder_status apply_measure(apply_transaction *apply, const segment *from,
+                                              const memtable *frozen);
 /** A write: `record` lies in `segment`. */
 LARDER_MUST_CHECK larder_status apply_write(apply_transaction *apply, const uint8_t *record,
                                             uint32_t segment);

@@ -103,17 +103,11 @@ static larder_status apply_segments(apply_transaction *apply, const memtable *fr
     for (;;) {
         segment *passed;
         larder_status status = log_segment(&apply->store->log, number, &passed);
-        if (!status) status = apply_measure(apply, passed);
-        if (status) return status;
-        if (number == frozen->end.segment) break;
+        bool is_last = number == frozen->end.segment;
+        if (!status) status = apply_measure(apply, passed, is_last ? frozen : NULL);
+        if (status || is_last) return status;
         number = passed->next;
     }
-    live_segment *last = live_find(&apply->live, number);
-    last->used_bytes = frozen->end.offset - SEGMENT_HEAD_BYTES;
-    last->record_count = frozen->end_record_count;
-    last->bare_count = frozen->end_bare_count;
-    last->last_sequence = frozen->last_sequence;
-    return LARDER_OK;
 }
 
 /** Where the last segment was sealed and nothing came behind it, the log goes on in the next one:
@@ -126,7 +120,7 @@ static larder_status pass_sealed(apply_transaction *apply) {
     if (status || last->next == 0 || end->offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
         return status;
     *end = (location){last->next, SEGMENT_HEAD_BYTES};
-    return apply_measure(apply, last);
+    return apply_measure(apply, last, NULL);
 }
 
 /** What the last transaction has besides: the order of use, reads, and how far the log came. */

@@ -307,7 +307,7 @@ larder_status cleaning_settle(cleaning *work, apply_transaction *apply) {
     larder_status status = segment_sync(work->target, work->store->log.folder);
     if (status) return status;
 #endif
-    return apply_measure(apply, work->target);
+    return apply_measure(apply, work->target, NULL);
 }
 
 // The end -----------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ static larder_status rebuild_meta(apply_transaction *apply, const rebuild *work)
     for (size_t i = 0; i < search->segment_count && !status; i++) {
         const segment *from = search->segments[i];
         // Of one in which nothing lies nobody has to know.
-        if (atomic_load(&from->end) > SEGMENT_HEAD_BYTES) status = apply_measure(apply, from);
+        if (atomic_load(&from->end) > SEGMENT_HEAD_BYTES) status = apply_measure(apply, from, NULL);
     }
     apply->meta.applied = search->last_sequence;
     apply->meta.cleared = search->cleared;
