@@ -123,6 +123,9 @@ LARDER_API void larder_fault_set(const char *LARDER_NULLABLE call, int nth, int 
 LARDER_API int larder_fault_at(const char *call);
 /** How often the point was passed since larder_fault_set. */
 LARDER_API int larder_fault_passes(void);
+/** The thresholds of rings, for all that are opened from now on: a test that is smaller than every
+    threshold shows nothing. See ring_layout.h. */
+LARDER_API void larder_fault_ring_limits(uint64_t numbers_ahead, uint64_t window_bytes);
 /** The boot id that the next opens see; NULL for the real one. */
 LARDER_API void larder_fault_boot_id(const uint8_t *LARDER_NULLABLE id);
 LARDER_ASSUME_NONNULL_END

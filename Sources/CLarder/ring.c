@@ -66,29 +66,59 @@ larder_status ring_begin_writing(larder_ring *ring) {
         return LARDER_EREADONLY;
     }
     STORE_RELEASE(ring->header->state.closed_crc, 0);
-    larder_status status = file_sync(ring->file);
-    if (status) {
-        ring_unlock(ring);
-        return status;
-    }
+    STORE(ring->header->session.unsynced, 1);
     ring->is_writing = true;
-    ring->marked = ring->synced;
     if (ring->damaged_oldest) {
         ring_opened *opened = &ring->header->opened;
         STORE(opened->lost, LOAD(opened->lost) + ring->damaged_oldest);
+        ring_unsettle(ring);
         STORE(ring->header->state.count, ring->count);
         ring_store_oldest(ring);
+        ring_settle(ring);
         ring->damaged_oldest = 0;
     }
     return LARDER_OK;
 }
 
+/** Notes a change; the lock is held. The very first one of a handle wakes nobody: a program that
+    appends one message and ends needs no thread.
+    @return whether the background thread is to be woken. */
+COLD static bool ring_changed_first(larder_ring *ring) {
+    bool wakes = ring->wants_mark || (ring->has_changed && ring->sync_interval_ns > 0);
+    ring->is_dirty = wakes || ring->sync_interval_ns == 0;
+    ring->has_changed = true;
+    return wakes;
+}
+
+bool ring_changed(larder_ring *ring) {
+    return __builtin_expect(!ring->is_dirty, 0) && ring_changed_first(ring);
+}
+
 /** After a change: wakes those who wait for it. The lock is not held any more. */
-static inline void ring_announce(larder_ring *ring, bool was_dirty) {
-    if (__builtin_expect(!was_dirty, 0)) ring_sync_wake(ring);
+static inline void ring_announce(larder_ring *ring, bool wakes) {
+    if (__builtin_expect(wakes, 0)) ring_sync_wake(ring);
     // A waiter raises `waiters` before it takes the lock to look, so whoever appends after that
     // look sees it raised.
     if (__builtin_expect(LOAD(ring->waiters) != 0, 0)) ring_wake_waiters(ring);
+}
+
+// Messages and numbers ----------------------------------------------------------------------------
+
+void ring_unsettle(larder_ring *ring) {
+    STORE(ring->header->session.unsettled, 1);
+    // If we crash here, or before ring_settle, the next open walks the file.
+    atomic_thread_fence(memory_order_seq_cst);
+    ring->is_unsettled = true;
+}
+
+void ring_settle(larder_ring *ring) {
+    ring_session *session = &ring->header->session;
+    uint64_t missing = 0;
+    if (ring->oldest < ring->end) missing = ring->newest - ring->oldest_sequence + 1 - ring->count;
+    STORE(session->missing, missing);
+    STORE(session->missing_complement, ~missing);
+    STORE_RELEASE(session->unsettled, 0);
+    ring->is_unsettled = false;
 }
 
 // The oldest end ----------------------------------------------------------------------------------
@@ -160,6 +190,7 @@ static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset, uint64
         head.word != RECORD_PAD && record_is_plausible(head, dropped_position, ring->data_bytes) &&
         record_is_intact(&records, ring->data + dropped_position, head, dropped_position);
     ring_settle_oldest(ring, is_intact ? next_offset : dropped_offset + 8, dropped);
+    ring_unsettle(ring);
     uint64_t lost = ring->oldest_sequence - dropped - 1;
     if (lost > ring->count) lost = ring->count;
     ring->count -= lost;
@@ -219,11 +250,14 @@ static inline void ring_drop_oldest(larder_ring *ring) {
 
 // The newest end ----------------------------------------------------------------------------------
 
-/** In the first lap, makes the pages ahead of it cheap to touch. */
+/** In the first lap, makes the pages ahead of it cheap to touch; not for a handle that appends but
+    a few messages. */
 COLD static void ring_warm(larder_ring *ring, uint64_t needed) {
     uint64_t until = needed + WARM_BYTES;
     if (until > ring->data_bytes) until = ring->data_bytes;
-    file_warm(ring->file, ring->fixed.data_offset + ring->warmed, until - ring->warmed);
+    if (ring->has_warmed)
+        file_warm(ring->file, ring->fixed.data_offset + ring->warmed, until - ring->warmed);
+    ring->has_warmed = true;
     ring->warmed = until;
 }
 
@@ -242,12 +276,31 @@ static inline bool ring_must_mark(const larder_ring *ring) {
            ring->oldest_sequence > ring->marked && ring->oldest_sequence <= ring->synced;
 }
 
-/** Brings the header to the device. At most once after a sync, and only if the ring comes round
-    before the background sync has done it. */
+/** Brings the header to the device on the caller's thread: it came round, or ran out of numbers,
+    before the background thread was done. */
 COLD static larder_status ring_mark(larder_ring *ring) {
-    larder_status status = file_sync(ring->file);
-    if (status == LARDER_OK) ring->marked = ring->synced;
+    ring_marking marking = ring_mark_begin(ring);
+    larder_status status = ring_sync_file(ring);
+    if (status == LARDER_OK) ring_mark_end(ring, marking);
     return status;
+}
+
+/** The record about to be written ends behind the soft limit, at `last`. */
+COLD static larder_status ring_reach_limit(larder_ring *ring, uint64_t last) {
+    uint64_t sealed = LOAD(ring->header->session.sealed_limit);
+    if (ring->next_sequence >= ring->floor || (sealed && last > sealed)) {
+        larder_status status = ring_mark(ring);
+        if (status) return status;
+    }
+    sealed = LOAD(ring->header->session.sealed_limit);
+    bool is_half_way = ring->floor - ring->next_sequence <= ring_numbers_ahead / 2 ||
+                       (sealed && last > sealed - ring_window_bytes / 2);
+    if (is_half_way && !ring->wants_mark) {
+        ring->wants_mark = true;
+        ring->is_dirty = false; // So that this change is looked at.
+    }
+    ring_limit(ring);
+    return LARDER_OK;
 }
 
 /** Makes room for a record of `bytes`, which fits the data.
@@ -256,6 +309,11 @@ static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint
                                                          uint64_t *skip) {
     uint64_t rest = ring->data_bytes - ring->end_position;
     *skip = 0;
+    uint64_t behind = ring->end + bytes + (bytes > rest ? rest : 0);
+    if (__builtin_expect(behind > ring->soft_limit, 0)) {
+        larder_status status = ring_reach_limit(ring, behind);
+        if (status) return status;
+    }
     if (__builtin_expect(bytes > rest, 0)) {
         if (ring->oldest == ring->end) ring_restart(ring);
         else *skip = rest;
@@ -266,6 +324,7 @@ static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint
             larder_status status = ring_must_mark(ring) ? ring_mark(ring) : LARDER_OK;
             if (__builtin_expect(status != LARDER_OK, 0)) {
                 ring_store_oldest(ring);
+                if (ring->is_unsettled) ring_settle(ring);
                 return status;
             }
             ring_drop_oldest(ring);
@@ -294,7 +353,10 @@ static inline void ring_seal(larder_ring *ring, uint32_t payload_crc, uint32_t w
     record_head head;
     head.word = word;
     head.tag = ring->next_sequence | ring->generation_bits;
-    if (__builtin_expect(ring->next_sequence != ring->newest + 1, 0)) head.tag |= RECORD_AFTER_GAP;
+    if (__builtin_expect(ring->next_sequence != ring->newest + 1, 0)) {
+        head.tag |= RECORD_AFTER_GAP;
+        ring_unsettle(ring);
+    }
     head.crc = record_crc(payload_crc, word, ring->end_position, head.tag);
     memcpy(place, &head, sizeof head);
     if (__builtin_expect(ring->oldest == ring->end, 0)) ring->oldest_bytes = bytes;
@@ -317,17 +379,20 @@ COLD static void ring_pad(larder_ring *ring, uint64_t skip) {
 /** Shows what was written since. */
 static inline void ring_publish(larder_ring *ring) {
     ring_state *state = &ring->header->state;
-    STORE(state->newest, ring->newest);
+    ring_publication *published = &state->published[ring->slot];
+    ring->slot ^= 1;
     STORE(state->count, ring->count);
-    // If we crash here, the new record is complete but not published; recovery finds it.
-    STORE_RELEASE(state->end, ring->end);
+    // If we crash here, the other publication has the larger end, and holds.
+    STORE(published->newest, ring->newest);
+    STORE_RELEASE(published->end, ring->end);
+    if (__builtin_expect(ring->is_unsettled, 0)) ring_settle(ring);
 }
 
 static inline void ring_write_record(larder_ring *ring, uint64_t skip, const void *message,
                                      size_t length, uint32_t payload_crc, uint32_t partial) {
     if (__builtin_expect(skip != 0, 0)) ring_pad(ring, skip);
 #ifdef LARDER_PLANT_HEAD_FIRST
-    STORE_RELEASE(ring->header->state.end, ring->end + record_bytes(length));
+    STORE_RELEASE(ring->header->state.published[ring->slot].end, ring->end + record_bytes(length));
     sched_yield();
 #endif
     // If we crash here, or in the copy, the bytes lie behind `end` and nothing refers to them.
@@ -358,10 +423,9 @@ HOT larder_status larder_ring_append(larder_ring *ring, const void *message, siz
     ring_write_record(ring, skip, message, length, crc, 0);
     ring_publish(ring);
     if (sequence) *sequence = ring->newest;
-    bool was_dirty = ring->is_dirty;
-    ring->is_dirty = true;
+    bool wakes = ring_changed(ring);
     ring_unlock(ring);
-    ring_announce(ring, was_dirty);
+    ring_announce(ring, wakes);
     return LARDER_OK;
 }
 
@@ -372,6 +436,7 @@ larder_status larder_ring_append_batch(larder_ring *ring, const larder_message *
     larder_status status = ring_lock_to_write(ring);
     if (status) return status;
     size_t done = 0;
+    uint64_t published = ring->end;
     for (; done < count; done++) {
         const larder_message *message = &messages[done];
         size_t length = message->payload.length;
@@ -380,8 +445,10 @@ larder_status larder_ring_append_batch(larder_ring *ring, const larder_message *
         if (status) break;
         uint64_t bytes = record_bytes(length);
         // What is written but not shown yet must not be overwritten by its own batch.
-        if (ring->end + bytes - LOAD(ring->header->state.end) > ring->data_bytes / 2)
+        if (ring->end + bytes - published > ring->data_bytes / 2) {
             ring_publish(ring);
+            published = ring->end;
+        }
         uint64_t skip;
         status = ring_make_room(ring, bytes, &skip);
         if (status) break;
@@ -389,15 +456,15 @@ larder_status larder_ring_append_batch(larder_ring *ring, const larder_message *
         uint32_t partial = message->flags & LARDER_MESSAGE_PARTIAL ? RECORD_PARTIAL : 0;
         ring_write_record(ring, skip, message->payload.data, length, crc, partial);
     }
-    bool was_dirty = true;
+    bool wakes = false;
     if (done) {
         ring_publish(ring);
         if (last_sequence) *last_sequence = ring->newest;
-        was_dirty = ring->is_dirty;
-        ring->is_dirty = true;
+        ring->has_changed |= done > 1;
+        wakes = ring_changed(ring);
     }
     ring_unlock(ring);
-    if (done) ring_announce(ring, was_dirty);
+    if (done) ring_announce(ring, wakes);
     if (appended) *appended = done;
     return status;
 }
@@ -448,10 +515,9 @@ larder_status larder_ring_commit(larder_ring *ring, larder_reservation *reservat
     if (sequence) *sequence = ring->newest;
     ring->is_reserved = false;
     *reservation = (larder_reservation){NULL, 0};
-    bool was_dirty = ring->is_dirty;
-    ring->is_dirty = true;
+    bool wakes = ring_changed(ring);
     ring_unlock(ring);
-    ring_announce(ring, was_dirty);
+    ring_announce(ring, wakes);
     return LARDER_OK;
 }
 
@@ -483,13 +549,13 @@ larder_status larder_ring_remove_through(larder_ring *ring, uint64_t sequence, u
     if (ring->oldest == ring->end) STORE(ring->header->state.count, 0);
     ring_store_oldest(ring);
     STORE(ring->header->state.count, ring->count);
+    if (ring->is_unsettled) ring_settle(ring);
     uint64_t lost = LOAD(opened->lost) - lost_before;
     uint64_t gone = before - ring->count > lost ? before - ring->count - lost : 0;
     STORE(opened->removed, LOAD(opened->removed) + gone);
     if (removed) *removed = gone;
-    bool was_dirty = ring->is_dirty;
-    ring->is_dirty = true;
+    bool wakes = ring_changed(ring);
     ring_unlock(ring);
-    ring_announce(ring, was_dirty);
+    ring_announce(ring, wakes);
     return status;
 }

@@ -61,39 +61,43 @@ static void check_records(const larder_ring *ring, const ring_view *view,
     }
 }
 
-/** Whether creation was killed before it had written the whole backup, and nothing happened since:
-    nothing is missing then that was ever there. */
-static bool backup_is_unfinished(const larder_ring *ring) {
-    if (LOAD(ring->header->state.newest) != 0) return false;
+/** Whether the backup is that of this file. Until something was synced it may be torn between
+    zeros, the first one and the second. */
+static bool backup_is_good(const larder_ring *ring) {
     const uint8_t *backup = ring->map + ring->fixed.capacity_bytes - RING_FIXED_BYTES;
-    const uint8_t *whole = (const uint8_t *)&ring->fixed;
-    size_t i = 0;
-    while (i < RING_FIXED_BYTES && backup[i] == whole[i]) i++;
-    while (i < RING_FIXED_BYTES && backup[i] == 0) i++;
-    return i == RING_FIXED_BYTES;
+    ring_fixed second = ring_backup(&ring->fixed, true), first = ring_backup(&ring->fixed, false);
+    if (memcmp(backup, &second, RING_FIXED_BYTES) == 0) return true;
+    if (ring->is_established) return false;
+    const uint8_t *left = (const uint8_t *)&first, *right = (const uint8_t *)&second;
+    for (size_t i = 0; i < RING_FIXED_BYTES; i++) {
+        if (backup[i] && backup[i] != left[i] && backup[i] != right[i]) return false;
+    }
+    return true;
 }
 
 static void check_header(const larder_ring *ring, larder_ring_report *report) {
     const ring_header *header = ring->header;
     uint64_t backup = ring->fixed.capacity_bytes - RING_FIXED_BYTES;
-    if (memcmp(&header->fixed, &ring->fixed, RING_FIXED_BYTES) != 0) {
+    // A header that a power cut tore before the first sync is made anew by the next writer.
+    bool is_torn = ring->read_only && !ring->is_established;
+    if (memcmp(&header->fixed, &ring->fixed, RING_FIXED_BYTES) != 0 && !is_torn) {
         report->header_damaged = 1;
         report_damage(report, 0, RING_FIXED_BYTES);
     }
-    if (memcmp(ring->map + backup, &ring->fixed, RING_FIXED_BYTES) != 0 &&
-        !backup_is_unfinished(ring)) {
+    if (!backup_is_good(ring)) {
         report->header_damaged = 1;
         report_damage(report, backup, RING_FIXED_BYTES);
     }
     if (!ring->read_only &&
-        (LOAD(header->state.oldest) != ring->oldest || LOAD(header->state.end) != ring->end ||
+        (LOAD(header->state.oldest) != ring->oldest || ring_published_end(header) != ring->end ||
          LOAD(header->state.oldest_copy) != ring->oldest ||
-         LOAD(header->state.newest) != ring->newest)) {
+         ring_published_newest(header) != ring->newest)) {
         report->state_damaged = 1;
         report_damage(report, RING_FIXED_BYTES, sizeof header->state);
     }
     uint32_t closed = LOAD(header->state.closed_crc);
-    if (closed && closed != ring_closed_crc(header)) {
+    // Behind a walk it is only that a power cut tore the header, which the next writer makes good.
+    if (closed && closed != ring_closed_crc(header) && !ring->has_private_view) {
         report->state_damaged = 1;
         report_damage(report, RING_FIXED_BYTES, sizeof header->state);
     }

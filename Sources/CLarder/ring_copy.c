@@ -19,6 +19,7 @@ static larder_status ring_append_as(larder_ring *ring, uint64_t sequence, larder
     if (sequence > ring->next_sequence) {
         ring->next_sequence = sequence;
         if (ring->oldest == ring->end) ring->oldest_sequence = sequence;
+        ring_limit(ring);
     }
     larder_message message = {payload, flags};
     return larder_ring_append_batch(ring, &message, 1, NULL, NULL);
@@ -29,8 +30,9 @@ static void ring_inherit(larder_ring *ring, const ring_cursor_slot *slots, size_
                          uint64_t next_sequence) {
     if (next_sequence > ring->next_sequence) {
         ring->next_sequence = next_sequence;
-        STORE(ring->header->next_floor, next_sequence);
+        STORE(ring->header->floor.given, next_sequence - 1);
         if (ring->oldest == ring->end) ring->oldest_sequence = next_sequence;
+        ring_limit(ring);
     }
     for (size_t i = 0; i < count; i++) {
         if (!cursor_slot_is_taken(&slots[i])) continue;
@@ -51,7 +53,7 @@ typedef struct wreck_file {
     size_t map_bytes;
     ring_fixed fixed;
     ring_records records;
-    bool header_damaged;
+    fixed_state state;
 } wreck_file;
 
 static void wreck_close(wreck_file *wreck) {
@@ -65,10 +67,7 @@ static larder_status wreck_open(const char *path, wreck_file *wreck) {
     file_facts facts = {0};
     if (!status) status = file_facts_get(wreck->file, &facts);
     if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
-    bool is_blank = false;
-    if (!status)
-        status = ring_fixed_read(wreck->file, facts.bytes, &wreck->fixed, &wreck->header_damaged,
-                                 &is_blank);
+    if (!status) status = ring_fixed_read(wreck->file, facts.bytes, &wreck->fixed, &wreck->state);
     if (!status && facts.bytes <= wreck->fixed.data_offset) status = LARDER_EDAMAGED;
     if (status) return status;
     uint64_t bytes =
@@ -135,9 +134,9 @@ static larder_status wreck_copy_run(const wreck_file *wreck, const record_run *r
 /** Numbers that the file knows to have been given, beyond its last record. */
 static uint64_t wreck_next_sequence(const wreck_file *wreck, uint64_t highest) {
     const ring_header *header = (const ring_header *)(const void *)wreck->map;
-    uint64_t named = LOAD(header->state.newest) + 1;
-    uint64_t floor = LOAD(header->next_floor);
-    if (floor > named) named = floor;
+    uint64_t named = ring_published_newest(header) + 1;
+    uint64_t given = LOAD(header->floor.given);
+    if (given >= named) named = given + 1;
     bool is_believable = named > highest + 1 && named <= RING_SEQUENCE_MAX &&
                          named - highest - 1 <= wreck->fixed.data_bytes / RING_HEAD_BYTES;
     return is_believable ? named : highest + 1;
@@ -151,7 +150,7 @@ static larder_status wreck_copy_all(const wreck_file *wreck, wreck_copy *copy,
         record_runs_chain(&runs);
         // What was removed, or dropped for newer messages, is not to come back.
         const ring_header *header = (const ring_header *)(const void *)wreck->map;
-        oldest_hint hint = wreck->header_damaged
+        oldest_hint hint = wreck->state.is_backup
                                ? oldest_hint_of_damaged(header)
                                : ring_oldest_hint(&wreck->records, wreck->fixed.data_bytes, header);
         copy->first_sequence = oldest_hint_lower(hint);
@@ -195,7 +194,7 @@ larder_status larder_ring_salvage(const char *source, const char *target,
     memset(report, 0, sizeof *report);
     wreck_file wreck;
     larder_status status = wreck_open(source, &wreck);
-    report->header_damaged = wreck.header_damaged;
+    report->header_damaged = wreck.state.is_backup;
     // A name that is taken stays as it is: making the file is what claims it.
     int claim = -1;
     if (!status)
@@ -242,6 +241,7 @@ static larder_status ring_copy_into(larder_ring *source, larder_ring *target) {
     const ring_opened *before = &source->header->opened;
     STORE(opened->removed, LOAD(before->removed));
     STORE(opened->lost, LOAD(before->lost));
+    STORE(opened->skipped, LOAD(before->skipped));
     return larder_ring_sync(target);
 }
 

@@ -79,10 +79,9 @@ larder_status larder_ring_acknowledge(larder_ring *ring, larder_bytes name, uint
             STORE(slot->complement, ~sequence);
         }
     }
-    bool was_dirty = ring->is_dirty;
-    if (!status) ring->is_dirty = true;
+    bool wakes = !status && ring_changed(ring);
     ring_unlock(ring);
-    if (!status && !was_dirty) ring_sync_wake(ring);
+    if (wakes) ring_sync_wake(ring);
     return status;
 }
 

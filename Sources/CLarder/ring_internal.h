@@ -4,8 +4,8 @@
 
     Who holds what:
     - `ring_lock` guards everything but what is said below. It is held for the copy of a message, or
-      of a reader's chunk; over a system call only to warm pages ahead and for the two syncs that an
-      append can have to make, ring_begin_writing and ring_mark.
+      of a reader's chunk; over a system call only to warm pages ahead, and for the sync of an
+      append that has overtaken the background, ring_mark.
     - `sync_mutex` guards the group commit and its thread; it may be held when ring_lock is taken,
       never the other way round.
     - `wait_mutex` guards sleeping in larder_ring_wait, in the same order. */
@@ -44,8 +44,12 @@ struct larder_ring {
     bool read_only;
     /** The file is marked as being written; see ring_begin_writing. */
     bool is_writing;
-    /** Something was appended since the background sync last looked; always true without one. */
+    /** The background thread knows that there is work for it, or needs not know. */
     bool is_dirty;
+    /** The next publication stores `missing`, too; see ring_unsettle. */
+    bool is_unsettled;
+    /** Which of the two publications is the next one. */
+    unsigned slot;
     uint64_t end;
     uint64_t end_position;
     uint64_t next_sequence;
@@ -59,9 +63,14 @@ struct larder_ring {
     uint64_t oldest_sequence;
     /** The last generation completed, as a tag without a number. */
     uint64_t generation_bits;
-    /** What is on the device, and up to where a header that says so is, too (invariant 9). */
+    /** What callers were told is on the device, and up to where a header that says so is there, too
+        (invariant 9). */
     uint64_t synced;
     uint64_t marked;
+    /** Numbers below it may be given (invariant 10). */
+    uint64_t floor;
+    /** Offset behind which ring_reach_limit is asked (invariants 10 and 11). */
+    uint64_t soft_limit;
     /** Pages up to here (a position) are warm; data_bytes after the first lap. */
     uint64_t warmed;
     _Atomic uint32_t waiters;
@@ -72,7 +81,18 @@ struct larder_ring {
     uint64_t reserved_skip;
     bool is_reserved;
 
+    /** Something was changed by this handle; pages were warmed, or nearly. */
+    bool has_changed;
+    bool has_warmed;
+    /** A header is to be brought to the device in the background (invariants 10 and 11). */
+    bool wants_mark;
+    /** Something was synced before: the backup says so, and the file's name is on the device. */
+    bool is_established;
+    /** The backup needs no look: it would cost a page. */
+    bool has_backup;
+
     // Once per open.
+    char *path;
     int file;
     uint8_t *map;
     size_t map_bytes;
@@ -85,6 +105,7 @@ struct larder_ring {
         the file's epoch is this. */
     ring_view private_view;
     bool has_private_view;
+    uint64_t private_skipped;
 
     pthread_mutex_t sync_mutex;
     pthread_cond_t sync_done;
@@ -134,10 +155,13 @@ static inline void ring_unlock(larder_ring *ring) {
     atomic_store_explicit(ring->lock, LOCK_FREE, memory_order_release);
 }
 
-/** Marks the file as open, on the device, before its first change: if a power cut came between the
-    change and the mark, the next open would trust a state that no longer holds. The lock is held;
-    on failure it is not any more. */
+/** Marks the file as open before its first change, in memory alone: what the header on the device
+    says is good for long enough (invariant 11). The lock is held; on failure it is not any more. */
 larder_status ring_begin_writing(larder_ring *ring);
+
+/** Notes a change; the lock is held.
+    @return whether ring_sync_wake is to be called when it is not any more. */
+bool ring_changed(larder_ring *ring);
 
 /** Takes the lock for a change; refuses a read-only handle. */
 static inline larder_status ring_lock_to_write(larder_ring *ring) {
@@ -156,6 +180,12 @@ uint64_t ring_oldest_now(const larder_ring *ring);
 
 void ring_store_oldest(larder_ring *ring);
 
+/** To be called before a change of what lies between numbers and records is published. A kill from
+    here on makes the next open walk the file. */
+void ring_unsettle(larder_ring *ring);
+/** Stores `missing` as it is now; the lock is held. */
+void ring_settle(larder_ring *ring);
+
 /** Sets `oldest` to the first intact record at or after `offset`, whose number exceeds `after`. */
 void ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t after);
 
@@ -169,6 +199,8 @@ typedef struct ring_found {
     uint64_t newest;
     uint64_t next_sequence;
     uint64_t count;
+    /** Numbers passed over because messages that had them may be gone without a trace. */
+    uint64_t skipped;
     /** Where the lap that is live in part ends, and the number it goes on with; 0 without one. The
         pad there may be torn, or be that of an earlier lap. */
     uint64_t pad_position;
@@ -184,9 +216,27 @@ typedef enum recovery_trust {
     RECOVERY_POWER_CUT
 } recovery_trust;
 
+/** What there is to know of a file besides its bytes. */
+typedef struct recovery_case {
+    recovery_trust trust;
+    /** A full ring overwrites its oldest. */
+    bool overwrites;
+    /** Its backup says that it was synced before: a header that is gone was damaged. */
+    bool is_established;
+    uint64_t cursors_maximum;
+} recovery_case;
+
 larder_status ring_recover(const ring_records *records, const ring_header *header,
-                           uint64_t cursors_maximum, recovery_trust trust, ring_found *found,
+                           const recovery_case *known, ring_found *found,
                            larder_ring_report *report);
+
+/** Takes a state that no walk is needed for: of a file that only a kill left open, in the same
+    start of the machine. Every record that it leads to is looked at, which is a handful.
+    @return false if it cannot be believed as it stands. */
+bool ring_believe(const ring_records *records, const ring_header *header, ring_found *found);
+
+/** Whether nothing was written behind a sealed end, as far as one can see (invariant 11). */
+bool ring_seal_holds(const ring_records *records, const ring_header *header);
 
 /** Where the oldest live record is, as far as a header can be believed. */
 typedef struct oldest_hint {
@@ -202,8 +252,8 @@ typedef struct oldest_hint {
     complement. */
 static inline oldest_hint oldest_hint_of_damaged(const ring_header *header) {
     oldest_hint hint = {0};
-    uint64_t through = LOAD(header->removed_through);
-    if (through == ~LOAD(header->removed_complement)) hint.removed_through = through;
+    uint64_t through = LOAD(header->floor.removed_through);
+    if (through == ~LOAD(header->floor.removed_complement)) hint.removed_through = through;
     return hint;
 }
 
@@ -251,12 +301,26 @@ void record_runs_free(record_runs *runs);
 
 // Opening, shared with salvage --------------------------------------------------------------------
 
-/** Reads the fixed header of an open file, from its backup if need be.
-    @param is_backup receives whether the header itself was damaged.
-    @param is_blank receives whether the file is nothing but zeros: a creation that was cut short.
-    */
-larder_status ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *fixed, bool *is_backup,
-                              bool *is_blank);
+/** What became of a fixed header and its backup. */
+typedef struct fixed_state {
+    /** The header itself was damaged. */
+    bool is_backup;
+    /** The file is nothing but zeros: a creation that was cut short. */
+    bool is_blank;
+    /** The backup is whole and says that something was synced. */
+    bool is_established;
+    /** And is that of the header. */
+    bool is_whole;
+} fixed_state;
+
+/** Reads the fixed header of an open file, from its backup if need be. */
+larder_status ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *fixed, fixed_state *state);
+/** What the backup of a file is to be. */
+ring_fixed ring_backup(const ring_fixed *fixed, bool is_established);
+/** Puts the backup in its place. */
+void ring_store_backup(larder_ring *ring);
+/** Frees the handle, which has let go of its file. */
+void ring_free(larder_ring *ring);
 ring_cursor_slot *ring_cursor_slots(const larder_ring *ring);
 bool cursor_slot_is_taken(const ring_cursor_slot *slot);
 uint64_t cursor_slot_acknowledged(const ring_cursor_slot *slot);
@@ -264,8 +328,25 @@ uint64_t cursor_slot_acknowledged(const ring_cursor_slot *slot);
 // Syncing -----------------------------------------------------------------------------------------
 
 void ring_sync_init(larder_ring *ring, int64_t interval_ns);
-/** Ends the thread, after which no sync is under way. */
+/** One sync of everything, before the ring is shut. */
+larder_status ring_sync_last(larder_ring *ring);
+/** Ends the thread, after which no sync of its is under way. */
 void ring_sync_stop(larder_ring *ring);
+/** The file, and with the first sync its name, to the device. */
+larder_status ring_sync_file(larder_ring *ring);
+
+/** What a sync of the header that is about to begin brings to the device. */
+typedef struct ring_marking {
+    uint64_t synced;
+    uint64_t floor;
+} ring_marking;
+
+/** Before a sync: reserves numbers. The lock is held. */
+ring_marking ring_mark_begin(larder_ring *ring);
+/** After it: what it allows. The lock is held. */
+void ring_mark_end(larder_ring *ring, ring_marking marking);
+/** Sets `soft_limit`; the lock is held, or nobody else has the ring yet. */
+void ring_limit(larder_ring *ring);
 void ring_sync_destroy(larder_ring *ring);
 /** Tells the background sync that there is work. The lock must not be held. */
 void ring_sync_wake(larder_ring *ring);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "ring_layout.h"
+#include "file_io.h"
 
 /** Candidates longer than this are not tried any more once record_find's budget is used up. */
 #define FIND_SHORT_BYTES ((size_t)1024)
@@ -27,6 +28,16 @@ bool record_find(const ring_records *records, uint64_t position, uint64_t limit,
     }
     return false;
 }
+
+#ifdef LARDER_FAULTS
+uint64_t ring_numbers_ahead = (uint64_t)1 << 22;
+uint64_t ring_window_bytes = (uint64_t)256 * 1024;
+
+void larder_fault_ring_limits(uint64_t numbers_ahead, uint64_t window_bytes) {
+    ring_numbers_ahead = numbers_ahead;
+    ring_window_bytes = window_bytes;
+}
+#endif
 
 // The fixed header --------------------------------------------------------------------------------
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /** @file ring_layout.h
-    Private: the bytes of a ring file, version 1. The normative text is "File formats" in the
+    Private: the bytes of a ring file, version 2. The normative text is "File formats" in the
     documentation; the static asserts below and the fixture in the tests hold both to it.
 
-        0        64        128        192     256             data_offset         capacity-64
-        +---------+---------+----------+-------+---------------+-------------------+----------+
-        | fixed   | state   | opened   | floor | cursors       | records           | backup   |
-        | header  |         |          | and 0 | 64 bytes each | 8-byte aligned    | of fixed |
-        +---------+---------+----------+-------+---------------+-------------------+----------+
+        0       64      128      192     256       320             data_offset      capacity-64
+        +-------+-------+--------+-------+---------+---------------+----------------+---------+
+        | fixed | state | opened | floor | session | cursors       | records        | backup  |
+        | header|       |        |       |         | 64 bytes each | 8-byte aligned | of fixed|
+        +-------+-------+--------+-------+---------+---------------+----------------+---------+
 
         record:  | word u32 | crc u32 | tag u64 | payload | 0 to 7 bytes of padding |
                    |                    |
@@ -34,13 +34,18 @@
     6. `oldest` is stored before a byte that it protected is overwritten, and `end` after all bytes
        before it: at each instruction the file in memory is consistent.
     7. `oldest_copy` follows `oldest`: where the two differ, the smaller one is right or a step
-       late.
+       late. Of the two publications the one with the larger `end` holds, and its `newest` was
+       stored before it: so a kill at any instruction leaves a state that is believed as it stands.
     8. `synced` and `syncing` are tags. `synced` names a number up to which everything is on the
        device, and the generation that the sync which said so began; `syncing` names what the latest
        sync set out to reach. A record's tag names the last generation completed before it. So after
        a power cut a surviving record tells whether the sync under way had been completed.
-    9. No record up to `synced` is dropped before a header that says so is on the device: what the
-       header on the device calls synced was overwritten only if it was meant to be. */
+    9. No record up to `promised` is dropped before a header whose `synced` says so is on the
+       device: what the header on the device calls synced was overwritten only if it was meant to
+       be.
+    10. No number from `next_floor` of the header on the device on is given.
+    11. While the header on the device may be *sealed*, closed with everything synced, no byte from
+       `sealed_limit` on is written. */
 #ifndef LARDER_RING_LAYOUT_H
 #define LARDER_RING_LAYOUT_H
 
@@ -56,8 +61,8 @@
 #endif
 
 #define RING_MAGIC "LARDRING"
-#define RING_VERSION ((uint32_t)1)
-#define RING_HEADER_BYTES ((uint64_t)256)
+#define RING_VERSION ((uint32_t)2)
+#define RING_HEADER_BYTES ((uint64_t)320)
 #define RING_FIXED_BYTES ((size_t)64)
 #define RING_CURSOR_BYTES ((uint64_t)64)
 #define RING_HEAD_BYTES ((uint64_t)16)
@@ -70,6 +75,18 @@
 #define RECORD_SEQUENCE_MASK (RECORD_AFTER_GAP - 1)
 /** No file of ours names a larger number: at ten million messages a second it takes 57 years. */
 #define RING_SEQUENCE_MAX ((uint64_t)1 << 54)
+/** In the flags of a backup: nothing of this file was synced yet. */
+#define RING_NEVER_SYNCED ((uint32_t)1 << 31)
+
+/** How many numbers are reserved ahead of those given (invariant 10), and how far a ring may be
+    written behind a sealed end (invariant 11). */
+#ifdef LARDER_FAULTS
+extern uint64_t ring_numbers_ahead;
+extern uint64_t ring_window_bytes;
+#else
+#define ring_numbers_ahead ((uint64_t)1 << 22)
+#define ring_window_bytes ((uint64_t)256 * 1024)
+#endif
 
 /** Never changes after creation. Its CRC covers all bytes before it. */
 typedef struct ring_fixed {
@@ -85,20 +102,25 @@ typedef struct ring_fixed {
     uint32_t crc;
 } ring_fixed;
 
+/** What one append, or one batch, made visible. */
+typedef struct ring_publication {
+    /** The number given last. */
+    _Atomic uint64_t newest;
+    /** Stored after it. */
+    _Atomic uint64_t end;
+} ring_publication;
+
 /** One cache line that every append writes. */
 typedef struct ring_state {
     _Atomic uint64_t oldest;
     _Atomic uint64_t oldest_copy;
-    _Atomic uint64_t end;
-    /** The number given last. */
-    _Atomic uint64_t newest;
+    /** Written in turns (invariant 7). */
+    ring_publication published[2];
     _Atomic uint64_t count;
-    _Atomic uint64_t synced;
-    _Atomic uint64_t syncing;
     /** How often the ring was opened for writing; a reader of another process finds its place anew
         when it changes. */
     _Atomic uint32_t epoch;
-    /** CRC of the state and of `opened`, while the ring is closed; 0 while it is open. */
+    /** CRC of all that follows the fixed header, while the ring is closed; 0 while it is open. */
     _Atomic uint32_t closed_crc;
 } ring_state;
 
@@ -106,26 +128,57 @@ typedef struct ring_state {
 typedef struct ring_opened {
     _Atomic uint64_t removed;
     _Atomic uint64_t lost;
-    uint64_t reserved;
+    /** Numbers passed over because a power cut may have taken messages that had them. */
+    _Atomic uint64_t skipped;
     _Atomic int64_t writer_pid;
     uint64_t device;
     uint64_t inode;
     uint8_t boot_id[16];
 } ring_opened;
 
-typedef struct ring_header {
-    ring_fixed fixed;
-    ring_state state;
-    ring_opened opened;
-    /** The next message's number is at least this: a recovery that gave messages up raises it
-        beyond theirs (invariant 4). */
+/** Numbers that hold after a power cut, too. */
+typedef struct ring_floor {
+    /** After a power cut the next message's number is at least this (invariant 10). */
     _Atomic uint64_t next_floor;
     /** No message up to this number is live: the caller removed it or a recovery gave it up. It
         holds even where the record that `oldest` leads to is lost. */
     _Atomic uint64_t removed_through;
     /** `~removed_through`, stored after it; the smaller reading counts, as in a cursor's slot. */
     _Atomic uint64_t removed_complement;
-    uint8_t zero[40];
+    _Atomic uint64_t synced;
+    _Atomic uint64_t syncing;
+    /** Every number up to this was given, or given up. */
+    _Atomic uint64_t given;
+    /** `~next_floor`, stored after it. */
+    _Atomic uint64_t next_complement;
+    uint64_t zero;
+} ring_floor;
+
+/** What holds until the machine starts anew: what is known of the device, and of the state. */
+typedef struct ring_session {
+    /** Of the header on the device: at least this is its `synced`, and its `next_floor`. */
+    _Atomic uint64_t marked;
+    _Atomic uint64_t floor_synced;
+    /** No byte from this offset on is written yet, as the header on the device may be sealed; 0 if
+        it cannot be. */
+    _Atomic uint64_t sealed_limit;
+    /** Up to here callers were told that messages survive a power cut. */
+    _Atomic uint64_t promised;
+    /** Numbers between the oldest and the newest that no record stands for, and its complement. */
+    _Atomic uint64_t missing;
+    _Atomic uint64_t missing_complement;
+    /** Not 0 while `missing` does not agree with the state, or the state cannot be believed. */
+    _Atomic uint64_t unsettled;
+    /** Not 0 if something was changed since everything was synced last. */
+    _Atomic uint64_t unsynced;
+} ring_session;
+
+typedef struct ring_header {
+    ring_fixed fixed;
+    ring_state state;
+    ring_opened opened;
+    ring_floor floor;
+    ring_session session;
 } ring_header;
 
 typedef struct ring_cursor_slot {
@@ -157,15 +210,19 @@ _Static_assert(offsetof(ring_fixed, created_ns) == 48, "created_ns");
 _Static_assert(offsetof(ring_fixed, salt) == 56, "salt");
 _Static_assert(offsetof(ring_fixed, crc) == 60, "crc");
 _Static_assert(sizeof(ring_state) == 64, "state");
-_Static_assert(offsetof(ring_state, end) == 16, "end");
+_Static_assert(offsetof(ring_state, published) == 16, "published");
+_Static_assert(offsetof(ring_publication, end) == 8, "end");
+_Static_assert(offsetof(ring_state, count) == 48, "count");
 _Static_assert(offsetof(ring_state, epoch) == 56, "epoch");
 _Static_assert(sizeof(ring_opened) == 64, "opened");
 _Static_assert(offsetof(ring_opened, writer_pid) == 24, "writer_pid");
 _Static_assert(offsetof(ring_opened, boot_id) == 48, "boot_id");
-_Static_assert(offsetof(ring_header, next_floor) == 192, "next_floor");
-_Static_assert(offsetof(ring_header, removed_through) == 200, "removed_through");
-_Static_assert(offsetof(ring_header, removed_complement) == 208, "removed_complement");
-_Static_assert(sizeof(ring_header) == 256, "header");
+_Static_assert(sizeof(ring_floor) == 64, "floor");
+_Static_assert(offsetof(ring_floor, synced) == 24, "synced");
+_Static_assert(offsetof(ring_floor, given) == 40, "given");
+_Static_assert(sizeof(ring_session) == 64, "session");
+_Static_assert(offsetof(ring_session, missing) == 32, "missing");
+_Static_assert(sizeof(ring_header) == RING_HEADER_BYTES, "header");
 _Static_assert(sizeof(ring_cursor_slot) == 64, "cursor slot");
 _Static_assert(sizeof(record_head) == 16, "record head");
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "64-bit atomics in a mapping must be lock-free");
@@ -265,16 +322,43 @@ bool record_find(const ring_records *records, uint64_t position, uint64_t limit,
 
 /** The number that `removed_through` speaks of. */
 static inline uint64_t ring_removed_through(const ring_header *header) {
-    uint64_t through = LOAD(header->removed_through);
-    uint64_t copy = ~LOAD(header->removed_complement);
+    uint64_t through = LOAD(header->floor.removed_through);
+    uint64_t copy = ~LOAD(header->floor.removed_complement);
     return through < copy ? through : copy;
 }
 
 static inline void ring_store_removed_through(ring_header *header, uint64_t through) {
-    STORE(header->removed_through, through);
+    STORE(header->floor.removed_through, through);
     atomic_thread_fence(memory_order_release);
     // If we crash here, the number before this one counts.
-    STORE(header->removed_complement, ~through);
+    STORE(header->floor.removed_complement, ~through);
+}
+
+/** The number that `next_floor` speaks of. A power cut may leave its halves of two headers; no
+    number is given that the smaller one does not reserve. */
+static inline uint64_t ring_next_floor(const ring_header *header) {
+    uint64_t floor = LOAD(header->floor.next_floor);
+    uint64_t copy = ~LOAD(header->floor.next_complement);
+    return floor < copy ? floor : copy;
+}
+
+static inline void ring_store_next_floor(ring_header *header, uint64_t floor) {
+    STORE(header->floor.next_floor, floor);
+    STORE(header->floor.next_complement, ~floor);
+}
+
+/** Which of the two publications holds (invariant 7). */
+static inline unsigned ring_published_slot(const ring_header *header) {
+    const ring_publication *published = header->state.published;
+    return LOAD_ACQUIRE(published[1].end) > LOAD_ACQUIRE(published[0].end);
+}
+
+static inline uint64_t ring_published_end(const ring_header *header) {
+    return LOAD_ACQUIRE(header->state.published[ring_published_slot(header)].end);
+}
+
+static inline uint64_t ring_published_newest(const ring_header *header) {
+    return LOAD(header->state.published[ring_published_slot(header)].newest);
 }
 
 /** The fixed header that belongs to the options, but for what makes each file its own.

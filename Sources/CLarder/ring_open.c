@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file ring_open.c
-    From a path to a ring and back: create, open, shut down, close. */
+    From a path to a ring: create, or open what is there. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -36,40 +36,74 @@ static larder_status file_is_blank(int file, uint64_t bytes, bool *is_blank) {
     return LARDER_OK;
 }
 
-larder_status ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *fixed, bool *is_backup,
-                              bool *is_blank) {
-    *is_backup = false;
-    *is_blank = false;
+larder_status ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *fixed,
+                              fixed_state *state) {
+    *state = (fixed_state){false, false, false, false};
     memset(fixed, 0, sizeof *fixed);
-    size_t got;
+    ring_fixed backup;
+    size_t got = 0, got_backup = 0;
     larder_status status = file_read_at(file, fixed, sizeof *fixed, 0, &got);
+    if (!status && file_bytes >= RING_HEADER_BYTES + RING_FIXED_BYTES)
+        status =
+            file_read_at(file, &backup, sizeof backup, file_bytes - RING_FIXED_BYTES, &got_backup);
     if (status) return status;
-    if (got == sizeof *fixed && ring_fixed_is_intact(fixed)) return ring_fixed_validate(fixed);
-
-    if (file_bytes >= RING_HEADER_BYTES + RING_FIXED_BYTES) {
-        uint64_t offset = file_bytes - RING_FIXED_BYTES;
-        status = file_read_at(file, fixed, sizeof *fixed, offset, &got);
-        if (status) return status;
-        // The backup says how long its file was: one inside a longer file's data is not it.
-        if (got == sizeof *fixed && ring_fixed_is_intact(fixed) &&
-            fixed->capacity_bytes == file_bytes) {
-            *is_backup = true;
-            return ring_fixed_validate(fixed);
-        }
+    // The backup says how long its file was: one inside a longer file's data is not it.
+    bool has_backup = got_backup == sizeof backup && ring_fixed_is_intact(&backup) &&
+                      backup.capacity_bytes == file_bytes;
+    state->is_established = has_backup && !(backup.flags & RING_NEVER_SYNCED);
+    if (got == sizeof *fixed && ring_fixed_is_intact(fixed)) {
+        state->is_whole = state->is_established && memcmp(&backup, fixed, sizeof backup) == 0;
+        return ring_fixed_validate(fixed);
     }
-    status = file_is_blank(file, file_bytes, is_blank);
+    if (has_backup) {
+        state->is_backup = true;
+        *fixed = backup;
+        fixed->flags &= ~RING_NEVER_SYNCED;
+        ring_fixed_seal(fixed, fixed->created_ns, fixed->salt);
+        return ring_fixed_validate(fixed);
+    }
+    status = file_is_blank(file, file_bytes, &state->is_blank);
     return status ? status : LARDER_EFOREIGN;
+}
+
+ring_fixed ring_backup(const ring_fixed *fixed, bool is_established) {
+    ring_fixed backup = *fixed;
+    if (!is_established) backup.flags |= RING_NEVER_SYNCED;
+    ring_fixed_seal(&backup, backup.created_ns, backup.salt);
+    return backup;
+}
+
+void ring_store_backup(larder_ring *ring) {
+    ring_fixed backup = ring_backup(&ring->fixed, ring->is_established);
+    uint8_t *place = ring->map + ring->fixed.capacity_bytes - RING_FIXED_BYTES;
+    if (memcmp(place, &backup, RING_FIXED_BYTES) != 0) memcpy(place, &backup, RING_FIXED_BYTES);
 }
 
 // Creating ----------------------------------------------------------------------------------------
 
-static larder_status ring_create(int file, const char *path, const larder_ring_options *options) {
+/** Puts down which file of which start of the machine this is. */
+static void opened_sign(ring_opened *opened, const file_facts *facts) {
+    opened->device = facts->device;
+    opened->inode = facts->inode;
+    system_boot_id(opened->boot_id);
+}
+
+/** Nothing here is synced: until something is, a power cut may leave any part of it. */
+static larder_status ring_create(int file, const larder_ring_options *options, uint64_t first) {
     ring_header header;
     memset(&header, 0, sizeof header);
     larder_status status = ring_fixed_make(options, &header.fixed);
     if (status) return status;
     ring_fixed_seal(&header.fixed, system_wall_clock_ns(), system_random());
-    STORE(header.next_floor, 1);
+    file_facts facts;
+    status = file_facts_get(file, &facts);
+    if (status) return status;
+    opened_sign(&header.opened, &facts);
+    STORE(header.opened.skipped, first - 1);
+    STORE(header.floor.given, first - 1);
+    ring_store_next_floor(&header, first + ring_numbers_ahead);
+    STORE(header.session.floor_synced, first + ring_numbers_ahead);
+    STORE(header.session.missing_complement, ~(uint64_t)0);
     ring_store_removed_through(&header, 0);
     STORE(header.state.epoch, 2);
     STORE(header.state.closed_crc, ring_closed_crc(&header));
@@ -79,11 +113,34 @@ static larder_status ring_create(int file, const char *path, const larder_ring_o
     // inside one page, so a kill leaves all of it or nothing.
     if (!status) status = file_write_at(file, &header, sizeof header, 0);
     // If we crash here, or half-way through the backup, the next open for writing completes it.
+    ring_fixed backup = ring_backup(&header.fixed, false);
     if (!status)
-        status = file_write_at(file, &header.fixed, RING_FIXED_BYTES, capacity - RING_FIXED_BYTES);
-    if (!status) status = file_sync(file);
-    if (!status) status = file_sync_parent(path);
+        status = file_write_at(file, &backup, RING_FIXED_BYTES, capacity - RING_FIXED_BYTES);
     return status;
+}
+
+/** Whether the bytes are zeros where they are not those of `whole`. */
+static bool fixed_is_torn(const uint8_t *bytes, const ring_fixed *whole) {
+    uint8_t expected[RING_FIXED_BYTES];
+    memcpy(expected, whole, sizeof expected);
+    for (size_t i = 0; i < offsetof(ring_fixed, created_ns); i++) {
+        if (bytes[i] && bytes[i] != expected[i]) return false;
+    }
+    return true;
+}
+
+/** Whether this is a file of just these options whose header and backup a power cut took, or tore,
+    before they were ever synced. Nothing in it was. */
+static bool creation_was_torn(int file, uint64_t file_bytes, const larder_ring_options *options) {
+    ring_fixed expected;
+    if (file_bytes != options->capacity_bytes || ring_fixed_make(options, &expected)) return false;
+    ring_fixed backup = ring_backup(&expected, false);
+    uint8_t bytes[RING_FIXED_BYTES];
+    size_t got;
+    return !file_read_at(file, bytes, sizeof bytes, 0, &got) && got == sizeof bytes &&
+           fixed_is_torn(bytes, &expected) &&
+           !file_read_at(file, bytes, sizeof bytes, file_bytes - RING_FIXED_BYTES, &got) &&
+           got == sizeof bytes && fixed_is_torn(bytes, &backup);
 }
 
 // Opening -----------------------------------------------------------------------------------------
@@ -97,15 +154,16 @@ static larder_status ring_lock_page_make(larder_ring *ring) {
     return LARDER_OK;
 }
 
-static void ring_free(larder_ring *ring) {
+void ring_free(larder_ring *ring) {
     fork_page_free((void *)ring->lock);
     ring_sync_destroy(ring);
+    free(ring->path);
     free(ring);
 }
 
 /** Whether the pages that the last writer wrote are certainly all there: it was this very file, and
     the machine has not started anew since. */
-static bool ring_was_only_killed(const ring_header *header, const file_facts *facts) {
+static bool ring_is_same_start(const ring_header *header, const file_facts *facts) {
     uint8_t boot[16];
     static const uint8_t zeros[16];
     system_boot_id(boot);
@@ -118,10 +176,49 @@ static bool ring_is_closed(const ring_header *header, uint64_t data_bytes) {
     uint32_t crc = LOAD_ACQUIRE(header->state.closed_crc);
     if (crc == 0 || crc != ring_closed_crc(header)) return false;
     uint64_t oldest = LOAD(header->state.oldest);
-    uint64_t end = LOAD(header->state.end);
+    uint64_t end = ring_published_end(header);
     return oldest <= end && end - oldest <= data_bytes && oldest % 8 == 0 && end % 8 == 0 &&
-           LOAD(header->state.newest) <= RING_SEQUENCE_MAX &&
-           LOAD(header->next_floor) <= RING_SEQUENCE_MAX;
+           ring_published_newest(header) <= RING_SEQUENCE_MAX &&
+           LOAD(header->floor.given) <= RING_SEQUENCE_MAX &&
+           ring_next_floor(header) <= RING_SEQUENCE_MAX;
+}
+
+/** How a file is to be opened. */
+typedef enum open_case {
+    /** As it stands: it was closed, or only killed, and the machine ran on. */
+    OPEN_BELIEVED,
+    /** As it stands, too: it was sealed, and the machine has started anew. */
+    OPEN_SEALED,
+    OPEN_WALKED
+} open_case;
+
+static open_case ring_look(const larder_ring *ring, const file_facts *facts, ring_found *found) {
+    const ring_header *header = ring->header;
+    const ring_records records = ring_records_of(ring);
+    *found = (ring_found){0};
+    bool is_closed = ring_is_closed(header, ring->data_bytes);
+    bool is_same = ring_is_same_start(header, facts);
+    uint64_t given = LOAD(header->floor.given);
+    if (is_closed) {
+        found->oldest = LOAD(header->state.oldest);
+        found->end = ring_published_end(header);
+        found->newest = ring_published_newest(header);
+        found->count = LOAD(header->state.count);
+        found->next_sequence = (given > found->newest ? given : found->newest) + 1;
+        if (is_same) return OPEN_BELIEVED;
+        if (ring->recovery.header_damaged || !ring_seal_holds(&records, header)) return OPEN_WALKED;
+        // Who opened it since may have given numbers that the device has no trace of.
+        uint64_t floor = ring_next_floor(header);
+        if (floor > found->next_sequence) {
+            found->skipped = floor - found->next_sequence;
+            found->next_sequence = floor;
+        }
+        return OPEN_SEALED;
+    }
+    if (!is_same || LOAD(header->state.closed_crc) || ring->recovery.header_damaged ||
+        !ring_believe(&records, header, found))
+        return OPEN_WALKED;
+    return OPEN_BELIEVED;
 }
 
 static uint64_t ring_cursors_maximum(const larder_ring *ring) {
@@ -139,39 +236,37 @@ static uint64_t ring_cursors_maximum(const larder_ring *ring) {
 /** Finds the ring's state by looking at every record. */
 static larder_status ring_walk(larder_ring *ring, const file_facts *facts, ring_found *found) {
     ring_records records = ring_records_of(ring);
-    recovery_trust trust =
-        ring_was_only_killed(ring->header, facts) ? RECOVERY_KILLED : RECOVERY_POWER_CUT;
-    return ring_recover(&records, ring->header, ring_cursors_maximum(ring), trust, found,
-                        &ring->recovery);
+    recovery_case known = {
+        .trust = ring_is_same_start(ring->header, facts) ? RECOVERY_KILLED : RECOVERY_POWER_CUT,
+        .overwrites = ring->overwrite,
+        .is_established = ring->is_established,
+        .cursors_maximum = ring_cursors_maximum(ring),
+    };
+    return ring_recover(&records, ring->header, &known, found, &ring->recovery);
 }
 
-/** Reads the state into the writer's handle, walking the records if the file was not closed. */
-static larder_status ring_load(larder_ring *ring, const file_facts *facts, ring_found *out) {
-    const ring_header *header = ring->header;
-    ring_found found = {0};
-    if (ring_is_closed(header, ring->data_bytes)) {
-        ring->recovery.was_closed = 1;
-        found.oldest = LOAD(header->state.oldest);
-        found.end = LOAD(header->state.end);
-        found.newest = LOAD(header->state.newest);
-        found.count = LOAD(header->state.count);
-        uint64_t floor = LOAD(header->next_floor);
-        found.next_sequence = floor > found.newest ? floor : found.newest + 1;
-    } else {
-        larder_status status = ring_walk(ring, facts, &found);
+/** Reads the state into the writer's handle, walking the records if it has to. */
+static larder_status ring_load(larder_ring *ring, const file_facts *facts, ring_found *found,
+                               open_case *how) {
+    *how = ring_look(ring, facts, found);
+    if (*how == OPEN_WALKED) {
+        larder_status status = ring_walk(ring, facts, found);
         if (status) return status;
+    } else {
+        ring->recovery.was_closed = LOAD(ring->header->state.closed_crc) != 0;
+        if (!ring->recovery.was_closed) ring->recovery.intact = found->count;
     }
-    *out = found;
-    ring->end = found.end;
-    ring->end_position = found.end % ring->data_bytes;
-    ring->newest = found.newest;
-    ring->next_sequence = found.next_sequence;
-    ring->count = found.count;
-    ring->warmed = found.end >= ring->data_bytes ? ring->data_bytes : ring->end_position;
+    ring->end = found->end;
+    ring->end_position = found->end % ring->data_bytes;
+    ring->newest = found->newest;
+    ring->next_sequence = found->next_sequence;
+    ring->count = found->count;
+    ring->slot = 1 - ring_published_slot(ring->header);
+    ring->warmed = found->end >= ring->data_bytes ? ring->data_bytes : ring->end_position;
     // The record that stands there, or if it was damaged since, the next one.
-    ring_settle_oldest(ring, found.oldest, 0);
+    ring_settle_oldest(ring, found->oldest, 0);
     // Then no more are left than there are numbers from there on.
-    uint64_t numbers = ring->oldest < ring->end ? found.newest - ring->oldest_sequence + 1 : 0;
+    uint64_t numbers = ring->oldest < ring->end ? found->newest - ring->oldest_sequence + 1 : 0;
     if (ring->count > numbers) {
         ring->damaged_oldest = ring->count - numbers;
         ring->count = numbers;
@@ -219,50 +314,123 @@ static larder_status ring_store_recovered(larder_ring *ring, const ring_found *f
     uint64_t held = ring->count > ring->recovery.intact ? ring->count - ring->recovery.intact : 0;
     uint64_t lost = ring->recovery.lost > held ? ring->recovery.lost - held : 0;
     uint64_t numbered = ring->next_sequence - 1;
-    STORE(header->next_floor, ring->next_sequence);
+    STORE(header->floor.given, numbered);
     ring_store_removed_through(header, ring->oldest_sequence - 1);
     if (ring->recovery.cut) ring_erase_cut(ring);
     if (found->pad_sequence && ring->data_bytes - found->pad_position >= RING_HEAD_BYTES)
         record_write_pad(ring->data, found->pad_position, ring->salt, found->pad_sequence);
     ring_repair_cursors(ring);
-    uint64_t lost_before = LOAD(header->opened.lost);
-    uint64_t removed = LOAD(header->opened.removed);
     // Counters of a damaged header may be anything; together with the messages that are here they
     // are no more than the numbers given.
     uint64_t gone = numbered - ring->count;
-    if (removed > gone) removed = 0;
-    if (lost_before > gone - removed) lost_before = 0;
-    if (lost > gone - removed - lost_before) lost = gone - removed - lost_before;
-    STORE(header->opened.removed, removed);
-    STORE(header->opened.lost, lost_before + lost);
+    uint64_t counters[] = {LOAD(header->opened.removed), LOAD(header->opened.skipped),
+                           LOAD(header->opened.lost)};
+    uint64_t added[] = {0, found->skipped, lost};
+    for (size_t i = 0; i < 3; i++) {
+        if (counters[i] > gone) counters[i] = 0;
+        gone -= counters[i];
+        if (added[i] > gone) added[i] = gone;
+        counters[i] += added[i];
+        gone -= added[i];
+    }
+    STORE(header->opened.removed, counters[0]);
+    STORE(header->opened.skipped, counters[1]);
+    STORE(header->opened.lost, counters[2]);
     memcpy(&header->fixed, &ring->fixed, sizeof ring->fixed);
-    memcpy(ring->map + ring->fixed.capacity_bytes - RING_FIXED_BYTES, &ring->fixed,
-           RING_FIXED_BYTES);
-    STORE(state->newest, ring->newest);
     STORE(state->count, ring->count);
-    STORE(state->end, ring->end);
+    for (unsigned i = 0; i < 2; i++) {
+        STORE(state->published[i].newest, ring->newest);
+        STORE(state->published[i].end, ring->end);
+    }
     ring_store_oldest(ring);
-    larder_status status = file_sync(ring->file);
+    ring_settle(ring);
+    ring_store_next_floor(header, 0);
+    STORE(header->session.sealed_limit, 0);
+    ring_marking marking = ring_mark_begin(ring);
+    marking.synced = 0;
+    larder_status status = ring_sync_file(ring);
     if (status) return status;
-    ring->synced = ring->newest;
-    uint64_t tag = record_tag(ring->newest, record_generation(LOAD(state->syncing)));
-    STORE(state->syncing, tag);
-    STORE(state->synced, tag);
+    uint64_t tag = record_tag(ring->newest, record_generation(LOAD(header->floor.syncing)));
+    STORE(header->floor.syncing, tag);
+    STORE(header->floor.synced, tag);
+    STORE(header->session.promised, ring->newest);
+    STORE(header->session.marked, 0);
+    STORE(header->session.floor_synced, marking.floor);
+    ring_mark_end(ring, marking);
+    ring_store_backup(ring);
+    STORE(header->session.unsynced, 1);
     ring->is_writing = true;
-    return LARDER_OK;
+    if (!ring->overwrite) return LARDER_OK;
+    // So that no append has to (invariant 9).
+    status = file_sync(ring->file);
+    if (!status) STORE(header->session.marked, ring->newest);
+    return status;
 }
 
 static void ring_sign(larder_ring *ring, const file_facts *facts) {
-    ring_opened *opened = &ring->header->opened;
-    ring_state *state = &ring->header->state;
-    STORE(opened->writer_pid, (int64_t)getpid());
-    opened->device = facts->device;
-    opened->inode = facts->inode;
-    system_boot_id(opened->boot_id);
+    ring_header *header = ring->header;
+    ring_state *state = &header->state;
+    STORE(header->opened.writer_pid, (int64_t)getpid());
+    opened_sign(&header->opened, facts);
     // Always at least one epoch on, and even.
     STORE_RELEASE(state->epoch, (LOAD(state->epoch) | 1) + 1);
-    ring->generation_bits = record_tag(0, record_generation(LOAD(state->synced)));
-    ring->synced = record_sequence(LOAD(state->synced));
+    uint64_t synced = LOAD(header->floor.synced);
+    ring->generation_bits = record_tag(0, record_generation(synced));
+    ring->synced = LOAD(header->session.promised);
+    ring->marked = LOAD(header->session.marked);
+    ring->floor = LOAD(header->session.floor_synced);
+    ring_limit(ring);
+}
+
+/** Takes over a file whose state was believed. */
+static larder_status ring_take_over(larder_ring *ring, const file_facts *facts, open_case how,
+                                    uint64_t skipped) {
+    ring_header *header = ring->header;
+    if (!ring->has_backup) ring_store_backup(ring);
+    if (ring->recovery.header_damaged) memcpy(&header->fixed, &ring->fixed, sizeof ring->fixed);
+    bool was_closed = LOAD(header->state.closed_crc) != 0;
+    // Still closed for the next opener, should nothing be written; sign under a fresh checksum.
+    // If we crash in between, the next open looks closer.
+    STORE_RELEASE(header->state.closed_crc, 0);
+    if (!was_closed || how == OPEN_SEALED) ring_repair_cursors(ring);
+    if (how == OPEN_SEALED) {
+        // What the device has of the session is what was sealed. Numbers are reserved before any
+        // is given, which takes a sync in each start of the machine.
+        uint64_t synced = record_sequence(LOAD(header->floor.synced));
+        STORE(header->session.promised, synced);
+        STORE(header->session.marked, synced);
+        STORE(header->opened.skipped, LOAD(header->opened.skipped) + skipped);
+        STORE(header->floor.given, ring->next_sequence - 1);
+        uint64_t floor = ring->next_sequence + ring_numbers_ahead;
+        ring_store_next_floor(header, floor);
+        STORE(header->session.floor_synced, floor);
+    }
+    STORE(header->state.count, ring->count + ring->damaged_oldest);
+    ring_sign(ring, facts);
+    if (was_closed) STORE_RELEASE(header->state.closed_crc, ring_closed_crc(header));
+    return how == OPEN_SEALED ? file_sync(ring->file) : LARDER_OK;
+}
+
+/** A handle that only reads a file that nobody writes. */
+static larder_status ring_view_alone(larder_ring *ring, const file_facts *facts) {
+    uint32_t epoch = LOAD_ACQUIRE(ring->header->state.epoch);
+    ring_found found;
+    larder_status status = LARDER_OK;
+    open_case how = ring_look(ring, facts, &found);
+    ring->recovery.was_closed = how != OPEN_WALKED && LOAD(ring->header->state.closed_crc) != 0;
+    if (ring->recovery.was_closed && how == OPEN_BELIEVED) return LARDER_OK;
+    if (how == OPEN_WALKED) status = ring_walk(ring, facts, &found);
+    ring->private_view = (ring_view){
+        .oldest = found.oldest,
+        .end = found.end,
+        .newest = found.newest,
+        .next_sequence = found.next_sequence,
+        .count = found.count,
+        .epoch = epoch,
+    };
+    ring->private_skipped = found.skipped;
+    ring->has_private_view = true;
+    return status;
 }
 
 /** Maps an open file whose fixed header is known, and takes it over. */
@@ -275,47 +443,26 @@ static larder_status ring_adopt(larder_ring *ring, const file_facts *facts) {
     ring->data = ring->map + fixed->data_offset;
     ring->data_bytes = fixed->data_bytes;
     ring->salt = fixed->salt;
+    // A sync that was completed left its mark also where the backup is gone; a writer puts it back.
+    if (!ring->read_only && !ring->recovery.header_damaged)
+        ring->is_established |= LOAD(ring->header->floor.synced) != 0;
     ring->overwrite = (fixed->flags & LARDER_RING_OVERWRITE) != 0;
     uint64_t longest = fixed->data_bytes - RING_HEAD_BYTES;
     ring->message_max =
         longest < LARDER_RING_MESSAGE_MAX_BYTES ? (size_t)longest : LARDER_RING_MESSAGE_MAX_BYTES;
     if (ring->read_only) {
-        // With a live writer, or a state that was closed, the header is read at each look.
-        if (file_is_locked(ring->file) || ring_is_closed(ring->header, ring->data_bytes)) {
-            ring->recovery.was_closed = 1;
-            return LARDER_OK;
-        }
-        uint32_t epoch = LOAD_ACQUIRE(ring->header->state.epoch);
-        ring_found found;
-        status = ring_walk(ring, facts, &found);
-        ring->private_view = (ring_view){
-            .oldest = found.oldest,
-            .end = found.end,
-            .newest = found.newest,
-            .next_sequence = found.next_sequence,
-            .count = found.count,
-            .epoch = epoch,
-        };
-        ring->has_private_view = true;
-        return status;
-    }
-    ring_found found;
-    status = ring_load(ring, facts, &found);
-    if (status) return status;
-    if (!ring->recovery.was_closed || ring->recovery.header_damaged) {
-        status = ring_store_recovered(ring, &found);
-        if (status) return status;
-        ring_sign(ring, facts);
+        // With a live writer the header is read at each look.
+        if (!file_is_locked(ring->file)) return ring_view_alone(ring, facts);
+        ring->recovery.was_closed = 1;
         return LARDER_OK;
     }
-    uint8_t *backup = ring->map + fixed->capacity_bytes - RING_FIXED_BYTES;
-    if (memcmp(backup, fixed, RING_FIXED_BYTES) != 0) memcpy(backup, fixed, RING_FIXED_BYTES);
-    // Still closed for the next opener, should nothing be written; sign under a fresh checksum.
-    // If we crash in between, the next open walks the file.
-    STORE_RELEASE(ring->header->state.closed_crc, 0);
-    ring_sign(ring, facts);
-    STORE_RELEASE(ring->header->state.closed_crc, ring_closed_crc(ring->header));
-    return LARDER_OK;
+    ring_found found;
+    open_case how;
+    status = ring_load(ring, facts, &found, &how);
+    if (!status && how != OPEN_WALKED) return ring_take_over(ring, facts, how, found.skipped);
+    if (!status) status = ring_store_recovered(ring, &found);
+    if (!status) ring_sign(ring, facts);
+    return status;
 }
 
 static void detail_of_fixed(larder_ring_detail *detail, const ring_fixed *fixed) {
@@ -355,12 +502,13 @@ static larder_status ring_file_open(const char *path, const larder_ring_options 
                                     larder_ring_detail *detail, int *file, bool *is_new) {
     *is_new = false;
     if (options->flags & LARDER_RING_READ_ONLY) return file_open(path, 0, 0, file);
-    larder_status status = EEXIST;
-    if (options->capacity_bytes && !(options->flags & LARDER_RING_EXISTING)) {
+    larder_status status = file_open(path, FILE_WRITE, 0, file);
+    if (status == ENOENT && options->capacity_bytes && !(options->flags & LARDER_RING_EXISTING)) {
         status = file_open(path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, options->mode, file);
         *is_new = status == LARDER_OK;
+        // Another made it meanwhile.
+        if (status == EEXIST) status = file_open(path, FILE_WRITE, 0, file);
     }
-    if (status == EEXIST) status = file_open(path, FILE_WRITE, 0, file);
     if (status) return status;
     status = file_lock(*file);
     if (status) {
@@ -388,19 +536,25 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
         status = file_read_at(ring->file, &probe, 1, 0, &got);
         return status == EISDIR ? EISDIR : LARDER_EFOREIGN;
     }
-    bool is_backup = false, is_blank = false;
+    fixed_state state = {false, false, false, false};
     if (facts.bytes > 0) {
-        status = ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &is_backup, &is_blank);
+        status = ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &state);
         detail_of_fixed(detail, &ring->fixed);
+        if (status == LARDER_EFOREIGN && !state.is_blank)
+            state.is_blank = creation_was_torn(ring->file, facts.bytes, options);
     }
-    if (facts.bytes == 0 || (status == LARDER_EFOREIGN && is_blank)) {
+    if (facts.bytes == 0 || (status == LARDER_EFOREIGN && state.is_blank)) {
         if (ring->read_only) return LARDER_EFOREIGN;
         // A missing file would have been ENOENT: nothing says how large to make this one.
         if (options->capacity_bytes == 0) return LARDER_EINVALID;
         // Zeros that are longer than the new file would leave its backup in the middle.
         if (facts.bytes > 0) status = file_truncate(ring->file, 0);
         else status = LARDER_OK;
-        if (!status) status = ring_create(ring->file, path, options);
+        // What was there gave numbers perhaps, but no more than a file that was never synced may.
+        uint64_t first = facts.bytes > 0 ? 1 + ring_numbers_ahead : 1;
+        if (!status) status = ring_create(ring->file, options, first);
+        // Else one power cut after another would give them again.
+        if (!status && first > 1) status = file_sync(ring->file);
         if (status) {
             // Leave no half-made file: ours goes, and one that was there is empty again.
             if (is_new) (void)file_remove(path);
@@ -408,8 +562,7 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
             return status;
         }
         status = file_facts_get(ring->file, &facts);
-        if (!status)
-            status = ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &is_backup, &is_blank);
+        if (!status) status = ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &state);
     }
     if (status) return status;
     if (facts.bytes < ring->fixed.capacity_bytes) {
@@ -419,8 +572,11 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
     }
     status = fixed_matches(&ring->fixed, options);
     if (status) return status;
-    ring->recovery.header_damaged = is_backup;
-    return ring_adopt(ring, &facts);
+    ring->recovery.header_damaged = state.is_backup;
+    ring->is_established = state.is_established;
+    ring->has_backup = state.is_whole;
+    if (!ring->read_only && !ring->is_established) status = path_from_root(path, &ring->path);
+    return status ? status : ring_adopt(ring, &facts);
 }
 
 larder_status larder_ring_open(const char *path, const larder_ring_options *options,
@@ -455,165 +611,5 @@ larder_status larder_ring_open(const char *path, const larder_ring_options *opti
         return status;
     }
     *out = ring;
-    return LARDER_OK;
-}
-
-// Closing -----------------------------------------------------------------------------------------
-
-larder_status larder_ring_shutdown(larder_ring *ring) {
-    if (atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_FORKED)
-        return LARDER_EFORKED;
-    ring_sync_stop(ring);
-    larder_status status = LARDER_OK;
-    bool writes = false;
-    if (!ring->read_only && ring_lock(ring) == LARDER_OK) {
-        writes = ring->is_writing;
-        ring_unlock(ring);
-    }
-    if (writes) status = larder_ring_sync(ring);
-    pthread_mutex_lock(&ring->sync_mutex);
-    while (ring->is_syncing) pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
-    larder_status locked = ring_lock(ring);
-    if (locked == LARDER_OK) {
-        ring->is_shut = true;
-        ring_state *state = &ring->header->state;
-        if (!ring->read_only) {
-            // Others may have appended after the sync. Only what is wholly on the device may be
-            // trusted without a walk later.
-            if (!status && !ring->sync_failure && ring->synced < ring->newest) {
-                status = file_sync(ring->file);
-                uint64_t tag = record_tag(ring->newest, record_generation(LOAD(state->syncing)));
-                if (!status) STORE(state->syncing, tag);
-                if (!status) STORE(state->synced, tag);
-            }
-            // While it is open, `closed_crc` may be that of the open without a change.
-            STORE_RELEASE(state->closed_crc, 0);
-            STORE(ring->header->opened.writer_pid, 0);
-            if (!ring->is_writing || (!status && !ring->sync_failure))
-                STORE_RELEASE(state->closed_crc, ring_closed_crc(ring->header));
-        }
-        file_unmap(ring->map, ring->map_bytes);
-        ring->map = NULL;
-        if (!ring->read_only) file_unlock(ring->file);
-        file_close(ring->file);
-        ring->file = -1;
-        atomic_store_explicit(ring->lock, LOCK_SHUT, memory_order_release);
-    }
-    pthread_mutex_unlock(&ring->sync_mutex);
-    ring_wake_waiters(ring);
-    return locked == LARDER_ECLOSED || locked == LARDER_OK ? status : locked;
-}
-
-void larder_ring_close(larder_ring *ring) {
-    if (!ring) return;
-    if (larder_ring_shutdown(ring) == LARDER_EFORKED) {
-        // The child's copy: the parent's lock, file and threads are not ours to touch.
-        file_unmap(ring->map, ring->map_bytes);
-        file_close(ring->file);
-        fork_page_free((void *)ring->lock);
-        free(ring);
-        return;
-    }
-    ring_free(ring);
-}
-
-// Looking inside ----------------------------------------------------------------------------------
-
-ring_view ring_view_get(const larder_ring *ring) {
-    if (!ring->read_only)
-        return (ring_view){ring->oldest,        ring->end,   ring->newest,
-                           ring->next_sequence, ring->count, LOAD(ring->header->state.epoch)};
-    const ring_state *state = &ring->header->state;
-    ring_view view = {0};
-    // A writer that is recovering shows an odd epoch for a moment; one that was killed meanwhile
-    // shows it for ever, and then the last reading has to do.
-    for (int attempt = 0; attempt < 1000; attempt++) {
-        view.epoch = LOAD_ACQUIRE(state->epoch);
-        if (ring->has_private_view && view.epoch == ring->private_view.epoch)
-            return ring->private_view;
-        // `end` first: it only grows, so `oldest` read later may at most exceed it, which is empty.
-        view.end = LOAD_ACQUIRE(state->end);
-        view.oldest = LOAD_ACQUIRE(state->oldest);
-        view.newest = LOAD(state->newest);
-        uint64_t floor = LOAD(ring->header->next_floor);
-        view.next_sequence = floor > view.newest ? floor : view.newest + 1;
-        view.count = LOAD(state->count);
-        atomic_thread_fence(memory_order_acquire);
-        if (view.epoch % 2 == 0 && LOAD(state->epoch) == view.epoch) break;
-    }
-    if (view.oldest > view.end) view.oldest = view.end;
-    if (view.end - view.oldest > ring->data_bytes || view.end % 8 || view.oldest % 8)
-        view.oldest = view.end;
-    return view;
-}
-
-uint64_t ring_oldest_now(const larder_ring *ring) {
-    if (!ring->read_only) return ring->oldest;
-    atomic_thread_fence(memory_order_acquire);
-    uint32_t epoch = LOAD(ring->header->state.epoch);
-    if (ring->has_private_view && epoch == ring->private_view.epoch)
-        return ring->private_view.oldest;
-    return LOAD_ACQUIRE(ring->header->state.oldest);
-}
-
-larder_status larder_ring_recovery(larder_ring *ring, larder_ring_report *report) {
-    larder_status status = ring_lock(ring);
-    memset(report, 0, sizeof *report);
-    if (status) return status;
-    *report = ring->recovery;
-    ring_unlock(ring);
-    return LARDER_OK;
-}
-
-larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statistics *statistics) {
-    memset(statistics, 0, sizeof *statistics);
-    // Outside the lock: a reader asks for the oldest number, which may have to be read.
-    larder_status status = ring_lock(ring);
-    if (status) return status;
-    ring_view view = ring_view_get(ring);
-    const ring_header *header = ring->header;
-    const ring_fixed *fixed = &ring->fixed;
-    statistics->capacity_bytes = fixed->capacity_bytes;
-    statistics->data_bytes = fixed->data_bytes;
-    statistics->used_bytes = view.end - view.oldest;
-    statistics->count = view.count;
-    statistics->next_sequence = view.next_sequence;
-    statistics->synced_sequence = record_sequence(LOAD(header->state.synced));
-    statistics->removed = LOAD(header->opened.removed);
-    statistics->lost = LOAD(header->opened.lost);
-    if (ring->has_private_view && view.epoch == ring->private_view.epoch)
-        statistics->lost += ring->recovery.lost;
-    uint64_t accounted = view.count + statistics->removed + statistics->lost;
-    if (statistics->next_sequence > accounted + 1)
-        statistics->overwritten = statistics->next_sequence - 1 - accounted;
-    statistics->wraps = view.end ? (view.end - 1) / fixed->data_bytes : 0;
-    statistics->content_format = fixed->content_format;
-    statistics->created_ns = fixed->created_ns;
-    statistics->version = fixed->version;
-    statistics->flags = fixed->flags & LARDER_RING_OVERWRITE;
-    statistics->cursor_slots = ring_fixed_slots(fixed);
-    statistics->read_only = ring->read_only;
-    if (!ring->read_only || file_is_locked(ring->file))
-        statistics->writer_pid = LOAD(header->opened.writer_pid);
-    if (view.end > view.oldest) {
-        statistics->newest_sequence = view.newest;
-        if (!ring->read_only) {
-            statistics->oldest_sequence = ring->oldest_sequence;
-        } else {
-            record_head head = record_head_at(ring->data, view.oldest % ring->data_bytes);
-            statistics->oldest_sequence = record_sequence(head.tag);
-        }
-    }
-    ring_unlock(ring);
-    return LARDER_OK;
-}
-
-larder_status larder_ring_next_sequence(larder_ring *ring, uint64_t *sequence) {
-    *sequence = 0;
-    // Of the handle's own process, and there only against the end of the mapping.
-    larder_status status = ring_lock(ring);
-    if (status) return status;
-    *sequence = ring_view_get(ring).next_sequence;
-    ring_unlock(ring);
     return LARDER_OK;
 }

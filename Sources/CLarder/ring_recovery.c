@@ -6,8 +6,10 @@
     number and taken from the newest back, runs that lie in front of each other around the ring are
     the *chain*; what does not fit into it is left over from an earlier lap.
 
-    If the writer was only killed, every page is there: the whole chain counts, from the `oldest` of
-    the header on, and a hole in it is damage that costs what was in it.
+    If the writer was only killed, every page is there. The state is believed then as it stands, if
+    the few records that it leads to bear it out, and nothing is walked. Else the whole chain
+    counts, from the `oldest` of the header on, and a hole in it is damage that costs what was in
+    it.
 
     After a power cut any page that was written since the last sync may be old, new or half of each.
     Then a hole behind the last synced message ends the log, so that what is left is a prefix; and a
@@ -119,6 +121,107 @@ bool record_run_joins(const record_run *run, const record_run *next) {
     return touches && next->is_after_gap && next->first > run->last;
 }
 
+// Believing ---------------------------------------------------------------------------------------
+
+/** Goes along the records from `offset`, which lie behind each other, as far as `end`.
+    @param last the number of the record before; receives that of the last one.
+    @return where it stopped: `end`, or where no intact record with a larger number is. */
+static uint64_t records_follow(const ring_records *records, uint64_t offset, uint64_t end,
+                               uint64_t *last) {
+    while (offset < end) {
+        uint64_t position = offset % records->data_bytes;
+        uint64_t rest = records->data_bytes - position;
+        if (rest < RING_HEAD_BYTES) {
+            offset += rest;
+            continue;
+        }
+        record_head head = record_head_at(records->data, position);
+        if (record_sequence(head.tag) <= *last ||
+            !record_is_plausible(head, position, records->data_bytes) ||
+            !record_is_intact(records, records->data + position, head, position))
+            break;
+        if (head.word == RECORD_PAD) {
+            offset += rest;
+            continue;
+        }
+        *last = record_sequence(head.tag);
+        offset += record_bytes(record_length(head.word));
+    }
+    return offset;
+}
+
+bool ring_believe(const ring_records *records, const ring_header *header, ring_found *found) {
+    const ring_session *session = &header->session;
+    unsigned slot = ring_published_slot(header);
+    const ring_publication *published = header->state.published;
+    uint64_t end = LOAD(published[slot].end), before = LOAD(published[1 - slot].end);
+    uint64_t newest = LOAD(published[slot].newest);
+    uint64_t oldest = LOAD(header->state.oldest), given = LOAD(header->floor.given);
+    uint64_t missing = LOAD(session->missing);
+    uint64_t promised = LOAD(session->promised);
+    if (LOAD(session->unsettled) || missing != ~LOAD(session->missing_complement) ||
+        oldest != LOAD(header->state.oldest_copy) || (end | before | oldest) % 8 ||
+        newest > RING_SEQUENCE_MAX || given > RING_SEQUENCE_MAX || promised > newest ||
+        record_sequence(LOAD(header->floor.synced)) < promised ||
+        LOAD(session->floor_synced) > ring_next_floor(header))
+        return false;
+    *found = (ring_found){.oldest = oldest, .end = end, .newest = newest};
+    found->next_sequence = (newest > given ? newest : given) + 1;
+#ifdef LARDER_PLANT_REUSE_SEQUENCE
+    found->next_sequence = 1;
+#endif
+    if (oldest >= end) {
+        // Empty; perhaps the writer was about to go on at the start of the next lap.
+        found->oldest = found->end = oldest;
+        return oldest == end ||
+               (oldest % records->data_bytes == 0 && oldest - end < records->data_bytes);
+    }
+    if (end - oldest > records->data_bytes) return false;
+    uint64_t position = oldest % records->data_bytes;
+    if (records->data_bytes - position < RING_HEAD_BYTES) return false;
+    record_head head = record_head_at(records->data, position);
+    uint64_t first = record_sequence(head.tag);
+    if (head.word == RECORD_PAD || !record_is_plausible(head, position, records->data_bytes) ||
+        !record_is_intact(records, records->data + position, head, position) || first > newest ||
+        first <= ring_removed_through(header) || missing > newest - first)
+        return false;
+    found->count = newest - first + 1 - missing;
+    if (found->count > (end - oldest) / RING_HEAD_BYTES) return false;
+    // What was published last has to lead from the publication before it to this one.
+    uint64_t last = LOAD(published[1 - slot].newest);
+    if (before < oldest) {
+        before = oldest;
+        last = first - 1;
+    }
+    return records_follow(records, before, end, &last) == end && last == newest;
+}
+
+bool ring_seal_holds(const ring_records *records, const ring_header *header) {
+    uint64_t limit = LOAD(header->session.sealed_limit);
+    uint64_t end = ring_published_end(header), newest = ring_published_newest(header);
+    uint64_t synced = LOAD(header->floor.synced);
+    if (limit < end || limit % 8 || synced != LOAD(header->floor.syncing) ||
+        record_sequence(synced) != newest)
+        return false;
+    // Records that a later handle wrote, and that a power cut left behind.
+    const record_bounds later = {newest + 1, RING_SEQUENCE_MAX};
+    if (limit - end > records->data_bytes) limit = end + records->data_bytes;
+    for (uint64_t from = end; from < limit;) {
+        uint64_t position = from % records->data_bytes, found;
+        uint64_t until = position + limit - from;
+        if (until > records->data_bytes) until = records->data_bytes;
+        record_head head;
+        if (record_find(records, position, until, later, &found, &head)) return false;
+        from += until - position;
+    }
+    // Its fragments, in place of the oldest messages.
+    uint64_t oldest = LOAD(header->state.oldest), last = 0;
+    uint64_t overwritten = limit > records->data_bytes ? limit - records->data_bytes : 0;
+    if (overwritten > end) overwritten = end;
+    return overwritten <= oldest ||
+           records_follow(records, oldest, overwritten, &last) >= overwritten;
+}
+
 // Choosing ----------------------------------------------------------------------------------------
 
 /** The part [first, last] of a chain. */
@@ -158,6 +261,8 @@ typedef struct state_hints {
     uint8_t generation;
     /** A record was begun that belongs behind the sync under way. */
     bool sync_is_proven;
+    /** A full ring makes room by itself. */
+    bool overwrites;
 } state_hints;
 
 /** After a power cut: the part of the chain that is a prefix and holds everything synced.
@@ -187,7 +292,8 @@ static bool choose_prefix(const record_runs *runs, const state_hints *hints, cha
     if (is_found) return true;
     // A sync that was only under way proves nothing of what came before its last message: there may
     // be a hole. Where the ring came round since, nobody can say where the prefix starts.
-    bool is_lapped = runs->items[0].start >= runs->items[runs->count - 1].end;
+    // A ring that refuses drops only what was removed: of two parts the older one is the prefix.
+    bool is_lapped = hints->overwrites && runs->items[0].start >= runs->items[runs->count - 1].end;
     has_syncing = has_syncing && (sync_is_proven || is_lapped);
     if (has_syncing) *out = syncing;
     else if (has_before) *out = before;
@@ -212,12 +318,26 @@ static void record_run_trim(const ring_records *records, record_run *run, uint64
     }
 }
 
+/** Whether the record with this number can be the one at this offset. The words of a torn header
+    are of different times, and a later lap may have put another record there. */
+static bool hint_is_possible(const ring_header *header, uint64_t lap_bytes, uint64_t offset,
+                             uint64_t sequence) {
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t end = LOAD(header->state.published[i].end);
+        if (end <= offset) continue;
+        // What a publication covers, it has a number for; and it covers no more than a lap.
+        if (end - offset > lap_bytes || sequence > LOAD(header->state.published[i].newest))
+            return false;
+    }
+    return true;
+}
+
 oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
                              const ring_header *header) {
     oldest_hint hint = {.removed_through = ring_removed_through(header)};
     uint64_t offsets[2] = {LOAD(header->state.oldest), LOAD(header->state.oldest_copy)};
-    uint64_t end = LOAD(header->state.end);
-    uint64_t newest = LOAD(header->state.newest);
+    uint64_t end = ring_published_end(header);
+    uint64_t newest = ring_published_newest(header);
     if (end == 0 && newest == 0) {
         hint.is_known = true; // As created: nothing was shown yet.
         return hint;
@@ -235,6 +355,7 @@ oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
         // A number that this header did not know yet: the place was written over since.
         uint64_t sequence = record_sequence(head.tag);
         if (sequence > newest || (hint.number && sequence >= hint.number)) continue;
+        if (!hint_is_possible(header, lap_bytes, offsets[i], sequence)) continue;
         if (head.word != RECORD_PAD && record_is_plausible(head, position, records->data_bytes) &&
             record_is_intact(records, records->data + position, head, position))
             hint.number = sequence;
@@ -245,11 +366,11 @@ oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
 /** Whether the head right behind the header's `end` is that of a record appended after the sync
     under way, even if the rest of it is torn. */
 static bool next_head_proves_sync(const ring_records *records, const ring_header *header) {
-    uint64_t position = LOAD(header->state.end) % records->data_bytes;
+    uint64_t position = ring_published_end(header) % records->data_bytes;
     if (position % 8 || records->data_bytes - position < RING_HEAD_BYTES) return false;
     record_head head = record_head_at(records->data, position);
-    return record_sequence(head.tag) == LOAD(header->state.newest) + 1 &&
-           record_generation(head.tag) == record_generation(LOAD(header->state.syncing));
+    return record_sequence(head.tag) == ring_published_newest(header) + 1 &&
+           record_generation(head.tag) == record_generation(LOAD(header->floor.syncing));
 }
 
 /** @return how many messages are missing there. */
@@ -263,27 +384,113 @@ static uint64_t report_hole(larder_ring_report *report, const record_run *run,
     return next->first - run->last - 1;
 }
 
+// Numbers -----------------------------------------------------------------------------------------
+
+/** The next number: none is given twice, not those of messages seen, nor those acknowledged, nor
+    those the header speaks of, unless it speaks of more than the file could ever have lost.
+    @param highest of the records, 0 without any.
+    @param skipped receives how many of the numbers in between are only reserved. */
+static uint64_t recovered_next(const ring_records *records, const ring_header *header,
+                               const recovery_case *known, uint64_t highest, uint64_t *skipped) {
+    const uint64_t named[] = {known->cursors_maximum,
+                              ring_published_newest(header),
+                              record_sequence(LOAD(header->floor.synced)),
+                              record_sequence(LOAD(header->floor.syncing)),
+                              ring_removed_through(header),
+                              LOAD(header->floor.given)};
+    uint64_t next = highest + 1;
+    uint64_t reserved = ring_next_floor(header);
+    uint64_t most = highest ? next + records->data_bytes / RING_HEAD_BYTES : RING_SEQUENCE_MAX;
+    if (reserved > RING_SEQUENCE_MAX) reserved = 0;
+    if (reserved > most) most = reserved;
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        if (named[i] >= next && named[i] < most) next = named[i] + 1;
+    }
+    *skipped = 0;
+    if (known->trust == RECOVERY_POWER_CUT) {
+        // A file that was never synced gave no more than these.
+        uint64_t floor = 1 + ring_numbers_ahead;
+        if (reserved > floor) floor = reserved;
+        if (floor > next) {
+            *skipped = floor - next;
+            next = floor;
+        }
+    }
+#ifdef LARDER_PLANT_REUSE_SEQUENCE
+    next = 1;
+#endif
+    return next;
+}
+
+/** What the header says, if it is not one that damage has made. */
+static state_hints hints_of(const ring_records *records, const ring_header *header,
+                            bool overwrites) {
+    uint64_t synced = LOAD(header->floor.synced), syncing = LOAD(header->floor.syncing);
+    return (state_hints){
+        .oldest = ring_oldest_hint(records, records->data_bytes, header),
+        .synced = record_sequence(synced),
+        .syncing = record_sequence(syncing),
+        .generation = record_generation(syncing),
+        .sync_is_proven = record_generation(synced) == record_generation(syncing) ||
+                          next_head_proves_sync(records, header),
+        .overwrites = overwrites,
+    };
+}
+
+/** Puts together what is kept: the runs of the part, with holes in it as damage.
+    @param part NULL if nothing is. */
+static void found_of_part(const ring_records *records, const ring_header *header,
+                          const record_runs *runs, const chain_part *part, ring_found *found,
+                          larder_ring_report *report) {
+    uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header);
+    for (size_t i = 0; i < runs->count; i++) {
+        const record_run *run = &runs->items[i];
+        if (!part || i > part->last) report->cut += run->count;
+        if (!part || i < part->first || i > part->last) continue;
+        found->count += run->count;
+        report->intact += run->count;
+        if (i == part->first) continue;
+        if (run->start == 0) {
+            found->pad_position = run[-1].end;
+            found->pad_sequence = run->first;
+        }
+        if (!record_run_joins(&run[-1], run))
+            found->count += report_hole(report, &run[-1], run, records->data_bytes, data_offset);
+    }
+    // Offsets go on from the header's, so that a reader of another process stays behind them.
+    uint64_t lap = ring_published_end(header) / records->data_bytes;
+    if (lap > (UINT64_MAX / 4) / records->data_bytes) lap = 0;
+    if (!part) {
+        found->end = found->oldest = (lap + 1) * records->data_bytes;
+        report->lost += report->cut;
+        return;
+    }
+    uint64_t start = runs->items[part->first].start, end = runs->items[part->last].end;
+    uint64_t last = runs->items[part->last].last;
+    uint64_t given = found->next_sequence - found->skipped - 1;
+    report->lost += given > last ? given - last : 0;
+    report->oldest_sequence = runs->items[part->first].first;
+    report->newest_sequence = found->newest = last;
+    if (start >= end && lap == 0) lap = 1;
+    found->end = lap * records->data_bytes + end;
+    found->oldest = start >= end ? found->end - end - (records->data_bytes - start)
+                                 : lap * records->data_bytes + start;
+}
+
 larder_status ring_recover(const ring_records *records, const ring_header *header,
-                           uint64_t cursors_maximum, recovery_trust trust, ring_found *found,
+                           const recovery_case *known, ring_found *found,
                            larder_ring_report *report) {
+    recovery_trust trust = known->trust;
     uint32_t header_damaged = report->header_damaged;
     memset(report, 0, sizeof *report);
     report->header_damaged = header_damaged;
-
-    // A header that is not one says nothing, and it was not a power cut that made it so.
-    state_hints hints = {0};
-    if (header_damaged || LOAD(header->state.epoch) == 0) {
+    // A header that something else than a power cut made so.
+    state_hints hints = {.overwrites = known->overwrites};
+    if (known->is_established && (header_damaged || LOAD(header->state.epoch) == 0)) {
         trust = RECOVERY_KILLED;
         hints.oldest = oldest_hint_of_damaged(header);
     } else {
-        hints.oldest = ring_oldest_hint(records, records->data_bytes, header);
-        uint64_t synced = LOAD(header->state.synced);
-        uint64_t syncing = LOAD(header->state.syncing);
-        hints.synced = record_sequence(synced);
-        hints.syncing = record_sequence(syncing);
-        hints.generation = record_generation(syncing);
-        hints.sync_is_proven = record_generation(synced) == record_generation(syncing) ||
-                               next_head_proves_sync(records, header);
+        hints = hints_of(records, header, known->overwrites);
     }
     record_runs runs;
     larder_status status = record_runs_scan(records, hints.synced, hints.generation, &runs);
@@ -294,19 +501,8 @@ larder_status ring_recover(const ring_records *records, const ring_header *heade
     record_runs_chain(&runs);
     uint64_t highest = runs.count ? runs.items[runs.count - 1].last : 0;
 
-    // No number is given twice: not those of messages seen here, nor those acknowledged, nor those
-    // the header speaks of, unless it speaks of more than the file could ever have lost.
-    uint64_t next = highest + 1;
-    const uint64_t named[] = {
-        cursors_maximum, LOAD(header->state.newest),   hints.synced,
-        hints.syncing,   hints.oldest.removed_through, LOAD(header->next_floor) - 1};
-    uint64_t most = highest ? next + records->data_bytes / RING_HEAD_BYTES : RING_SEQUENCE_MAX;
-    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
-        if (named[i] >= next && named[i] < most) next = named[i] + 1;
-    }
-#ifdef LARDER_PLANT_REUSE_SEQUENCE
-    next = 1;
-#endif
+    uint64_t skipped;
+    uint64_t next = recovered_next(records, header, known, highest, &skipped);
 
     // What the header gave up stays given up.
     report->state_damaged = runs.count > 0 && !hints.oldest.is_known && !hints.oldest.number;
@@ -321,44 +517,8 @@ larder_status ring_recover(const ring_records *records, const ring_header *heade
     chain_part part = {0, runs.count ? runs.count - 1 : 0};
     bool keeps = runs.count > 0;
     if (keeps && trust == RECOVERY_POWER_CUT) keeps = choose_prefix(&runs, &hints, &part);
-    *found = (ring_found){.newest = next - 1, .next_sequence = next};
-    uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header);
-    for (size_t i = 0; keeps && i < runs.count; i++) {
-        if (i > part.last) report->cut += runs.items[i].count;
-        if (i < part.first || i > part.last) continue;
-        found->count += runs.items[i].count;
-        if (i > part.first && runs.items[i].start == 0) {
-            found->pad_position = runs.items[i - 1].end;
-            found->pad_sequence = runs.items[i].first;
-        }
-        report->intact += runs.items[i].count;
-        if (i > part.first && !record_run_joins(&runs.items[i - 1], &runs.items[i]))
-            found->count += report_hole(report, &runs.items[i - 1], &runs.items[i],
-                                        records->data_bytes, data_offset);
-    }
-    if (!keeps) {
-        for (size_t i = 0; i < runs.count; i++) report->cut += runs.items[i].count;
-    }
-
-    // Offsets go on from the header's, so that a reader of another process stays behind them.
-    uint64_t lap = LOAD(header->state.end) / records->data_bytes;
-    if (lap > (UINT64_MAX / 4) / records->data_bytes) lap = 0;
-    if (keeps) {
-        uint64_t last = runs.items[part.last].last;
-        report->lost += next - 1 > last ? next - 1 - last : 0;
-        found->newest = last;
-        uint64_t start = runs.items[part.first].start;
-        uint64_t end = runs.items[part.last].end;
-        if (start >= end && lap == 0) lap = 1;
-        found->end = lap * records->data_bytes + end;
-        found->oldest = start >= end ? found->end - end - (records->data_bytes - start)
-                                     : lap * records->data_bytes + start;
-        report->oldest_sequence = runs.items[part.first].first;
-        report->newest_sequence = last;
-    } else {
-        found->end = found->oldest = (lap + 1) * records->data_bytes;
-        report->lost += report->cut;
-    }
+    *found = (ring_found){.newest = next - 1, .next_sequence = next, .skipped = skipped};
+    found_of_part(records, header, &runs, keeps ? &part : NULL, found, report);
     record_runs_free(&runs);
     return LARDER_OK;
 }

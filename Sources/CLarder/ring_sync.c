@@ -33,6 +33,53 @@ void ring_sync_destroy(larder_ring *ring) {
     pthread_mutex_destroy(&ring->sync_mutex);
 }
 
+// What the device has ----------------------------------------------------------------------------
+
+larder_status ring_sync_file(larder_ring *ring) {
+    larder_status status = file_sync(ring->file);
+    // With the first sync the name has to get there, too.
+    if (!status && !ring->is_established) status = file_sync_parent(ring->path);
+    return status;
+}
+
+ring_marking ring_mark_begin(larder_ring *ring) {
+    ring_header *header = ring->header;
+    uint64_t next = LOAD(header->floor.next_floor);
+    if (next < ring->next_sequence + ring_numbers_ahead / 4 * 3) {
+        next = ring->next_sequence + ring_numbers_ahead;
+        ring_store_next_floor(header, next);
+    }
+    return (ring_marking){record_sequence(LOAD(header->floor.synced)), next};
+}
+
+void ring_mark_end(larder_ring *ring, ring_marking marking) {
+    ring_session *session = &ring->header->session;
+    if (marking.synced > ring->marked) ring->marked = marking.synced;
+    if (marking.floor > ring->floor) ring->floor = marking.floor;
+    STORE(session->marked, ring->marked);
+    STORE(session->floor_synced, ring->floor);
+    STORE(session->sealed_limit, 0);
+    ring->wants_mark = false;
+    if (!ring->is_established) {
+        // If we crash here, the backup may be torn; the header that it is a copy of is there.
+        ring->is_established = true;
+        ring_store_backup(ring);
+    }
+    ring_limit(ring);
+}
+
+void ring_limit(larder_ring *ring) {
+    uint64_t sealed = LOAD(ring->header->session.sealed_limit);
+    uint64_t left = ring->floor > ring->next_sequence ? ring->floor - ring->next_sequence : 0;
+    uint64_t early = ring_numbers_ahead / 2;
+    // A sealed ring has numbers for as many bytes as it may write, so those bytes are what counts.
+    if (ring->wants_mark || sealed) early = 0;
+    // A record takes at least its head.
+    ring->soft_limit = ring->end + (left > early ? left - early : 0) * RING_HEAD_BYTES;
+    if (sealed && !ring->wants_mark) sealed -= ring_window_bytes / 2;
+    if (sealed && sealed < ring->soft_limit) ring->soft_limit = sealed;
+}
+
 // Group commit ------------------------------------------------------------------------------------
 
 /** Lets the callers of the last group come back before the next sync sets out, for at most an
@@ -56,7 +103,7 @@ static larder_status sync_unlocked(larder_ring *ring) {
 #ifdef LARDER_PLANT_NO_SYNC
     larder_status status = LARDER_OK;
 #else
-    larder_status status = file_sync(ring->file);
+    larder_status status = ring_sync_file(ring);
 #endif
     int64_t took = system_monotonic_ns() - start;
     pthread_mutex_lock(&ring->sync_mutex);
@@ -65,20 +112,24 @@ static larder_status sync_unlocked(larder_ring *ring) {
     return status;
 }
 
-/** Brings the mark of the last sync to the device too, so that no append has to (invariant 9).
-    `sync_mutex` is held, and given up over the system call. */
-static larder_status sync_mark(larder_ring *ring) {
+/** Brings the header to the device once more (invariants 9 to 11), and then raises what callers are
+    told to `promise`. `sync_mutex` is held, and given up over the system call. */
+static larder_status sync_mark(larder_ring *ring, uint64_t promise) {
     larder_status status = ring_lock(ring);
     if (status) return status;
-    uint64_t mark = ring->synced;
-    bool is_needed = mark > ring->marked;
+    if (!ring->is_writing) status = ring_begin_writing(ring);
+    if (status) return status;
+    ring_marking marking = ring_mark_begin(ring);
     ring_unlock(ring);
-    if (!is_needed) return LARDER_OK;
     ring->is_syncing = true;
     status = sync_unlocked(ring);
     if (status == LARDER_OK) status = ring_lock(ring);
     if (status == LARDER_OK) {
-        if (mark > ring->marked) ring->marked = mark;
+        ring_mark_end(ring, marking);
+        if (promise > ring->synced) {
+            ring->synced = promise;
+            STORE(ring->header->session.promised, promise);
+        }
         ring_unlock(ring);
     }
     ring->is_syncing = false;
@@ -87,33 +138,38 @@ static larder_status sync_mark(larder_ring *ring) {
 }
 
 /** One sync of everything appended so far. `sync_mutex` is held and given up over the system call.
+    @param keeps_silent nobody is told yet: sync_mark does, once no append can have to wait for it.
     @param synced receives what is now durable. */
-static larder_status sync_once(larder_ring *ring, uint64_t *synced) {
+static larder_status sync_once(larder_ring *ring, bool keeps_silent, uint64_t *synced) {
     ring->is_syncing = true;
     sync_gather(ring);
     ring->sync_group = ring->sync_callers;
     larder_status status = ring_lock(ring);
+    if (!status && !ring->is_writing) status = ring_begin_writing(ring);
     if (status) {
         ring->is_syncing = false;
         pthread_cond_broadcast(&ring->sync_done);
         return status;
     }
-    ring_state *state = &ring->header->state;
+    ring_floor *floor = &ring->header->floor;
+    ring_marking marking = ring_mark_begin(ring);
     uint64_t target = ring->newest;
-    uint64_t mark = ring->synced;
     uint8_t generation = (uint8_t)(record_generation(ring->generation_bits) + 1);
     // If we crash here, or in the sync, the header names a sync that may not have been completed;
     // recovery finds out whether it was.
-    STORE(state->syncing, record_tag(target, generation));
+    STORE(floor->syncing, record_tag(target, generation));
     ring_unlock(ring);
 
     status = sync_unlocked(ring);
     if (status == LARDER_OK) status = ring_lock(ring);
     if (status == LARDER_OK) {
-        if (mark > ring->marked) ring->marked = mark;
-        ring->synced = target;
+        ring_mark_end(ring, marking);
         ring->generation_bits = record_tag(0, generation);
-        STORE(state->synced, record_tag(target, generation));
+        STORE(floor->synced, record_tag(target, generation));
+        if (!keeps_silent) {
+            ring->synced = target;
+            STORE(ring->header->session.promised, target);
+        }
         ring_unlock(ring);
         *synced = target;
     }
@@ -122,9 +178,27 @@ static larder_status sync_once(larder_ring *ring, uint64_t *synced) {
     return status;
 }
 
+/** A sync that no append has to wait for: two of the device, the second of which has little to do.
+    A ring that drops nothing by itself does with one. */
+static larder_status sync_quietly(larder_ring *ring, uint64_t *synced) {
+    larder_status status = sync_once(ring, ring->overwrite, synced);
+    if (!status && ring->overwrite) status = sync_mark(ring, *synced);
+    return status;
+}
+
+/** What a caller waits for. */
+typedef enum sync_kind {
+    /** That what has a number is on the device. */
+    SYNC_MESSAGE,
+    /** That all is, also what has no number. */
+    SYNC_ALL,
+    /** The same for the last time: nobody will append. */
+    SYNC_LAST
+} sync_kind;
+
 /** Waits for the sync under way, if there is one, and then lets one caller make the next: all who
     came meanwhile are served by it. */
-static larder_status ring_sync_until(larder_ring *ring, uint64_t sequence, bool must_sync) {
+static larder_status sync_until(larder_ring *ring, uint64_t sequence, sync_kind kind) {
     if (ring->read_only) return LARDER_EREADONLY;
     if (atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_FORKED)
         return LARDER_EFORKED;
@@ -134,11 +208,12 @@ static larder_status ring_sync_until(larder_ring *ring, uint64_t sequence, bool 
     while (status == LARDER_OK) {
         if (ring->is_shut) status = LARDER_ECLOSED;
         else if (ring->sync_failure) status = ring->sync_failure;
-        else if (!must_sync && record_sequence(LOAD(ring->header->state.synced)) >= sequence) break;
+        else if (kind == SYNC_MESSAGE && LOAD(ring->header->session.promised) >= sequence) break;
         else if (ring->is_syncing) pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
         else {
             uint64_t synced = 0;
-            status = sync_once(ring, &synced);
+            status =
+                kind == SYNC_ALL ? sync_quietly(ring, &synced) : sync_once(ring, false, &synced);
             if (synced >= sequence) break;
         }
     }
@@ -147,15 +222,24 @@ static larder_status ring_sync_until(larder_ring *ring, uint64_t sequence, bool 
     return status;
 }
 
+larder_status ring_sync_last(larder_ring *ring) {
+    larder_status status = ring_lock(ring);
+    if (status) return status;
+    uint64_t newest = ring->newest;
+    ring_unlock(ring);
+    return sync_until(ring, newest, SYNC_LAST);
+}
+
 larder_status larder_ring_sync(larder_ring *ring) {
     if (ring->read_only) return LARDER_EREADONLY;
     larder_status status = ring_lock(ring);
     if (status) return status;
     uint64_t newest = ring->newest;
-    bool writes = ring->is_writing;
+    // Of a handle that has changed nothing, perhaps one before it has.
+    bool writes = LOAD(ring->header->session.unsynced) != 0;
     ring_unlock(ring);
     // Also removals and cursors are made durable, which have no number of their own.
-    return writes ? ring_sync_until(ring, newest, true) : LARDER_OK;
+    return writes ? sync_until(ring, newest, SYNC_ALL) : LARDER_OK;
 }
 
 larder_status larder_ring_sync_through(larder_ring *ring, uint64_t sequence) {
@@ -164,7 +248,7 @@ larder_status larder_ring_sync_through(larder_ring *ring, uint64_t sequence) {
     if (status) return status;
     if (sequence > ring->newest) sequence = ring->newest;
     ring_unlock(ring);
-    return ring_sync_until(ring, sequence, false);
+    return sync_until(ring, sequence, SYNC_MESSAGE);
 }
 
 larder_status larder_ring_append_synced(larder_ring *ring, const void *message, size_t length,
@@ -172,7 +256,7 @@ larder_status larder_ring_append_synced(larder_ring *ring, const void *message, 
     uint64_t appended = 0;
     larder_status status = larder_ring_append(ring, message, length, &appended);
     if (sequence) *sequence = appended;
-    return status ? status : ring_sync_until(ring, appended, false);
+    return status ? status : sync_until(ring, appended, SYNC_MESSAGE);
 }
 
 // The background sync -----------------------------------------------------------------------------
@@ -180,28 +264,32 @@ larder_status larder_ring_append_synced(larder_ring *ring, const void *message, 
 static void *sync_loop(void *context) {
     larder_ring *ring = context;
     pthread_mutex_lock(&ring->sync_mutex);
-    while (!ring->stops_sync_thread) {
-        // Not dirty: sleep until an append says so. Dirty: let more come, up to the interval.
-        larder_status status = ring_lock(ring);
+    larder_status status = LARDER_OK;
+    // A failure stays in sync_failure, where the next caller of sync finds it.
+    while (!ring->stops_sync_thread && !ring->sync_failure && !status) {
+        status = ring_lock(ring);
         if (status) break;
-        bool is_dirty = ring->is_dirty;
+        bool wants_mark = ring->wants_mark;
+        bool is_dirty = ring->is_dirty && ring->sync_interval_ns > 0;
         ring_unlock(ring);
-        if (!is_dirty) {
+        // Not dirty: sleep until an append says so. Dirty: let more come, up to the interval.
+        if (wants_mark && ring->is_syncing) {
+            pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
+        } else if (wants_mark) {
+            status = sync_mark(ring, 0);
+        } else if (!is_dirty) {
             pthread_cond_wait(&ring->sync_wanted, &ring->sync_mutex);
-            continue;
-        }
-        if (condition_wait(&ring->sync_wanted, &ring->sync_mutex, ring->sync_interval_ns) !=
-            ETIMEDOUT)
-            continue;
-        if (ring->stops_sync_thread) break;
-        if (ring_lock(ring) == LARDER_OK) {
+        } else if (condition_wait(&ring->sync_wanted, &ring->sync_mutex, ring->sync_interval_ns) ==
+                       ETIMEDOUT &&
+                   !ring->stops_sync_thread) {
+            status = ring_lock(ring);
+            if (status) break;
             ring->is_dirty = false;
             ring_unlock(ring);
+            while (ring->is_syncing) pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
+            uint64_t synced;
+            if (!ring->sync_failure) status = sync_quietly(ring, &synced);
         }
-        while (ring->is_syncing) pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
-        uint64_t synced;
-        // A failure stays in sync_failure, where the next caller of sync finds it.
-        if (ring->sync_failure || sync_once(ring, &synced) || sync_mark(ring)) break;
     }
     pthread_mutex_unlock(&ring->sync_mutex);
     return NULL;
@@ -209,8 +297,7 @@ static void *sync_loop(void *context) {
 
 void ring_sync_wake(larder_ring *ring) {
     pthread_mutex_lock(&ring->sync_mutex);
-    if (!ring->has_sync_thread && !ring->stops_sync_thread && !ring->is_shut &&
-        ring->sync_interval_ns > 0) {
+    if (!ring->has_sync_thread && !ring->stops_sync_thread && !ring->is_shut) {
         // Without a thread there is no background sync, and everything else works.
         ring->has_sync_thread = pthread_create(&ring->sync_thread, NULL, sync_loop, ring) == 0;
     }

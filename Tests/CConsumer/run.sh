@@ -100,6 +100,17 @@ for program in consumer index store; do
   fi
 done
 
+# What a program that logs one message waits for.
+if [ "$(uname)" = Linux ]; then
+  use larder
+  cc -std=c11 -D_POSIX_C_SOURCE=200809L Tests/CConsumer/first_call.c $strict $flags \
+    -o "$work/first_call" $shared
+  rm -rf "$work/files"
+  mkdir "$work/files"
+  printf 'test-c: '
+  sh Tests/CConsumer/first_call.sh "$work/first_call" "$work/files" || fail "the first call waits"
+fi
+
 mv "$work/moved" "$prefix"
 $MAKE -s uninstall PREFIX="$prefix" >"$work/uninstall.log" 2>&1
 left=$(find "$prefix" ! -type d)

@@ -98,7 +98,7 @@ struct RingCursorTests {
     for file in [url, copy] {
       ring = try Ring(file)
       #expect(try cursors(ring) == [Cursor(name: "one", at: 1), Cursor(name: "nine", at: 9)])
-      #expect(status { try ring.acknowledge("nine", 10) } == LARDER_EINVALID)
+      #expect(status { try ring.acknowledge("nine", 1 << 40) } == LARDER_EINVALID)
     }
   }
 
@@ -123,7 +123,7 @@ struct RingCursorTests {
     // If we crash here, the place before this one counts.
     for (field, value) in [(40, UInt64(7)), (48, ~UInt64(7)), (40, 4), (48, ~UInt64(4))] {
       var bytes = sound
-      bytes.set(value, at: 256 + field)
+      bytes.set(value, at: 320 + field)
       try url.create(bytes)
       ring = try Ring(url)
       #expect(try ring.acknowledged("a") == (value == 4 || value == ~4 ? 4 : 5))
@@ -135,7 +135,7 @@ struct RingCursorTests {
     try ring.append(lengths: [1])
     try ring.acknowledge("a", 1)
     ring.close()
-    try url.flip(at: 256)
+    try url.flip(at: 320)
     ring = try Ring(url)
     #expect(try cursors(ring).isEmpty)
     try ring.acknowledge("b", 1)

@@ -18,11 +18,15 @@ struct RingImage {
   var dataBytes: Int { Int(bytes.integer(at: 32, as: UInt64.self)) }
   var salt: UInt32 { bytes.integer(at: 56) }
   var oldest: UInt64 { bytes.integer(at: 64) }
-  var end: UInt64 { bytes.integer(at: 80) }
-  var newest: UInt64 { bytes.integer(at: 88) }
-  var count: UInt64 { bytes.integer(at: 96) }
+  /// Where the publication that holds is.
+  var published: Int {
+    bytes.integer(at: 104, as: UInt64.self) > bytes.integer(at: 88, as: UInt64.self) ? 96 : 80
+  }
+  var end: UInt64 { bytes.integer(at: published + 8) }
+  var newest: UInt64 { bytes.integer(at: published) }
+  var count: UInt64 { bytes.integer(at: 112) }
   /// Without its generation.
-  var synced: UInt64 { bytes.integer(at: 104, as: UInt64.self) & (1 << 55 - 1) }
+  var synced: UInt64 { bytes.integer(at: 216, as: UInt64.self) & (1 << 55 - 1) }
 
   /// Whether an intact record or pad stands at a position of the data.
   func isIntact(at position: Int) -> Bool {

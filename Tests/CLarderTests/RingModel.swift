@@ -84,9 +84,4 @@ struct RingModel {
     removed += UInt64(count)
     return UInt64(count)
   }
-
-  /// The file was recovered: an empty ring goes on with the next lap.
-  mutating func recover() {
-    if isEmpty { end = (end / dataBytes + 1) * dataBytes }
-  }
 }

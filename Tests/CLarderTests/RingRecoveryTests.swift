@@ -37,9 +37,11 @@ struct RingRecoveryTests {
       #expect(report.was_closed == 0 && report.lost == 0 && report.cut == 0)
       #expect(report.intact == UInt64(expected.count))
       #expect(try again.messages == expected)
-      try expectSame(again.statistics, statistics)
       #expect(again.isSound)
-      #expect(try again.append(length: 5) == UInt64(appended) + 1)
+      // A copy may have come through a power cut, which takes messages with their numbers.
+      if file == url { try expectSame(again.statistics, statistics) }
+      let next = try again.append(length: 5)
+      #expect(file == url ? next == UInt64(appended) + 1 : next > UInt64(appended))
       again.close()
       #expect(try Ring(file).recovery.was_closed == 1)
     }
@@ -49,7 +51,7 @@ struct RingRecoveryTests {
 
   static let headerParts = [
     0..<32, 32..<64, 0..<64, 0..<128, 64..<128, 128..<192, 192..<256, 64..<192, 128..<256, 64..<256,
-    0..<256,
+    0..<256, 256..<320, 192..<320, 0..<320,
   ]
 
   @Test(arguments: headerParts)
@@ -75,7 +77,10 @@ struct RingRecoveryTests {
       let again = try Ring(url)
       #expect(try again.messages == seen)
       #expect(try again.recovery.header_damaged == (part.lowerBound < 64 ? 1 : 0))
-      #expect(try again.append(length: 5) == UInt64(appended) + 1)
+      // Without the boot id it may have been a power cut.
+      let next = try again.append(length: 5)
+      let isKnown = !part.overlaps(160..<192)
+      #expect(isKnown ? next == UInt64(appended) + 1 : next > UInt64(appended))
       #expect(again.isSound)
       again.close()
       #expect(try Array(url.bytes().prefix(64)) == Array(sound.prefix(64)))
@@ -114,7 +119,7 @@ struct RingRecoveryTests {
       let expected = try ring.messages
       ring.close()
       let sound = try url.bytes()
-      for bit in 64 * 8..<256 * 8 {
+      for bit in 64 * 8..<320 * 8 {
         for readOnly in [true, false] {
           try url.flip(at: bit / 8, 1 << UInt8(bit % 8))
           let again = try readOnly ? Ring(reading: url) : Ring(url)
@@ -157,7 +162,7 @@ struct RingRecoveryTests {
     var bytes = try url.bytes()
     bytes.replaceSubrange(72..<80, with: before[72..<80])
     bytes.replaceSubrange(192..<256, with: before[192..<256])
-    bytes.replaceSubrange(96..<104, with: before[96..<104])
+    bytes.replaceSubrange(112..<120, with: before[112..<120])
     let copy = directory.file("copy")
     try copy.create(bytes)
     #expect(try Ring(copy).sequences == sequences)
@@ -175,7 +180,8 @@ struct RingRecoveryTests {
     try url.flip(at: record.offset + 16)
     let again = try Ring(url)
     #expect(try again.sequences == sequences.filter { $0 != record.sequence })
-    let report = try again.recovery
+    // Opening looks at a few records; whoever reads, or verifies, comes upon it.
+    let report = again.verify().report
     #expect(report.lost == 1 && report.damaged_places == 1 && report.cut == 0)
     #expect(report.first_damage_offset == UInt64(record.offset))
     #expect(report.damaged_bytes == UInt64(record.size))

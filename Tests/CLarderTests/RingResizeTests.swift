@@ -72,7 +72,7 @@ struct RingResizeTests {
     try ring.append(lengths: repeatElement(16, count: 50))
     try ring.remove(through: 10)
     ring.close()
-    try url.flip(at: 768 + 20 * 32 + 20)
+    try url.flip(at: 832 + 20 * 32 + 20)
     try resize(to: 5000)
     ring = try Ring(url)
     #expect(try ring.sequences == Array(11...20) + Array(22...50))

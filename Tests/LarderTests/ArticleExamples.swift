@@ -40,14 +40,14 @@ import Testing
 
   @Test func theSizeForSomeMessages() throws {
     // Example: size
-    let bytes = MessageLog<Data>.maximumBytes(forMessages: 1000, ofSize: 100)  // 120,832
+    let bytes = MessageLog<Data>.maximumBytes(forMessages: 1000, ofSize: 100)  // 120,896
     // End of example
-    #expect(bytes == 120_832)
-    #expect(MessageLog<Data>.maximumBytes(forMessages: 1, ofSize: 0) == 848)
+    #expect(bytes == 120_896)
+    #expect(MessageLog<Data>.maximumBytes(forMessages: 1, ofSize: 0) == 912)
   }
 
   @Test func makeRoomInAFullLog() throws {
-    let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1024, whenFull: .refuse)
+    let log = try MessageLog<Event>(fileURL: file, maximumBytes: 1088, whenFull: .refuse)
     let event = Event(level: 1, text: String(repeating: "a", count: 100))
     try log.append(event)
     let done: UInt64 = 1

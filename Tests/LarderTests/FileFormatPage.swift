@@ -16,6 +16,7 @@ struct FileFormatPage {
     case state = "State"
     case opened = "Opened"
     case floor = "Floor"
+    case session = "Session"
     case cursor = "Cursor slots"
     case record = "Records"
     case storeRecord = "Records of a store"
@@ -37,7 +38,7 @@ struct FileFormatPage {
       if line.hasPrefix("#") {
         section = Section(rawValue: String(line.drop { $0 == "#" || $0 == " " }))
       }
-      let row = /\| (\d+) \| (\d+) \| (?:`([a-z_]+)`)? ?\| (.*) \|/
+      let row = /\| (\d+) \| (\d+) \| (?:`([a-z_0-9]+)`)? ?\| (.*) \|/
       guard let section, let match = line.wholeMatch(of: row),
         let offset = Int(match.1), let bytes = Int(match.2)
       else { continue }
@@ -103,13 +104,21 @@ struct RingImage {
     try bytes(section, name, at: base).reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
+  /// The publication that holds.
+  func published() throws -> (newest: UInt64, end: UInt64) {
+    let both = try ["0", "1"].map {
+      (newest: try number(.state, "newest_\($0)"), end: try number(.state, "end_\($0)"))
+    }
+    return both[0].end > both[1].end ? both[0] : both[1]
+  }
+
   /// The live records, from the oldest to the newest.
   func records() throws -> [Record] {
     let dataOffset = Int(try number(.fixed, "data_offset"))
     let dataBytes = Int(try number(.fixed, "data_bytes"))
     let salt = UInt32(try number(.fixed, "salt"))
     var offset = Int(try number(.state, "oldest"))
-    let end = Int(try number(.state, "end"))
+    let end = Int(try published().end)
     var records: [Record] = []
     var pad: UInt64?
     while offset < end {

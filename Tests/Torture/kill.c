@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "ledger.h"
 
 typedef struct life {
@@ -152,6 +153,9 @@ static void plan_life(life *file, uint64_t *capacity) {
     *capacity += 8 * rng_below(random, 40);
     uint32_t flags = rng_one_in(random, 3) ? 0 : LARDER_RING_OVERWRITE;
     ledger_reset(book, rng_next(random), *capacity, flags);
+    bool small = rng_one_in(random, 2);
+    larder_fault_ring_limits(small ? rng_between(random, 8, 2000) : (uint64_t)1 << 22,
+                             small ? 512 * rng_between(random, 1, 200) : 256 * 1024);
     uint32_t usual = (uint32_t)rng_between(random, 1, rng_one_in(random, 2) ? 40 : 400);
     uint32_t longest =
         (uint32_t)rng_between(random, usual, *capacity / 3 < 20000 ? *capacity / 3 : 20000);

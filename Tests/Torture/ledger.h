@@ -49,6 +49,9 @@ typedef struct ledger {
     _Atomic uint64_t cursor_intent[LEDGER_CURSORS];
     _Atomic uint64_t cursor[LEDGER_CURSORS];
     _Atomic uint64_t cursor_synced[LEDGER_CURSORS];
+    /** After a power cut: numbers above the first and up to the second were passed over. */
+    _Atomic uint64_t passed_from;
+    _Atomic uint64_t passed_to;
     /** Messages that a thread began to append in this epoch. */
     _Atomic uint64_t started[LEDGER_THREADS];
     /** The child itself saw something wrong. */

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "power.h"
 
 enum { LARGEST_FILE = 256 * 1024 };
@@ -104,6 +105,10 @@ static bool verify_promises(torture *run, const cut *self, const ledger_contents
     const ledger *book = self->book;
     const ledger_contents *complete = self->complete;
     uint64_t synced = atomic_load(&book->synced);
+    // A sync right after a power cut covers numbers that no message has.
+    if (synced > atomic_load(&book->passed_from) && synced <= atomic_load(&book->passed_to)) {
+        synced = atomic_load(&book->passed_from);
+    }
     uint64_t intent = atomic_load(&book->removed_intent);
     // Synced messages that were neither overwritten nor removed at the cut.
     uint64_t due = complete->count ? complete->oldest : synced + 1;
@@ -130,9 +135,9 @@ static bool verify_promises(torture *run, const cut *self, const ledger_contents
     return EXPECT(run, held->count == 0 || held->oldest > removed,
                   "message %" PRIu64 " is back: removal through %" PRIu64 " was synced",
                   held->oldest, removed) &&
-           EXPECT(run, held->next > synced,
-                  "number %" PRIu64 " was synced and comes again: next is %" PRIu64, synced,
-                  held->next);
+           EXPECT(run, held->next > atomic_load(&book->acknowledged),
+                  "number %" PRIu64 " was given and comes again: next is %" PRIu64,
+                  atomic_load(&book->acknowledged), held->next);
 }
 
 static void open_image(torture *run, void *context) {
@@ -149,8 +154,11 @@ static void open_image(torture *run, void *context) {
     if (rng_one_in(&self->random, 4)) {
         larder_ring_options reading = ring_options(0, LARDER_RING_READ_ONLY);
         larder_status status = larder_ring_open(self->image_path, &reading, NULL, &ring);
-        bool good = EXPECT_STATUS(run, status, LARDER_OK) &&
-                    ledger_verify(run, book, ring, &held) && verify_promises(run, self, &held);
+        // Before the first sync there need not be a header: a writer makes it anew.
+        bool is_torn = status == LARDER_EFOREIGN && !atomic_load(&self->store->base);
+        bool good =
+            is_torn || (EXPECT_STATUS(run, status, LARDER_OK) &&
+                        ledger_verify(run, book, ring, &held) && verify_promises(run, self, &held));
         larder_ring_close(ring);
         ring = NULL;
         if (!good) {
@@ -181,6 +189,8 @@ static void open_image(torture *run, void *context) {
     if (good && self->chained) {
         atomic_store(&book->acknowledged, again.next - 1);
         atomic_store(&book->synced, again.newest);
+        atomic_store(&book->passed_from, held.newest);
+        atomic_store(&book->passed_to, held.next - 1);
         atomic_store(self->recovered, 1);
     }
 }
@@ -212,6 +222,10 @@ static void plan_file(cut *self) {
     ledger_reset(self->book, rng_next(random), capacity,
                  rng_one_in(random, 3) ? 0 : LARDER_RING_OVERWRITE);
     self->book->gaps_between_epochs = true;
+    // Thresholds as small as the files, or as they are.
+    bool small = rng_one_in(random, 4) == 0;
+    larder_fault_ring_limits(small ? rng_between(random, 8, 200) : (uint64_t)1 << 22,
+                             small ? 512 * rng_between(random, 1, 64) : 256 * 1024);
     uint32_t usual = (uint32_t)rng_between(random, 1, rng_one_in(random, 2) ? 60 : 700);
     uint32_t most = (uint32_t)(capacity / 3 < 12000 ? capacity / 3 : 12000);
     self->book->profile = (message_profile){0, usual, (uint32_t)rng_between(random, usual, most)};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Interception of sync calls, and images of what a disk may hold after a power cut.
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,12 +41,17 @@ static size_t read_all(int file, uint8_t *target, size_t room) {
     return done;
 }
 
+/** A sync in the background and the writer's own thread both change the vault. */
+static pthread_mutex_t vault_mutex = PTHREAD_MUTEX_INITIALIZER;
+
 void vault_snapshot(vault *store, int file) {
+    pthread_mutex_lock(&vault_mutex);
     uint32_t count = atomic_load(&store->snapshots);
     if (count < VAULT_SNAPSHOTS) {
         store->snapshot_size[count] = read_all(file, store->snapshot[count], store->room);
         atomic_store(&store->snapshots, count + 1);
     }
+    pthread_mutex_unlock(&vault_mutex);
 }
 
 static void note_sync(int file) {
@@ -54,12 +60,14 @@ static void note_sync(int file) {
     if (!store || fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
         return;
     }
+    pthread_mutex_lock(&vault_mutex);
     // If we are killed before the base changes, the sync had not ended: the old one holds.
     uint32_t next = atomic_load(&store->base) == 1 ? 2 : 1;
     store->base_size[next - 1] = read_all(file, store->bases[next - 1], store->room);
     atomic_store(&store->snapshots, 0);
     atomic_store(&store->base, next);
     atomic_fetch_add(&store->syncs, 1);
+    pthread_mutex_unlock(&vault_mutex);
 }
 
 #ifdef TORTURE_WRAPS_SYNC

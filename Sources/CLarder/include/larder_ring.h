@@ -3,9 +3,11 @@
     A message log in one memory-mapped file that survives `kill -9` at memory speed.
 
     Messages are byte strings of 0 to 2 GiB. Each gets a sequence number: 1 for the first, never
-    used twice, so a gap between two numbers says how many messages were lost between them. The
-    file has a fixed capacity, reserved on the disk when it is created; a full ring either
-    overwrites its oldest messages or refuses the new one.
+    used twice, also not after a power cut. Numbers are reserved on the device in steps, and after a
+    power cut those that may have been given are passed over: up to 2^22, or 2^14 if the ring had
+    been closed. Any other gap says how many messages were lost in it. The file has a fixed
+    capacity, reserved on the disk when it is created; a full ring either overwrites its oldest
+    messages or refuses the new one.
 
     **Processes.** One handle writes; opening a second one for writing, in any process, gives
     LARDER_EBUSY. Any number of read-only handles, in any process, read while it writes.
@@ -14,6 +16,12 @@
     **Durability.** When an append returns, the message survives the end of the process. When
     `larder_ring_sync_through` returns for it, it survives a power cut. After a power cut a ring
     holds a prefix of what was appended that includes everything synced.
+    **Waiting.** Only the calls that sync wait for the device: larder_ring_sync and its kin, and
+    larder_ring_shutdown and larder_ring_close if something was changed; and larder_ring_open, if
+    the machine has started anew since the ring was written. An append waits in three cases, in which it
+    is faster than the device: if it uses up 2^21 numbers, or writes 128 KiB into a ring that was
+    closed with a sync and is open anew, in less time than one sync takes; or if it overwrites the
+    whole ring between two calls of larder_ring_sync_through, or of larder_ring_append_synced.
     **fork(2).** A child must not use its parent's handle; calls give LARDER_EFORKED.
 
     The file format is in ring_layout.h and in the documentation ("File formats"). */
@@ -104,8 +112,9 @@ typedef struct larder_ring_detail {
 /** Opens the ring at `path`, creating it if the file is missing or empty.
 
     Creation reserves the whole capacity, so a full disk is ENOSPC here and never a signal later.
-    A file that was not closed is walked first: every intact message is kept, the number of those
-    that are not is reported by `larder_ring_recovery`. A damaged header is rebuilt from its backup.
+    A file whose writer was killed is taken as it stands. After a power cut, and where the state is
+    damaged, the file is walked first: every intact message is kept, the number of those that are
+    not is reported by `larder_ring_recovery`. A damaged header is rebuilt from its backup.
     A file that is not a ring is left alone.
 
     @param options NULL takes an existing file with its own capacity and policy.
@@ -117,7 +126,9 @@ typedef struct larder_ring_detail {
             LARDER_EFOREIGN; ENOENT, ENOSPC, EFBIG (file size limit), EACCES, EISDIR, ELOOP (the
             path is a symbolic link), ENOMEM, or another errno of open, flock, fallocate, mmap,
             fstat.
-    Costs O(1) for a ring that was closed, O(capacity) for one that was not. */
+    Costs O(1), and no sync, in the same start of the machine, whether the ring was closed or its
+    writer was killed; O(1) and a sync for one that larder_ring_shutdown closed before; O(capacity)
+    and a sync for another. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_open(
     const char *path, const larder_ring_options *LARDER_NULLABLE options,
     larder_ring_detail *LARDER_NULLABLE detail, larder_ring *LARDER_NULLABLE *LARDER_NONNULL out);
@@ -127,6 +138,13 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_open(
     larder_ring_close. Any thread, any number of times.
     @return LARDER_OK, or the errno of the sync; the ring is shut down all the same. */
 LARDER_API larder_status larder_ring_shutdown(larder_ring *ring);
+
+/** The same without waiting for the device: what was not synced gets there when the system comes to
+    it, which takes half a minute or so. In the same start of the machine the next open finds
+    everything, and takes no longer for it. A power cut before then leaves what it would leave of an
+    open ring; and the first open after the machine has started anew walks the file. Waits for a
+    sync that is under way. */
+LARDER_API larder_status larder_ring_shutdown_unsynced(larder_ring *ring);
 
 /** Shuts the ring down if that was not done, and frees it. NULL is allowed. No other call may be
     under way, and the ring's readers must be closed. */
@@ -140,9 +158,8 @@ LARDER_API void larder_ring_close(larder_ring *LARDER_NULLABLE ring);
     @return LARDER_OK; LARDER_ETOOLARGE, LARDER_EFULL (the ring is unchanged in both cases),
             LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of a sync, see below.
     O(length), amortised; no allocation, and no system call but these: one that warms fresh pages,
-    every 256 KiB of the first lap; a sync with the first change after opening; and at most one
-    after each sync, where an overwriting ring comes round to what that sync covered before the
-    background sync has followed it up. */
+    every 256 KiB of the first lap but the first; one that starts the thread in the background, with
+    the second message after opening; and a sync where it waits, see above. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_append(larder_ring *ring,
                                                               const void *LARDER_NULLABLE message,
                                                               size_t length,
@@ -208,7 +225,8 @@ larder_ring_remove_through(larder_ring *ring, uint64_t sequence, uint64_t *LARDE
 
 // Durability --------------------------------------------------------------------------------------
 
-/** Makes every message appended before this call survive a power cut.
+/** Makes every message appended before this call survive a power cut, and removals and cursors. A
+    ring that overwrites is synced twice, so that no append has to wait for the second one.
     @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of
             fdatasync. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_sync(larder_ring *ring);
@@ -293,7 +311,9 @@ typedef struct larder_ring_cursor {
 } larder_ring_cursor;
 
 /** Remembers under `name` that every message up to `sequence` is done with. The first call for a
-    name takes a slot. A place only moves forward: a smaller number changes nothing.
+    name takes a slot; with a `sequence` of 0 it does no more than that, so that a consumer learns
+    before its work whether its place can be kept. A place only moves forward: a smaller number
+    changes nothing.
     @param name 1 to 32 bytes of any kind.
     @return LARDER_OK; LARDER_EINVALID (name, or a number that was not given out yet),
             LARDER_ENOSLOT, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED. O(slots). */
@@ -339,6 +359,9 @@ typedef struct larder_ring_statistics {
     uint64_t overwritten;
     uint64_t removed;
     uint64_t lost;
+    /** Numbers passed over since then: they were reserved when the power was cut, and nobody can
+        tell which of them had been given. */
+    uint64_t skipped;
     /** How often the ring came round to its start. */
     uint64_t wraps;
     /** As in the file. */
@@ -390,7 +413,8 @@ typedef struct larder_ring_report {
     uint32_t reserved;
 } larder_ring_report;
 
-/** What open found in the file: `was_closed` and all counts 0 for one that had been closed. */
+/** What open found in the file: `was_closed` and all counts 0 for one that had been closed. Of one
+    that was taken as it stood after a kill, `intact` is what it counts. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_recovery(larder_ring *ring,
                                                                 larder_ring_report *report);
 

@@ -140,22 +140,26 @@ public final class LogConsumer<Message: Sendable>: Sendable {
 extension MessageLog {
   /// A reader that remembers its place over a restart.
   ///
-  /// Nothing is written before something is acknowledged, so a log opened for
-  /// reading has consumers too; only they cannot acknowledge.
+  /// A new name takes one of the file's consumer slots at once, so that a consumer
+  /// whose place cannot be kept is refused before it has done any work. A log opened
+  /// for reading has consumers too; they take no slot, and cannot acknowledge.
   ///
   /// - Parameter name: 1 to 32 bytes of UTF-8; new or used before.
   /// - Returns: A consumer that stands behind what was acknowledged under that
   ///   name, or before the oldest message.
-  /// - Throws: `.invalidArgument` for a name of another length, `.closed`.
+  /// - Throws: `.invalidArgument` for a name of another length, `.full` if all slots
+  ///   are taken: the message says what to do. `.closed`.
   /// - Complexity: O(consumer slots).
   public func consumer(named name: String) throws -> LogConsumer<Message> {
     try LogFile.validate(consumer: name)
-    _ = try handle.acknowledged(name)
+    if try handle.acknowledged(name) == nil, !isReader {
+      try handle.acknowledge(name, through: 0)
+    }
     return LogConsumer(name: name, log: self)
   }
 
-  /// The names of all consumers that have acknowledged something, with the number
-  /// of the last message each has acknowledged.
+  /// The names of all consumers that have a slot, with the number of the last message
+  /// each has acknowledged; 0 if none was.
   ///
   /// - Throws: `.closed`.
   /// - Complexity: O(consumer slots).

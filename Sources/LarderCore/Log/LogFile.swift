@@ -21,9 +21,11 @@ enum LogFile {
   ) throws(LarderError) -> RingOptions {
     let slots = try cursorSlots(configuration.consumerSlots)
     try validate(capacity: capacity, cursorSlots: slots)
-    return RingOptions(
+    var options = RingOptions(
       capacity: capacity, overwrite: whenFull == .overwriteOldest, cursorSlots: slots,
       contentFormat: format, syncInterval: configuration.syncInterval)
+    options.syncsAtEnd = configuration.durability == .power
+    return options
   }
 
   /// To the core a capacity of 0 means "the file's own", which is not what a

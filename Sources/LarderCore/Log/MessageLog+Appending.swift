@@ -17,9 +17,9 @@ extension MessageLog {
   ///   asked for), `.closed`; `.io` and `.diskFull` from a sync, and then at a
   ///   durability of `.power` the message may have been appended.
   /// - Complexity: O(bytes), amortised. At a durability of `.power` a sync, shared
-  ///   with concurrent callers. At `.process` no disk read or write, but for a sync
-  ///   with the first change after opening and, in a log that overwrites, at most
-  ///   one after each sync.
+  ///   with concurrent callers, for which it blocks its thread: a task calls
+  ///   ``append(_:durability:)-(_,_)`` with `await` instead. At `.process` it does not
+  ///   wait for the device.
   @discardableResult
   public func append(_ message: Message) throws -> UInt64 {
     try append(message, durability: durability)
@@ -36,22 +36,29 @@ extension MessageLog {
   /// - Complexity: As ``append(_:)-(Message)``.
   @discardableResult
   public func append(_ message: Message, durability: Durability) throws -> UInt64 {
+    if durability == .process { return try appendInMemory(message) }
+    let sequence: UInt64
+    do {
+      sequence = try coder.borrow(message) { bytes throws(LarderError) in
+        try handle.appendSynced(bytes)
+      }
+    } catch {
+      throw appendFailure(error)
+    }
+    signal.notify()
+    return sequence
+  }
+
+  /// Appends a message, and waits for nothing.
+  func appendInMemory(_ message: Message) throws -> UInt64 {
     let sequence: UInt64
     do {
       // Encoded first and copied once. In a reservation of the ring it would be encoded in place,
       // but under the ring's lock: other threads would wait for it, a message that logs while it
       // is encoded would wait for itself, and room for the longest message would cost old ones.
       // The copy of a hundred bytes takes a hundredth of the time that encoding them does.
-      // Two closures that capture the log alone, rather than one with a branch.
-      switch durability {
-      case .process:
-        sequence = try coder.borrow(message) { bytes throws(LarderError) in
-          try handle.append(bytes)
-        }
-      case .power:
-        sequence = try coder.borrow(message) { bytes throws(LarderError) in
-          try handle.appendSynced(bytes)
-        }
+      sequence = try coder.borrow(message) { bytes throws(LarderError) in
+        try handle.append(bytes)
       }
     } catch {
       throw appendFailure(error)
@@ -72,6 +79,17 @@ extension MessageLog {
   ///   of `.power`.
   @discardableResult
   public func append(contentsOf messages: some Sequence<Message>) throws -> UInt64? {
+    guard let last = try appendInMemory(contentsOf: messages) else { return nil }
+    do {
+      if durability == .power { try handle.sync(through: last) }
+    } catch {
+      throw appendFailure(error)
+    }
+    return last
+  }
+
+  /// Appends messages together, and waits for nothing.
+  func appendInMemory(contentsOf messages: some Sequence<Message>) throws -> UInt64? {
     var batch = RingBatch()
     for message in messages {
       do {
@@ -84,9 +102,7 @@ extension MessageLog {
     // Those before one that failed are there to be read, too.
     defer { signal.notify() }
     do {
-      let last = try handle.append(batch)
-      if durability == .power { try handle.sync(through: last) }
-      return last
+      return try handle.append(batch)
     } catch {
       throw appendFailure(error)
     }
@@ -103,7 +119,8 @@ extension MessageLog {
 
   /// Makes everything appended so far survive a power cut.
   ///
-  /// Concurrent callers share one sync of the device.
+  /// Concurrent callers share one sync of the device. Blocks its thread; a task calls
+  /// it with `await`, and is suspended instead.
   ///
   /// - Throws: `.io` or `.diskFull` if the device failed, and from then on always:
   ///   what it lost cannot be known. `.readOnly`, `.closed`.

@@ -28,7 +28,9 @@ public import Foundation
 /// second one gets `.busy`. Any number of logs made by
 /// ``init(readingFrom:coder:)`` read meanwhile, in this process or in others.
 /// No call but those that sync the device blocks for longer than it takes to copy
-/// the bytes.
+/// the bytes; for tasks these have asynchronous forms, which block no thread. In
+/// code of a `main.swift` outside of functions Swift takes the blocking form, with
+/// `await` or without: put it into a function there.
 ///
 /// **Durability.** When an append returns, its message survives the end of the
 /// process, whatever ends it. After a power cut the log holds a prefix of what
@@ -42,6 +44,7 @@ public final class MessageLog<Message: Sendable>: Sendable {
   @usableFromInline let coder: Coder<Message>
   let durability: Durability
   let signal = ChangeSignal()
+  let syncer = LogSyncer()
   /// Why a log that was asked to write cannot: the file has other limits.
   let mismatch: LarderError?
   /// Appends come through another log, so that ``signal`` tells nothing.
@@ -66,7 +69,8 @@ public final class MessageLog<Message: Sendable>: Sendable {
   ///   coder's messages), `.incompatibleVersion`, `.notALarderFile`, `.damaged`
   ///   (the file is shorter than its header says), `.full` (adapting would drop
   ///   messages of a log that refuses), `.diskFull`, `.io`.
-  /// - Complexity: O(1) for a log that was closed, else O(capacity).
+  /// - Complexity: O(1) in the same start of the machine, also after a `kill`; after
+  ///   a new start O(1) for a log that was closed at `.power`, else O(capacity).
   public init(
     fileURL: URL, maximumBytes: UInt64, whenFull: OverflowPolicy, coder: Coder<Message>,
     configuration: MessageLogConfiguration = .init()
@@ -138,19 +142,37 @@ public final class MessageLog<Message: Sendable>: Sendable {
     get throws { try handle.statistics().count }
   }
 
-  /// Ends the use of the log: syncs it, marks the file as closed and lets others
-  /// write to it.
+  /// Ends the use of the log: marks the file as closed and lets others write to it.
   ///
-  /// Calls under way finish first; later ones throw `.closed`, and those who
+  /// A log of durability `.power` is synced. One of `.process` leaves that to the
+  /// system, which takes half a minute or so: until then a power cut leaves a prefix
+  /// of what was appended. Calls under way finish first; later ones throw `.closed`, and those who
   /// follow the log see its end. Closing twice is harmless. A log that nobody
   /// refers to any more, and no reader of which is left, closes itself.
   ///
   /// - Throws: `.io` or `.diskFull` if the sync failed; the log is closed all the
   ///   same, and holds what it would hold after a power cut.
-  /// - Complexity: One sync of the device.
+  /// - Complexity: At a durability of `.power` one sync of the device, for which it
+  ///   blocks.
   public func close() throws {
+    try closeBlocking(durability: durability)
+  }
+
+  /// Ends the use of the log, with a durability of its own.
+  ///
+  /// - Parameter durability: `.power` syncs everything, and then the next opening
+  ///   takes O(1) in any start of the machine. `.process` leaves the sync to the
+  ///   system: the next opening takes O(1) in the same start of the machine, and
+  ///   O(capacity) after the machine has started anew.
+  /// - Throws: As ``close()-(_)``.
+  /// - Complexity: At `.power` one sync of the device, for which it blocks.
+  public func close(durability: Durability) throws {
+    try closeBlocking(durability: durability)
+  }
+
+  func closeBlocking(durability: Durability) throws {
     defer { signal.notify() }
-    try handle.shutdown()
+    try handle.shutdown(syncs: durability == .power)
   }
 }
 

@@ -38,6 +38,15 @@ extension RingHandle {
   /// Remembers under `name` that messages up to `sequence` are done with.
   package func acknowledge(_ name: String, through sequence: UInt64) throws(LarderError) {
     let status = Self.withName(name) { larder_ring_acknowledge(ring, $0, sequence) }
+    if status == LARDER_ENOSLOT {
+      let slots = try rawStatistics().cursor_slots
+      throw LarderError(
+        status: status, doing: "keep a place for consumer \"\(name)\" in \(path)",
+        reason: """
+          all \(slots) of its consumer slots are taken; remove a consumer, or resize the log \
+          with more of them: MessageLogConfiguration.consumerSlots says how many a new file has
+          """)
+    }
     try check(status, "acknowledge message \(sequence) for consumer \"\(name)\" in \(path)")
   }
 
@@ -97,6 +106,7 @@ extension LogStatistics {
     self.overwritten = raw.overwritten
     self.removed = raw.removed
     self.lost = raw.lost
+    self.skipped = raw.skipped
     self.wraps = raw.wraps
     self.format = RingOptions.format(ofNumber: raw.content_format)
     self.created = Date(timeIntervalSince1970: Double(raw.created_ns) / 1e9)

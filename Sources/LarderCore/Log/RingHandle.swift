@@ -8,10 +8,19 @@ import CLarder
 /// core allows `larder_ring_close` on any thread as the last call, which `deinit` is.
 final class RingOwner: @unchecked Sendable {
   let ring: OpaquePointer
+  /// Whether the end waits for the device, if nobody has closed the ring before.
+  private let syncsAtEnd: Bool
 
-  init(_ ring: OpaquePointer) { self.ring = ring }
+  init(_ ring: OpaquePointer, syncsAtEnd: Bool) {
+    self.ring = ring
+    self.syncsAtEnd = syncsAtEnd
+  }
 
-  deinit { larder_ring_close(ring) }
+  deinit {
+    // Nobody is left to be told of a failure.
+    if !syncsAtEnd { _ = larder_ring_shutdown_unsynced(ring) }
+    larder_ring_close(ring)
+  }
 }
 
 /// Owns one `larder_ring`: bytes in, bytes out, every status an error.
@@ -40,14 +49,17 @@ package struct RingHandle: ~Copyable, @unchecked Sendable {
         reason: RingFailure.reason(status, detail: detail, asked: raw))
     }
     self.ring = opened
-    self.owner = RingOwner(opened)
+    self.owner = RingOwner(opened, syncsAtEnd: options.syncsAtEnd)
     self.path = path
   }
 
-  /// Ends all use: syncs, marks the file as closed, lets go of the lock. Any
-  /// number of times.
-  package func shutdown() throws(LarderError) {
-    try check(larder_ring_shutdown(ring), "sync \(path) while closing it")
+  /// Ends all use: marks the file as closed, lets go of the lock. Any number of times.
+  ///
+  /// - Parameter syncs: Whether everything is synced before.
+  package func shutdown(syncs: Bool = true) throws(LarderError) {
+    try check(
+      syncs ? larder_ring_shutdown(ring) : larder_ring_shutdown_unsynced(ring),
+      "sync \(path) while closing it")
   }
 
   /// Appends one message and gives its sequence number.

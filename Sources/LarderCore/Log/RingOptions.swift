@@ -15,6 +15,8 @@ package struct RingOptions: Sendable {
   package var contentFormat: String
   /// Sync in the background this often; nil never.
   package var syncInterval: Duration?
+  /// Whether a handle that nobody closed waits for the device when it goes.
+  package var syncsAtEnd = true
 
   package init(
     capacity: UInt64 = 0, overwrite: Bool = false, readOnly: Bool = false, existing: Bool = false,

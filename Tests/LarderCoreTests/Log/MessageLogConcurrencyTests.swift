@@ -66,7 +66,7 @@ struct MessageLogConcurrencyTests {
         }
       }
       while try log.count < 1000 { await Task.yield() }
-      try log.close()
+      try await log.close()
       return try await group.reduce(0, +)
     }
     let reader = try fixture.reader()
@@ -80,7 +80,7 @@ struct MessageLogConcurrencyTests {
       for task in 0..<4 {
         group.addTask {
           for number in 0..<50 {
-            let sequence = try log.append(
+            let sequence = try await log.append(
               text(number), durability: task % 2 == 0 ? .power : .process)
             if task % 2 == 0 { #expect(try log.statistics.syncedSequence >= sequence) }
           }

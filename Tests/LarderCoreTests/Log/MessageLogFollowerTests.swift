@@ -122,7 +122,7 @@ struct MessageLogFollowerTests {
     let reader = try fixture.reader()
     var iterator = try reader.follow().makeAsyncIterator()
     #expect(try await iterator.next()?.sequence == 1)
-    try first.close()
+    try await first.close()
     let second = try fixture.open(holding: 100)
     try second.append(text(2))
     #expect(try await iterator.next()?.sequence == 2)
@@ -135,7 +135,7 @@ struct MessageLogFollowerTests {
         let follower = try log.follow(from: .newest)
         group.addTask { try await Self.take(.max, from: follower).count }
       }
-      try log.close()
+      try await log.close()
       for try await count in group { #expect(count == 0) }
     }
   }
@@ -145,7 +145,7 @@ struct MessageLogFollowerTests {
     let reader = try fixture.reader()
     let follower = try reader.follow()
     async let seen = Self.take(.max, from: follower)
-    try reader.close()
+    try await reader.close()
     #expect(try await seen == [])
     try log.append(text(1))
   }
@@ -173,7 +173,7 @@ struct MessageLogFollowerTests {
   @Test func finishedFollowerStaysFinished() async throws {
     let log = try fixture.open(holding: 100)
     var iterator = try log.follow().makeAsyncIterator()
-    try log.close()
+    try await log.close()
     #expect(try await iterator.next() == nil)
     #expect(try await iterator.next() == nil)
   }
@@ -181,14 +181,14 @@ struct MessageLogFollowerTests {
   @Test func messageThatCannotBeDecodedDoesNotEndFollowing() async throws {
     let log = try fixture.open(4096)
     try log.append("good")
-    try log.close()
+    try await log.close()
     let plain = Coder<String>(
       encode: { $0.data(using: .isoLatin1) ?? Data() }, decode: { _ in "" })
     let writer = try MessageLog(
       fileURL: fixture.url, maximumBytes: 4096, whenFull: .overwriteOldest, coder: plain)
     try writer.append("\u{FF}")
     try writer.append("fine")
-    try writer.close()
+    try await writer.close()
     let reader = try fixture.reader()
     var iterator = try reader.follow().makeAsyncIterator()
     #expect(try await iterator.next()?.message == "good")

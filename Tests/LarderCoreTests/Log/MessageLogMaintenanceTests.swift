@@ -166,7 +166,8 @@ import Testing
     #expect(!report.wasClosed)
     #expect(report.intact == 10)
     #expect(report.lost == 0)
-    #expect(try other.append(text(15)) == 15)
+    // Of a copy nobody can tell which numbers were given behind its messages.
+    #expect(try other.append(text(15)) >= 15)
   }
 
   // MARK: - Figures
@@ -195,7 +196,7 @@ import Testing
     #expect(statistics.lost == 0)
     #expect(statistics.wraps >= 1)
     #expect(statistics.format == "utf8")
-    #expect(statistics.formatVersion == 1)
+    #expect(statistics.formatVersion == 2)
     #expect(statistics.whenFull == .overwriteOldest)
     #expect(statistics.consumerSlots == 8)
     #expect(!statistics.isReadOnly)

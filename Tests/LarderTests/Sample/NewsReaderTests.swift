@@ -36,7 +36,7 @@ import Testing
       #expect(try await reader.suggestions(10) == ["A short one", "One in between"])
       #expect(try await reader.read("short") == Self.web["short"])
       #expect(try await reader.read("nowhere") == nil)
-      try reader.notes.close()
+      try await reader.notes.close()
       try await reader.feeds.close()
       try await reader.pages.close()
       try await reader.articles.close()
