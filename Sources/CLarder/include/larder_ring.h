@@ -18,10 +18,11 @@
     holds a prefix of what was appended that includes everything synced.
     **Waiting.** Only the calls that sync wait for the device: larder_ring_sync and its kin, and
     larder_ring_shutdown and larder_ring_close if something was changed; and larder_ring_open, if
-    the machine has started anew since the ring was written. An append waits in three cases, in which it
-    is faster than the device: if it uses up 2^21 numbers, or writes 128 KiB into a ring that was
-    closed with a sync and is open anew, in less time than one sync takes; or if it overwrites the
-    whole ring between two calls of larder_ring_sync_through, or of larder_ring_append_synced.
+    the machine has started anew since the ring was written. An append waits in three cases, in
+    which it is faster than the device: if it uses up 2^21 numbers, or writes 128 KiB into a ring
+    that was closed with a sync and is open anew, in less time than one sync takes; or if it
+    overwrites the whole ring between two calls of larder_ring_sync_through, or of
+    larder_ring_append_synced.
     **fork(2).** A child must not use its parent's handle; calls give LARDER_EFORKED.
 
     The file format is in ring_layout.h and in the documentation ("File formats"). */
