@@ -99,11 +99,8 @@ torture-swift:
 	swift build --product LarderTorture $(TRAITS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
 
 # The store's log and memtable against simple models, by themselves.
-TORTURE_MODEL := $(CLARDER_SOURCES) $(wildcard Sources/CLarderStore/log/*.c) \
-  $(wildcard Sources/CLarderStore/format/*.c)
-$(TORTURE_OUT)/log-model: $(TORTURE_DIR)/model/log_model.c $(TORTURE_C) $(TORTURE_H)
-	@mkdir -p $(@D)
-	$(TORTURE_CC) $(TORTURE_FLAGS) -w -O1 -g $< $(TORTURE_MODEL) -o $@
+$(TORTURE_OUT)/log-model: $(TORTURE_OUT)/model/log_model.o $(TORTURE_LIBRARY)
+	$(TORTURE_CC) -pthread $^ $(LMDB_LIBS) -o $@
 TORTURE_MODELS = $(if $(filter store all,$(AREA)),$(TORTURE_OUT)/log-model)
 
 torture: $(TORTURE_HARNESSES) $(TORTURE_MODELS) ## hurt everything; AREA, SECONDS, SEED

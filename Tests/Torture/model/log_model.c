@@ -47,20 +47,18 @@ static void fill_random(uint8_t *bytes, size_t length) {
 
 static char folder_path[64];
 
-static int folder_begin(void) {
+static void folder_begin(void) {
     strcpy(folder_path, "/tmp/larder-log-model-XXXXXX");
     CHECK(mkdtemp(folder_path) != NULL);
-    int folder;
-    CHECK(folder_open(folder_path, &folder) == LARDER_OK);
-    return folder;
 }
 
 static int remove_name(void *context, const char *name) {
     return file_remove_in(*(int *)context, name) != LARDER_OK;
 }
 
-static void folder_end(int folder) {
-    int log;
+static void folder_end(void) {
+    int folder, log;
+    CHECK(folder_open(folder_path, &folder) == LARDER_OK);
     CHECK(folder_open_in(folder, "log", &log) == LARDER_OK);
     CHECK(folder_list_in(log, remove_name, &log) == LARDER_OK);
     close(log);
@@ -87,15 +85,18 @@ typedef struct model {
 
 static const uint64_t STORE_ID = 0x1122334455667788;
 
-static void model_begin(model *m, int folder, uint64_t min, uint64_t max) {
+/** The log's folder stays open. */
+static void model_begin(model *m, uint64_t min, uint64_t max) {
     memset(m, 0, sizeof *m);
-    CHECK(log_open(folder, STORE_ID, 0600, false, &m->log) == LARDER_OK);
+    CHECK(log_open(folder_path, STORE_ID, 0600, false, &m->log) == LARDER_OK);
+    CHECK(log_enter(&m->log) == LARDER_OK);
     CHECK(pthread_mutex_init(&m->lock, NULL) == 0);
     m->log.segment_min_bytes = min;
     m->log.segment_max_bytes = max;
 }
 
 static void model_end(model *m) {
+    log_leave(&m->log);
     log_close(&m->log);
     pthread_mutex_destroy(&m->lock);
     for (size_t at = 0; at < m->count; at++) free(m->writes[at].bytes);
@@ -241,12 +242,12 @@ static log_scan scan_of(store_log *log) {
 // The log -----------------------------------------------------------------------------------------
 
 static void test_log(void) {
-    int folder = folder_begin();
+    folder_begin();
     model m;
     size_t min = 4096u << below(2), max = below(2) ? 4096 : 65536;
-    model_begin(&m, folder, min, max < min ? min : max);
+    model_begin(&m, min, max < min ? min : max);
     store_log reader;
-    CHECK(log_open(folder, STORE_ID, 0600, true, &reader) == LARDER_OK);
+    CHECK(log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
     log_scan follower = scan_of(&reader);
     size_t followed = 0;
     larder_status end;
@@ -294,12 +295,11 @@ static void test_log(void) {
     CHECK(last->number == number);
     log_release(held);
     log_release(last);
-    folder_end(folder);
+    folder_end();
 }
 
 typedef struct threads {
     model *m;
-    int folder;
     _Atomic bool has_ended;
 } threads;
 
@@ -318,7 +318,7 @@ static void *prepare_and_sync(void *context) {
 static void *follow(void *context) {
     threads *all = context;
     store_log reader;
-    CHECK(log_open(all->folder, STORE_ID, 0600, true, &reader) == LARDER_OK);
+    CHECK(log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
     log_scan scan = scan_of(&reader);
     for (;;) {
         bool has_ended = atomic_load(&all->has_ended);
@@ -339,10 +339,10 @@ static void *follow(void *context) {
 /** One thread writes, one makes segments in advance and syncs, one follows as another process
     does. */
 static void test_threads(void) {
-    int folder = folder_begin();
+    folder_begin();
     model m;
-    model_begin(&m, folder, 4096, 4096);
-    threads all = {&m, folder, false};
+    model_begin(&m, 4096, 4096);
+    threads all = {&m, false};
     pthread_t helper, reader;
     CHECK(pthread_create(&helper, NULL, prepare_and_sync, &all) == 0);
     CHECK(pthread_create(&reader, NULL, follow, &all) == 0);
@@ -353,14 +353,14 @@ static void test_threads(void) {
     atomic_store(&all.has_ended, true);
     CHECK(pthread_join(helper, NULL) == 0 && pthread_join(reader, NULL) == 0);
     model_end(&m);
-    folder_end(folder);
+    folder_end();
 }
 
 /** A full disk: removals still find room, and it is as it was. */
 static void test_reserve(void) {
-    int folder = folder_begin();
+    folder_begin();
     model m;
-    model_begin(&m, folder, 4096, 4096);
+    model_begin(&m, 4096, 4096);
     CHECK(random_write(&m, 10, 10));
     size_t refused = 0, removed = 0;
     for (size_t n = 0; n < 200; n++) {
@@ -388,14 +388,14 @@ static void test_reserve(void) {
     log_scan scan = scan_of(&m.log);
     CHECK(compare_scan(&m, &scan, &end) == m.count && end == LARDER_END);
     model_end(&m);
-    folder_end(folder);
+    folder_end();
 }
 
 /** A chain of segments whose last records name each other, or what is no part of it. */
 static void test_circle(void) {
-    int folder = folder_begin();
+    folder_begin();
     model m;
-    model_begin(&m, folder, 4096, 4096);
+    model_begin(&m, 4096, 4096);
     CHECK(random_write(&m, 10, 10));
     segment *other, *cleaned;
     CHECK(log_create_cleaned(&m.log, &m.lock, 100, 1, 0, &cleaned) == LARDER_OK);
@@ -419,7 +419,7 @@ static void test_circle(void) {
     }
     segment_close(other);
     model_end(&m);
-    folder_end(folder);
+    folder_end();
 }
 
 // Damage ------------------------------------------------------------------------------------------
@@ -428,14 +428,13 @@ typedef struct image {
     uint8_t *bytes;
     size_t length;
     size_t end;
-    int folder;
     int file;
 } image;
 
 /** A log of one segment, closed, and its bytes. */
 static void image_begin(model *m, image *out) {
-    out->folder = folder_begin();
-    model_begin(m, out->folder, 4096, 4096);
+    folder_begin();
+    model_begin(m, 4096, 4096);
     for (;;) {
         size_t before = m->count;
         CHECK(random_write(m, 30, 60));
@@ -456,7 +455,7 @@ static void image_begin(model *m, image *out) {
 static void image_end(model *m, image *used) {
     close(used->file);
     model_end(m);
-    folder_end(used->folder);
+    folder_end();
     free(used->bytes);
 }
 
@@ -469,7 +468,7 @@ static void test_cut(void) {
     image used;
     image_begin(&m, &used);
     store_log reader;
-    CHECK(log_open(used.folder, STORE_ID, 0600, true, &reader) == LARDER_OK);
+    CHECK(log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
     uint8_t *bytes = malloc(used.length);
     for (size_t cut = SEGMENT_HEAD_BYTES; cut <= used.length; cut++) {
         for (int is_garbage = 0; is_garbage < 2; is_garbage++) {
@@ -524,7 +523,7 @@ static void test_flip(void) {
     image used;
     image_begin(&m, &used);
     store_log reader;
-    CHECK(log_open(used.folder, STORE_ID, 0600, true, &reader) == LARDER_OK);
+    CHECK(log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
     uint8_t *bytes = malloc(used.length);
     for (size_t at = SEGMENT_HEAD_BYTES; at < used.length; at++) {
         for (int how = 0; how < 2; how++) {
@@ -563,7 +562,7 @@ static void test_splice(void) {
     image used;
     image_begin(&m, &used);
     store_log reader;
-    CHECK(log_open(used.folder, STORE_ID, 0600, true, &reader) == LARDER_OK);
+    CHECK(log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
     uint8_t *bytes = malloc(used.length);
     const uint8_t *records[128];
     size_t count = 0;
@@ -699,7 +698,7 @@ static void compare_table(const memtable *table, const reference *expected) {
 
 static void test_memtable(void) {
     memtable *table;
-    CHECK(memtable_create(random64(), &table) == LARDER_OK);
+    CHECK(memtable_create(&table) == LARDER_OK);
     reference *expected = calloc(1, sizeof *expected);
     uint8_t *arena = malloc(16 << 20), *end = arena;
     for (uint32_t id = 0; id < IDS; id++) expected->base[id] = below(2) ? 1 + below(1000) : 0;
@@ -746,7 +745,7 @@ static void test_memtable(void) {
 static int compare_by_key(const void *a, const void *b) {
     const sorted_write *left = a, *right = b;
     int order = compare_bytes(record_key(left->record), record_key(right->record));
-    return order ? order : left->is_move - right->is_move;
+    return order ? order : (left->victim != 0) - (right->victim != 0);
 }
 
 static void test_sort(void) {
@@ -766,7 +765,7 @@ static void test_sort(void) {
             size_t bytes = record_write_bare(target, RECORD_REMOVE, (larder_bytes){key, length});
             uint64_t word = record_seal(target, bytes, at, 0, false);
             memcpy(target, &word, 8);
-            writes[at] = (sorted_write){random64(), target, at, below(2)};
+            writes[at] = (sorted_write){random64(), target, at, (uint32_t)below(3)};
         }
         memcpy(sorted, writes, count * sizeof *writes);
         qsort(sorted, count, sizeof *sorted, compare_by_key);
