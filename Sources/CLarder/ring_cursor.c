@@ -21,9 +21,7 @@ bool cursor_slot_is_taken(const ring_cursor_slot *slot) {
 }
 
 uint64_t cursor_slot_acknowledged(const ring_cursor_slot *slot) {
-    uint64_t acknowledged = LOAD(slot->acknowledged);
-    uint64_t copy = ~LOAD(slot->complement);
-    return acknowledged < copy ? acknowledged : copy;
+    return ring_smaller_reading(&slot->acknowledged, &slot->complement);
 }
 
 static bool cursor_name_is_valid(larder_bytes name) {

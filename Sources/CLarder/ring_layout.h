@@ -320,11 +320,18 @@ typedef struct record_bounds {
 bool record_find(const ring_records *records, uint64_t position, uint64_t limit,
                  record_bounds bounds, uint64_t *found, record_head *head);
 
+/** What a number says that is followed by its complement: where they disagree, the smaller reading
+    counts. */
+static inline uint64_t ring_smaller_reading(const _Atomic uint64_t *number,
+                                            const _Atomic uint64_t *complement) {
+    uint64_t read = LOAD(*number);
+    uint64_t copy = ~LOAD(*complement);
+    return read < copy ? read : copy;
+}
+
 /** The number that `removed_through` speaks of. */
 static inline uint64_t ring_removed_through(const ring_header *header) {
-    uint64_t through = LOAD(header->floor.removed_through);
-    uint64_t copy = ~LOAD(header->floor.removed_complement);
-    return through < copy ? through : copy;
+    return ring_smaller_reading(&header->floor.removed_through, &header->floor.removed_complement);
 }
 
 static inline void ring_store_removed_through(ring_header *header, uint64_t through) {
@@ -337,9 +344,7 @@ static inline void ring_store_removed_through(ring_header *header, uint64_t thro
 /** The number that `next_floor` speaks of. A power cut may leave its halves of two headers; no
     number is given that the smaller one does not reserve. */
 static inline uint64_t ring_next_floor(const ring_header *header) {
-    uint64_t floor = LOAD(header->floor.next_floor);
-    uint64_t copy = ~LOAD(header->floor.next_complement);
-    return floor < copy ? floor : copy;
+    return ring_smaller_reading(&header->floor.next_floor, &header->floor.next_complement);
 }
 
 static inline void ring_store_next_floor(ring_header *header, uint64_t floor) {

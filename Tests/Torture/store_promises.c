@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -24,8 +23,7 @@ typedef struct deed {
     char letter;
 } deed;
 
-/** Opens the store, or makes its index anew; with all that is small. */
-static larder_status deed_with_options(deed *self, larder_store_report *rebuilt) {
+static larder_status deed_open(deed *self) {
     larder_store_options options;
     larder_store_options_init(&options);
     options.flags = LARDER_STORE_HOST_MAINTENANCE;
@@ -38,11 +36,8 @@ static larder_status deed_with_options(deed *self, larder_store_report *rebuilt)
     tuning.space_percent = 100;
     tuning.transaction_max_count = ITEMS_MOST;
     options.tuning = &tuning;
-    return rebuilt ? larder_store_rebuild(self->path, &options, NULL, NULL, rebuilt)
-                   : larder_store_open(self->path, &options, NULL, &self->store);
+    return larder_store_open(self->path, &options, NULL, &self->store);
 }
-
-static larder_status deed_open(deed *self) { return deed_with_options(self, NULL); }
 
 static larder_status put_large(deed *self, char letter, uint32_t flags) {
     char value[LARGE];

@@ -6,15 +6,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "format/array.h"
+
 static larder_status row_list_add(row_list *list, const tree_key *key, larder_bytes value,
                                   bool is_deletion) {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity == 0 ? 256 : list->capacity * 2;
-        tree_row *rows = realloc(list->rows, capacity * sizeof *rows);
-        if (rows == NULL) return ENOMEM;
-        list->rows = rows;
-        list->capacity = capacity;
-    }
+    larder_status status =
+        array_reserve(&list->rows, list->count, &list->capacity, sizeof *list->rows);
+    if (status != LARDER_OK) return status;
     size_t wanted = list->arena_length + key->length + value.length;
     if (wanted > list->arena_capacity) {
         size_t capacity = list->arena_capacity * 2 > wanted ? list->arena_capacity * 2 : wanted;

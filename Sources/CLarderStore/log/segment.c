@@ -131,7 +131,6 @@ larder_status segment_create(int folder, uint32_t number, uint32_t kind, uint64_
     if (capacity > CAPACITY_MAX - BLOCK_BYTES || capacity > SIZE_MAX / 2) return EFBIG;
     segment_head head = head_make(number, kind, capacity, first_sequence, as_of, store_id);
     memcpy(head.magic, new_magic, sizeof new_magic);
-    head.crc = head_crc(&head);
     segment *fresh = segment_new(&head);
     if (fresh == NULL) return ENOMEM;
     // Nothing of it is on the device, not even the head.

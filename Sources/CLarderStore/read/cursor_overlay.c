@@ -4,18 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "read/cursor.h"
 
 larder_status row_array_add(row_array *rows, const cursor_row *row) {
-    if (rows->count == rows->capacity) {
-        size_t capacity = rows->capacity ? 2 * rows->capacity : 16;
-        cursor_row *items = realloc(rows->items, capacity * sizeof *items);
-        if (!items) return ENOMEM;
-        rows->items = items;
-        rows->capacity = capacity;
-    }
-    rows->items[rows->count++] = *row;
-    return LARDER_OK;
+    larder_status status =
+        array_reserve(&rows->items, rows->count, &rows->capacity, sizeof *rows->items);
+    if (!status) rows->items[rows->count++] = *row;
+    return status;
 }
 
 static int compare_stored(const void *a, const void *b) {

@@ -6,9 +6,9 @@
     value (it ends by 00 02), and rows of one value whose keys share their first 237 bytes. Each
     kind is one run of tree keys that begin alike, so a group is read from its first row to the
     first that begins otherwise. */
-#include <errno.h>
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "read/cursor.h"
 
 enum { INDEX_HEAD_BYTES = 3 };
@@ -185,14 +185,10 @@ static larder_status gathered_add(tree_rows *rows, larder_bytes key, larder_byte
     entry_row row;
     larder_status status = row_read(value, &row);
     if (!status && value.length > UINT16_MAX) status = LARDER_EDAMAGED;
+    if (!status)
+        status = array_reserve(&rows->gathered, rows->gathered_count, &rows->gathered_capacity,
+                               sizeof *rows->gathered);
     if (status) return status;
-    if (rows->gathered_count == rows->gathered_capacity) {
-        size_t capacity = rows->gathered_capacity ? 2 * rows->gathered_capacity : 256;
-        gathered_row *items = realloc(rows->gathered, capacity * sizeof *items);
-        if (!items) return ENOMEM;
-        rows->gathered = items;
-        rows->gathered_capacity = capacity;
-    }
     rows->gathered[rows->gathered_count++] =
         (gathered_row){.sequence = row.sequence,
                        .stored = (const uint8_t *)key.data + 1,

@@ -58,8 +58,7 @@ larder_status larder_store_compact(const char *path, larder_store_detail *detail
     // Once more than frees anything, for what the last one retired. Removals that have to be
     // remembered stay.
     for (uint64_t dead = UINT64_MAX, before = 0; !status && dead != before;) {
-        flush_order order;
-        flush_order_init(&order);
+        flush_order order = {0};
         order.flags = FLUSH_COMPACTS;
         order.progress = progress;
         order.context = context;

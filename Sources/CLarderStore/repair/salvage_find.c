@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "repair/salvage.h"
 
 larder_status salvage_told(salvage *search, uint64_t done, uint64_t total) {
@@ -11,21 +12,12 @@ larder_status salvage_told(salvage *search, uint64_t done, uint64_t total) {
                                                                               : LARDER_OK;
 }
 
-/** `items` with room for one more. NULL without memory. */
-static void *grown(void *items, size_t count, size_t *capacity, size_t item_bytes) {
-    if (count < *capacity) return items;
-    size_t wanted = *capacity ? 2 * *capacity : 256;
-    void *more = realloc(items, wanted * item_bytes);
-    if (more) *capacity = wanted;
-    return more;
-}
-
 larder_status salvage_add(salvage *search, const finding *found, larder_bytes key, bool is_stored) {
     tree_key scratch;
-    finding *findings = grown(search->findings, search->count, &search->capacity, sizeof *findings);
-    if (!findings) return ENOMEM;
-    search->findings = findings;
-    finding *added = &findings[search->count++];
+    larder_status status = array_reserve(&search->findings, search->count, &search->capacity,
+                                         sizeof *search->findings);
+    if (status) return status;
+    finding *added = &search->findings[search->count++];
     *added = *found;
     if (!is_stored) key = stored_key(key, search->meta.secret, &scratch);
     siphash128(search->secret, key, added->hash);
@@ -115,11 +107,10 @@ static int take_segment(void *context, const char *name) {
     segment *found;
     if (!segment_number_of(name, &number)) return 0;
     if (number > search->last_number) search->last_number = number;
-    segment **segments = grown(search->segments, search->segment_count, &search->segment_capacity,
-                               sizeof(segment *));
-    visit->status = segments ? segment_open_damaged(visit->folder, number, &store_id, &found)
-                             : (larder_status)ENOMEM;
-    if (segments) search->segments = segments;
+    visit->status = array_reserve(&search->segments, search->segment_count,
+                                  &search->segment_capacity, sizeof *search->segments);
+    if (!visit->status)
+        visit->status = segment_open_damaged(visit->folder, number, &store_id, &found);
     if (visit->status || !found) return visit->status != LARDER_OK;
     if (store_id) {
         uint64_t wanted = search->has_meta ? search->meta.store_id : search->store_id;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "store/store_internal.h"
 
 typedef struct requirement {
@@ -107,14 +108,9 @@ larder_status larder_store_batch_remove(larder_store_batch *batch, larder_bytes 
 larder_status larder_store_batch_require(larder_store_batch *batch, larder_bytes key,
                                          uint64_t sequence) {
     if (key.length > LARDER_STORE_KEY_MAX_BYTES) return LARDER_ETOOLARGE;
-    if (batch->requirement_count == batch->requirement_capacity) {
-        size_t capacity = batch->requirement_capacity == 0 ? 4 : batch->requirement_capacity * 2;
-        requirement *moved = realloc(batch->requirements, capacity * sizeof *moved);
-        if (moved == NULL) return ENOMEM;
-        batch->requirements = moved;
-        batch->requirement_capacity = capacity;
-    }
-    larder_status status = buffer_reserve(&batch->keys, key.length);
+    larder_status status = array_reserve(&batch->requirements, batch->requirement_count,
+                                         &batch->requirement_capacity, sizeof *batch->requirements);
+    if (status == LARDER_OK) status = buffer_reserve(&batch->keys, key.length);
     if (status != LARDER_OK) return status;
     if (key.length > 0) memcpy(batch->keys.bytes + batch->keys.length, key.data, key.length);
     requirement fresh = {sequence, batch->keys.length, key.length};

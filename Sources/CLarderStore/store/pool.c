@@ -11,14 +11,13 @@
 
 #include "store/pool.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "condition.h"
 #include "file_io.h"
+#include "format/array.h"
 
 /** Few: a checkpoint waits for the device most of its time, and takes memory while it runs. */
 enum { THREADS_MAX = 4 };
@@ -176,17 +175,8 @@ static void *pool_main(void *unused) {
 larder_status pool_add(pool_task *task, pool_body body, void *context) {
     (void)pthread_once(&pool_once, pool_init);
     pthread_mutex_lock(&pool.lock);
-    larder_status status = LARDER_OK;
-    if (pool.task_count == pool.capacity) {
-        size_t capacity = pool.capacity == 0 ? 16 : 2 * pool.capacity;
-        pool_task **heap = realloc(pool.heap, capacity * sizeof(pool_task *));
-        if (heap) {
-            pool.heap = heap;
-            pool.capacity = capacity;
-        } else {
-            status = ENOMEM;
-        }
-    }
+    larder_status status =
+        array_reserve(&pool.heap, pool.task_count, &pool.capacity, sizeof *pool.heap);
     if (!status) {
         *task =
             (pool_task){.body = body, .context = context, .due_ns = INT64_MAX, .is_added = true};

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "cleaning/clean.h"
+#include "format/array.h"
 #include "log/scan.h"
 
 /** Numbers of the segments that there are. */
@@ -27,16 +28,8 @@ static int note_number(void *context, const char *name) {
     numbers *list = context;
     uint32_t number;
     if (!segment_number_of(name, &number)) return 0;
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
-        uint32_t *items = realloc(list->items, capacity * sizeof *items);
-        if (items == NULL) {
-            list->status = ENOMEM;
-            return 1;
-        }
-        list->items = items;
-        list->capacity = capacity;
-    }
+    list->status = array_reserve(&list->items, list->count, &list->capacity, sizeof *list->items);
+    if (list->status) return 1;
     list->items[list->count++] = number;
     return 0;
 }
@@ -284,8 +277,7 @@ larder_status store_replay(larder_store *store, const store_meta *meta, bool was
         status = store_retire(store, number, store->committed.transaction);
     }
     if (status == LARDER_OK) {
-        flush_order order;
-        flush_order_init(&order);
+        flush_order order = {0};
         store_delete_retired(store, &order);
         // What was given up must not come back: its numbers are given again.
         if (was_power_cut && work.there.count > 0) status = folder_sync(store->log.folder);

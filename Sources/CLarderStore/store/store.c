@@ -580,8 +580,7 @@ static larder_status store_shut(larder_store *store) {
     larder_status status = LARDER_OK;
     if (!store_is_read_only(store)) {
         store_thread_stop(store);
-        flush_order order;
-        flush_order_init(&order);
+        flush_order order = {0};
         status = may_leave_to_log(store) ? store_sync_log(store) : store_flush(store, &order);
     }
     pthread_mutex_lock(&store->flush_lock);

@@ -245,7 +245,6 @@ typedef struct flush_order {
     /** ECANCELED if it stopped that. */
     larder_status deletion;
 } flush_order;
-static inline void flush_order_init(flush_order *order) { *order = (flush_order){0}; }
 LARDER_MUST_CHECK larder_status store_flush(larder_store *store, flush_order *order);
 /** Deletes segments that no state needs any more; the flush lock is held. */
 void store_delete_retired(larder_store *store, flush_order *order);

@@ -91,8 +91,7 @@ larder_status store_begin_append(larder_store *store, size_t length, uint32_t co
         }
         if (status != LARDER_OK && (!may_help || is_without_room)) return status;
         is_without_room = may_help;
-        flush_order order;
-        flush_order_init(&order);
+        flush_order order = {0};
         order.flags = is_again || may_help ? 0 : FLUSH_FOR_ROOM;
         larder_status flushed = store_flush(store, &order);
         if (flushed != LARDER_OK) return status != LARDER_OK ? status : flushed;
@@ -257,8 +256,7 @@ larder_status larder_store_remove_all(larder_store *store, larder_progress progr
     larder_status status = store_enter_to_write(store);
     if (status == LARDER_OK) status = append_bare(store, RECORD_CLEAR, (larder_bytes){NULL, 0}, 0);
     if (status != LARDER_OK || progress == NULL) return status;
-    flush_order order;
-    flush_order_init(&order);
+    flush_order order = {0};
     order.progress = progress;
     order.context = context;
     status = store_flush(store, &order);
