@@ -129,8 +129,8 @@ static larder_status open_look(environment *env) {
 /** Which file it is; makes it if it is missing or empty and `fresh` is given. */
 static larder_status open_file(const char *folder, bool writes, const store_meta *fresh,
                                uint32_t mode, file_facts *facts, bool *is_new) {
-    char *path = environment_path(folder, "data.mdb");
-    if (!path) return ENOMEM;
+    file_path path;
+    (void)environment_path(path, folder, "data.mdb");
     larder_status status;
     *is_new = false;
     for (;;) {
@@ -145,7 +145,6 @@ static larder_status open_file(const char *folder, bool writes, const store_meta
         *is_new = true;
         if (status) break;
     }
-    free(path);
     return status;
 }
 
@@ -237,17 +236,16 @@ void environment_close(environment *env, bool writes) {
 
 larder_status environment_shut_out(const char *folder, int *lock) {
     *lock = -1;
-    char *path = environment_path(folder, "lock.mdb");
-    if (!path) return ENOMEM;
+    file_path path;
     larder_status status = LARDER_OK;
     pthread_mutex_lock(&registry_lock);
     for (size_t list = 0; list < REGISTRY_LISTS; list++)
         for (const environment *env = registry[list]; env; env = env->next)
             if (env->pid == getpid() && strcmp(env->folder, folder) == 0) status = LARDER_EBUSY;
     // In a process that has it open, closing it would take LMDB's locks away.
-    if (!status) status = file_open(path, FILE_WRITE, 0, lock);
+    if (!status)
+        status = file_open(environment_path(path, folder, "lock.mdb"), FILE_WRITE, 0, lock);
     pthread_mutex_unlock(&registry_lock);
-    free(path);
     if (status) return status == ENOENT ? LARDER_OK : status;
     status = file_lock(*lock);
     if (!status) return LARDER_OK;

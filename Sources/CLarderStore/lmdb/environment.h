@@ -140,7 +140,10 @@ void environment_reap(environment *environment);
 /** The least transaction that a reader of any process still looks at; UINT64_MAX if there is none.
     */
 uint64_t environment_oldest_reader(environment *environment);
-/** `<folder>/<name>`, allocated; NULL without memory. */
-char *environment_path(const char *folder, const char *name);
+/** Longer than any path that a system takes: one that does not fit is cut, and refused there. */
+typedef char file_path[4160];
+/** `<folder>/<name>`.
+    @return `out`. */
+char *environment_path(file_path out, const char *folder, const char *name);
 
 #endif

@@ -10,21 +10,16 @@
 #endif
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "file_io.h"
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 
-char *environment_path(const char *folder, const char *name) {
-    size_t folder_bytes = strlen(folder);
-    size_t name_bytes = strlen(name);
-    char *path = malloc(folder_bytes + name_bytes + 2);
-    if (!path) return NULL;
-    memcpy(path, folder, folder_bytes);
-    path[folder_bytes] = '/';
-    memcpy(path + folder_bytes + 1, name, name_bytes + 1);
-    return path;
+char *environment_path(file_path out, const char *folder, const char *name) {
+    (void)snprintf(out, sizeof(file_path), "%s/%s", folder, name);
+    return out;
 }
 
 static void store16(uint8_t *target, uint16_t value) { memcpy(target, &value, sizeof value); }
@@ -100,12 +95,9 @@ larder_status environment_settle(environment *env) {
     status = write_anew(env, file);
     if (!status) status = file_sync(file);
     file_close(file);
-    char *path = environment_path(env->folder, "data.mdb");
-    if (!path) return ENOMEM;
-    if (!status) status = file_sync_parent(path);
-    if (!status) status = file_sync_parent(env->folder);
-    free(path);
-    return status;
+    file_path path;
+    if (!status) status = file_sync_parent(environment_path(path, env->folder, "data.mdb"));
+    return status ? status : file_sync_parent(env->folder);
 }
 
 /** Whether a file may be what a power cut left of one that was just made: no longer, and where a
@@ -127,10 +119,9 @@ static bool is_remnant(int file) {
 }
 
 bool environment_is_unmade(const char *folder) {
-    char *path = environment_path(folder, "data.mdb");
+    file_path path;
     int file;
-    larder_status status = path ? file_open(path, 0, 0, &file) : ENOMEM;
-    free(path);
+    larder_status status = file_open(environment_path(path, folder, "data.mdb"), 0, 0, &file);
     if (status) return status == ENOENT;
     bool is_unmade = is_remnant(file);
     file_close(file);
@@ -138,27 +129,21 @@ bool environment_is_unmade(const char *folder) {
 }
 
 larder_status environment_create(const char *folder, const store_meta *fresh, uint32_t mode) {
-    char *unfinished = environment_path(folder, "data.new");
-    char *path = environment_path(folder, "data.mdb");
-    uint8_t *image = calloc(1, CREATE_BYTES);
-    int file = -1;
-    larder_status status = unfinished && path && image ? LARDER_OK : ENOMEM;
+    file_path unfinished, path;
+    uint8_t image[CREATE_BYTES] = {0};
+    create_image(image, fresh);
     bool was_hushed = environment_hush();
-    if (!status) {
-        create_image(image, fresh);
-        status = file_open(unfinished, FILE_WRITE | FILE_CREATE, mode, &file);
-    }
+    int file = -1;
+    larder_status status = file_open(environment_path(unfinished, folder, "data.new"),
+                                     FILE_WRITE | FILE_CREATE, mode, &file);
     // An earlier attempt may have left a longer one.
     if (!status) status = file_truncate(file, 0);
     if (!status) status = file_change_mode(file, mode);
     if (!status) status = file_write_at(file, image, CREATE_BYTES, 0);
     // If we crash here, there is no data.mdb yet, and the next open makes it anew.
-    if (!status) status = file_rename(unfinished, path);
+    if (!status) status = file_rename(unfinished, environment_path(path, folder, "data.mdb"));
     if (status && file >= 0) (void)file_remove(unfinished);
     file_close(file);
     environment_unhush(was_hushed);
-    free(image);
-    free(path);
-    free(unfinished);
     return status;
 }

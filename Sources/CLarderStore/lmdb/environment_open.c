@@ -82,8 +82,8 @@ bool environment_has_room(uint64_t bytes) {
 /** LMDB would follow a symbolic link, and obey the umask; and it stores into a mapping of this file
     that has no blocks yet: on a full disk that would be a signal. */
 static larder_status prepare_lock_file(const environment *env) {
-    char *path = environment_path(env->folder, "lock.mdb");
-    if (!path) return ENOMEM;
+    file_path path;
+    (void)environment_path(path, env->folder, "lock.mdb");
     int file = -1;
     larder_status status = file_open(path, FILE_WRITE, env->mode, &file);
     if (status == ENOENT) {
@@ -95,7 +95,6 @@ static larder_status prepare_lock_file(const environment *env) {
     if (status == ENOTSUP || status == EOPNOTSUPP) status = LARDER_OK;
     // Nobody in this process has it open, so closing it takes no lock away.
     file_close(file);
-    free(path);
     return status;
 }
 
@@ -205,11 +204,10 @@ static uint64_t open_map_bytes(uint64_t wanted, uint64_t file_bytes) {
 }
 
 larder_status environment_file(const environment *env, int flags, int *file) {
-    char *path = environment_path(env->folder, "data.mdb");
-    if (!path) return ENOMEM;
+    file_path path;
     file_facts facts;
-    larder_status status = file_open(path, flags, 0, file);
-    free(path);
+    larder_status status =
+        file_open(environment_path(path, env->folder, "data.mdb"), flags, 0, file);
     if (status) return status;
     status = file_facts_get(*file, &facts);
     if (!status && (facts.device != env->device || facts.inode != env->inode)) status = ENOENT;

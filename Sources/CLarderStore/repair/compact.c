@@ -21,12 +21,11 @@ static larder_status compact_open(const char *path, larder_store_detail *detail,
     options.clock = no_time;
     options.sync_interval_ns = options.flush_interval_ns = options.trim_interval_ns = 0;
     // New segments have the permissions that the store's file has.
-    char *name = environment_path(path, "data.mdb");
-    if (!name) return ENOMEM;
+    file_path name;
     file_facts facts;
-    if (file_facts_at(name, &facts) == LARDER_OK && facts.is_regular && (facts.mode & 0777))
+    if (file_facts_at(environment_path(name, path, "data.mdb"), &facts) == LARDER_OK &&
+        facts.is_regular && (facts.mode & 0777))
         options.mode = facts.mode & 0777;
-    free(name);
     return larder_store_open(path, &options, detail, out);
 }
 
@@ -45,23 +44,14 @@ larder_status larder_store_compact(const char *path, larder_store_detail *detail
     larder_status status = compact_open(path, detail, &store);
     if (status) return status;
     // What is dead in the last segment, too.
-    if (!status)
-        status = store_flush(store, &(flush_order){.count = LARDER_STORE_UNLIMITED,
-                                                   .bytes = LARDER_STORE_UNLIMITED});
+    status = larder_store_flush(store);
     pthread_mutex_lock(&store->lock);
     if (!status) status = log_turn_over(&store->log);
     pthread_mutex_unlock(&store->lock);
-    if (!status)
-        status = store_flush(store, &(flush_order){.flags = FLUSH_PASSES,
-                                                   .count = LARDER_STORE_UNLIMITED,
-                                                   .bytes = LARDER_STORE_UNLIMITED});
     // Once more than frees anything, for what the last one retired. Removals that have to be
     // remembered stay.
     for (uint64_t dead = UINT64_MAX, before = 0; !status && dead != before;) {
-        flush_order order = {0};
-        order.flags = FLUSH_COMPACTS;
-        order.progress = progress;
-        order.context = context;
+        flush_order order = {.flags = FLUSH_COMPACTS, .progress = progress, .context = context};
         status = store_flush(store, &order);
         if (!status) status = order.deletion;
         before = dead;

@@ -9,37 +9,22 @@
 
 #include "checkpoint/apply.h"
 
-enum { FOLDER_DEPTH_MAX = 8 };
-
 // Removing ----------------------------------------------------------------------------------------
 
-typedef struct folder_removal {
-    const char *path;
-    int depth;
-} folder_removal;
-
-static void remove_all(const char *path, int depth);
-
-static int remove_one(void *context, const char *name) {
-    const folder_removal *removal = context;
-    char *path = environment_path(removal->path, name);
-    if (!path) return 1;
-    larder_status status = file_remove(path);
-    if (status == EISDIR || status == EPERM) remove_all(path, removal->depth + 1);
-    free(path);
+static int remove_one(void *folder, const char *name) {
+    file_path path;
+    (void)!file_remove(environment_path(path, folder, name));
     return 0;
 }
 
-/** What cannot be removed stays; there is nobody to tell. */
-static void remove_all(const char *path, int depth) {
-    if (depth > FOLDER_DEPTH_MAX) return;
-    folder_removal removal = {path, depth};
-    larder_status status = folder_list(path, remove_one, &removal);
-    if (status == LARDER_OK) status = folder_remove(path);
-    (void)status;
+void folder_remove_all(const char *path) {
+    file_path log;
+    // What cannot be removed stays; there is nobody to tell.
+    (void)!folder_list(environment_path(log, path, "log"), remove_one, log);
+    (void)!folder_remove(log);
+    (void)!folder_list(path, remove_one, (void *)(uintptr_t)path);
+    (void)!folder_remove(path);
 }
-
-void folder_remove_all(const char *path) { remove_all(path, 0); }
 
 // Opening -----------------------------------------------------------------------------------------
 
@@ -162,21 +147,15 @@ larder_status copy_target_put(copy_target *target, const record *source, larder_
 
 // The end -----------------------------------------------------------------------------------------
 
-/** Names in the working folder to the device; those below it were synced with the log. */
-static larder_status copy_target_sync_names(const copy_target *target) {
-    char *inside = environment_path(target->working_path, "data.mdb");
-    if (!inside) return ENOMEM;
-    larder_status status = file_sync_parent(inside);
-    free(inside);
-    return status;
-}
-
 larder_status copy_target_finish(copy_target *target) {
     // Flushes and syncs: nothing waits for a checkpoint when the target gets its name.
     larder_status status = larder_store_shutdown(target->store);
     larder_store_close(target->store);
     target->store = NULL;
-    if (!status) status = copy_target_sync_names(target);
+    file_path inside;
+    // Names below it were synced with the log.
+    if (!status)
+        status = file_sync_parent(environment_path(inside, target->working_path, "data.mdb"));
     if (!status) status = path_is_free(target->path);
     // If we crash before this, the working folder is left, and nothing at the target.
     if (!status) status = file_rename(target->working_path, target->path);

@@ -32,7 +32,7 @@ LARDER_MUST_CHECK larder_status copy_target_finish(copy_target *target);
 /** Gives it up: nothing is left. */
 void copy_target_abandon(copy_target *target);
 
-/** Removes a folder and what is in it, as far as that can be done. */
+/** Removes a store's folder, or what there is of one, as far as that can be done. */
 void folder_remove_all(const char *path);
 
 #endif

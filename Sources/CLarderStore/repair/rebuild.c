@@ -142,23 +142,20 @@ static larder_status rebuild_judge(const rebuild *work) {
 
 static larder_status rebuild_in(larder_store *store, const char *path, int folder, rebuild *work) {
     const salvage *search = &work->search;
-    char *fresh = environment_path(path, "data.mdb");
-    char *data = environment_path(store->path, "data.mdb");
-    larder_status status = fresh && data ? LARDER_OK : ENOMEM;
+    file_path fresh, data;
     uint32_t mode = store->options.mode;
     work->next_segment = search->last_number;
     if (search->has_meta && search->meta.next_segment > work->next_segment + 1)
         work->next_segment = search->meta.next_segment - 1;
-    if (++work->next_segment == 0) status = EOVERFLOW;
-    if (!status) status = folder_make(path, mode | (mode & 0444) >> 2);
+    if (++work->next_segment == 0) return EOVERFLOW;
+    larder_status status = folder_make(path, mode | (mode & 0444) >> 2);
     if (!status) status = rebuild_index(store, path, work);
     if (!status) status = rebuild_log(store, work);
     // If we crash before this, the old index is there.
-    if (!status) status = file_rename(fresh, data);
-    if (!status) status = folder_sync(folder);
-    free(fresh);
-    free(data);
-    return status;
+    if (!status)
+        status = file_rename(environment_path(fresh, path, "data.mdb"),
+                             environment_path(data, store->path, "data.mdb"));
+    return status ? status : folder_sync(folder);
 }
 
 larder_status store_rebuild(larder_store *store, larder_progress progress, void *context,
@@ -170,8 +167,9 @@ larder_status store_rebuild(larder_store *store, larder_progress progress, void 
                    .keeps_uncertain = (store->options.flags & LARDER_STORE_WITH_UNCERTAIN) != 0},
         .log = -1};
     int folder = -1, lock = -1;
-    char *path = environment_path(store->path, "index.new");
-    larder_status status = path ? environment_shut_out(store->path, &lock) : ENOMEM;
+    file_path path;
+    (void)environment_path(path, store->path, "index.new");
+    larder_status status = environment_shut_out(store->path, &lock);
     if (!status) status = folder_open(store->path, &folder);
     if (!status) status = salvage_find(&work.search, folder);
     if (!status) status = rebuild_judge(&work);
@@ -186,6 +184,5 @@ larder_status store_rebuild(larder_store *store, larder_progress progress, void 
     file_close(folder);
     file_close(lock);
     salvage_close(&work.search);
-    free(path);
     return status;
 }
