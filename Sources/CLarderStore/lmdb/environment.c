@@ -127,15 +127,15 @@ static larder_status open_look(environment *env) {
 }
 
 /** Which file it is; makes it if it is missing or empty and `fresh` is given. */
-static larder_status open_file(const char *folder, bool writes, const store_meta *fresh,
-                               uint32_t mode, file_facts *facts, bool *is_new) {
+static larder_status open_file(const char *folder, const store_meta *fresh, uint32_t mode,
+                               file_facts *facts, bool *is_new) {
     file_path path;
     (void)environment_path(path, folder, "data.mdb");
     larder_status status;
     *is_new = false;
     for (;;) {
         int file = -1;
-        status = file_open(path, writes ? FILE_WRITE : 0, mode, &file);
+        status = file_open(path, fresh ? FILE_WRITE : 0, mode, &file);
         if (!status) status = file_facts_get(file, facts);
         if (status == EISDIR || (!status && !facts->is_regular)) status = LARDER_EFOREIGN;
         file_close(file);
@@ -149,9 +149,9 @@ static larder_status open_file(const char *folder, bool writes, const store_meta
 }
 
 /** Another handle of this process has the file open: LMDB's table is for both from here on. */
-static larder_status join(environment *env, bool writes) {
+static larder_status join(environment *env, const store_meta *fresh) {
     larder_status status = environment_wake(env);
-    return !status && writes && env->is_read_only ? EACCES : status;
+    return !status && fresh && env->is_read_only ? EACCES : status;
 }
 
 larder_status environment_open(const char *folder, bool writes, const store_meta *fresh,
@@ -165,7 +165,7 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     pthread_mutex_lock(&registry_lock);
     file_facts facts = {0};
     bool is_new;
-    status = open_file(folder, writes, fresh, mode, &facts, &is_new);
+    status = open_file(folder, fresh, mode, &facts, &is_new);
     environment *env = status ? NULL : registry_find(&facts, getpid());
     bool is_shared = env != NULL;
     if (!status && !env) {
@@ -175,7 +175,7 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     if (env) atomic_fetch_add(&env->references, 1);
     bool had_writer = env && atomic_load(&env->has_writer);
     if (!status && writes) atomic_store(&env->has_writer, true);
-    if (!status && is_shared) status = join(env, writes);
+    if (!status && is_shared) status = join(env, fresh);
     else if (!status && !writes) status = environment_wake(env);
     if (!status && is_new) env->is_guarded = true;
     if (!status) status = open_look(env);

@@ -43,8 +43,8 @@ typedef struct snapshot {
     device and inode; entries of a parent process are not used).
     Before LMDB sees the file both meta pages are checked; one that is damaged while the other is
     whole is LARDER_EDAMAGED too, for it may be the newer one.
-    @param writes whether this handle will write; one handle at most does, its lock sees to that.
-    @param creates make the file if it is missing or empty: then `fresh` is written as its meta.
+    @param writes nobody but this handle will write; one handle at most does, its lock sees to that.
+    @param fresh if it will: made with this as its meta record if the file is missing or empty.
     @param map_bytes how large LMDB's map is at first; 0: some times the file's size.
     @param detail receives version, content format or offset of a failure.
     @return LARDER_OK; ENOENT, LARDER_EFOREIGN, LARDER_EVERSION (also of LMDB itself, before a file

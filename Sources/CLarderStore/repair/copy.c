@@ -39,7 +39,7 @@ static larder_status backup_copy(larder_store_cursor *cursor, copy_target *targe
         larder_store_entry entry;
         if (progress && progress(context, done, total < done ? done : total)) return ECANCELED;
         status = cursor_next_record(cursor, &found, &bytes, &entry);
-        if (!status) status = copy_target_put(target, &found, entry.value, entry.expires_ns);
+        if (!status) status = copy_target_put(target, bytes, entry.expires_ns);
         if (!status) done++;
     }
     return status == LARDER_END ? LARDER_OK : status;

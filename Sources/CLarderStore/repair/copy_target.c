@@ -119,30 +119,23 @@ static larder_status copy_target_note(copy_target *target, larder_bytes key, uin
     return is_dropped ? (larder_status)ENOMEM : LARDER_OK;
 }
 
-larder_status copy_target_put(copy_target *target, const record *source, larder_bytes value,
-                              int64_t deadline_ns) {
-    larder_store_index_entry indexes[LARDER_STORE_INDEX_MAX_COUNT];
-    larder_store_item item;
-    larder_store_item_init(&item, source->key, value);
-    item.extended = source->extended;
-    item.expires_ns = source->expires_ns;
-    item.idle_ns = source->idle_ns;
-    item.cost = source->cost;
-    // 0 would say "now".
-    item.written_ns = source->written_ns ? source->written_ns : 1;
-    if (source->flags & RECORD_OWN_TIMES) item.flags |= LARDER_STORE_OWN_TIMES;
-    size_t offset = 0;
-    while (item.index_count < LARDER_STORE_INDEX_MAX_COUNT &&
-           record_next_index(source, &offset, &indexes[item.index_count]))
-        item.index_count++;
-    if (item.index_count) item.indexes = indexes;
-
-    uint64_t sequence;
-    larder_status status = larder_store_put(target->store, &item, &sequence);
-    bool was_read = (source->flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&
-                    deadline_ns != apply_default_due(source, LARDER_STORE_NEVER);
-    return !status && was_read ? copy_target_note(target, source->key, sequence, deadline_ns)
-                               : status;
+larder_status copy_target_put(copy_target *target, larder_bytes source, int64_t deadline_ns) {
+    larder_store *store = target->store;
+    record entry;
+    uint8_t *copy;
+    size_t padded = record_padded(source.length);
+    larder_status status = record_read(source, false, &entry);
+    if (!status) status = store_begin_append(store, padded, 1, false, &copy);
+    if (status) return status;
+    memset(copy + padded - 8, 0, 8);
+    memcpy(copy + 8, (const uint8_t *)source.data + 8, source.length - 8);
+    // It may have been one of a batch.
+    copy[21] &= (uint8_t)~RECORD_CONTINUES;
+    uint64_t sequence = store->log.last_sequence + 1;
+    store_end_append(store, copy, padded, 1, record_seal(copy, source.length, sequence, 0, false));
+    bool was_read = (entry.flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&
+                    deadline_ns != apply_default_due(&entry, LARDER_STORE_NEVER);
+    return was_read ? copy_target_note(target, entry.key, sequence, deadline_ns) : LARDER_OK;
 }
 
 // The end -----------------------------------------------------------------------------------------

@@ -20,12 +20,12 @@ typedef struct copy_target {
 LARDER_MUST_CHECK larder_status copy_target_open(const char *path,
                                                  const larder_store_options *options,
                                                  copy_target *out);
-/** Adds an entry with the times, index entries and extended data of `source`.
-    @param value of the record, wherever it lies.
+/** Adds an entry: its record as it is, with the next number.
+    @param source was verified.
     @param deadline_ns when it expires by its own times and the last read; LARDER_STORE_NEVER if no
            read is known of. */
-LARDER_MUST_CHECK larder_status copy_target_put(copy_target *target, const record *source,
-                                                larder_bytes value, int64_t deadline_ns);
+LARDER_MUST_CHECK larder_status copy_target_put(copy_target *target, larder_bytes source,
+                                                int64_t deadline_ns);
 /** Everything to the device, and the target's name to it. Frees what open made. On failure nothing
     is left. */
 LARDER_MUST_CHECK larder_status copy_target_finish(copy_target *target);

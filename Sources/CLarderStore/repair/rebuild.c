@@ -94,6 +94,7 @@ static larder_status rebuild_index(larder_store *store, const char *path, rebuil
                         .version = META_VERSION,
                         .store_id = search->store_id};
     system_random_fill(fresh.secret, sizeof fresh.secret);
+    if (!fresh.store_id) memcpy(&fresh.store_id, search->secret, sizeof fresh.store_id);
     if (search->has_meta) {
         fresh.content_format = search->meta.content_format;
         fresh.created_ns = search->meta.created_ns;
@@ -134,15 +135,18 @@ static larder_status rebuild_log(const larder_store *store, rebuild *work) {
 static larder_status rebuild_judge(const rebuild *work) {
     const salvage *search = &work->search;
     if (search->is_other_version) return LARDER_EVERSION;
-    if (search->has_foreign || (!search->has_meta && !search->store_id)) return LARDER_EFOREIGN;
+    bool is_none = !search->has_meta && !search->is_damaged && !search->store_id;
+    if (search->has_foreign || is_none) return LARDER_EFOREIGN;
     // What is left out, cleaning deletes: that is for the caller to choose.
     if (search->report->uncertain && !search->keeps_uncertain) return LARDER_EDAMAGED;
     return LARDER_OK;
 }
 
-static larder_status rebuild_in(larder_store *store, const char *path, int folder, rebuild *work) {
+static larder_status rebuild_in(larder_store *store, const char *path, rebuild *work) {
     const salvage *search = &work->search;
     file_path fresh, data;
+    (void)environment_path(fresh, path, "data.mdb");
+    (void)environment_path(data, store->path, "data.mdb");
     uint32_t mode = store->options.mode;
     work->next_segment = search->last_number;
     if (search->has_meta && search->meta.next_segment > work->next_segment + 1)
@@ -152,10 +156,8 @@ static larder_status rebuild_in(larder_store *store, const char *path, int folde
     if (!status) status = rebuild_index(store, path, work);
     if (!status) status = rebuild_log(store, work);
     // If we crash before this, the old index is there.
-    if (!status)
-        status = file_rename(environment_path(fresh, path, "data.mdb"),
-                             environment_path(data, store->path, "data.mdb"));
-    return status ? status : folder_sync(folder);
+    if (!status) status = file_rename(fresh, data);
+    return status ? status : file_sync_parent(data);
 }
 
 larder_status store_rebuild(larder_store *store, larder_progress progress, void *context,
@@ -166,22 +168,20 @@ larder_status store_rebuild(larder_store *store, larder_progress progress, void 
                    .context = context,
                    .keeps_uncertain = (store->options.flags & LARDER_STORE_WITH_UNCERTAIN) != 0},
         .log = -1};
-    int folder = -1, lock = -1;
-    file_path path;
+    int lock = -1;
+    file_path path, log;
     (void)environment_path(path, store->path, "index.new");
     larder_status status = environment_shut_out(store->path, &lock);
-    if (!status) status = folder_open(store->path, &folder);
-    if (!status) status = salvage_find(&work.search, folder);
+    if (!status) status = salvage_find(&work.search, store->path);
     if (!status) status = rebuild_judge(&work);
-    if (!status) status = folder_open_in(folder, "log", &work.log);
+    if (!status) status = folder_open(environment_path(log, store->path, "log"), &work.log);
     if (!status) {
         // Of an attempt that a crash ended.
         folder_remove_all(path);
-        status = rebuild_in(store, path, folder, &work);
+        status = rebuild_in(store, path, &work);
         folder_remove_all(path);
     }
     file_close(work.log);
-    file_close(folder);
     file_close(lock);
     salvage_close(&work.search);
     return status;

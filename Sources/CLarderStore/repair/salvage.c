@@ -23,15 +23,12 @@ static larder_status copy_found(salvage *search, copy_target *target) {
     larder_status status = LARDER_OK;
     for (size_t i = 0; i < search->count && !status; i++) {
         location ignored;
-        record entry;
-        status = salvage_told(search, i, search->count);
         const uint8_t *at = salvage_record(search, &search->findings[i], &ignored);
-        // It was read before.
-        if (!status) status = record_read(record_bytes(at), false, &entry);
-        if (!status) status = copy_target_put(target, &entry, entry.value, LARDER_STORE_NEVER);
+        status = salvage_told(search, i, search->count);
+        if (!status) status = copy_target_put(target, record_bytes(at), LARDER_STORE_NEVER);
         if (status) break;
         search->report->intact++;
-        search->report->intact_bytes += entry.value.length;
+        search->report->intact_bytes += record_value_length(at);
     }
     return status;
 }
@@ -51,7 +48,7 @@ larder_status larder_store_salvage(const char *source, const char *target,
     int folder = -1;
     copy_target copy = {0};
     larder_status status = open_source(source, &folder);
-    if (!status) status = salvage_find(&search, folder);
+    if (!status) status = salvage_find(&search, source);
     if (!status && search.has_meta && wanted.content_format == 0)
         wanted.content_format = search.meta.content_format;
     if (!status) status = copy_target_open(target, &wanted, &copy);

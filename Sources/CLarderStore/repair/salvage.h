@@ -60,15 +60,16 @@ typedef struct salvage {
     bool keeps_uncertain;
     uint8_t secret[16];
 
-    // data.mdb
-    uint8_t *map;
-    size_t map_bytes;
+    /** data.mdb, and its newest state; NULL if it cannot be opened. */
+    environment *data;
+    snapshot *newest;
+    /** Of that state; else zeros. */
     store_meta meta;
     bool has_meta;
-    /** Its meta record is of another version. */
+    /** data.mdb is of another version; it is damaged. */
     bool is_other_version;
-    /** The newest state of the tree, if it is sound. */
-    tree tree;
+    bool is_damaged;
+    /** All of the newest state is sound. */
     bool has_tree;
 
     /** The log, in the order of numbers; of kind 0 are those with a damaged head. */
@@ -95,10 +96,10 @@ typedef struct salvage {
 
 /** Maps data.mdb and the segments, gathers all that they tell, and leaves one put for each entry
     that comes back, in the order of their numbers. What is missing or damaged is fine.
-    @param folder is the store's.
+    @param path of the store.
     @return LARDER_OK; LARDER_EFOREIGN, LARDER_EVERSION: there is no store in it; ECANCELED; an
             errno. */
-LARDER_MUST_CHECK larder_status salvage_find(salvage *search, int folder);
+LARDER_MUST_CHECK larder_status salvage_find(salvage *search, const char *path);
 /** `stored` stands for the key that `found` is about. */
 LARDER_MUST_CHECK larder_status salvage_add(salvage *search, const finding *found, larder_bytes key,
                                             bool is_stored);
