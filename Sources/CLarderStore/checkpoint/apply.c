@@ -17,17 +17,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-larder_status apply_status(int code) {
-    if (code == MDB_MAP_FULL) return EAGAIN;
-    return environment_status(code);
-}
-
 larder_status apply_seek(apply_transaction *apply, MDB_cursor_op where, MDB_val *key,
                          MDB_val *value) {
     larder_status status = environment_guard(apply->store->environment, key->mv_data, key->mv_size);
     if (status) return status;
     int code = mdb_cursor_get(apply->entries, key, value, where);
-    return code == MDB_NOTFOUND ? LARDER_END : apply_status(code);
+    return code == MDB_NOTFOUND ? LARDER_END : environment_status(code);
 }
 
 static MDB_val val_of(larder_bytes bytes) {
@@ -35,13 +30,8 @@ static MDB_val val_of(larder_bytes bytes) {
 }
 
 larder_status apply_row(apply_transaction *apply, const tree_key *key, const larder_bytes *value) {
-    larder_status status = environment_guard(apply->store->environment, key->bytes, key->length);
-    if (status) return status;
-    MDB_val name = val_of(bytes_of_key(key));
-    MDB_val bytes = val_of(value == NULL ? (larder_bytes){0} : *value);
-    int code = value == NULL ? mdb_del(apply->txn, apply->main, &name, NULL)
-                             : mdb_put(apply->txn, apply->main, &name, &bytes, 0);
-    return code == MDB_NOTFOUND ? LARDER_OK : apply_status(code);
+    return environment_row(apply->store->environment, apply->txn, apply->main, bytes_of_key(key),
+                           value);
 }
 
 // The transaction ---------------------------------------------------------------------------------
@@ -54,7 +44,7 @@ static larder_status apply_begin(larder_store *store, apply_transaction *out) {
     if (!status) status = environment_begin(store->environment, &out->txn, &out->main);
     if (status) return status;
     int code = mdb_cursor_open(out->txn, out->main, &out->entries);
-    if (code != 0) return apply_status(code);
+    if (code != 0) return environment_status(code);
     uint8_t space = SPACE_META;
     MDB_val key = {1, &space};
     MDB_val value;
@@ -93,22 +83,12 @@ static larder_status apply_end(apply_transaction *apply) {
 /** Commits if `status` is LARDER_OK, and lets go of everything. EAGAIN: the map was too small and
     has grown. */
 static larder_status apply_finish(apply_transaction *apply, larder_status status) {
-    larder_store *store = apply->store;
     if (apply->entries != NULL) mdb_cursor_close(apply->entries);
+    if (apply->txn) status = environment_end(apply->store->environment, apply->txn, status);
     if (!status) {
-        status = environment_commit(store->environment, apply->txn);
-        if (!status) {
-            live_table before = store->live;
-            store->live = apply->live;
-            apply->live = before;
-        }
-    } else {
-        if (apply->txn != NULL) environment_abort(store->environment, apply->txn);
-        status = environment_reason(store->environment, status);
-        if (status == EAGAIN && apply->txn != NULL) {
-            larder_status grown = environment_grow(store->environment);
-            if (grown != LARDER_OK) status = grown;
-        }
+        live_table before = apply->store->live;
+        apply->store->live = apply->live;
+        apply->live = before;
     }
     row_list_free(&apply->rows);
     live_free(&apply->live);
@@ -373,7 +353,7 @@ larder_status apply_write_at(apply_transaction *apply, const uint8_t *at, locati
     bool inlines = fresh.value.length <= apply->store->options.inline_threshold_bytes &&
                    record_length(at) <= INLINE_RECORD_MAX_BYTES;
     value = (MDB_val){row_write(bytes, at, where, inlines), bytes};
-    status = apply_status(mdb_cursor_put(apply->entries, &name, &value, 0));
+    status = environment_status(mdb_cursor_put(apply->entries, &name, &value, 0));
     if (status) return status;
     return install_entry(apply, stored, &fresh, where.segment, record_padded(record_length(at)));
 }
@@ -385,7 +365,7 @@ larder_status apply_clear(apply_transaction *apply, uint64_t sequence) {
     apply->entries = NULL;
     int code = mdb_drop(apply->txn, apply->main, 0);
     if (code == 0) code = mdb_cursor_open(apply->txn, apply->main, &apply->entries);
-    if (code != 0) return apply_status(code);
+    if (code != 0) return environment_status(code);
     apply->meta.count = 0;
     apply->meta.bytes = 0;
     apply->meta.cleared = sequence;
@@ -413,7 +393,7 @@ larder_status apply_order(apply_transaction *apply, const memtable *from) {
         int code = mdb_put(apply->txn, apply->main, &name, &value, MDB_APPEND);
         // Not behind everything: something was read after it, or it is there from before a crash.
         if (code == MDB_KEYEXIST) code = mdb_put(apply->txn, apply->main, &name, &value, 0);
-        if (code != 0) return apply_status(code);
+        if (code != 0) return environment_status(code);
     }
     return LARDER_OK;
 }

@@ -44,8 +44,6 @@ LARDER_MUST_CHECK larder_status apply_seek(apply_transaction *apply, MDB_cursor_
 /** Puts a row, or deletes it if `value` is NULL, after a look at the pages that this changes. */
 LARDER_MUST_CHECK larder_status apply_row(apply_transaction *apply, const tree_key *key,
                                           const larder_bytes *value);
-/** Codes of LMDB as ours; MDB_MAP_FULL as EAGAIN. */
-larder_status apply_status(int code);
 
 /** When an entry was used last, by what is folded in, its deadline, and under which one it stands
     among those to expire. */

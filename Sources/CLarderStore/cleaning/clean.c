@@ -270,7 +270,7 @@ static larder_status move_entry(cleaning *work, apply_transaction *apply, const 
     row_move(moved, to);
     MDB_val fresh = {row.length, moved};
     size_t padded = record_padded(record_length(found->record));
-    status = apply_status(mdb_cursor_put(apply->entries, key, &fresh, MDB_CURRENT));
+    status = environment_status(mdb_cursor_put(apply->entries, key, &fresh, MDB_CURRENT));
     if (!status) status = apply_live(apply, found->segment, padded, true);
     return status ? status : apply_live(apply, to.segment, padded, false);
 }

@@ -46,12 +46,12 @@ static void registry_remove(const environment *env) {
 larder_status environment_status(int code) {
     switch (code) {
     case MDB_SUCCESS: return LARDER_OK;
-    case MDB_MAP_FULL: return MDB_MAP_FULL;
     case MDB_NOTFOUND: return LARDER_ENOTFOUND;
     case MDB_KEYEXIST: return EEXIST;
     case MDB_VERSION_MISMATCH: return LARDER_EVERSION;
     case MDB_INVALID: return LARDER_EFOREIGN;
     case MDB_READERS_FULL: return LARDER_ENOSLOT;
+    case MDB_MAP_FULL:
     case MDB_MAP_RESIZED: return EAGAIN;
     case MDB_TXN_FULL: return ENOMEM;
     case MDB_BAD_VALSIZE: return LARDER_EINVALID;

@@ -90,7 +90,8 @@ static larder_status write_anew(environment *env, int file) {
 
 larder_status environment_settle(environment *env) {
     int file;
-    larder_status status = environment_file(env, FILE_WRITE, &file);
+    file_facts ignored;
+    larder_status status = environment_file(env, FILE_WRITE, &file, &ignored);
     if (status) return status;
     status = write_anew(env, file);
     if (!status) status = file_sync(file);

@@ -23,6 +23,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include "file_io.h"
 #include "lmdb/environment.h"
 #include "pages/tree_guard.h"
 
@@ -158,10 +159,11 @@ LARDER_MUST_CHECK larder_status environment_start(environment *env, uint64_t map
 /** Opens the file, if it is still the same at its path.
     @param flags FILE_WRITE or 0.
     @return LARDER_OK; ENOENT if another one is there, or an errno. */
-LARDER_MUST_CHECK larder_status environment_file(const environment *env, int flags, int *file);
+LARDER_MUST_CHECK larder_status environment_file(const environment *env, int flags, int *file,
+                                                 file_facts *facts);
 
-/** The number of the newest state that our own map shows, 0 if there is none. */
-uint64_t environment_newest(environment *env);
+/** The newest state that our own map shows; zeros if there is none. */
+tree environment_newest(environment *env);
 /** Looks how long the file is, and makes a larger map if it does not fit into the one there is. */
 LARDER_MUST_CHECK larder_status environment_extend(environment *env);
 /** Gives LMDB's map another size; 0: as much as the file needs, which another process has made

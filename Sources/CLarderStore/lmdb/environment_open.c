@@ -101,7 +101,8 @@ static larder_status prepare_lock_file(const environment *env) {
 static larder_status open_lmdb(environment *env) {
     // Another store may be at that path by now.
     int file;
-    larder_status status = environment_file(env, 0, &file);
+    file_facts ignored;
+    larder_status status = environment_file(env, 0, &file, &ignored);
     if (status) return status;
     file_close(file);
     bool writes = atomic_load(&env->has_writer);
@@ -203,14 +204,13 @@ static uint64_t open_map_bytes(uint64_t wanted, uint64_t file_bytes) {
     return bytes;
 }
 
-larder_status environment_file(const environment *env, int flags, int *file) {
+larder_status environment_file(const environment *env, int flags, int *file, file_facts *facts) {
     file_path path;
-    file_facts facts;
     larder_status status =
         file_open(environment_path(path, env->folder, "data.mdb"), flags, 0, file);
     if (status) return status;
-    status = file_facts_get(*file, &facts);
-    if (!status && (facts.device != env->device || facts.inode != env->inode)) status = ENOENT;
+    status = file_facts_get(*file, facts);
+    if (!status && (facts->device != env->device || facts->inode != env->inode)) status = ENOENT;
     if (status) file_close(*file);
     return status;
 }

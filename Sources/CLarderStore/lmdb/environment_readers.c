@@ -75,15 +75,13 @@ void environment_end_change(environment *env) {
     pthread_mutex_unlock(&env->lmdb_lock);
 }
 
-uint64_t environment_newest(environment *env) {
+tree environment_newest(environment *env) {
     const environment_map *map = atomic_load(&env->map);
-    uint64_t newest = 0;
-    for (int which = 0; which < TREE_META_PAGES; which++) {
-        tree state;
-        if (tree_of_meta_page(map->bytes, atomic_load(&map->covered), which, &state) == LARDER_OK &&
-            state.transaction > newest)
-            newest = state.transaction;
-    }
+    tree newest = {0}, state;
+    for (int which = 0; which < TREE_META_PAGES; which++)
+        if (!tree_of_meta_page(map->bytes, atomic_load(&map->covered), which, &state) &&
+            state.transaction > newest.transaction)
+            newest = state;
     return newest;
 }
 
@@ -111,7 +109,7 @@ static larder_status place_protect(environment *env, place *taken, uint64_t *tra
     if (code == MDB_PANIC && atomic_load(&env->has_writer)) {
         if (taken->txn) mdb_txn_abort(taken->txn);
         taken->txn = NULL;
-        *transaction = environment_newest(env);
+        *transaction = environment_newest(env).transaction;
         code = 0;
     } else if (!code) {
         *transaction = mdb_txn_id(taken->txn);

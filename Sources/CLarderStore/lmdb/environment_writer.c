@@ -61,48 +61,41 @@ static larder_status map_anew(environment *env, int file, uint64_t bytes) {
 }
 
 /** As environment_file. LMDB has it open, also when it was removed and others still read it. */
-static larder_status reopen_file(environment *env, int *file) {
+static larder_status reopen_file(environment *env, int *file, file_facts *facts) {
     mdb_filehandle_t opened;
     *file = -1;
     pthread_mutex_lock(&env->lmdb_lock);
     if (env->lmdb && mdb_env_get_fd(env->lmdb, &opened) == 0)
         *file = fcntl(opened, F_DUPFD_CLOEXEC, 0);
     pthread_mutex_unlock(&env->lmdb_lock);
-    return *file >= 0 ? LARDER_OK : environment_file(env, 0, file);
+    if (*file < 0) return environment_file(env, 0, file, facts);
+    larder_status status = file_facts_get(*file, facts);
+    if (status) file_close(*file);
+    return status;
 }
 
 larder_status environment_extend(environment *env) {
     int file;
     file_facts facts;
-    larder_status status = reopen_file(env, &file);
+    larder_status status = reopen_file(env, &file, &facts);
     if (status) return status;
     pthread_mutex_lock(&env->lock);
-    status = file_facts_get(file, &facts);
     environment_map *map = atomic_load(&env->map);
-    if (!status && (!map || facts.bytes > map->length)) status = map_anew(env, file, facts.bytes);
-    else if (!status && facts.bytes > atomic_load(&map->covered))
-        atomic_store(&map->covered, facts.bytes);
+    if (!map || facts.bytes > map->length) status = map_anew(env, file, facts.bytes);
+    else if (facts.bytes > atomic_load(&map->covered)) atomic_store(&map->covered, facts.bytes);
     pthread_mutex_unlock(&env->lock);
     file_close(file);
     return status;
 }
 
-/** Twice what is in use. LMDB would take the size that the file says, without a look at it. */
-static uint64_t resize_bytes(environment *env) {
-    const environment_map *map = atomic_load(&env->map);
-    uint64_t bytes = atomic_load(&env->lmdb_map_bytes);
-    for (int which = 0; which < TREE_META_PAGES; which++) {
-        tree state;
-        if (tree_of_meta_page(map->bytes, atomic_load(&map->covered), which, &state)) continue;
-        uint64_t used = state.next_page * state.page_bytes;
-        while (bytes < used && bytes <= SIZE_MAX / 2) bytes *= 2;
-    }
-    return bytes;
-}
-
 larder_status environment_resize(environment *env, uint64_t bytes) {
     environment_begin_change(env);
-    if (bytes == 0) bytes = resize_bytes(env);
+    if (bytes == 0) {
+        // LMDB would take the size that the file says, without a look at it.
+        tree newest = environment_newest(env);
+        bytes = atomic_load(&env->lmdb_map_bytes);
+        while (bytes < newest.next_page * newest.page_bytes && bytes <= SIZE_MAX / 2) bytes *= 2;
+    }
     // LMDB gives its map up before it makes the new one: if that failed, there would be none.
     larder_status status = !env->lmdb ? EIO : environment_has_room(bytes) ? LARDER_OK : ENOMEM;
     if (!status) status = environment_status(mdb_env_set_mapsize(env->lmdb, (size_t)bytes));
@@ -112,7 +105,7 @@ larder_status environment_resize(environment *env, uint64_t bytes) {
     return status;
 }
 
-larder_status environment_grow(environment *env) {
+static larder_status environment_grow(environment *env) {
     uint64_t bytes = atomic_load(&env->lmdb_map_bytes);
     return bytes > SIZE_MAX / 2 ? ENOMEM : environment_resize(env, bytes * 2);
 }
@@ -152,6 +145,16 @@ larder_status environment_guard_all(environment *env) {
     return status;
 }
 
+larder_status environment_row(environment *env, MDB_txn *txn, MDB_dbi main, larder_bytes key,
+                              const larder_bytes *value) {
+    larder_status status = environment_guard(env, key.data, key.length);
+    if (status) return status;
+    MDB_val name = {key.length, (void *)(uintptr_t)key.data}, bytes = {0};
+    if (value) bytes = (MDB_val){value->length, (void *)(uintptr_t)value->data};
+    int code = value ? mdb_put(txn, main, &name, &bytes, 0) : mdb_del(txn, main, &name, NULL);
+    return code == MDB_NOTFOUND ? LARDER_OK : environment_status(code);
+}
+
 larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) {
     *txn = NULL;
     if (env->is_damaged) return LARDER_EDAMAGED;
@@ -180,36 +183,28 @@ larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) 
     return status;
 }
 
-larder_status environment_reason(environment *env, larder_status status) {
+/** What a failed write of LMDB was about: the next one at the file's end says more than EIO. */
+static larder_status reason_of_failure(environment *env) {
     static const uint8_t zeros[NEW_PAGE_BYTES];
     file_facts facts;
     int file;
-    if (status != EIO || environment_file(env, FILE_WRITE, &file) != LARDER_OK) return status;
-    bool was_hushed = environment_hush();
+    if (environment_file(env, FILE_WRITE, &file, &facts)) return EIO;
     // If it succeeds, the page is one that nobody has used yet.
-    if (file_facts_get(file, &facts) == LARDER_OK) {
-        larder_status written = file_write_at(file, zeros, sizeof zeros, facts.bytes);
-        if (written) status = written;
-    }
-    environment_unhush(was_hushed);
+    larder_status status = file_write_at(file, zeros, sizeof zeros, facts.bytes);
     file_close(file);
-    return status;
+    return status ? status : EIO;
 }
 
-larder_status environment_commit(environment *env, MDB_txn *txn) {
-    if (env->is_damaged) {
-        environment_abort(env, txn);
-        return LARDER_EDAMAGED;
-    }
-    larder_status status = environment_status(mdb_txn_commit(txn));
+larder_status environment_end(environment *env, MDB_txn *txn, larder_status status) {
+    if (!status && env->is_damaged) status = LARDER_EDAMAGED;
+    if (!status) status = environment_status(mdb_txn_commit(txn));
+    else mdb_txn_abort(txn);
+    if (status == EIO) status = reason_of_failure(env);
     environment_unhush(env->was_hushed);
-    status = environment_reason(env, status);
-    if (status == MDB_MAP_FULL) {
-        status = environment_grow(env);
-        return status ? status : EAGAIN;
-    }
     if (!status) environment_reset_idle(env, true);
-    return status;
+    if (status != EAGAIN) return status;
+    status = environment_grow(env);
+    return status ? status : EAGAIN;
 }
 
 bool environment_is_short(const environment *env) {
@@ -221,10 +216,9 @@ bool environment_is_short(const environment *env) {
 void environment_unreserve(environment *env) {
     file_facts facts;
     int file;
-    if (env->reserved_to == 0 || environment_file(env, FILE_WRITE, &file) != LARDER_OK) return;
+    if (env->reserved_to == 0 || environment_file(env, FILE_WRITE, &file, &facts)) return;
     // To the length that it has: what was reserved behind that goes.
-    if (file_facts_get(file, &facts) == LARDER_OK && file_truncate(file, facts.bytes) == LARDER_OK)
-        env->reserved_to = 0;
+    if (!file_truncate(file, facts.bytes)) env->reserved_to = 0;
     file_close(file);
 }
 
@@ -232,21 +226,15 @@ void environment_reserve(environment *env) {
     const uint64_t least = 256 << 10, most = 1 << 20;
     file_facts facts;
     int file;
-    if (!environment_is_short(env) || environment_file(env, FILE_WRITE, &file) != LARDER_OK) return;
-    larder_status status = file_facts_get(file, &facts);
-    uint64_t bytes = status ? 0 : facts.bytes / 8;
+    if (!environment_is_short(env) || environment_file(env, FILE_WRITE, &file, &facts)) return;
+    uint64_t bytes = facts.bytes / 8;
     if (bytes < least) bytes = least;
     if (bytes > most) bytes = most;
     // Asked for again only when a good part is used up.
-    if (!status && facts.bytes + bytes / 2 >= env->reserved_to &&
-        file_reserve_behind(file, facts.bytes, bytes) == LARDER_OK)
+    if (facts.bytes + bytes / 2 >= env->reserved_to &&
+        !file_reserve_behind(file, facts.bytes, bytes))
         env->reserved_to = facts.bytes + bytes;
     file_close(file);
-}
-
-void environment_abort(environment *env, MDB_txn *txn) {
-    mdb_txn_abort(txn);
-    environment_unhush(env->was_hushed);
 }
 
 void environment_reap(environment *env) {
