@@ -70,6 +70,7 @@ void environment_note_damage(environment *env, uint64_t offset) {
     __atomic_store_n(&env->damage_offset, offset, __ATOMIC_RELAXED);
 }
 
+/** Of no handle yet. */
 static environment *environment_new(const char *folder, const file_facts *facts, uint32_t mode) {
     environment *env = calloc(1, sizeof *env);
     char *copy = strdup(folder);
@@ -85,10 +86,15 @@ static environment *environment_new(const char *folder, const file_facts *facts,
     env->device = facts->device;
     env->inode = facts->inode;
     env->pid = getpid();
+    env->next = registry[env->inode % REGISTRY_LISTS];
+    registry[env->inode % REGISTRY_LISTS] = env;
     return env;
 }
 
-static void environment_free(environment *env) {
+/** Without one of its handles; the last one frees it. */
+static void environment_drop(environment *env) {
+    if (atomic_fetch_sub(&env->references, 1) > 1) return;
+    registry_remove(env);
     environment_free_places(env);
     tree_guard_end(&env->guard);
     if (env->lmdb) mdb_env_close(env->lmdb);
@@ -131,27 +137,17 @@ static larder_status open_file(const char *folder, const store_meta *fresh, uint
                                file_facts *facts, bool *is_new) {
     file_path path;
     (void)environment_path(path, folder, "data.mdb");
-    larder_status status;
-    *is_new = false;
-    for (;;) {
+    for (*is_new = false;; *is_new = true) {
         int file = -1;
-        status = file_open(path, fresh ? FILE_WRITE : 0, mode, &file);
+        larder_status status = file_open(path, fresh ? FILE_WRITE : 0, mode, &file);
         if (!status) status = file_facts_get(file, facts);
         if (status == EISDIR || (!status && !facts->is_regular)) status = LARDER_EFOREIGN;
         file_close(file);
         bool is_missing = status == ENOENT || (!status && facts->bytes == 0);
-        if (!is_missing || !fresh || *is_new) break;
+        if (!is_missing || !fresh || *is_new) return status;
         status = environment_create(folder, fresh, mode);
-        *is_new = true;
-        if (status) break;
+        if (status) return status;
     }
-    return status;
-}
-
-/** Another handle of this process has the file open: LMDB's table is for both from here on. */
-static larder_status join(environment *env, const store_meta *fresh) {
-    larder_status status = environment_wake(env);
-    return !status && fresh && env->is_read_only ? EACCES : status;
 }
 
 larder_status environment_open(const char *folder, bool writes, const store_meta *fresh,
@@ -167,42 +163,32 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     bool is_new;
     status = open_file(folder, fresh, mode, &facts, &is_new);
     environment *env = status ? NULL : registry_find(&facts, getpid());
-    bool is_shared = env != NULL;
-    if (!status && !env) {
-        env = environment_new(folder, &facts, mode);
-        status = env ? environment_start(env, map_bytes) : ENOMEM;
-    }
+    bool is_shared = env != NULL, had_writer = is_shared && atomic_load(&env->has_writer);
+    if (!status && !env && !(env = environment_new(folder, &facts, mode))) status = ENOMEM;
     if (env) atomic_fetch_add(&env->references, 1);
-    bool had_writer = env && atomic_load(&env->has_writer);
+    if (env && !is_shared) status = environment_start(env, map_bytes);
+    if (status == LARDER_EVERSION) detail->version_of = LARDER_STORE_VERSION_OF_DATA;
     if (!status && writes) atomic_store(&env->has_writer, true);
-    if (!status && is_shared) status = join(env, fresh);
-    else if (!status && !writes) status = environment_wake(env);
+    // LMDB's table is for all handles of this process where there are several.
+    if (!status && (is_shared || !writes)) status = environment_wake(env);
+    if (!status && is_shared && fresh && env->is_read_only) status = EACCES;
     if (!status && is_new) env->is_guarded = true;
     if (!status) status = open_look(env);
-    if (status && env) detail->offset = __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED);
-    if (status == LARDER_EVERSION && env) {
-        detail->version = env->unknown_version;
-        if (env->has_unknown_pages) detail->version_of = LARDER_STORE_VERSION_OF_DATA;
-    }
     if (status && env) {
+        detail->offset = __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED);
+        if (status == LARDER_EVERSION) detail->version = env->unknown_version;
         atomic_store(&env->has_writer, had_writer);
-        atomic_fetch_sub(&env->references, 1);
-        if (!is_shared) environment_free(env);
-    } else if (!status) {
-        if (!is_shared) {
-            env->next = registry[env->inode % REGISTRY_LISTS];
-            registry[env->inode % REGISTRY_LISTS] = env;
-        }
-        *out = env;
+        environment_drop(env);
+        env = NULL;
     }
     pthread_mutex_unlock(&registry_lock);
+    *out = env;
     return status;
 }
 
 /** Whether a place sees a state, be it in use or not. */
 static bool has_readers(environment *env) {
-    uint32_t index = 0;
-    for (place *other; (other = place_next(env, &index));)
+    for (place *other = NULL; (other = place_next(env, other));)
         if (other->is_live) return true;
     return false;
 }
@@ -227,10 +213,7 @@ void environment_close(environment *env, bool writes) {
     if (!env || env->pid != getpid()) return;
     if (writes) environment_end_writing(env);
     pthread_mutex_lock(&registry_lock);
-    if (atomic_fetch_sub(&env->references, 1) == 1) {
-        registry_remove(env);
-        environment_free(env);
-    }
+    environment_drop(env);
     pthread_mutex_unlock(&registry_lock);
 }
 

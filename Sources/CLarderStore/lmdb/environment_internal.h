@@ -57,6 +57,8 @@ typedef struct place {
     _Alignas(CACHE_LINE) _Atomic uint32_t is_taken;
     _Atomic uint32_t is_renewing;
     _Atomic bool is_long;
+    /** Which one it is. */
+    uint32_t index;
     /** It sees a state that is protected: by LMDB's table, or because LMDB is closed. */
     _Atomic bool is_live;
     /** The number in the meta page that the next transaction will write; NULL if nothing was read.
@@ -114,8 +116,6 @@ struct environment {
     uint64_t damage_offset;
     /** Of a meta record that this version cannot read, or of LMDB's pages. */
     _Atomic uint32_t unknown_version;
-    /** The latter: set before others see the environment. */
-    bool has_unknown_pages;
 };
 
 /** NULL where there is none. */
@@ -126,14 +126,12 @@ static inline place *place_at(environment *env, uint32_t index) {
     return atomic_load_explicit(&chunk->places[index % PLACES_CHUNK], memory_order_acquire);
 }
 
-/** The next place that there is from `*index` on, 0 for the first, which is counted up; NULL behind
-    the last. */
-static inline place *place_next(environment *env, uint32_t *index) {
-    while (*index < PLACES_MAX) {
-        place *found = place_at(env, (*index)++);
-        if (found) return found;
-    }
-    return NULL;
+/** The place behind `before`, the first one behind NULL; NULL behind the last. */
+static inline place *place_next(environment *env, const place *before) {
+    place *found = NULL;
+    for (uint32_t i = before ? before->index + 1 : 0; i < PLACES_MAX && !found; i++)
+        found = place_at(env, i);
+    return found;
 }
 
 static inline bool place_take(place *taken) {

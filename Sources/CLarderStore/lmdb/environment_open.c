@@ -36,7 +36,6 @@ static larder_status open_look_at_metas(environment *env, const uint8_t *bytes, 
     if (statuses[0] == LARDER_EFOREIGN && statuses[1]) return LARDER_EFOREIGN;
     if (statuses[0] == LARDER_EVERSION && statuses[1] == LARDER_EVERSION) {
         env->unknown_version = load32(bytes + META_VERSION_OFFSET);
-        env->has_unknown_pages = true;
         return LARDER_EVERSION;
     }
     if (statuses[0] || statuses[1]) return LARDER_EDAMAGED;
@@ -66,12 +65,7 @@ static larder_status open_check_metas(environment *env, uint64_t file_bytes) {
 
 bool environment_has_room(uint64_t bytes) {
     if (bytes > SIZE_MAX) return false;
-#if defined(MAP_NORESERVE)
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-#else
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-#endif
-    void *room = mmap(NULL, (size_t)bytes, PROT_NONE, flags, -1, 0);
+    void *room = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED) return false;
     munmap(room, (size_t)bytes);
     return true;
@@ -85,12 +79,10 @@ static larder_status prepare_lock_file(const environment *env) {
     file_path path;
     (void)environment_path(path, env->folder, "lock.mdb");
     int file = -1;
-    larder_status status = file_open(path, FILE_WRITE, env->mode, &file);
-    if (status == ENOENT) {
-        status = file_open(path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, env->mode, &file);
-        if (!status) (void)file_change_mode(file, env->mode);
-        else if (status == EEXIST) status = file_open(path, FILE_WRITE, env->mode, &file);
-    }
+    larder_status status =
+        file_open(path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, env->mode, &file);
+    if (!status) (void)file_change_mode(file, env->mode);
+    else if (status == EEXIST) status = file_open(path, FILE_WRITE, env->mode, &file);
     if (!status) status = file_reserve_behind(file, 0, LOCK_FILE_LEAST_BYTES);
     if (status == ENOTSUP || status == EOPNOTSUPP) status = LARDER_OK;
     // Nobody in this process has it open, so closing it takes no lock away.
@@ -132,8 +124,7 @@ static larder_status open_lmdb(environment *env) {
 
 /** Readers keep what they see, as nobody writes until LMDB is opened again. */
 static void close_lmdb(environment *env) {
-    uint32_t index = 0;
-    for (place *other; (other = place_next(env, &index));) {
+    for (place *other = NULL; (other = place_next(env, other));) {
         if (other->txn) mdb_txn_abort(other->txn);
         other->txn = NULL;
     }
@@ -145,8 +136,7 @@ static void close_lmdb(environment *env) {
 static bool has_older_readers(environment *env) {
     MDB_envinfo info;
     if (mdb_env_info(env->lmdb, &info) != 0) return true;
-    uint32_t index = 0;
-    for (place *other; (other = place_next(env, &index));)
+    for (place *other = NULL; (other = place_next(env, other));)
         if (other->is_live && other->txn && mdb_txn_id(other->txn) != info.me_last_txnid)
             return true;
     return false;
@@ -155,8 +145,7 @@ static bool has_older_readers(environment *env) {
 /** Whoever reads gets a place in LMDB's table: of the newest state, which they all see. */
 static larder_status wake(environment *env) {
     larder_status status = open_lmdb(env);
-    uint32_t index = 0;
-    for (place *other; !status && (other = place_next(env, &index));)
+    for (place *other = NULL; !status && (other = place_next(env, other));)
         if (other->is_live)
             status = environment_status(mdb_txn_begin(env->lmdb, NULL, MDB_RDONLY, &other->txn));
     if (status && env->lmdb) close_lmdb(env);

@@ -65,8 +65,7 @@ static void place_reset(environment *env, place *taken) {
 void environment_begin_change(environment *env) {
     pthread_mutex_lock(&env->lmdb_lock);
     atomic_store(&env->is_changing, true);
-    uint32_t index = 0;
-    for (place *other; (other = place_next(env, &index));)
+    for (place *other = NULL; (other = place_next(env, other));)
         while (atomic_load(&other->is_renewing)) sched_yield();
 }
 
@@ -203,6 +202,7 @@ static place *place_make(environment *env, uint32_t index) {
     if (!made) return NULL;
     memset(made, 0, sizeof *made);
     atomic_init(&made->is_taken, 1);
+    made->index = index;
     made->snapshot.environment = env;
     pthread_mutex_lock(&env->lock);
     _Atomic(place_chunk *) *chunk = &env->chunks[index / PLACES_CHUNK];
@@ -278,8 +278,7 @@ void environment_release(environment *env, snapshot *seen) {
 }
 
 void environment_reset_idle(environment *env, bool stale_only) {
-    uint32_t index = 0;
-    for (place *idle; (idle = place_next(env, &index));) {
+    for (place *idle = NULL; (idle = place_next(env, idle));) {
         if (!place_take(idle)) continue;
         if (idle->is_live && (!stale_only || place_is_stale(idle))) place_reset(env, idle);
         place_give(idle);
@@ -287,8 +286,9 @@ void environment_reset_idle(environment *env, bool stale_only) {
 }
 
 void environment_free_places(environment *env) {
-    uint32_t index = 0;
-    for (place *gone; (gone = place_next(env, &index));) {
+    for (uint32_t i = 0; i < PLACES_MAX; i++) {
+        place *gone = place_at(env, i);
+        if (!gone) continue;
         if (gone->txn) mdb_txn_abort(gone->txn);
         free(gone->snapshot.touches.touches);
         free(gone->snapshot.touches.bytes);
@@ -321,8 +321,7 @@ uint64_t environment_oldest_reader(environment *shared) {
         return 0;
     // LMDB's table orders nothing: what a reader of this process did with an older state comes
     // before it gave up its place or renewed it, and so before whatever follows here.
-    uint32_t index = 0;
-    for (place *other; (other = place_next(shared, &index));) {
+    for (place *other = NULL; (other = place_next(shared, other));) {
         (void)atomic_load_explicit(&other->is_taken, memory_order_acquire);
         (void)atomic_load_explicit(&other->is_renewing, memory_order_acquire);
     }
@@ -333,8 +332,7 @@ uint64_t environment_oldest_reader(environment *shared) {
 
 void environment_drain_touches(environment *env, void (*body)(void *context, touch_buffer *touches),
                                void *context) {
-    uint32_t index = 0;
-    for (place *drained; (drained = place_next(env, &index));) {
+    for (place *drained = NULL; (drained = place_next(env, drained));) {
         // Its holder may be the caller itself, or wait for the caller: the wait has an end, and
         // what is left then comes with the next drain.
         for (int attempt = 0; attempt < DRAIN_ATTEMPTS; attempt++) {
@@ -353,6 +351,6 @@ void environment_drain_touches(environment *env, void (*body)(void *context, tou
 void environment_look_at_touches(environment *env,
                                  void (*body)(void *context, const touch_buffer *touches),
                                  void *context) {
-    uint32_t index = 0;
-    for (place *other; (other = place_next(env, &index));) body(context, &other->snapshot.touches);
+    for (place *other = NULL; (other = place_next(env, other));)
+        body(context, &other->snapshot.touches);
 }
