@@ -17,7 +17,6 @@ static const uint8_t space_of_row[ROW_KINDS] = {SPACE_ORDER, SPACE_RECENCY, SPAC
 static void check_damaged(store_check *check, const void *where) {
     larder_store_report *report = check->report;
     report->damaged++;
-    if (!where) return;
     uint64_t offset = (uint64_t)((const uint8_t *)where - check->tree->map);
     if (report->first_damage_offset == 0 || offset < report->first_damage_offset)
         report->first_damage_offset = offset;
@@ -161,13 +160,10 @@ static larder_status check_pending(store_check *check) {
     const row_array *rows = &check->cursor->pending.by_key;
     larder_status status = LARDER_OK;
     for (size_t i = 0; i < rows->count && !status; i++) {
-        if (rows->items[i].is_removal) continue;
         record entry;
-        if (record_read(rows->items[i].record, true, &entry) != LARDER_OK) {
-            check_damaged(check, NULL);
-            continue;
-        }
-        check_intact(check, &entry);
+        if (rows->items[i].is_removal) continue;
+        if (record_read(rows->items[i].record, true, &entry)) check->report->damaged++;
+        else check_intact(check, &entry);
         status = check_told(check);
     }
     return status;
@@ -182,18 +178,16 @@ static larder_status check_everything(store_check *check) {
     if (status && status != LARDER_EDAMAGED) return status;
     report->damaged_pages = pages.damaged_pages;
     report->first_damage_offset = pages.first_damage_offset;
-    bool is_damaged = status == LARDER_EDAMAGED;
-
     uint64_t counts[ROW_KINDS] = {0};
     status = check_tree(check, counts);
     if (!status) status = check_pending(check);
     if (status) return status;
     // Of a tree with holes it says nothing that rows and entries do not meet.
     bool is_complete = !check->is_cut_short && report->damaged == 0;
+    for (int kind = 0; kind < ROW_KINDS && is_complete; kind++)
+        if (counts[kind] > check->rows[kind])
+            report->inconsistencies += counts[kind] - check->rows[kind];
     if (is_complete) {
-        for (int kind = 0; kind < ROW_KINDS; kind++)
-            if (counts[kind] > check->rows[kind])
-                report->inconsistencies += counts[kind] - check->rows[kind];
         report->inconsistencies += check->tree_count != check->meta->count;
         report->inconsistencies += check->tree_bytes != check->meta->bytes;
     }
@@ -202,9 +196,10 @@ static larder_status check_everything(store_check *check) {
     if (!status && !check->is_cut_short && !store_is_read_only(check->store))
         status = check_files(check);
     if (status) return status;
-    is_damaged = is_damaged || report->damaged || report->damaged_pages ||
-                 report->inconsistencies || report->journal_lost;
-    return is_damaged ? LARDER_EDAMAGED : LARDER_OK;
+    return report->damaged || report->damaged_pages || report->inconsistencies ||
+                   report->journal_lost
+               ? LARDER_EDAMAGED
+               : LARDER_OK;
 }
 
 larder_status larder_store_check(larder_store *store, larder_progress progress, void *context,
@@ -213,20 +208,16 @@ larder_status larder_store_check(larder_store *store, larder_progress progress, 
     larder_status status = store_enter(store);
     if (status) return status;
     // So that as much as can be is seen in the tree; what stays pending is looked at where it is.
-    if (!store_is_read_only(store)) {
-        status = larder_store_flush(store);
-        if (status == LARDER_ECLOSED || status == LARDER_EFORKED) return status;
-    }
-    store_check check = {
-        .store = store, .report = report, .progress = progress, .context = context};
-    check.last_sequence = UINT64_MAX;
-    larder_store_query query;
-    larder_store_query_init(&query);
-    status = larder_store_cursor_open(store, &query, &check.cursor);
+    if (!store_is_read_only(store)) status = larder_store_flush(store);
+    if (status == LARDER_ECLOSED || status == LARDER_EFORKED) return status;
+    store_check check = {.store = store,
+                         .report = report,
+                         .progress = progress,
+                         .context = context,
+                         .last_sequence = UINT64_MAX};
+    status = larder_store_cursor_open(store, &(larder_store_query){0}, &check.cursor);
     if (!status) {
-        if (!store_is_read_only(store))
-            check.last_sequence =
-                atomic_load_explicit(&store->newest_sequence, memory_order_acquire);
+        if (!store_is_read_only(store)) check.last_sequence = atomic_load(&store->newest_sequence);
         check.tree = &check.cursor->place->tree;
         check.meta = &check.cursor->place->meta;
         status = check_everything(&check);

@@ -26,6 +26,8 @@ typedef struct store_check {
     live_table found;
     /** Writes with a greater number came while the check was at work. */
     uint64_t last_sequence;
+    /** Segments from here on may have been made meanwhile. */
+    uint32_t first_new;
     bool is_cut_short;
 } store_check;
 

@@ -94,50 +94,40 @@ larder_status check_pending_log(store_check *check) {
 
 // Files -------------------------------------------------------------------------------------------
 
-typedef struct file_check {
-    store_check *check;
-    /** Those from here on may have been made meanwhile. */
-    uint32_t first_new;
-} file_check;
-
 static int check_file(void *context, const char *name) {
-    const file_check *files = context;
-    const larder_store *store = files->check->store;
+    store_check *check = context;
+    const larder_store *store = check->store;
     uint32_t number;
     if (segment_is_unfinished(name)) return 0;
     bool is_known = segment_number_of(name, &number) &&
-                    (number >= files->first_new || live_find(&files->check->found, number) ||
+                    (number >= check->first_new || live_find(&check->found, number) ||
                      live_find(&store->live, number));
     for (size_t i = 0; i < store->retired_count && !is_known; i++)
         is_known = store->retired[i].number == number;
-    files->check->report->inconsistencies += !is_known;
+    check->report->inconsistencies += !is_known;
     return 0;
 }
 
 larder_status check_files(store_check *check) {
     larder_store *store = check->store;
-    file_check files = {.check = check};
+    live_segment *noted;
+    segment *passed;
     // Without a checkpoint at work, so that each segment is in the table or in the chain.
     pthread_mutex_lock(&store->flush_lock);
     pthread_mutex_lock(&store->lock);
-    committed_state committed = store->committed;
-    live_segment *noted;
     // The last one may be the spare, or is just being made to be that.
-    files.first_new = store->log.next_number ? store->log.next_number - 1 : 0;
+    check->first_new = store->log.next_number ? store->log.next_number - 1 : 0;
     segment *kept[] = {store->log.active, store->log.spare};
     larder_status status = store_enter(store);
     for (int i = 0; i < 2 && !status; i++)
         if (kept[i]) status = live_add(&check->found, kept[i]->number, &noted);
-    uint32_t number = committed.end.segment ? committed.end.segment : 1;
-    segment *passed;
-    while (!status && log_segment(&store->log, number, &passed) == LARDER_OK) {
+    uint32_t number = store->committed.end.segment ? store->committed.end.segment : 1;
+    for (; !status && !log_segment(&store->log, number, &passed); number = passed->next)
         status = live_add(&check->found, number, &noted);
-        number = passed->next;
-    }
     pthread_mutex_unlock(&store->lock);
-    // Who only reads cannot tell what its writer still keeps, or a killed one left.
-    if (!status && !store_is_read_only(store) && !(status = log_enter(&store->log))) {
-        status = folder_list_in(store->log.folder, check_file, &files);
+    if (!status) status = log_enter(&store->log);
+    if (!status) {
+        status = folder_list_in(store->log.folder, check_file, check);
         log_leave(&store->log);
     }
     pthread_mutex_unlock(&store->flush_lock);

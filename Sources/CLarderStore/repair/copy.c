@@ -7,25 +7,21 @@
 #include "repair/copy_target.h"
 
 /** A cursor over everything: in the order of use, if the store keeps one, so that the copy has the
-    same; else by key. */
+    same; else by key. In the midst of a large checkpoint some entries have no place in the order
+    yet. */
 static larder_status backup_cursor(larder_store *store, larder_store_cursor **out) {
     larder_store_query query;
     larder_store_query_init(&query);
-    larder_status status = larder_store_cursor_open(store, &query, out);
-    if (status || !(*out)->place->meta.has_order) return status;
-    larder_store_cursor *by_key = *out;
-    query.order = LARDER_STORE_BY_RECENCY;
-    status = larder_store_cursor_open(store, &query, out);
-    // In the midst of a large checkpoint some entries have no place in the order yet.
-    if (!status &&
-        ((*out)->pending.hides_tree ||
-         tree_count_space(&(*out)->place->tree, SPACE_ORDER) == (*out)->place->meta.count)) {
-        larder_store_cursor_close(by_key);
-        return LARDER_OK;
+    for (query.order = LARDER_STORE_BY_RECENCY;; query.order = LARDER_STORE_BY_KEY) {
+        larder_status status = larder_store_cursor_open(store, &query, out);
+        if (status || query.order == LARDER_STORE_BY_KEY) return status;
+        const snapshot *place = (*out)->place;
+        if ((*out)->pending.hides_tree ||
+            (place->meta.has_order &&
+             tree_count_space(&place->tree, SPACE_ORDER) == place->meta.count))
+            return LARDER_OK;
+        larder_store_cursor_close(*out);
     }
-    larder_store_cursor_close(*out);
-    *out = by_key;
-    return LARDER_OK;
 }
 
 static larder_status backup_copy(larder_store_cursor *cursor, copy_target *target,

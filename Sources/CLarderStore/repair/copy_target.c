@@ -38,60 +38,39 @@ static larder_status path_is_free(const char *path) {
                                                                                          : status;
 }
 
-/** From the root on, and without slashes at its end, which would put the working folder into the
-    target. */
-static larder_status path_trimmed(const char *path, char **out) {
-    larder_status status = path_from_root(path, out);
-    size_t length = status == LARDER_OK ? strlen(*out) : 0;
-    while (length > 1 && (*out)[length - 1] == '/') (*out)[--length] = 0;
-    return status;
-}
-
-static void copy_target_free(copy_target *target) {
-    larder_store_close(target->store);
-    free(target->path);
-    free(target->working_path);
-    memset(target, 0, sizeof *target);
-}
-
 larder_status copy_target_open(const char *path, const larder_store_options *options,
                                copy_target *out) {
     memset(out, 0, sizeof *out);
     if (!path[0]) return ENOENT;
+    char *whole;
     larder_status status = path_is_free(path);
+    if (!status) status = path_from_root(path, &whole);
     if (status) return status;
-    status = path_trimmed(path, &out->path);
-    if (status) return status;
-    size_t room = strlen(out->path) + 16;
-    out->working_path = malloc(room);
-    if (!out->working_path) {
-        copy_target_free(out);
-        return ENOMEM;
-    }
-    (void)snprintf(out->working_path, room, "%s.%08x", out->path, (unsigned)system_random());
+    // Without slashes at its end, which would put the working folder into the target.
+    size_t length = strlen(whole);
+    while (length > 1 && whole[length - 1] == '/') length--;
+    (void)snprintf(out->path, sizeof out->path, "%.*s", (int)length, whole);
+    free(whole);
+    file_path working;
+    (void)snprintf(working, sizeof working, "%s.%08x", out->path, (unsigned)system_random());
     larder_store_options wanted = *options;
     wanted.flags &=
         ~(uint32_t)(LARDER_STORE_READ_ONLY | LARDER_STORE_EXISTING | LARDER_STORE_WITH_UNCERTAIN);
     wanted.flags |= LARDER_STORE_HOST_MAINTENANCE;
     wanted.journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES;
-    wanted.sync_interval_ns = wanted.flush_interval_ns = wanted.trim_interval_ns = 0;
     // The folder is made here, and must be new: what is in it will be removed if we fail.
-    status = folder_make(out->working_path, wanted.mode | (wanted.mode & 0444) >> 2);
-    if (status) {
-        copy_target_free(out);
-        return status;
-    }
+    status = folder_make(working, wanted.mode | (wanted.mode & 0444) >> 2);
+    if (status) return status;
+    memcpy(out->working_path, working, sizeof working);
     status = larder_store_open(out->working_path, &wanted, NULL, &out->store);
     if (status) copy_target_abandon(out);
     return status;
 }
 
 void copy_target_abandon(copy_target *target) {
-    if (!target->working_path) return;
     larder_store_close(target->store);
     target->store = NULL;
-    folder_remove_all(target->working_path);
-    copy_target_free(target);
+    if (target->working_path[0]) folder_remove_all(target->working_path);
 }
 
 // Filling -----------------------------------------------------------------------------------------
@@ -141,27 +120,20 @@ larder_status copy_target_put(copy_target *target, larder_bytes source, int64_t 
 // The end -----------------------------------------------------------------------------------------
 
 larder_status copy_target_finish(copy_target *target) {
+    file_path inside;
     // Flushes and syncs: nothing waits for a checkpoint when the target gets its name.
     larder_status status = larder_store_shutdown(target->store);
-    larder_store_close(target->store);
-    target->store = NULL;
-    file_path inside;
     // Names below it were synced with the log.
     if (!status)
         status = file_sync_parent(environment_path(inside, target->working_path, "data.mdb"));
     if (!status) status = path_is_free(target->path);
+    larder_store_close(target->store);
+    target->store = NULL;
     // If we crash before this, the working folder is left, and nothing at the target.
     if (!status) status = file_rename(target->working_path, target->path);
-    if (status) {
+    larder_status named = status ? LARDER_OK : file_sync_parent(target->path);
+    // Its name may not survive a power cut: then it had better not be there now.
+    if (status || (named && !file_rename(target->path, target->working_path)))
         copy_target_abandon(target);
-        return status == ENOTEMPTY ? EEXIST : status;
-    }
-    status = file_sync_parent(target->path);
-    if (status) {
-        // Its name may not survive a power cut: then it had better not be there now.
-        larder_status moved = file_rename(target->path, target->working_path);
-        if (!moved) copy_target_abandon(target);
-    }
-    copy_target_free(target);
-    return status;
+    return status == ENOTEMPTY ? (larder_status)EEXIST : status ? status : named;
 }

@@ -9,8 +9,9 @@
 #include "store/store_internal.h"
 
 typedef struct copy_target {
-    char *path;
-    char *working_path;
+    file_path path;
+    /** Empty before there is a folder. */
+    file_path working_path;
     larder_store *store;
 } copy_target;
 
