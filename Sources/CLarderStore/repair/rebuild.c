@@ -24,11 +24,13 @@ typedef struct rebuild {
     salvage search;
     size_t from;
     size_t to;
-    /** Where the log goes on. */
-    uint32_t next_segment;
     store_meta meta;
-    int log;
 } rebuild;
+
+/** Where the log goes on. */
+static location log_end(const salvage *search) {
+    return (location){search->last_number + 1, SEGMENT_HEAD_BYTES};
+}
 
 /** In the last transaction: the segments, and how far the log was applied. */
 static larder_status rebuild_meta(apply_transaction *apply, const rebuild *work) {
@@ -41,8 +43,8 @@ static larder_status rebuild_meta(apply_transaction *apply, const rebuild *work)
     }
     apply->meta.applied = search->last_sequence;
     apply->meta.cleared = search->cleared;
-    apply->meta.end = (location){work->next_segment, SEGMENT_HEAD_BYTES};
-    apply->meta.next_segment = work->next_segment + 1;
+    apply->meta.end = log_end(search);
+    apply->meta.next_segment = apply->meta.end.segment + 1;
     return status;
 }
 
@@ -113,51 +115,26 @@ static larder_status rebuild_index(larder_store *store, const char *path, rebuil
 }
 
 /** The segments on the device, each with a head, and the one in which the log goes on. */
-static larder_status rebuild_log(const larder_store *store, rebuild *work) {
+static larder_status rebuild_log(const larder_store *store, const rebuild *work) {
     const salvage *search = &work->search;
-    larder_status status = LARDER_OK;
-    for (size_t i = 0; i < search->segment_count && !status; i++)
-        status = segment_mend(search->segments[i], work->log, work->meta.store_id);
+    file_path path;
     segment *next = NULL;
+    int log;
+    larder_status status = folder_open(environment_path(path, store->path, "log"), &log);
+    if (status) return status;
+    for (size_t i = 0; i < search->segment_count && !status; i++)
+        status = segment_mend(search->segments[i], log, work->meta.store_id);
     if (!status)
-        status = segment_create(work->log, work->next_segment, SEGMENT_WRITTEN,
+        status = segment_create(log, log_end(search).segment, SEGMENT_WRITTEN,
                                 store->tuning.segment_min_bytes, search->last_sequence + 1, 0,
                                 work->meta.store_id, store->options.mode, &next);
     // It stays one of which nothing was synced, so that whoever opens the store syncs all names
     // before he promises anything: the rename may be done, and its sync fail.
-    if (!status) status = segment_mend(next, work->log, work->meta.store_id);
-    if (!status) status = folder_sync(work->log);
+    if (!status) status = segment_mend(next, log, work->meta.store_id);
+    if (!status) status = folder_sync(log);
     segment_close(next);
+    file_close(log);
     return status;
-}
-
-/** Whether there is enough to go by, and nothing that would be given up. */
-static larder_status rebuild_judge(const rebuild *work) {
-    const salvage *search = &work->search;
-    if (search->is_other_version) return LARDER_EVERSION;
-    bool is_none = !search->has_meta && !search->is_damaged && !search->store_id;
-    if (search->has_foreign || is_none) return LARDER_EFOREIGN;
-    // What is left out, cleaning deletes: that is for the caller to choose.
-    if (search->report->uncertain && !search->keeps_uncertain) return LARDER_EDAMAGED;
-    return LARDER_OK;
-}
-
-static larder_status rebuild_in(larder_store *store, const char *path, rebuild *work) {
-    const salvage *search = &work->search;
-    file_path fresh, data;
-    (void)environment_path(fresh, path, "data.mdb");
-    (void)environment_path(data, store->path, "data.mdb");
-    uint32_t mode = store->options.mode;
-    work->next_segment = search->last_number;
-    if (search->has_meta && search->meta.next_segment > work->next_segment + 1)
-        work->next_segment = search->meta.next_segment - 1;
-    if (++work->next_segment == 0) return EOVERFLOW;
-    larder_status status = folder_make(path, mode | (mode & 0444) >> 2);
-    if (!status) status = rebuild_index(store, path, work);
-    if (!status) status = rebuild_log(store, work);
-    // If we crash before this, the old index is there.
-    if (!status) status = file_rename(fresh, data);
-    return status ? status : file_sync_parent(data);
 }
 
 larder_status store_rebuild(larder_store *store, larder_progress progress, void *context,
@@ -166,22 +143,31 @@ larder_status store_rebuild(larder_store *store, larder_progress progress, void 
         .search = {.report = report,
                    .progress = progress,
                    .context = context,
-                   .keeps_uncertain = (store->options.flags & LARDER_STORE_WITH_UNCERTAIN) != 0},
-        .log = -1};
+                   .keeps_uncertain = (store->options.flags & LARDER_STORE_WITH_UNCERTAIN) != 0}};
+    const salvage *search = &work.search;
+    uint32_t mode = store->options.mode;
     int lock = -1;
-    file_path path, log;
-    (void)environment_path(path, store->path, "index.new");
+    file_path folder, fresh, data;
+    (void)environment_path(folder, store->path, "index.new");
+    (void)environment_path(fresh, folder, "data.mdb");
+    (void)environment_path(data, store->path, "data.mdb");
     larder_status status = environment_shut_out(store->path, &lock);
     if (!status) status = salvage_find(&work.search, store->path);
-    if (!status) status = rebuild_judge(&work);
-    if (!status) status = folder_open(environment_path(log, store->path, "log"), &work.log);
+    if (!status && search->is_other_version) status = LARDER_EVERSION;
+    if (!status && search->has_foreign) status = LARDER_EFOREIGN;
+    // What is left out, cleaning deletes: that is for the caller to choose.
+    if (!status && report->uncertain && !search->keeps_uncertain) status = LARDER_EDAMAGED;
     if (!status) {
         // Of an attempt that a crash ended.
-        folder_remove_all(path);
-        status = rebuild_in(store, path, &work);
-        folder_remove_all(path);
+        folder_remove_all(folder);
+        status = folder_make(folder, mode | (mode & 0444) >> 2);
+        if (!status) status = rebuild_index(store, folder, &work);
+        if (!status) status = rebuild_log(store, &work);
+        // If we crash before this, the old index is there.
+        if (!status) status = file_rename(fresh, data);
+        if (!status) status = file_sync_parent(data);
+        folder_remove_all(folder);
     }
-    file_close(work.log);
     file_close(lock);
     salvage_close(&work.search);
     return status;

@@ -80,7 +80,7 @@ typedef struct salvage {
     uint64_t store_id;
     /** There are segments of another store, too. */
     bool has_foreign;
-    /** The greatest number that a file has, also one of which nothing is left. */
+    /** The greatest number that a file has or had, as far as it is known. */
     uint32_t last_number;
     /** Number of the last removal of everything. */
     uint64_t cleared;

@@ -42,6 +42,7 @@ static larder_status find_tree(salvage *search, const char *path, bool asks_tree
         search->has_meta = true;
         search->meta = search->newest->meta;
         search->last_sequence = search->meta.applied;
+        if (search->meta.next_segment) search->last_number = search->meta.next_segment - 1;
         if (asks_tree) status = tree_audit(&search->newest->tree, &pages);
         if (asks_tree && (!status || status == LARDER_EDAMAGED)) {
             report->damaged_pages = pages.damaged_pages;
