@@ -9,7 +9,33 @@
 #include <errno.h>
 
 #include "checkpoint/apply.h"
-#include "repair/check.h"
+#include "log/scan.h"
+#include "read/cursor.h"
+
+enum { ROW_ORDER, ROW_RECENCY, ROW_EXPIRY, ROW_INDEX, ROW_KINDS };
+
+typedef struct store_check {
+    larder_store *store;
+    larder_store_cursor *cursor;
+    const tree *tree;
+    const store_meta *meta;
+    larder_store_report *report;
+    larder_progress progress;
+    void *context;
+    uint64_t done;
+    uint64_t tree_count;
+    uint64_t tree_bytes;
+    /** Rows that entries said must be there, and are. */
+    uint64_t rows[ROW_KINDS];
+    /** Segments as the tree has them, and what entries said is alive in them. */
+    live_table segments;
+    live_table found;
+    /** Writes with a greater number came while the check was at work. */
+    uint64_t last_sequence;
+    /** Segments from here on may have been made meanwhile. */
+    uint32_t first_new;
+    bool is_cut_short;
+} store_check;
 
 static const uint8_t space_of_row[ROW_KINDS] = {SPACE_ORDER, SPACE_RECENCY, SPACE_EXPIRY,
                                                 SPACE_INDEX};
@@ -22,16 +48,135 @@ static void check_damaged(store_check *check, const void *where) {
         report->first_damage_offset = offset;
 }
 
+// Segments, as the tree knows them ----------------------------------------------------------------
+
+static larder_status check_segment_row(store_check *check, larder_bytes key, larder_bytes value) {
+    live_segment row, *known;
+    if (key.length != 5 || live_row_read(value, &row) != LARDER_OK) {
+        check->report->inconsistencies++;
+        return LARDER_OK;
+    }
+    row.number = get_be32((const uint8_t *)key.data + 1);
+    larder_status status = live_add(&check->segments, row.number, &known);
+    if (!status) *known = row;
+    return status;
+}
+
+/** Whether the segment's content is what its row says: as many records in as many bytes, and the
+    removals among them whole, for they are needed too. */
+static bool segment_is_sound(const segment *found, const live_segment *row) {
+    uint64_t offset = SEGMENT_HEAD_BYTES, end = SEGMENT_HEAD_BYTES + row->used_bytes;
+    uint64_t count = 0, bare = 0;
+    if (row->used_bytes > found->capacity - SEGMENT_HEAD_BYTES) return false;
+    while (offset < end) {
+        record entry;
+        uint64_t at = offset;
+        if (segment_read(found, &offset, false, &entry) != LARDER_OK ||
+            entry.sequence < row->first_sequence)
+            return false;
+        bool is_put = entry.kind == RECORD_PUT;
+        if (!is_put && segment_read(found, &at, true, &entry) != LARDER_OK) return false;
+        count++;
+        bare += !is_put;
+    }
+    return offset == end && count == row->record_count && bare == row->bare_count;
+}
+
+static larder_status check_segments(store_check *check, bool is_complete) {
+    uint64_t *wrong = &check->report->inconsistencies;
+    for (size_t i = 0; i < check->segments.count; i++) {
+        const live_segment *row = &check->segments.items[i];
+        const live_segment *found = live_find(&check->found, row->number);
+        segment *mapped;
+        larder_status status = log_segment(&check->store->log, row->number, &mapped);
+        if (status == ENOMEM || status == EMFILE || status == ENFILE) return status;
+        *wrong += status || !segment_is_sound(mapped, row);
+        if (is_complete)
+            *wrong += row->live_count != (found ? found->live_count : 0) ||
+                      row->live_bytes != (found ? found->live_bytes : 0);
+        if (row->number >= check->meta->next_segment) ++*wrong;
+    }
+    for (size_t i = 0; i < check->found.count; i++)
+        *wrong += !live_find(&check->segments, check->found.items[i].number);
+    return LARDER_OK;
+}
+
+// What the tree has not yet -----------------------------------------------------------------------
+
+static larder_status check_pending_log(store_check *check) {
+    larder_store_report *report = check->report;
+    location at = check->meta->end;
+    // The first segment has the first number.
+    if (at.segment == 0) at = (location){1, SEGMENT_HEAD_BYTES};
+    log_scan scan = {.log = &check->store->log, .at = at, .sequence = check->meta->applied};
+    larder_status status = LARDER_OK;
+    while (!status) {
+        const uint8_t *first;
+        uint32_t count;
+        segment *from;
+        status = log_scan_next(&scan, true, &first, &count, &from);
+        bool goes_on = status != LARDER_EDAMAGED || log_scan_resync(&scan);
+        report->journal_lost += !goes_on;
+        if (status == LARDER_END || !goes_on || scan.sequence > check->last_sequence) break;
+        if (status == LARDER_EDAMAGED) status = LARDER_OK;
+        else report->journal_intact += !status;
+    }
+    report->journal_lost += scan.lost;
+    return status == LARDER_END || status == LARDER_EDAMAGED ? LARDER_OK : status;
+}
+
+// Files -------------------------------------------------------------------------------------------
+
+static int check_file(void *context, const char *name) {
+    store_check *check = context;
+    const larder_store *store = check->store;
+    uint32_t number;
+    if (segment_is_unfinished(name)) return 0;
+    bool is_known = segment_number_of(name, &number) &&
+                    (number >= check->first_new || live_find(&check->found, number) ||
+                     live_find(&store->live, number));
+    for (size_t i = 0; i < store->retired_count && !is_known; i++)
+        is_known = store->retired[i].number == number;
+    check->report->inconsistencies += !is_known;
+    return 0;
+}
+
+static larder_status check_files(store_check *check) {
+    larder_store *store = check->store;
+    live_segment *noted;
+    segment *passed;
+    // Without a checkpoint at work, so that each segment is in the table or in the chain.
+    pthread_mutex_lock(&store->flush_lock);
+    pthread_mutex_lock(&store->lock);
+    // The last one may be the spare, or is just being made to be that.
+    check->first_new = store->log.next_number ? store->log.next_number - 1 : 0;
+    segment *kept[] = {store->log.active, store->log.spare};
+    larder_status status = store_enter(store);
+    for (int i = 0; i < 2 && !status; i++)
+        if (kept[i]) status = live_add(&check->found, kept[i]->number, &noted);
+    uint32_t number = store->committed.end.segment ? store->committed.end.segment : 1;
+    for (; !status && !log_segment(&store->log, number, &passed); number = passed->next)
+        status = live_add(&check->found, number, &noted);
+    pthread_mutex_unlock(&store->lock);
+    if (!status) status = log_enter(&store->log);
+    if (!status) {
+        status = folder_list_in(store->log.folder, check_file, check);
+        log_leave(&store->log);
+    }
+    pthread_mutex_unlock(&store->flush_lock);
+    return status;
+}
+
 // Rows that an entry asks for ---------------------------------------------------------------------
 
-/** Whether the row is there and leads to `stored`; counts it. */
-static bool check_row(store_check *check, int kind, const tree_key *key, larder_bytes stored) {
+/** Counts the row, if it is there and leads to `stored`; `must_be` that it is missing. */
+static void check_row(store_check *check, int kind, const tree_key *key, larder_bytes stored,
+                      bool must_be) {
     larder_bytes value;
-    if (tree_get(check->tree, bytes_of_key(key), &value) != LARDER_OK ||
-        compare_bytes(value, stored) != 0)
-        return false;
-    check->rows[kind]++;
-    return true;
+    bool is_there = tree_get(check->tree, bytes_of_key(key), &value) == LARDER_OK &&
+                    compare_bytes(value, stored) == 0;
+    check->rows[kind] += is_there;
+    check->report->inconsistencies += must_be && !is_there;
 }
 
 static void check_indexes(store_check *check, const record *entry, larder_bytes stored) {
@@ -45,7 +190,7 @@ static void check_indexes(store_check *check, const record *entry, larder_bytes 
         for (size_t i = 0; i < seen_count && is_new; i++)
             is_new = compare_bytes(bytes_of_key(&seen[i]), bytes_of_key(key)) != 0;
         if (!is_new) continue;
-        if (!check_row(check, ROW_INDEX, key, stored)) check->report->inconsistencies++;
+        check_row(check, ROW_INDEX, key, stored, true);
         seen_count++;
     }
 }
@@ -64,13 +209,10 @@ static void check_rows(store_check *check, const record *entry, larder_bytes sto
     }
     tree_key_order(at, &key);
     // In the midst of a large checkpoint the newest entries have no place in the order yet.
-    if (!check_row(check, ROW_ORDER, &key, stored) && check->meta->has_order &&
-        entry->sequence <= check->meta->applied)
-        check->report->inconsistencies++;
-    if (armed_ns != LARDER_STORE_NEVER) {
-        tree_key_expiry(armed_ns, entry->sequence, entry->minor, &key);
-        if (!check_row(check, ROW_EXPIRY, &key, stored)) check->report->inconsistencies++;
-    }
+    check_row(check, ROW_ORDER, &key, stored,
+              check->meta->has_order && entry->sequence <= check->meta->applied);
+    tree_key_expiry(armed_ns, entry->sequence, entry->minor, &key);
+    if (armed_ns != LARDER_STORE_NEVER) check_row(check, ROW_EXPIRY, &key, stored, true);
     if (entry->index_count) check_indexes(check, entry, stored);
 }
 
@@ -120,7 +262,12 @@ static larder_status check_entry(store_check *check, larder_bytes key, larder_by
     check->tree_bytes += entry.value.length;
     check_rows(check, &entry, stored);
     if (!is_hidden) check_intact(check, &entry);
-    return check_segment_use(check, row.at.segment, length);
+    live_segment *found;
+    status = live_add(&check->found, row.at.segment, &found);
+    if (status) return status;
+    found->live_count++;
+    found->live_bytes += record_padded(length);
+    return LARDER_OK;
 }
 
 static larder_status check_told(store_check *check) {

@@ -58,7 +58,5 @@ larder_status larder_store_backup(larder_store *store, const char *target, larde
     status = backup_cursor(store, &cursor);
     if (!status) status = backup_copy(cursor, &copy, progress, context);
     larder_store_cursor_close(cursor);
-    if (!status) return copy_target_finish(&copy);
-    copy_target_abandon(&copy);
-    return status;
+    return copy_target_finish(&copy, status);
 }

@@ -38,6 +38,12 @@ static larder_status path_is_free(const char *path) {
                                                                                          : status;
 }
 
+static void copy_target_abandon(copy_target *target) {
+    larder_store_close(target->store);
+    target->store = NULL;
+    if (target->working_path[0]) folder_remove_all(target->working_path);
+}
+
 larder_status copy_target_open(const char *path, const larder_store_options *options,
                                copy_target *out) {
     memset(out, 0, sizeof *out);
@@ -65,12 +71,6 @@ larder_status copy_target_open(const char *path, const larder_store_options *opt
     status = larder_store_open(out->working_path, &wanted, NULL, &out->store);
     if (status) copy_target_abandon(out);
     return status;
-}
-
-void copy_target_abandon(copy_target *target) {
-    larder_store_close(target->store);
-    target->store = NULL;
-    if (target->working_path[0]) folder_remove_all(target->working_path);
 }
 
 // Filling -----------------------------------------------------------------------------------------
@@ -119,10 +119,10 @@ larder_status copy_target_put(copy_target *target, larder_bytes source, int64_t 
 
 // The end -----------------------------------------------------------------------------------------
 
-larder_status copy_target_finish(copy_target *target) {
+larder_status copy_target_finish(copy_target *target, larder_status status) {
     file_path inside;
     // Flushes and syncs: nothing waits for a checkpoint when the target gets its name.
-    larder_status status = larder_store_shutdown(target->store);
+    if (!status) status = larder_store_shutdown(target->store);
     // Names below it were synced with the log.
     if (!status)
         status = file_sync_parent(environment_path(inside, target->working_path, "data.mdb"));
