@@ -97,10 +97,9 @@ static larder_status rebuild_index(larder_store *store, const char *path, rebuil
                         .store_id = search->store_id};
     system_random_fill(fresh.secret, sizeof fresh.secret);
     if (!fresh.store_id) memcpy(&fresh.store_id, search->secret, sizeof fresh.store_id);
-    if (search->has_meta) {
+    if (search->newest) {
         fresh.content_format = search->meta.content_format;
         fresh.created_ns = search->meta.created_ns;
-        fresh.store_id = search->meta.store_id;
         memcpy(fresh.secret, search->meta.secret, sizeof fresh.secret);
     }
     larder_store_detail ignored;
@@ -153,7 +152,7 @@ larder_status store_rebuild(larder_store *store, larder_progress progress, void 
     (void)environment_path(data, store->path, "data.mdb");
     larder_status status = environment_shut_out(store->path, &lock);
     if (!status) status = salvage_find(&work.search, store->path);
-    if (!status && search->is_other_version) status = LARDER_EVERSION;
+    if (!status && search->opened == LARDER_EVERSION) status = LARDER_EVERSION;
     if (!status && search->has_foreign) status = LARDER_EFOREIGN;
     // What is left out, cleaning deletes: that is for the caller to choose.
     if (!status && report->uncertain && !search->keeps_uncertain) status = LARDER_EDAMAGED;

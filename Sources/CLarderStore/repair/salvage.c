@@ -49,7 +49,7 @@ larder_status larder_store_salvage(const char *source, const char *target,
     copy_target copy;
     larder_status status = source_is_free(source);
     if (!status) status = salvage_find(&search, source);
-    if (!status && search.has_meta && wanted.content_format == 0)
+    if (!status && search.newest && wanted.content_format == 0)
         wanted.content_format = search.meta.content_format;
     if (!status) status = copy_target_open(target, &wanted, &copy);
     if (!status) status = copy_target_finish(&copy, copy_found(&search, &copy));

@@ -60,15 +60,12 @@ typedef struct salvage {
     bool keeps_uncertain;
     uint8_t secret[16];
 
-    /** data.mdb, and its newest state; NULL if it cannot be opened. */
+    /** data.mdb, and its newest state; NULL if it cannot be opened, and `opened` says why. */
     environment *data;
     snapshot *newest;
+    larder_status opened;
     /** Of that state; else zeros. */
     store_meta meta;
-    bool has_meta;
-    /** data.mdb is of another version; it is damaged. */
-    bool is_other_version;
-    bool is_damaged;
     /** All of the newest state is sound. */
     bool has_tree;
 
@@ -76,7 +73,7 @@ typedef struct salvage {
     segment **segments;
     size_t segment_count;
     size_t segment_capacity;
-    /** Which store it is of, as the last sound head says; 0 without one. */
+    /** Which store it is of, as data.mdb says, or else the last sound head; 0 without both. */
     uint64_t store_id;
     /** There are segments of another store, too. */
     bool has_foreign;

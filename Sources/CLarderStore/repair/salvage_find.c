@@ -32,33 +32,33 @@ static larder_status find_tree(salvage *search, const char *path, bool asks_tree
     larder_store_report *report = search->report;
     larder_store_detail detail = {0};
     tree_report pages;
+    report->damaged_pages = 1;
     // Nobody writes meanwhile, and so LMDB is not opened.
     larder_status status = environment_open(path, true, NULL, 0600, 0, &detail, &search->data);
-    search->is_other_version = status == LARDER_EVERSION;
-    search->is_damaged = status == LARDER_EDAMAGED;
-    report->first_damage_offset = detail.offset;
     if (!status) status = environment_read(search->data, &search->newest);
-    if (!status) {
-        search->has_meta = true;
-        search->meta = search->newest->meta;
-        search->last_sequence = search->meta.applied;
-        if (search->meta.next_segment) search->last_number = search->meta.next_segment - 1;
-        if (asks_tree) status = tree_audit(&search->newest->tree, &pages);
-        if (asks_tree && (!status || status == LARDER_EDAMAGED)) {
-            report->damaged_pages = pages.damaged_pages;
-            report->first_damage_offset = pages.first_damage_offset;
-        }
-        // Else a page of an older state is in the place of another.
-        search->has_tree =
-            !status && asks_tree &&
-            tree_count_space(&search->newest->tree, SPACE_ENTRY) == search->meta.count;
-    }
-    if (search->has_tree) search->cleared = search->meta.cleared;
-    else if (report->damaged_pages == 0) report->damaged_pages = 1;
-    bool is_unusable = search->is_other_version || status == LARDER_EDAMAGED ||
+    search->opened = status;
+    report->first_damage_offset = detail.offset;
+    if (status)
+        return status == LARDER_EVERSION || status == LARDER_EDAMAGED ||
                        status == LARDER_EFOREIGN || status == ENOENT || status == ELOOP ||
-                       status == ENXIO;
-    return is_unusable ? LARDER_OK : status;
+                       status == ENXIO
+                   ? LARDER_OK
+                   : status;
+    const store_meta *meta = &search->newest->meta;
+    search->meta = *meta;
+    search->store_id = meta->store_id;
+    search->last_sequence = meta->applied;
+    if (meta->next_segment) search->last_number = meta->next_segment - 1;
+    if (!asks_tree) return LARDER_OK;
+    status = tree_audit(&search->newest->tree, &pages);
+    if (status && status != LARDER_EDAMAGED) return status;
+    // Else a page of an older state is in the place of another.
+    search->has_tree =
+        !status && tree_count_space(&search->newest->tree, SPACE_ENTRY) == meta->count;
+    if (search->has_tree) search->cleared = meta->cleared;
+    if (search->has_tree || status) report->damaged_pages = pages.damaged_pages;
+    report->first_damage_offset = pages.first_damage_offset;
+    return LARDER_OK;
 }
 
 // The log -----------------------------------------------------------------------------------------
@@ -84,10 +84,9 @@ static int take_segment(void *context, const char *name) {
         visit->status = segment_open_damaged(visit->folder, number, &store_id, &found);
     if (visit->status || !found) return visit->status != LARDER_OK;
     if (store_id) {
-        uint64_t wanted = search->has_meta ? search->meta.store_id : search->store_id;
-        bool is_foreign = wanted && store_id != wanted;
+        bool is_foreign = search->store_id && store_id != search->store_id;
         search->has_foreign = search->has_foreign || is_foreign;
-        if (is_foreign && search->has_meta) {
+        if (is_foreign && search->newest) {
             segment_close(found);
             return 0;
         }
@@ -228,11 +227,10 @@ larder_status salvage_find(salvage *search, const char *path) {
         status = gather(search, path, false);
     }
     if (status) return status;
-    if (!search->has_meta) {
-        bool is_bare = !search->count || !search->segment_count;
-        if (search->is_other_version && is_bare) return LARDER_EVERSION;
-        if (!search->store_id && !search->count && !search->is_damaged) return LARDER_EFOREIGN;
-    }
+    if (search->opened == LARDER_EVERSION && (!search->count || !search->segment_count))
+        return LARDER_EVERSION;
+    if (search->opened && search->opened != LARDER_EDAMAGED && !search->store_id && !search->count)
+        return LARDER_EFOREIGN;
     salvage_choose(search);
     return LARDER_OK;
 }
