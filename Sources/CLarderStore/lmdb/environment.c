@@ -186,19 +186,15 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     return status;
 }
 
-/** Whether a place sees a state, be it in use or not. */
-static bool has_readers(environment *env) {
-    for (place *other = NULL; (other = place_next(env, other));)
-        if (other->is_live) return true;
-    return false;
-}
-
 void environment_end_writing(environment *env) {
     pthread_mutex_lock(&registry_lock);
     environment_reset_idle(env, false);
     // Entries may still be lent out. Another process can write from here on, so LMDB's table has to
     // protect them; without it what they lead to may be overwritten, which nobody would notice.
-    if (has_readers(env)) (void)!environment_wake(env);
+    bool has_readers = false;
+    for (place *other = NULL; !has_readers && (other = place_next(env, other));)
+        has_readers = other->is_live;
+    if (has_readers) (void)!environment_wake(env);
     atomic_store(&env->has_writer, false);
     // Another process may write before a handle of this one does again.
     env->is_guarded = false;

@@ -72,71 +72,61 @@ static void create_image(uint8_t *image, const store_meta *fresh) {
     store_meta_write(node + NODE_HEAD_BYTES + 1, &first);
 }
 
-/** An earlier sync may have failed, here or in another process: its pages count as clean then, and
-    only what is written anew is sure to get to the device. */
-static larder_status write_anew(environment *env, int file) {
+larder_status environment_settle(environment *env) {
     uint8_t image[CREATE_BYTES];
+    file_path path;
+    file_facts ignored;
     size_t got = 0;
-    larder_status status = LARDER_OK;
+    int file;
+    larder_status status = environment_file(env, FILE_WRITE, &file, &ignored);
+    if (status) return status;
     pthread_mutex_lock(&env->lmdb_lock);
-    // What LMDB has committed since is on the device.
+    // An earlier sync may have failed, here or in another process: its pages count as clean then,
+    // and only what is written anew is sure to get to the device. What LMDB has committed since is
+    // there.
     if (!env->lmdb) {
         status = file_read_at(file, image, sizeof image, 0, &got);
         if (!status) status = file_write_at(file, image, got, 0);
     }
     pthread_mutex_unlock(&env->lmdb_lock);
-    return status;
-}
-
-larder_status environment_settle(environment *env) {
-    int file;
-    file_facts ignored;
-    larder_status status = environment_file(env, FILE_WRITE, &file, &ignored);
-    if (status) return status;
-    status = write_anew(env, file);
     if (!status) status = file_sync(file);
     file_close(file);
-    file_path path;
     if (!status) status = file_sync_parent(environment_path(path, env->folder, "data.mdb"));
     return status ? status : file_sync_parent(env->folder);
 }
 
-/** Whether a file may be what a power cut left of one that was just made: no longer, and where a
-    meta page begins there is one or nothing. Somebody else's file is not. */
-static bool is_remnant(int file) {
-    file_facts facts;
-    if (file_facts_get(file, &facts) || !facts.is_regular || facts.bytes > CREATE_BYTES)
-        return false;
-    for (uint64_t which = 0; which < TREE_META_PAGES; which++) {
-        uint8_t head[META_MAGIC_OFFSET + 4] = {0};
-        size_t got;
-        if (file_read_at(file, head, sizeof head, which * NEW_PAGE_BYTES, &got)) return false;
-        uint64_t number;
-        memcpy(&number, head, sizeof number);
-        uint32_t magic = load32(head + META_MAGIC_OFFSET);
-        if ((number != 0 && number != which) || (magic != 0 && magic != LMDB_MAGIC)) return false;
-    }
-    return true;
-}
-
+/** What a power cut may leave of a file that was just made: it is no longer, and where a meta page
+    begins there is one or nothing. Somebody else's file is not so. */
 bool environment_is_unmade(const char *folder) {
     file_path path;
+    file_facts facts;
     int file;
     larder_status status = file_open(environment_path(path, folder, "data.mdb"), 0, 0, &file);
     if (status) return status == ENOENT;
-    bool is_unmade = is_remnant(file);
+    bool is_remnant =
+        !file_facts_get(file, &facts) && facts.is_regular && facts.bytes <= CREATE_BYTES;
+    for (uint64_t which = 0; which < TREE_META_PAGES && is_remnant; which++) {
+        uint8_t head[META_MAGIC_OFFSET + 4] = {0};
+        size_t got;
+        uint64_t number;
+        is_remnant = !file_read_at(file, head, sizeof head, which * NEW_PAGE_BYTES, &got);
+        memcpy(&number, head, sizeof number);
+        uint32_t magic = load32(head + META_MAGIC_OFFSET);
+        if ((number && number != which) || (magic && magic != LMDB_MAGIC)) is_remnant = false;
+    }
     file_close(file);
-    return is_unmade;
+    return is_remnant;
 }
 
 larder_status environment_create(const char *folder, const store_meta *fresh, uint32_t mode) {
     file_path unfinished, path;
     uint8_t image[CREATE_BYTES] = {0};
     create_image(image, fresh);
-    bool was_hushed = environment_hush();
     int file = -1;
-    larder_status status = file_open(environment_path(unfinished, folder, "data.new"),
-                                     FILE_WRITE | FILE_CREATE, mode, &file);
+    larder_status status = file_size_check(CREATE_BYTES);
+    if (!status)
+        status = file_open(environment_path(unfinished, folder, "data.new"),
+                           FILE_WRITE | FILE_CREATE, mode, &file);
     // An earlier attempt may have left a longer one.
     if (!status) status = file_truncate(file, 0);
     if (!status) status = file_change_mode(file, mode);
@@ -145,6 +135,5 @@ larder_status environment_create(const char *folder, const store_meta *fresh, ui
     if (!status) status = file_rename(unfinished, environment_path(path, folder, "data.mdb"));
     if (status && file >= 0) (void)file_remove(unfinished);
     file_close(file);
-    environment_unhush(was_hushed);
     return status;
 }

@@ -182,12 +182,6 @@ LARDER_MUST_CHECK larder_status environment_reopen(environment *env);
 void environment_begin_change(environment *env);
 void environment_end_change(environment *env);
 
-/** From here on a file size limit gives EFBIG to LMDB's writes in this thread, not SIGXFSZ, which
-    would end the process.
-    @return for environment_unhush: whether it was so before. */
-bool environment_hush(void);
-void environment_unhush(bool was_hushed);
-
 /** Resets the places that are not in use; those only that see an older state if `stale_only`. */
 void environment_reset_idle(environment *env, bool stale_only);
 /** Ends and frees all places. None may be in use. */

@@ -14,7 +14,10 @@
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 
-bool environment_hush(void) {
+/** From here on a file size limit gives EFBIG to LMDB's writes in this thread, not SIGXFSZ, which
+    would end the process.
+    @return for environment_unhush: whether it was so before. */
+static bool environment_hush(void) {
     sigset_t limit, before;
     sigemptyset(&limit);
     sigemptyset(&before);
@@ -23,7 +26,7 @@ bool environment_hush(void) {
     return sigismember(&before, SIGXFSZ) == 1;
 }
 
-void environment_unhush(bool was_hushed) {
+static void environment_unhush(bool was_hushed) {
     if (was_hushed) return;
     sigset_t limit, pending;
     int signal;
