@@ -27,9 +27,9 @@ typedef struct store_check {
     uint64_t tree_bytes;
     /** Rows that entries said must be there, and are. */
     uint64_t rows[ROW_KINDS];
-    /** Segments as the tree has them, and what entries said is alive in them. */
+    /** Segments as the tree has them, without what entries said is alive in them: nothing is left
+        of that in the end. */
     live_table segments;
-    live_table found;
     /** Writes with a greater number came while the check was at work. */
     uint64_t last_sequence;
     /** Segments from here on may have been made meanwhile. */
@@ -39,14 +39,6 @@ typedef struct store_check {
 
 static const uint8_t space_of_row[ROW_KINDS] = {SPACE_ORDER, SPACE_RECENCY, SPACE_EXPIRY,
                                                 SPACE_INDEX};
-
-static void check_damaged(store_check *check, const void *where) {
-    larder_store_report *report = check->report;
-    report->damaged++;
-    uint64_t offset = (uint64_t)((const uint8_t *)where - check->tree->map);
-    if (report->first_damage_offset == 0 || offset < report->first_damage_offset)
-        report->first_damage_offset = offset;
-}
 
 // Segments, as the tree knows them ----------------------------------------------------------------
 
@@ -86,18 +78,13 @@ static larder_status check_segments(store_check *check, bool is_complete) {
     uint64_t *wrong = &check->report->inconsistencies;
     for (size_t i = 0; i < check->segments.count; i++) {
         const live_segment *row = &check->segments.items[i];
-        const live_segment *found = live_find(&check->found, row->number);
         segment *mapped;
         larder_status status = log_segment(&check->store->log, row->number, &mapped);
         if (status == ENOMEM || status == EMFILE || status == ENFILE) return status;
         *wrong += status || !segment_is_sound(mapped, row);
-        if (is_complete)
-            *wrong += row->live_count != (found ? found->live_count : 0) ||
-                      row->live_bytes != (found ? found->live_bytes : 0);
-        if (row->number >= check->meta->next_segment) ++*wrong;
+        *wrong += is_complete && (row->live_count || row->live_bytes);
+        *wrong += row->number >= check->meta->next_segment;
     }
-    for (size_t i = 0; i < check->found.count; i++)
-        *wrong += !live_find(&check->segments, check->found.items[i].number);
     return LARDER_OK;
 }
 
@@ -109,19 +96,16 @@ static larder_status check_pending_log(store_check *check) {
     // The first segment has the first number.
     if (at.segment == 0) at = (location){1, SEGMENT_HEAD_BYTES};
     log_scan scan = {.log = &check->store->log, .at = at, .sequence = check->meta->applied};
-    larder_status status = LARDER_OK;
-    while (!status) {
+    larder_status status;
+    for (;; report->journal_intact += !status) {
         const uint8_t *first;
         uint32_t count;
         segment *from;
         status = log_scan_next(&scan, true, &first, &count, &from);
-        bool goes_on = status != LARDER_EDAMAGED || log_scan_resync(&scan);
-        report->journal_lost += !goes_on;
-        if (status == LARDER_END || !goes_on || scan.sequence > check->last_sequence) break;
-        if (status == LARDER_EDAMAGED) status = LARDER_OK;
-        else report->journal_intact += !status;
+        if (status == LARDER_EDAMAGED && log_scan_resync(&scan)) continue;
+        if (status || scan.sequence > check->last_sequence) break;
     }
-    report->journal_lost += scan.lost;
+    report->journal_lost += scan.lost + (status == LARDER_EDAMAGED);
     return status == LARDER_END || status == LARDER_EDAMAGED ? LARDER_OK : status;
 }
 
@@ -133,7 +117,7 @@ static int check_file(void *context, const char *name) {
     uint32_t number;
     if (segment_is_unfinished(name)) return 0;
     bool is_known = segment_number_of(name, &number) &&
-                    (number >= check->first_new || live_find(&check->found, number) ||
+                    (number >= check->first_new || live_find(&check->segments, number) ||
                      live_find(&store->live, number));
     for (size_t i = 0; i < store->retired_count && !is_known; i++)
         is_known = store->retired[i].number == number;
@@ -153,10 +137,10 @@ static larder_status check_files(store_check *check) {
     segment *kept[] = {store->log.active, store->log.spare};
     larder_status status = store_enter(store);
     for (int i = 0; i < 2 && !status; i++)
-        if (kept[i]) status = live_add(&check->found, kept[i]->number, &noted);
+        if (kept[i]) status = live_add(&check->segments, kept[i]->number, &noted);
     uint32_t number = store->committed.end.segment ? store->committed.end.segment : 1;
     for (; !status && !log_segment(&store->log, number, &passed); number = passed->next)
-        status = live_add(&check->found, number, &noted);
+        status = live_add(&check->segments, number, &noted);
     pthread_mutex_unlock(&store->lock);
     if (!status) status = log_enter(&store->log);
     if (!status) {
@@ -255,18 +239,21 @@ static larder_status check_entry(store_check *check, larder_bytes key, larder_by
     larder_status status = row_read(value, &row);
     if (!status) status = check_records(check, stored, value, &row, &entry, &length);
     if (status == LARDER_EDAMAGED) {
-        check_damaged(check, value.data);
+        uint64_t offset = (uint64_t)((const uint8_t *)value.data - check->tree->map);
+        uint64_t *first = &check->report->first_damage_offset;
+        if (*first == 0 || offset < *first) *first = offset;
+        check->report->damaged++;
         return LARDER_OK;
     }
     if (status) return status;
     check->tree_bytes += entry.value.length;
     check_rows(check, &entry, stored);
     if (!is_hidden) check_intact(check, &entry);
-    live_segment *found;
-    status = live_add(&check->found, row.at.segment, &found);
+    live_segment *lies_in;
+    status = live_add(&check->segments, row.at.segment, &lies_in);
     if (status) return status;
-    found->live_count++;
-    found->live_bytes += record_padded(length);
+    lies_in->live_count--;
+    lies_in->live_bytes -= record_padded(length);
     return LARDER_OK;
 }
 
@@ -370,7 +357,6 @@ larder_status larder_store_check(larder_store *store, larder_progress progress, 
         status = check_everything(&check);
     }
     live_free(&check.segments);
-    live_free(&check.found);
     larder_store_cursor_close(check.cursor);
     return status;
 }

@@ -55,10 +55,11 @@ larder_status copy_target_open(const char *path, const larder_store_options *opt
     // Without slashes at its end, which would put the working folder into the target.
     size_t length = strlen(whole);
     while (length > 1 && whole[length - 1] == '/') length--;
-    (void)snprintf(out->path, sizeof out->path, "%.*s", (int)length, whole);
-    free(whole);
     file_path working;
-    (void)snprintf(working, sizeof working, "%s.%08x", out->path, (unsigned)system_random());
+    (void)snprintf(out->path, sizeof out->path, "%.*s", (int)length, whole);
+    (void)snprintf(working, sizeof working, "%.*s.%08x", (int)length, whole,
+                   (unsigned)system_random());
+    free(whole);
     larder_store_options wanted = *options;
     wanted.flags &=
         ~(uint32_t)(LARDER_STORE_READ_ONLY | LARDER_STORE_EXISTING | LARDER_STORE_WITH_UNCERTAIN);
