@@ -36,8 +36,8 @@ static larder_status cursor_prove(const tree_cursor *cursor, const tree_page *pa
     // The first key of a branch page has no meaning; one with a single child has no keys at all.
     if ((!is_leaf && page->count < 2) || !page_node(page, is_leaf ? 0 : 1, &first) ||
         !page_node(page, page->count - 1, &last) ||
-        (bounds.lower.data && key_order(node_key(&first), bounds.lower) < 0) ||
-        (bounds.upper.data && key_order(node_key(&last), bounds.upper) >= 0))
+        (bounds.lower.data && compare_bytes(node_key(&first), bounds.lower) < 0) ||
+        (bounds.upper.data && compare_bytes(node_key(&last), bounds.upper) >= 0))
         return tree_damaged(cursor->tree, page->number);
     return LARDER_OK;
 }
