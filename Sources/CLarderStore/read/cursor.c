@@ -169,34 +169,32 @@ void larder_store_cursor_close(larder_store_cursor *cursor) {
 
 // Going on ----------------------------------------------------------------------------------------
 
-/** The next row of both sources. */
-static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row *row) {
-    if (!cursor->has_tree_row) {
-        larder_status status = tree_rows_next(cursor, &cursor->tree_row);
-        if (status && status != LARDER_END) return status;
-        cursor->has_tree_row = status == LARDER_OK;
-    }
-    const row_array *pending = &cursor->pending.ordered;
-    const cursor_row *pending_row = NULL;
-    if (cursor->pending_given < pending->count) {
-        size_t at =
-            cursor->descends ? pending->count - 1 - cursor->pending_given : cursor->pending_given;
-        pending_row = &pending->items[at];
-    }
-    if (!cursor->has_tree_row && !pending_row) return LARDER_END;
-    bool takes_pending = !cursor->has_tree_row;
-    if (cursor->has_tree_row && pending_row) {
-        int order = cursor_compare(pending_row, &cursor->tree_row);
-        takes_pending = cursor->descends ? order > 0 : order < 0;
-    }
-    if (takes_pending) {
-        *row = *pending_row;
+/** The next row of both sources, which the caller may change. */
+static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row **row) {
+    const row_array *rows = overlay_rows_ordered(cursor);
+    for (;;) {
+        if (!cursor->has_tree_row) {
+            larder_status status = tree_rows_next(cursor, &cursor->tree_row);
+            if (status && status != LARDER_END) return status;
+            cursor->has_tree_row = status == LARDER_OK;
+        }
+        cursor_row *pending = NULL;
+        if (cursor->pending_given < rows->count)
+            pending = &rows->items[cursor->descends ? rows->count - 1 - cursor->pending_given
+                                                    : cursor->pending_given];
+        if (!pending && !cursor->has_tree_row) return LARDER_END;
+        int order = !pending ? 1 : -1;
+        if (pending && cursor->has_tree_row) {
+            order = cursor_compare(pending, &cursor->tree_row);
+            if (cursor->descends) order = -order;
+        }
+        // What the tree has under the key of a pending write is replaced.
+        if (order >= 0) cursor->has_tree_row = false;
+        *row = order > 0 ? &cursor->tree_row : pending;
+        if (order > 0) return LARDER_OK;
         cursor->pending_given++;
-    } else {
-        *row = cursor->tree_row;
-        cursor->has_tree_row = false;
+        if (!pending->is_removal) return LARDER_OK;
     }
-    return LARDER_OK;
 }
 
 /** Whether the record belongs to the key that led to it. */
@@ -214,14 +212,15 @@ static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64
 }
 
 /** The next row whose record is sound and asked for, and when that expires. */
-static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row *row, record *found,
-                                        int64_t *deadline) {
+static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row **row,
+                                        record *found, int64_t *deadline) {
     for (;;) {
         larder_status status = cursor_next_row(cursor, row);
         if (status) return status;
-        status = cursor_resolve(cursor, row);
-        if (!status) status = record_read(row->record, !row->is_verified, found);
-        if (!status && !record_has_stored_key(cursor, found, row->stored)) status = LARDER_EDAMAGED;
+        status = cursor_resolve(cursor, *row);
+        if (!status) status = record_read((*row)->record, !(*row)->is_verified, found);
+        if (!status && !record_has_stored_key(cursor, found, (*row)->stored))
+            status = LARDER_EDAMAGED;
         if (status) return status;
         *deadline = store_deadline(cursor->place, found);
         if (is_asked_for(cursor, found, *deadline)) return LARDER_OK;
@@ -230,17 +229,19 @@ static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row 
 
 larder_status cursor_next_record(larder_store_cursor *cursor, record *found, larder_bytes *bytes,
                                  larder_store_entry *entry) {
-    cursor_row row;
+    cursor_row *row;
     int64_t deadline;
-    memset(entry, 0, sizeof *entry);
     larder_status status = store_enter(cursor->store);
     if (!status) status = cursor_next_wanted(cursor, &row, found, &deadline);
     if (status == LARDER_EDAMAGED)
         atomic_fetch_add_explicit(&cursor->store->damaged, 1, memory_order_relaxed);
-    if (status) return status;
-    store_entry_of_record(cursor->store, found, deadline, cursor->flags, row.segment, entry);
-    entry->index_value = row.value;
-    *bytes = row.record;
+    if (status) {
+        memset(entry, 0, sizeof *entry);
+        return status;
+    }
+    store_entry_of_record(cursor->store, found, deadline, cursor->flags, row->segment, entry);
+    entry->index_value = row->value;
+    *bytes = row->record;
     return LARDER_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "format/array.h"
+#include "pages/tree_page.h"
 #include "read/cursor.h"
 
 enum { INDEX_HEAD_BYTES = 3 };
@@ -121,7 +122,7 @@ static larder_status row_follow(const larder_store_cursor *cursor, cursor_row *r
 /** Adds what one row of an index stands for to the group; nothing, if a pending write replaces
     it. */
 static larder_status group_add(larder_store_cursor *cursor, larder_bytes key, larder_bytes value) {
-    if (overlay_rows_find(&cursor->pending, value)) return LARDER_OK;
+    if (rows_find(&cursor->pending.by_key, value)) return LARDER_OK;
     cursor_row row = {.stored = value, .is_verified = true};
     larder_status status = row_follow(cursor, &row);
     record entry;
@@ -264,12 +265,35 @@ static larder_status next_in_index(larder_store_cursor *cursor, cursor_row *row)
     return LARDER_OK;
 }
 
+/** Has the processor fetch records that come soon, each of which lies elsewhere in the log. */
+static void ask_ahead(larder_store_cursor *cursor) {
+    enum { AHEAD = 8 };
+    const tree_cursor *at = &cursor->tree.cursor;
+    const tree_page *page = &at->path[at->depth - 1].page;
+    // Of a leaf that was just reached, all of them.
+    uint32_t distance = page->number == cursor->tree.asked_page ? AHEAD : 1;
+    cursor->tree.asked_page = page->number;
+    for (; distance <= AHEAD; distance++) {
+        uint32_t index = at->path[at->depth - 1].at;
+        index = cursor->descends ? index - distance : index + distance;
+        tree_node node;
+        larder_bytes value;
+        uint64_t overflow;
+        entry_row row;
+        if (index < page->count && page_node(page, index, &node) &&
+            !node_value(at->tree, page, &node, &value, &overflow) && !row_read(value, &row) &&
+            row.inlined.length == 0)
+            log_prefetch(&cursor->store->log, row.at);
+    }
+}
+
 static larder_status next_in_order(larder_store_cursor *cursor, cursor_row *row) {
     larder_bytes key, value;
     larder_status status = tree_step(cursor, &key, &value);
     if (status) return status;
     *row = (cursor_row){0};
     if (cursor->order == LARDER_STORE_BY_KEY) {
+        ask_ahead(cursor);
         row->stored = (larder_bytes){(const uint8_t *)key.data + 1, key.length - 1};
         row->record = value;
         row->is_row = true;
@@ -293,6 +317,17 @@ static larder_status next_of_tree(larder_store_cursor *cursor, cursor_row *row) 
     return next_in_order(cursor, row);
 }
 
+/** Whether a row counts that lies between the range's first and last tree key. */
+static bool is_in_range(const larder_store_cursor *cursor, const cursor_row *row) {
+    switch (cursor->order) {
+    case LARDER_STORE_BY_INDEX:
+        return cursor->has_exact_range || cursor_side(cursor, row->value, row->stored) == 0;
+    case LARDER_STORE_BY_RECENCY: return !rows_find(&cursor->pending.by_key, row->stored);
+    case LARDER_STORE_BY_KEY: break;
+    }
+    return true;
+}
+
 larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row) {
     tree_rows *rows = &cursor->tree;
     bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
@@ -302,9 +337,7 @@ larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row) {
         larder_status status = next_of_tree(cursor, row);
         if (status == LARDER_END) rows->has_ended = true;
         if (status) return status;
-        if (cursor_side(cursor, row->value, row->stored) == 0 &&
-            !overlay_rows_find(&cursor->pending, row->stored))
-            return row->record.data ? LARDER_OK : row_follow(cursor, row);
+        if (is_in_range(cursor, row)) return row->record.data ? LARDER_OK : row_follow(cursor, row);
     }
 }
 
