@@ -229,6 +229,10 @@ static inline size_t record_optional_bytes(uint8_t flags) {
     `inlines`, the record.
     @return its length. */
 size_t row_write(uint8_t *target, const uint8_t *record, location at, bool inlines);
+/** Where the record of a row lies. */
+static inline location row_location(const uint8_t *row) {
+    return (location){load32(row + 8), (uint64_t)load32(row + 12) * 8};
+}
 /** Gives a row another place; nothing else of it changes. */
 void row_move(uint8_t *row, location to);
 /** Takes a row apart; what is inline is not verified. LARDER_EDAMAGED. */

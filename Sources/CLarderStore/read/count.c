@@ -102,7 +102,7 @@ static larder_status wrong_count(const larder_store_cursor *cursor, const row_ar
         const cursor_row *row = &due->items[i];
         bool is_over = false;
         larder_status status = LARDER_OK;
-        if (cursor_side(cursor, row->value, row->stored) == 0 && !rows_find(pending, row->stored))
+        if (cursor_wants(cursor, row->value, row->stored) && !rows_find(pending, row->stored))
             status = look_up(cursor, row->stored, &is_over);
         if (status) return status;
         *count += is_over;

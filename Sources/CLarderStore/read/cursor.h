@@ -97,7 +97,6 @@ struct larder_store_cursor {
     uint32_t flags;
     uint16_t index;
     bool descends;
-    /** By key, bounds are stored keys: the order is theirs. */
     larder_bytes lower;
     larder_bytes upper;
     larder_bytes prefix;
@@ -117,9 +116,8 @@ struct larder_store_cursor {
     bool has_tree_row;
 };
 
-/** -1 if the row lies before the range asked for, 1 if behind it, 0 if in it, as far as its order
-    tells. */
-int cursor_side(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored);
+/** Whether a row lies in the range asked for, as far as its order tells. */
+bool cursor_wants(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored);
 /** Finds the record that a row's `record` leads to, if it is not the record yet.
     @return as store_record_of_row. */
 LARDER_MUST_CHECK larder_status cursor_resolve(const larder_store_cursor *cursor, cursor_row *row);

@@ -107,7 +107,7 @@ larder_status overlay_rows_make(larder_store_cursor *cursor) {
     for (size_t i = 0; i < by_key->count && !status; i++) {
         const cursor_row *row = &by_key->items[i];
         if (!is_by_key) status = add_in_order(cursor, row);
-        else if (cursor_side(cursor, row->value, row->stored) == 0) by_key->items[kept++] = *row;
+        else if (cursor_wants(cursor, row->value, row->stored)) by_key->items[kept++] = *row;
     }
     if (is_by_key) by_key->count = kept;
     if (!status && by_key->count > 1)
