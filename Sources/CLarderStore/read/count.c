@@ -6,8 +6,9 @@
     the order of keys each row is an entry, and in an index each is one value of an entry. That is
     too many where a pending write replaces the entry, and where its time is over but it was not
     removed yet. Both are few, and can be told: what is pending is in the overlay, and what can be
-    over has a row of SPACE_EXPIRY that is due (apply.c, invariant 2). So their rows are looked at,
-    and those of pending writes added.
+    over has a row of SPACE_EXPIRY that is due (apply.c, invariant 2). By key each of them is looked
+    up and taken off; in an index each row is looked at, where there are any. Those of pending
+    writes are added.
 
     All of this works only as far as the tree keys tell, and as long as no limit makes entries
     expire that have no such row. Otherwise the entries are gone over, one after the other. */
