@@ -266,7 +266,7 @@ static larder_status next_in_index(larder_store_cursor *cursor, cursor_row *row)
 
 /** Has the processor fetch records that come soon, each of which lies elsewhere in the log. */
 static void ask_ahead(larder_store_cursor *cursor) {
-    enum { AHEAD = 6 };
+    enum { AHEAD = 4 };
     const tree_cursor *at = &cursor->tree.cursor;
     const tree_page *page = &at->path[at->depth - 1].page;
     // Of a leaf that was just reached, all of them.
