@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #include "file_io.h"
-#include "log/segment_table.h"
 
 enum {
     /** Kept back in each segment for removals, which have to be possible on a full disk. */
@@ -27,13 +26,6 @@ static const uint64_t WRITE_MAX_BYTES = ((uint64_t)UINT32_MAX - 4096) * 8;
 
 static uint64_t end_of(const segment *at) {
     return atomic_load_explicit(&at->end, memory_order_relaxed);
-}
-
-/** log_leave; `table_lock` is held. */
-static void leave(store_log *log) {
-    if (--log->folder_users > 0) return;
-    file_close(log->folder);
-    log->folder = -1;
 }
 
 // Opening and closing -----------------------------------------------------------------------------
@@ -48,34 +40,37 @@ static larder_status make_folder(const char *store, uint32_t mode) {
     return status == EEXIST ? LARDER_OK : status;
 }
 
-/** log_enter; `table_lock` is held. */
-static larder_status enter(store_log *log) {
+static void close_folder(store_log *log) {
+    file_close(log->folder);
+    log->folder = -1;
+}
+
+/** Opens the folder, if it is still the same. */
+static larder_status open_folder(store_log *log) {
     file_facts facts;
-    larder_status status = LARDER_OK;
-    if (log->folder_users == 0) status = folder_open(log->path, &log->folder);
-    if (status != LARDER_OK) return status;
-    if (log->folder_users++ > 0) return LARDER_OK;
-    status = file_facts_get(log->folder, &facts);
-    if (log->inode == 0) {
+    larder_status status = folder_open(log->path, &log->folder);
+    if (status == LARDER_OK) status = file_facts_get(log->folder, &facts);
+    if (status == LARDER_OK && log->inode == 0) {
         log->device = facts.device;
         log->inode = facts.inode;
     }
     if (status == LARDER_OK && (facts.device != log->device || facts.inode != log->inode))
         status = ENOENT;
-    if (status != LARDER_OK) leave(log);
+    if (status != LARDER_OK) close_folder(log);
     return status;
 }
 
 larder_status log_enter(store_log *log) {
     pthread_mutex_lock(&log->table_lock);
-    larder_status status = enter(log);
+    larder_status status = log->folder_users > 0 ? LARDER_OK : open_folder(log);
+    if (status == LARDER_OK) log->folder_users++;
     pthread_mutex_unlock(&log->table_lock);
     return status;
 }
 
 void log_leave(store_log *log) {
     pthread_mutex_lock(&log->table_lock);
-    leave(log);
+    if (--log->folder_users == 0) close_folder(log);
     pthread_mutex_unlock(&log->table_lock);
 }
 
@@ -91,36 +86,22 @@ larder_status log_open(const char *store, uint64_t store_id, uint32_t mode, bool
     if (status != LARDER_OK) return status;
     status = pthread_mutex_init(&out->table_lock, NULL);
     if (status != LARDER_OK) return status;
-    out->table = segment_table_create();
     if (asprintf(&out->path, "%s/log", store) < 0) out->path = NULL;
-    status = out->table == NULL || out->path == NULL ? ENOMEM : log_enter(out);
+    status = out->path == NULL ? ENOMEM : log_enter(out);
     if (status == LARDER_OK) log_leave(out);
     else log_close(out);
     return status;
 }
 
-/** Why a segment's file is still there; `table_lock` is held. */
-static larder_status remove_file(store_log *log, uint32_t number) {
-    char name[SEGMENT_NAME_BYTES];
-    segment_name(number, name);
-    larder_status status = enter(log);
-    if (status != LARDER_OK) return status;
-    status = file_remove_in(log->folder, name);
-    leave(log);
-    return status == ENOENT ? LARDER_OK : status;
-}
-
 void log_close(store_log *log) {
-    // What cannot be removed is found when the store is opened again.
-    if (log->spare != NULL) (void)remove_file(log, log->spare->number);
+    log_drop_spare(log);
     segment *next;
-    for (uint32_t from = 1;
-         log->table != NULL && (next = segment_table_next(log->table, from)) != NULL;) {
+    for (uint32_t from = 1; (next = segment_table_next(&log->table, from)) != NULL;) {
         from = next->number;
-        segment_table_set(log->table, from, NULL);
+        segment_table_set(&log->table, from, NULL);
         log_release(next);
     }
-    segment_table_free(log->table);
+    segment_table_free(&log->table);
     pthread_mutex_destroy(&log->table_lock);
     file_close(log->folder);
     free(log->path);
@@ -132,14 +113,12 @@ void log_close(store_log *log) {
 
 /** Maps it; table_lock is held. */
 static larder_status map_segment(store_log *log, uint32_t number, segment **out) {
-    larder_status status = enter(log);
+    larder_status status =
+        segment_open(log->folder, number, log->store_id, !log->is_read_only, out);
     if (status != LARDER_OK) return status;
-    status = segment_open(log->folder, number, log->store_id, !log->is_read_only, out);
-    leave(log);
-    if (status != LARDER_OK) return status;
-    status = segment_table_reserve(log->table, number);
+    status = segment_table_reserve(&log->table, number);
     if (status == LARDER_OK) {
-        segment_table_set(log->table, number, *out);
+        segment_table_set(&log->table, number, *out);
         return LARDER_OK;
     }
     segment_close(*out);
@@ -148,13 +127,16 @@ static larder_status map_segment(store_log *log, uint32_t number, segment **out)
 }
 
 larder_status log_segment(store_log *log, uint32_t number, segment **out) {
-    *out = segment_table_find(log->table, number);
+    *out = segment_table_find(&log->table, number);
     if (__builtin_expect(*out != NULL, 1)) return LARDER_OK;
     if (number == 0) return ENOENT;
+    larder_status status = log_enter(log);
+    if (status != LARDER_OK) return status;
     pthread_mutex_lock(&log->table_lock);
-    *out = segment_table_find(log->table, number);
-    larder_status status = *out != NULL ? LARDER_OK : map_segment(log, number, out);
+    *out = segment_table_find(&log->table, number);
+    if (*out == NULL) status = map_segment(log, number, out);
     pthread_mutex_unlock(&log->table_lock);
+    log_leave(log);
     return status;
 }
 
@@ -166,20 +148,28 @@ larder_status log_record(store_log *log, location at, larder_bytes *out) {
     return status == ENOENT || status == LARDER_END ? LARDER_EDAMAGED : status;
 }
 
+void log_prefetch(const store_log *log, location at) {
+    enum { LINE_BYTES = 64, LINES = 3 };
+    const segment *from = segment_table_find(&log->table, at.segment);
+    if (from == NULL || at.offset >= from->capacity) return;
+    for (size_t line = 0; line < LINES; line++)
+        __builtin_prefetch(from->map + at.offset + line * LINE_BYTES);
+}
+
 /** Makes a segment and puts it into the table. */
 static larder_status make_segment(store_log *log, uint32_t number, uint32_t kind, uint64_t capacity,
                                   uint64_t first_sequence, uint64_t as_of, segment **out) {
     *out = NULL;
+    larder_status status = log_enter(log);
+    if (status != LARDER_OK) return status;
     pthread_mutex_lock(&log->table_lock);
-    larder_status status = segment_table_reserve(log->table, number);
-    if (status == LARDER_OK) status = enter(log);
-    if (status == LARDER_OK) {
+    status = segment_table_reserve(&log->table, number);
+    if (status == LARDER_OK)
         status = segment_create(log->folder, number, kind, capacity, first_sequence, as_of,
                                 log->store_id, log->mode, out);
-        leave(log);
-    }
-    if (status == LARDER_OK) segment_table_set(log->table, number, *out);
+    if (status == LARDER_OK) segment_table_set(&log->table, number, *out);
     pthread_mutex_unlock(&log->table_lock);
+    log_leave(log);
     return status;
 }
 
@@ -191,30 +181,36 @@ larder_status log_create_cleaned(store_log *log, pthread_mutex_t *store_lock, ui
     return make_segment(log, number, SEGMENT_CLEANED, capacity, first_sequence, as_of, out);
 }
 
-larder_status log_remove(store_log *log, uint32_t number) {
+/** Takes a segment out of the table. */
+static void let_go(store_log *log, uint32_t number) {
     pthread_mutex_lock(&log->table_lock);
-    segment *removed = segment_table_set(log->table, number, NULL);
-    larder_status status = remove_file(log, number);
+    segment *gone = segment_table_set(&log->table, number, NULL);
     pthread_mutex_unlock(&log->table_lock);
-    if (removed != NULL) log_release(removed);
+    if (gone != NULL) log_release(gone);
+}
+
+larder_status log_remove(store_log *log, uint32_t number) {
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(number, name);
+    larder_status status = log_enter(log);
+    if (status == LARDER_OK) {
+        status = file_remove_in(log->folder, name);
+        if (status == ENOENT) status = LARDER_OK;
+        log_leave(log);
+    }
+    let_go(log, number);
     return status;
 }
 
 void log_drop_missing(store_log *log) {
     segment *next;
     if (log_enter(log) != LARDER_OK) return;
-    for (uint32_t from = 1; (next = segment_table_next(log->table, from)) != NULL;) {
+    for (uint32_t from = 1; (next = segment_table_next(&log->table, from)) != NULL;) {
         from = next->number + 1;
-        char name[SEGMENT_NAME_BYTES];
-        segment_name(next->number, name);
         int file;
-        larder_status status = file_open_in(log->folder, name, 0, 0, &file);
-        if (status == LARDER_OK) file_close(file);
-        if (status != ENOENT) continue;
-        pthread_mutex_lock(&log->table_lock);
-        segment *gone = segment_table_set(log->table, next->number, NULL);
-        pthread_mutex_unlock(&log->table_lock);
-        if (gone != NULL) log_release(gone);
+        larder_status status = segment_open_file(log->folder, next->number, 0, &file);
+        file_close(file);
+        if (status == ENOENT) let_go(log, next->number);
     }
     log_leave(log);
 }
@@ -228,7 +224,7 @@ larder_status log_sync_names(store_log *log) {
 }
 
 segment *log_hold(store_log *log, uint32_t number) {
-    segment *held = segment_table_find(log->table, number);
+    segment *held = segment_table_find(&log->table, number);
     if (held != NULL) atomic_fetch_add_explicit(&held->holds, 1, memory_order_relaxed);
     return held;
 }

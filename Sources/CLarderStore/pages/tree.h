@@ -86,10 +86,9 @@ typedef struct tree_cursor {
 /** Places the cursor at the first key that is not less than `key`; LARDER_END behind the last. */
 LARDER_MUST_CHECK larder_status tree_cursor_seek(tree_cursor *cursor, const tree *tree,
                                                  larder_bytes key);
-/** Places it at the last key that is less than `key` (or not greater, if `inclusive`);
-    LARDER_END before the first. */
+/** Places it at the last key that is less than `key`; LARDER_END before the first. */
 LARDER_MUST_CHECK larder_status tree_cursor_seek_back(tree_cursor *cursor, const tree *tree,
-                                                      larder_bytes key, bool inclusive);
+                                                      larder_bytes key);
 /** Moves on. LARDER_OK; LARDER_END; LARDER_EDAMAGED: a page that cannot be read was passed over,
     and the cursor is behind it; call again. Never the same damage twice, so a loop over it ends. */
 LARDER_MUST_CHECK larder_status tree_cursor_next(tree_cursor *cursor);

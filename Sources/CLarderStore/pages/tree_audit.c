@@ -44,8 +44,7 @@ static bool page_tiles(const tree_page *page, bool is_leaf) {
 }
 
 static int number_order(larder_bytes a, larder_bytes b) {
-    uint64_t first = load64(a.data);
-    uint64_t second = load64(b.data);
+    uint64_t first = load64(a.data), second = load64(b.data);
     return (first > second) - (first < second);
 }
 
@@ -183,9 +182,9 @@ static void audit_tree(audit *walk, bool is_free_list, uint64_t root, uint32_t d
     if (depth > 0) audit_walk(walk, root, depth - 1, &none);
 }
 
+/** All of it is u64: nothing lies between. */
 static bool audit_counts_agree(const tree_counts *a, const tree_counts *b) {
-    return a->branch_pages == b->branch_pages && a->leaf_pages == b->leaf_pages &&
-           a->overflow_pages == b->overflow_pages && a->entries == b->entries;
+    return memcmp(a, b, sizeof *a) == 0;
 }
 
 /** Room for the marks; LARDER_EDAMAGED if the meta page speaks of more pages than there can be. */

@@ -36,8 +36,8 @@ static larder_status cursor_prove(const tree_cursor *cursor, const tree_page *pa
     // The first key of a branch page has no meaning; one with a single child has no keys at all.
     if ((!is_leaf && page->count < 2) || !page_node(page, is_leaf ? 0 : 1, &first) ||
         !page_node(page, page->count - 1, &last) ||
-        (bounds.lower.data && key_order(node_key(&first), bounds.lower) < 0) ||
-        (bounds.upper.data && key_order(node_key(&last), bounds.upper) >= 0))
+        (bounds.lower.data && compare_bytes(node_key(&first), bounds.lower) < 0) ||
+        (bounds.upper.data && compare_bytes(node_key(&last), bounds.upper) >= 0))
         return tree_damaged(cursor->tree, page->number);
     return LARDER_OK;
 }
@@ -93,17 +93,15 @@ static larder_status cursor_descend(tree_cursor *cursor, bool forward) {
 }
 
 /** Goes down along `key`; then the cursor's last index is that of the first key that is not less,
-    and may be the page's count.
-    @param equal receives whether it is `key`. */
-static larder_status cursor_find(tree_cursor *cursor, const tree *state, larder_bytes key,
-                                 bool *equal) {
+    and may be the page's count. */
+static larder_status cursor_find(tree_cursor *cursor, const tree *state, larder_bytes key) {
+    bool equal;
     cursor->tree = state;
     cursor->depth = 0;
-    *equal = false;
     larder_status status = LARDER_OK;
     while (!status && cursor->depth < state->depth) {
         status = tree_cursor_enter(cursor);
-        if (!status) status = tree_cursor_aim(cursor, key, equal);
+        if (!status) status = tree_cursor_aim(cursor, key, &equal);
     }
     return status;
 }
@@ -125,8 +123,7 @@ larder_status tree_cursor_next(tree_cursor *cursor) { return cursor_step(cursor,
 larder_status tree_cursor_previous(tree_cursor *cursor) { return cursor_step(cursor, false); }
 
 larder_status tree_cursor_seek(tree_cursor *cursor, const tree *state, larder_bytes key) {
-    bool equal;
-    larder_status status = cursor_find(cursor, state, key, &equal);
+    larder_status status = cursor_find(cursor, state, key);
     if (status) return status;
     if (cursor->depth == 0) return LARDER_END;
     uint32_t level = cursor->depth - 1;
@@ -134,12 +131,9 @@ larder_status tree_cursor_seek(tree_cursor *cursor, const tree *state, larder_by
     return is_there ? LARDER_OK : tree_cursor_next(cursor);
 }
 
-larder_status tree_cursor_seek_back(tree_cursor *cursor, const tree *state, larder_bytes key,
-                                    bool inclusive) {
-    bool equal;
-    larder_status status = cursor_find(cursor, state, key, &equal);
-    if (status) return status;
-    return equal && inclusive ? LARDER_OK : tree_cursor_previous(cursor);
+larder_status tree_cursor_seek_back(tree_cursor *cursor, const tree *state, larder_bytes key) {
+    larder_status status = cursor_find(cursor, state, key);
+    return status ? status : tree_cursor_previous(cursor);
 }
 
 larder_status tree_cursor_get(const tree_cursor *cursor, larder_bytes *key, larder_bytes *value) {

@@ -29,10 +29,6 @@
 
 #include "pages/tree.h"
 
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "LMDB's pages have the machine's byte order; only little-endian ones are read here."
-#endif
-
 enum {
     PAGE_HEAD_BYTES = 16,
     PAGE_BRANCH = 0x01,
@@ -56,22 +52,6 @@ enum {
 };
 #define LMDB_MAGIC 0xBEEFC0DEu
 #define LMDB_DATA_VERSION 1u
-
-static inline uint16_t load16(const uint8_t *source) {
-    uint16_t value;
-    memcpy(&value, source, sizeof value);
-    return value;
-}
-static inline uint32_t load32(const uint8_t *source) {
-    uint32_t value;
-    memcpy(&value, source, sizeof value);
-    return value;
-}
-static inline uint64_t load64(const uint8_t *source) {
-    uint64_t value;
-    memcpy(&value, source, sizeof value);
-    return value;
-}
 
 /** A node inside of its page. */
 typedef struct tree_node {
@@ -161,28 +141,6 @@ static inline larder_status node_value(const tree *state, const tree_page *page,
     return LARDER_OK;
 }
 
-/** Order of two keys: as compare_bytes, but inline, for most keys are short. */
-static inline int key_order(larder_bytes left, larder_bytes right) {
-    const uint8_t *a = left.data, *b = right.data;
-    size_t a_bytes = left.length, b_bytes = right.length;
-    size_t common = a_bytes < b_bytes ? a_bytes : b_bytes;
-    if (common >= 8) {
-        for (size_t at = 0;;) {
-            uint64_t first = load64(a + at);
-            uint64_t second = load64(b + at);
-            if (first != second)
-                return __builtin_bswap64(first) < __builtin_bswap64(second) ? -1 : 1;
-            if (at + 8 >= common) break;
-            // The last word may overlap the one before.
-            at = at + 16 <= common ? at + 8 : common - 8;
-        }
-    } else {
-        for (size_t at = 0; at < common; at++)
-            if (a[at] != b[at]) return a[at] < b[at] ? -1 : 1;
-    }
-    return (a_bytes > b_bytes) - (a_bytes < b_bytes);
-}
-
 /** Only a hint: the node need not be inside the page. */
 static inline void page_prefetch(const tree_page *page, uint32_t index) {
     __builtin_prefetch(page->bytes + load16(page->bytes + PAGE_HEAD_BYTES + 2 * (size_t)index));
@@ -210,7 +168,7 @@ static inline bool page_search(const tree_page *page, uint32_t from, larder_byte
             is_asked = true;
         }
         if (!page_node(page, middle, &node)) return false;
-        int order = key_order(key, node_key(&node));
+        int order = compare_bytes(key, node_key(&node));
         if (order == 0) {
             *index = middle;
             *equal = true;

@@ -11,24 +11,22 @@ void larder_store_query_init(larder_store_query *query) { memset(query, 0, sizeo
 
 // Order and range ---------------------------------------------------------------------------------
 
-int cursor_side(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored) {
+bool cursor_wants(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored) {
     // Stamps are nothing that a caller could name.
-    if (cursor->order == LARDER_STORE_BY_RECENCY) return 0;
-    bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
-    larder_bytes subject = is_index ? value : stored;
-    if (cursor->flags & LARDER_STORE_HAS_LOWER) {
-        int order = compare_bytes(subject, cursor->lower);
-        if (order < 0 || (order == 0 && (cursor->flags & LARDER_STORE_LOWER_EXCLUSIVE))) return -1;
+    if (cursor->order == LARDER_STORE_BY_RECENCY) return true;
+    if (cursor->order == LARDER_STORE_BY_KEY) {
+        // Of a long key the tree knows no more; the rest is compared when its record is read.
+        tree_key key;
+        tree_key_of_stored(SPACE_ENTRY, stored, &key);
+        return compare_bytes(bytes_of_key(&key), bytes_of_key(&cursor->start)) >= 0 &&
+               compare_bytes(bytes_of_key(&key), bytes_of_key(&cursor->end)) < 0;
     }
-    if (cursor->flags & LARDER_STORE_HAS_UPPER) {
-        int order = compare_bytes(subject, cursor->upper);
-        if (order > 0 || (order == 0 && (cursor->flags & LARDER_STORE_UPPER_EXCLUSIVE))) return 1;
-    }
-    larder_bytes prefix = cursor->prefix;
-    // Of a long key the tree knows no more; the rest is compared when its record is read.
-    if (!is_index && prefix.length > KEY_WHOLE_MAX_BYTES) prefix.length = KEY_WHOLE_MAX_BYTES;
-    if (subject.length > prefix.length) subject.length = prefix.length;
-    return compare_bytes(subject, prefix);
+    int lower = 1, upper = -1;
+    if (cursor->flags & LARDER_STORE_HAS_LOWER) lower = compare_bytes(value, cursor->lower);
+    if (cursor->flags & LARDER_STORE_HAS_UPPER) upper = compare_bytes(value, cursor->upper);
+    return (cursor->flags & LARDER_STORE_LOWER_EXCLUSIVE ? lower > 0 : lower >= 0) &&
+           (cursor->flags & LARDER_STORE_UPPER_EXCLUSIVE ? upper < 0 : upper <= 0) &&
+           begins_with(value, cursor->prefix);
 }
 
 int cursor_compare(const void *a, const void *b) {
@@ -64,7 +62,7 @@ larder_status cursor_expand(const larder_store_cursor *cursor, const record *ent
     while (record_next_index(entry, &offset, &found)) {
         if (found.index != cursor->index) continue;
         if (form.length && !index_value_has_form(found.value, form)) continue;
-        if (row->is_pending && cursor_side(cursor, found.value, row->stored) != 0) continue;
+        if (row->is_pending && !cursor_wants(cursor, found.value, row->stored)) continue;
         cursor_row expanded = *row;
         expanded.value = found.value;
         larder_status status = row_array_add(rows, &expanded);
@@ -89,32 +87,22 @@ static bool query_is_valid(const larder_store_query *query) {
     return false;
 }
 
-/** Takes a bound over, as what it is compared with. */
-static larder_bytes bound_copy(const larder_store_cursor *cursor, larder_bytes bound,
-                               uint8_t **free_bytes) {
-    tree_key scratch;
-    if (cursor->order == LARDER_STORE_BY_KEY)
-        bound = stored_key(bound, cursor->place->meta.secret, &scratch);
-    if (bound.length) memcpy(*free_bytes, bound.data, bound.length);
-    larder_bytes copy = {*free_bytes, bound.length};
-    *free_bytes += bound.length;
-    return copy;
-}
-
 static larder_status cursor_take_query(larder_store_cursor *cursor,
                                        const larder_store_query *query) {
-    larder_bytes lower = query->lower, upper = query->upper, prefix = query->prefix;
-    if (!(query->flags & LARDER_STORE_HAS_LOWER)) lower.length = 0;
-    if (!(query->flags & LARDER_STORE_HAS_UPPER)) upper.length = 0;
-    // A key just too long to be stored whole grows by its hash.
-    size_t bytes = lower.length + upper.length + prefix.length + 2 * (size_t)KEY_HASH_BYTES;
-    cursor->copies = malloc(bytes);
-    if (!cursor->copies) return ENOMEM;
-    uint8_t *free_bytes = cursor->copies;
-    cursor->lower = bound_copy(cursor, lower, &free_bytes);
-    cursor->upper = bound_copy(cursor, upper, &free_bytes);
-    if (prefix.length) memcpy(free_bytes, prefix.data, prefix.length);
-    cursor->prefix = (larder_bytes){free_bytes, prefix.length};
+    const larder_bytes given[] = {query->lower, query->upper, query->prefix};
+    const bool is_given[] = {query->flags & LARDER_STORE_HAS_LOWER,
+                             query->flags & LARDER_STORE_HAS_UPPER, true};
+    larder_bytes *taken[] = {&cursor->lower, &cursor->upper, &cursor->prefix};
+    size_t bytes = 1;
+    for (int i = 0; i < 3; i++) bytes += is_given[i] ? given[i].length : 0;
+    uint8_t *target = cursor->copies = malloc(bytes);
+    if (!target) return ENOMEM;
+    for (int i = 0; i < 3; i++) {
+        size_t length = is_given[i] ? given[i].length : 0;
+        if (length) memcpy(target, given[i].data, length);
+        *taken[i] = (larder_bytes){target, length};
+        target += length;
+    }
     cursor_set_range(cursor);
     return LARDER_OK;
 }
@@ -169,34 +157,32 @@ void larder_store_cursor_close(larder_store_cursor *cursor) {
 
 // Going on ----------------------------------------------------------------------------------------
 
-/** The next row of both sources. */
-static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row *row) {
-    if (!cursor->has_tree_row) {
-        larder_status status = tree_rows_next(cursor, &cursor->tree_row);
-        if (status && status != LARDER_END) return status;
-        cursor->has_tree_row = status == LARDER_OK;
-    }
-    const row_array *pending = &cursor->pending.ordered;
-    const cursor_row *pending_row = NULL;
-    if (cursor->pending_given < pending->count) {
-        size_t at =
-            cursor->descends ? pending->count - 1 - cursor->pending_given : cursor->pending_given;
-        pending_row = &pending->items[at];
-    }
-    if (!cursor->has_tree_row && !pending_row) return LARDER_END;
-    bool takes_pending = !cursor->has_tree_row;
-    if (cursor->has_tree_row && pending_row) {
-        int order = cursor_compare(pending_row, &cursor->tree_row);
-        takes_pending = cursor->descends ? order > 0 : order < 0;
-    }
-    if (takes_pending) {
-        *row = *pending_row;
+/** The next row of both sources, which the caller may change. */
+static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row **row) {
+    const row_array *rows = overlay_rows_ordered(cursor);
+    for (;;) {
+        if (!cursor->has_tree_row) {
+            larder_status status = tree_rows_next(cursor, &cursor->tree_row);
+            if (status && status != LARDER_END) return status;
+            cursor->has_tree_row = status == LARDER_OK;
+        }
+        cursor_row *pending = NULL;
+        if (cursor->pending_given < rows->count)
+            pending = &rows->items[cursor->descends ? rows->count - 1 - cursor->pending_given
+                                                    : cursor->pending_given];
+        if (!pending && !cursor->has_tree_row) return LARDER_END;
+        int order = !pending ? 1 : -1;
+        if (pending && cursor->has_tree_row) {
+            order = cursor_compare(pending, &cursor->tree_row);
+            if (cursor->descends) order = -order;
+        }
+        // What the tree has under the key of a pending write is replaced.
+        if (order >= 0) cursor->has_tree_row = false;
+        *row = order > 0 ? &cursor->tree_row : pending;
+        if (order > 0) return LARDER_OK;
         cursor->pending_given++;
-    } else {
-        *row = cursor->tree_row;
-        cursor->has_tree_row = false;
+        if (!pending->is_removal) return LARDER_OK;
     }
-    return LARDER_OK;
 }
 
 /** Whether the record belongs to the key that led to it. */
@@ -214,14 +200,15 @@ static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64
 }
 
 /** The next row whose record is sound and asked for, and when that expires. */
-static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row *row, record *found,
-                                        int64_t *deadline) {
+static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row **row,
+                                        record *found, int64_t *deadline) {
     for (;;) {
         larder_status status = cursor_next_row(cursor, row);
         if (status) return status;
-        status = cursor_resolve(cursor, row);
-        if (!status) status = record_read(row->record, !row->is_verified, found);
-        if (!status && !record_has_stored_key(cursor, found, row->stored)) status = LARDER_EDAMAGED;
+        status = cursor_resolve(cursor, *row);
+        if (!status) status = record_read((*row)->record, !(*row)->is_verified, found);
+        if (!status && !record_has_stored_key(cursor, found, (*row)->stored))
+            status = LARDER_EDAMAGED;
         if (status) return status;
         *deadline = store_deadline(cursor->place, found);
         if (is_asked_for(cursor, found, *deadline)) return LARDER_OK;
@@ -230,17 +217,19 @@ static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row 
 
 larder_status cursor_next_record(larder_store_cursor *cursor, record *found, larder_bytes *bytes,
                                  larder_store_entry *entry) {
-    cursor_row row;
+    cursor_row *row;
     int64_t deadline;
-    memset(entry, 0, sizeof *entry);
     larder_status status = store_enter(cursor->store);
     if (!status) status = cursor_next_wanted(cursor, &row, found, &deadline);
     if (status == LARDER_EDAMAGED)
         atomic_fetch_add_explicit(&cursor->store->damaged, 1, memory_order_relaxed);
-    if (status) return status;
-    store_entry_of_record(cursor->store, found, deadline, cursor->flags, row.segment, entry);
-    entry->index_value = row.value;
-    *bytes = row.record;
+    if (status) {
+        memset(entry, 0, sizeof *entry);
+        return status;
+    }
+    store_entry_of_record(cursor->store, found, deadline, cursor->flags, row->segment, entry);
+    entry->index_value = row->value;
+    *bytes = row->record;
     return LARDER_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "format/array.h"
+#include "pages/tree_page.h"
 #include "read/cursor.h"
 
 enum { INDEX_HEAD_BYTES = 3 };
@@ -18,17 +19,16 @@ enum { INDEX_HEAD_BYTES = 3 };
 /** What all keys of the range begin with. */
 static void range_prefix(const larder_store_cursor *cursor, tree_key *key) {
     larder_bytes prefix = cursor->prefix;
-    switch (cursor->order) {
-    case LARDER_STORE_BY_INDEX: tree_key_index_prefix(cursor->index, prefix, key); return;
-    case LARDER_STORE_BY_RECENCY:
-        // Without rows of order all entries are gathered, and sorted.
-        tree_key_of_stored(cursor->place->meta.has_order ? SPACE_ORDER : SPACE_ENTRY,
-                           (larder_bytes){NULL, 0}, key);
+    if (cursor->order == LARDER_STORE_BY_INDEX) {
+        tree_key_index_prefix(cursor->index, prefix, key);
         return;
-    case LARDER_STORE_BY_KEY: break;
     }
+    // In the order of use without rows of it, all entries are gathered, and sorted.
+    bool is_by_key = cursor->order == LARDER_STORE_BY_KEY;
+    bool has_rows = !is_by_key && cursor->place->meta.has_order;
+    if (!is_by_key) prefix.length = 0;
     if (prefix.length > KEY_WHOLE_MAX_BYTES) prefix.length = KEY_WHOLE_MAX_BYTES;
-    tree_key_of_stored(SPACE_ENTRY, prefix, key);
+    tree_key_of_stored(has_rows ? SPACE_ORDER : SPACE_ENTRY, prefix, key);
 }
 
 static bool value_is_cut(larder_bytes value) {
@@ -44,7 +44,7 @@ static void bound_key(const larder_store_cursor *cursor, larder_bytes bound, boo
                       tree_key *key) {
     bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
     if (is_index) tree_key_index(cursor->index, bound, NULL, NULL, key);
-    else tree_key_of_stored(SPACE_ENTRY, bound, key);
+    else tree_key_entry(SPACE_ENTRY, bound, cursor->place->meta.secret, key);
     if (!is_behind) return;
     // In an index these are all that begin so. Never false: the first byte of a key is never 0xFF.
     if (is_index || key->length == TREE_KEY_MAX_BYTES) (void)tree_key_after_prefix(key);
@@ -86,7 +86,7 @@ static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key,
     larder_bytes start = bytes_of_key(&cursor->start), end = bytes_of_key(&cursor->end);
     larder_status status = LARDER_OK;
     if (!rows->is_placed)
-        status = cursor->descends ? tree_cursor_seek_back(&rows->cursor, state, end, false)
+        status = cursor->descends ? tree_cursor_seek_back(&rows->cursor, state, end)
                                   : tree_cursor_seek(&rows->cursor, state, start);
     else if (!rows->is_ahead)
         status = cursor->descends ? tree_cursor_previous(&rows->cursor)
@@ -121,7 +121,7 @@ static larder_status row_follow(const larder_store_cursor *cursor, cursor_row *r
 /** Adds what one row of an index stands for to the group; nothing, if a pending write replaces
     it. */
 static larder_status group_add(larder_store_cursor *cursor, larder_bytes key, larder_bytes value) {
-    if (overlay_rows_find(&cursor->pending, value)) return LARDER_OK;
+    if (rows_find(&cursor->pending.by_key, value)) return LARDER_OK;
     cursor_row row = {.stored = value, .is_verified = true};
     larder_status status = row_follow(cursor, &row);
     record entry;
@@ -264,12 +264,33 @@ static larder_status next_in_index(larder_store_cursor *cursor, cursor_row *row)
     return LARDER_OK;
 }
 
+/** Has the processor fetch records that come soon, each of which lies elsewhere in the log. */
+static void ask_ahead(larder_store_cursor *cursor) {
+    enum { AHEAD = 4 };
+    const tree_cursor *at = &cursor->tree.cursor;
+    const tree_page *page = &at->path[at->depth - 1].page;
+    // Of a leaf that was just reached, all of them.
+    uint32_t distance = page->number == cursor->tree.asked_page ? AHEAD : 1;
+    cursor->tree.asked_page = page->number;
+    for (; distance <= AHEAD; distance++) {
+        uint32_t index = at->path[at->depth - 1].at;
+        index = cursor->descends ? index - distance : index + distance;
+        tree_node node;
+        larder_bytes value;
+        uint64_t overflow;
+        if (index < page->count && page_node(page, index, &node) &&
+            !node_value(at->tree, page, &node, &value, &overflow) && value.length == ROW_BYTES)
+            log_prefetch(&cursor->store->log, row_location(value.data));
+    }
+}
+
 static larder_status next_in_order(larder_store_cursor *cursor, cursor_row *row) {
     larder_bytes key, value;
     larder_status status = tree_step(cursor, &key, &value);
     if (status) return status;
     *row = (cursor_row){0};
     if (cursor->order == LARDER_STORE_BY_KEY) {
+        ask_ahead(cursor);
         row->stored = (larder_bytes){(const uint8_t *)key.data + 1, key.length - 1};
         row->record = value;
         row->is_row = true;
@@ -282,29 +303,24 @@ static larder_status next_in_order(larder_store_cursor *cursor, cursor_row *row)
     return LARDER_OK;
 }
 
-static larder_status next_of_tree(larder_store_cursor *cursor, cursor_row *row) {
-    switch (cursor->order) {
-    case LARDER_STORE_BY_INDEX: return next_in_index(cursor, row);
-    case LARDER_STORE_BY_RECENCY:
-        if (!cursor->place->meta.has_order) return next_gathered(cursor, row);
-        break;
-    case LARDER_STORE_BY_KEY: break;
-    }
-    return next_in_order(cursor, row);
-}
-
 larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row) {
     tree_rows *rows = &cursor->tree;
     bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
+    bool is_by_key = cursor->order == LARDER_STORE_BY_KEY;
     if (cursor->pending.hides_tree) return LARDER_END;
     for (;;) {
         if (rows->has_ended && !is_index) return LARDER_END;
-        larder_status status = next_of_tree(cursor, row);
+        larder_status status = is_index ? next_in_index(cursor, row)
+                               : is_by_key || cursor->place->meta.has_order
+                                   ? next_in_order(cursor, row)
+                                   : next_gathered(cursor, row);
         if (status == LARDER_END) rows->has_ended = true;
         if (status) return status;
-        if (cursor_side(cursor, row->value, row->stored) == 0 &&
-            !overlay_rows_find(&cursor->pending, row->stored))
-            return row->record.data ? LARDER_OK : row_follow(cursor, row);
+        // By key the range is exact as far as the tree knows, and the merge sees what is pending.
+        bool counts = is_index
+                          ? cursor->has_exact_range || cursor_wants(cursor, row->value, row->stored)
+                          : is_by_key || !rows_find(&cursor->pending.by_key, row->stored);
+        if (counts) return row->record.data ? LARDER_OK : row_follow(cursor, row);
     }
 }
 

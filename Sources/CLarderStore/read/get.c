@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sched.h>
 
+#include "larder_index.h"
 #include "store/store_internal.h"
 
 // Time --------------------------------------------------------------------------------------------
@@ -79,7 +80,8 @@ static bool is_over(larder_store *store, const snapshot *seen, const record *ent
     if ((entry->flags & RECORD_IDLES) == 0 || store_is_read_only(store)) return true;
     tree_key scratch;
     larder_bytes stored = stored_key(entry->key, seen->meta.secret, &scratch);
-    touched search = {touch_hash(stored), entry->sequence, INT64_MIN};
+    touched search = {larder_index_hash_bytes(stored.data, stored.length), entry->sequence,
+                      INT64_MIN};
     environment_look_at_touches(store->environment, touched_look, &search);
     if (__atomic_load_n(&store->folding.count, __ATOMIC_ACQUIRE) != 0) {
         if (!is_locked) pthread_mutex_lock(&store->lock);
@@ -295,33 +297,32 @@ larder_status store_version(larder_store *store, larder_bytes key, uint64_t *seq
 /** Entries that are resolved before the lock is given back for a moment. */
 enum { RESOLVE_MAX_COUNT = 1024 };
 
-static bool is_put(const memtable_entry *entry) { return record_kind(entry->record) == RECORD_PUT; }
-
 /** What lies under the next entry that this is not known of: in the table below, or in the tree. A
     damaged row counts as none. */
-static larder_status resolve_next(const larder_store *store, const snapshot *seen, memtable *table,
-                                  uint64_t applied) {
-    const memtable_entry *entry = &table->entries[table->resolved];
-    larder_bytes key = record_key(entry->record);
+static void resolve_next(const larder_store *store, const snapshot *seen, memtable *table,
+                         uint64_t applied) {
+    const memtable_entry *under = &table->entries[table->resolved];
+    larder_bytes key = record_key(under->record), bytes;
     const memtable *below = table == store->active ? store->frozen : NULL;
-    const memtable_entry *under = entry;
     // What the tree has already adds nothing.
-    if (record_sequence(entry->record) > applied)
+    if (record_sequence(under->record) > applied)
         under = below && table->cleared <= applied ? memtable_find(below, key) : NULL;
-    if (under) return memtable_resolve(table, is_put(under), record_value_length(under->record));
-    if (table->cleared > applied || (below && below->cleared > applied))
-        return memtable_resolve(table, false, 0);
-    tree_key wanted;
-    larder_bytes bytes;
+    bool is_there = false;
     entry_row row = {0};
-    tree_key_entry(SPACE_ENTRY, key, seen->meta.secret, &wanted);
-    bool is_there = tree_get(&seen->tree, bytes_of_key(&wanted), &bytes) == LARDER_OK &&
-                    row_read(bytes, &row) == LARDER_OK;
-    return memtable_resolve(table, is_there, is_there ? row.value_bytes : 0);
+    if (under) {
+        is_there = record_kind(under->record) == RECORD_PUT;
+        row.value_bytes = (uint32_t)record_value_length(under->record);
+    } else if (table->cleared <= applied && (!below || below->cleared <= applied)) {
+        tree_key wanted;
+        tree_key_entry(SPACE_ENTRY, key, seen->meta.secret, &wanted);
+        is_there = tree_get(&seen->tree, bytes_of_key(&wanted), &bytes) == LARDER_OK &&
+                   row_read(bytes, &row) == LARDER_OK;
+    }
+    memtable_resolve(table, is_there, row.value_bytes);
 }
 
 /** The lock is held, and the place is of the last transaction that the tables know of.
-    @return LARDER_OK; EAGAIN: not all is resolved yet, and others want the lock; ENOMEM. */
+    @return LARDER_OK; EAGAIN: not all is resolved yet, and others want the lock. */
 static larder_status add_up(const larder_store *store, const snapshot *seen, uint64_t *count,
                             uint64_t *bytes) {
     uint64_t applied = store_is_read_only(store) ? store->committed.applied : 0;
@@ -332,8 +333,7 @@ static larder_status add_up(const larder_store *store, const snapshot *seen, uin
         if (!tables[i]) continue;
         for (; tables[i]->resolved < tables[i]->count; resolved++) {
             if (resolved == RESOLVE_MAX_COUNT) return EAGAIN;
-            larder_status status = resolve_next(store, seen, tables[i], applied);
-            if (status) return status;
+            resolve_next(store, seen, tables[i], applied);
         }
         if (tables[i]->cleared > applied) entries = sum = 0;
         entries += tables[i]->count_delta;

@@ -231,7 +231,7 @@ static larder_status check_records(store_check *check, larder_bytes stored, lard
 static larder_status check_entry(store_check *check, larder_bytes key, larder_bytes value) {
     larder_bytes stored = {(const uint8_t *)key.data + 1, key.length - 1};
     bool is_hidden = check->cursor->pending.hides_tree ||
-                     overlay_rows_find(&check->cursor->pending, stored) != NULL;
+                     rows_find(&check->cursor->pending.by_key, stored) != NULL;
     entry_row row;
     record entry;
     size_t length;

@@ -27,7 +27,8 @@ static larder_status backup_cursor(larder_store *store, larder_store_cursor **ou
 static larder_status backup_copy(larder_store_cursor *cursor, copy_target *target,
                                  larder_progress progress, void *context) {
     uint64_t total = cursor->place->meta.count, done = 0;
-    if (total < cursor->pending.ordered.count) total = cursor->pending.ordered.count;
+    uint64_t pending = overlay_rows_ordered(cursor)->count;
+    if (total < pending) total = pending;
     larder_status status = LARDER_OK;
     while (!status) {
         record found;

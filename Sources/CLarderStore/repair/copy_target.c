@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "checkpoint/apply.h"
+#include "larder_index.h"
 
 // Removing ----------------------------------------------------------------------------------------
 
@@ -86,7 +87,7 @@ static larder_status copy_target_note(copy_target *target, larder_bytes key, uin
     larder_bytes stored = stored_key(key, store->secret, &scratch);
     touch noted = {.at = {sequence, (uint64_t)1 << 32},
                    .deadline_ns = deadline_ns,
-                   .hash = touch_hash(stored),
+                   .hash = larder_index_hash_bytes(stored.data, stored.length),
                    .length = (uint32_t)stored.length};
     touch_buffer one = {.count = 1,
                         .used_bytes = noted.length,

@@ -337,7 +337,7 @@ static larder_status read_number_resume(larder_store *store) {
     tree_cursor cursor;
     larder_bytes key;
     larder_bytes value;
-    status = tree_cursor_seek_back(&cursor, &place->tree, bound, false);
+    status = tree_cursor_seek_back(&cursor, &place->tree, bound);
     if (status == LARDER_OK) status = tree_cursor_get(&cursor, &key, &value);
     const uint8_t *bytes = key.data;
     if (status == LARDER_OK && key.length == 17 && bytes[0] == SPACE_ORDER &&

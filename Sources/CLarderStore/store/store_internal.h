@@ -278,10 +278,8 @@ LARDER_MUST_CHECK larder_status store_record_of_row(larder_store *store, larder_
 
 /** Notes a read. */
 void store_touch(larder_store *store, snapshot *snapshot, larder_bytes stored, const record *entry);
-/** Of a stored key, for touch_buffer_search. */
-uint64_t touch_hash(larder_bytes stored);
-/** Raises `deadline_ns` to the latest one that a read of the key with that hash gave its entry
-    since the write `sequence`. The buffer may be of a place in use. */
+/** Raises `deadline_ns` to the latest one that a read of the key gave its entry since the write
+    `sequence`; `hash` is of the stored key. The buffer may be of a place in use. */
 void touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,
                          int64_t *deadline_ns);
 /** Of `folding`: `lock` is held. */
