@@ -49,20 +49,9 @@ typedef struct checkpoint {
 /** What a committed transaction changes for everybody. */
 static void publish_commit(checkpoint *run) {
     larder_store *store = run->store;
-    const store_meta *meta = &run->apply.meta;
     uint64_t evicted = run->apply.evicted, expired = run->apply.expired;
     pthread_mutex_lock(&store->lock);
-    committed_state *committed = &store->committed;
-    committed->applied = meta->applied;
-    committed->count = meta->count;
-    committed->bytes = meta->bytes;
-    committed->transaction = meta->transaction;
-    committed->end = meta->end;
-    store->cleared = meta->cleared;
-    store->swept_age_ns = meta->age_ns;
-    store->has_order = meta->has_order != 0;
-    committed->segment_count = store->live.count;
-    live_totals(&store->live, &committed->log_used_bytes, &committed->log_live_bytes);
+    store->meta = run->apply.meta;
     if (evicted + expired > 0) memtable_forget_bases(store->active);
     if (store->frozen != NULL) memtable_forget_bases(store->frozen);
     if (run->frozen != NULL && run->is_done) {
@@ -254,7 +243,7 @@ static larder_status make_order(apply_transaction *apply, void *context) {
 /** When a limit comes that asks for it, or something is evicted without one, every entry gets its
     row in the order of use. */
 static larder_status ensure_order(larder_store *store, flush_order *order, bool evicts) {
-    if (store->has_order || !(evicts || atomic_load(&store->tracks_access))) return LARDER_OK;
+    if (store->meta.has_order || !(evicts || atomic_load(&store->tracks_access))) return LARDER_OK;
     checkpoint run = {.store = store, .order = order};
     return run_all(&run, make_order);
 }
@@ -287,7 +276,7 @@ static larder_status enforce_limits(larder_store *store, flush_order *order) {
     bool evicts = (order->flags & FLUSH_EVICTS) != 0;
     larder_store_limits *limits = &run.limits;
     pthread_mutex_lock(&store->lock);
-    const committed_state *now = &store->committed;
+    const store_meta *now = &store->meta;
     *limits = store->limits;
     if (evicts && order->count < limits->count) limits->count = order->count;
     if (evicts && order->bytes < limits->bytes) limits->bytes = order->bytes;
@@ -319,7 +308,7 @@ static larder_status count_to_the_end(larder_store *store) {
 static larder_status freeze(larder_store *store) {
     larder_status status = LARDER_OK;
     pthread_mutex_lock(&store->lock);
-    bool is_new = store->active->last_sequence > store->committed.applied;
+    bool is_new = store->active->last_sequence > store->meta.applied;
     if (is_new && store->frozen != NULL) {
         status = memtable_merge(store->frozen, store->active);
         if (!status)
@@ -438,12 +427,7 @@ larder_status larder_store_remove_expired(larder_store *store, uint64_t *removed
 
 larder_status larder_store_content_format_set(larder_store *store, uint64_t content_format) {
     flush_order order = {.flags = FLUSH_SETS_FORMAT, .content_format = content_format};
-    larder_status status = store_flush(store, &order);
-    if (status) return status;
-    pthread_mutex_lock(&store->lock);
-    store->content_format = content_format;
-    pthread_mutex_unlock(&store->lock);
-    return LARDER_OK;
+    return store_flush(store, &order);
 }
 
 /** How many bytes of values have to go for the file system to have the room that the limit asks
@@ -452,7 +436,7 @@ larder_status larder_store_content_format_set(larder_store *store, uint64_t cont
 static uint64_t bytes_for_free_space(larder_store *store) {
     pthread_mutex_lock(&store->lock);
     uint64_t wanted = store->limits.free_bytes;
-    uint64_t there = store->committed.bytes;
+    uint64_t there = store->meta.bytes;
     pthread_mutex_unlock(&store->lock);
     if (wanted == 0) return LARDER_STORE_UNLIMITED;
     uint64_t room = 0;
@@ -500,7 +484,7 @@ static int64_t sync_due(const larder_store *store) {
 /** Whether what waits is worth a checkpoint by its age alone: enough beside what the tree holds, or
     nothing came since the last look. `lock` is held. */
 static bool is_worth_it(larder_store *store) {
-    uint64_t least = store->committed.count / 1000 * store->tuning.checkpoint_permille;
+    uint64_t least = store->meta.count / 1000 * store->tuning.checkpoint_permille;
     bool rests = store->written_when_due == store->active->last_sequence;
     store->written_when_due = store->active->last_sequence;
     return rests || store->active->count >= least;

@@ -8,7 +8,7 @@
 /** Everything in it is in the tree, and nothing is appended to it any more. */
 static bool may_be_cleaned(const larder_store *store, const live_segment *candidate) {
     return !store->is_partly_applied && !candidate->is_damaged &&
-           candidate->number != store->committed.end.segment;
+           candidate->number != store->meta.end.segment;
 }
 
 bool cleaning_has_dead(const larder_store *store) {
@@ -62,7 +62,7 @@ static uint64_t forgettable(const cleaning *work, const live_segment *facts) {
     }
     // What the last removal of everything hides needs no other: that one stays as long as it has
     // to.
-    if (store->cleared > 0 && least < store->cleared - 1) least = store->cleared - 1;
+    if (store->meta.cleared > 0 && least < store->meta.cleared - 1) least = store->meta.cleared - 1;
 #ifdef LARDER_PLANT_STORE_FORGETS_REMOVALS
     least = UINT64_MAX;
 #endif
@@ -134,7 +134,7 @@ static void choose(cleaning *work, uint32_t flags, const live_segment *candidate
 }
 
 larder_status cleaning_begin(larder_store *store, uint32_t flags, cleaning *out) {
-    *out = (cleaning){.store = store, .as_of = store->committed.applied};
+    *out = (cleaning){.store = store, .as_of = store->meta.applied};
     size_t count = 0;
     live_segment *candidates = malloc((store->live.count + 1) * sizeof *candidates);
     out->victims = calloc(store->live.count + 1, sizeof *out->victims);

@@ -120,7 +120,6 @@ larder_status check_files(store_check *check) {
     // Without a checkpoint at work, so that each segment is in the table or in the chain.
     pthread_mutex_lock(&store->flush_lock);
     pthread_mutex_lock(&store->lock);
-    committed_state committed = store->committed;
     live_segment *noted;
     // The last one may be the spare, or is just being made to be that.
     files.first_new = store->log.next_number ? store->log.next_number - 1 : 0;
@@ -128,7 +127,7 @@ larder_status check_files(store_check *check) {
     larder_status status = store_enter(store);
     for (int i = 0; i < 2 && !status; i++)
         if (kept[i]) status = live_add(&check->found, kept[i]->number, &noted);
-    uint32_t number = committed.end.segment ? committed.end.segment : 1;
+    uint32_t number = store->meta.end.segment ? store->meta.end.segment : 1;
     segment *passed;
     while (!status && log_segment(&store->log, number, &passed) == LARDER_OK) {
         status = live_add(&check->found, number, &noted);

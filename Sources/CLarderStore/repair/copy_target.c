@@ -118,7 +118,7 @@ static larder_status copy_target_note(copy_target *target, larder_bytes key, uin
                                       int64_t deadline_ns) {
     larder_store *store = target->store;
     tree_key scratch;
-    larder_bytes stored = stored_key(key, store->secret, &scratch);
+    larder_bytes stored = stored_key(key, store->meta.secret, &scratch);
     touch noted = {.at = {sequence, (uint64_t)1 << 32},
                    .deadline_ns = deadline_ns,
                    .hash = touch_hash(stored),

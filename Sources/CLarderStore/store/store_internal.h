@@ -25,25 +25,6 @@
 #include "log/memtable.h"
 #include "store/pool.h"
 
-/** What open found in the log. */
-typedef struct log_recovery {
-    uint64_t intact;
-    uint64_t lost;
-} log_recovery;
-
-/** Of the last transaction that was committed. */
-typedef struct committed_state {
-    uint64_t transaction;
-    uint64_t applied;
-    uint64_t count;
-    uint64_t bytes;
-    /** Where the log goes on behind `applied`. */
-    location end;
-    uint64_t segment_count;
-    uint64_t log_used_bytes;
-    uint64_t log_live_bytes;
-} committed_state;
-
 /** A read-only handle's way through the log of the process that writes. */
 typedef struct follower {
     /** Where it reads on. */
@@ -87,12 +68,8 @@ struct larder_store {
     int lock_file;
     /** The start of the machine that the lock's file names. */
     char boot[33];
-    uint32_t version;
-    uint64_t content_format;
-    int64_t created_ns;
-    uint64_t store_id;
-    uint8_t secret[16];
-    log_recovery recovery;
+    /** What open found in the log. */
+    larder_store_report recovery;
     _Atomic bool is_shut;
     /** Reads are noted for the order of use. */
     _Atomic bool tracks_access;
@@ -112,7 +89,8 @@ struct larder_store {
     memtable *spare;
     /** Entries in both tables, and removals of everything: readers look no further if it is 0. */
     _Atomic uint64_t pending_count;
-    committed_state committed;
+    /** Of the last transaction that was committed; changed under `flush_lock` and `lock`. */
+    store_meta meta;
     /** Reads that the transaction under way folds in. */
     touch_buffer folding;
     larder_store_limits limits;
@@ -144,14 +122,9 @@ struct larder_store {
     live_table live;
     /** The tree may have writes behind meta.applied: a checkpoint ended early. */
     bool is_partly_applied;
-    /** As meta.has_order and meta.cleared. */
-    bool has_order;
-    uint64_t cleared;
     retired_segment *retired;
     size_t retired_count;
     size_t retired_capacity;
-    /** As meta.age_ns. */
-    int64_t swept_age_ns;
     int64_t trimmed_ns;
     _Atomic larder_status last_failure;
 
@@ -194,6 +167,8 @@ LARDER_MUST_CHECK larder_status store_begin_append(larder_store *store, size_t l
 bool store_hold_back(larder_store *store, size_t length);
 /** To be called when a checkpoint made room; `lock` is held. */
 void store_relieve(larder_store *store);
+/** Of its record. LARDER_EINVALID: flags that there are not; LARDER_ETOOLARGE. */
+LARDER_MUST_CHECK larder_status store_item_size(const larder_store_item *item, size_t *length);
 /** Publishes the `count` records that were written at `target`, sealed but for the first word of
     the first one; tells the checkpoint's thread if it is time; unlocks. */
 void store_end_append(larder_store *store, const uint8_t *target, size_t length, uint32_t count,
@@ -255,19 +230,16 @@ void store_thread_stop(larder_store *store);
 
 /** Reads what the log holds behind what the tree has, into the active table, and opens its last
     segment for appending. */
-LARDER_MUST_CHECK larder_status store_replay(larder_store *store, const store_meta *meta,
-                                             bool was_power_cut, larder_store_detail *detail);
-/** Whether a process, this one too, has the store open for writing.
-    @param is_other_boot receives whether whoever had it open last ran before the machine was
-    started again. */
-bool store_is_held(const larder_store *store, bool *is_other_boot);
+LARDER_MUST_CHECK larder_status store_replay(larder_store *store, bool was_power_cut,
+                                             larder_store_detail *detail);
+/** Whether whoever had the store open for writing last ran before the machine was started again.
+    @param holder_pid receives the process, this one too, that has it open; 0 if there is none. */
+bool store_was_cut(const larder_store *store, int64_t *holder_pid);
 /** Takes a reader's slot, to be released, of a state that everything belongs to that was written
     before; `lock` is held. Of what is pending a handle that writes needs all, whatever the tree has
     of it by then; a read-only one only what is newer than the slot's meta.applied: another process
     writes, and the tree may be newer than what was followed. */
 LARDER_MUST_CHECK larder_status store_look(larder_store *store, bool is_long, snapshot **place);
-/** A read-only handle, whose log is open, begins to follow it. */
-void store_follow_begin(larder_store *store);
 
 /** The record that an entry's row leads to: inline, or in its segment. Not verified, but for what
     the row says of it: sequence, minor, and that it is a put.

@@ -42,7 +42,7 @@ enum { ROOM_LEAST_BYTES = 4 << 10 };
 static uint64_t checkpoint_room(const larder_store *store) {
     const uint64_t row_bytes = 200;
     uint64_t pending = atomic_load_explicit(&store->pending_count, memory_order_relaxed);
-    uint64_t whole = (store->committed.count + pending) * row_bytes;
+    uint64_t whole = (store->meta.count + pending) * row_bytes;
     uint64_t touched = store->tuning.transaction_max_count * 4096;
     return ROOM_LEAST_BYTES + pending * row_bytes + 3 * (whole < touched ? whole : touched);
 }
