@@ -44,6 +44,10 @@ larder_status apply_row(apply_transaction *apply, const tree_key *key, const lar
     return code == MDB_NOTFOUND ? LARDER_OK : apply_status(code);
 }
 
+larder_status apply_rows(apply_transaction *apply) {
+    return row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
+}
+
 // The transaction ---------------------------------------------------------------------------------
 
 static larder_status apply_begin(larder_store *store, apply_transaction *out) {
@@ -71,8 +75,7 @@ static larder_status apply_begin(larder_store *store, apply_transaction *out) {
 
 /** Rows of the segments that the transaction changed, rows that follow from entries, and meta. */
 static larder_status apply_end(apply_transaction *apply) {
-    larder_status status =
-        row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
+    larder_status status = apply_rows(apply);
     for (size_t at = 0; at < apply->live.count && !status; at++) {
         live_segment *changed = &apply->live.items[at];
         if (!changed->is_changed) continue;
@@ -182,12 +185,17 @@ larder_status apply_set_state(apply_transaction *apply, larder_bytes stored,
     return row_list_put(&apply->rows, &key, (larder_bytes){bytes, sizeof bytes});
 }
 
-/** The entry of a row that was found. LARDER_EDAMAGED: the row cannot be read. */
-static larder_status read_entry(apply_transaction *apply, larder_bytes stored, larder_bytes row,
-                                apply_entry *out) {
+larder_status apply_find(apply_transaction *apply, larder_bytes stored, tree_key *key,
+                         apply_entry *out) {
     memset(out, 0, sizeof *out);
-    larder_status status = row_read(row, &out->row);
-    if (status) return status;
+    tree_key_of_stored(SPACE_ENTRY, stored, key);
+    MDB_val name = val_of(bytes_of_key(key)), value;
+    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
+    if (status) return status == LARDER_END ? LARDER_ENOTFOUND : status;
+    larder_bytes row = {value.mv_data, value.mv_size};
+    status = row_read(row, &out->row);
+    out->is_damaged = status != LARDER_OK;
+    if (status) return LARDER_OK;
     const entry_row *found = &out->row;
     out->padded = row_record_padded(found, stored);
     const uint8_t telling = RECORD_EXPIRES | RECORD_IDLES | RECORD_INDEXED;
@@ -215,16 +223,6 @@ static larder_status read_entry(apply_transaction *apply, larder_bytes stored, l
                                .value = {NULL, found->value_bytes}};
     read_state(apply, stored, out);
     return LARDER_OK;
-}
-
-larder_status apply_find(apply_transaction *apply, larder_bytes stored, apply_entry *out) {
-    tree_key key;
-    tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    MDB_val name = {key.length, key.bytes};
-    MDB_val value;
-    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
-    if (status) return status == LARDER_END ? LARDER_ENOTFOUND : status;
-    return read_entry(apply, stored, (larder_bytes){value.mv_data, value.mv_size}, out);
 }
 
 larder_status apply_measure(apply_transaction *apply, const segment *from, const memtable *frozen) {
@@ -347,22 +345,17 @@ larder_status apply_write(apply_transaction *apply, const uint8_t *at, uint32_t 
 }
 
 larder_status apply_write_at(apply_transaction *apply, const uint8_t *at, location where) {
-    tree_key scratch;
+    tree_key scratch, key;
     larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
-    tree_key key;
-    tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    MDB_val name = {key.length, key.bytes};
-    MDB_val value;
-    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
-    bool is_there = status == LARDER_OK;
-    if (!is_there && status != LARDER_END) return status;
-    if (is_there) {
-        apply_entry old;
-        status = read_entry(apply, stored, (larder_bytes){value.mv_data, value.mv_size}, &old);
-        if (!status && row_has(&old.row, at)) return LARDER_OK;
-        if (!status) status = retire_entry(apply, stored, &old);
-        // A row that cannot be read is replaced all the same.
-        if (status && status != LARDER_EDAMAGED) return status;
+    apply_entry old;
+    larder_status status = apply_find(apply, stored, &key, &old);
+    bool is_there = status != LARDER_ENOTFOUND;
+    if (status && is_there) return status;
+    // A row that cannot be read is replaced all the same.
+    if (is_there && !old.is_damaged) {
+        if (row_has(&old.row, at)) return LARDER_OK;
+        status = retire_entry(apply, stored, &old);
+        if (status) return status;
     }
     if (record_kind(at) == RECORD_REMOVE)
         return is_there ? apply_row(apply, &key, NULL) : LARDER_OK;
@@ -372,7 +365,8 @@ larder_status apply_write_at(apply_transaction *apply, const uint8_t *at, locati
     uint8_t bytes[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
     bool inlines = fresh.value.length <= apply->store->options.inline_threshold_bytes &&
                    record_length(at) <= INLINE_RECORD_MAX_BYTES;
-    value = (MDB_val){row_write(bytes, at, where, inlines), bytes};
+    MDB_val name = val_of(bytes_of_key(&key));
+    MDB_val value = {row_write(bytes, at, where, inlines), bytes};
     status = apply_status(mdb_cursor_put(apply->entries, &name, &value, 0));
     if (status) return status;
     return install_entry(apply, stored, &fresh, where.segment, record_padded(record_length(at)));

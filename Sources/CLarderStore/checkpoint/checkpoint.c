@@ -27,8 +27,6 @@
 typedef struct checkpoint {
     larder_store *store;
     flush_order *order;
-    /** FLUSH_…: of the order, and what this attempt leaves out. */
-    uint32_t flags;
     /** What it applies, NULL if there is nothing. */
     const memtable *frozen;
     /** Writes and moves in the order of keys; those of the transaction under way. */
@@ -40,7 +38,6 @@ typedef struct checkpoint {
     /** How far a pass had come with the last commit, and with this one. */
     tree_key passed;
     tree_key passing;
-    larder_store_limits limits;
     /** The transaction under way is the last one. */
     bool is_done;
     apply_transaction apply;
@@ -127,8 +124,9 @@ static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
                 apply->meta.end = frozen->end;
             }
     }
-    if (!status && (run->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0) status = pass_sealed(apply);
-    if ((run->flags & FLUSH_SETS_FORMAT) != 0)
+    if (!status && (run->order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0)
+        status = pass_sealed(apply);
+    if ((run->order->flags & FLUSH_SETS_FORMAT) != 0)
         apply->meta.content_format = run->order->content_format;
     if (!status) status = apply_touches(apply, &run->store->folding);
     if (!status) status = cleaning_retire(&run->cleaning, apply);
@@ -162,7 +160,7 @@ static larder_status apply_part(apply_transaction *apply, void *context) {
 /** Writes and moves, sorted. */
 static larder_status prepare(checkpoint *run) {
     const memtable *frozen = run->frozen;
-    larder_status status = cleaning_begin(run->store, run->flags, &run->cleaning);
+    larder_status status = cleaning_begin(run->store, run->order->flags, &run->cleaning);
     if (status) return status;
     uint32_t count = frozen == NULL ? 0 : frozen->count;
     run->writes = malloc(((size_t)count + 1) * sizeof *run->writes);
@@ -183,16 +181,16 @@ static void drain_one(void *context, touch_buffer *touches) {
 }
 
 /** Applies what is frozen, with everything else that waits. */
-static larder_status checkpoint_once(larder_store *store, flush_order *order, uint32_t flags) {
+static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     environment_drain_touches(store->environment, drain_one, store);
-    checkpoint run = {.store = store, .order = order, .flags = flags};
+    checkpoint run = {.store = store, .order = order};
     pthread_mutex_lock(&store->lock);
     run.frozen = store->frozen;
     pthread_mutex_unlock(&store->lock);
     larder_status status = prepare(&run);
     bool has_work = run.frozen != NULL || run.cleaning.victim_count > 0 ||
                     store->folding.count > 0 ||
-                    (flags & (FLUSH_SETS_FORMAT | FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
+                    (order->flags & (FLUSH_SETS_FORMAT | FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
     if (!status && has_work) {
         store->is_partly_applied = true;
         status = run_all(&run, apply_part);
@@ -211,10 +209,11 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order, ui
 
 /** On a full disk cleaning has no room to copy, but what is to be removed has to come into the
     tree. */
-static larder_status run_checkpoint(larder_store *store, flush_order *order, uint32_t flags) {
-    larder_status status = checkpoint_once(store, order, flags);
+static larder_status run_checkpoint(larder_store *store, flush_order *order) {
+    larder_status status = checkpoint_once(store, order);
     if (status != ENOSPC && status != EDQUOT) return status;
-    return checkpoint_once(store, order, flags | FLUSH_COPIES_NOTHING);
+    order->flags |= FLUSH_COPIES_NOTHING;
+    return checkpoint_once(store, order);
 }
 
 // Limits ------------------------------------------------------------------------------------------
@@ -242,7 +241,8 @@ static larder_status make_order(apply_transaction *apply, void *context) {
 
 /** When a limit comes that asks for it, or something is evicted without one, every entry gets its
     row in the order of use. */
-static larder_status ensure_order(larder_store *store, flush_order *order, bool evicts) {
+static larder_status ensure_order(larder_store *store, flush_order *order) {
+    bool evicts = (order->flags & FLUSH_EVICTS) != 0;
     if (store->meta.has_order || !(evicts || atomic_load(&store->tracks_access))) return LARDER_OK;
     checkpoint run = {.store = store, .order = order};
     return run_all(&run, make_order);
@@ -250,13 +250,12 @@ static larder_status ensure_order(larder_store *store, flush_order *order, bool 
 
 static larder_status apply_limits(apply_transaction *apply, void *context) {
     checkpoint *run = context;
-    const larder_store_limits *limits = &run->limits;
-    apply->limits = *limits;
+    const larder_store_limits *limits = apply->limits = &run->order->limits;
     uint64_t most = run->store->tuning.remove_max_count;
     bool is_swept = true, is_expired = true, is_evicted;
     tree_key expiry = {{SPACE_EXPIRY}, 1}, use = {{SPACE_ORDER}, 1};
     larder_status status = LARDER_OK;
-    if ((run->flags & FLUSH_TRIMS) != 0) {
+    if ((run->order->flags & FLUSH_TRIMS) != 0) {
         if (limits->age_ns != apply->meta.age_ns || limits->end_ns <= apply->now_ns)
             status = apply_pass(apply, pass_sweep, most, pass_on(run, SPACE_ENTRY), &is_swept);
         if (is_swept) {
@@ -272,20 +271,19 @@ static larder_status apply_limits(apply_transaction *apply, void *context) {
 }
 
 static larder_status enforce_limits(larder_store *store, flush_order *order) {
-    checkpoint run = {.store = store, .order = order, .flags = order->flags};
-    bool evicts = (order->flags & FLUSH_EVICTS) != 0;
-    larder_store_limits *limits = &run.limits;
+    checkpoint run = {.store = store, .order = order};
+    const larder_store_limits asked = order->limits;
+    larder_store_limits *limits = &order->limits;
     pthread_mutex_lock(&store->lock);
     const store_meta *now = &store->meta;
+    bool evicts = (order->flags & FLUSH_EVICTS) != 0;
     *limits = store->limits;
-    if (evicts && order->count < limits->count) limits->count = order->count;
-    if (evicts && order->bytes < limits->bytes) limits->bytes = order->bytes;
+    if (evicts && asked.count < limits->count) limits->count = asked.count;
+    if (evicts && asked.bytes < limits->bytes) limits->bytes = asked.bytes;
     bool trims = (order->flags & FLUSH_TRIMS) != 0 && store->may_expire && now->count > 0;
     bool has_work = trims || now->count > limits->count || now->bytes > limits->bytes;
     pthread_mutex_unlock(&store->lock);
-    if (!has_work) return LARDER_OK;
-    larder_status status = ensure_order(store, order, evicts);
-    return status ? status : run_all(&run, apply_limits);
+    return has_work ? run_all(&run, apply_limits) : LARDER_OK;
 }
 
 // Flushing ----------------------------------------------------------------------------------------
@@ -354,24 +352,26 @@ static larder_status leave_segment(larder_store *store, flush_order *order) {
     environment_reserve(store->environment);
     // It stays as it is, then.
     if (status) return LARDER_OK;
+    order->flags |= FLUSH_PASSES;
     status = store_sync_log(store);
-    return status ? status : run_checkpoint(store, order, order->flags | FLUSH_PASSES);
+    if (!status) status = run_checkpoint(store, order);
+    order->flags &= ~(uint32_t)FLUSH_PASSES;
+    return status;
 }
 
 static larder_status flush_once(larder_store *store, flush_order *order) {
-    larder_status status = ensure_order(store, order, false);
+    bool leaves = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
+    larder_status status = ensure_order(store, order);
     if (!status) status = freeze(store);
 #ifndef LARDER_PLANT_STORE_COMMITS_EARLY
     // Rows lead to records on the device only.
-    bool leaves = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
     if (!status && (store->frozen != NULL || leaves)) status = store_sync_log(store);
 #endif
-    if (!status) status = run_checkpoint(store, order, order->flags);
+    if (!status) status = run_checkpoint(store, order);
     if (!status) status = enforce_limits(store, order);
-    bool may_leave = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) == 0;
-    if (!status && may_leave && is_worth_leaving(store)) status = leave_segment(store, order);
+    if (!status && !leaves && is_worth_leaving(store)) status = leave_segment(store, order);
     // Segments that died of it: removing everything gives its room back at once.
-    if (!status && cleaning_has_dead(store)) status = run_checkpoint(store, order, order->flags);
+    if (!status && cleaning_has_dead(store)) status = run_checkpoint(store, order);
     return status;
 }
 
@@ -412,7 +412,7 @@ larder_status larder_store_flush(larder_store *store) {
 
 larder_status larder_store_trim(larder_store *store, uint64_t count, uint64_t bytes,
                                 uint64_t *removed) {
-    flush_order order = {.flags = FLUSH_EVICTS, .count = count, .bytes = bytes};
+    flush_order order = {.flags = FLUSH_EVICTS, .limits = {.count = count, .bytes = bytes}};
     larder_status status = store_flush(store, &order);
     if (removed != NULL) *removed = order.evicted;
     return status;
@@ -450,10 +450,10 @@ larder_status larder_store_maintain(larder_store *store) {
     larder_status status = store_enter_to_write(store);
     if (status) return status;
     environment_reap(store->environment);
-    flush_order order = {.flags = FLUSH_TRIMS | FLUSH_EVICTS,
-                         .count = LARDER_STORE_UNLIMITED,
-                         .bytes = bytes_for_free_space(store)};
-    if (order.bytes == LARDER_STORE_UNLIMITED) order.flags = FLUSH_TRIMS;
+    uint64_t bytes = bytes_for_free_space(store);
+    flush_order order = {.flags = FLUSH_TRIMS,
+                         .limits = {.count = LARDER_STORE_UNLIMITED, .bytes = bytes}};
+    if (bytes != LARDER_STORE_UNLIMITED) order.flags |= FLUSH_EVICTS;
     return store_flush(store, &order);
 }
 
@@ -521,13 +521,13 @@ static int64_t store_work(void *context) {
     larder_store *store = context;
     pthread_mutex_lock(&store->lock);
     int64_t now = system_monotonic_ns();
-    larder_status status = store->stops ? LARDER_OK : work_once(store, now);
+    larder_status status = work_once(store, now);
     // last_failure says why; the next try is an interval away, or when a write finds no room.
     if (status != LARDER_OK && store->pending_since_ns != 0)
         store->pending_since_ns = system_monotonic_ns();
     if (status != LARDER_OK && store->unsynced_since_ns != 0)
         store->unsynced_since_ns = system_monotonic_ns();
-    int64_t due = store->stops ? INT64_MAX : next_due(store);
+    int64_t due = next_due(store);
     pthread_mutex_unlock(&store->lock);
     return due;
 }
@@ -537,10 +537,10 @@ void store_wake(larder_store *store) {
 }
 
 larder_status store_thread_start(larder_store *store) {
-    store->trimmed_ns = system_monotonic_ns();
     larder_status status = pool_add(&store->task, store_work, store);
     if (status) return status;
     pthread_mutex_lock(&store->lock);
+    store->trimmed_ns = system_monotonic_ns();
     store->has_thread = true;
     store_wake(store);
     pthread_mutex_unlock(&store->lock);
@@ -548,14 +548,9 @@ larder_status store_thread_start(larder_store *store) {
 }
 
 void store_thread_stop(larder_store *store) {
-    pthread_mutex_lock(&store->lock);
-    bool had_thread = store->has_thread;
-    store->stops = true;
-    pthread_cond_broadcast(&store->backpressure.relief);
-    pthread_mutex_unlock(&store->lock);
-    if (!had_thread) return;
     pool_remove(&store->task);
     pthread_mutex_lock(&store->lock);
     store->has_thread = false;
+    pthread_cond_broadcast(&store->backpressure.relief);
     pthread_mutex_unlock(&store->lock);
 }

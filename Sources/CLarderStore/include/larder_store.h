@@ -315,7 +315,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove(larder_store *sto
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove_all(
     larder_store *store, larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
 
-/** Removes the entries whose keys begin with `prefix`, one after the other.
+/** Removes the entries whose keys begin with `prefix`, some thousand at a time.
     @param removed receives how many there were; may be NULL.
     @return as larder_store_put. O(entries removed). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove_prefix(

@@ -45,16 +45,11 @@ larder_status larder_store_compact(const char *path, larder_store_detail *detail
     larder_status status = compact_open(path, detail, &store);
     if (status) return status;
     // What is dead in the last segment, too.
-    if (!status)
-        status = store_flush(store, &(flush_order){.count = LARDER_STORE_UNLIMITED,
-                                                   .bytes = LARDER_STORE_UNLIMITED});
+    if (!status) status = store_flush(store, &(flush_order){0});
     pthread_mutex_lock(&store->lock);
     if (!status) status = log_turn_over(&store->log);
     pthread_mutex_unlock(&store->lock);
-    if (!status)
-        status = store_flush(store, &(flush_order){.flags = FLUSH_PASSES,
-                                                   .count = LARDER_STORE_UNLIMITED,
-                                                   .bytes = LARDER_STORE_UNLIMITED});
+    if (!status) status = store_flush(store, &(flush_order){.flags = FLUSH_PASSES});
     // Once more than frees anything, for what the last one retired. Removals that have to be
     // remembered stay.
     for (uint64_t dead = UINT64_MAX, before = 0; !status && dead != before;) {

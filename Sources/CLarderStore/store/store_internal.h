@@ -104,7 +104,6 @@ struct larder_store {
     bool may_expire;
     /** For which segment a spare was asked for. */
     uint32_t spare_asked_for;
-    bool stops;
     backpressure backpressure;
     follower follower;
 
@@ -202,15 +201,14 @@ enum {
     FLUSH_COPIES_NOTHING = 16,
     /** Leave the log's last segment, where it was sealed and nothing came behind it. */
     FLUSH_PASSES = 32,
-    /** Evict beyond the store's limits, down to `count` and `bytes`. */
+    /** Evict beyond the store's limits, down to the count and bytes of `limits`. */
     FLUSH_EVICTS = 64
 };
 /** All zero for what a checkpoint does anyway. */
 typedef struct flush_order {
     /** FLUSH_… */
     uint32_t flags;
-    uint64_t count;
-    uint64_t bytes;
+    larder_store_limits limits;
     uint64_t content_format;
     uint64_t evicted;
     uint64_t expired;

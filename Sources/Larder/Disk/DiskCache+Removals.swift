@@ -36,7 +36,7 @@ extension DiskCache {
     }
   }
 
-  /// Removes all entries whose keys begin with another key, one after the other.
+  /// Removes all entries whose keys begin with another key, some thousand at a time.
   ///
   /// - Parameter prefix: What the keys begin with; an empty one begins every key.
   /// - Returns: How many entries went.
