@@ -108,9 +108,7 @@ static int check_file(void *context, const char *name) {
     bool is_known = segment_number_of(name, &number) &&
                     (number >= files->first_new || live_find(&files->check->found, number) ||
                      live_find(&store->live, number));
-    for (size_t i = 0; i < store->retired_count && !is_known; i++)
-        is_known = store->retired[i].number == number;
-    files->check->report->inconsistencies += !is_known;
+    files->check->report->inconsistencies += !is_known && !live_find(&store->retired, number);
     return 0;
 }
 

@@ -430,7 +430,7 @@ static void store_free(larder_store *store) {
     memtable_destroy(store->frozen);
     memtable_destroy(store->spare);
     live_free(&store->live);
-    free(store->retired);
+    live_free(&store->retired);
     touch_buffer_free(&store->folding);
     // In a child the threads that may have waited here, or held a lock, are gone: it would wait for
     // them for ever.
@@ -501,7 +501,7 @@ static bool may_leave_to_log(larder_store *store) {
     const store_meta *now = &store->meta;
     bool may = !has_touches && store->frozen == NULL && active->cleared == 0 &&
                active->count <= LEFT_MAX_COUNT && active->bytes <= LEFT_MAX_BYTES &&
-               store->retired_count == 0 && !store->is_partly_applied && now->count == 0 &&
+               store->retired.count == 0 && !store->is_partly_applied && now->count == 0 &&
                active->count <= store->limits.count && active->bytes <= store->limits.bytes;
     pthread_mutex_unlock(&store->lock);
     return may;

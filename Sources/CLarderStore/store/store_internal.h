@@ -46,16 +46,6 @@ typedef struct backpressure {
     pthread_cond_t relief;
 } backpressure;
 
-/** Segments that the tree leads to no more: deleted when nobody looks at an older state. */
-typedef struct retired_segment {
-    uint32_t number;
-    /** The first transaction without it. */
-    uint64_t transaction;
-    /** No record in it has a smaller sequence; and as live_segment. */
-    uint64_t first_sequence;
-    uint64_t as_of;
-} retired_segment;
-
 struct larder_store {
     /** Absolute. */
     char *path;
@@ -119,11 +109,10 @@ struct larder_store {
     pool_task task;
     bool has_thread;
     live_table live;
+    /** Segments that the tree leads to no more: deleted when nobody looks at an older state. */
+    live_table retired;
     /** The tree may have writes behind meta.applied: a checkpoint ended early. */
     bool is_partly_applied;
-    retired_segment *retired;
-    size_t retired_count;
-    size_t retired_capacity;
     int64_t trimmed_ns;
     _Atomic larder_status last_failure;
 
