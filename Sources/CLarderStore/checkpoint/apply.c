@@ -133,20 +133,12 @@ larder_status apply_run(larder_store *store, apply_body body, void *context,
 // Entries -----------------------------------------------------------------------------------------
 
 static int64_t own_deadline(const record *entry) {
-    int64_t idle;
-    if ((entry->flags & RECORD_IDLES) == 0 ||
-        __builtin_add_overflow(entry->written_ns, entry->idle_ns, &idle))
-        idle = LARDER_STORE_NEVER;
-    return idle < entry->expires_ns ? idle : entry->expires_ns;
+    return earlier(entry->expires_ns, later_by(entry->written_ns, entry->idle_ns));
 }
 
 int64_t apply_default_due(const record *entry, int64_t age_ns) {
-    int64_t due = own_deadline(entry);
-    int64_t aged;
-    if ((entry->flags & RECORD_OWN_TIMES) != 0 || age_ns == LARDER_STORE_NEVER) return due;
-    if (__builtin_add_overflow(entry->written_ns, age_ns, &aged))
-        aged = age_ns < 0 ? INT64_MIN : LARDER_STORE_NEVER;
-    return aged < due ? aged : due;
+    if ((entry->flags & RECORD_OWN_TIMES) != 0) age_ns = LARDER_STORE_NEVER;
+    return earlier(own_deadline(entry), later_by(entry->written_ns, age_ns));
 }
 
 /** The entry's state: of its row in SPACE_RECENCY, or as it was when it was written. */

@@ -180,7 +180,7 @@ larder_status pass_sweep(apply_transaction *apply, const tree_key *row, larder_b
     // A read moved the deadline of an entry that idles.
     if (state->has_row && state->deadline_ns > due) {
         record moved = entry->record;
-        moved.flags &= (uint8_t)~RECORD_IDLES;
+        moved.idle_ns = LARDER_STORE_NEVER;
         moved.expires_ns = state->deadline_ns;
         due = apply_default_due(&moved, apply->limits->age_ns);
     }

@@ -46,25 +46,24 @@ typedef struct checkpoint {
 /** What a committed transaction changes for everybody. */
 static void publish_commit(checkpoint *run) {
     larder_store *store = run->store;
-    uint64_t evicted = run->apply.evicted, expired = run->apply.expired;
+    const apply_transaction *done = &run->apply;
     pthread_mutex_lock(&store->lock);
-    store->meta = run->apply.meta;
-    if (evicted + expired > 0) memtable_forget_bases(store->active);
+    store->meta = done->meta;
+    if (done->evicted + done->expired > 0) memtable_forget_bases(store->active);
     if (store->frozen != NULL) memtable_forget_bases(store->frozen);
     if (run->frozen != NULL && run->is_done) {
         store->log.unapplied_bytes -= store->frozen->bytes;
-        atomic_fetch_sub_explicit(&store->pending_count, memtable_pending(store->frozen),
-                                  memory_order_release);
+        atomic_fetch_sub(&store->pending_count, memtable_pending(store->frozen));
         store->spare = store->frozen;
         store->frozen = NULL;
         memtable_reset(store->spare);
         store_relieve(store);
     }
     pthread_mutex_unlock(&store->lock);
-    run->order->evicted += evicted;
-    run->order->expired += expired;
-    atomic_fetch_add_explicit(&store->evicted, evicted, memory_order_relaxed);
-    atomic_fetch_add_explicit(&store->expired, expired, memory_order_relaxed);
+    run->order->evicted += done->evicted;
+    run->order->expired += done->expired;
+    atomic_fetch_add(&store->evicted, done->evicted);
+    atomic_fetch_add(&store->expired, done->expired);
 }
 
 /** Runs `body` in as many transactions as it takes. */
@@ -183,10 +182,7 @@ static void drain_one(void *context, touch_buffer *touches) {
 /** Applies what is frozen, with everything else that waits. */
 static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     environment_drain_touches(store->environment, drain_one, store);
-    checkpoint run = {.store = store, .order = order};
-    pthread_mutex_lock(&store->lock);
-    run.frozen = store->frozen;
-    pthread_mutex_unlock(&store->lock);
+    checkpoint run = {.store = store, .order = order, .frozen = store->frozen};
     larder_status status = prepare(&run);
     bool has_work = run.frozen != NULL || run.cleaning.victim_count > 0 ||
                     store->folding.count > 0 ||
@@ -200,10 +196,9 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     free(run.writes);
     if (status) return status;
     pthread_mutex_lock(&store->lock);
-    uint64_t dropped = store->folding.dropped;
+    atomic_fetch_add(&store->touches_dropped, store->folding.dropped);
     touch_buffer_free(&store->folding);
     pthread_mutex_unlock(&store->lock);
-    atomic_fetch_add_explicit(&store->touches_dropped, dropped, memory_order_relaxed);
     return LARDER_OK;
 }
 
@@ -309,9 +304,7 @@ static larder_status freeze(larder_store *store) {
     bool is_new = store->active->last_sequence > store->meta.applied;
     if (is_new && store->frozen != NULL) {
         status = memtable_merge(store->frozen, store->active);
-        if (!status)
-            atomic_store_explicit(&store->pending_count, memtable_pending(store->frozen),
-                                  memory_order_release);
+        if (!status) atomic_store(&store->pending_count, memtable_pending(store->frozen));
     } else if (is_new) {
         if (store->spare == NULL) status = memtable_create(&store->spare);
         if (!status) {
@@ -392,8 +385,7 @@ larder_status store_flush(larder_store *store, flush_order *order) {
     if (!status && is_needed) status = log_enter(&store->log);
     if (!status && is_needed) {
         status = flush_once(store, order);
-        atomic_fetch_add_explicit(status == LARDER_OK ? &store->flushes : &store->flush_failures, 1,
-                                  memory_order_relaxed);
+        atomic_fetch_add(status == LARDER_OK ? &store->flushes : &store->flush_failures, 1);
         atomic_store(&store->last_failure, status);
         if (!status) {
             store_delete_retired(store, order);
@@ -461,12 +453,8 @@ larder_status larder_store_maintain(larder_store *store) {
 
 /** So long after `since`; INT64_MAX where one of the two is 0, for never. */
 static int64_t due_after(int64_t since_ns, int64_t interval_ns) {
-    int64_t due;
-    bool is_never = since_ns == 0 || interval_ns == 0;
-    return is_never || __builtin_add_overflow(since_ns, interval_ns, &due) ? INT64_MAX : due;
+    return since_ns == 0 || interval_ns == 0 ? INT64_MAX : later_by(since_ns, interval_ns);
 }
-
-static int64_t sooner(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t trim_due(const larder_store *store) {
     return store->may_expire ? due_after(store->trimmed_ns, store->options.trim_interval_ns)
@@ -493,7 +481,7 @@ static bool is_worth_it(larder_store *store) {
 /** When there is something to do next; INT64_MAX: when a call asks for it. `lock` is held. */
 static int64_t next_due(const larder_store *store) {
     if (store->wants_flush || store->wants_spare) return 0;
-    return sooner(trim_due(store), sooner(flush_due(store), sync_due(store)));
+    return earlier(trim_due(store), earlier(flush_due(store), sync_due(store)));
 }
 
 /** Does the most urgent thing. `lock` is held, not meanwhile. */

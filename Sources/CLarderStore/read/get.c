@@ -17,15 +17,6 @@ int64_t store_now(const larder_store *store) {
     return system_wall_clock_ns();
 }
 
-static int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static int64_t later_by(int64_t time, int64_t span) {
-    if (span == LARDER_STORE_NEVER) return LARDER_STORE_NEVER;
-    int64_t sum;
-    if (__builtin_add_overflow(time, span, &sum)) return span < 0 ? INT64_MIN : LARDER_STORE_NEVER;
-    return sum;
-}
-
 int64_t store_deadline(const snapshot *seen, const record *entry) {
     if ((entry->flags & (RECORD_EXPIRES | RECORD_IDLES)) == 0) return LARDER_STORE_NEVER;
     int64_t deadline = entry->expires_ns;

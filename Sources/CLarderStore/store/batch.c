@@ -142,11 +142,10 @@ larder_status larder_store_batch_commit(larder_store_batch *batch, uint32_t flag
         if (status || records->count == 0) pthread_mutex_unlock(&store->lock);
     }
     if (!status && records->count > 0) {
-        uint64_t number = store->log.last_sequence + 1;
-        uint64_t first_word = batch_move(records, target, number);
-        store_end_append(store, target, records->length, records->count, first_word);
+        uint64_t first_word = batch_move(records, target, store->log.last_sequence + 1);
         atomic_fetch_add_explicit(&store->written, records->count, memory_order_relaxed);
-        status = store_finish_write(store, flags, number, sequence);
+        status = store_end_append(store, target, records->length, records->count, first_word, flags,
+                                  sequence);
     }
     batch->records.length = batch->required.length = 0;
     batch->records.count = batch->required.count = 0;

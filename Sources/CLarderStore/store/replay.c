@@ -13,30 +13,12 @@
 #include <stdlib.h>
 
 #include "cleaning/clean.h"
-#include "format/array.h"
 #include "log/scan.h"
-
-/** Numbers of the segments that there are. */
-typedef struct numbers {
-    uint32_t *items;
-    size_t count;
-    size_t capacity;
-    larder_status status;
-} numbers;
-
-static int note_number(void *context, const char *name) {
-    numbers *list = context;
-    uint32_t number;
-    if (!segment_number_of(name, &number)) return 0;
-    list->status = array_reserve(&list->items, list->count, &list->capacity, sizeof *list->items);
-    if (list->status) return 1;
-    list->items[list->count++] = number;
-    return 0;
-}
 
 typedef struct replay {
     larder_store *store;
-    numbers there;
+    /** Numbers of the segments that there are. */
+    live_table there;
     log_scan scan;
     /** The last segment of the chain that was entered; those before it are measured, too. */
     segment *at;
@@ -224,18 +206,22 @@ static bool is_unbegun(const replay *work) {
 static larder_status begin_anew(replay *work) {
     store_log *log = &work->store->log;
     for (; work->there.count > 0; work->there.count--) {
-        larder_status status = log_remove(log, work->there.items[work->there.count - 1]);
+        larder_status status = log_remove(log, work->there.items[work->there.count - 1].number);
         if (status) return status;
     }
     log->next_number = 1;
     return folder_sync(log->folder);
 }
 
-static int remove_unfinished(void *context, const char *name) {
-    const store_log *log = context;
+/** Notes a segment; removes one that was being made. */
+static int note_name(void *context, const char *name) {
+    replay *work = context;
+    uint32_t number;
+    live_segment *ignored;
     // What cannot be removed goes when its number's turn comes, or with the next open.
-    if (segment_is_unfinished(name)) (void)file_remove_in(log->folder, name);
-    return 0;
+    if (segment_is_unfinished(name)) (void)file_remove_in(work->store->log.folder, name);
+    if (!segment_number_of(name, &number)) return 0;
+    return live_add(&work->there, number, &ignored) != LARDER_OK;
 }
 
 /** Of cleaning that was not committed, or not deleted, and segments made in advance. */
@@ -243,7 +229,7 @@ static larder_status retire_unknown(replay *work, bool was_power_cut) {
     larder_store *store = work->store;
     larder_status status = LARDER_OK;
     for (size_t at = 0; at < work->there.count && !status; at++) {
-        uint32_t number = work->there.items[at];
+        uint32_t number = work->there.items[at].number;
         segment *found;
         bool is_in_chain =
             log_segment(&store->log, number, &found) == LARDER_OK && found->is_measured;
@@ -261,19 +247,19 @@ larder_status store_replay(larder_store *store, bool was_power_cut, larder_store
     store_log *log = &store->log;
     const store_meta *meta = &store->meta;
     detail->part = LARDER_STORE_PART_JOURNAL;
-    larder_status status = folder_list_in(log->folder, note_number, &work.there);
-    if (work.there.status) status = work.there.status;
-    if (!status) status = folder_list_in(log->folder, remove_unfinished, log);
-    bool has_log = meta->end.segment != 0;
-    log->next_number = meta->next_segment > 0 ? meta->next_segment : 1;
-    for (size_t at = 0; at < work.there.count; at++) {
-        uint32_t number = work.there.items[at];
-        if (number >= log->next_number) log->next_number = number + 1;
-        has_log = has_log || number == 1;
-        segment *there;
-        if (number >= meta->end.segment && log_segment(log, number, &there) == LARDER_OK)
-            work.capacity_bytes += there->capacity;
+    larder_status status = folder_list_in(log->folder, note_name, &work);
+    // Without memory it stops.
+    if (status == ECANCELED) status = ENOMEM;
+    const live_table *there = &work.there;
+    uint32_t last = there->count > 0 ? there->items[there->count - 1].number : 0;
+    log->next_number = last >= meta->next_segment ? last + 1 : meta->next_segment;
+    for (size_t at = 0; at < there->count; at++) {
+        segment *found;
+        if (there->items[at].number >= meta->end.segment &&
+            log_segment(log, there->items[at].number, &found) == LARDER_OK)
+            work.capacity_bytes += found->capacity;
     }
+    bool has_log = meta->end.segment != 0 || (there->count > 0 && there->items[0].number == 1);
     log->last_sequence = log->synced_sequence = meta->applied;
     // The first segment has the first number.
     location start = meta->end.segment != 0 ? meta->end : (location){1, SEGMENT_HEAD_BYTES};
@@ -291,7 +277,7 @@ larder_status store_replay(larder_store *store, bool was_power_cut, larder_store
     if (!status && has_log) status = resume(&work, was_power_cut);
     store->is_partly_applied = store->recovery.journal_intact > 0;
     if (!status) status = retire_unknown(&work, was_power_cut);
-    free(work.there.items);
+    live_free(&work.there);
     if (status == LARDER_EDAMAGED) detail->offset = work.scan.at.offset;
     return status;
 }

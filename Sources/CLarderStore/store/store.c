@@ -407,13 +407,13 @@ static larder_status store_make(const char *path, const larder_store_options *op
     *out = store;
     larder_status status = options_check(store);
     void *page = NULL;
-    if (status == LARDER_OK) status = fork_page_make(&page);
+    if (!status) status = fork_page_make(&page);
     store->not_forked = page;
-    if (status == LARDER_OK) *(uint8_t *)page = 1;
-    if (status == LARDER_OK) status = path_from_root(path, &store->path);
-    if (status == LARDER_OK && strlen(store->path) > PATH_MAX_BYTES) status = ENAMETOOLONG;
-    if (status == LARDER_OK) status = memtable_create(&store->active);
-    if (status == LARDER_OK) status = larder_store_limits_set(store, &store->options.limits);
+    if (!status) *(uint8_t *)page = 1;
+    if (!status) status = path_from_root(path, &store->path);
+    if (!status && strlen(store->path) > PATH_MAX_BYTES) status = ENAMETOOLONG;
+    if (!status) status = memtable_create(&store->active);
+    if (!status) status = larder_store_limits_set(store, &store->options.limits);
     return status;
 }
 
@@ -448,21 +448,15 @@ static void store_free(larder_store *store) {
 
 larder_status larder_store_open(const char *path, const larder_store_options *options,
                                 larder_store_detail *detail, larder_store **out) {
-    larder_store_detail unused;
-    if (detail == NULL) detail = &unused;
-    memset(detail, 0, sizeof *detail);
+    larder_store_detail found = {0};
     *out = NULL;
     larder_store *store = NULL;
     larder_status status = store_make(path, options, &store);
-    if (status == LARDER_OK)
-        status =
-            store_is_read_only(store) ? open_to_read(store, detail) : open_to_write(store, detail);
-    if (status == LARDER_OK) {
-        memset(detail, 0, sizeof *detail);
-        *out = store;
-    } else if (store != NULL) {
-        store_free(store);
-    }
+    if (!status && store_is_read_only(store)) status = open_to_read(store, &found);
+    else if (!status) status = open_to_write(store, &found);
+    if (!status) *out = store;
+    else if (store != NULL) store_free(store);
+    if (detail != NULL) *detail = status ? found : (larder_store_detail){0};
     return status;
 }
 
@@ -475,12 +469,12 @@ larder_status larder_store_rebuild(const char *path, const larder_store_options 
     larder_store *store = NULL;
     memset(report, 0, sizeof *report);
     larder_status status = store_make(path, options, &store);
-    if (status == LARDER_OK && store_is_read_only(store)) status = LARDER_EINVALID;
-    if (status == LARDER_OK) status = lock_take(store, &past, &ignored);
-    if (status == LARDER_OK) status = file_facts_get(store->lock_file, &facts);
-    if (status == LARDER_OK && options == NULL && (facts.mode & 0777) != 0)
+    if (!status && store_is_read_only(store)) status = LARDER_EINVALID;
+    if (!status) status = lock_take(store, &past, &ignored);
+    if (!status) status = file_facts_get(store->lock_file, &facts);
+    if (!status && options == NULL && (facts.mode & 0777) != 0)
         store->options.mode = facts.mode & 0777;
-    if (status == LARDER_OK) status = store_rebuild(store, progress, context, report);
+    if (!status) status = store_rebuild(store, progress, context, report);
     if (store != NULL) store_free(store);
     return status;
 }
@@ -498,21 +492,20 @@ static bool may_leave_to_log(larder_store *store) {
     environment_look_at_touches(store->environment, look_for_touches, &has_touches);
     pthread_mutex_lock(&store->lock);
     const memtable *active = store->active;
-    const store_meta *now = &store->meta;
     bool may = !has_touches && store->frozen == NULL && active->cleared == 0 &&
                active->count <= LEFT_MAX_COUNT && active->bytes <= LEFT_MAX_BYTES &&
-               store->retired.count == 0 && !store->is_partly_applied && now->count == 0 &&
+               store->retired.count == 0 && !store->is_partly_applied && store->meta.count == 0 &&
                active->count <= store->limits.count && active->bytes <= store->limits.bytes;
     pthread_mutex_unlock(&store->lock);
     return may;
 }
 
 static larder_status store_shut(larder_store *store) {
+    bool writes = !store_is_read_only(store);
     larder_status status = LARDER_OK;
-    if (!store_is_read_only(store)) {
+    if (writes) {
         store_thread_stop(store);
-        flush_order order = {0};
-        status = may_leave_to_log(store) ? store_sync_log(store) : store_flush(store, &order);
+        status = may_leave_to_log(store) ? store_sync_log(store) : larder_store_flush(store);
     }
     pthread_mutex_lock(&store->flush_lock);
     pthread_mutex_lock(&store->sync_lock);
@@ -520,16 +513,16 @@ static larder_status store_shut(larder_store *store) {
     atomic_store(&store->is_shut, true);
     pthread_mutex_unlock(&store->lock);
     // What came since the flush is in the log.
-    larder_status closed = store_is_read_only(store) ? LARDER_OK : store_sync_held(store);
+    larder_status closed = writes ? store_sync_held(store) : LARDER_OK;
     pthread_mutex_lock(&store->lock);
     // As long as nobody else may write: its number may be used again then.
-    if (!store_is_read_only(store)) log_drop_spare(&store->log);
-    if (!store_is_read_only(store)) environment_end_writing(store->environment);
-    lock_release(store, status == LARDER_OK && closed == LARDER_OK);
+    if (writes) log_drop_spare(&store->log);
+    if (writes) environment_end_writing(store->environment);
+    lock_release(store, !status && !closed);
     pthread_mutex_unlock(&store->lock);
     pthread_mutex_unlock(&store->sync_lock);
     pthread_mutex_unlock(&store->flush_lock);
-    return status != LARDER_OK ? status : closed;
+    return status ? status : closed;
 }
 
 larder_status larder_store_shutdown(larder_store *store) {
@@ -560,7 +553,7 @@ larder_store_limits larder_store_limits_get(larder_store *store) {
 
 larder_status larder_store_limits_set(larder_store *store, const larder_store_limits *limits) {
     larder_status status = store_enter(store);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     pthread_mutex_lock(&store->lock);
     store->limits = *limits;
     atomic_store(&store->age_ns, limits->age_ns);

@@ -134,6 +134,13 @@ static inline bool store_is_read_only(const larder_store *store) {
     return (store->options.flags & LARDER_STORE_READ_ONLY) != 0;
 }
 
+static inline int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t later_by(int64_t time, int64_t span) {
+    int64_t sum;
+    if (span == LARDER_STORE_NEVER) return LARDER_STORE_NEVER;
+    if (__builtin_add_overflow(time, span, &sum)) return span < 0 ? INT64_MIN : LARDER_STORE_NEVER;
+    return sum;
+}
 int64_t store_now(const larder_store *store);
 /** When the entry expires, by its own times and the last read that was folded in or is in no
     reader's buffer; not by the store's limits. */
@@ -150,6 +157,9 @@ int64_t store_due(const larder_store *store, const record *entry, int64_t deadli
 LARDER_MUST_CHECK larder_status store_begin_append(larder_store *store, size_t length,
                                                    uint32_t count, bool is_removal,
                                                    uint8_t **target);
+/** Whether, with `length` bytes more, the last eighth of what may wait is being used; `lock` is
+    held. */
+bool store_is_nearly_full(const larder_store *store, size_t length);
 /** Sleeps a while if writers are ahead of the checkpoint: then true, and everything may have
     changed. `lock` is held, not meanwhile. */
 bool store_hold_back(larder_store *store, size_t length);
@@ -158,9 +168,12 @@ void store_relieve(larder_store *store);
 /** Of its record. LARDER_EINVALID: flags that there are not; LARDER_ETOOLARGE. */
 LARDER_MUST_CHECK larder_status store_item_size(const larder_store_item *item, size_t *length);
 /** Publishes the `count` records that were written at `target`, sealed but for the first word of
-    the first one; tells the checkpoint's thread if it is time; unlocks. */
-void store_end_append(larder_store *store, const uint8_t *target, size_t length, uint32_t count,
-                      uint64_t first_word);
+    the first one; tells the checkpoint's thread if it is time; unlocks; syncs if `flags` ask for
+    it.
+    @param sequence receives their number; may be NULL. */
+LARDER_MUST_CHECK larder_status store_end_append(larder_store *store, const uint8_t *target,
+                                                 size_t length, uint32_t count, uint64_t first_word,
+                                                 uint32_t flags, uint64_t *sequence);
 /** Records of one write become part of the active table; `lock` is held, room reserved. */
 void store_publish(larder_store *store, const uint8_t *records, uint32_t count, uint32_t number);
 
@@ -168,9 +181,6 @@ void store_publish(larder_store *store, const uint8_t *records, uint32_t count, 
 LARDER_MUST_CHECK larder_status store_version(larder_store *store, larder_bytes key,
                                               uint64_t *sequence);
 
-/** What a write ends with: syncs, if `flags` ask for it. */
-LARDER_MUST_CHECK larder_status store_finish_write(larder_store *store, uint32_t flags,
-                                                   uint64_t number, uint64_t *sequence);
 /** Everything that was written before on the device. */
 LARDER_MUST_CHECK larder_status store_sync_log(larder_store *store);
 /** The same with `sync_lock` held. Before the first segment is marked as synced, the tree and all

@@ -136,8 +136,7 @@ void store_publish(larder_store *store, const uint8_t *records, uint32_t count, 
 /** Tells the checkpoint's thread of the first write after a pause, and when much waits: the more it
     carries, the fewer times a page of the tree is written. */
 static void store_tell(larder_store *store) {
-    bool is_nearly_full = store->active->bytes > store->options.journal_bytes / 8 * 7 ||
-                          (uint64_t)store->active->count > store->tuning.memtable_max_count / 8 * 7;
+    bool is_nearly_full = store_is_nearly_full(store, 0);
     bool is_first = store->pending_since_ns == 0;
     bool is_first_unsynced = store->unsynced_since_ns == 0;
     if (is_first) store->pending_since_ns = system_monotonic_ns();
@@ -152,18 +151,6 @@ static void store_tell(larder_store *store) {
     bool wakes = is_first || is_first_unsynced || (is_nearly_full && !store->wants_flush);
     if (is_nearly_full) store->wants_flush = true;
     if (wakes) store_wake(store);
-}
-
-void store_end_append(larder_store *store, const uint8_t *target, size_t length, uint32_t count,
-                      uint64_t first_word) {
-    log_publish(&store->log, length, count, first_word);
-    store_publish(store, target, count, store->log.active->number);
-    store->active->end =
-        (location){store->log.active->number,
-                   atomic_load_explicit(&store->log.active->end, memory_order_relaxed)};
-    atomic_fetch_add_explicit(&store->appended_bytes, length, memory_order_relaxed);
-    store_tell(store);
-    pthread_mutex_unlock(&store->lock);
 }
 
 larder_status store_sync_held(larder_store *store) {
@@ -191,11 +178,20 @@ static larder_status sync_through(larder_store *store, uint64_t sequence) {
 
 larder_status store_sync_log(larder_store *store) { return sync_through(store, UINT64_MAX); }
 
-larder_status store_finish_write(larder_store *store, uint32_t flags, uint64_t number,
-                                 uint64_t *sequence) {
+larder_status store_end_append(larder_store *store, const uint8_t *target, size_t length,
+                               uint32_t count, uint64_t first_word, uint32_t flags,
+                               uint64_t *sequence) {
+    log_publish(&store->log, length, count, first_word);
+    const segment *to = store->log.active;
+    store_publish(store, target, count, to->number);
+    store->active->end =
+        (location){to->number, atomic_load_explicit(&to->end, memory_order_relaxed)};
+    uint64_t number = store->log.last_sequence;
+    store_tell(store);
+    pthread_mutex_unlock(&store->lock);
+    atomic_fetch_add_explicit(&store->appended_bytes, length, memory_order_relaxed);
     if (sequence != NULL) *sequence = number;
-    if ((flags & LARDER_STORE_SYNCED) == 0) return LARDER_OK;
-    return sync_through(store, number);
+    return (flags & LARDER_STORE_SYNCED) != 0 ? sync_through(store, number) : LARDER_OK;
 }
 
 larder_status larder_store_sync(larder_store *store) {
@@ -230,13 +226,12 @@ static larder_status append(larder_store *store, uint8_t kind, const larder_stor
     if (status) return status;
     if (is_put) record_write(target, item, length, written);
     else (void)record_write_bare(target, kind, item->key);
-    uint64_t number = store->log.last_sequence + 1;
-    uint64_t first_word = record_seal(target, length, number, 0, false);
-    store_end_append(store, target, record_padded(length), 1, first_word);
+    uint64_t first_word = record_seal(target, length, store->log.last_sequence + 1, 0, false);
     if (kind != RECORD_CLEAR)
         atomic_fetch_add_explicit(is_put ? &store->written : &store->removed, 1,
                                   memory_order_relaxed);
-    return store_finish_write(store, item->flags, number, sequence);
+    return store_end_append(store, target, record_padded(length), 1, first_word, item->flags,
+                            sequence);
 }
 
 larder_status larder_store_put(larder_store *store, const larder_store_item *item,
