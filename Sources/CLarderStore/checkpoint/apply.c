@@ -34,6 +34,13 @@ static MDB_val val_of(larder_bytes bytes) {
     return (MDB_val){bytes.length, (void *)(uintptr_t)bytes.data};
 }
 
+larder_status apply_get(apply_transaction *apply, const tree_key *key, larder_bytes *row) {
+    MDB_val name = val_of(bytes_of_key(key)), value;
+    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
+    if (!status) *row = (larder_bytes){value.mv_data, value.mv_size};
+    return status;
+}
+
 larder_status apply_row(apply_transaction *apply, const tree_key *key, const larder_bytes *value) {
     larder_status status = environment_guard(apply->store->environment, key->bytes, key->length);
     if (status) return status;
@@ -59,15 +66,13 @@ static larder_status apply_begin(larder_store *store, apply_transaction *out) {
     if (status) return status;
     int code = mdb_cursor_open(out->txn, out->main, &out->entries);
     if (code != 0) return apply_status(code);
-    uint8_t space = SPACE_META;
-    MDB_val key = {1, &space};
-    MDB_val value;
-    status = apply_seek(out, MDB_SET, &key, &value);
+    larder_bytes meta;
+    status = apply_get(out, &(tree_key){{SPACE_META}, 1}, &meta);
     if (status == LARDER_END) return LARDER_EDAMAGED;
-    if (!status) status = store_meta_read((larder_bytes){value.mv_data, value.mv_size}, &out->meta);
+    if (!status) status = store_meta_read(meta, &out->meta);
     if (status) return status;
     uint8_t recency = SPACE_RECENCY;
-    key = (MDB_val){1, &recency};
+    MDB_val key = {1, &recency}, value;
     status = apply_seek(out, MDB_SET_RANGE, &key, &value);
     out->has_recency = !status && *(const uint8_t *)key.mv_data == SPACE_RECENCY;
     return status == LARDER_END ? LARDER_OK : status;
@@ -151,13 +156,10 @@ static void read_state(apply_transaction *apply, larder_bytes stored, apply_entr
     if (!apply->has_recency) return;
     tree_key key;
     tree_key_of_stored(SPACE_RECENCY, stored, &key);
+    larder_bytes row;
     // Of damage the commit tells.
-    if (environment_guard(apply->store->environment, key.bytes, key.length) != LARDER_OK) return;
-    MDB_val wanted = {key.length, key.bytes};
-    MDB_val value;
-    if (mdb_get(apply->txn, apply->main, &wanted, &value) != 0 || value.mv_size != STATE_BYTES)
-        return;
-    const uint8_t *bytes = value.mv_data;
+    if (apply_get(apply, &key, &row) != LARDER_OK || row.length != STATE_BYTES) return;
+    const uint8_t *bytes = row.data;
     out->state = (entry_state){{get_be64(bytes), get_be64(bytes + 8)},
                                unflip(get_be64(bytes + 16)),
                                unflip(get_be64(bytes + 24)),
@@ -181,10 +183,9 @@ larder_status apply_find(apply_transaction *apply, larder_bytes stored, tree_key
                          apply_entry *out) {
     memset(out, 0, sizeof *out);
     tree_key_of_stored(SPACE_ENTRY, stored, key);
-    MDB_val name = val_of(bytes_of_key(key)), value;
-    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
+    larder_bytes row;
+    larder_status status = apply_get(apply, key, &row);
     if (status) return status == LARDER_END ? LARDER_ENOTFOUND : status;
-    larder_bytes row = {value.mv_data, value.mv_size};
     status = row_read(row, &out->row);
     out->is_damaged = status != LARDER_OK;
     if (status) return LARDER_OK;

@@ -35,12 +35,15 @@ typedef larder_status (*apply_body)(apply_transaction *apply, void *context);
 LARDER_MUST_CHECK larder_status apply_run(larder_store *store, apply_body body, void *context,
                                           apply_transaction *out);
 
-/** Moves the cursor `entries`: to the row of `key` (MDB_SET), to the first one from there on
-    (MDB_SET_RANGE), or to the one behind it (MDB_NEXT). After a look at the pages that this leads
+/** Moves the cursor `entries`: to the first row from `key` on (MDB_SET_RANGE), or to the one behind
+    it (MDB_NEXT). After a look at the pages that this leads
     to: LMDB trusts what it reads, too.
     @return LARDER_OK; LARDER_END; LARDER_EDAMAGED, or an errno. */
 LARDER_MUST_CHECK larder_status apply_seek(apply_transaction *apply, MDB_cursor_op where,
                                            MDB_val *key, MDB_val *value);
+/** The row of `key`, borrowed until the next change; the cursor moves there. As apply_seek. */
+LARDER_MUST_CHECK larder_status apply_get(apply_transaction *apply, const tree_key *key,
+                                          larder_bytes *row);
 /** Puts a row, or deletes it if `value` is NULL, after a look at the pages that this changes. */
 LARDER_MUST_CHECK larder_status apply_row(apply_transaction *apply, const tree_key *key,
                                           const larder_bytes *value);

@@ -356,10 +356,8 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
     bool leaves = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
     larder_status status = ensure_order(store, order);
     if (!status) status = freeze(store);
-#ifndef LARDER_PLANT_STORE_COMMITS_EARLY
     // Rows lead to records on the device only.
     if (!status && (store->frozen != NULL || leaves)) status = store_sync_log(store);
-#endif
     if (!status) status = run_checkpoint(store, order);
     if (!status) status = enforce_limits(store, order);
     if (!status && !leaves && is_worth_leaving(store)) status = leave_segment(store, order);

@@ -66,9 +66,6 @@ static uint64_t forgettable(const cleaning *work, const live_segment *facts) {
     // What the last removal of everything hides needs no other: that one stays as long as it has
     // to.
     if (store->meta.cleared > 0 && least < store->meta.cleared - 1) least = store->meta.cleared - 1;
-#ifdef LARDER_PLANT_STORE_FORGETS_REMOVALS
-    least = UINT64_MAX;
-#endif
     return least;
 }
 
@@ -256,7 +253,7 @@ static larder_status copy_record(cleaning *work, apply_transaction *apply, const
 
 /** Copies the record that the cursor's row leads to, and moves the row. */
 static larder_status move_entry(cleaning *work, apply_transaction *apply, const sorted_write *found,
-                                MDB_val *key, larder_bytes row) {
+                                tree_key *key, larder_bytes row) {
     uint8_t moved[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
     if (row.length > sizeof moved) return LARDER_EDAMAGED;
     location to;
@@ -264,9 +261,9 @@ static larder_status move_entry(cleaning *work, apply_transaction *apply, const 
     if (status) return status;
     memcpy(moved, row.data, row.length);
     row_move(moved, to);
-    MDB_val fresh = {row.length, moved};
+    MDB_val name = {key->length, key->bytes}, fresh = {row.length, moved};
     size_t padded = record_padded(record_length(found->record));
-    status = apply_status(mdb_cursor_put(apply->entries, key, &fresh, MDB_CURRENT));
+    status = apply_status(mdb_cursor_put(apply->entries, &name, &fresh, MDB_CURRENT));
     if (!status) status = apply_live(apply, found->segment, padded, true);
     return status ? status : apply_live(apply, to.segment, padded, false);
 }
@@ -277,10 +274,9 @@ larder_status cleaning_move(cleaning *work, apply_transaction *apply, const sort
     tree_key scratch, key;
     larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
     tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    MDB_val name = {key.length, key.bytes};
-    MDB_val value;
+    larder_bytes bytes;
     larder_status status =
-        record_kind(at) == RECORD_CLEAR ? LARDER_END : apply_seek(apply, MDB_SET, &name, &value);
+        record_kind(at) == RECORD_CLEAR ? LARDER_END : apply_get(apply, &key, &bytes);
     location ignored;
     if (status == LARDER_END)
         return record_sequence(at) <= of->forgettable
@@ -288,22 +284,18 @@ larder_status cleaning_move(cleaning *work, apply_transaction *apply, const sort
                    : copy_record(work, apply, at, false, &ignored);
     // Of a row that cannot be read there is no telling: the victim stays as it is.
     entry_row row;
-    larder_bytes bytes = {value.mv_data, value.mv_size};
     if (!status) status = row_read(bytes, &row);
     if (status) return status;
     // Else what the tree has is newer, and hides what is older by itself.
     if (row.at.segment != found->segment || row.at.offset != (uint64_t)(at - of->from->map))
         return LARDER_OK;
-    return move_entry(work, apply, found, &name, bytes);
+    return move_entry(work, apply, found, &key, bytes);
 }
 
 larder_status cleaning_settle(cleaning *work, apply_transaction *apply) {
     if (work->target == NULL) return LARDER_OK;
-#if !defined(LARDER_PLANT_STORE_COMMITS_EARLY) && !defined(LARDER_PLANT_STORE_SKIPS_CLEANED_SYNC)
     larder_status status = segment_sync(work->target, work->store->log.folder);
-    if (status) return status;
-#endif
-    return apply_measure(apply, work->target, NULL);
+    return status ? status : apply_measure(apply, work->target, NULL);
 }
 
 // The end -----------------------------------------------------------------------------------------
@@ -367,10 +359,8 @@ void store_delete_retired(larder_store *store, flush_order *order) {
         const live_segment *gone = retired->items;
         for (size_t at = 1; at < retired->count; at++)
             if (goes_before(&retired->items[at], gone)) gone = &retired->items[at];
-#ifndef LARDER_PLANT_STORE_DELETES_EARLY
         // Somebody still looks at a state that leads there.
         if (oldest < gone->retired_by) return;
-#endif
         if (log_remove(&store->log, gone->number) != LARDER_OK ||
             folder_sync(store->log.folder) != LARDER_OK)
             return;
