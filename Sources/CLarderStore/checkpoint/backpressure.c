@@ -24,13 +24,6 @@ enum {
 };
 static const int64_t TOOK_MAX_NS = 1000000000;
 
-/** How much waits, as a part of 1: of the bytes that may, or of the keys. */
-static double fill(const larder_store *store, size_t length) {
-    double bytes = (double)(store->active->bytes + length) / (double)store->options.journal_bytes;
-    double keys = (double)store->active->count / (double)store->tuning.memtable_max_count;
-    return bytes > keys ? bytes : keys;
-}
-
 bool store_is_nearly_full(const larder_store *store, size_t length) {
     uint64_t bytes = store->options.journal_bytes, keys = store->tuning.memtable_max_count;
     return store->active->bytes + length > bytes - bytes / 8 ||
@@ -39,7 +32,10 @@ bool store_is_nearly_full(const larder_store *store, size_t length) {
 
 /** How long to wait before so much waits; 0: not at all. */
 static int64_t time_ahead(larder_store *store, size_t length) {
-    double filled = fill(store, length);
+    // How much waits, as a part of 1: of the bytes that may, or of the keys.
+    double bytes = (double)(store->active->bytes + length) / (double)store->options.journal_bytes;
+    double keys = (double)store->active->count / (double)store->tuning.memtable_max_count;
+    double filled = bytes > keys ? bytes : keys;
     backpressure *pressure = &store->backpressure;
     // Nobody will come and make room, or nobody can.
     if (!store->has_thread || atomic_load(&store->last_failure) != LARDER_OK) return 0;

@@ -366,20 +366,14 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
     return status;
 }
 
-static bool has_room(larder_store *store) {
-    pthread_mutex_lock(&store->lock);
-    bool has = store->active->bytes <= store->options.journal_bytes / 2 &&
-               store->active->count <= store->tuning.memtable_max_count / 2;
-    pthread_mutex_unlock(&store->lock);
-    return has;
-}
-
 larder_status store_flush(larder_store *store, flush_order *order) {
     larder_status status = store_enter_to_write(store);
     if (status) return status;
     pthread_mutex_lock(&store->flush_lock);
     status = store_enter(store);
-    bool is_needed = (order->flags & FLUSH_FOR_ROOM) == 0 || !has_room(store);
+    pthread_mutex_lock(&store->lock);
+    bool is_needed = (order->flags & FLUSH_FOR_ROOM) == 0 || store_is_nearly_full(store, 0);
+    pthread_mutex_unlock(&store->lock);
     if (!status && is_needed) status = log_enter(&store->log);
     if (!status && is_needed) {
         status = flush_once(store, order);

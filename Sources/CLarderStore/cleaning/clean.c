@@ -136,16 +136,17 @@ larder_status cleaning_begin(larder_store *store, uint32_t flags, cleaning *out)
     size_t count = 0;
     live_segment *candidates = malloc((store->live.count + 1) * sizeof *candidates);
     out->victims = calloc(store->live.count + 1, sizeof *out->victims);
-    if (candidates != NULL && out->victims != NULL) {
-        for (size_t at = 0; at < store->live.count; at++)
-            if (may_be_cleaned(store, &store->live.items[at]))
-                candidates[count++] = store->live.items[at];
-        qsort(candidates, count, sizeof *candidates, compare_ratios);
-        choose(out, flags, candidates, count);
+    if (candidates == NULL || out->victims == NULL) {
+        free(candidates);
+        return ENOMEM;
     }
-    bool has_memory = candidates != NULL && out->victims != NULL;
+    for (size_t at = 0; at < store->live.count; at++)
+        if (may_be_cleaned(store, &store->live.items[at]))
+            candidates[count++] = store->live.items[at];
+    qsort(candidates, count, sizeof *candidates, compare_ratios);
+    choose(out, flags, candidates, count);
     free(candidates);
-    return has_memory ? LARDER_OK : ENOMEM;
+    return LARDER_OK;
 }
 
 // Gathering ---------------------------------------------------------------------------------------

@@ -192,25 +192,23 @@ static larder_status resume(replay *work, bool was_power_cut) {
     return LARDER_OK;
 }
 
-/** Whether the first segment of a log that no checkpoint knows was lost to a power cut while it was
-    made. */
-static bool is_unbegun(const replay *work) {
+/** The first segment of a log that no checkpoint knows may have been lost to a power cut while it
+    was made: then whatever is left goes, so that the first segment has the first number.
+    @return LARDER_END if so. */
+static larder_status begin_anew(const replay *work) {
+    store_log *log = &work->store->log;
     segment *first;
     if (work->store->meta.end.segment != 0 || work->at != NULL || work->there.count == 0)
-        return false;
-    larder_status status = log_segment(&work->store->log, 1, &first);
-    return status == LARDER_EDAMAGED || status == ENOENT;
-}
-
-/** Whatever is left of it goes, so that the first segment has the first number. */
-static larder_status begin_anew(replay *work) {
-    store_log *log = &work->store->log;
-    for (; work->there.count > 0; work->there.count--) {
-        larder_status status = log_remove(log, work->there.items[work->there.count - 1].number);
+        return LARDER_OK;
+    larder_status status = log_segment(log, 1, &first);
+    if (status != LARDER_EDAMAGED && status != ENOENT) return LARDER_OK;
+    for (size_t at = work->there.count; at > 0; at--) {
+        status = log_remove(log, work->there.items[at - 1].number);
         if (status) return status;
     }
     log->next_number = 1;
-    return folder_sync(log->folder);
+    status = folder_sync(log->folder);
+    return status ? status : LARDER_END;
 }
 
 /** Notes a segment; removes one that was being made. */
@@ -270,13 +268,11 @@ larder_status store_replay(larder_store *store, bool was_power_cut, larder_store
     if (!status && has_log && log_segment(log, start.segment, &first) == LARDER_OK)
         status = enter_segment(&work, first);
     if (!status && has_log) status = read_log(&work, was_power_cut);
-    if (!status && was_power_cut && is_unbegun(&work)) {
-        has_log = false;
-        status = begin_anew(&work);
-    }
+    if (!status && was_power_cut) status = begin_anew(&work);
     if (!status && has_log) status = resume(&work, was_power_cut);
-    store->is_partly_applied = store->recovery.journal_intact > 0;
     if (!status) status = retire_unknown(&work, was_power_cut);
+    if (status == LARDER_END) status = LARDER_OK;
+    store->is_partly_applied = store->recovery.journal_intact > 0;
     live_free(&work.there);
     if (status == LARDER_EDAMAGED) detail->offset = work.scan.at.offset;
     return status;

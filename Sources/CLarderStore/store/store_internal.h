@@ -190,7 +190,7 @@ LARDER_MUST_CHECK larder_status store_sync_held(larder_store *store);
 enum {
     /** Look at expiry and free space too. */
     FLUSH_TRIMS = 1,
-    /** Only if more than half of what may wait for a checkpoint does. */
+    /** Only if nearly as much waits for a checkpoint as may. */
     FLUSH_FOR_ROOM = 2,
     /** The store gets `content_format`, in the last transaction of the flush. */
     FLUSH_SETS_FORMAT = 4,
