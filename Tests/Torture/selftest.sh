@@ -125,12 +125,10 @@ planted FOLLOW_LINKS input
 planted CBOR_LENGTH coding
 planted STORE_SKIPS_CRC store-damage
 planted STORE_HALF_A_BATCH store-concurrency
+planted STORE_SKIPS_CLEANED_SYNC store-explore
 planted STORE_FORGETS_APPLIED store-kill
 changed STORE_COMMITS_EARLY checkpoint/checkpoint.c \
     's/if (!status && (store->frozen != NULL || leaves)) status = store_sync_log(store);//' \
-    store-explore
-changed STORE_SKIPS_CLEANED_SYNC cleaning/clean.c \
-    's/larder_status status = segment_sync(work->target, .*/larder_status status = LARDER_OK;/' \
     store-explore
 changed STORE_FORGETS_REMOVALS cleaning/clean.c 's/^    return least;/    return UINT64_MAX;/' \
     store-promises

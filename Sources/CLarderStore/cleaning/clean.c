@@ -295,8 +295,11 @@ larder_status cleaning_move(cleaning *work, apply_transaction *apply, const sort
 
 larder_status cleaning_settle(cleaning *work, apply_transaction *apply) {
     if (work->target == NULL) return LARDER_OK;
+#ifndef LARDER_PLANT_STORE_SKIPS_CLEANED_SYNC
     larder_status status = segment_sync(work->target, work->store->log.folder);
-    return status ? status : apply_measure(apply, work->target, NULL);
+    if (status) return status;
+#endif
+    return apply_measure(apply, work->target, NULL);
 }
 
 // The end -----------------------------------------------------------------------------------------
