@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /** @file pool.c
-    A queue of tasks by the time at which they are due, the first one at its end: one of ten thousand
-    is found and moved in a few microseconds, beside the sync that it is there for. One of the threads waits for the first of
-    them; the others wait to be told. Threads are started when they are needed; whoever removes the
-    last task waits for their end, so that a program without stores has no code of ours running.
+    A queue of tasks by the time at which they are due, the first one at its end: one of ten
+    thousand is found and moved in a few microseconds, beside the sync that it is there for. One of
+    the threads waits for the first of them; the others wait to be told. Threads are started when
+    they are needed; whoever removes the last task waits for their end, so that a program without
+    stores has no code of ours running.
 
     A child of fork(2) has none of the threads, and begins with a pool of its own. */
 #ifndef _GNU_SOURCE
