@@ -123,13 +123,17 @@ planted NO_LOCK concurrency
 planted NO_RESERVE exhaustion
 planted FOLLOW_LINKS input
 planted CBOR_LENGTH coding
-planted STORE_COMMITS_EARLY store-explore
-planted STORE_SKIPS_CLEANED_SYNC store-explore
-planted STORE_FORGETS_REMOVALS store-promises
-planted STORE_DELETES_EARLY store-concurrency
-planted STORE_FORGETS_APPLIED store-kill
 planted STORE_SKIPS_CRC store-damage
 planted STORE_HALF_A_BATCH store-concurrency
+planted STORE_SKIPS_CLEANED_SYNC store-explore
+planted STORE_FORGETS_APPLIED store-kill
+changed STORE_COMMITS_EARLY checkpoint/checkpoint.c \
+    's/if (!status && (store->frozen != NULL || leaves)) status = store_sync_log(store);//' \
+    store-explore
+changed STORE_FORGETS_REMOVALS cleaning/clean.c 's/^    return least;/    return UINT64_MAX;/' \
+    store-promises
+changed STORE_DELETES_EARLY cleaning/clean.c 's/if (oldest < gone->retired_by) return;//' \
+    store-concurrency
 # The failures that the first design had, so far as this one can have them.
 changed STORE_APPLIED_EARLY checkpoint/checkpoint.c \
     '/^    if (!status && run->is_done) status = apply_last/i \

@@ -29,9 +29,20 @@ static MDB_val val_of(larder_bytes bytes) {
     return (MDB_val){bytes.length, (void *)(uintptr_t)bytes.data};
 }
 
+larder_status apply_get(apply_transaction *apply, const tree_key *key, larder_bytes *row) {
+    MDB_val name = val_of(bytes_of_key(key)), value;
+    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
+    if (!status) *row = (larder_bytes){value.mv_data, value.mv_size};
+    return status;
+}
+
 larder_status apply_row(apply_transaction *apply, const tree_key *key, const larder_bytes *value) {
     return environment_row(apply->store->environment, apply->txn, apply->main, bytes_of_key(key),
                            value);
+}
+
+larder_status apply_rows(apply_transaction *apply) {
+    return row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
 }
 
 // The transaction ---------------------------------------------------------------------------------
@@ -45,15 +56,13 @@ static larder_status apply_begin(larder_store *store, apply_transaction *out) {
     if (status) return status;
     int code = mdb_cursor_open(out->txn, out->main, &out->entries);
     if (code != 0) return environment_status(code);
-    uint8_t space = SPACE_META;
-    MDB_val key = {1, &space};
-    MDB_val value;
-    status = apply_seek(out, MDB_SET, &key, &value);
+    larder_bytes meta;
+    status = apply_get(out, &(tree_key){{SPACE_META}, 1}, &meta);
     if (status == LARDER_END) return LARDER_EDAMAGED;
-    if (!status) status = store_meta_read((larder_bytes){value.mv_data, value.mv_size}, &out->meta);
+    if (!status) status = store_meta_read(meta, &out->meta);
     if (status) return status;
     uint8_t recency = SPACE_RECENCY;
-    key = (MDB_val){1, &recency};
+    MDB_val key = {1, &recency}, value;
     status = apply_seek(out, MDB_SET_RANGE, &key, &value);
     out->has_recency = !status && *(const uint8_t *)key.mv_data == SPACE_RECENCY;
     return status == LARDER_END ? LARDER_OK : status;
@@ -61,8 +70,7 @@ static larder_status apply_begin(larder_store *store, apply_transaction *out) {
 
 /** Rows of the segments that the transaction changed, rows that follow from entries, and meta. */
 static larder_status apply_end(apply_transaction *apply) {
-    larder_status status =
-        row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
+    larder_status status = apply_rows(apply);
     for (size_t at = 0; at < apply->live.count && !status; at++) {
         live_segment *changed = &apply->live.items[at];
         if (!changed->is_changed) continue;
@@ -110,20 +118,12 @@ larder_status apply_run(larder_store *store, apply_body body, void *context,
 // Entries -----------------------------------------------------------------------------------------
 
 static int64_t own_deadline(const record *entry) {
-    int64_t idle;
-    if ((entry->flags & RECORD_IDLES) == 0 ||
-        __builtin_add_overflow(entry->written_ns, entry->idle_ns, &idle))
-        idle = LARDER_STORE_NEVER;
-    return idle < entry->expires_ns ? idle : entry->expires_ns;
+    return earlier(entry->expires_ns, later_by(entry->written_ns, entry->idle_ns));
 }
 
 int64_t apply_default_due(const record *entry, int64_t age_ns) {
-    int64_t due = own_deadline(entry);
-    int64_t aged;
-    if ((entry->flags & RECORD_OWN_TIMES) != 0 || age_ns == LARDER_STORE_NEVER) return due;
-    if (__builtin_add_overflow(entry->written_ns, age_ns, &aged))
-        aged = age_ns < 0 ? INT64_MIN : LARDER_STORE_NEVER;
-    return aged < due ? aged : due;
+    if ((entry->flags & RECORD_OWN_TIMES) != 0) age_ns = LARDER_STORE_NEVER;
+    return earlier(own_deadline(entry), later_by(entry->written_ns, age_ns));
 }
 
 /** The entry's state: of its row in SPACE_RECENCY, or as it was when it was written. */
@@ -136,13 +136,10 @@ static void read_state(apply_transaction *apply, larder_bytes stored, apply_entr
     if (!apply->has_recency) return;
     tree_key key;
     tree_key_of_stored(SPACE_RECENCY, stored, &key);
+    larder_bytes row;
     // Of damage the commit tells.
-    if (environment_guard(apply->store->environment, key.bytes, key.length) != LARDER_OK) return;
-    MDB_val wanted = {key.length, key.bytes};
-    MDB_val value;
-    if (mdb_get(apply->txn, apply->main, &wanted, &value) != 0 || value.mv_size != STATE_BYTES)
-        return;
-    const uint8_t *bytes = value.mv_data;
+    if (apply_get(apply, &key, &row) != LARDER_OK || row.length != STATE_BYTES) return;
+    const uint8_t *bytes = row.data;
     out->state = (entry_state){{get_be64(bytes), get_be64(bytes + 8)},
                                unflip(get_be64(bytes + 16)),
                                unflip(get_be64(bytes + 24)),
@@ -162,12 +159,16 @@ larder_status apply_set_state(apply_transaction *apply, larder_bytes stored,
     return row_list_put(&apply->rows, &key, (larder_bytes){bytes, sizeof bytes});
 }
 
-/** The entry of a row that was found. LARDER_EDAMAGED: the row cannot be read. */
-static larder_status read_entry(apply_transaction *apply, larder_bytes stored, larder_bytes row,
-                                apply_entry *out) {
+larder_status apply_find(apply_transaction *apply, larder_bytes stored, tree_key *key,
+                         apply_entry *out) {
     memset(out, 0, sizeof *out);
-    larder_status status = row_read(row, &out->row);
-    if (status) return status;
+    tree_key_of_stored(SPACE_ENTRY, stored, key);
+    larder_bytes row;
+    larder_status status = apply_get(apply, key, &row);
+    if (status) return status == LARDER_END ? LARDER_ENOTFOUND : status;
+    status = row_read(row, &out->row);
+    out->is_damaged = status != LARDER_OK;
+    if (status) return LARDER_OK;
     const entry_row *found = &out->row;
     out->padded = row_record_padded(found, stored);
     const uint8_t telling = RECORD_EXPIRES | RECORD_IDLES | RECORD_INDEXED;
@@ -195,16 +196,6 @@ static larder_status read_entry(apply_transaction *apply, larder_bytes stored, l
                                .value = {NULL, found->value_bytes}};
     read_state(apply, stored, out);
     return LARDER_OK;
-}
-
-larder_status apply_find(apply_transaction *apply, larder_bytes stored, apply_entry *out) {
-    tree_key key;
-    tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    MDB_val name = {key.length, key.bytes};
-    MDB_val value;
-    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
-    if (status) return status == LARDER_END ? LARDER_ENOTFOUND : status;
-    return read_entry(apply, stored, (larder_bytes){value.mv_data, value.mv_size}, out);
 }
 
 larder_status apply_measure(apply_transaction *apply, const segment *from, const memtable *frozen) {
@@ -327,22 +318,17 @@ larder_status apply_write(apply_transaction *apply, const uint8_t *at, uint32_t 
 }
 
 larder_status apply_write_at(apply_transaction *apply, const uint8_t *at, location where) {
-    tree_key scratch;
+    tree_key scratch, key;
     larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
-    tree_key key;
-    tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    MDB_val name = {key.length, key.bytes};
-    MDB_val value;
-    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
-    bool is_there = status == LARDER_OK;
-    if (!is_there && status != LARDER_END) return status;
-    if (is_there) {
-        apply_entry old;
-        status = read_entry(apply, stored, (larder_bytes){value.mv_data, value.mv_size}, &old);
-        if (!status && row_has(&old.row, at)) return LARDER_OK;
-        if (!status) status = retire_entry(apply, stored, &old);
-        // A row that cannot be read is replaced all the same.
-        if (status && status != LARDER_EDAMAGED) return status;
+    apply_entry old;
+    larder_status status = apply_find(apply, stored, &key, &old);
+    bool is_there = status != LARDER_ENOTFOUND;
+    if (status && is_there) return status;
+    // A row that cannot be read is replaced all the same.
+    if (is_there && !old.is_damaged) {
+        if (row_has(&old.row, at)) return LARDER_OK;
+        status = retire_entry(apply, stored, &old);
+        if (status) return status;
     }
     if (record_kind(at) == RECORD_REMOVE)
         return is_there ? apply_row(apply, &key, NULL) : LARDER_OK;
@@ -352,7 +338,8 @@ larder_status apply_write_at(apply_transaction *apply, const uint8_t *at, locati
     uint8_t bytes[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
     bool inlines = fresh.value.length <= apply->store->options.inline_threshold_bytes &&
                    record_length(at) <= INLINE_RECORD_MAX_BYTES;
-    value = (MDB_val){row_write(bytes, at, where, inlines), bytes};
+    MDB_val name = val_of(bytes_of_key(&key));
+    MDB_val value = {row_write(bytes, at, where, inlines), bytes};
     status = environment_status(mdb_cursor_put(apply->entries, &name, &value, 0));
     if (status) return status;
     return install_entry(apply, stored, &fresh, where.segment, record_padded(record_length(at)));

@@ -36,6 +36,8 @@ typedef struct live_segment {
     uint64_t last_sequence;
     uint64_t as_of;
     uint32_t number;
+    /** Only in memory: the first transaction without it, for one that is retired. */
+    uint64_t retired_by;
     /** A record of it is damaged: it is not cleaned. Only in memory. */
     bool is_damaged;
     /** By the transaction under way. */

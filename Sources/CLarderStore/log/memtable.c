@@ -118,10 +118,23 @@ static void count_entry(memtable *table, const memtable_entry *entry, int64_t si
 }
 
 void memtable_prefetch(const memtable *table, const uint8_t *at, uint32_t count) {
+    enum { MOST = 64 };
+    uint32_t tags[MOST];
+    if (count > MOST) count = MOST;
     for (uint32_t n = 0; n < count; n++) {
-        __builtin_prefetch(&table->table[tag_of(record_key(at)) & table->mask]);
+        tags[n] = tag_of(record_key(at));
+        __builtin_prefetch(&table->table[tags[n] & table->mask]);
         at += record_padded(record_length(at));
     }
+    // Of keys that are there already, what they will be compared with.
+    uint32_t places[MOST], found = 0;
+    for (uint32_t n = 0; n < count; n++) {
+        uint64_t slot = table->table[tags[n] & table->mask];
+        if (slot == 0 || slot >> 32 != tags[n]) continue;
+        places[found] = (uint32_t)slot - 1;
+        __builtin_prefetch(&table->entries[places[found++]]);
+    }
+    for (uint32_t n = 0; n < found; n++) __builtin_prefetch(table->entries[places[n]].record);
 }
 
 void memtable_put(memtable *table, const uint8_t *at, uint32_t number) {

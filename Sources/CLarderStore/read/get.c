@@ -18,15 +18,6 @@ int64_t store_now(const larder_store *store) {
     return system_wall_clock_ns();
 }
 
-static int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static int64_t later_by(int64_t time, int64_t span) {
-    if (span == LARDER_STORE_NEVER) return LARDER_STORE_NEVER;
-    int64_t sum;
-    if (__builtin_add_overflow(time, span, &sum)) return span < 0 ? INT64_MIN : LARDER_STORE_NEVER;
-    return sum;
-}
-
 int64_t store_deadline(const snapshot *seen, const record *entry) {
     if ((entry->flags & (RECORD_EXPIRES | RECORD_IDLES)) == 0) return LARDER_STORE_NEVER;
     int64_t deadline = entry->expires_ns;
@@ -221,7 +212,8 @@ static larder_status read_finding(larder_store *store, larder_bytes key, uint32_
         ((parts.flags & RECORD_IDLES) != 0 ||
          atomic_load_explicit(&store->tracks_access, memory_order_relaxed))) {
         tree_key scratch;
-        store_touch(store, found->seen, stored_key(key, store->secret, &scratch), &parts);
+        store_touch(store, found->seen, stored_key(key, found->seen->meta.secret, &scratch),
+                    &parts);
     }
     entry->lease = found->seen;
     return LARDER_OK;
@@ -325,9 +317,9 @@ static void resolve_next(const larder_store *store, const snapshot *seen, memtab
     @return LARDER_OK; EAGAIN: not all is resolved yet, and others want the lock. */
 static larder_status add_up(const larder_store *store, const snapshot *seen, uint64_t *count,
                             uint64_t *bytes) {
-    uint64_t applied = store_is_read_only(store) ? store->committed.applied : 0;
-    int64_t entries = (int64_t)store->committed.count;
-    int64_t sum = (int64_t)store->committed.bytes;
+    uint64_t applied = store_is_read_only(store) ? store->meta.applied : 0;
+    int64_t entries = (int64_t)store->meta.count;
+    int64_t sum = (int64_t)store->meta.bytes;
     memtable *tables[] = {store->frozen, store->active};
     for (uint32_t i = 0, resolved = 0; i < 2; i++) {
         if (!tables[i]) continue;
@@ -350,18 +342,13 @@ static larder_status totals_look(larder_store *store, uint64_t *count, uint64_t 
     snapshot *seen;
     if (!status) status = store_look(store, false, &seen);
     if (status) return status;
-    committed_state *committed = &store->committed;
-    if (store_is_read_only(store) && seen->tree.transaction != committed->transaction) {
-        *committed = (committed_state){.transaction = seen->tree.transaction,
-                                       .applied = seen->meta.applied,
-                                       .count = seen->meta.count,
-                                       .bytes = seen->meta.bytes,
-                                       .end = seen->meta.end};
+    if (store_is_read_only(store) && seen->tree.transaction != store->meta.transaction) {
+        store->meta = seen->meta;
         memtable_forget_bases(store->active);
     }
     // Between a commit and its news there is a moment in which the tree is newer.
     status = EAGAIN;
-    if (seen->tree.transaction == committed->transaction)
+    if (seen->tree.transaction == store->meta.transaction)
         status = add_up(store, seen, count, bytes);
     environment_release(store->environment, seen);
     return status;

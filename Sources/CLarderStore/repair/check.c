@@ -119,9 +119,7 @@ static int check_file(void *context, const char *name) {
     bool is_known = segment_number_of(name, &number) &&
                     (number >= check->first_new || live_find(&check->segments, number) ||
                      live_find(&store->live, number));
-    for (size_t i = 0; i < store->retired_count && !is_known; i++)
-        is_known = store->retired[i].number == number;
-    check->report->inconsistencies += !is_known;
+    check->report->inconsistencies += !is_known && !live_find(&store->retired, number);
     return 0;
 }
 
@@ -138,7 +136,7 @@ static larder_status check_files(store_check *check) {
     larder_status status = store_enter(store);
     for (int i = 0; i < 2 && !status; i++)
         if (kept[i]) status = live_add(&check->segments, kept[i]->number, &noted);
-    uint32_t number = store->committed.end.segment ? store->committed.end.segment : 1;
+    uint32_t number = store->meta.end.segment ? store->meta.end.segment : 1;
     for (; !status && !log_segment(&store->log, number, &passed); number = passed->next)
         status = live_add(&check->segments, number, &noted);
     pthread_mutex_unlock(&store->lock);

@@ -47,7 +47,9 @@ larder_status larder_store_backup(larder_store *store, const char *target, larde
     larder_status status = store_enter(store);
     if (status) return status;
     larder_store_options options = store->options;
-    options.content_format = store->content_format;
+    pthread_mutex_lock(&store->lock);
+    options.content_format = store->meta.content_format;
+    pthread_mutex_unlock(&store->lock);
     // A copy keeps everything; it is for whoever opens it to say how much it is to hold.
     larder_store_options defaults;
     larder_store_options_init(&defaults);

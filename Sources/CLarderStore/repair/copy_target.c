@@ -84,7 +84,7 @@ static larder_status copy_target_note(copy_target *target, larder_bytes key, uin
                                       int64_t deadline_ns) {
     larder_store *store = target->store;
     tree_key scratch;
-    larder_bytes stored = stored_key(key, store->secret, &scratch);
+    larder_bytes stored = stored_key(key, store->meta.secret, &scratch);
     touch noted = {.at = {sequence, (uint64_t)1 << 32},
                    .deadline_ns = deadline_ns,
                    .hash = larder_index_hash_bytes(stored.data, stored.length),
@@ -113,7 +113,9 @@ larder_status copy_target_put(copy_target *target, larder_bytes source, int64_t 
     // It may have been one of a batch.
     copy[21] &= (uint8_t)~RECORD_CONTINUES;
     uint64_t sequence = store->log.last_sequence + 1;
-    store_end_append(store, copy, padded, 1, record_seal(copy, source.length, sequence, 0, false));
+    uint64_t word = record_seal(copy, source.length, sequence, 0, false);
+    status = store_end_append(store, copy, padded, 1, word, 0, NULL);
+    if (status) return status;
     bool was_read = (entry.flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&
                     deadline_ns != apply_default_due(&entry, LARDER_STORE_NEVER);
     return was_read ? copy_target_note(target, entry.key, sequence, deadline_ns) : LARDER_OK;
