@@ -272,8 +272,8 @@ COLD static void ring_restart(larder_ring *ring) {
 
 /** Whether the oldest record may not be dropped yet (invariant 9). */
 static inline bool ring_must_mark(const larder_ring *ring) {
-    return UNLIKELY(ring->synced != ring->marked) &&
-           ring->oldest_sequence > ring->marked && ring->oldest_sequence <= ring->synced;
+    return UNLIKELY(ring->synced != ring->marked) && ring->oldest_sequence > ring->marked &&
+           ring->oldest_sequence <= ring->synced;
 }
 
 /** Brings the header to the device on the caller's thread: it came round, or ran out of numbers,
@@ -388,8 +388,9 @@ static inline void ring_publish(larder_ring *ring) {
     if (UNLIKELY(ring->is_unsettled)) ring_settle(ring);
 }
 
-static inline void ring_write_record(larder_ring *ring, uint64_t skip, const void *message,
-                                     size_t length, uint32_t payload_crc, uint32_t partial) {
+static inline ALWAYS_INLINE void ring_write_record(larder_ring *ring, uint64_t skip,
+                                                   const void *message, size_t length,
+                                                   uint32_t payload_crc, uint32_t partial) {
     if (UNLIKELY(skip != 0)) ring_pad(ring, skip);
 #ifdef LARDER_PLANT_HEAD_FIRST
     STORE_RELEASE(ring->header->state.published[ring->slot].end, ring->end + record_bytes(length));
