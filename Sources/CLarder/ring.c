@@ -22,7 +22,7 @@
 #endif
 
 /** How far ahead of the end a first lap's pages are warmed, with one system call. */
-#define WARM_BYTES ((uint64_t)256 * 1024)
+#define WARM_BYTES ((uint64_t)64 * 1024)
 
 // Locking -----------------------------------------------------------------------------------------
 
@@ -255,8 +255,8 @@ static inline void ring_drop_oldest(larder_ring *ring) {
 COLD static void ring_warm(larder_ring *ring, uint64_t needed) {
     uint64_t until = needed + WARM_BYTES;
     if (until > ring->data_bytes) until = ring->data_bytes;
-    if (ring->has_warmed)
-        file_warm(ring->file, ring->fixed.data_offset + ring->warmed, until - ring->warmed);
+    uint64_t start = ring->fixed.data_offset;
+    if (ring->has_warmed) file_warm(ring->map, start + ring->warmed, start + until);
     ring->has_warmed = true;
     ring->warmed = until;
 }
