@@ -11,16 +11,6 @@
 
 #include "ring_internal.h"
 
-#if defined(__GNUC__)
-#define ALWAYS_INLINE __attribute__((always_inline))
-#define HOT __attribute__((hot))
-#define COLD __attribute__((noinline, cold))
-#else
-#define ALWAYS_INLINE
-#define HOT
-#define COLD
-#endif
-
 /** How far ahead of the end a first lap's pages are warmed, with one system call. */
 #define WARM_BYTES ((uint64_t)64 * 1024)
 
@@ -405,8 +395,7 @@ static inline ALWAYS_INLINE void ring_write_record(larder_ring *ring, uint64_t s
     ring_seal(ring, payload_crc, (uint32_t)length | partial, record_bytes(length));
 }
 
-// Without HOT, clang takes this for a cold function and makes it small instead of fast.
-HOT larder_status larder_ring_append(larder_ring *ring, const void *message, size_t length,
+larder_status larder_ring_append(larder_ring *ring, const void *message, size_t length,
                                      uint64_t *sequence) {
     if (sequence) *sequence = 0;
     if (UNLIKELY(length > ring->message_max))

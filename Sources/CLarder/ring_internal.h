@@ -17,6 +17,8 @@
 #include "file_io.h"
 #include "ring_layout.h"
 
+#define COLD __attribute__((noinline, cold))
+
 /** A condition that seldom holds. Clang takes a way with a chance below one in a hundred for cold;
     with it the return that it leads to, and so the whole function, which it makes small then, not
     fast. Plain __builtin_expect says one in two thousand. */

@@ -440,6 +440,8 @@ static larder_status ring_adopt(larder_ring *ring, const file_facts *facts) {
     larder_status status = file_map(ring->file, ring->map_bytes, !ring->read_only, &ring->map);
     if (status) return status;
     ring->header = (ring_header *)(void *)ring->map;
+    // A writer's first touch is a write: a read first would be a second fault, and map 16 pages.
+    if (!ring->read_only) atomic_fetch_or(&ring->header->state.closed_crc, 0);
     ring->data = ring->map + fixed->data_offset;
     ring->data_bytes = fixed->data_bytes;
     ring->salt = fixed->salt;
