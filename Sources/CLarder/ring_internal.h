@@ -322,6 +322,14 @@ typedef struct fixed_state {
 
 /** Reads the fixed header of an open file, from its backup if need be. */
 larder_status ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *fixed, fixed_state *state);
+/** Puts down which file of which start of the machine this is. */
+void ring_opened_sign(ring_opened *opened, const file_facts *facts);
+/** Makes the file a ring whose first number is `first`. Nothing here is synced: until something is,
+    a power cut may leave any part of it. */
+larder_status ring_create(int file, const larder_ring_options *options, uint64_t first);
+/** Whether this is a file of just these options whose header and backup a power cut took, or tore,
+    before they were ever synced. Nothing in it was. */
+bool ring_creation_was_torn(int file, uint64_t file_bytes, const larder_ring_options *options);
 /** What the backup of a file is to be. */
 ring_fixed ring_backup(const ring_fixed *fixed, bool is_established);
 /** Puts the backup in its place. */
