@@ -25,8 +25,7 @@
 #define SSE42 __attribute__((target("sse4.2,pclmul")))
 
 /// Words of a part. Below the first the products cost more than they save: a stream that waits for
-/// itself leaves the processor to others, and what calls this has enough of them. The second is what
-/// the table has.
+/// itself leaves the processor to its caller's other work. The second is what the table has.
 #define WORDS_MIN ((size_t)5)
 #define WORDS_MAX ((size_t)64)
 

@@ -211,8 +211,8 @@ static larder_status reader_refill(larder_ring_reader *reader, uint64_t wanted, 
     return LARDER_OK;
 }
 
-/** Takes the message at `offset` if the chunk has all of it and it is intact, which is what a reader
-    finds but for one time in hundreds. */
+/** Takes the message at `offset` if the chunk has all of it and it is intact, which is what a
+    reader finds but for one time in hundreds. */
 static inline ALWAYS_INLINE bool reader_take(larder_ring_reader *reader,
                                              larder_ring_record *record) {
     uint64_t held = reader->chunk_end - reader->chunk_start;

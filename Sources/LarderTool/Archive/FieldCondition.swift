@@ -45,8 +45,8 @@ struct FieldCondition: Sendable {
     // Else 'level => 5' would ask for the text '> 5'.
     if comparison.isSign, let first = literal.first, "=!<>".contains(first) {
       throw ValidationError(
-        "'\(text)': '\(comparison.rawValue)' is followed by '\(first)', which is no operator with it;"
-          + " a text that begins so stands in quotation marks.")
+        "'\(text)': '\(comparison.rawValue)' and '\(first)' are no operator together; a text that "
+          + "begins so stands in quotation marks.")
     }
     self.comparison = comparison
     value = try Self.value(literal)

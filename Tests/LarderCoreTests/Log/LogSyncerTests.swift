@@ -14,8 +14,8 @@ struct LogSyncerTests {
 
   init() throws { fixture = try LogFixture() }
 
-  /// Counted, not timed: the first sync does not end before all tasks are on their way. If it kept a
-  /// thread that runs tasks from doing so, they never all would be.
+  /// Counted, not timed: the first sync does not end before all tasks are on their way. If it kept
+  /// a thread that runs tasks from doing so, they never all would be.
   @Test func aThousandTasksThatWaitShareAFewSyncs() async throws {
     let tasks = 1000
     let syncer = LogSyncer()
