@@ -396,7 +396,7 @@ static inline ALWAYS_INLINE void ring_write_record(larder_ring *ring, uint64_t s
 }
 
 larder_status larder_ring_append(larder_ring *ring, const void *message, size_t length,
-                                     uint64_t *sequence) {
+                                 uint64_t *sequence) {
     if (sequence) *sequence = 0;
     if (UNLIKELY(length > ring->message_max))
         return ring->read_only ? LARDER_EREADONLY : LARDER_ETOOLARGE;

@@ -95,8 +95,8 @@ extension LogArea {
     Row(
       id: "log.append.power.1000tasks",
       ours: """
-        1,000 tasks, MessageLog<Data>.append(durability: .power) with await, 100 B, once each, 1 MiB \
-        overwriting ring; wall time, a message
+        1,000 tasks, MessageLog<Data>.append(durability: .power) with await, 100 B, once each, \
+        1 MiB overwriting ring; wall time, a message
         """,
       rival: Rival(name: "ours, one task", settings: "the same messages by one task, in turn"),
       goal: .ratio(0.01)
