@@ -258,7 +258,8 @@ install: c ## install headers, liblarder, liblarder-store and their .pc; PREFIX=
 	done
 	@printf '%s\n' $(call pc,larder,A message log that survives kill -9 at memory speed) \
 	  'Libs.private: -pthread' > $(DESTDIR)$(LIBDIR)/pkgconfig/larder.pc
-	@printf '%s\n' $(call pc,larder-store,A durable key-value store: a journal in front of LMDB) \
+	@printf '%s\n' \
+	  $(call pc,larder-store,A durable key-value store: an append-only log with LMDB as its index) \
 	  'Requires: larder' 'Libs.private: $(strip $(LMDB_LIBS)) -pthread' \
 	  > $(DESTDIR)$(LIBDIR)/pkgconfig/larder-store.pc
 	@echo 'Installed. Build with: cc program.c $$(pkg-config --cflags --libs larder-store)'

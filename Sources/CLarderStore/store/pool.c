@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** @file pool.c
     A heap of tasks by the time at which they are due. One of the threads waits for the first of
-    them; the others wait to be told. Threads are started when they are needed, and end with the
-    last task.
+    them; the others wait to be told. Threads are started when they are needed; whoever removes the
+    last task waits for their end, so that a program without stores has no code of ours running.
 
     A child of fork(2) has none of the threads, and begins with a pool of its own. */
 #ifndef _GNU_SOURCE
@@ -13,7 +13,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "condition.h"
 #include "file_io.h"
@@ -31,8 +30,11 @@ static struct pool {
     size_t capacity;
     /** Tasks that were added. */
     size_t task_count;
+    pthread_t threads[THREADS_MAX];
     uint32_t thread_count;
     uint32_t running_count;
+    /** Of the threads that shall go on. */
+    uintptr_t generation;
     bool has_leader;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static pthread_once_t pool_once = PTHREAD_ONCE_INIT;
@@ -43,6 +45,7 @@ static void in_child(void) {
     pool.count = pool.task_count = 0;
     pool.thread_count = pool.running_count = 0;
     pool.has_leader = false;
+    pool.generation++;
     condition_init(&pool.work);
     condition_init(&pool.done);
     pthread_mutex_unlock(&pool.lock);
@@ -117,21 +120,16 @@ static void wait_for_work(void) {
     pool.has_leader = false;
 }
 
-static void *pool_main(void *unused);
+static void *pool_main(void *generation);
 
 /** Signals go to the threads of the program. */
 static larder_status start_thread(void) {
     sigset_t all, before;
-    pthread_attr_t attributes;
-    pthread_t thread;
     sigfillset(&all);
-    int error = pthread_attr_init(&attributes);
-    if (error) return error;
-    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&thread, &attributes, pool_main, NULL);
+    int error =
+        pthread_create(&pool.threads[pool.thread_count], NULL, pool_main, (void *)pool.generation);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attributes);
     if (!error) pool.thread_count++;
     return error;
 }
@@ -157,14 +155,13 @@ static void run_first(void) {
     if (!task->is_added) pthread_cond_broadcast(&pool.done);
 }
 
-static void *pool_main(void *unused) {
-    (void)unused;
+static void *pool_main(void *generation) {
     pthread_mutex_lock(&pool.lock);
-    while (pool.task_count > 0) {
+    while (pool.generation == (uintptr_t)generation) {
         if (pool.count > 0 && pool.heap[0]->due_ns <= system_monotonic_ns()) run_first();
         else wait_for_work();
     }
-    pool.thread_count--;
+    // It may have been the leader of those that follow.
     pthread_cond_broadcast(&pool.work);
     pthread_mutex_unlock(&pool.lock);
     return NULL;
@@ -217,6 +214,14 @@ void pool_remove(pool_task *task) {
     task->is_added = false;
     heap_take(task);
     while (task->is_running) pthread_cond_wait(&pool.done, &pool.lock);
-    if (--pool.task_count == 0) pthread_cond_broadcast(&pool.work);
+    pthread_t ended[THREADS_MAX];
+    uint32_t count = 0;
+    if (--pool.task_count == 0) {
+        for (; count < pool.thread_count; count++) ended[count] = pool.threads[count];
+        pool.thread_count = 0;
+        pool.generation++;
+        pthread_cond_broadcast(&pool.work);
+    }
     pthread_mutex_unlock(&pool.lock);
+    while (count > 0) (void)pthread_join(ended[--count], NULL);
 }
