@@ -104,7 +104,9 @@ extension LogArea {
       let log = try rawLog(bench, capacity: smallRing, whenFull: .overwriteOldest)
       let few = 20
       return Contest(
-        ours: { try bench.time(1000, loop: .none) { try appendByTasks(log, tasks: 1000, each: 1) } },
+        ours: {
+          try bench.time(1000, loop: .none) { try appendByTasks(log, tasks: 1000, each: 1) }
+        },
         rival: { try bench.time(few, loop: .none) { try appendByTasks(log, tasks: 1, each: few) } },
         close: { closeQuietly(log) })
     }
