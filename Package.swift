@@ -83,6 +83,10 @@ let package = Package(
     .executableTarget(
       name: "LarderTorture", dependencies: ["Larder", "LarderCore"], path: "Tests/LarderTorture",
       exclude: ["selftest.sh"], swiftSettings: swift),
+    // Not a product either: that it compiles is a test.
+    .executableTarget(
+      name: "LarderTopLevel", dependencies: ["LarderCore"], path: "Tests/LarderTopLevel",
+      swiftSettings: swift),
     .testTarget(
       name: "CLarderTests", dependencies: ["CLarder", "LarderTestSupport"], swiftSettings: swift),
     .testTarget(

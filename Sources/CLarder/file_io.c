@@ -264,24 +264,19 @@ void file_unmap(uint8_t *map, size_t bytes) {
     if (map) munmap(map, bytes);
 }
 
-void file_warm(int file, uint64_t offset, uint64_t bytes) {
+void file_warm(uint8_t *map, uint64_t from, uint64_t until) {
 #if defined(__linux__)
-    // Not const: so it costs no room in the binary, and no memory as long as it is only read.
-    static uint8_t zeros[256 * 1024];
-    struct rlimit limit;
-    // A write beyond the limit is a signal, even inside a file that is longer.
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < offset + bytes) return;
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     int keep = errno;
-    while (bytes > 0) {
-        size_t length = bytes < sizeof zeros ? (size_t)bytes : sizeof zeros;
-        ssize_t count = pwrite(file, zeros, length, (off_t)offset);
-        if (count <= 0) break;
-        offset += (uint64_t)count;
-        bytes -= (uint64_t)count;
-    }
+    from -= from % page;
+    until -= until % page;
+    if (until > from) (void)madvise(map + from, (size_t)(until - from), MADV_POPULATE_WRITE);
     errno = keep;
 #else
-    (void)file, (void)offset, (void)bytes;
+    (void)map, (void)from, (void)until;
 #endif
 }
 

@@ -51,10 +51,10 @@ larder_status file_write_at(int file, const void *source, size_t length, uint64_
 
 larder_status file_map(int file, size_t bytes, bool writable, uint8_t **out);
 void file_unmap(uint8_t *map, size_t bytes);
-/** Zeros over a range of the file that holds nothing yet. Its pages then come as large folios,
-    filled by one call, and a mapping's first touch of each costs half of what it costs otherwise
-    (measured: 13 ns instead of 28 ns a message of 100 bytes). A hint: failure is ignored. */
-void file_warm(int file, uint64_t offset, uint64_t bytes);
+/** The whole pages of a range of a mapping, made ready to be written by one call: touched one by
+    one, each would be a fault (measured: 34 cycles more for each message of 100 bytes). A hint:
+    failure is ignored. */
+void file_warm(uint8_t *map, uint64_t from, uint64_t until);
 
 /** Content and size to the device: fdatasync, on Apple systems F_FULLFSYNC. */
 larder_status file_sync(int file);

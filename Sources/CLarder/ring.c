@@ -11,18 +11,8 @@
 
 #include "ring_internal.h"
 
-#if defined(__GNUC__)
-#define ALWAYS_INLINE __attribute__((always_inline))
-#define HOT __attribute__((hot))
-#define COLD __attribute__((noinline, cold))
-#else
-#define ALWAYS_INLINE
-#define HOT
-#define COLD
-#endif
-
 /** How far ahead of the end a first lap's pages are warmed, with one system call. */
-#define WARM_BYTES ((uint64_t)256 * 1024)
+#define WARM_BYTES ((uint64_t)64 * 1024)
 
 // Locking -----------------------------------------------------------------------------------------
 
@@ -91,15 +81,15 @@ COLD static bool ring_changed_first(larder_ring *ring) {
 }
 
 bool ring_changed(larder_ring *ring) {
-    return __builtin_expect(!ring->is_dirty, 0) && ring_changed_first(ring);
+    return UNLIKELY(!ring->is_dirty) && ring_changed_first(ring);
 }
 
 /** After a change: wakes those who wait for it. The lock is not held any more. */
 static inline void ring_announce(larder_ring *ring, bool wakes) {
-    if (__builtin_expect(wakes, 0)) ring_sync_wake(ring);
+    if (UNLIKELY(wakes)) ring_sync_wake(ring);
     // A waiter raises `waiters` before it takes the lock to look, so whoever appends after that
     // look sees it raised.
-    if (__builtin_expect(LOAD(ring->waiters) != 0, 0)) ring_wake_waiters(ring);
+    if (UNLIKELY(LOAD(ring->waiters) != 0)) ring_wake_waiters(ring);
 }
 
 // Messages and numbers ----------------------------------------------------------------------------
@@ -255,8 +245,8 @@ static inline void ring_drop_oldest(larder_ring *ring) {
 COLD static void ring_warm(larder_ring *ring, uint64_t needed) {
     uint64_t until = needed + WARM_BYTES;
     if (until > ring->data_bytes) until = ring->data_bytes;
-    if (ring->has_warmed)
-        file_warm(ring->file, ring->fixed.data_offset + ring->warmed, until - ring->warmed);
+    uint64_t start = ring->fixed.data_offset;
+    if (ring->has_warmed) file_warm(ring->map, start + ring->warmed, start + until);
     ring->has_warmed = true;
     ring->warmed = until;
 }
@@ -272,8 +262,8 @@ COLD static void ring_restart(larder_ring *ring) {
 
 /** Whether the oldest record may not be dropped yet (invariant 9). */
 static inline bool ring_must_mark(const larder_ring *ring) {
-    return __builtin_expect(ring->synced != ring->marked, 0) &&
-           ring->oldest_sequence > ring->marked && ring->oldest_sequence <= ring->synced;
+    return UNLIKELY(ring->synced != ring->marked) && ring->oldest_sequence > ring->marked &&
+           ring->oldest_sequence <= ring->synced;
 }
 
 /** Brings the header to the device on the caller's thread: it came round, or ran out of numbers,
@@ -310,11 +300,11 @@ static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint
     uint64_t rest = ring->data_bytes - ring->end_position;
     *skip = 0;
     uint64_t behind = ring->end + bytes + (bytes > rest ? rest : 0);
-    if (__builtin_expect(behind > ring->soft_limit, 0)) {
+    if (UNLIKELY(behind > ring->soft_limit)) {
         larder_status status = ring_reach_limit(ring, behind);
         if (status) return status;
     }
-    if (__builtin_expect(bytes > rest, 0)) {
+    if (UNLIKELY(bytes > rest)) {
         if (ring->oldest == ring->end) ring_restart(ring);
         else *skip = rest;
     }
@@ -322,7 +312,7 @@ static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint
         if (!ring->overwrite) return LARDER_EFULL;
         do {
             larder_status status = ring_must_mark(ring) ? ring_mark(ring) : LARDER_OK;
-            if (__builtin_expect(status != LARDER_OK, 0)) {
+            if (status) {
                 ring_store_oldest(ring);
                 if (ring->is_unsettled) ring_settle(ring);
                 return status;
@@ -330,7 +320,7 @@ static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint
             ring_drop_oldest(ring);
         } while (ring->oldest < ring->end &&
                  ring->end + *skip + bytes - ring->oldest > ring->data_bytes);
-        if (__builtin_expect(ring->oldest >= ring->end, 0)) {
+        if (UNLIKELY(ring->oldest >= ring->end)) {
             // If we crash here, or before the message is published, an empty ring must look it:
             // what is left of the dropped messages would come back with a hole.
             STORE(ring->header->state.count, 0);
@@ -342,7 +332,7 @@ static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint
 #endif
     }
     uint64_t last = *skip ? ring->data_bytes : ring->end_position + bytes;
-    if (__builtin_expect(last > ring->warmed, 0)) ring_warm(ring, last);
+    if (UNLIKELY(last > ring->warmed)) ring_warm(ring, last);
     return LARDER_OK;
 }
 
@@ -353,13 +343,13 @@ static inline void ring_seal(larder_ring *ring, uint32_t payload_crc, uint32_t w
     record_head head;
     head.word = word;
     head.tag = ring->next_sequence | ring->generation_bits;
-    if (__builtin_expect(ring->next_sequence != ring->newest + 1, 0)) {
+    if (UNLIKELY(ring->next_sequence != ring->newest + 1)) {
         head.tag |= RECORD_AFTER_GAP;
         ring_unsettle(ring);
     }
     head.crc = record_crc(payload_crc, word, ring->end_position, head.tag);
     memcpy(place, &head, sizeof head);
-    if (__builtin_expect(ring->oldest == ring->end, 0)) ring->oldest_bytes = bytes;
+    if (UNLIKELY(ring->oldest == ring->end)) ring->oldest_bytes = bytes;
     ring->end += bytes;
     ring->end_position += bytes;
     if (ring->end_position == ring->data_bytes) ring->end_position = 0;
@@ -385,12 +375,13 @@ static inline void ring_publish(larder_ring *ring) {
     // If we crash here, the other publication has the larger end, and holds.
     STORE(published->newest, ring->newest);
     STORE_RELEASE(published->end, ring->end);
-    if (__builtin_expect(ring->is_unsettled, 0)) ring_settle(ring);
+    if (UNLIKELY(ring->is_unsettled)) ring_settle(ring);
 }
 
-static inline void ring_write_record(larder_ring *ring, uint64_t skip, const void *message,
-                                     size_t length, uint32_t payload_crc, uint32_t partial) {
-    if (__builtin_expect(skip != 0, 0)) ring_pad(ring, skip);
+static inline ALWAYS_INLINE void ring_write_record(larder_ring *ring, uint64_t skip,
+                                                   const void *message, size_t length,
+                                                   uint32_t payload_crc, uint32_t partial) {
+    if (UNLIKELY(skip != 0)) ring_pad(ring, skip);
 #ifdef LARDER_PLANT_HEAD_FIRST
     STORE_RELEASE(ring->header->state.published[ring->slot].end, ring->end + record_bytes(length));
     sched_yield();
@@ -404,19 +395,18 @@ static inline void ring_write_record(larder_ring *ring, uint64_t skip, const voi
     ring_seal(ring, payload_crc, (uint32_t)length | partial, record_bytes(length));
 }
 
-// Without HOT, clang takes this for a cold function and makes it small instead of fast.
-HOT larder_status larder_ring_append(larder_ring *ring, const void *message, size_t length,
-                                     uint64_t *sequence) {
+larder_status larder_ring_append(larder_ring *ring, const void *message, size_t length,
+                                 uint64_t *sequence) {
     if (sequence) *sequence = 0;
-    if (__builtin_expect(length > ring->message_max, 0))
+    if (UNLIKELY(length > ring->message_max))
         return ring->read_only ? LARDER_EREADONLY : LARDER_ETOOLARGE;
     // Before the lock, so that two threads do this part at the same time.
     uint32_t crc = larder_crc32c(ring->salt, message, length);
     larder_status status = ring_lock_to_write(ring);
-    if (__builtin_expect(status != LARDER_OK, 0)) return status;
+    if (status) return status;
     uint64_t skip;
     status = ring_make_room(ring, record_bytes(length), &skip);
-    if (__builtin_expect(status != LARDER_OK, 0)) {
+    if (status) {
         ring_unlock(ring);
         return status;
     }

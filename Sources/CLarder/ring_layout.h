@@ -60,6 +60,8 @@
 #error "The ring maps little-endian integers; a big-endian port has to convert them in this file."
 #endif
 
+#define ALWAYS_INLINE __attribute__((always_inline))
+
 #define RING_MAGIC "LARDRING"
 #define RING_VERSION ((uint32_t)2)
 #define RING_HEADER_BYTES ((uint64_t)320)
@@ -295,17 +297,24 @@ static inline bool record_is_plausible(record_head head, uint64_t position, uint
 #endif
 }
 
-/** Whether `bytes` (head and payload, complete) are the record of `position`. */
-static inline bool record_is_intact(const ring_records *records, const uint8_t *bytes,
-                                    record_head head, uint64_t position) {
+/** Whether `bytes` (head and payload, complete) are the record of `position`, whose payload has
+    `length` bytes. */
+static inline ALWAYS_INLINE bool record_agrees(uint32_t salt, const uint8_t *bytes,
+                                               record_head head, size_t length, uint64_t position) {
 #ifdef LARDER_PLANT_SKIP_CRC
-    (void)records, (void)bytes, (void)position;
+    (void)salt, (void)bytes, (void)head, (void)length, (void)position;
     return true;
 #else
-    size_t length = head.word == RECORD_PAD ? 0 : record_length(head.word);
-    uint32_t crc = larder_crc32c(records->salt, bytes + RING_HEAD_BYTES, length);
+    uint32_t crc = larder_crc32c(salt, bytes + RING_HEAD_BYTES, length);
     return record_crc(crc, head.word, position, head.tag) == head.crc;
 #endif
+}
+
+/** The same for any record, a pad too. */
+static inline bool record_is_intact(const ring_records *records, const uint8_t *bytes,
+                                    record_head head, uint64_t position) {
+    size_t length = head.word == RECORD_PAD ? 0 : record_length(head.word);
+    return record_agrees(records->salt, bytes, head, length, position);
 }
 
 /** What record_find looks for: a number in [minimum, maximum]. */

@@ -211,79 +211,119 @@ static larder_status reader_refill(larder_ring_reader *reader, uint64_t wanted, 
     return LARDER_OK;
 }
 
-larder_status larder_ring_reader_next(larder_ring_reader *reader, larder_ring_record *record) {
-    larder_ring *ring = reader->ring;
-    // What is read in place is gone with the mapping.
-    if (reader->borrows && atomic_load_explicit(ring->lock, memory_order_acquire) == LOCK_SHUT)
-        return LARDER_ECLOSED;
-    bool is_damaged = false;
+/** Takes the message at `offset` if the chunk has all of it and it is intact, which is what a
+    reader finds but for one time in hundreds. */
+static inline ALWAYS_INLINE bool reader_take(larder_ring_reader *reader,
+                                             larder_ring_record *record) {
+    uint64_t held = reader->chunk_end - reader->chunk_start;
+    uint64_t before = reader->offset - reader->chunk_start;
+    if (before > held || held - before < RING_HEAD_BYTES) return false;
+    const larder_ring *ring = reader->ring;
+    const uint8_t *bytes = reader->chunk + before;
+    record_head head = record_head_at(bytes, 0);
+    uint64_t sequence = record_sequence(head.tag);
+    uint64_t position = reader->chunk_position + before;
+    if (head.word == RECORD_PAD || sequence <= reader->sequence) return false;
+    if (!record_is_plausible(head, position, ring->data_bytes)) return false;
+    size_t length = record_length(head.word);
+    if (record_bytes(length) > held - before ||
+        !record_agrees(ring->salt, bytes, head, length, position))
+        return false;
+    record->sequence = sequence;
+    record->payload.data = bytes + RING_HEAD_BYTES;
+    record->payload.length = length;
+    record->flags = record_flags(head.word);
+    record->lost = reader->has_started ? sequence - reader->sequence - 1 : 0;
+    reader->has_started = true;
+    reader->sequence = sequence;
+    reader->offset += record_bytes(length);
+    reader->back_count = 0;
+    return true;
+}
+
+/** What is at `reader->offset`, of which the chunk has a head at least. */
+typedef enum reader_sight { SIGHT_TAKEN, SIGHT_PAD, SIGHT_CUT_OFF, SIGHT_DAMAGED } reader_sight;
+
+/** @param wanted receives the bytes of a record that the chunk has not all of. */
+static reader_sight reader_look(larder_ring_reader *reader, larder_ring_record *record,
+                                uint64_t *wanted) {
+    if (reader_take(reader, record)) return SIGHT_TAKEN;
+    uint64_t data_bytes = reader->ring->data_bytes;
+    uint64_t position = reader_position(reader, reader->offset);
+    record_head head = record_head_at(reader_bytes(reader, reader->offset), 0);
+    if (record_sequence(head.tag) <= reader->sequence ||
+        !record_is_plausible(head, position, data_bytes))
+        return SIGHT_DAMAGED;
+    if (head.word == RECORD_PAD) {
+        if (!reader_verifies(reader, reader->offset, head)) return SIGHT_DAMAGED;
+        reader->offset += data_bytes - position;
+        return SIGHT_PAD;
+    }
+    uint64_t bytes = record_bytes(record_length(head.word));
+    if (reader_has(reader, reader->offset, reader->offset + bytes)) return SIGHT_DAMAGED;
+    *wanted = bytes;
+    return SIGHT_CUT_OFF;
+}
+
+/** The rest of the lap is too short for a head: passes it over, if something follows. */
+static larder_status reader_pass_rest(larder_ring_reader *reader, uint64_t position,
+                                      reader_step *step) {
+    uint64_t data_bytes = reader->ring->data_bytes;
+    larder_status status = reader_refill(reader, RING_HEAD_BYTES, false, step);
+    if (status == LARDER_OK && *step != STEP_END && reader->offset % data_bytes == position)
+        reader->offset += data_bytes - position;
+    return status;
+}
+
+/** With what the chunk does not have, or does not have intact. */
+COLD static larder_status reader_search(larder_ring_reader *reader, larder_ring_record *record) {
+    const larder_ring *ring = reader->ring;
     bool is_all = false;
-    uint64_t wanted = RING_HEAD_BYTES;
-    *record = (larder_ring_record){0, {NULL, 0}, 0, 0};
     for (;;) {
+        bool is_damaged = false;
+        uint64_t wanted = RING_HEAD_BYTES;
         uint64_t position = reader_position(reader, reader->offset);
-        if (!is_damaged && reader_has(reader, reader->offset, reader->offset + RING_HEAD_BYTES)) {
-            record_head head;
-            memcpy(&head, reader_bytes(reader, reader->offset), sizeof head);
-            uint64_t sequence = record_sequence(head.tag);
-            bool fits = sequence > reader->sequence &&
-                        record_is_plausible(head, position, ring->data_bytes);
-            if (fits && head.word == RECORD_PAD) {
-                if (reader_verifies(reader, reader->offset, head)) {
-                    reader->offset += ring->data_bytes - position;
-                    wanted = RING_HEAD_BYTES;
-                    is_all = false;
-                    continue;
-                }
-            } else if (fits) {
-                uint64_t bytes = record_bytes(record_length(head.word));
-                if (reader_has(reader, reader->offset, reader->offset + bytes)) {
-                    if (reader_verifies(reader, reader->offset, head)) {
-                        record->sequence = sequence;
-                        record->payload.data =
-                            reader_bytes(reader, reader->offset) + RING_HEAD_BYTES;
-                        record->payload.length = record_length(head.word);
-                        record->flags = record_flags(head.word);
-                        if (reader->has_started) record->lost = sequence - reader->sequence - 1;
-                        reader->has_started = true;
-                        reader->sequence = sequence;
-                        reader->offset += bytes;
-                        if (reader->back_count) reader->back_count = 0;
-                        return LARDER_OK;
-                    }
-                } else if (!is_all) {
-                    wanted = bytes;
-                    goto refill;
-                }
+        reader_step step;
+        larder_status status;
+        if (reader_has(reader, reader->offset, reader->offset + RING_HEAD_BYTES)) {
+            reader_sight sight = reader_look(reader, record, &wanted);
+            if (sight == SIGHT_TAKEN) return LARDER_OK;
+            if (sight == SIGHT_PAD) {
+                is_all = false;
+                continue;
             }
             // Damaged, or torn by a writer that overtook this reader: look again from here on.
-            is_damaged = true;
-            reader->offset += 8;
-        } else if (!is_damaged && ring->data_bytes - position < RING_HEAD_BYTES) {
-            uint64_t rest = ring->data_bytes - position;
-            // Only if something follows: `end` may stand right here.
-            reader_step step;
-            larder_status status = reader_refill(reader, RING_HEAD_BYTES, false, &step);
+            is_damaged = sight == SIGHT_DAMAGED || is_all;
+            if (is_damaged) reader->offset += 8;
+        } else if (ring->data_bytes - position < RING_HEAD_BYTES) {
+            status = reader_pass_rest(reader, position, &step);
             if (status) return status;
             if (step == STEP_END) return LARDER_END;
-            if (reader->offset % ring->data_bytes == position) reader->offset += rest;
             is_all = false;
             continue;
         }
-    refill:;
-        reader_step step;
-        larder_status status = reader_refill(reader, wanted, is_damaged, &step);
+        status = reader_refill(reader, wanted, is_damaged, &step);
         if (status) return status;
         if (step == STEP_END) return LARDER_END;
-        if (is_damaged) wanted = RING_HEAD_BYTES;
         is_all = step == STEP_RECORD;
         // The end of what was copied, and not even a head: nothing that can be read here.
         if (is_all && reader->chunk_end - reader->offset < RING_HEAD_BYTES) {
             reader->offset = reader->chunk_end;
             is_all = false;
         }
-        is_damaged = false;
     }
+}
+
+larder_status larder_ring_reader_next(larder_ring_reader *reader, larder_ring_record *record) {
+    // What is read in place is gone with the mapping.
+    if (reader->borrows &&
+        atomic_load_explicit(reader->ring->lock, memory_order_acquire) == LOCK_SHUT) {
+        *record = (larder_ring_record){0, {NULL, 0}, 0, 0};
+        return LARDER_ECLOSED;
+    }
+    if (reader_take(reader, record)) return LARDER_OK;
+    *record = (larder_ring_record){0, {NULL, 0}, 0, 0};
+    return reader_search(reader, record);
 }
 
 // Backwards ---------------------------------------------------------------------------------------

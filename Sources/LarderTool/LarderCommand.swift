@@ -21,7 +21,7 @@ struct LarderCommand: ParsableCommand {
         0   done
         1   damage or loss was found (verify, salvage, demo)
         2   could not do it; the reason is on the standard error
-        3   there is no such entry (cache get, entry get, archive get)
+        3   there is no such entry (cache get, entry get, archive get) or field (archive query)
         64  wrong usage
         130 interrupted before it was done
       """,

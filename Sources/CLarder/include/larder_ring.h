@@ -159,7 +159,7 @@ LARDER_API void larder_ring_close(larder_ring *LARDER_NULLABLE ring);
     @return LARDER_OK; LARDER_ETOOLARGE, LARDER_EFULL (the ring is unchanged in both cases),
             LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of a sync, see below.
     O(length), amortised; no allocation, and no system call but these: one that warms fresh pages,
-    every 256 KiB of the first lap but the first; one that starts the thread in the background, with
+    every 64 KiB of the first lap but the first; one that starts the thread in the background, with
     the second message after opening; and a sync where it waits, see above. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_append(larder_ring *ring,
                                                               const void *LARDER_NULLABLE message,

@@ -19,7 +19,8 @@ struct ArchiveQuery: ParsableCommand {
       name stands in quotation marks. Operators are = != < <= > >= and contains, begins, ends and \
       matches; the last one takes a regular expression, and contains looks into arrays, too. \
       Values are JSON, and text needs no quotation marks if it is no number. Dates are text: \
-      2026-03-01 or 2026-03-01T12:00:00Z. A field that is missing is null.
+      2026-03-01 or 2026-03-01T12:00:00Z. A field that is missing is null; one that no element has \
+      is named on the standard error, and the exit code is 3.
 
       EXAMPLES
         larder archive query users --where 'age >= 30' --sort name
@@ -102,6 +103,12 @@ struct ArchiveQuery: ParsableCommand {
           + (order.isEmpty ? "" : "sorted by \(order), ")
           + "\(Quantity.count(scan.printed)) \(count ? "counted" : "printed"), in "
           + Quantity.time(.now - start))
+    }
+    let unknown = scan.unknownFields
+    if !unknown.isEmpty {
+      StandardError.note(
+        "\(folder): no element has a field \(unknown.map { "'\($0)'" }.joined(separator: " or "))")
+      throw ExitCode(ToolExit.missing)
     }
   }
 }

@@ -31,6 +31,11 @@ struct ArchiveScan {
   private var candidates: [Candidate] = []
   private var text = CBORText()
 
+  /// Fields that were asked for and that no element had, as far as was read.
+  private var unseen: [FieldPath]
+  /// Not if the limit ended it before.
+  private var readsAll = true
+
   /// Elements that were looked at.
   private(set) var read = 0
   /// Elements that are not of the format.
@@ -52,13 +57,23 @@ struct ArchiveScan {
     self.skip = skip
     self.limit = limit
     self.wanted = wanted
+    unseen = []
+    for path in conditions.map(\.path) + sort where !unseen.contains(path) { unseen.append(path) }
+  }
+
+  /// Fields that were asked for and that no element of the archive has.
+  var unknownFields: [String] {
+    readsAll && read > unreadable ? unseen.map(\.text) : []
   }
 
   /// - Parameter print: Gets lines with their newlines.
   mutating func run(
     over archive: RawCache, _ keys: CacheKeys, print: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
-    if limit == 0 { return }
+    if limit == 0 {
+      readsAll = false
+      return
+    }
     let order: DiskCacheOrder = isDescending && sort.isEmpty ? .byKeyDescending : .byKey
     try archive.forEachEntry(.all, order: order) { entry in
       read += 1
@@ -66,6 +81,7 @@ struct ArchiveScan {
         unreadable += 1  // Told to the caller, who says so.
         return true
       }
+      if !unseen.isEmpty { unseen.removeAll { $0.value(in: value) != nil } }
       guard conditions.allSatisfy({ $0.isMet(by: value, ignoresCase: ignoresCase) }) else {
         return true
       }
@@ -74,7 +90,8 @@ struct ArchiveScan {
         if matched <= skip { return true }
         try line(entry.key, value, keys).withUnsafeBytes(print)
         printed += 1
-        return UInt64(printed) < limit
+        readsAll = UInt64(printed) < limit
+        return readsAll
       }
       candidates.append(
         Candidate(

@@ -14,9 +14,12 @@ struct FieldCondition: Sendable {
     case less = "<"
     case greater = ">"
     case contains, begins, ends, matches
+
+    /// Not a word.
+    var isSign: Bool { rawValue.first?.isLetter == false }
   }
 
-  private let path: FieldPath
+  let path: FieldPath
   private let comparison: Operator
   private let value: FieldValue
   /// The value as text.
@@ -38,6 +41,12 @@ struct FieldCondition: Sendable {
     let literal = rest.trimmingCharacters(in: .whitespaces)
     guard !literal.isEmpty else {
       throw ValidationError("'\(text)': no value behind the operator; no text is \"\".")
+    }
+    // Else 'level => 5' would ask for the text '> 5'.
+    if comparison.isSign, let first = literal.first, "=!<>".contains(first) {
+      throw ValidationError(
+        "'\(text)': '\(comparison.rawValue)' and '\(first)' are no operator together; a text that "
+          + "begins so stands in quotation marks.")
     }
     self.comparison = comparison
     value = try Self.value(literal)
@@ -110,7 +119,7 @@ extension FieldCondition {
     for candidate in Operator.allCases where rest.hasPrefix(candidate.rawValue) {
       let behind = rest.dropFirst(candidate.rawValue.count)
       // A word ends at a space; a sign does not have to.
-      if candidate.rawValue.first?.isLetter == true, behind.first?.isWhitespace != true { continue }
+      if !candidate.isSign, behind.first?.isWhitespace != true { continue }
       rest = behind
       return candidate
     }

@@ -28,14 +28,11 @@ struct AppendJob: ~Copyable {
       let longest = Int(clamping: min(start.dataCapacity, 0x7FFF_F000))
       var reader = LineReader(
         descriptor: descriptor, name: input.name, terminator: terminator, longestLine: longest)
-      let before = bytes
       while try reader.read({ try append($0) }) {
-        bytes = before + reader.byteCount
         if progress.isDue {
           progress.draw(progressText(input, read: reader.byteCount, lines: reader.lineCount))
         }
       }
-      bytes = before + reader.byteCount
     }
   }
 
@@ -43,6 +40,12 @@ struct AppendJob: ~Copyable {
     batch.removeAll()
     for line in lines.lines.dropLast(lines.endsPartial ? 1 : 0) { batch.add(line) }
     if lines.endsPartial, let last = lines.lines.last { batch.add(last, isPartial: true) }
+    let next = try ring.statistics().nextSequence
+    defer {
+      // A batch that fails was appended up to the message that failed.
+      let end = (try? ring.statistics().nextSequence) ?? next
+      bytes += lines.byteCount(ofFirst: Int(clamping: end - next))
+    }
     try ring.append(batch)
     if sync { try ring.sync() }
   }
@@ -68,11 +71,12 @@ struct AppendJob: ~Copyable {
       lastSequence: end.nextSequence - 1, overwritten: end.overwritten - start.overwritten)
   }
 
-  /// Closes the log, which syncs it.
+  /// Closes the log. It waits for the disk only where that was asked for: one line from a shell's
+  /// loop costs what a process costs.
   mutating func finish() throws -> Result {
     progress.erase()
     var result = try result()
-    try ring.shutdown()
+    try ring.shutdown(syncs: sync)
     result.duration = startTime.duration(to: clock.now)
     return result
   }
@@ -80,7 +84,7 @@ struct AppendJob: ~Copyable {
   struct Result {
     /// Messages.
     let appended: UInt64
-    /// Bytes read, terminators included.
+    /// Bytes of the lines appended, terminators included.
     let bytes: UInt64
     var duration: Duration
     /// Numbers of the first and last message, if any was appended.

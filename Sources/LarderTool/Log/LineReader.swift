@@ -49,6 +49,12 @@ struct LineReader: ~Copyable {
     let lines: [UnsafeRawBufferPointer]
     /// The last of `lines` had no terminator; it is the end of the input.
     let endsPartial: Bool
+
+    /// Bytes of the first lines, with their terminators.
+    func byteCount(ofFirst count: Int) -> UInt64 {
+      let bytes = lines.prefix(count).reduce(UInt64(0)) { $0 + UInt64($1.count) + 1 }
+      return endsPartial && count >= lines.count ? bytes - 1 : bytes
+    }
   }
 
   /// Reads on and hands out the lines that are complete by then; what is there at once, rather than

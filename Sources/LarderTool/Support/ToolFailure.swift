@@ -22,7 +22,8 @@ enum ToolExit {
   static let damage: Int32 = 1
   /// The command could not do what it was asked to.
   static let failure: Int32 = 2
-  /// `cache get`, `entry get` or `archive get` found nothing.
+  /// `cache get`, `entry get` or `archive get` found nothing; no element has a field that
+  /// `archive query` was asked for.
   static let missing: Int32 = 3
   /// Ended by Ctrl-C before its work was done: what shells give for SIGINT.
   static let interrupted: Int32 = 130

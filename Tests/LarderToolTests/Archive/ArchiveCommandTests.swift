@@ -91,6 +91,24 @@ import Testing
     try archive.close()
   }
 
+  @Test func aFieldThatNoElementHasIsNamed() throws {
+    try open().close()
+    let misspelt = try Tool.run(
+      "archive", "query", folder, "--where", "agee > 20", "--where", "name.first = A", "--count")
+    #expect(misspelt.code == 3 && misspelt.text == "0\n")
+    #expect(
+      misspelt.errors == "larder: \(folder): no element has a field 'agee' or 'name.first'\n")
+    let sorted = try Tool.run("archive", "query", folder, "--sort", "agee", "--keys")
+    #expect(sorted.code == 3 && sorted.lines.count == 5)
+    #expect(sorted.errors.contains("'agee'"))
+    // One that some have is known, whether or not these are printed.
+    #expect(try query("--where", "email != null").count == 2)
+    // Elements behind the limit were not read.
+    let first = try Tool.run(
+      "archive", "query", folder, "--where", "agee = null", "--limit", "1", "--keys")
+    #expect(first.code == 0 && first.errors.isEmpty)
+  }
+
   @Test func resultsAreOneObjectALine() throws {
     try open().close()
     let run = try Tool.run("archive", "query", folder, "--where", "age = 20", "--sort", "id")
@@ -199,6 +217,7 @@ import Testing
   @Test func wrongUsageExitsWith64() throws {
     for arguments in [
       ["query"], ["query", folder, "--where", "age"], ["query", folder, "--sort", "a b"],
+      ["query", folder, "--where", "age => 20"],
       ["query", folder, "--count", "--keys"], ["query", folder, "--format", "yaml"],
       ["query", folder, "-n", "-1"], ["get", folder], ["get", folder, "--int", "one"],
       ["ls", folder, "--json", "--long"], ["frobnicate"],

@@ -80,6 +80,14 @@ import Testing
     #expect(errors.count == 2)
     #expect(errors[0].contains("appended \(kept) messages"))
     #expect(errors[1].hasPrefix("larder: Could not append"))
+    let bytes = lines.prefix(kept).joined().utf8.count
+    #expect(errors[0].contains(" \(bytes) bytes in ") || errors[0].contains(" KiB in "))
+    let json = try Tool.run(
+      ["log", "append", "--refuse", "--capacity", "4KiB", "--json", directory.file("json").path],
+      input: Data(lines.joined().utf8))
+    #expect(json.code == 2)
+    #expect(try json.object["bytes"] as? Int == bytes)
+    #expect(try json.object["appended"] as? Int == kept)
   }
 
   @Test func aLineThatCanNeverFitIsAnErrorThatNamesIt() throws {

@@ -9,8 +9,8 @@ enum LogArea: Area {
   static var rows: [Row] {
     [
       appendC, appendRaw, appendRawSQLite, appendFill, appendCodable, appendTwoThreads, appendPower,
-      appendPowerEightThreads, readRaw, readRawData, open, openKilled, openAppend, create,
-      allocations,
+      appendPowerEightThreads, appendPowerTasks, readRaw, readRawData, open, openKilled, openAppend,
+      create, allocations,
     ]
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+import Dispatch
 import Foundation
 import LarderCore
+import Synchronization
 
 // The rows of `MessageLog`, as a Swift program uses it.
 extension LogArea {
@@ -87,6 +89,50 @@ extension LogArea {
         },
         close: { closeQuietly(log) })
     }
+  }
+
+  static var appendPowerTasks: Row {
+    Row(
+      id: "log.append.power.1000tasks",
+      ours: """
+        1,000 tasks, MessageLog<Data>.append(durability: .power) with await, 100 B, once each, \
+        1 MiB overwriting ring; wall time, a message
+        """,
+      rival: Rival(name: "ours, one task", settings: "the same messages by one task, in turn"),
+      goal: .ratio(0.01)
+    ) { bench in
+      let log = try rawLog(bench, capacity: smallRing, whenFull: .overwriteOldest)
+      let few = 20
+      return Contest(
+        ours: {
+          try bench.time(1000, loop: .none) { try appendByTasks(log, tasks: 1000, each: 1) }
+        },
+        rival: { try bench.time(few, loop: .none) { try appendByTasks(log, tasks: 1, each: few) } },
+        close: { closeQuietly(log) })
+    }
+  }
+
+  /// Runs the tasks, and waits for them on a thread that runs none.
+  private static func appendByTasks(_ log: MessageLog<Data>, tasks: Int, each: Int) throws {
+    let done = DispatchSemaphore(value: 0)
+    let failure = Mutex<(any Error)?>(nil)
+    Task {
+      do {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for _ in 0..<tasks {
+            group.addTask {
+              for _ in 0..<each { try await log.append(payload, durability: .power) }
+            }
+          }
+          try await group.waitForAll()
+        }
+      } catch {
+        failure.withLock { $0 = error }
+      }
+      done.signal()
+    }
+    done.wait()
+    if let failure = failure.withLock({ $0 }) { throw failure }
   }
 
   static var readRaw: Row {
