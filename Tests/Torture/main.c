@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "failing_calls.h"
+#include "memory.h"
 #include "store.h"
 
 typedef struct family {
@@ -33,6 +34,7 @@ static const family families[] = {
     {"log", "power", family_power, 25, "pages old, new or torn as after a power cut, then reopen"},
     {"log", "soak", family_soak, 7, "mixed load at full speed: memory, files, descriptors level"},
     {"coding", "coding", family_coding, 8, "CBOR and damaged CBOR beside a simple reference"},
+    {"memory", "memory", family_memory, 0, "indexes beside a model, threads, contradictions"},
     {"store", "store-input", family_store_input, 0, "arguments and folders that none should pass"},
     {"store", "statuses", family_statuses, 0, "every status that the headers list"},
     {"store", "store-promises", family_store_promises, 0,
@@ -63,8 +65,8 @@ static void usage(FILE *target) {
           "Hurts logs and stores in every way they must survive, and what reads coded values, for\n"
           "about a minute, prints one line for each family of trials and ends with 'N passed, M\n"
           "failed'. Fails if anything did.\n\n"
-          "  --area NAME       what to torture: log, store, coding, large, blocks or all\n"
-          "                    (default), which leaves large and blocks out\n"
+          "  --area NAME       what to torture: log, store, coding, memory, large, blocks or\n"
+          "                    all (default), which leaves large and blocks out\n"
           "  --seconds N       time for everything together (default 60)\n"
           "  --seed N          seed of all random choices (default: a new one, printed)\n"
           "  --family NAME     only this family; may be given several times\n"
@@ -130,8 +132,8 @@ static void choose_area(arguments *given, const char *name) {
     }
     if (!given->area && strcmp(name, "all") != 0) {
         fprintf(stderr,
-                "larder-torture: no area is called '%s'; there are: log, store, coding, large, "
-                "all\n",
+                "larder-torture: no area is called '%s'; there are: log, store, coding, memory, "
+                "large, blocks, all\n",
                 name);
         exit(64);
     }

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// Indexes in memory: random operations beside a model, threads, and what has to be tried by itself:
+// arguments, hashes, times and sums at the ends of their ranges.
+#include "memory.h"
+
+#include <string.h>
+
+#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
+
+static larder_status created(size_t bytes, size_t alignment, unsigned policy) {
+    larder_index_options options;
+    larder_index_options_init(&options);
+    options.payload_bytes = bytes;
+    options.payload_alignment = alignment;
+    options.policy = (larder_index_policy)policy;
+    larder_index *index = NULL;
+    larder_status status = larder_index_create(&options, &index);
+    larder_index_destroy(index);
+    return (status == LARDER_OK) == (index != NULL) ? status : LARDER_EDAMAGED;
+}
+
+static void options_of_indexes(torture *run) {
+    GIVES(created(0, 1, LARDER_INDEX_LRU), LARDER_OK);
+    GIVES(created((size_t)1 << 20, 4096, LARDER_INDEX_FIFO), LARDER_OK);
+    GIVES(created(((size_t)1 << 20) + 1, 8, LARDER_INDEX_FIFO), LARDER_EINVALID);
+    GIVES(created(16, 0, LARDER_INDEX_LRU), LARDER_EINVALID);
+    GIVES(created(16, 24, LARDER_INDEX_LRU), LARDER_EINVALID);
+    GIVES(created(16, 8192, LARDER_INDEX_LRU), LARDER_EINVALID);
+    GIVES(created(16, 8, 4), LARDER_EINVALID);
+    larder_index_destroy(NULL);
+}
+
+/** Bytes of any length have a hash that all of them count for, and equal ones are equal. */
+static void hashes(torture *run) {
+    uint8_t bytes[70], copy[70];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        copy[i] = bytes[i] = (uint8_t)(i * 7);
+    }
+    for (size_t length = 0; length < sizeof bytes; length++) {
+        torture_trial(run);
+        uint64_t hash = larder_index_hash_bytes(bytes, length);
+        larder_bytes one = bytes_of(bytes, length), other = bytes_of(copy, length);
+        EXPECT(run, larder_index_hash_bytes(copy, length) == hash, "two hashes of %zu", length);
+        EXPECT(run, larder_index_hash_bytes(bytes, length + 1) != hash, "a hash of %zu", length);
+        EXPECT(run, larder_index_equals_bytes(&one, &other), "%zu bytes differ", length);
+        other.length++;
+        EXPECT(run, !larder_index_equals_bytes(&one, &other), "%zu bytes are one more", length);
+        other.length--;
+        for (size_t i = 0; i < length; i++) {
+            copy[i] ^= 1;
+            EXPECT(run, larder_index_hash_bytes(copy, length) != hash, "byte %zu of %zu", i,
+                   length);
+            EXPECT(run, !larder_index_equals_bytes(&one, &other), "byte %zu of %zu", i, length);
+            copy[i] ^= 1;
+        }
+    }
+}
+
+static int64_t fixed_clock(void *context) { return *(const int64_t *)context; }
+
+static larder_index *small_index(torture *run, int64_t *now, larder_index_slot *slot) {
+    larder_index_options options;
+    larder_index_options_init(&options);
+    options.payload_bytes = 8;
+    options.clock = now ? fixed_clock : NULL;
+    options.context = now;
+    larder_index *index = NULL;
+    if (!EXPECT_STATUS(run, larder_index_create(&options, &index), LARDER_OK)) {
+        return NULL;
+    }
+    larder_index_write_begin(index);
+    EXPECT_STATUS(run, larder_index_insert(index, larder_index_hash_u64(1), 0, slot), LARDER_OK);
+    return index;
+}
+
+/** Times at both ends of what a clock can say: a sum that is too large is a time all the same. */
+static void far_times(torture *run) {
+    static const struct {
+        int64_t now, duration, deadline;
+    } times[] = {
+        {1000, 5, 1005},
+        {1000, -5, 995},
+        {1000, INT64_MAX - 1, INT64_MAX - 1},
+        {INT64_MIN + 3, -100, INT64_MIN},
+        {1000, LARDER_INDEX_NEVER, LARDER_INDEX_NEVER},
+    };
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        torture_trial(run);
+        int64_t now = times[i].now;
+        larder_index_slot slot;
+        larder_index *index = small_index(run, &now, &slot);
+        if (!index) {
+            return;
+        }
+        larder_index_expiry expiry = {times[i].duration, LARDER_INDEX_NEVER, LARDER_INDEX_NEVER};
+        EXPECT_STATUS(run, larder_index_set_entry_expiry(index, slot, NULL), LARDER_OK);
+        EXPECT(run,
+               larder_index_deadline(index, slot) == LARDER_INDEX_NEVER &&
+                   larder_index_next_deadline(index) == LARDER_INDEX_NEVER,
+               "a deadline where none was set");
+        EXPECT_STATUS(run, larder_index_set_entry_expiry(index, slot, &expiry), LARDER_OK);
+        EXPECT(run, larder_index_deadline(index, slot) == times[i].deadline, "case %zu", i);
+        EXPECT(run, larder_index_is_due(index) == (times[i].deadline <= now), "due %zu", i);
+        larder_index_write_end(index);
+        larder_index_destroy(index);
+    }
+}
+
+/** The system's clock goes on, and lives that count from it end. */
+static void system_clock(torture *run) {
+    torture_trial(run);
+    larder_index_slot slot;
+    larder_index *index = small_index(run, NULL, &slot);
+    if (!index) {
+        return;
+    }
+    larder_index_expiry expiry = {LARDER_INDEX_NEVER, 0, LARDER_INDEX_NEVER};
+    EXPECT_STATUS(run, larder_index_set_expiry(index, &expiry), LARDER_OK);
+    EXPECT(run, larder_index_is_due(index) && larder_index_expire(index) == slot, "still there");
+    larder_index_write_end(index);
+    larder_index_destroy(index);
+}
+
+/** Costs whose sum no 64 bits hold are counted all the same. */
+static void large_costs(torture *run) {
+    torture_trial(run);
+    larder_index_slot slot, other;
+    larder_index *index = small_index(run, NULL, &slot);
+    if (!index) {
+        return;
+    }
+    uint64_t hash = larder_index_hash_u64(2);
+    EXPECT(run, larder_index_cost(index, slot) == 0, "a cost that was not given");
+    EXPECT_STATUS(run, larder_index_insert(index, hash, UINT64_MAX, &other), LARDER_OK);
+    larder_index_rewrite(index, slot, 7);
+    EXPECT(run, larder_index_total_cost(index) == UINT64_MAX, "the sum is not at its end");
+    larder_index_take(index, other, LARDER_INDEX_REMOVED);
+    EXPECT(run, larder_index_total_cost(index) == 7, "the rest is not 7");
+    size_t count = 9;
+    EXPECT_STATUS(run, larder_index_list(index, LARDER_INDEX_UNORDERED, NULL, 0, &count),
+                  LARDER_OK);
+    EXPECT(run, count == 0, "a list of nothing is %zu long", count);
+    larder_index_write_end(index);
+    larder_index_destroy(index);
+}
+
+/** So many uses that they have to be numbered afresh: the order stays. */
+static void many_uses(torture *run, larder_index_policy policy) {
+    enum { KEYS = 2000 };
+    static larder_index_slot slots[KEYS];
+    torture_trial(run);
+    larder_index_options options;
+    larder_index_options_init(&options);
+    options.policy = policy;
+    larder_index *index = NULL;
+    if (!EXPECT_STATUS(run, larder_index_create(&options, &index), LARDER_OK)) {
+        return;
+    }
+    for (uint64_t round = 0; round < 32; round++) {
+        for (uint64_t key = 0; key < KEYS; key++) {
+            larder_index_probe probe;
+            larder_index_cause cause;
+            uint64_t hash = larder_index_hash_u64(key);
+            uint32_t token = larder_index_read_begin(index);
+            larder_index_slot slot = larder_index_find(index, hash, larder_index_equals_u64, &key);
+            larder_index_read_end(index, token, slot);
+            if (slot == LARDER_INDEX_NONE) {
+                (void)larder_index_write_first(index, hash, &probe);
+                EXPECT_STATUS(run, larder_index_write_insert(index, 0, &probe), LARDER_OK);
+                memcpy(probe.payload, &key, sizeof key);
+                EXPECT(run, !larder_index_write_settle(index, &probe, &cause), "one went");
+            }
+        }
+    }
+    size_t count = 0;
+    larder_index_write_begin(index);
+    EXPECT_STATUS(run, larder_index_list(index, LARDER_INDEX_FIRST_TO_GO, slots, KEYS, &count),
+                  LARDER_OK);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t key;
+        memcpy(&key, larder_index_payload(index, slots[i]), sizeof key);
+        EXPECT(run, key == i, "key %llu is number %llu", (unsigned long long)key,
+               (unsigned long long)i);
+    }
+    EXPECT(run, count == KEYS, "%zu are listed", count);
+    larder_index_write_end(index);
+    larder_index_destroy(index);
+}
+
+static void by_itself(torture *run, void *context) {
+    (void)context;
+    options_of_indexes(run);
+    hashes(run);
+    far_times(run);
+    system_clock(run);
+    large_costs(run);
+    many_uses(run, LARDER_INDEX_LRU);
+    many_uses(run, LARDER_INDEX_S3FIFO);
+}
+
+static void one_case(torture *run, void *context) {
+    uint64_t number = *(const uint64_t *)context;
+    rng random = rng_make(mix2(mix2(run->seed, run->case_index), number));
+    memory_model_case(run, &random, number);
+}
+
+void family_memory(torture *run) {
+    rng random;
+    if (!torture_next_case(run, &random)) {
+        return;
+    }
+    torture_trial(run);
+    torture_guard(run, 60, by_itself, NULL);
+    torture_trial(run);
+    torture_guard(run, 60, memory_contradictions, NULL);
+    torture_guard(run, 120, memory_threads, NULL);
+    for (uint64_t i = 0, most = run->brief ? 12 : 96; i < most; i++) {
+        torture_trial(run);
+        torture_note(run, "index number %llu", (unsigned long long)i);
+        torture_guard(run, 60, one_case, &i);
+    }
+}
