@@ -46,6 +46,8 @@ static const family families[] = {
     {"store", "store-model", family_store_model, 10, "random operations beside a model in memory"},
     {"store", "store-damage", family_store_damage, 20,
      "any byte flipped, pages zeroed and swapped"},
+    {"store", "store-pages", family_store_pages, 0, "every field of LMDB's pages set wrong"},
+    {"store", "store-records", family_store_records, 0, "every field of the log's records wrong"},
     {"store", "store-concurrency", family_store_concurrency, 10,
      "threads, second openers, fork, readers elsewhere"},
     {"store", "store-explore", family_store_explore, 30,

@@ -560,8 +560,8 @@ static void step(shelf *self, bool is_timed) {
 static void shelf_choose(shelf *self, rng *random, uint64_t number) {
     static const size_t sizes[][2] = {{16, 8}, {24, 8}, {12, 4}, {72, 8}, {200, 128}, {64, 64}};
     size_t shape = number / 3 % (sizeof sizes / sizeof *sizes);
-    bool is_large = number % 3 == 0;
-    self->hash_kind = is_large && number % 2 ? 2 : (unsigned)rng_below(random, 4) % 3 * 3 / 2;
+    bool is_large = number % 6 == 0;
+    self->hash_kind = is_large && number % 12 ? 2 : (unsigned)rng_below(random, 4) % 3 * 3 / 2;
     self->keys = is_large ? KEYS - rng_below(random, 1500) : rng_between(random, 20, 1500);
     larder_index_options_init(&self->options);
     self->options.policy = (larder_index_policy)(number % 4);
@@ -576,6 +576,11 @@ static void shelf_choose(shelf *self, rng *random, uint64_t number) {
         self->count_limit = self->keys / rng_between(random, 2, 9) + 1;
     } else if (number / 4 % 4 == 1) {
         self->cost_limit = self->keys * 5;
+    }
+    if (number % 5 == 4) {
+        // So few that there is often nothing to choose between.
+        self->keys = rng_between(random, 8, 40);
+        self->count_limit = number / 5 % 4;
     }
     self->options.count_limit = self->count_limit;
     self->options.cost_limit = self->cost_limit;
