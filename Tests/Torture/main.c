@@ -49,6 +49,7 @@ static const family families[] = {
     {"store", "store-damage", family_store_damage, 20,
      "any byte flipped, pages zeroed and swapped"},
     {"store", "store-pages", family_store_pages, 0, "every field of LMDB's pages set wrong"},
+    {"store", "store-rows", family_store_rows, 0, "rows of the tree changed, in sound pages"},
     {"store", "store-records", family_store_records, 0, "every field of the log's records wrong"},
     {"store", "store-concurrency", family_store_concurrency, 10,
      "threads, second openers, fork, readers elsewhere"},
