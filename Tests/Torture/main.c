@@ -23,6 +23,7 @@ typedef struct family {
 
 static const family families[] = {
     {"log", "input", family_input, 0, "arguments and files that no caller should pass"},
+    {"log", "rare", family_rare, 0, "copies, progress, cursors and files that are rare"},
     {"log", "exhaustion", family_exhaustion, 0,
      "full disks, limits, every system call failing once"},
     {"log", "failures", family_failures, 0, "memory, threads, files failing in every call"},

@@ -3,7 +3,11 @@
 // arguments, hashes, times and sums at the ends of their ranges.
 #include "memory.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "failing_calls.h"
+#include "faults.h"
 
 #define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
 
@@ -187,6 +191,95 @@ static void many_uses(torture *run, larder_index_policy policy) {
     larder_index_destroy(index);
 }
 
+// Without memory ----------------------------------------------------------------------------------
+
+typedef struct starved {
+    larder_index *index;
+    uint64_t count;
+    /** Nothing tells its hashes apart: they need a chain of segments. */
+    bool has_poor_hashes;
+} starved;
+
+static void starved_put(torture *run, starved *self, uint64_t key, uint64_t cost) {
+    larder_index_probe probe;
+    larder_index_cause cause;
+    uint64_t hash = self->has_poor_hashes ? mix(key) & UINT32_MAX : mix(key);
+    bool is_due = larder_index_write_first(self->index, hash, &probe);
+    EXPECT(run, !is_due, "something is due");
+    larder_status status = larder_index_write_insert(self->index, cost, &probe);
+    EXPECT(run, status == LARDER_OK || status == ENOMEM, "an insertion gave %d", status);
+    EXPECT(run, (status == LARDER_OK) == (probe.payload != NULL), "a payload of no entry");
+    if (probe.payload) {
+        memcpy(probe.payload, &key, sizeof key);
+        self->count++;
+    }
+    while (larder_index_write_settle(self->index, &probe, &cause)) {
+        self->count--;
+    }
+}
+
+/** What asks for memory, one after the other. */
+static void starved_use(torture *run, starved *self, uint64_t first, uint64_t count_of_keys) {
+    static larder_index_slot slots[4];
+    size_t count = 0;
+    larder_index_expiry far = {INT64_MAX / 2, LARDER_INDEX_NEVER, LARDER_INDEX_NEVER};
+    for (uint64_t key = first; key < first + count_of_keys; key++) {
+        starved_put(run, self, key, key % 500 == 499);
+    }
+    larder_index_write_begin(self->index);
+    larder_status statuses[] = {
+        larder_index_set_limits(self->index, 1000, LARDER_INDEX_UNLIMITED),
+        larder_index_list(self->index, LARDER_INDEX_LAST_TO_GO, slots, 4, &count),
+        larder_index_set_limits(self->index, LARDER_INDEX_UNLIMITED, LARDER_INDEX_UNLIMITED),
+        larder_index_list(self->index, LARDER_INDEX_FIRST_TO_GO, slots, 4, &count),
+        larder_index_set_expiry(self->index, &far),
+        count ? larder_index_set_entry_expiry(self->index, slots[0], &far) : LARDER_OK,
+        larder_index_set_limits(self->index, 2000, LARDER_INDEX_UNLIMITED)};
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        EXPECT(run, statuses[i] == LARDER_OK || statuses[i] == ENOMEM, "call %zu gave %d", i,
+               statuses[i]);
+    }
+    while (larder_index_evict(self->index, NULL) != LARDER_INDEX_NONE) {
+        self->count--;
+    }
+    larder_index_write_end(self->index);
+}
+
+/** Every call for memory fails once: nothing is lost by it but what it was for. */
+static void without_memory(torture *run, void *context) {
+    unsigned policy = *(const unsigned *)context;
+    bool is_reached = failing_call_count > 0;
+    for (int nth = 1; is_reached && torture_unhurt(run); nth += run->brief ? 9 : 1) {
+        starved self = {.has_poor_hashes = policy == LARDER_INDEX_FIFO};
+        larder_index_options options;
+        larder_index_options_init(&options);
+        options.policy = (larder_index_policy)policy;
+        torture_trial(run);
+        torture_note(run, "policy %u: call number %d for memory fails", policy, nth);
+        larder_fault_set("memory", nth, ENOMEM);
+        larder_status status = larder_index_create(&options, &self.index);
+        if (!status) {
+            starved_use(run, &self, 0, 3600);
+            larder_index_write_begin(self.index);
+            larder_index_clear(self.index, nth % 2);
+            larder_index_write_end(self.index);
+            self.count = 0;
+            starved_use(run, &self, 3000, 400);
+        }
+        is_reached = larder_fault_passes() >= nth;
+        larder_fault_set(NULL, 0, 0);
+        EXPECT(run, (status == ENOMEM) == (self.index == NULL), "creating gave %d", status);
+        if (self.index) {
+            const char *reason = NULL;
+            larder_index_write_begin(self.index);
+            EXPECT(run, larder_index_check(self.index, &reason) == LARDER_OK, "%s", reason);
+            EXPECT(run, larder_index_count(self.index) == self.count, "another count");
+            larder_index_write_end(self.index);
+        }
+        larder_index_destroy(self.index);
+    }
+}
+
 static void by_itself(torture *run, void *context) {
     (void)context;
     options_of_indexes(run);
@@ -214,6 +307,9 @@ void family_memory(torture *run) {
     torture_trial(run);
     torture_guard(run, 60, memory_contradictions, NULL);
     torture_guard(run, 120, memory_threads, NULL);
+    for (unsigned policy = LARDER_INDEX_LRU; policy <= LARDER_INDEX_ADAPTIVE; policy++) {
+        torture_guard(run, 120, without_memory, &policy);
+    }
     for (uint64_t i = 0, most = run->brief ? 12 : 96; i < most; i++) {
         torture_trial(run);
         torture_note(run, "index number %llu", (unsigned long long)i);
