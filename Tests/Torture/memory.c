@@ -32,6 +32,15 @@ static void options_of_indexes(torture *run) {
     GIVES(created(16, 8192, LARDER_INDEX_LRU), LARDER_EINVALID);
     GIVES(created(16, 8, 4), LARDER_EINVALID);
     larder_index_destroy(NULL);
+    // Of so many readers there is no more than a line each for some.
+    larder_index_options options;
+    larder_index *index = NULL;
+    larder_index_options_init(&options);
+    options.readers = 100000;
+    GIVES(larder_index_create(&options, &index), LARDER_OK);
+    uint32_t token = larder_index_read_begin(index);
+    larder_index_read_end(index, token, LARDER_INDEX_NONE);
+    larder_index_destroy(index);
 }
 
 /** Bytes of any length have a hash that all of them count for, and equal ones are equal. */

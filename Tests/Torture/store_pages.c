@@ -407,7 +407,7 @@ void family_store_pages(torture *run) {
     snprintf(whole, sizeof whole, "%s", torture_path(run, "whole"));
     snprintf(hurt, sizeof hurt, "%s", torture_path(run, "hurt"));
     static pages_bench self;
-    self = (pages_bench){.whole = whole, .hurt = hurt, .stride = run->brief ? 17 : 5};
+    self = (pages_bench){.whole = whole, .hurt = hurt, .stride = run->brief ? 29 : 9};
     torture_trial(run);
     if (make_store(run, whole) && find_places(run, &self)) {
         larder_store *store = NULL;

@@ -477,6 +477,22 @@ static void removals(torture *run, void *context) {
     larder_store_close(store);
 }
 
+/** Passes in an order that there is not. */
+static void no_order(torture *run, void *context) {
+    const rare *self = context;
+    larder_store *store = NULL;
+    larder_store_query query;
+    larder_store_cursor *cursor = NULL;
+    uint64_t count = 9;
+    larder_store_query_init(&query);
+    query.order = (larder_store_order)9;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(larder_store_cursor_open(store, &query, &cursor), LARDER_EINVALID);
+    GIVES(larder_store_count(store, &query, 1, &count), LARDER_EINVALID);
+    EXPECT(run, !cursor && count == 0, "a cursor in no order");
+    larder_store_close(store);
+}
+
 /** Of a batch, too much of everything. */
 static void batches(torture *run, void *context) {
     const rare *self = context;
@@ -699,9 +715,9 @@ static void real_room(torture *run, void *context) {
 
 void family_store_rare(torture *run) {
     static void (*const bodies[])(torture *, void *) = {
-        wrong_options,    lmdb_codes,     lmdb_for_reading, odd_names, odd_files,
-        foreign_segments, other_version,  unmade,           targets,   removals,
-        batches,          limits_by_hand, limits_by_thread, real_room};
+        wrong_options,    lmdb_codes,    lmdb_for_reading, odd_names,        odd_files,
+        foreign_segments, other_version, unmade,           targets,          removals,
+        batches,          no_order,      limits_by_hand,   limits_by_thread, real_room};
     rng random;
     if (!torture_next_case(run, &random)) {
         return;

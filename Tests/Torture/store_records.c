@@ -417,7 +417,7 @@ void family_store_records(torture *run) {
                            .killed = killed,
                            .hurt = hurt,
                            .target = target,
-                           .stride = run->brief ? 29 : 3};
+                           .stride = run->brief ? 61 : 7};
     torture_trial(run);
     if (make_stores(run, &self) && find_places(run, &self, closed)) {
         self.of_closed = self.count;

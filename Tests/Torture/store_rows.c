@@ -389,7 +389,7 @@ void family_store_rows(torture *run) {
     snprintf(target, sizeof target, "%s", torture_path(run, "target"));
     static rows_bench self;
     self = (rows_bench){.whole = whole, .hurt = hurt, .target = target};
-    self.stride = run->brief ? 7 : 1;
+    self.stride = run->brief ? 11 : 2;
     torture_trial(run);
     if (make_store(run, whole) && find_rows(run, &self)) {
         torture_guard_each(run, self.count * WAYS / self.stride, 20, true, trial, &self);
