@@ -477,6 +477,108 @@ static void removals(torture *run, void *context) {
     larder_store_close(store);
 }
 
+/** More reads between two checkpoints than are noted, by count and by the length of their keys: the
+    others are forgotten, and told. */
+static void many_reads(torture *run, void *context) {
+    enum { MANY = 1500, LONG = 100 };
+    const rare *self = context;
+    static char key[500];
+    larder_store *store = NULL;
+    larder_store_statistics figures;
+    larder_status status = opened(self->path, LARDER_STORE_TRACK_ACCESS, &store);
+    for (unsigned i = 0; i < MANY && !status; i++) {
+        status = put(store, i, "value");
+    }
+    memset(key, 'l', sizeof key);
+    for (unsigned i = 0; i < LONG && !status; i++) {
+        larder_store_item item;
+        (void)snprintf(key, sizeof key, "l%03u", i);
+        larder_store_item_init(&item, bytes_of(key, sizeof key - 20), bytes_of_text("long"));
+        status = larder_store_put(store, &item, NULL);
+    }
+    GIVES(status ? status : larder_store_flush(store), LARDER_OK);
+    for (unsigned i = 0; i < MANY; i++) {
+        EXPECT(run, holds(store, i, "value"), "key %u is lost", i);
+    }
+    GIVES(larder_store_flush(store), LARDER_OK);
+    GIVES(larder_store_statistics_get(store, &figures), LARDER_OK);
+    EXPECT(run, figures.touches_dropped > 0 && figures.touches_dropped < MANY,
+           "%llu reads were not noted", (unsigned long long)figures.touches_dropped);
+    uint64_t before = figures.touches_dropped;
+    for (unsigned i = 0; i < LONG; i++) {
+        larder_store_entry entry;
+        (void)snprintf(key, sizeof key, "l%03u", i);
+        EXPECT_STATUS(run, larder_store_get(store, bytes_of(key, sizeof key - 20), 0, &entry),
+                      LARDER_OK);
+        larder_store_release(&entry);
+    }
+    GIVES(larder_store_flush(store), LARDER_OK);
+    GIVES(larder_store_statistics_get(store, &figures), LARDER_OK);
+    EXPECT(run, figures.touches_dropped > before, "reads of long keys were all noted");
+    larder_store_close(store);
+}
+
+/** Very many keys wait for a checkpoint, then few. */
+static void many_keys(torture *run, void *context) {
+    enum { MANY = 40000 };
+    const rare *self = context;
+    larder_store *store = NULL;
+    larder_store_batch *batch = NULL;
+    larder_status status = opened(self->path, 0, &store);
+    status = status ? status : larder_store_batch_create(store, &batch);
+    for (unsigned i = 0; i < MANY && !status; i++) {
+        larder_store_item item;
+        larder_store_item_init(&item, key_of(i), bytes_of_text("value"));
+        status = larder_store_batch_put(batch, &item);
+        if (!status && i % 10000 == 9999) {
+            status = larder_store_batch_commit(batch, 0, NULL);
+        }
+    }
+    GIVES(status, LARDER_OK);
+    larder_store_batch_destroy(batch);
+    for (unsigned round = 0; round < 4; round++) {
+        GIVES(larder_store_flush(store), LARDER_OK);
+        GIVES(put(store, round, "again"), LARDER_OK);
+    }
+    EXPECT(run, holds(store, 3, "again") && holds(store, MANY - 1, "value"), "a key is lost");
+    GIVES(larder_store_remove_all(store, NULL, NULL), LARDER_OK);
+    GIVES(put(store, 1, "after"), LARDER_OK);
+    EXPECT(run, !holds(store, 3, "again") && holds(store, 1, "after"), "not all are removed");
+    GIVES(larder_store_flush(store), LARDER_OK);
+    larder_store_close(store);
+}
+
+/** Formats of the content that agree, and do not; a value beside its key that cannot be kept. */
+static void formats_and_values(torture *run, void *context) {
+    const rare *self = context;
+    larder_store *store = NULL;
+    larder_store_options options;
+    larder_store_detail detail;
+    larder_store_options_init(&options);
+    static const struct {
+        uint64_t format;
+        larder_status status;
+    } opens[] = {{7, LARDER_OK}, {7, LARDER_OK}, {0, LARDER_OK}, {8, LARDER_EMISMATCH}};
+    for (size_t i = 0; i < sizeof opens / sizeof *opens; i++) {
+        options.content_format = opens[i].format;
+        GIVES(larder_store_open(self->path, &options, &detail, &store), opens[i].status);
+        EXPECT(run, store || detail.content_format == 7, "another format is told");
+        larder_store_close(store);
+    }
+    larder_store_entry entry;
+    void *kept = NULL;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put(store, 1, "short"), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    GIVES(larder_store_get(store, key_of(1), 0, &entry), LARDER_OK);
+    bool is_in_log = entry.flags & LARDER_STORE_ENTRY_IN_LOG;
+    GIVES(larder_store_retain_value(&entry, &kept), is_in_log ? LARDER_OK : LARDER_EINVALID);
+    larder_store_release(&entry);
+    larder_store_release(&entry);
+    larder_store_release_value(kept);
+    larder_store_close(store);
+}
+
 /** Passes in an order that there is not. */
 static void no_order(torture *run, void *context) {
     const rare *self = context;
@@ -715,9 +817,11 @@ static void real_room(torture *run, void *context) {
 
 void family_store_rare(torture *run) {
     static void (*const bodies[])(torture *, void *) = {
-        wrong_options,    lmdb_codes,    lmdb_for_reading, odd_names,        odd_files,
-        foreign_segments, other_version, unmade,           targets,          removals,
-        batches,          no_order,      limits_by_hand,   limits_by_thread, real_room};
+        wrong_options,  lmdb_codes,        lmdb_for_reading, odd_names,
+        odd_files,      foreign_segments,  other_version,    unmade,
+        targets,        removals,          batches,          no_order,
+        limits_by_hand, limits_by_thread,  real_room,        many_reads,
+        many_keys,      formats_and_values};
     rng random;
     if (!torture_next_case(run, &random)) {
         return;
