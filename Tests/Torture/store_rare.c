@@ -169,6 +169,82 @@ static void lmdb_codes(torture *run, void *context) {
     larder_store_close(store);
 }
 
+/** What LMDB gives for a map that is too small, a table that is full, and after a failed write: some
+    calls are made again, others fail; whatever it is, the next ones work. */
+static void lmdb_refusals(torture *run, void *context) {
+    static const char *const calls[] = {"mdb_txn_begin",  "mdb_txn_renew",       "mdb_put",
+                                        "mdb_del",        "mdb_txn_commit",      "mdb_cursor_put",
+                                        "mdb_cursor_del", "mdb_env_set_mapsize", "mdb_env_info"};
+    static const int codes[] = {MDB_MAP_FULL,     MDB_MAP_RESIZED, MDB_PANIC,
+                                MDB_READERS_FULL, ENOMEM,          EIO};
+    enum { CALLS = sizeof calls / sizeof *calls, CODES = sizeof codes / sizeof *codes };
+    const rare *self = context;
+    larder_store *store = NULL, *reader = NULL;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put(store, 0, "value"), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    unsigned number = 1;
+    for (unsigned i = 0; i < CALLS * CODES * 3; i++, number++) {
+        int nth = 1 + (int)(i % 3);
+        // Nobody finds the map full who does not write.
+        bool is_write = strstr(calls[i / 3 / CODES], "txn_") == NULL || i / 3 / CODES == 4;
+        if (codes[i / 3 % CODES] == MDB_MAP_FULL && !is_write) {
+            continue;
+        }
+        torture_trial(run);
+        torture_note(run, "pass %d of %s gives %d", nth, calls[i / 3 / CODES],
+                     codes[i / 3 % CODES]);
+        if (!reader) {
+            EXPECT_STATUS(run, opened(self->path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
+        }
+        EXPECT_STATUS(run, put(store, number, "value"), LARDER_OK);
+        EXPECT_STATUS(run, larder_store_remove(store, key_of(number / 2 * 2 - 1), 0), LARDER_OK);
+        larder_fault_set(calls[i / 3 / CODES], nth, codes[i / 3 % CODES]);
+        larder_status flushed = larder_store_flush(store);
+        larder_store_entry entry;
+        larder_status got = larder_store_get(reader, key_of(0), 0, &entry);
+        larder_store_release(&entry);
+        larder_fault_set(NULL, 0, 0);
+        EXPECT(run, flushed >= 0 || flushed <= LARDER_ETOOLARGE, "a checkpoint gave %d", flushed);
+        EXPECT(run, got >= 0 || got <= LARDER_ETOOLARGE, "a read gave %d", got);
+        EXPECT_STATUS(run, larder_store_flush(store), LARDER_OK);
+        EXPECT(run, holds(store, 0, "value") && holds(reader, 0, "value"), "the first key is lost");
+        if (i % 4 == 3) {
+            larder_store_close(reader);
+            reader = NULL;
+        }
+    }
+    larder_store_close(reader);
+    larder_store_report report;
+    GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_OK);
+    larder_store_close(store);
+}
+
+/** A map that is much too small grows with what is in it, also where somebody reads. */
+static void lmdb_growth(torture *run, void *context) {
+    enum { MANY = 12000 };
+    const rare *self = context;
+    larder_store *store = NULL, *reader = NULL;
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = LARDER_STORE_HOST_MAINTENANCE;
+    options.map_bytes = 1;
+    GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
+    GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
+    for (unsigned i = 0; i < MANY; i++) {
+        EXPECT_STATUS(run, put(store, i, "a value that lies beside its key"), LARDER_OK);
+        if (i % 3000 == 2999) {
+            GIVES(larder_store_flush(store), LARDER_OK);
+            EXPECT(run, holds(reader, i, "a value that lies beside its key"), "key %u", i);
+        }
+    }
+    larder_store_report report;
+    GIVES(larder_store_check(reader, NULL, NULL, &report), LARDER_OK);
+    EXPECT(run, report.intact == MANY, "%llu are there", (unsigned long long)report.intact);
+    larder_store_close(reader);
+    larder_store_close(store);
+}
+
 /** Where a reader may not write, LMDB is opened to read. */
 static void lmdb_for_reading(torture *run, void *context) {
     static const int denied[] = {EACCES, EROFS, EPERM};
@@ -817,11 +893,10 @@ static void real_room(torture *run, void *context) {
 
 void family_store_rare(torture *run) {
     static void (*const bodies[])(torture *, void *) = {
-        wrong_options,  lmdb_codes,        lmdb_for_reading, odd_names,
-        odd_files,      foreign_segments,  other_version,    unmade,
-        targets,        removals,          batches,          no_order,
-        limits_by_hand, limits_by_thread,  real_room,        many_reads,
-        many_keys,      formats_and_values};
+        wrong_options,    lmdb_codes, lmdb_refusals,    lmdb_growth,   lmdb_for_reading,
+        odd_names,        odd_files,  foreign_segments, other_version, unmade,
+        targets,          removals,   batches,          no_order,      limits_by_hand,
+        limits_by_thread, real_room,  many_reads,       many_keys,     formats_and_values};
     rng random;
     if (!torture_next_case(run, &random)) {
         return;
