@@ -13,7 +13,9 @@
 #include "store.h"
 
 enum { KEYS = 60, INDEX = 3, VERSIONS = 4, PLACES = 3000, VALUES = 8, FILE_MAX = 1 << 17 };
-enum { SEGMENT_HEAD = 64, RECORD_HEAD = 36, RECORD_NEXT = 4 };
+enum { SEGMENT_HEAD = 64, RECORD_HEAD = 36 };
+/** Instead of a key's number: a record of no key was hurt, or none. */
+enum { NO_KEY = KEYS, NO_RECORD = KEYS + 1 };
 
 typedef struct place {
     /** Of the record, or 0 for the segment's head. */
@@ -128,26 +130,25 @@ static bool is_damage(larder_status status) {
 }
 
 /** Whether it is what was written under its key once. The record that was hurt has a checksum that
-    fits: it is another one, and may say what it likes under its own key, or under one that is
-    longer or shorter. */
+    fits: it is another one, and may say what it likes under its own key, or under one that nobody
+    wrote. */
 static bool was_written(const larder_store_entry *entry, unsigned hurt) {
     uint8_t value[400];
     char key[1000];
-    const uint8_t *bytes = entry->value.data;
-    if (hurt < KEYS) {
-        size_t length = entry->key.length < 7 ? entry->key.length : 7;
-        if (memcmp(entry->key.data, key_of(hurt, key).data, length) == 0) {
-            return true;
+    for (unsigned i = 0; i < KEYS; i++) {
+        larder_bytes name = key_of(i, key);
+        if (entry->key.length != name.length ||
+            memcmp(entry->key.data, name.data, name.length) != 0) {
+            continue;
         }
+        const uint8_t *bytes = entry->value.data;
+        if (i == hurt || entry->value.length < 2 || bytes[0] != i || bytes[1] >= VERSIONS) {
+            return i == hurt;
+        }
+        larder_bytes wanted = value_of(i, bytes[1], value);
+        return entry->value.length == wanted.length && memcmp(bytes, value, wanted.length) == 0;
     }
-    if (entry->value.length < 2 || bytes[0] >= KEYS || bytes[1] >= VERSIONS) {
-        // One without a key may have become that of no bytes.
-        return entry->key.length == 0;
-    }
-    larder_bytes wanted = value_of(bytes[0], bytes[1], value);
-    larder_bytes name = key_of(bytes[0], key);
-    return entry->value.length == wanted.length && memcmp(bytes, value, wanted.length) == 0 &&
-           entry->key.length == name.length && memcmp(entry->key.data, key, name.length) == 0;
+    return hurt != NO_RECORD;
 }
 
 static void read_all(torture *run, larder_store *store, unsigned hurt) {
@@ -267,8 +268,8 @@ static bool find_places(torture *run, records_bench *self, const char *folder) {
     return EXPECT(run, self->count > 50, "no records in %s", folder);
 }
 
-/** Sets the field, and the checksum. @return the number of the key that the record is of, KEYS for
-    none, or UINT32_MAX. */
+/** Sets the field, and the checksum. @return the number of the key that the record is of, NO_KEY,
+    NO_RECORD, or UINT32_MAX. */
 static unsigned set_field(const records_bench *self, const place *where, unsigned which) {
     static uint8_t bytes[FILE_MAX];
     char path[700];
@@ -278,7 +279,7 @@ static unsigned set_field(const records_bench *self, const place *where, unsigne
         return UINT32_MAX;
     }
     uint8_t *start = bytes + where->start;
-    unsigned number = KEYS;
+    unsigned number = where->start ? NO_KEY : NO_RECORD;
     for (unsigned i = 0; i < KEYS && where->start; i++) {
         char key[1000];
         larder_bytes name = key_of(i, key);
