@@ -34,7 +34,7 @@ typedef struct pages_bench {
 
 static size_t key_of(unsigned number, char *target) {
     size_t length = (size_t)sprintf(target, "%c/%05u/", 'a' + number % 3, number);
-    size_t more = number % 7 * 20;
+    size_t more = number % 7 * 50;
     memset(target + length, 'x', more);
     return length + more;
 }
@@ -50,7 +50,7 @@ static size_t value_of(unsigned number, uint8_t *target) {
 }
 
 static larder_status put(larder_store *store, unsigned number, bool is_last) {
-    char key[200];
+    char key[400];
     uint8_t value[100] = {1, 2, 3};
     size_t length = value_of(number, value);
     larder_store_item item;
@@ -86,7 +86,7 @@ static bool make_store(torture *run, const char *path) {
     // Many pages become free at once, so that the free list is long.
     status = status ? status : larder_store_remove_prefix(store, bytes_of_text("b/"), NULL);
     for (unsigned i = 0; i < KEYS && !status; i++) {
-        char key[200];
+        char key[400];
         uint8_t value[100];
         if (!value_of(i, value)) {
             status = larder_store_remove(store, bytes_of(key, key_of(i, key)), 0);
@@ -106,7 +106,7 @@ static bool is_damage(larder_status status) {
 }
 
 static bool is_right(torture *run, const larder_store_entry *entry, unsigned number) {
-    char key[200];
+    char key[400];
     uint8_t value[100];
     size_t length = value_of(number, value);
     return EXPECT(run,
@@ -121,7 +121,7 @@ static bool is_right(torture *run, const larder_store_entry *entry, unsigned num
 static unsigned get_all(torture *run, larder_store *store) {
     unsigned right = 0;
     for (unsigned i = 0; i < KEYS && torture_unhurt(run); i += 7) {
-        char key[200];
+        char key[400];
         uint8_t value[100];
         larder_store_entry entry;
         larder_status status = larder_store_get(store, bytes_of(key, key_of(i, key)), 0, &entry);

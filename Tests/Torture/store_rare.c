@@ -514,7 +514,8 @@ static void targets(torture *run, void *context) {
         path[i] = '/';
     }
     GIVES(opened(path, 0, &store), ENAMETOOLONG);
-    GIVES(larder_store_open("", NULL, NULL, &store), LARDER_EINVALID);
+    const char *none = NULL;
+    GIVES(larder_store_open(none, NULL, NULL, &store), LARDER_EINVALID);
 }
 
 // Removing ----------------------------------------------------------------------------------------
