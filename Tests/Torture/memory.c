@@ -200,6 +200,44 @@ static void many_uses(torture *run, larder_index_policy policy) {
     larder_index_destroy(index);
 }
 
+/** As many uses of one hold, behind which there are limits, or there is no memory to sort in: all
+    entries are there. */
+static void uses_of_one_hold(torture *run, bool is_starved) {
+    enum { KEYS = 1200, USES = 60000 };
+    static larder_index_slot slots[KEYS];
+    torture_trial(run);
+    larder_index_options options;
+    larder_index_options_init(&options);
+    options.policy = LARDER_INDEX_LRU;
+    larder_index *index = NULL;
+    if (!EXPECT_STATUS(run, larder_index_create(&options, &index), LARDER_OK)) {
+        return;
+    }
+    larder_index_write_begin(index);
+    for (uint64_t key = 0; key < KEYS; key++) {
+        EXPECT_STATUS(run, larder_index_insert(index, mix(key), 0, &slots[key]), LARDER_OK);
+    }
+    size_t count = 0;
+    EXPECT_STATUS(run, larder_index_list(index, LARDER_INDEX_UNORDERED, slots, KEYS, &count),
+                  LARDER_OK);
+    for (uint64_t i = 0; i < USES; i++) {
+        larder_index_touch(index, slots[i % count]);
+    }
+    uint64_t limit = is_starved ? LARDER_INDEX_UNLIMITED : KEYS;
+    EXPECT_STATUS(run, larder_index_set_limits(index, limit, LARDER_INDEX_UNLIMITED), LARDER_OK);
+    larder_index_write_end(index);
+    larder_fault_set(is_starved ? "memory" : NULL, 1, ENOMEM);
+    larder_index_write_begin(index);
+    larder_fault_set(NULL, 0, 0);
+    const char *reason = NULL;
+    EXPECT(run, larder_index_check(index, &reason) == LARDER_OK, "%s", reason);
+    EXPECT_STATUS(run, larder_index_list(index, LARDER_INDEX_LAST_TO_GO, slots, KEYS, &count),
+                  LARDER_OK);
+    EXPECT(run, count == KEYS, "%zu are listed", count);
+    larder_index_write_end(index);
+    larder_index_destroy(index);
+}
+
 // Without memory ----------------------------------------------------------------------------------
 
 typedef struct starved {
@@ -298,6 +336,8 @@ static void by_itself(torture *run, void *context) {
     large_costs(run);
     many_uses(run, LARDER_INDEX_LRU);
     many_uses(run, LARDER_INDEX_S3FIFO);
+    uses_of_one_hold(run, false);
+    uses_of_one_hold(run, true);
 }
 
 static void one_case(torture *run, void *context) {

@@ -169,8 +169,8 @@ static void lmdb_codes(torture *run, void *context) {
     larder_store_close(store);
 }
 
-/** What LMDB gives for a map that is too small, a table that is full, and after a failed write: some
-    calls are made again, others fail; whatever it is, the next ones work. */
+/** What LMDB gives for a map that is too small, a table that is full, and after a failed write: the
+    call is made again, or fails; whatever it is, the next ones work. */
 static void lmdb_refusals(torture *run, void *context) {
     static const char *const calls[] = {"mdb_txn_begin",  "mdb_txn_renew",       "mdb_put",
                                         "mdb_del",        "mdb_txn_commit",      "mdb_cursor_put",
