@@ -149,7 +149,7 @@ void memory_threads(torture *run, void *context) {
     (void)context;
     uint64_t none = LARDER_INDEX_UNLIMITED, wide = THREADS * OWN_KEYS;
     for (unsigned policy = LARDER_INDEX_LRU; policy <= LARDER_INDEX_ADAPTIVE; policy++) {
-        for (uint32_t readers = 1; readers <= 4; readers += 1 + (readers > 1)) {
+        for (uint32_t readers = 1; readers <= 4; readers *= 2) {
             torture_trial(run);
             crowd_run(run, (larder_index_policy)policy, readers == 2 ? wide : none, readers);
         }
