@@ -205,7 +205,7 @@ static void add(records_bench *self, const char *file, uint32_t start, uint32_t 
     if (self->count < PLACES) {
         place *to = &self->places[self->count++];
         *to = (place){start, offset, width, ""};
-        snprintf(to->file, sizeof to->file, "%s", file);
+        snprintf(to->file, sizeof to->file, "%.15s", file);
     }
 }
 
