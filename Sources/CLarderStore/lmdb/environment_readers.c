@@ -129,7 +129,7 @@ static larder_status read_meta(environment *env, const tree *state, store_meta *
     if (!status) status = store_meta_read(value, meta);
     if (status == LARDER_EVERSION) env->unknown_version = meta->version;
     if (!status && meta->transaction != state->transaction) status = LARDER_EDAMAGED;
-    return status == LARDER_EDAMAGED ? tree_damaged(state, state->root) : status;
+    return status == LARDER_EDAMAGED ? tree_damaged(state, state->main.root) : status;
 }
 
 /** Reads state number `transaction`, which is protected, from its meta page.
@@ -156,7 +156,7 @@ static larder_status place_parse(environment *env, place *taken, uint64_t transa
     }
     const uint64_t *newer =
         (const uint64_t *)(const void *)(map->bytes + (which ? 0 : (size_t)state.page_bytes) +
-                                         META_TRANSACTION_OFFSET);
+                                         offsetof(meta_page, transaction));
     // Once the next state is there, the one after it may be in the middle of being written to the
     // page that was just read.
     if (__atomic_load_n(newer, __ATOMIC_ACQUIRE) > transaction && !is_last_attempt) return EAGAIN;

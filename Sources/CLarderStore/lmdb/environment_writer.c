@@ -255,10 +255,9 @@ void environment_look(environment *env, larder_store_statistics *statistics) {
     statistics->data_bytes = atomic_load(&atomic_load(&env->map)->covered);
     if (environment_read(env, &seen) != LARDER_OK) return;
     const tree *state = &seen->tree;
-    uint64_t pages = TREE_META_PAGES;
-    pages += state->counts.branch_pages + state->counts.leaf_pages + state->counts.overflow_pages;
-    pages += state->free_counts.branch_pages + state->free_counts.leaf_pages +
-             state->free_counts.overflow_pages;
+    const tree_counts *main = &state->main.counts, *free_list = &state->free_list.counts;
+    uint64_t pages = TREE_META_PAGES + main->branch_pages + main->leaf_pages + main->overflow_pages;
+    pages += free_list->branch_pages + free_list->leaf_pages + free_list->overflow_pages;
     statistics->data_used_bytes = pages * state->page_bytes;
     environment_release(env, seen);
 }
