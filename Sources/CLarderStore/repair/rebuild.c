@@ -52,9 +52,8 @@ static larder_status rebuild_part(apply_transaction *apply, void *context) {
     rebuild *work = context;
     larder_status status = LARDER_OK;
     for (size_t i = work->from; i < work->to && !status; i++) {
-        location at;
-        const uint8_t *found = salvage_record(&work->search, &work->search.findings[i], &at);
-        status = apply_write_at(apply, found, at);
+        const finding *found = &work->search.findings[i];
+        status = apply_write_at(apply, found->bytes, (location){found->segment, found->offset});
     }
     if (!status && work->to == work->search.count) status = rebuild_meta(apply, work);
     return status;
@@ -62,9 +61,7 @@ static larder_status rebuild_part(apply_transaction *apply, void *context) {
 
 static int compare_keys(const void *a, const void *b) {
     const finding *left = a, *right = b;
-    const uint8_t *one = left->bytes + (left->kind == FOUND_INLINED ? ROW_BYTES : 0);
-    const uint8_t *other = right->bytes + (right->kind == FOUND_INLINED ? ROW_BYTES : 0);
-    return compare_bytes(record_key(one), record_key(other));
+    return compare_bytes(record_key(left->bytes), record_key(right->bytes));
 }
 
 /** Fills the new index, which is open as the store's environment. */

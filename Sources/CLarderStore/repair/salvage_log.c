@@ -33,9 +33,7 @@ typedef struct segment_walk {
     bool begins_with_gap;
 } segment_walk;
 
-static record_number number_of(const uint8_t *at) {
-    return (record_number){record_sequence(at), record_minor(at)};
-}
+static stamp number_of(const uint8_t *at) { return (stamp){record_sequence(at), record_minor(at)}; }
 
 static bool continues(const uint8_t *at) { return (at[21] & RECORD_CONTINUES) != 0; }
 
@@ -196,12 +194,12 @@ static bool is_applied(const segment_walk *walk, uint64_t to) {
 
 /** What was lost lay before `to`, had a number less than `before`, and was what `key` names, if
     there is one. */
-static larder_status note_loss(segment_walk *walk, uint64_t to, record_number before,
-                               const uint8_t *at, const larder_bytes *key) {
+static larder_status note_loss(segment_walk *walk, uint64_t to, stamp before, const uint8_t *at,
+                               const larder_bytes *key) {
     salvage *search = walk->search;
-    record_number limit = {walk->limit, 0}, settled = {search->meta.applied + 1, 0};
-    if (compare_numbers(before, limit) > 0) before = limit;
-    if (is_applied(walk, to) || (search->has_tree && compare_numbers(before, settled) <= 0))
+    stamp limit = {walk->limit, 0}, settled = {search->meta.applied + 1, 0};
+    if (compare_stamps(before, limit) > 0) before = limit;
+    if (is_applied(walk, to) || (search->has_tree && compare_stamps(before, settled) <= 0))
         return LARDER_OK;
     search->report->journal_lost++;
     if (key) {
@@ -209,7 +207,7 @@ static larder_status note_loss(segment_walk *walk, uint64_t to, record_number be
         return salvage_add(search, &found, *key, false);
     }
     search->report->damaged++;
-    if (compare_numbers(before, search->horizon) > 0) search->horizon = before;
+    if (compare_stamps(before, search->horizon) > 0) search->horizon = before;
     return LARDER_OK;
 }
 
@@ -223,7 +221,7 @@ static larder_status note_gap(segment_walk *walk, uint64_t from, uint64_t to, co
     if (!next && walk->limit == UINT64_MAX && last > walk->search->last_sequence)
         walk->search->last_sequence = last;
     const uint8_t *previous = walk->previous;
-    record_number before = {UINT64_MAX, 0};
+    stamp before = {UINT64_MAX, 0};
     if (walk->from->kind == SEGMENT_WRITTEN) {
         // No number is missing: what is damaged is no record, or only names the next segment.
         if (previous &&
@@ -231,8 +229,7 @@ static larder_status note_gap(segment_walk *walk, uint64_t from, uint64_t to, co
                   : !continues(previous) && record_sequence(previous) + 1 == walk->limit))
             return LARDER_OK;
         if (next) before = number_of(next);
-        if (next && record_kind(next) == RECORD_NEXT)
-            before = (record_number){before.sequence + 1, 0};
+        if (next && record_kind(next) == RECORD_NEXT) before = (stamp){before.sequence + 1, 0};
     }
     larder_status status = LARDER_OK;
     uint8_t *room = malloc(KEY_ROOM_BYTES);
@@ -272,6 +269,7 @@ static larder_status take_record(segment_walk *walk, const uint8_t *at, const re
     finding found = {.kind = entry->kind == RECORD_PUT ? FOUND_PUT : FOUND_REMOVAL,
                      .number = {entry->sequence, entry->minor},
                      .segment = from->number,
+                     .offset = (uint64_t)(at - from->map),
                      .bytes = at};
     return salvage_add(search, &found, entry->key, false);
 }
@@ -338,7 +336,7 @@ larder_status salvage_read_log(salvage *search) {
         if (!walk.first && walk.has_gap && walk.from->kind != SEGMENT_CLEANED) is_exact = false;
         if (!walk.first || !is_written) continue;
         if (!status && is_exact && !walk.has_gap && tail_is_lost(&walk))
-            status = note_loss(&walk, UINT64_MAX, (record_number){limit, 0}, NULL, NULL);
+            status = note_loss(&walk, UINT64_MAX, (stamp){limit, 0}, NULL, NULL);
         is_exact = !walk.begins_with_gap;
         limit = record_sequence(walk.first);
     }
