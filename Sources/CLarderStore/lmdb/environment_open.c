@@ -153,20 +153,11 @@ static larder_status wake(environment *env) {
     return status;
 }
 
-larder_status environment_wake(environment *env) {
+larder_status environment_wake(environment *env, bool anew) {
     environment_begin_change(env);
-    larder_status status = env->lmdb ? LARDER_OK : wake(env);
-    environment_end_change(env);
-    return status;
-}
-
-larder_status environment_reopen(environment *env) {
-    environment_begin_change(env);
-    larder_status status = has_older_readers(env) ? EIO : LARDER_OK;
-    if (!status) {
-        close_lmdb(env);
-        status = wake(env);
-    }
+    larder_status status = anew && has_older_readers(env) ? EIO : LARDER_OK;
+    if (!status && anew) close_lmdb(env);
+    if (!status && !env->lmdb) status = wake(env);
     environment_end_change(env);
     return status;
 }

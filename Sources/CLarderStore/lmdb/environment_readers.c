@@ -316,7 +316,7 @@ uint64_t environment_oldest_reader(environment *shared) {
     // A place that nobody uses sees the state of its last read until the next transaction.
     environment_reset_idle(shared, true);
     // A failure leaves places unseen: then every state may be in use.
-    if (environment_wake(shared) != LARDER_OK ||
+    if (environment_wake(shared, false) != LARDER_OK ||
         mdb_reader_list(shared->lmdb, look_at_line, &oldest) < 0)
         return 0;
     // LMDB's table orders nothing: what a reader of this process did with an older state comes
