@@ -51,15 +51,11 @@ static void place_begin_renewal(environment *env, place *taken) {
     }
 }
 
-static void place_end_renewal(place *taken) {
-    atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
-}
-
 static void place_reset(environment *env, place *taken) {
     place_begin_renewal(env, taken);
     if (taken->is_live && taken->txn) mdb_txn_reset(taken->txn);
     atomic_store(&taken->is_live, false);
-    place_end_renewal(taken);
+    atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
 }
 
 void environment_begin_change(environment *env) {
@@ -114,7 +110,7 @@ static larder_status place_protect(environment *env, place *taken, uint64_t *tra
         *transaction = mdb_txn_id(taken->txn);
     }
     if (!code) atomic_store(&taken->is_live, true);
-    place_end_renewal(taken);
+    atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
     return environment_status(code);
 }
 

@@ -64,7 +64,7 @@ static larder_status look_beside(tree_guard *guard, tree_cursor *cursor) {
 static bool lies_in_last(const tree_guard *guard, const tree *state, larder_bytes key) {
     return guard->transaction == state->transaction && guard->lower.length > 0 &&
            compare_bytes(bytes_of_key(&guard->lower), key) <= 0 &&
-           (!guard->has_upper || compare_bytes(key, bytes_of_key(&guard->upper)) < 0);
+           (guard->upper.length == 0 || compare_bytes(key, bytes_of_key(&guard->upper)) < 0);
 }
 
 static void remember(tree_key *bound, larder_bytes key) {
@@ -81,7 +81,6 @@ larder_status tree_guard_look(tree_guard *guard, const tree *state, larder_bytes
     }
     if (state->main.depth == 0 || lies_in_last(guard, state, key)) return LARDER_OK;
     guard->lower.length = 0;
-    guard->has_upper = false;
     guard->transaction = state->transaction;
     tree_cursor cursor;
     cursor.tree = state;
@@ -99,6 +98,5 @@ larder_status tree_guard_look(tree_guard *guard, const tree *state, larder_bytes
     if (status) return status;
     remember(&guard->lower, bounds.lower);
     remember(&guard->upper, bounds.upper);
-    guard->has_upper = bounds.upper.data != NULL;
     return LARDER_OK;
 }

@@ -61,8 +61,7 @@ larder_status overlay_rows_take(larder_store_cursor *cursor) {
     pthread_mutex_lock(&store->lock);
     larder_status status = store_enter(store);
     if (!status) status = store_look(store, true, &cursor->place);
-    if (status) cursor->place = NULL;
-    else status = list_pending(cursor);
+    if (!status) status = list_pending(cursor);
     pthread_mutex_unlock(&store->lock);
     return status;
 }

@@ -168,8 +168,6 @@ static larder_status find_locked(larder_store *store, larder_bytes key, finding 
     if (!status) {
         uint64_t applied = store_is_read_only(store) ? found->seen->meta.applied : 0;
         status = find_pending(store, key, applied, found);
-    } else {
-        found->seen = NULL;
     }
     pthread_mutex_unlock(&store->lock);
     return status;

@@ -31,18 +31,15 @@ void folder_remove_all(const char *path) {
 
 /** EEXIST if there is something at `path`, whatever it is. */
 static larder_status path_is_free(const char *path) {
-    int file;
-    larder_status status = file_open(path, 0, 0, &file);
-    file_close(file);
-    if (status == ENOENT) return LARDER_OK;
-    return status == LARDER_OK || status == ELOOP || status == EACCES || status == ENXIO ? EEXIST
-                                                                                         : status;
+    file_facts ignored;
+    larder_status status = file_facts_at(path, &ignored);
+    return status == ENOENT ? LARDER_OK : status ? status : (larder_status)EEXIST;
 }
 
 static void copy_target_abandon(copy_target *target) {
     larder_store_close(target->store);
     target->store = NULL;
-    if (target->working_path[0]) folder_remove_all(target->working_path);
+    folder_remove_all(target->working_path);
 }
 
 larder_status copy_target_open(const char *path, const larder_store_options *options,
@@ -56,9 +53,8 @@ larder_status copy_target_open(const char *path, const larder_store_options *opt
     // Without slashes at its end, which would put the working folder into the target.
     size_t length = strlen(whole);
     while (length > 1 && whole[length - 1] == '/') length--;
-    file_path working;
     (void)snprintf(out->path, sizeof out->path, "%.*s", (int)length, whole);
-    (void)snprintf(working, sizeof working, "%.*s.%08x", (int)length, whole,
+    (void)snprintf(out->working_path, sizeof out->working_path, "%.*s.%08x", (int)length, whole,
                    (unsigned)system_random());
     free(whole);
     larder_store_options wanted = *options;
@@ -67,9 +63,8 @@ larder_status copy_target_open(const char *path, const larder_store_options *opt
     wanted.flags |= LARDER_STORE_HOST_MAINTENANCE;
     wanted.journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES;
     // The folder is made here, and must be new: what is in it will be removed if we fail.
-    status = folder_make(working, wanted.mode | (wanted.mode & 0444) >> 2);
+    status = folder_make(out->working_path, wanted.mode | (wanted.mode & 0444) >> 2);
     if (status) return status;
-    memcpy(out->working_path, working, sizeof working);
     status = larder_store_open(out->working_path, &wanted, NULL, &out->store);
     if (status) copy_target_abandon(out);
     return status;

@@ -37,10 +37,7 @@ static stamp number_of(const uint8_t *at) { return (stamp){record_sequence(at), 
 
 static bool continues(const uint8_t *at) { return (at[21] & RECORD_CONTINUES) != 0; }
 
-static bool is_blank(const uint8_t *at) {
-    static const uint8_t zeros[8];
-    return memcmp(at, zeros, sizeof zeros) == 0;
-}
+static bool is_blank(const uint8_t *at) { return load64(at) == 0; }
 
 /** Whether `next` has the number right behind that of `at`; true where one is not known. */
 static bool follows(const uint8_t *at, const uint8_t *next) {
@@ -115,7 +112,7 @@ static uint64_t damaged_end(const segment_walk *walk, const uint8_t *previous, u
     there: the checksum's register is run back over the bytes, until it holds what a single byte
     leaves in it. 0 if there is no such place. */
 static uint64_t damaged_byte(const uint8_t *at, uint64_t length, uint8_t *flipped) {
-    uint32_t table[256], wrong;
+    uint32_t table[256];
     uint8_t byte_of_top[256];
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t value = i;
@@ -123,8 +120,8 @@ static uint64_t damaged_byte(const uint8_t *at, uint64_t length, uint8_t *flippe
         table[i] = value;
         byte_of_top[value >> 24] = (uint8_t)i;
     }
-    memcpy(&wrong, at + 4, sizeof wrong);
-    wrong ^= larder_crc32c(0, at + RECORD_CRC_START, (size_t)(length - RECORD_CRC_START));
+    uint32_t sum = larder_crc32c(0, at + RECORD_CRC_START, (size_t)(length - RECORD_CRC_START));
+    uint32_t wrong = load32(at + 4) ^ sum;
     for (uint64_t place = length; place > RECORD_CRC_START; place--) {
         *flipped = byte_of_top[wrong >> 24];
         if (wrong == table[*flipped]) return place - 1;
@@ -146,8 +143,7 @@ static bool damaged_key(const uint8_t *at, uint64_t bytes, uint8_t *room, larder
     }
     uint8_t kind = record_kind(room);
     if (kind != RECORD_PUT && kind != RECORD_REMOVE) return false;
-    uint32_t length;
-    memcpy(&length, room + 32, sizeof length);
+    uint32_t length = load32(room + 32);
     size_t start = RECORD_HEAD_BYTES + record_optional_bytes(room[21]);
     if (length > LARDER_STORE_KEY_MAX_BYTES || start + length > bytes) return false;
     *key = (larder_bytes){room + start, length};
