@@ -282,9 +282,8 @@ void environment_reset_idle(environment *env, bool stale_only) {
 }
 
 void environment_free_places(environment *env) {
-    for (uint32_t i = 0; i < PLACES_MAX; i++) {
-        place *gone = place_at(env, i);
-        if (!gone) continue;
+    for (place *gone = place_next(env, NULL), *next; gone; gone = next) {
+        next = place_next(env, gone);
         if (gone->txn) mdb_txn_abort(gone->txn);
         free(gone->snapshot.touches.touches);
         free(gone->snapshot.touches.bytes);

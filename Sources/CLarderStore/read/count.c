@@ -34,13 +34,6 @@ static bool expiry_is_in_rows(const larder_store_cursor *cursor) {
             atomic_load_explicit(&store->end_ns, memory_order_relaxed) > store_now(store));
 }
 
-/** Everything. */
-static bool is_whole(const larder_store_cursor *cursor) {
-    const uint32_t bounds = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER;
-    return cursor->query.order == LARDER_STORE_BY_KEY && cursor->query.prefix.length == 0 &&
-           (cursor->query.flags & bounds) == 0;
-}
-
 /** Whether the row's entry, that is there, does not count: its time is over. */
 static larder_status look_at(const larder_store_cursor *cursor, cursor_row *row, bool *is_over) {
     record entry;
@@ -178,7 +171,9 @@ static larder_status tree_count(const larder_store_cursor *cursor, const row_arr
     if (cursor->query.order == LARDER_STORE_BY_INDEX) return range_count(cursor, due, limit, count);
     larder_status status = wrong_count(cursor, due, &wrong);
     if (status) return status;
-    if (is_whole(cursor)) rows = cursor->place->meta.count;
+    // Of everything the number is known.
+    bool is_whole = cursor->query.prefix.length == 0 && !(cursor->query.flags & QUERY_BOUNDS);
+    if (is_whole) rows = cursor->place->meta.count;
     else
         status =
             range_count(cursor, due, limit > UINT64_MAX - wrong ? limit : limit + wrong, &rows);

@@ -27,11 +27,6 @@ typedef struct rebuild {
     store_meta meta;
 } rebuild;
 
-/** Where the log goes on. */
-static location log_end(const salvage *search) {
-    return (location){search->last_number + 1, SEGMENT_HEAD_BYTES};
-}
-
 /** In the last transaction: the segments, and how far the log was applied. */
 static larder_status rebuild_meta(apply_transaction *apply, const rebuild *work) {
     const salvage *search = &work->search;
@@ -43,7 +38,8 @@ static larder_status rebuild_meta(apply_transaction *apply, const rebuild *work)
     }
     apply->meta.applied = search->last_sequence;
     apply->meta.cleared = search->cleared;
-    apply->meta.end = log_end(search);
+    // Where the log goes on.
+    apply->meta.end = (location){search->last_number + 1, SEGMENT_HEAD_BYTES};
     apply->meta.next_segment = apply->meta.end.segment + 1;
     return status;
 }
@@ -121,7 +117,7 @@ static larder_status rebuild_log(const larder_store *store, const rebuild *work)
     for (size_t i = 0; i < search->segment_count && !status; i++)
         status = segment_mend(search->segments[i], log, work->meta.store_id);
     if (!status)
-        status = segment_create(log, log_end(search).segment, SEGMENT_WRITTEN,
+        status = segment_create(log, work->meta.end.segment, SEGMENT_WRITTEN,
                                 store->tuning.segment_min_bytes, search->last_sequence + 1, 0,
                                 work->meta.store_id, store->options.mode, &next);
     // It stays one of which nothing was synced, so that whoever opens the store syncs all names
