@@ -25,7 +25,7 @@ larder_status larder_varint_read(const uint8_t *source, size_t length, uint64_t 
     *value = 0;
     *consumed = 0;
     uint64_t result = 0;
-    for (size_t i = 0; i < LARDER_VARINT_MAX_BYTES; i++) {
+    for (size_t i = 0;; i++) {
         if (i == length) {
             return LARDER_EINCOMPLETE;
         }
@@ -44,7 +44,6 @@ larder_status larder_varint_read(const uint8_t *source, size_t length, uint64_t 
             return LARDER_OK;
         }
     }
-    return LARDER_EDAMAGED;
 }
 
 size_t larder_frame_size(size_t length) {

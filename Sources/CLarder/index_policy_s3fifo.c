@@ -80,7 +80,7 @@ static larder_index_slot s3fifo_victim(larder_index *index) {
     for (;;) {
         const uint64_t small = index->lists[LIST_SMALL].count - is_new_in_small;
         larder_index_slot slot = policy_last(index, LIST_MAIN);
-        if ((small >= share && small > 0) || slot == LARDER_INDEX_NONE) {
+        if (small >= share || slot == LARDER_INDEX_NONE) {
             slot = policy_last(index, LIST_SMALL);
             if (slot == LARDER_INDEX_NONE) return index->newest;
             if (index_uses_of(index, slot) < USES_TO_MAIN) return s3fifo_forget(index, slot);

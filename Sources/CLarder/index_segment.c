@@ -35,13 +35,12 @@ larder_index_slot index_step(const larder_index *index, larder_index_slot slot) 
 
 // Checking ----------------------------------------------------------------------------------------
 
-// Whether a search that starts at the hash's home reaches the place.
+// Whether a search that starts at the hash's home reaches the place. Sooner or later it comes to
+// every group of the segment.
 static bool is_reachable(const larder_index *index, const index_segment *segment, uint32_t place) {
     uint32_t group = home_group(segment, segment->entries[place].hash);
-    for (uint32_t steps = 0; group != place / GROUP_PLACES; steps++) {
-        if (steps == segment->group_count ||
-            tag_get(group_at(index, segment, group), OVERFLOW) == 0)
-            return false;
+    while (group != place / GROUP_PLACES) {
+        if (tag_get(group_at(index, segment, group), OVERFLOW) == 0) return false;
         group = next_group(segment, group);
     }
     return true;

@@ -29,6 +29,11 @@ $(COVERAGE_OUT)/Tests/%.o: Tests/%.c $(TORTURE_HEADERS) $(TORTURE_H)
 	@mkdir -p $(@D)
 	@$(COVERAGE_CC) $(TORTURE_FLAGS) -O1 -g -c $< -o $@
 
+# What a public header has inline is compiled with whoever uses it.
+$(COVERAGE_OUT)/Tests/Torture/cbor_rare.o: Tests/Torture/cbor_rare.c $(TORTURE_HEADERS) $(TORTURE_H)
+	@mkdir -p $(@D)
+	@$(COVERAGE_CC) $(COVERAGE_FLAGS) -c $< -o $@
+
 $(COVERAGE_OUT)/bin/torture: $(COVERAGE_TESTS) $(COVERAGE_OBJECTS)
 	@mkdir -p $(@D)
 	@$(COVERAGE_LINK) $(TORTURE_LINK) $^ $(LMDB_LIBS) -o $@
@@ -42,13 +47,16 @@ $(COVERAGE_OUT)/bin/%: $(COVERAGE_OUT)/Tests/CConsumer/%.o $(COVERAGE_OBJECTS)
 	@mkdir -p $(@D)
 	@$(COVERAGE_LINK) $^ $(LMDB_LIBS) -o $@
 
+# The Swift package manager has its own language counted, and C not.
+COVERAGE_SWIFT_C := -Xcc -fprofile-instr-generate -Xcc -fcoverage-mapping
+
 .PHONY: coverage-c coverage
 coverage-c: $(COVERAGE_PROGRAMS) ## print the C core's branches that the tests in C take
 	@rm -f $(COVERAGE_OUT)/shown-swift
 	@$(COVERAGE_RUN)
 
 coverage: $(COVERAGE_PROGRAMS) ## print the C core's branches that all tests take, and do not
-	$(SWIFT_TEST) $(TRAITS) --enable-code-coverage --scratch-path .build-coverage
+	$(SWIFT_TEST) $(TRAITS) --enable-code-coverage $(COVERAGE_SWIFT_C) --scratch-path .build-coverage
 	@bin=$$(swift build --scratch-path .build-coverage --show-bin-path); \
 	$(COVERAGE_LLVM)/llvm-cov show $$bin/larderPackageTests.xctest --show-branches=count \
 	  -instr-profile $$bin/codecov/default.profdata Sources/CLarder Sources/CLarderStore \

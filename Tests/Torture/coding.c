@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cbor_reference.h"
+#include "coding.h"
 #include "torture.h"
 
 enum { CODING_BYTES = 1 << 20, CODING_DEPTH = 48 };
@@ -228,6 +229,8 @@ void family_coding(torture *run) {
     if (!EXPECT(run, mprotect(self.wall, page, PROT_NONE) == 0, "mprotect failed")) {
         return;
     }
+    torture_trial(run);
+    torture_guard(run, 60, coding_rare, NULL);
     while (torture_next_case(run, &self.random)) {
         self.depth_limit = CODING_DEPTH;
         torture_trial(run);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "failing_calls.h"
+#include "memory.h"
 #include "store.h"
 
 typedef struct family {
@@ -22,18 +23,22 @@ typedef struct family {
 
 static const family families[] = {
     {"log", "input", family_input, 0, "arguments and files that no caller should pass"},
+    {"log", "rare", family_rare, 0, "copies, progress, cursors and files that are rare"},
     {"log", "exhaustion", family_exhaustion, 0,
      "full disks, limits, every system call failing once"},
     {"log", "failures", family_failures, 0, "memory, threads, files failing in every call"},
     {"log", "model", family_model, 7, "random operations beside a model in memory"},
     {"log", "damage", family_damage, 18, "flipped bytes, truncations, zeroed and swapped pages"},
+    {"log", "fields", family_fields, 0, "every field of headers and records set wrong"},
     {"log", "concurrency", family_concurrency, 13,
      "threads, second openers, fork, readers elsewhere"},
     {"log", "kill", family_kill, 30, "SIGKILL at a random moment, then reopen"},
     {"log", "power", family_power, 25, "pages old, new or torn as after a power cut, then reopen"},
     {"log", "soak", family_soak, 7, "mixed load at full speed: memory, files, descriptors level"},
     {"coding", "coding", family_coding, 8, "CBOR and damaged CBOR beside a simple reference"},
+    {"memory", "memory", family_memory, 0, "indexes beside a model, threads, contradictions"},
     {"store", "store-input", family_store_input, 0, "arguments and folders that none should pass"},
+    {"store", "store-rare", family_store_rare, 0, "rare options, codes, folders and limits"},
     {"store", "statuses", family_statuses, 0, "every status that the headers list"},
     {"store", "store-promises", family_store_promises, 0,
      "syncs that failed, paths that changed, the log alone"},
@@ -44,6 +49,9 @@ static const family families[] = {
     {"store", "store-model", family_store_model, 10, "random operations beside a model in memory"},
     {"store", "store-damage", family_store_damage, 20,
      "any byte flipped, pages zeroed and swapped"},
+    {"store", "store-pages", family_store_pages, 0, "every field of LMDB's pages set wrong"},
+    {"store", "store-rows", family_store_rows, 0, "rows of the tree changed, in sound pages"},
+    {"store", "store-records", family_store_records, 0, "every field of the log's records wrong"},
     {"store", "store-concurrency", family_store_concurrency, 10,
      "threads, second openers, fork, readers elsewhere"},
     {"store", "store-explore", family_store_explore, 30,
@@ -63,8 +71,8 @@ static void usage(FILE *target) {
           "Hurts logs and stores in every way they must survive, and what reads coded values, for\n"
           "about a minute, prints one line for each family of trials and ends with 'N passed, M\n"
           "failed'. Fails if anything did.\n\n"
-          "  --area NAME       what to torture: log, store, coding, large, blocks or all\n"
-          "                    (default), which leaves large and blocks out\n"
+          "  --area NAME       what to torture: log, store, coding, memory, large, blocks or\n"
+          "                    all (default), which leaves large and blocks out\n"
           "  --seconds N       time for everything together (default 60)\n"
           "  --seed N          seed of all random choices (default: a new one, printed)\n"
           "  --family NAME     only this family; may be given several times\n"
@@ -130,8 +138,8 @@ static void choose_area(arguments *given, const char *name) {
     }
     if (!given->area && strcmp(name, "all") != 0) {
         fprintf(stderr,
-                "larder-torture: no area is called '%s'; there are: log, store, coding, large, "
-                "all\n",
+                "larder-torture: no area is called '%s'; there are: log, store, coding, memory, "
+                "large, blocks, all\n",
                 name);
         exit(64);
     }

@@ -168,9 +168,13 @@ void family_store_blocks(torture *run);
 void family_store_power(torture *run);
 void family_store_promises(torture *run);
 void family_store_damage(torture *run);
+void family_store_pages(torture *run);
+void family_store_rows(torture *run);
+void family_store_records(torture *run);
 void family_store_model(torture *run);
 void family_store_concurrency(torture *run);
 void family_store_exhaustion(torture *run);
 void family_store_input(torture *run);
+void family_store_rare(torture *run);
 
 #endif

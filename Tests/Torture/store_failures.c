@@ -386,6 +386,12 @@ static larder_status salvage_without_tree(void *context) {
     return rename(aside, data) == 0 ? status : EIO;
 }
 
+static larder_status rebuild(void *context) {
+    stall *self = context;
+    larder_store_report report;
+    return larder_store_rebuild(self->path, NULL, goes_on, NULL, &report);
+}
+
 static const failing_trial trials[] = {
     {"create", create},
     {"open", open_close},
@@ -407,6 +413,8 @@ static const failing_trial trials[] = {
     {"salvage", salvage},
     {"salvage unclean", salvage},
     {"salvage without a tree, unclean", salvage_without_tree},
+    {"rebuild", rebuild},
+    {"rebuild unclean", rebuild},
 };
 
 // Trials ------------------------------------------------------------------------------------------

@@ -69,6 +69,8 @@ typedef void (*torture_family)(torture *run);
 void family_kill(torture *run);
 void family_power(torture *run);
 void family_damage(torture *run);
+void family_fields(torture *run);
+void family_rare(torture *run);
 void family_exhaustion(torture *run);
 void family_input(torture *run);
 void family_concurrency(torture *run);

@@ -2,8 +2,9 @@
 # Rules of the torture harness, the planted defects and the fuzzers; included by the Makefile.
 #
 #   make torture SECONDS=120 SEED=7     everything, longer, with that seed
-#   make torture AREA=coding            the coders and their fuzzers alone; or AREA=log, AREA=store,
-#                                       AREA=entry, AREA=archive, of which the last two are in Swift
+#   make torture AREA=coding            the coders and their fuzzers alone; or AREA=log,
+#                                       AREA=memory, AREA=store, AREA=entry, AREA=archive, of
+#                                       which the last two are in Swift
 #   make torture-short                  about twenty seconds, as in `make test`; SEED is 1 there
 #   make torture-selftest               each planted defect must be found; `make test` runs it
 #   make torture-tsan                   the concurrency families under the Thread Sanitizer

@@ -128,7 +128,7 @@ static larder_status map_segment(store_log *log, uint32_t number, segment **out)
 
 larder_status log_segment(store_log *log, uint32_t number, segment **out) {
     *out = segment_table_find(&log->table, number);
-    if (__builtin_expect(*out != NULL, 1)) return LARDER_OK;
+    if (*out != NULL) return LARDER_OK;
     if (number == 0) return ENOENT;
     larder_status status = log_enter(log);
     if (status != LARDER_OK) return status;

@@ -178,7 +178,7 @@ static larder_status find(larder_store *store, larder_bytes key, finding *found)
     *found = (finding){.seen = NULL};
     bool is_pending = atomic_load_explicit(&store->pending_count, memory_order_acquire) != 0;
     larder_status status;
-    if (__builtin_expect(is_pending, 0) || store_is_read_only(store)) {
+    if (is_pending || store_is_read_only(store)) {
         status = find_locked(store, key, found);
         if (status != LARDER_END) return status;
     } else {

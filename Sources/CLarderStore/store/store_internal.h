@@ -123,9 +123,8 @@ struct larder_store {
 
 /** LARDER_OK; LARDER_ECLOSED; LARDER_EFORKED. */
 static inline larder_status store_enter(const larder_store *store) {
-    if (__builtin_expect(*store->not_forked == 0, 0)) return LARDER_EFORKED;
-    if (__builtin_expect(atomic_load_explicit(&store->is_shut, memory_order_acquire), 0))
-        return LARDER_ECLOSED;
+    if (*store->not_forked == 0) return LARDER_EFORKED;
+    if (atomic_load_explicit(&store->is_shut, memory_order_acquire)) return LARDER_ECLOSED;
     return LARDER_OK;
 }
 /** The same for a call that writes: LARDER_EREADONLY too. */

@@ -10,6 +10,13 @@ import Testing
 /// The forms that suspend: many tasks share a sync, and no thread that runs tasks waits for it.
 @Suite(.timeLimit(.minutes(10)))
 struct LogSyncerTests {
+  /// What the tasks of a test share.
+  private final class Counters: Sendable {
+    let started = Atomic(0)
+    let syncs = Atomic(0)
+    let last = Atomic<UInt64>(0)
+  }
+
   private let fixture: LogFixture
 
   init() throws { fixture = try LogFixture() }
@@ -19,27 +26,27 @@ struct LogSyncerTests {
   @Test func aThousandTasksThatWaitShareAFewSyncs() async throws {
     let tasks = 1000
     let syncer = LogSyncer()
-    let started = Atomic(0)
-    let syncs = Atomic(0)
-    let last = Atomic<UInt64>(0)
+    let counters = Counters()
     try await withThrowingTaskGroup(of: Void.self) { group in
       for task in 1...tasks {
         group.addTask {
-          started.add(1, ordering: .relaxed)
+          counters.started.add(1, ordering: .relaxed)
           try await syncer.wait(for: .message(UInt64(task))) { target in
             guard case .message(let sequence) = target else { return }
-            syncs.add(1, ordering: .relaxed)
-            last.max(sequence, ordering: .relaxed)
-            while started.load(ordering: .relaxed) < tasks { Thread.sleep(forTimeInterval: 0.001) }
+            counters.syncs.add(1, ordering: .relaxed)
+            counters.last.max(sequence, ordering: .relaxed)
+            while counters.started.load(ordering: .relaxed) < tasks {
+              Thread.sleep(forTimeInterval: 0.001)
+            }
           }
-          #expect(last.load(ordering: .relaxed) >= UInt64(task))
+          #expect(counters.last.load(ordering: .relaxed) >= UInt64(task))
         }
       }
       try await group.waitForAll()
     }
     // Besides the first and the second, those of the few tasks that had started and not yet asked.
     let most = 2 + ProcessInfo.processInfo.activeProcessorCount
-    #expect((1...most).contains(syncs.load(ordering: .relaxed)))
+    #expect((1...most).contains(counters.syncs.load(ordering: .relaxed)))
   }
 
   @Test func allThatWaitForAFailedSyncGetItsError() async throws {

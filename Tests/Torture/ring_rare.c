@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// What happens seldom to a ring, each by itself: options of copies, copies that are too small,
+// progress that is asked for, cursors that there is no room to list, files that are none.
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "torture.h"
+
+#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
+
+typedef struct rare {
+    const char *path, *other;
+    /** Of progress: how often it was told, and when it stops. */
+    unsigned told, stops_at;
+    uint64_t done;
+} rare;
+
+static int tell(void *context, uint64_t done, uint64_t total) {
+    rare *self = context;
+    self->done = done;
+    return done > total || ++self->told == self->stops_at;
+}
+
+static bool make_ring(torture *run, const char *path, uint64_t capacity, uint32_t flags,
+                      uint64_t count, size_t length) {
+    static uint8_t bytes[1 << 20];
+    larder_ring *ring = NULL;
+    larder_ring_options options = ring_options(capacity, flags);
+    options.cursor_slots = 3;
+    options.content_format = 7;
+    (void)unlink(path);
+    larder_status status = larder_ring_open(path, &options, NULL, &ring);
+    for (uint64_t i = 1; i <= count && !status; i++) {
+        message_fill(i, bytes, length);
+        status = larder_ring_append(ring, bytes, length, NULL);
+    }
+    status = status ? status : larder_ring_acknowledge(ring, bytes_of_text("one"), count / 2);
+    status = status ? status : larder_ring_acknowledge(ring, bytes_of_text("two"), count);
+    larder_ring_close(ring);
+    return EXPECT(run, status == LARDER_OK, "making a ring gave %d", status);
+}
+
+/** @return how many messages there are, each as it was written. */
+static uint64_t count_all(torture *run, const char *path) {
+    larder_ring *ring = NULL;
+    larder_ring_options options;
+    larder_ring_reader *reader = NULL;
+    larder_ring_record record;
+    larder_ring_options_init(&options);
+    options.flags = LARDER_RING_READ_ONLY;
+    uint64_t count = 0;
+    if (EXPECT_STATUS(run, larder_ring_open(path, &options, NULL, &ring), LARDER_OK) &&
+        EXPECT_STATUS(run, larder_ring_reader_open(ring, 0, &reader), LARDER_OK)) {
+        while (larder_ring_reader_next(reader, &record) == LARDER_OK) {
+            count += message_equals(record.sequence, record.payload.data, record.payload.length);
+        }
+    }
+    larder_ring_reader_close(reader);
+    larder_ring_close(ring);
+    return count;
+}
+
+static void copies(torture *run, void *context) {
+    rare *self = context;
+    larder_ring_report report;
+    larder_ring_options options;
+    larder_ring_statistics figures;
+    larder_ring *ring = NULL;
+    if (!make_ring(run, self->path, 4 << 20, LARDER_RING_OVERWRITE, 300, 10000)) {
+        return;
+    }
+    GIVES(larder_ring_salvage(self->path, self->other, NULL, tell, self, &report), LARDER_OK);
+    EXPECT(run, self->told > 0 && report.intact == 300 && count_all(run, self->other) == 300,
+           "%llu are copied", (unsigned long long)report.intact);
+    (void)unlink(self->other);
+    self->stops_at = self->told + 1;
+    GIVES(larder_ring_salvage(self->path, self->other, NULL, tell, self, &report), ECANCELED);
+    EXPECT(run, size_of_file(self->other) < 0, "a copy that was stopped is there");
+    // Options of its own; and too small for all of them.
+    larder_ring_options_init(&options);
+    options.capacity_bytes = 200000;
+    options.flags = LARDER_RING_OVERWRITE;
+    options.content_format = 9;
+    options.mode = 0;
+    options.cursor_slots = 1;
+    GIVES(larder_ring_salvage(self->path, self->other, &options, NULL, NULL, &report), LARDER_OK);
+    uint64_t kept = count_all(run, self->other);
+    EXPECT(run, kept > 10 && kept < 20, "%llu are kept", (unsigned long long)kept);
+    options.flags = LARDER_RING_READ_ONLY;
+    options.capacity_bytes = 0;
+    GIVES(larder_ring_open(self->other, &options, NULL, &ring), LARDER_OK);
+    GIVES(larder_ring_statistics_get(ring, &figures), LARDER_OK);
+    EXPECT(run, figures.content_format == 9 && figures.cursor_slots == 1, "other options");
+    larder_ring_close(ring);
+    (void)unlink(self->other);
+    // So small that not one fits: the newest is given up, or the copy.
+    options.capacity_bytes = 8000;
+    options.flags = LARDER_RING_OVERWRITE;
+    GIVES(larder_ring_resize(self->path, &options, NULL), LARDER_OK);
+    EXPECT(run, count_all(run, self->path) == 0, "what does not fit is there");
+    if (make_ring(run, self->path, 100000, 0, 9, 10000)) {
+        larder_ring_detail detail;
+        options.flags = 0;
+        GIVES(larder_ring_resize(self->path, &options, NULL), LARDER_EFULL);
+        GIVES(larder_ring_resize(self->path, &options, &detail), LARDER_EFULL);
+        options.capacity_bytes = 60000;
+        GIVES(larder_ring_resize(self->path, &options, &detail), LARDER_EFULL);
+        EXPECT(run, count_all(run, self->path) == 9, "a ring that was not resized is another");
+    }
+}
+
+/** What is no ring. */
+static void no_rings(torture *run, void *context) {
+    const rare *self = context;
+    larder_ring_report report;
+    GIVES(larder_ring_salvage("/dev/null", self->other, NULL, NULL, NULL, &report),
+          LARDER_EFOREIGN);
+    EXPECT(run, mkfifo(self->path, 0600) == 0, "no pipe");
+    larder_status status = larder_ring_salvage(self->path, self->other, NULL, NULL, NULL, &report);
+    EXPECT(run, status != LARDER_OK && size_of_file(self->other) < 0, "a copy of a pipe");
+    (void)unlink(self->path);
+    if (!make_ring(run, self->path, 16384, 0, 5, 100)) {
+        return;
+    }
+    for (off_t length = 0; length < 1000; length += 40) {
+        static uint8_t bytes[1000];
+        torture_trial(run);
+        read_file(self->path, bytes, sizeof bytes);
+        (void)unlink(self->other);
+        char cut[700];
+        snprintf(cut, sizeof cut, "%s-cut", self->path);
+        EXPECT(run, write_file(cut, bytes, (size_t)length), "cannot write %s", cut);
+        status = larder_ring_salvage(cut, self->other, NULL, NULL, NULL, &report);
+        // A few messages may be whole in front of where it is cut.
+        EXPECT(run,
+               status == LARDER_EDAMAGED || status == LARDER_EFOREIGN ||
+                   (status == LARDER_OK && count_all(run, self->other) == report.intact),
+               "of %lld bytes a salvage gave %d", (long long)length, status);
+        (void)unlink(cut);
+    }
+}
+
+static void cursors(torture *run, void *context) {
+    const rare *self = context;
+    larder_ring *ring = NULL;
+    larder_ring_cursor list[2];
+    size_t count = 0;
+    uint64_t sequence = 0;
+    if (!make_ring(run, self->path, 16384, 0, 5, 100)) {
+        return;
+    }
+    GIVES(larder_ring_open(self->path, NULL, NULL, &ring), LARDER_OK);
+    GIVES(larder_ring_cursors(ring, NULL, 0, &count), LARDER_OK);
+    EXPECT(run, count == 2, "%zu cursors", count);
+    GIVES(larder_ring_cursors(ring, NULL, 5, &count), LARDER_OK);
+    GIVES(larder_ring_cursors(ring, list, 1, &count), LARDER_OK);
+    EXPECT(run, count == 2 && strcmp(list[0].name, "one") == 0 && list[0].acknowledged == 2,
+           "%zu cursors, the first is %s", count, list[0].name);
+    GIVES(larder_ring_cursor_remove(ring, bytes_of_text("one")), LARDER_OK);
+    GIVES(larder_ring_cursors(ring, list, 2, &count), LARDER_OK);
+    EXPECT(run, count == 1 && strcmp(list[0].name, "two") == 0, "%zu cursors", count);
+    // Of the same length, and another one.
+    GIVES(larder_ring_acknowledged(ring, bytes_of_text("twx"), &sequence), LARDER_ENOTFOUND);
+    GIVES(larder_ring_acknowledge(ring, bytes_of_text("twx"), 1), LARDER_OK);
+    GIVES(larder_ring_acknowledged(ring, bytes_of_text("two"), &sequence), LARDER_OK);
+    EXPECT(run, sequence == 5, "two is at %llu", (unsigned long long)sequence);
+    larder_ring_reader_close(NULL);
+    larder_ring_close(ring);
+    larder_ring_close(NULL);
+}
+
+void family_rare(torture *run) {
+    static void (*const bodies[])(torture *, void *) = {copies, no_rings, cursors};
+    rng random;
+    if (!torture_next_case(run, &random)) {
+        return;
+    }
+    char path[600], other[600];
+    snprintf(path, sizeof path, "%s", torture_path(run, "ring"));
+    snprintf(other, sizeof other, "%s", torture_path(run, "other"));
+    rare self = {path, other, 0, 0, 0};
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        (void)unlink(path);
+        (void)unlink(other);
+        torture_trial(run);
+        torture_note(run, "number %zu of what is rare", i);
+        torture_guard(run, 60, bodies[i], &self);
+    }
+}
