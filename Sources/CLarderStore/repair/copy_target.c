@@ -31,9 +31,12 @@ void folder_remove_all(const char *path) {
 
 /** EEXIST if there is something at `path`, whatever it is. */
 static larder_status path_is_free(const char *path) {
-    file_facts ignored;
-    larder_status status = file_facts_at(path, &ignored);
-    return status == ENOENT ? LARDER_OK : status ? status : (larder_status)EEXIST;
+    int file;
+    larder_status status = file_open(path, 0, 0, &file);
+    file_close(file);
+    if (status == ENOENT) return LARDER_OK;
+    return status == LARDER_OK || status == ELOOP || status == EACCES || status == ENXIO ? EEXIST
+                                                                                         : status;
 }
 
 static void copy_target_abandon(copy_target *target) {
