@@ -180,6 +180,11 @@ typedef struct stamp {
     uint64_t minor;
 } stamp;
 
+static inline int compare_stamps(stamp a, stamp b) {
+    if (a.sequence != b.sequence) return a.sequence < b.sequence ? -1 : 1;
+    return (a.minor > b.minor) - (a.minor < b.minor);
+}
+
 /** A key of the tree. */
 typedef struct tree_key {
     uint8_t bytes[TREE_KEY_MAX_BYTES];

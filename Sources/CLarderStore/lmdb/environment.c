@@ -66,10 +66,6 @@ larder_status environment_status(int code) {
     }
 }
 
-void environment_note_damage(environment *env, uint64_t offset) {
-    __atomic_store_n(&env->damage_offset, offset, __ATOMIC_RELAXED);
-}
-
 /** Of no handle yet. */
 static environment *environment_new(const char *folder, const file_facts *facts, uint32_t mode) {
     environment *env = calloc(1, sizeof *env);
@@ -109,27 +105,15 @@ static void environment_drop(environment *env) {
 static larder_status open_check_lmdb(larder_store_detail *detail) {
     int major, minor, patch;
     (void)mdb_version(&major, &minor, &patch);
+    int found = MDB_VERINT(major, minor, patch);
 #ifdef LARDER_FAULTS
-    int found = larder_fault_at("mdb_version");
-    if (found) {
-        major = found >> 24;
-        minor = found >> 16 & 0xff;
-        patch = found & 0xffff;
-    }
+    int other = larder_fault_at("mdb_version");
+    if (other) found = other;
 #endif
-    if (major == MDB_VERSION_MAJOR && minor == MDB_VERSION_MINOR) return LARDER_OK;
+    if (found >> 16 == MDB_VERSION_FULL >> 16) return LARDER_OK;
     detail->version_of = LARDER_STORE_VERSION_OF_LMDB;
-    detail->version = (uint32_t)MDB_VERINT(major, minor, patch);
+    detail->version = (uint32_t)found;
     return LARDER_EVERSION;
-}
-
-/** Looks whether a store is in the file. */
-static larder_status open_look(environment *env) {
-    snapshot *seen;
-    larder_status status = environment_read(env, &seen);
-    if (status) return status;
-    environment_release(env, seen);
-    return status;
 }
 
 /** Which file it is; makes it if it is missing or empty and `fresh` is given. */
@@ -170,10 +154,12 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     if (status == LARDER_EVERSION) detail->version_of = LARDER_STORE_VERSION_OF_DATA;
     if (!status && writes) atomic_store(&env->has_writer, true);
     // LMDB's table is for all handles of this process where there are several.
-    if (!status && (is_shared || !writes)) status = environment_wake(env);
+    if (!status && (is_shared || !writes)) status = environment_wake(env, false);
     if (!status && is_shared && fresh && env->is_read_only) status = EACCES;
     if (!status && is_new) env->is_guarded = true;
-    if (!status) status = open_look(env);
+    // Whether a store is in the file.
+    snapshot *seen;
+    if (!status && !(status = environment_read(env, &seen))) environment_release(env, seen);
     if (status && env) {
         detail->offset = __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED);
         if (status == LARDER_EVERSION) detail->version = env->unknown_version;
@@ -194,7 +180,7 @@ void environment_end_writing(environment *env) {
     bool has_readers = false;
     for (place *other = NULL; !has_readers && (other = place_next(env, other));)
         has_readers = other->is_live;
-    if (has_readers) (void)!environment_wake(env);
+    if (has_readers) (void)!environment_wake(env, false);
     atomic_store(&env->has_writer, false);
     // Another process may write before a handle of this one does again.
     env->is_guarded = false;

@@ -22,48 +22,35 @@ char *environment_path(file_path out, const char *folder, const char *name) {
     return out;
 }
 
-static void store16(uint8_t *target, uint16_t value) { memcpy(target, &value, sizeof value); }
-static void store32(uint8_t *target, uint32_t value) { memcpy(target, &value, sizeof value); }
-static void store64(uint8_t *target, uint64_t value) { memcpy(target, &value, sizeof value); }
+static void store16(uint8_t *target, uint32_t value) { memcpy(target, &value, 2); }
 
 enum { CREATE_PAGES = 3, CREATE_BYTES = CREATE_PAGES * NEW_PAGE_BYTES, CREATE_LEAF = 2 };
 
-static void create_meta_page(uint8_t *page, uint64_t which) {
-    // Each new process sets its own; this is LMDB's default.
-    const uint64_t map_bytes = 1 << 20;
-    store64(page, which);
-    store16(page + 10, PAGE_META);
-    store32(page + META_MAGIC_OFFSET, LMDB_MAGIC);
-    store32(page + META_MAGIC_OFFSET + 4, LMDB_DATA_VERSION);
-    store64(page + META_MAGIC_OFFSET + 16, map_bytes);
-    store32(page + META_FREE_OFFSET, NEW_PAGE_BYTES);
-    store16(page + META_FREE_OFFSET + 4, 0x08);
-    store64(page + META_FREE_OFFSET + 40, TREE_NO_PAGE);
-    store64(page + META_TREE_OFFSET + 40, TREE_NO_PAGE);
-    store64(page + META_LAST_PAGE_OFFSET, TREE_META_PAGES - 1);
-}
-
 static void create_image(uint8_t *image, const store_meta *fresh) {
-    create_meta_page(image, 0);
-    uint8_t *meta = image + NEW_PAGE_BYTES;
-    create_meta_page(meta, 1);
-    store16(meta + META_TREE_OFFSET + 6, 1);
-    store64(meta + META_TREE_OFFSET + 16, 1);
-    store64(meta + META_TREE_OFFSET + 32, 1);
-    store64(meta + META_TREE_OFFSET + 40, CREATE_LEAF);
-    store64(meta + META_LAST_PAGE_OFFSET, CREATE_LEAF);
-    store64(meta + META_TRANSACTION_OFFSET, 1);
+    meta_page meta = {.kind = PAGE_META,
+                      .magic = LMDB_MAGIC,
+                      .version = LMDB_DATA_VERSION,
+                      // Each new process sets its own; this is LMDB's default.
+                      .map_bytes = 1 << 20,
+                      .free_list = {NEW_PAGE_BYTES, FREE_LIST_FLAGS, 0, {0}, TREE_NO_PAGE},
+                      .main = {0, MAIN_FLAGS, 0, {0}, TREE_NO_PAGE},
+                      .last_page = TREE_META_PAGES - 1};
+    memcpy(image, &meta, sizeof meta);
+    meta.number = meta.transaction = 1;
+    meta.main = (tree_head){0, MAIN_FLAGS, 1, {.leaf_pages = 1, .entries = 1}, CREATE_LEAF};
+    meta.last_page = CREATE_LEAF;
+    memcpy(image + NEW_PAGE_BYTES, &meta, sizeof meta);
 
     uint8_t *leaf = image + CREATE_LEAF * NEW_PAGE_BYTES;
     uint32_t node_bytes = NODE_HEAD_BYTES + 1 + META_BYTES;
     uint32_t upper = NEW_PAGE_BYTES - ((node_bytes + 1) & ~1u);
-    store64(leaf, CREATE_LEAF);
+    leaf[0] = CREATE_LEAF;
     store16(leaf + 10, PAGE_LEAF);
     store16(leaf + 12, PAGE_HEAD_BYTES + 2);
-    store16(leaf + 14, (uint16_t)upper);
-    store16(leaf + PAGE_HEAD_BYTES, (uint16_t)upper);
+    store16(leaf + 14, upper);
+    store16(leaf + PAGE_HEAD_BYTES, upper);
     uint8_t *node = leaf + upper;
-    store32(node, META_BYTES);
+    store16(node, META_BYTES);
     store16(node + 6, 1);
     node[NODE_HEAD_BYTES] = SPACE_META;
     store_meta first = *fresh;
@@ -106,13 +93,11 @@ bool environment_is_unmade(const char *folder) {
     bool is_remnant =
         !file_facts_get(file, &facts) && facts.is_regular && facts.bytes <= CREATE_BYTES;
     for (uint64_t which = 0; which < TREE_META_PAGES && is_remnant; which++) {
-        uint8_t head[META_MAGIC_OFFSET + 4] = {0};
+        meta_page head = {0};
         size_t got;
-        uint64_t number;
-        is_remnant = !file_read_at(file, head, sizeof head, which * NEW_PAGE_BYTES, &got);
-        memcpy(&number, head, sizeof number);
-        uint32_t magic = load32(head + META_MAGIC_OFFSET);
-        if ((number && number != which) || (magic && magic != LMDB_MAGIC)) is_remnant = false;
+        is_remnant = !file_read_at(file, &head, sizeof head, which * NEW_PAGE_BYTES, &got) &&
+                     (!head.number || head.number == which) &&
+                     (!head.magic || head.magic == LMDB_MAGIC);
     }
     file_close(file);
     return is_remnant;

@@ -170,14 +170,10 @@ LARDER_MUST_CHECK larder_status environment_resize(environment *env, uint64_t by
 /** Whether that much address space can be had now. */
 bool environment_has_room(uint64_t bytes);
 
-void environment_note_damage(environment *env, uint64_t offset);
-
-/** Opens LMDB's part if it is closed; nobody reads unprotected then. */
-LARDER_MUST_CHECK larder_status environment_wake(environment *env);
-/** Closes it and opens it again: after a failed write of a meta page it refuses everything until
-    then.
-    @return LARDER_OK; EIO if somebody reads an older state; or as environment_wake. */
-LARDER_MUST_CHECK larder_status environment_reopen(environment *env);
+/** Opens LMDB's part if it is closed; nobody reads unprotected then.
+    @param anew it is open, and is closed first: after a failed write of a meta page it refuses
+           everything until then. EIO if somebody reads an older state. */
+LARDER_MUST_CHECK larder_status environment_wake(environment *env, bool anew);
 /** Between these two no place calls LMDB, and no other thread changes its part. */
 void environment_begin_change(environment *env);
 void environment_end_change(environment *env);

@@ -27,15 +27,16 @@ static const uint64_t least_map_bytes = UINT64_C(16) << 20;
 
 /** One look at both meta pages: one transaction apart, and the newer one whole. */
 static larder_status open_look_at_metas(environment *env, const uint8_t *bytes, uint64_t length) {
-    tree heads[TREE_META_PAGES];
+    meta_page heads[TREE_META_PAGES];
+    tree state;
     larder_status statuses[TREE_META_PAGES];
     for (int which = 0; which < TREE_META_PAGES; which++)
         statuses[which] = tree_meta_head(bytes, length, which, &heads[which]);
-    env->damage_offset = statuses[0] ? 0 : heads[0].page_bytes;
+    env->damage_offset = statuses[0] ? 0 : heads[0].free_list.pad;
     // One that is not LMDB's next to one that is: damage.
     if (statuses[0] == LARDER_EFOREIGN && statuses[1]) return LARDER_EFOREIGN;
     if (statuses[0] == LARDER_EVERSION && statuses[1] == LARDER_EVERSION) {
-        env->unknown_version = load32(bytes + META_VERSION_OFFSET);
+        env->unknown_version = heads[0].version;
         return LARDER_EVERSION;
     }
     if (statuses[0] || statuses[1]) return LARDER_EDAMAGED;
@@ -44,8 +45,8 @@ static larder_status open_look_at_metas(environment *env, const uint8_t *bytes, 
     env->damage_offset = 0;
     if (first + 1 != second && second + 1 != first && (first | second) != 0) return LARDER_EDAMAGED;
     int newer = second > first;
-    env->damage_offset = newer ? heads[0].page_bytes : 0;
-    return tree_of_meta_page(bytes, length, newer, &heads[newer]);
+    env->damage_offset = newer ? heads[0].free_list.pad : 0;
+    return tree_of_meta_page(bytes, length, newer, &state);
 }
 
 /** While another process writes, the pages may change between two looks, so a contradiction counts
@@ -152,20 +153,11 @@ static larder_status wake(environment *env) {
     return status;
 }
 
-larder_status environment_wake(environment *env) {
+larder_status environment_wake(environment *env, bool anew) {
     environment_begin_change(env);
-    larder_status status = env->lmdb ? LARDER_OK : wake(env);
-    environment_end_change(env);
-    return status;
-}
-
-larder_status environment_reopen(environment *env) {
-    environment_begin_change(env);
-    larder_status status = has_older_readers(env) ? EIO : LARDER_OK;
-    if (!status) {
-        close_lmdb(env);
-        status = wake(env);
-    }
+    larder_status status = anew && has_older_readers(env) ? EIO : LARDER_OK;
+    if (!status && anew) close_lmdb(env);
+    if (!status && !env->lmdb) status = wake(env);
     environment_end_change(env);
     return status;
 }

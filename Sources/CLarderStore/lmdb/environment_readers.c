@@ -51,15 +51,11 @@ static void place_begin_renewal(environment *env, place *taken) {
     }
 }
 
-static void place_end_renewal(place *taken) {
-    atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
-}
-
 static void place_reset(environment *env, place *taken) {
     place_begin_renewal(env, taken);
     if (taken->is_live && taken->txn) mdb_txn_reset(taken->txn);
     atomic_store(&taken->is_live, false);
-    place_end_renewal(taken);
+    atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
 }
 
 void environment_begin_change(environment *env) {
@@ -114,7 +110,7 @@ static larder_status place_protect(environment *env, place *taken, uint64_t *tra
         *transaction = mdb_txn_id(taken->txn);
     }
     if (!code) atomic_store(&taken->is_live, true);
-    place_end_renewal(taken);
+    atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
     return environment_status(code);
 }
 
@@ -129,7 +125,7 @@ static larder_status read_meta(environment *env, const tree *state, store_meta *
     if (!status) status = store_meta_read(value, meta);
     if (status == LARDER_EVERSION) env->unknown_version = meta->version;
     if (!status && meta->transaction != state->transaction) status = LARDER_EDAMAGED;
-    return status == LARDER_EDAMAGED ? tree_damaged(state, state->root) : status;
+    return status == LARDER_EDAMAGED ? tree_damaged(state, state->main.root) : status;
 }
 
 /** Reads state number `transaction`, which is protected, from its meta page.
@@ -156,7 +152,7 @@ static larder_status place_parse(environment *env, place *taken, uint64_t transa
     }
     const uint64_t *newer =
         (const uint64_t *)(const void *)(map->bytes + (which ? 0 : (size_t)state.page_bytes) +
-                                         META_TRANSACTION_OFFSET);
+                                         offsetof(meta_page, transaction));
     // Once the next state is there, the one after it may be in the middle of being written to the
     // page that was just read.
     if (__atomic_load_n(newer, __ATOMIC_ACQUIRE) > transaction && !is_last_attempt) return EAGAIN;
@@ -286,9 +282,8 @@ void environment_reset_idle(environment *env, bool stale_only) {
 }
 
 void environment_free_places(environment *env) {
-    for (uint32_t i = 0; i < PLACES_MAX; i++) {
-        place *gone = place_at(env, i);
-        if (!gone) continue;
+    for (place *gone = place_next(env, NULL), *next; gone; gone = next) {
+        next = place_next(env, gone);
         if (gone->txn) mdb_txn_abort(gone->txn);
         free(gone->snapshot.touches.touches);
         free(gone->snapshot.touches.bytes);
@@ -316,7 +311,7 @@ uint64_t environment_oldest_reader(environment *shared) {
     // A place that nobody uses sees the state of its last read until the next transaction.
     environment_reset_idle(shared, true);
     // A failure leaves places unseen: then every state may be in use.
-    if (environment_wake(shared) != LARDER_OK ||
+    if (environment_wake(shared, false) != LARDER_OK ||
         mdb_reader_list(shared->lmdb, look_at_line, &oldest) < 0)
         return 0;
     // LMDB's table orders nothing: what a reader of this process did with an older state comes

@@ -142,9 +142,10 @@ larder_status environment_guard_all(environment *env) {
                         POSIX_MADV_WILLNEED);
     tree_report report;
     larder_status status = tree_audit(&env->guarded, &report);
-    if (status == LARDER_EDAMAGED) environment_note_damage(env, report.first_damage_offset);
-    if (status == LARDER_EDAMAGED) env->is_damaged = true;
-    else if (!status) tree_guard_end(&env->guard);
+    if (!status) tree_guard_end(&env->guard);
+    if (status != LARDER_EDAMAGED) return status;
+    __atomic_store_n(&env->damage_offset, report.first_damage_offset, __ATOMIC_RELAXED);
+    env->is_damaged = true;
     return status;
 }
 
@@ -165,7 +166,7 @@ larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) 
     if (guarded) return guarded;
     // Pages of states that nobody looks at can be used again.
     environment_reset_idle(env, true);
-    larder_status status = environment_wake(env);
+    larder_status status = environment_wake(env, false);
     // Before it is full: a transaction that finds it so has to be run again.
     uint64_t used = env->guarded.next_page * env->guarded.page_bytes;
     if (!status && used > env->lmdb_map_bytes / 2) (void)!environment_grow(env);
@@ -180,7 +181,7 @@ larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) 
         environment_unhush(env->was_hushed);
         *txn = NULL;
         if (code == MDB_MAP_RESIZED && attempt == 0) status = environment_resize(env, 0);
-        else if (code == MDB_PANIC && attempt == 0) status = environment_reopen(env);
+        else if (code == MDB_PANIC && attempt == 0) status = environment_wake(env, true);
         else status = environment_status(code);
     }
     return status;
@@ -255,10 +256,9 @@ void environment_look(environment *env, larder_store_statistics *statistics) {
     statistics->data_bytes = atomic_load(&atomic_load(&env->map)->covered);
     if (environment_read(env, &seen) != LARDER_OK) return;
     const tree *state = &seen->tree;
-    uint64_t pages = TREE_META_PAGES;
-    pages += state->counts.branch_pages + state->counts.leaf_pages + state->counts.overflow_pages;
-    pages += state->free_counts.branch_pages + state->free_counts.leaf_pages +
-             state->free_counts.overflow_pages;
+    const tree_counts *main = &state->main.counts, *free_list = &state->free_list.counts;
+    uint64_t pages = TREE_META_PAGES + main->branch_pages + main->leaf_pages + main->overflow_pages;
+    pages += free_list->branch_pages + free_list->leaf_pages + free_list->overflow_pages;
     statistics->data_used_bytes = pages * state->page_bytes;
     environment_release(env, seen);
 }

@@ -45,7 +45,7 @@ static larder_status cursor_prove(const tree_cursor *cursor, const tree_page *pa
 /** Opens the page that the path leads to, behind its last one. */
 static inline larder_status cursor_open(tree_cursor *cursor, bool *is_leaf) {
     const tree *state = cursor->tree;
-    uint64_t number = state->root;
+    uint64_t number = state->main.root;
     if (cursor->depth == TREE_DEPTH_MAX) return tree_damaged(state, 0);
     if (cursor->depth > 0) {
         const tree_page *above = &cursor->path[cursor->depth - 1].page;
@@ -54,7 +54,7 @@ static inline larder_status cursor_open(tree_cursor *cursor, bool *is_leaf) {
             return tree_damaged(state, above->number);
         number = node_child(&node);
     }
-    *is_leaf = cursor->depth + 1 == state->depth;
+    *is_leaf = cursor->depth + 1 == state->main.depth;
     cursor->path[cursor->depth].at = 0;
     if (!page_open(state, number, *is_leaf, &cursor->path[cursor->depth].page))
         return tree_damaged(state, number);
@@ -72,7 +72,7 @@ larder_status tree_cursor_enter(tree_cursor *cursor) {
 larder_status tree_cursor_aim(tree_cursor *cursor, larder_bytes key, bool *equal) {
     const tree_page *page = &cursor->path[cursor->depth - 1].page;
     uint32_t *at = &cursor->path[cursor->depth - 1].at;
-    bool is_leaf = cursor->depth == cursor->tree->depth;
+    bool is_leaf = cursor->depth == cursor->tree->main.depth;
     if (!page_search(page, is_leaf ? 0 : 1, key, at, equal)) {
         cursor->depth--;
         return tree_damaged(cursor->tree, page->number);
@@ -83,7 +83,7 @@ larder_status tree_cursor_aim(tree_cursor *cursor, larder_bytes key, bool *equal
 
 /** Goes down to the first or the last leaf node below the path. */
 static larder_status cursor_descend(tree_cursor *cursor, bool forward) {
-    while (cursor->depth < cursor->tree->depth) {
+    while (cursor->depth < cursor->tree->main.depth) {
         larder_status status = tree_cursor_enter(cursor);
         if (status) return status;
         if (!forward)
@@ -99,7 +99,7 @@ static larder_status cursor_find(tree_cursor *cursor, const tree *state, larder_
     cursor->tree = state;
     cursor->depth = 0;
     larder_status status = LARDER_OK;
-    while (!status && cursor->depth < state->depth) {
+    while (!status && cursor->depth < state->main.depth) {
         status = tree_cursor_enter(cursor);
         if (!status) status = tree_cursor_aim(cursor, key, &equal);
     }
@@ -138,7 +138,7 @@ larder_status tree_cursor_seek_back(tree_cursor *cursor, const tree *state, lard
 
 larder_status tree_cursor_get(const tree_cursor *cursor, larder_bytes *key, larder_bytes *value) {
     *key = *value = (larder_bytes){NULL, 0};
-    if (cursor->depth == 0 || cursor->depth != cursor->tree->depth) return LARDER_EDAMAGED;
+    if (cursor->depth == 0 || cursor->depth != cursor->tree->main.depth) return LARDER_EDAMAGED;
     const tree_page *page = &cursor->path[cursor->depth - 1].page;
     uint32_t at = cursor->path[cursor->depth - 1].at;
     tree_node node;
@@ -155,14 +155,14 @@ larder_status tree_get(const tree *state, larder_bytes key, larder_bytes *value)
     bool equal = false, is_leaf;
     *value = (larder_bytes){NULL, 0};
     cursor.tree = state;
-    for (cursor.depth = 0; cursor.depth < state->depth;) {
+    for (cursor.depth = 0; cursor.depth < state->main.depth;) {
         larder_status status = cursor_open(&cursor, &is_leaf);
         cursor.depth++;
         if (!status) status = tree_cursor_aim(&cursor, key, &equal);
         if (status) return status;
     }
     if (equal) return tree_cursor_get(&cursor, &found, value);
-    if (state->depth == 0) return LARDER_ENOTFOUND;
+    if (state->main.depth == 0) return LARDER_ENOTFOUND;
     // A page from elsewhere in the tree has all its keys on one side of the separators on the way
     // to it. So it is the right one if the key would be between two of its own.
     const tree_page *leaf = &cursor.path[--cursor.depth].page;

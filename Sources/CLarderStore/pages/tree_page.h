@@ -15,15 +15,7 @@
     A value that is too long for a page lies on overflow pages, behind the first one's head; the
     node has their number instead, u64. The first key of a branch page has no meaning.
 
-    A meta page, behind the same head (offsets from the page's start):
-
-        16  u32  magic                  20  u32  data version
-        24  u64  address                32  u64  size of the map
-        40  48 B the free list          88  48 B the tree
-        136 u64  last page in use       144 u64  transaction
-
-    with 48 bytes for each tree: u32 pad (page size, of the free list), u16 flags, u16 depth, u64
-    branch pages, u64 leaf pages, u64 overflow pages, u64 entries, u64 root. */
+    A meta page is a meta_page. */
 #ifndef LARDER_TREE_PAGE_H
 #define LARDER_TREE_PAGE_H
 
@@ -38,13 +30,11 @@ enum {
     NODE_HEAD_BYTES = 8,
     /** The value is on overflow pages. */
     NODE_OVERFLOWS = 0x01,
-    META_MAGIC_OFFSET = 16,
-    META_VERSION_OFFSET = 20,
-    META_FREE_OFFSET = 40,
-    META_TREE_OFFSET = 88,
-    META_LAST_PAGE_OFFSET = 136,
-    META_TRANSACTION_OFFSET = 144,
-    META_END_OFFSET = 152,
+    /** What LMDB keeps of flags. Ours are always these: the free list is ordered by its numbers,
+        the tree by its bytes, without duplicates. With others LMDB would read the same pages
+        differently. */
+    FREE_LIST_FLAGS = 0x08,
+    MAIN_FLAGS = 0,
     PAGE_MIN_BYTES = 512,
     PAGE_MAX_BYTES = 32768,
     /** So many nodes of a page are asked for at once. */
@@ -52,6 +42,23 @@ enum {
 };
 #define LMDB_MAGIC 0xBEEFC0DEu
 #define LMDB_DATA_VERSION 1u
+
+/** A meta page, as it lies in the file: the head that all pages have, and what follows. */
+typedef struct meta_page {
+    uint64_t number;
+    uint16_t unused;
+    uint16_t kind;
+    uint32_t bounds;
+    uint32_t magic;
+    uint32_t version;
+    uint64_t address;
+    uint64_t map_bytes;
+    tree_head free_list;
+    tree_head main;
+    uint64_t last_page;
+    uint64_t transaction;
+} meta_page;
+_Static_assert(sizeof(tree_head) == 48 && sizeof(meta_page) == 152, "nothing lies between");
 
 /** A node inside of its page. */
 typedef struct tree_node {
@@ -181,6 +188,14 @@ static inline bool page_search(const tree_page *page, uint32_t from, larder_byte
     return true;
 }
 
+// tree.c
+
+/** The first part of tree_of_meta_page: that it is a meta page, and its page size and transaction
+    are such as LMDB writes. After a failed write of it LMDB leaves a page of which no more is true;
+    it is the older one then. */
+LARDER_MUST_CHECK larder_status tree_meta_head(const uint8_t *map, uint64_t map_bytes, int which,
+                                               meta_page *out);
+
 // tree_cursor.c
 
 /** Between which keys all of a page lie, by the separators nearest to the way to it: from `lower`
@@ -206,11 +221,4 @@ LARDER_MUST_CHECK larder_status tree_cursor_aim(tree_cursor *cursor, larder_byte
     such as LMDB takes, ascend, and lie between the bounds; and values lie where they can. */
 bool page_is_sound(const tree *state, const tree_page *page, bool is_leaf, bool is_of_free_list,
                    const page_bounds *bounds);
-/** A bit for each page that is free or belongs to the free list's own tree, or is a meta page; to
-    be freed. For tree_guard.
-    @param count receives how many bits.
-    @return LARDER_OK; LARDER_EDAMAGED if the free list is not sound; ENOMEM. */
-LARDER_MUST_CHECK larder_status tree_free_marks(const tree *state, uint8_t **marks,
-                                                uint64_t *count);
-
 #endif

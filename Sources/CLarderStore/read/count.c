@@ -29,28 +29,21 @@ enum {
     entries that were written while there was another one may have a later row, or none. */
 static bool expiry_is_in_rows(const larder_store_cursor *cursor) {
     const larder_store *store = cursor->store;
-    return (cursor->flags & LARDER_STORE_EXPIRED_TOO) ||
+    return (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) ||
            (atomic_load_explicit(&store->age_ns, memory_order_relaxed) == LARDER_STORE_NEVER &&
             atomic_load_explicit(&store->end_ns, memory_order_relaxed) > store_now(store));
-}
-
-/** Everything. */
-static bool is_whole(const larder_store_cursor *cursor) {
-    const uint32_t bounds = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER;
-    return cursor->order == LARDER_STORE_BY_KEY && cursor->prefix.length == 0 &&
-           (cursor->flags & bounds) == 0;
 }
 
 /** Whether the row's entry, that is there, does not count: its time is over. */
 static larder_status look_at(const larder_store_cursor *cursor, cursor_row *row, bool *is_over) {
     record entry;
     *is_over = false;
-    if (cursor->flags & LARDER_STORE_EXPIRED_TOO) return LARDER_OK;
+    if (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) return LARDER_OK;
     larder_status status = cursor_resolve(cursor, row);
     if (!status) status = record_read(row->record, true, &entry);
     if (!status)
         *is_over = store_is_over(cursor->store, cursor->place, &entry,
-                                 store_deadline(cursor->place, &entry));
+                                 store_deadline(cursor->place, &entry), false);
     return status;
 }
 
@@ -69,7 +62,7 @@ static larder_status list_due(const larder_store_cursor *cursor, row_array *due)
     const tree *state = &cursor->place->tree;
     const uint8_t space = SPACE_EXPIRY;
     int64_t now_ns = store_now(cursor->store);
-    if (cursor->flags & LARDER_STORE_EXPIRED_TOO) return LARDER_OK;
+    if (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) return LARDER_OK;
     tree_cursor at;
     cursor_row row = {0};
     larder_status status = tree_cursor_seek(&at, state, (larder_bytes){&space, sizeof space});
@@ -126,7 +119,7 @@ static larder_status row_counts(const larder_store_cursor *cursor, const row_arr
 static larder_status leaf_count(const larder_store_cursor *cursor, const row_array *due,
                                 const tree_cursor *at, uint32_t to, uint64_t limit,
                                 uint64_t *count) {
-    bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
+    bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
     bool has_suspects = is_index && cursor->pending.by_key.count + due->count > 0;
     const tree_page *page = &at->path[at->depth - 1].page;
     for (uint32_t i = at->path[at->depth - 1].at; i < to && *count < limit; i++) {
@@ -175,10 +168,12 @@ static larder_status range_count(const larder_store_cursor *cursor, const row_ar
 static larder_status tree_count(const larder_store_cursor *cursor, const row_array *due,
                                 uint64_t limit, uint64_t *count) {
     uint64_t wrong = 0, rows = 0;
-    if (cursor->order == LARDER_STORE_BY_INDEX) return range_count(cursor, due, limit, count);
+    if (cursor->query.order == LARDER_STORE_BY_INDEX) return range_count(cursor, due, limit, count);
     larder_status status = wrong_count(cursor, due, &wrong);
     if (status) return status;
-    if (is_whole(cursor)) rows = cursor->place->meta.count;
+    // Of everything the number is known.
+    bool is_whole = cursor->query.prefix.length == 0 && !(cursor->query.flags & QUERY_BOUNDS);
+    if (is_whole) rows = cursor->place->meta.count;
     else
         status =
             range_count(cursor, due, limit > UINT64_MAX - wrong ? limit : limit + wrong, &rows);
@@ -233,10 +228,8 @@ larder_status larder_store_count(larder_store *store, const larder_store_query *
                                  uint64_t limit, uint64_t *count) {
     *count = 0;
     larder_store_query counted = *query;
-    const uint32_t bounds = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER |
-                            LARDER_STORE_LOWER_EXCLUSIVE | LARDER_STORE_UPPER_EXCLUSIVE;
     // They are as many in every order, and that of use may have a checkpoint come first.
-    if (query->order == LARDER_STORE_BY_RECENCY && (query->flags & bounds) == 0)
+    if (query->order == LARDER_STORE_BY_RECENCY && (query->flags & QUERY_BOUNDS) == 0)
         counted.order = LARDER_STORE_BY_KEY;
     larder_store_cursor *cursor;
     larder_status status = larder_store_cursor_open(store, &counted, &cursor);

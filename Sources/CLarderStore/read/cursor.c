@@ -13,8 +13,8 @@ void larder_store_query_init(larder_store_query *query) { memset(query, 0, sizeo
 
 bool cursor_wants(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored) {
     // Stamps are nothing that a caller could name.
-    if (cursor->order == LARDER_STORE_BY_RECENCY) return true;
-    if (cursor->order == LARDER_STORE_BY_KEY) {
+    if (cursor->query.order == LARDER_STORE_BY_RECENCY) return true;
+    if (cursor->query.order == LARDER_STORE_BY_KEY) {
         // Of a long key the tree knows no more; the rest is compared when its record is read.
         tree_key key;
         tree_key_of_stored(SPACE_ENTRY, stored, &key);
@@ -22,20 +22,20 @@ bool cursor_wants(const larder_store_cursor *cursor, larder_bytes value, larder_
                compare_bytes(bytes_of_key(&key), bytes_of_key(&cursor->end)) < 0;
     }
     int lower = 1, upper = -1;
-    if (cursor->flags & LARDER_STORE_HAS_LOWER) lower = compare_bytes(value, cursor->lower);
-    if (cursor->flags & LARDER_STORE_HAS_UPPER) upper = compare_bytes(value, cursor->upper);
-    return (cursor->flags & LARDER_STORE_LOWER_EXCLUSIVE ? lower > 0 : lower >= 0) &&
-           (cursor->flags & LARDER_STORE_UPPER_EXCLUSIVE ? upper < 0 : upper <= 0) &&
-           begins_with(value, cursor->prefix);
+    if (cursor->query.flags & LARDER_STORE_HAS_LOWER)
+        lower = compare_bytes(value, cursor->query.lower);
+    if (cursor->query.flags & LARDER_STORE_HAS_UPPER)
+        upper = compare_bytes(value, cursor->query.upper);
+    return (cursor->query.flags & LARDER_STORE_LOWER_EXCLUSIVE ? lower > 0 : lower >= 0) &&
+           (cursor->query.flags & LARDER_STORE_UPPER_EXCLUSIVE ? upper < 0 : upper <= 0) &&
+           begins_with(value, cursor->query.prefix);
 }
 
 int cursor_compare(const void *a, const void *b) {
     const cursor_row *left = a, *right = b;
     // What an order does not go by is alike in all of its rows.
-    if (left->at.sequence != right->at.sequence)
-        return left->at.sequence < right->at.sequence ? -1 : 1;
-    if (left->at.minor != right->at.minor) return left->at.minor < right->at.minor ? -1 : 1;
-    int order = compare_bytes(left->value, right->value);
+    int order = compare_stamps(left->at, right->at);
+    if (!order) order = compare_bytes(left->value, right->value);
     return order ? order : compare_bytes(left->stored, right->stored);
 }
 
@@ -60,9 +60,10 @@ larder_status cursor_expand(const larder_store_cursor *cursor, const record *ent
     size_t offset = 0;
     larder_store_index_entry found;
     while (record_next_index(entry, &offset, &found)) {
-        if (found.index != cursor->index) continue;
-        if (form.length && !index_value_has_form(found.value, form)) continue;
-        if (row->is_pending && !cursor_wants(cursor, found.value, row->stored)) continue;
+        if (found.index != cursor->query.index) continue;
+        if (form.length ? !index_value_has_form(found.value, form)
+                        : !cursor_wants(cursor, found.value, row->stored))
+            continue;
         cursor_row expanded = *row;
         expanded.value = found.value;
         larder_status status = row_array_add(rows, &expanded);
@@ -74,34 +75,27 @@ larder_status cursor_expand(const larder_store_cursor *cursor, const record *ent
 // Opening -----------------------------------------------------------------------------------------
 
 static bool query_is_valid(const larder_store_query *query) {
-    const uint32_t bounds = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER |
-                            LARDER_STORE_LOWER_EXCLUSIVE | LARDER_STORE_UPPER_EXCLUSIVE;
     const uint32_t others = LARDER_STORE_DESCENDING | LARDER_STORE_PEEK |
                             LARDER_STORE_WITHOUT_VALUE | LARDER_STORE_EXPIRED_TOO;
-    if (query->flags & ~(bounds | others)) return false;
-    switch (query->order) {
-    case LARDER_STORE_BY_KEY:
-    case LARDER_STORE_BY_INDEX: return true;
-    case LARDER_STORE_BY_RECENCY: return (query->flags & bounds) == 0;
-    }
-    return false;
+    if (query->flags & ~(QUERY_BOUNDS | others)) return false;
+    if (query->order == LARDER_STORE_BY_RECENCY) return (query->flags & QUERY_BOUNDS) == 0;
+    return query->order == LARDER_STORE_BY_KEY || query->order == LARDER_STORE_BY_INDEX;
 }
 
-static larder_status cursor_take_query(larder_store_cursor *cursor,
-                                       const larder_store_query *query) {
-    const larder_bytes given[] = {query->lower, query->upper, query->prefix};
-    const bool is_given[] = {query->flags & LARDER_STORE_HAS_LOWER,
-                             query->flags & LARDER_STORE_HAS_UPPER, true};
-    larder_bytes *taken[] = {&cursor->lower, &cursor->upper, &cursor->prefix};
+/** Copies the bytes that the query names, which are the caller's. */
+static larder_status cursor_take_bytes(larder_store_cursor *cursor) {
+    larder_store_query *query = &cursor->query;
+    if (!(query->flags & LARDER_STORE_HAS_LOWER)) query->lower.length = 0;
+    if (!(query->flags & LARDER_STORE_HAS_UPPER)) query->upper.length = 0;
+    larder_bytes *taken[] = {&query->lower, &query->upper, &query->prefix};
     size_t bytes = 1;
-    for (int i = 0; i < 3; i++) bytes += is_given[i] ? given[i].length : 0;
+    for (int i = 0; i < 3; i++) bytes += taken[i]->length;
     uint8_t *target = cursor->copies = malloc(bytes);
     if (!target) return ENOMEM;
     for (int i = 0; i < 3; i++) {
-        size_t length = is_given[i] ? given[i].length : 0;
-        if (length) memcpy(target, given[i].data, length);
-        *taken[i] = (larder_bytes){target, length};
-        target += length;
+        if (taken[i]->length) memcpy(target, taken[i]->data, taken[i]->length);
+        taken[i]->data = target;
+        target += taken[i]->length;
     }
     cursor_set_range(cursor);
     return LARDER_OK;
@@ -117,8 +111,7 @@ static void flush_first(larder_store *store, const larder_store_query *query) {
     bool needs_reads = query->order == LARDER_STORE_BY_RECENCY &&
                        atomic_load_explicit(&store->tracks_access, memory_order_relaxed);
     if (!is_much && !needs_reads) return;
-    larder_status status = larder_store_flush(store);
-    (void)status;
+    (void)!larder_store_flush(store);
 }
 
 larder_status larder_store_cursor_open(larder_store *store, const larder_store_query *query,
@@ -131,12 +124,10 @@ larder_status larder_store_cursor_open(larder_store *store, const larder_store_q
     larder_store_cursor *cursor = calloc(1, sizeof *cursor);
     if (!cursor) return ENOMEM;
     cursor->store = store;
-    cursor->order = query->order;
-    cursor->flags = query->flags;
-    cursor->index = query->index;
+    cursor->query = *query;
     cursor->descends = (query->flags & LARDER_STORE_DESCENDING) != 0;
     status = overlay_rows_take(cursor);
-    if (!status) status = cursor_take_query(cursor, query);
+    if (!status) status = cursor_take_bytes(cursor);
     if (!status) status = overlay_rows_make(cursor);
     if (status) {
         larder_store_cursor_close(cursor);
@@ -193,10 +184,11 @@ static bool record_has_stored_key(const larder_store_cursor *cursor, const recor
 }
 
 static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64_t deadline) {
-    if (cursor->order != LARDER_STORE_BY_INDEX && !begins_with(entry->key, cursor->prefix))
+    if (cursor->query.order != LARDER_STORE_BY_INDEX &&
+        !begins_with(entry->key, cursor->query.prefix))
         return false;
-    return (cursor->flags & LARDER_STORE_EXPIRED_TOO) ||
-           !store_is_over(cursor->store, cursor->place, entry, deadline);
+    return (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) ||
+           !store_is_over(cursor->store, cursor->place, entry, deadline, false);
 }
 
 /** The next row whose record is sound and asked for, and when that expires. */
@@ -227,7 +219,7 @@ larder_status cursor_next_record(larder_store_cursor *cursor, record *found, lar
         memset(entry, 0, sizeof *entry);
         return status;
     }
-    store_entry_of_record(cursor->store, found, deadline, cursor->flags, row->segment, entry);
+    store_entry_of_record(cursor->store, found, deadline, cursor->query.flags, row->segment, entry);
     entry->index_value = row->value;
     *bytes = row->record;
     return LARDER_OK;

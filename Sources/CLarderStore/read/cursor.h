@@ -18,6 +18,11 @@
 
 #include "store/store_internal.h"
 
+enum {
+    QUERY_BOUNDS = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER | LARDER_STORE_LOWER_EXCLUSIVE |
+                   LARDER_STORE_UPPER_EXCLUSIVE
+};
+
 /** One entry, found at one place of the order. All bytes are borrowed from the snapshot's tree or
     the log, which stay as they are until the cursor is closed. */
 typedef struct cursor_row {
@@ -33,7 +38,6 @@ typedef struct cursor_row {
     /** `record` is what the tree has of the entry, and leads to the record: see cursor_resolve. */
     bool is_row;
     bool is_removal;
-    bool is_pending;
     /** The record's checksum was seen to agree. */
     bool is_verified;
 } cursor_row;
@@ -74,7 +78,6 @@ typedef struct tree_rows {
     bool is_placed;
     bool has_ended;
     /** By recency, without rows of order: every entry, sorted. */
-    bool has_gathered;
     gathered_row *gathered;
     size_t gathered_count;
     size_t gathered_capacity;
@@ -93,14 +96,10 @@ typedef struct tree_rows {
 struct larder_store_cursor {
     larder_store *store;
     snapshot *place;
-    larder_store_order order;
-    uint32_t flags;
-    uint16_t index;
+    /** A bound that was not given is empty. */
+    larder_store_query query;
     bool descends;
-    larder_bytes lower;
-    larder_bytes upper;
-    larder_bytes prefix;
-    /** Where those lie. */
+    /** Where the bytes of bounds and prefix lie. */
     uint8_t *copies;
     /** All of the tree's rows in the range have keys from `start` on and below `end`. The other way
         round that holds but for what an index has under a cut value, and for a prefix that is
@@ -126,7 +125,7 @@ int cursor_compare(const void *a, const void *b);
 /** Sorts by that, and drops all but one of equal rows. */
 void cursor_sort(row_array *rows);
 /** Adds a row for each different value by which `entry` is found in the cursor's index, if it has
-    `form` (escaped; empty for any). */
+    `form`, escaped; if that is empty, for it is no row of the tree: if it lies in the range. */
 LARDER_MUST_CHECK larder_status cursor_expand(const larder_store_cursor *cursor,
                                               const record *entry, larder_bytes form,
                                               const cursor_row *row, row_array *rows);

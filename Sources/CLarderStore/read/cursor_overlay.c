@@ -42,10 +42,10 @@ static larder_status list_pending(larder_store_cursor *cursor) {
             larder_bytes key = record_key(entry->record);
             // The tree has it, or it was written again since it was frozen.
             if (sequence <= applied || (i == 1 && memtable_find(store->active, key))) continue;
-            cursor_row row = {.stored = key, .segment = entry->segment, .is_pending = true};
+            cursor_row row = {.stored = key, .segment = entry->segment};
             row.is_removal = record_kind(entry->record) != RECORD_PUT;
             if (!row.is_removal) row.record = record_bytes(entry->record);
-            if (cursor->order == LARDER_STORE_BY_RECENCY)
+            if (cursor->query.order == LARDER_STORE_BY_RECENCY)
                 row.at = (stamp){sequence, record_minor(entry->record)};
             rows->items[rows->count++] = row;
         }
@@ -61,8 +61,7 @@ larder_status overlay_rows_take(larder_store_cursor *cursor) {
     pthread_mutex_lock(&store->lock);
     larder_status status = store_enter(store);
     if (!status) status = store_look(store, true, &cursor->place);
-    if (status) cursor->place = NULL;
-    else status = list_pending(cursor);
+    if (!status) status = list_pending(cursor);
     pthread_mutex_unlock(&store->lock);
     return status;
 }
@@ -91,7 +90,7 @@ static larder_status shorten_keys(larder_store_cursor *cursor) {
 static larder_status add_in_order(larder_store_cursor *cursor, const cursor_row *row) {
     row_array *ordered = &cursor->pending.ordered;
     if (row->is_removal) return LARDER_OK;
-    if (cursor->order == LARDER_STORE_BY_RECENCY) return row_array_add(ordered, row);
+    if (cursor->query.order == LARDER_STORE_BY_RECENCY) return row_array_add(ordered, row);
     record entry;
     larder_status status = record_read(row->record, false, &entry);
     // Said when it is read by key; there is no telling which value it would be found by.
@@ -101,7 +100,7 @@ static larder_status add_in_order(larder_store_cursor *cursor, const cursor_row 
 
 larder_status overlay_rows_make(larder_store_cursor *cursor) {
     row_array *by_key = &cursor->pending.by_key;
-    bool is_by_key = cursor->order == LARDER_STORE_BY_KEY;
+    bool is_by_key = cursor->query.order == LARDER_STORE_BY_KEY;
     larder_status status = shorten_keys(cursor);
     size_t kept = 0;
     for (size_t i = 0; i < by_key->count && !status; i++) {
@@ -117,8 +116,8 @@ larder_status overlay_rows_make(larder_store_cursor *cursor) {
 }
 
 const row_array *overlay_rows_ordered(const larder_store_cursor *cursor) {
-    return cursor->order == LARDER_STORE_BY_KEY ? &cursor->pending.by_key
-                                                : &cursor->pending.ordered;
+    return cursor->query.order == LARDER_STORE_BY_KEY ? &cursor->pending.by_key
+                                                      : &cursor->pending.ordered;
 }
 
 void overlay_rows_free(overlay_rows *rows) {

@@ -98,6 +98,7 @@ larder_status store_look(larder_store *store, bool is_long, snapshot **out) {
         if (!status) return LARDER_OK;
         uint64_t transaction = (*out)->tree.transaction;
         environment_release(env, *out);
+        *out = NULL;
         if (status != ENOENT) return status;
         // Only with a newer tree there is any sense in it.
         if (transaction == seen || attempt == LOOK_ATTEMPTS) return LARDER_EDAMAGED;

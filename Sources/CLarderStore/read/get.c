@@ -65,8 +65,8 @@ static void touched_look(void *context, const touch_buffer *touches) {
     place's buffer, or was moved to `folding` before the buffer was emptied, or, if the checkpoint
     has ended since this caller took its place, in a newer tree. Only in that last case an entry
     that was read may seem to have expired. */
-static bool is_over(larder_store *store, const snapshot *seen, const record *entry,
-                    int64_t deadline, bool is_locked) {
+bool store_is_over(larder_store *store, const snapshot *seen, const record *entry, int64_t deadline,
+                   bool is_locked) {
     if (!is_expired(store, entry, deadline)) return false;
     if ((entry->flags & RECORD_IDLES) == 0 || store_is_read_only(store)) return true;
     tree_key scratch;
@@ -81,10 +81,6 @@ static bool is_over(larder_store *store, const snapshot *seen, const record *ent
     }
     if (search.deadline_ns == INT64_MIN) return true;
     return is_expired(store, entry, earlier(entry->expires_ns, search.deadline_ns));
-}
-
-bool store_is_over(larder_store *store, snapshot *seen, const record *entry, int64_t deadline) {
-    return is_over(store, seen, entry, deadline, false);
 }
 
 // Records -----------------------------------------------------------------------------------------
@@ -172,8 +168,6 @@ static larder_status find_locked(larder_store *store, larder_bytes key, finding 
     if (!status) {
         uint64_t applied = store_is_read_only(store) ? found->seen->meta.applied : 0;
         status = find_pending(store, key, applied, found);
-    } else {
-        found->seen = NULL;
     }
     pthread_mutex_unlock(&store->lock);
     return status;
@@ -205,7 +199,7 @@ static larder_status read_finding(larder_store *store, larder_bytes key, uint32_
         return key.length > KEY_WHOLE_MAX_BYTES ? LARDER_ENOTFOUND : LARDER_EDAMAGED;
     int64_t deadline = store_deadline(found->seen, &parts);
     if ((flags & LARDER_STORE_EXPIRED_TOO) == 0 &&
-        store_is_over(store, found->seen, &parts, deadline))
+        store_is_over(store, found->seen, &parts, deadline, false))
         return LARDER_ENOTFOUND;
     store_entry_of_record(store, &parts, deadline, flags, found->segment, entry);
     if ((flags & LARDER_STORE_PEEK) == 0 && !store_is_read_only(store) &&
@@ -278,7 +272,7 @@ larder_status store_version(larder_store *store, larder_bytes key, uint64_t *seq
     record parts;
     if (!status) status = record_read(found.record, true, &parts);
     if (!status && compare_bytes(parts.key, key) == 0 &&
-        !is_over(store, found.seen, &parts, store_deadline(found.seen, &parts), true))
+        !store_is_over(store, found.seen, &parts, store_deadline(found.seen, &parts), true))
         *sequence = parts.sequence;
     environment_release(store->environment, found.seen);
     return status == LARDER_ENOTFOUND ? LARDER_OK : status;

@@ -114,10 +114,7 @@ void store_touch(larder_store *store, snapshot *seen, larder_bytes stored, const
     if (is_new) noted = touch_add(touches, stored);
     if (!noted) return;
     int64_t deadline = LARDER_STORE_NEVER;
-    if (entry->flags & RECORD_IDLES) {
-        int64_t now = store_now(store);
-        if (entry->idle_ns < LARDER_STORE_NEVER - now) deadline = now + entry->idle_ns;
-    }
+    if (entry->flags & RECORD_IDLES) deadline = later_by(store_now(store), entry->idle_ns);
     uint64_t newest = atomic_load_explicit(&store->newest_sequence, memory_order_acquire);
     uint64_t number = atomic_fetch_add_explicit(&store->read_number, 1, memory_order_relaxed);
     __atomic_store_n(&noted->at.sequence, newest, __ATOMIC_RELEASE);

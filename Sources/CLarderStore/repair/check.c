@@ -12,7 +12,8 @@
 #include "log/scan.h"
 #include "read/cursor.h"
 
-enum { ROW_ORDER, ROW_RECENCY, ROW_EXPIRY, ROW_INDEX, ROW_KINDS };
+/** So many name spaces a byte can tell of. */
+enum { SPACES = 256 };
 
 typedef struct store_check {
     larder_store *store;
@@ -25,8 +26,9 @@ typedef struct store_check {
     uint64_t done;
     uint64_t tree_count;
     uint64_t tree_bytes;
-    /** Rows that entries said must be there, and are. */
-    uint64_t rows[ROW_KINDS];
+    /** Rows that there are, by name space, and those that entries said must be there, and are. */
+    uint64_t counts[SPACES];
+    uint64_t rows[SPACES];
     /** Segments as the tree has them, without what entries said is alive in them: nothing is left
         of that in the end. */
     live_table segments;
@@ -36,9 +38,6 @@ typedef struct store_check {
     uint32_t first_new;
     bool is_cut_short;
 } store_check;
-
-static const uint8_t space_of_row[ROW_KINDS] = {SPACE_ORDER, SPACE_RECENCY, SPACE_EXPIRY,
-                                                SPACE_INDEX};
 
 // Segments, as the tree knows them ----------------------------------------------------------------
 
@@ -152,12 +151,11 @@ static larder_status check_files(store_check *check) {
 // Rows that an entry asks for ---------------------------------------------------------------------
 
 /** Counts the row, if it is there and leads to `stored`; `must_be` that it is missing. */
-static void check_row(store_check *check, int kind, const tree_key *key, larder_bytes stored,
-                      bool must_be) {
+static void check_row(store_check *check, const tree_key *key, larder_bytes stored, bool must_be) {
     larder_bytes value;
     bool is_there = tree_get(check->tree, bytes_of_key(key), &value) == LARDER_OK &&
                     compare_bytes(value, stored) == 0;
-    check->rows[kind] += is_there;
+    check->rows[key->bytes[0]] += is_there;
     check->report->inconsistencies += must_be && !is_there;
 }
 
@@ -172,7 +170,7 @@ static void check_indexes(store_check *check, const record *entry, larder_bytes 
         for (size_t i = 0; i < seen_count && is_new; i++)
             is_new = compare_bytes(bytes_of_key(&seen[i]), bytes_of_key(key)) != 0;
         if (!is_new) continue;
-        check_row(check, ROW_INDEX, key, stored, true);
+        check_row(check, key, stored, true);
         seen_count++;
     }
 }
@@ -187,14 +185,14 @@ static void check_rows(store_check *check, const record *entry, larder_bytes sto
         const uint8_t *bytes = state.data;
         at = (stamp){get_be64(bytes), get_be64(bytes + 8)};
         armed_ns = unflip(get_be64(bytes + 24));
-        check->rows[ROW_RECENCY]++;
+        check->rows[SPACE_RECENCY]++;
     }
     tree_key_order(at, &key);
     // In the midst of a large checkpoint the newest entries have no place in the order yet.
-    check_row(check, ROW_ORDER, &key, stored,
+    check_row(check, &key, stored,
               check->meta->has_order && entry->sequence <= check->meta->applied);
     tree_key_expiry(armed_ns, entry->sequence, entry->minor, &key);
-    if (armed_ns != LARDER_STORE_NEVER) check_row(check, ROW_EXPIRY, &key, stored, true);
+    if (armed_ns != LARDER_STORE_NEVER) check_row(check, &key, stored, true);
     if (entry->index_count) check_indexes(check, entry, stored);
 }
 
@@ -261,8 +259,8 @@ static larder_status check_told(store_check *check) {
     return check->progress && check->progress(check->context, done, total) ? ECANCELED : LARDER_OK;
 }
 
-/** One pass over the whole tree. `counts` are those of the rows there are. */
-static larder_status check_tree(store_check *check, uint64_t counts[ROW_KINDS]) {
+/** One pass over the whole tree. */
+static larder_status check_tree(store_check *check) {
     tree_cursor place;
     uint8_t first = 0;
     larder_status status = tree_cursor_seek(&place, check->tree, (larder_bytes){&first, 1});
@@ -276,8 +274,7 @@ static larder_status check_tree(store_check *check, uint64_t counts[ROW_KINDS]) 
             return status;
         } else if (key.length) {
             uint8_t space = *(const uint8_t *)key.data;
-            for (int kind = 0; kind < ROW_KINDS; kind++)
-                if (space == space_of_row[kind]) counts[kind]++;
+            check->counts[space]++;
             if (space == SPACE_SEGMENT) status = check_segment_row(check, key, value);
             if (space == SPACE_ENTRY) status = check_entry(check, key, value);
             if (!status && space == SPACE_ENTRY) status = check_told(check);
@@ -310,15 +307,15 @@ static larder_status check_everything(store_check *check) {
     if (status && status != LARDER_EDAMAGED) return status;
     report->damaged_pages = pages.damaged_pages;
     report->first_damage_offset = pages.first_damage_offset;
-    uint64_t counts[ROW_KINDS] = {0};
-    status = check_tree(check, counts);
+    status = check_tree(check);
     if (!status) status = check_pending(check);
     if (status) return status;
     // Of a tree with holes it says nothing that rows and entries do not meet.
     bool is_complete = !check->is_cut_short && report->damaged == 0;
-    for (int kind = 0; kind < ROW_KINDS && is_complete; kind++)
-        if (counts[kind] > check->rows[kind])
-            report->inconsistencies += counts[kind] - check->rows[kind];
+    const uint8_t derived[] = {SPACE_ORDER, SPACE_RECENCY, SPACE_EXPIRY, SPACE_INDEX};
+    for (size_t i = 0; i < sizeof derived && is_complete; i++)
+        if (check->counts[derived[i]] > check->rows[derived[i]])
+            report->inconsistencies += check->counts[derived[i]] - check->rows[derived[i]];
     if (is_complete) {
         report->inconsistencies += check->tree_count != check->meta->count;
         report->inconsistencies += check->tree_bytes != check->meta->bytes;

@@ -42,7 +42,7 @@ static larder_status path_is_free(const char *path) {
 static void copy_target_abandon(copy_target *target) {
     larder_store_close(target->store);
     target->store = NULL;
-    if (target->working_path[0]) folder_remove_all(target->working_path);
+    folder_remove_all(target->working_path);
 }
 
 larder_status copy_target_open(const char *path, const larder_store_options *options,
@@ -56,9 +56,8 @@ larder_status copy_target_open(const char *path, const larder_store_options *opt
     // Without slashes at its end, which would put the working folder into the target.
     size_t length = strlen(whole);
     while (length > 1 && whole[length - 1] == '/') length--;
-    file_path working;
     (void)snprintf(out->path, sizeof out->path, "%.*s", (int)length, whole);
-    (void)snprintf(working, sizeof working, "%.*s.%08x", (int)length, whole,
+    (void)snprintf(out->working_path, sizeof out->working_path, "%.*s.%08x", (int)length, whole,
                    (unsigned)system_random());
     free(whole);
     larder_store_options wanted = *options;
@@ -67,9 +66,8 @@ larder_status copy_target_open(const char *path, const larder_store_options *opt
     wanted.flags |= LARDER_STORE_HOST_MAINTENANCE;
     wanted.journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES;
     // The folder is made here, and must be new: what is in it will be removed if we fail.
-    status = folder_make(working, wanted.mode | (wanted.mode & 0444) >> 2);
+    status = folder_make(out->working_path, wanted.mode | (wanted.mode & 0444) >> 2);
     if (status) return status;
-    memcpy(out->working_path, working, sizeof working);
     status = larder_store_open(out->working_path, &wanted, NULL, &out->store);
     if (status) copy_target_abandon(out);
     return status;

@@ -10,7 +10,6 @@
 
 typedef struct copy_target {
     file_path path;
-    /** Empty before there is a folder. */
     file_path working_path;
     larder_store *store;
 } copy_target;

@@ -27,11 +27,6 @@ typedef struct rebuild {
     store_meta meta;
 } rebuild;
 
-/** Where the log goes on. */
-static location log_end(const salvage *search) {
-    return (location){search->last_number + 1, SEGMENT_HEAD_BYTES};
-}
-
 /** In the last transaction: the segments, and how far the log was applied. */
 static larder_status rebuild_meta(apply_transaction *apply, const rebuild *work) {
     const salvage *search = &work->search;
@@ -43,7 +38,8 @@ static larder_status rebuild_meta(apply_transaction *apply, const rebuild *work)
     }
     apply->meta.applied = search->last_sequence;
     apply->meta.cleared = search->cleared;
-    apply->meta.end = log_end(search);
+    // Where the log goes on.
+    apply->meta.end = (location){search->last_number + 1, SEGMENT_HEAD_BYTES};
     apply->meta.next_segment = apply->meta.end.segment + 1;
     return status;
 }
@@ -52,9 +48,8 @@ static larder_status rebuild_part(apply_transaction *apply, void *context) {
     rebuild *work = context;
     larder_status status = LARDER_OK;
     for (size_t i = work->from; i < work->to && !status; i++) {
-        location at;
-        const uint8_t *found = salvage_record(&work->search, &work->search.findings[i], &at);
-        status = apply_write_at(apply, found, at);
+        const finding *found = &work->search.findings[i];
+        status = apply_write_at(apply, found->bytes, (location){found->segment, found->offset});
     }
     if (!status && work->to == work->search.count) status = rebuild_meta(apply, work);
     return status;
@@ -62,9 +57,7 @@ static larder_status rebuild_part(apply_transaction *apply, void *context) {
 
 static int compare_keys(const void *a, const void *b) {
     const finding *left = a, *right = b;
-    const uint8_t *one = left->bytes + (left->kind == FOUND_INLINED ? ROW_BYTES : 0);
-    const uint8_t *other = right->bytes + (right->kind == FOUND_INLINED ? ROW_BYTES : 0);
-    return compare_bytes(record_key(one), record_key(other));
+    return compare_bytes(record_key(left->bytes), record_key(right->bytes));
 }
 
 /** Fills the new index, which is open as the store's environment. */
@@ -124,7 +117,7 @@ static larder_status rebuild_log(const larder_store *store, const rebuild *work)
     for (size_t i = 0; i < search->segment_count && !status; i++)
         status = segment_mend(search->segments[i], log, work->meta.store_id);
     if (!status)
-        status = segment_create(log, log_end(search).segment, SEGMENT_WRITTEN,
+        status = segment_create(log, work->meta.end.segment, SEGMENT_WRITTEN,
                                 store->tuning.segment_min_bytes, search->last_sequence + 1, 0,
                                 work->meta.store_id, store->options.mode, &next);
     // It stays one of which nothing was synced, so that whoever opens the store syncs all names

@@ -14,17 +14,6 @@
 #include "log/segment.h"
 #include "store/store_internal.h"
 
-/** The number of a record: of a write, and its place in it. */
-typedef struct record_number {
-    uint64_t sequence;
-    uint32_t minor;
-} record_number;
-
-static inline int compare_numbers(record_number a, record_number b) {
-    if (a.sequence != b.sequence) return a.sequence < b.sequence ? -1 : 1;
-    return (a.minor > b.minor) - (a.minor < b.minor);
-}
-
 /** Of one number the last in this order counts. Cleaning leaves a removal in the place of a put
     that was evicted; a put that lives must never lose to it. */
 typedef enum finding_kind {
@@ -40,16 +29,18 @@ typedef enum finding_kind {
 
 typedef struct finding {
     uint8_t hash[16];
-    record_number number;
+    stamp number;
     uint32_t kind;
+    /** Where a put's record lies, or lay. */
+    uint32_t segment;
     union {
-        /** Of a put the record, or the row that it lies in. Borrowed from the mappings. */
         struct {
-            uint32_t segment;
+            uint64_t offset;
+            /** The record. Borrowed from the mappings. */
             const uint8_t *bytes;
         };
         /** FOUND_DAMAGE: its number was less than that. */
-        record_number before;
+        stamp before;
     };
 } finding;
 
@@ -84,7 +75,7 @@ typedef struct salvage {
     /** No write had a greater number. */
     uint64_t last_sequence;
     /** Of any key there may have been a record with a number less than that, which is lost. */
-    record_number horizon;
+    stamp horizon;
 
     finding *findings;
     size_t count;
@@ -103,8 +94,6 @@ LARDER_MUST_CHECK larder_status salvage_add(salvage *search, const finding *foun
 LARDER_MUST_CHECK larder_status salvage_told(salvage *search, uint64_t done, uint64_t total);
 /** NULL if it is not there. */
 const segment *salvage_segment(const salvage *search, uint32_t number);
-/** The record of a put that was found, and where it lies, or lay. */
-const uint8_t *salvage_record(const salvage *search, const finding *put, location *at);
 /** Ends the mappings, and frees everything. */
 void salvage_close(salvage *search);
 

@@ -161,8 +161,10 @@ static larder_status add_row(salvage *search, larder_bytes stored, larder_bytes 
     if (status) return status;
     const segment *in = salvage_segment(search, row.at.segment);
     larder_bytes bytes;
-    found = (finding){
-        .kind = FOUND_PUT, .number = {row.sequence, row.minor}, .segment = row.at.segment};
+    found = (finding){.kind = FOUND_PUT,
+                      .number = {row.sequence, row.minor},
+                      .segment = row.at.segment,
+                      .offset = row.at.offset};
     if (in && !segment_look(in, row.at.offset, &bytes) && is_of_row(search, bytes, &row, stored)) {
         found.bytes = bytes.data;
         // Beside damage, others lie out of turn, and the walk may have passed it by.
@@ -170,12 +172,12 @@ static larder_status add_row(salvage *search, larder_bytes stored, larder_bytes 
     }
     if (is_of_row(search, row.inlined, &row, stored)) {
         found.kind = FOUND_INLINED;
-        found.bytes = value.data;
+        found.bytes = row.inlined.data;
         return salvage_add(search, &found, stored, true);
     }
     if (!may_be_lost(search, &row, in)) return LARDER_EDAMAGED;
     found.kind = FOUND_DAMAGE;
-    found.before = (record_number){row.sequence, row.minor + 1};
+    found.before = (stamp){row.sequence, row.minor + 1};
     return salvage_add(search, &found, stored, true);
 }
 
@@ -193,19 +195,6 @@ static larder_status add_rows(salvage *search) {
         if (!status) status = tree_cursor_next(&place);
     }
     return status == LARDER_END ? LARDER_OK : status;
-}
-
-const uint8_t *salvage_record(const salvage *search, const finding *put, location *at) {
-    if (put->kind == FOUND_INLINED) {
-        entry_row row;
-        *at = (location){0};
-        if (!row_read((larder_bytes){put->bytes, ROW_BYTES}, &row)) *at = row.at;
-        return put->bytes + ROW_BYTES;
-    }
-    // The walk found it there.
-    const segment *in = salvage_segment(search, put->segment);
-    *at = (location){put->segment, in ? (uint64_t)(put->bytes - in->map) : 0};
-    return put->bytes;
 }
 
 static larder_status gather(salvage *search, const char *path, bool asks_tree) {

@@ -145,8 +145,10 @@ int64_t store_now(const larder_store *store);
     reader's buffer; not by the store's limits. */
 int64_t store_deadline(const snapshot *snapshot, const record *entry);
 /** Whether the time of an entry of `place` is over, by `deadline` and the store's limits of age and
-    end; one that idles may have been read since, which was not folded in. */
-bool store_is_over(larder_store *store, snapshot *place, const record *entry, int64_t deadline);
+    end; one that idles may have been read since, which was not folded in.
+    @param is_locked the caller has `lock`. */
+bool store_is_over(larder_store *store, const snapshot *place, const record *entry,
+                   int64_t deadline, bool is_locked);
 /** The earliest of these times. */
 int64_t store_due(const larder_store *store, const record *entry, int64_t deadline);
 
