@@ -77,8 +77,7 @@ static larder_status apply_end(apply_transaction *apply) {
         changed->is_changed = false;
         tree_key key;
         tree_key_segment(changed->number, &key);
-        larder_bytes row = live_row(changed);
-        status = apply_row(apply, &key, &row);
+        status = apply_row(apply, &key, &(larder_bytes){changed, LIVE_ROW_BYTES});
     }
     if (status) return status;
     apply->meta.transaction = mdb_txn_id(apply->txn);

@@ -332,8 +332,7 @@ void cleaning_end(cleaning *work, uint64_t transaction) {
     larder_store *store = work->store;
     for (size_t at = 0; transaction != 0 && at < work->victim_count; at++) {
         // Without memory its file stays until the store is opened again.
-        larder_status status = store_retire(store, work->victims[at].number, transaction);
-        (void)status;
+        (void)!store_retire(store, work->victims[at].number, transaction);
     }
     pthread_mutex_lock(&store->lock);
     uint32_t end = store->log.next_number;
@@ -344,8 +343,7 @@ void cleaning_end(cleaning *work, uint64_t transaction) {
             live_find(&store->live, number) != NULL)
             continue;
         // Nothing leads there.
-        larder_status status = log_remove(&store->log, number);
-        (void)status;
+        (void)log_remove(&store->log, number);
     }
     free(work->victims);
     memset(work, 0, sizeof *work);
