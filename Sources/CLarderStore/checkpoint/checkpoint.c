@@ -12,10 +12,6 @@
        the tree. If we crash behind it, their files are found to belong to nothing, and deleted.
     5. Limits, in transactions of their own.
     6. Segments go that nobody's state leads to. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <stdlib.h>
 

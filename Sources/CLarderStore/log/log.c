@@ -4,10 +4,6 @@
 
     A segment's number is greater than that of the one that leads to it: a chain cannot run in a
     circle, and whatever is made in advance and overtaken is removed. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "log/log.h"
 
 #include <errno.h>

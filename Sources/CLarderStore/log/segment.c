@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file segment.c
     One file of the log; the drawing is in segment.h. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "log/segment.h"
 
 #include <errno.h>

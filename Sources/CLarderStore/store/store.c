@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file store.c
     Opening and closing, limits and figures. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file write.c
     Writing: into the log, and into the memtable. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #ifdef LARDER_PLANT_STORE_HALF_A_BATCH
 #include <unistd.h>
