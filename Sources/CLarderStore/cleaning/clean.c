@@ -220,15 +220,11 @@ static larder_status copy_record(cleaning *work, apply_transaction *apply, const
     larder_bytes key = record_key(at);
     size_t length = is_live ? record_length(at) : RECORD_HEAD_BYTES + key.length;
     size_t padded = record_padded(length);
-    larder_status status = LARDER_OK;
     segment *target = work->target;
-    if (target != NULL &&
-        atomic_load(&target->end) + padded + SEGMENT_NEXT_BYTES > target->capacity) {
-        status = cleaning_settle(work, apply);
-        if (status) return status;
-        work->target = NULL;
-    }
-    if (work->target == NULL) status = target_make(work, padded);
+    bool is_full = target == NULL ||
+                   atomic_load(&target->end) + padded + SEGMENT_NEXT_BYTES > target->capacity;
+    larder_status status = is_full ? cleaning_settle(work, apply) : LARDER_OK;
+    if (!status && is_full) status = target_make(work, padded);
     if (status) return status;
     target = work->target;
     *to = (location){target->number, atomic_load(&target->end)};

@@ -102,8 +102,7 @@ void log_close(store_log *log) {
 static larder_status map_segment(store_log *log, uint32_t number, segment **out) {
     larder_status status =
         segment_open(log->folder, number, log->store_id, !log->is_read_only, out);
-    if (status != LARDER_OK) return status;
-    status = segment_table_reserve(&log->table, number);
+    if (status == LARDER_OK) status = segment_table_reserve(&log->table, number);
     if (status == LARDER_OK) {
         segment_table_set(&log->table, number, *out);
         return LARDER_OK;
@@ -272,15 +271,13 @@ static larder_status turn_over(store_log *log, size_t length) {
         if (status != LARDER_OK) return status;
         log->next_number++;
         log_drop_spare(log);
+        log->spare = next;
     }
     // Its name comes first, for whoever has to tell a segment that was cleaned from one that was
     // lost. The first of all needs none.
     if (log->active != NULL && !next->is_named) {
         larder_status status = log_sync_names(log);
-        if (status != LARDER_OK) {
-            log->spare = next;
-            return status;
-        }
+        if (status != LARDER_OK) return status;
         next->is_named = true;
     }
     log->spare = NULL;

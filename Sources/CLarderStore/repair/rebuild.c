@@ -54,7 +54,7 @@ static larder_status rebuild_part(apply_transaction *apply, void *context) {
     for (size_t i = work->from; i < work->to && !status; i++) {
         location at;
         const uint8_t *found = salvage_record(&work->search, &work->search.findings[i], &at);
-        status = apply_write_at(apply, found, at);
+        status = apply_write(apply, found, at);
     }
     if (!status && work->to == work->search.count) status = rebuild_meta(apply, work);
     return status;

@@ -10,7 +10,6 @@
     costs itself, and the writes behind it are kept. But pages whose sync failed before may be taken
     for clean by the system; they are made dirty again before the next sync. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "cleaning/clean.h"
 #include "log/scan.h"

@@ -13,17 +13,18 @@
 enum { PATH_MAX_BYTES = 4000, LOCK_TEXT_BYTES = 64 };
 
 void larder_store_options_init(larder_store_options *options) {
-    memset(options, 0, sizeof *options);
-    options->mode = 0600;
-    options->journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES;
-    options->inline_threshold_bytes = 64;
-    options->sync_interval_ns = 1000000000;
-    options->flush_interval_ns = 5000000000;
-    options->trim_interval_ns = 60000000000;
-    options->limits.count = LARDER_STORE_UNLIMITED;
-    options->limits.bytes = LARDER_STORE_UNLIMITED;
-    options->limits.age_ns = LARDER_STORE_NEVER;
-    options->limits.end_ns = LARDER_STORE_NEVER;
+    *options = (larder_store_options){
+        .mode = 0600,
+        .journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES,
+        .inline_threshold_bytes = 64,
+        .sync_interval_ns = 1000000000,
+        .flush_interval_ns = 5000000000,
+        .trim_interval_ns = 60000000000,
+        .limits = {.count = LARDER_STORE_UNLIMITED,
+                   .bytes = LARDER_STORE_UNLIMITED,
+                   .age_ns = LARDER_STORE_NEVER,
+                   .end_ns = LARDER_STORE_NEVER},
+    };
 }
 
 void larder_store_tuning_init(larder_store_tuning *tuning) {
@@ -514,8 +515,7 @@ static larder_status store_shut(larder_store *store) {
 larder_status larder_store_shutdown(larder_store *store) {
     if (*store->not_forked == 0) return LARDER_EFORKED;
     pthread_mutex_lock(&store->shutdown_lock);
-    larder_status status = LARDER_OK;
-    if (!atomic_load(&store->is_shut)) status = store_shut(store);
+    larder_status status = atomic_load(&store->is_shut) ? LARDER_OK : store_shut(store);
     pthread_mutex_unlock(&store->shutdown_lock);
     return status;
 }
