@@ -15,7 +15,6 @@
 #include "checkpoint/apply.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 larder_status apply_seek(apply_transaction *apply, MDB_cursor_op where, MDB_val *key,
                          MDB_val *value) {
@@ -77,8 +76,7 @@ static larder_status apply_end(apply_transaction *apply) {
         changed->is_changed = false;
         tree_key key;
         tree_key_segment(changed->number, &key);
-        larder_bytes row = live_row(changed);
-        status = apply_row(apply, &key, &row);
+        status = apply_row(apply, &key, &(larder_bytes){changed, LIVE_ROW_BYTES});
     }
     if (status) return status;
     apply->meta.transaction = mdb_txn_id(apply->txn);
@@ -310,14 +308,7 @@ static bool row_has(const entry_row *row, const uint8_t *written) {
            (row->sequence == sequence && row->minor >= record_minor(written));
 }
 
-larder_status apply_write(apply_transaction *apply, const uint8_t *at, uint32_t segment_number) {
-    segment *from;
-    larder_status status = log_segment(&apply->store->log, segment_number, &from);
-    if (status != LARDER_OK) return status;
-    return apply_write_at(apply, at, (location){segment_number, (uint64_t)(at - from->map)});
-}
-
-larder_status apply_write_at(apply_transaction *apply, const uint8_t *at, location where) {
+larder_status apply_write(apply_transaction *apply, const uint8_t *at, location where) {
     tree_key scratch, key;
     larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
     apply_entry old;

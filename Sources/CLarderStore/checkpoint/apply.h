@@ -91,12 +91,9 @@ LARDER_MUST_CHECK larder_status apply_live(apply_transaction *apply, uint32_t se
     @param frozen if the log still goes on in it: up to the end of that memtable. NULL. */
 LARDER_MUST_CHECK larder_status apply_measure(apply_transaction *apply, const segment *from,
                                               const memtable *frozen);
-/** A write: `record` lies in `segment`. */
+/** A write: `record`, which lies, or lay, at `where`, wherever it can be read. */
 LARDER_MUST_CHECK larder_status apply_write(apply_transaction *apply, const uint8_t *record,
-                                            uint32_t segment);
-/** The same of a record that lies, or lay, at `where`, wherever it can be read. */
-LARDER_MUST_CHECK larder_status apply_write_at(apply_transaction *apply, const uint8_t *record,
-                                               location where);
+                                            location where);
 /** Rows in the order of use of everything in a memtable that was not replaced in it. */
 LARDER_MUST_CHECK larder_status apply_order(apply_transaction *apply, const memtable *from);
 /** Everything goes that was written before. */

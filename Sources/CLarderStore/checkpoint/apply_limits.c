@@ -30,9 +30,7 @@ static larder_status apply_touch(apply_transaction *apply, larder_bytes stored,
         if (!status) status = row_list_put(&apply->rows, &key, stored);
     }
     state->at = noted->at;
-    if (idles)
-        state->deadline_ns =
-            noted->deadline_ns < entry->expires_ns ? noted->deadline_ns : entry->expires_ns;
+    if (idles) state->deadline_ns = earlier(noted->deadline_ns, entry->expires_ns);
     if (!status) status = apply_set_state(apply, stored, state);
     // The same entry may have been read again.
     return status ? status : apply_rows(apply);

@@ -8,10 +8,6 @@
     out seven eighths in the time T, and never all: a checkpoint that takes ten times as long makes
     the wait for a small write longer by some hundred microseconds, not by the rest of the
     checkpoint. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "condition.h"
 #include "store/store_internal.h"
 

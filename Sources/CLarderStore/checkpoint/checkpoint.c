@@ -12,10 +12,6 @@
        the tree. If we crash behind it, their files are found to belong to nothing, and deleted.
     5. Limits, in transactions of their own.
     6. Segments go that nobody's state leads to. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -132,6 +128,14 @@ static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
     return status;
 }
 
+static larder_status apply_one(apply_transaction *apply, const sorted_write *next) {
+    segment *from;
+    larder_status status = log_segment(&apply->store->log, next->segment, &from);
+    if (status) return status;
+    location where = {next->segment, (uint64_t)(next->record - from->map)};
+    return apply_write(apply, next->record, where);
+}
+
 static larder_status apply_part(apply_transaction *apply, void *context) {
     checkpoint *run = context;
     larder_store *store = run->store;
@@ -143,8 +147,8 @@ static larder_status apply_part(apply_transaction *apply, void *context) {
         status = apply_clear(apply, run->frozen->cleared);
     for (uint32_t at = run->from; at < run->to && !status; at++) {
         const sorted_write *next = &run->writes[at];
-        status = next->victim != 0 ? cleaning_move(&run->cleaning, apply, next)
-                                   : apply_write(apply, next->record, next->segment);
+        status =
+            next->victim != 0 ? cleaning_move(&run->cleaning, apply, next) : apply_one(apply, next);
     }
     if (!status && run->is_done) status = apply_last(apply, run);
     if (!status) status = cleaning_settle(&run->cleaning, apply);

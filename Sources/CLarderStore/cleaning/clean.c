@@ -220,15 +220,11 @@ static larder_status copy_record(cleaning *work, apply_transaction *apply, const
     larder_bytes key = record_key(at);
     size_t length = is_live ? record_length(at) : RECORD_HEAD_BYTES + key.length;
     size_t padded = record_padded(length);
-    larder_status status = LARDER_OK;
     segment *target = work->target;
-    if (target != NULL &&
-        atomic_load(&target->end) + padded + SEGMENT_NEXT_BYTES > target->capacity) {
-        status = cleaning_settle(work, apply);
-        if (status) return status;
-        work->target = NULL;
-    }
-    if (work->target == NULL) status = target_make(work, padded);
+    bool is_full = target == NULL ||
+                   atomic_load(&target->end) + padded + SEGMENT_NEXT_BYTES > target->capacity;
+    larder_status status = is_full ? cleaning_settle(work, apply) : LARDER_OK;
+    if (!status && is_full) status = target_make(work, padded);
     if (status) return status;
     target = work->target;
     *to = (location){target->number, atomic_load(&target->end)};
@@ -332,8 +328,7 @@ void cleaning_end(cleaning *work, uint64_t transaction) {
     larder_store *store = work->store;
     for (size_t at = 0; transaction != 0 && at < work->victim_count; at++) {
         // Without memory its file stays until the store is opened again.
-        larder_status status = store_retire(store, work->victims[at].number, transaction);
-        (void)status;
+        (void)!store_retire(store, work->victims[at].number, transaction);
     }
     pthread_mutex_lock(&store->lock);
     uint32_t end = store->log.next_number;
@@ -344,8 +339,7 @@ void cleaning_end(cleaning *work, uint64_t transaction) {
             live_find(&store->live, number) != NULL)
             continue;
         // Nothing leads there.
-        larder_status status = log_remove(&store->log, number);
-        (void)status;
+        (void)log_remove(&store->log, number);
     }
     free(work->victims);
     memset(work, 0, sizeof *work);

@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: MIT
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "lmdb/environment.h"
 
 #include <errno.h>

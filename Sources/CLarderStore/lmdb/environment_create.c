@@ -5,10 +5,6 @@
     that a kill could leave a file that is no store and not nothing either. Here it gets its name
     when it is whole. Nothing is synced: the first sync of the log does that (environment_settle).
     */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

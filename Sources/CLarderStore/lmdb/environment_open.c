@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file environment_open.c
     Opening: our map and a look at the meta pages; LMDB's part when it is needed. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -6,10 +6,6 @@
 
     Else it is renewed: LMDB's table says which state is the newest one and keeps its pages from
     being used again; where its trees begin, our own map says. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>

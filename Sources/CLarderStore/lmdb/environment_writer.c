@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file environment_writer.c
     The one transaction that writes, and how the maps grow. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

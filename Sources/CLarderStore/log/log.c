@@ -4,10 +4,6 @@
 
     A segment's number is greater than that of the one that leads to it: a chain cannot run in a
     circle, and whatever is made in advance and overtaken is removed. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "log/log.h"
 
 #include <errno.h>
@@ -29,16 +25,6 @@ static uint64_t end_of(const segment *at) {
 }
 
 // Opening and closing -----------------------------------------------------------------------------
-
-/** Makes the folder if it is missing; its name is synced with the store's. */
-static larder_status make_folder(const char *store, uint32_t mode) {
-    int folder;
-    larder_status status = folder_open(store, &folder);
-    if (status != LARDER_OK) return status;
-    status = folder_make_in(folder, "log", mode | (mode & 0444u) >> 2);
-    file_close(folder);
-    return status == EEXIST ? LARDER_OK : status;
-}
 
 static void close_folder(store_log *log) {
     file_close(log->folder);
@@ -82,12 +68,13 @@ larder_status log_open(const char *store, uint64_t store_id, uint32_t mode, bool
     out->is_read_only = is_read_only;
     out->next_number = 1;
     out->folder = -1;
-    larder_status status = is_read_only ? LARDER_OK : make_folder(store, mode);
-    if (status != LARDER_OK) return status;
-    status = pthread_mutex_init(&out->table_lock, NULL);
+    larder_status status = pthread_mutex_init(&out->table_lock, NULL);
     if (status != LARDER_OK) return status;
     if (asprintf(&out->path, "%s/log", store) < 0) out->path = NULL;
-    status = out->path == NULL ? ENOMEM : log_enter(out);
+    if (out->path == NULL) status = ENOMEM;
+    // Its name is synced with the store's.
+    else if (!is_read_only) status = folder_make(out->path, mode | (mode & 0444u) >> 2);
+    if (status == LARDER_OK || status == EEXIST) status = log_enter(out);
     if (status == LARDER_OK) log_leave(out);
     else log_close(out);
     return status;
@@ -115,8 +102,7 @@ void log_close(store_log *log) {
 static larder_status map_segment(store_log *log, uint32_t number, segment **out) {
     larder_status status =
         segment_open(log->folder, number, log->store_id, !log->is_read_only, out);
-    if (status != LARDER_OK) return status;
-    status = segment_table_reserve(&log->table, number);
+    if (status == LARDER_OK) status = segment_table_reserve(&log->table, number);
     if (status == LARDER_OK) {
         segment_table_set(&log->table, number, *out);
         return LARDER_OK;
@@ -285,15 +271,13 @@ static larder_status turn_over(store_log *log, size_t length) {
         if (status != LARDER_OK) return status;
         log->next_number++;
         log_drop_spare(log);
+        log->spare = next;
     }
     // Its name comes first, for whoever has to tell a segment that was cleaned from one that was
     // lost. The first of all needs none.
     if (log->active != NULL && !next->is_named) {
         larder_status status = log_sync_names(log);
-        if (status != LARDER_OK) {
-            log->spare = next;
-            return status;
-        }
+        if (status != LARDER_OK) return status;
         next->is_named = true;
     }
     log->spare = NULL;
@@ -327,10 +311,9 @@ larder_status log_reserve(store_log *log, size_t length, bool uses_reserve, uint
     if (log_turns_over(log, length)) {
         larder_status status = turn_over(log, length);
         // What is kept back for removals is for when there is no other room.
-        if (status != LARDER_OK && uses_reserve &&
-            log_reserve_kept(log, length, target) == LARDER_OK)
-            return LARDER_OK;
-        if (status != LARDER_OK) return status;
+        bool is_kept = status != LARDER_OK && uses_reserve &&
+                       log_reserve_kept(log, length, target) == LARDER_OK;
+        if (status != LARDER_OK) return is_kept ? LARDER_OK : status;
     }
     *target = log->active->map + end_of(log->active);
     return LARDER_OK;
@@ -345,8 +328,7 @@ void log_publish(store_log *log, size_t length, uint32_t count, uint64_t first_w
         if (record_kind(at) != RECORD_PUT) active->bare_count++;
         if (n + 1 < count) at += record_padded(record_length(at));
     }
-    log->last_sequence++;
-    active->last_sequence = log->last_sequence;
+    active->last_sequence = ++log->last_sequence;
     log->unapplied_bytes += length;
 }
 

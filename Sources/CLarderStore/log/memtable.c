@@ -20,13 +20,7 @@ static uint32_t tag_of(larder_bytes key) {
 
 larder_status memtable_create(memtable **out) {
     *out = calloc(1, sizeof **out);
-    if (*out == NULL) return ENOMEM;
-    larder_status status = memtable_reserve(*out, 1);
-    if (status) {
-        memtable_destroy(*out);
-        *out = NULL;
-    }
-    return status;
+    return *out == NULL ? ENOMEM : LARDER_OK;
 }
 
 static void memtable_release(memtable *table) {

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file segment.c
     One file of the log; the drawing is in segment.h. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "log/segment.h"
 
 #include <errno.h>
@@ -159,22 +155,19 @@ larder_status segment_create(int folder, uint32_t number, uint32_t kind, uint64_
 }
 
 /** Opens a segment's file and reads its head, whatever that says.
-    @param file -1 on failure; LARDER_EDAMAGED if it is no file, or too short for a head. */
+    @param file to be closed in any case.
+    @return LARDER_EDAMAGED if it is no file, or too short for a head. */
 static larder_status head_read(int folder, uint32_t number, int flags, int *file,
                                segment_head *head, uint64_t *bytes) {
     file_facts facts = {0};
     size_t got = 0;
     larder_status status = segment_open_file(folder, number, flags, file);
-    if (status != LARDER_OK) return status;
-    status = file_facts_get(*file, &facts);
+    if (status == LARDER_OK) status = file_facts_get(*file, &facts);
     if (status == LARDER_OK && facts.is_regular)
         status = file_read_at(*file, head, sizeof *head, 0, &got);
     if (status == LARDER_OK && (got < sizeof *head || facts.bytes > SIZE_MAX / 2))
         status = LARDER_EDAMAGED;
     *bytes = facts.bytes;
-    if (status == LARDER_OK) return LARDER_OK;
-    file_close(*file);
-    *file = -1;
     return status;
 }
 
@@ -211,16 +204,17 @@ larder_status segment_open_damaged(int folder, uint32_t number, uint64_t *store_
     segment_head head;
     uint64_t bytes;
     larder_status status = head_read(folder, number, 0, &file, &head, &bytes);
-    if (status == LARDER_EDAMAGED || status == ELOOP || status == ENXIO) return LARDER_OK;
-    if (status != LARDER_OK) return status;
-    if (head_check(&head, number, head.store_id, bytes) != LARDER_OK)
-        head = (segment_head){.first_sequence = UINT64_MAX};
-    head.number = number;
-    head.capacity = bytes / 8 * 8;
-    *store_id = head.store_id;
-    status = segment_map(file, &head, false, out);
+    if (status == LARDER_OK) {
+        if (head_check(&head, number, head.store_id, bytes) != LARDER_OK)
+            head = (segment_head){.first_sequence = UINT64_MAX};
+        head.number = number;
+        head.capacity = bytes / 8 * 8;
+        *store_id = head.store_id;
+        status = segment_map(file, &head, false, out);
+    }
     file_close(file);
-    return status;
+    bool is_none = status == LARDER_EDAMAGED || status == ELOOP || status == ENXIO;
+    return is_none ? LARDER_OK : status;
 }
 
 bool segment_is_new(const segment *asked) {

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file get.c
     Reading one entry: what is pending, then the tree, then the record. And totals. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <sched.h>
 

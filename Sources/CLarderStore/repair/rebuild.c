@@ -49,7 +49,7 @@ static larder_status rebuild_part(apply_transaction *apply, void *context) {
     larder_status status = LARDER_OK;
     for (size_t i = work->from; i < work->to && !status; i++) {
         const finding *found = &work->search.findings[i];
-        status = apply_write_at(apply, found->bytes, (location){found->segment, found->offset});
+        status = apply_write(apply, found->bytes, (location){found->segment, found->offset});
     }
     if (!status && work->to == work->search.count) status = rebuild_meta(apply, work);
     return status;

@@ -7,10 +7,6 @@
     stores has no code of ours running.
 
     A child of fork(2) has none of the threads, and begins with a pool of its own. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "store/pool.h"
 
 #include <pthread.h>

@@ -10,7 +10,6 @@
     costs itself, and the writes behind it are kept. But pages whose sync failed before may be taken
     for clean by the system; they are made dirty again before the next sync. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "cleaning/clean.h"
 #include "log/scan.h"
@@ -127,8 +126,8 @@ static larder_status take_write(replay *work, const uint8_t *first, uint32_t cou
     }
     if (work->run_count == 0) work->run = first;
     work->run_count += count;
+    from->record_count += count;
     for (uint32_t n = 0; n < count; n++) {
-        from->record_count++;
         if (record_kind(at) != RECORD_PUT) from->bare_count++;
         at += record_padded(record_length(at));
     }
@@ -214,11 +213,16 @@ static larder_status begin_anew(const replay *work) {
 /** Notes a segment; removes one that was being made. */
 static int note_name(void *context, const char *name) {
     replay *work = context;
+    store_log *log = &work->store->log;
     uint32_t number;
     live_segment *ignored;
+    segment *found;
     // What cannot be removed goes when its number's turn comes, or with the next open.
-    if (segment_is_unfinished(name)) (void)file_remove_in(work->store->log.folder, name);
+    if (segment_is_unfinished(name)) (void)file_remove_in(log->folder, name);
     if (!segment_number_of(name, &number)) return 0;
+    if (number >= log->next_number) log->next_number = number + 1;
+    if (number >= work->store->meta.end.segment && log_segment(log, number, &found) == LARDER_OK)
+        work->capacity_bytes += found->capacity;
     return live_add(&work->there, number, &ignored) != LARDER_OK;
 }
 
@@ -245,19 +249,11 @@ larder_status store_replay(larder_store *store, bool was_power_cut, larder_store
     store_log *log = &store->log;
     const store_meta *meta = &store->meta;
     detail->part = LARDER_STORE_PART_JOURNAL;
+    log->next_number = meta->next_segment;
     larder_status status = folder_list_in(log->folder, note_name, &work);
     // Without memory it stops.
     if (status == ECANCELED) status = ENOMEM;
-    const live_table *there = &work.there;
-    uint32_t last = there->count > 0 ? there->items[there->count - 1].number : 0;
-    log->next_number = last >= meta->next_segment ? last + 1 : meta->next_segment;
-    for (size_t at = 0; at < there->count; at++) {
-        segment *found;
-        if (there->items[at].number >= meta->end.segment &&
-            log_segment(log, there->items[at].number, &found) == LARDER_OK)
-            work.capacity_bytes += found->capacity;
-    }
-    bool has_log = meta->end.segment != 0 || (there->count > 0 && there->items[0].number == 1);
+    bool has_log = meta->end.segment != 0 || live_find(&work.there, 1) != NULL;
     log->last_sequence = log->synced_sequence = meta->applied;
     // The first segment has the first number.
     location start = meta->end.segment != 0 ? meta->end : (location){1, SEGMENT_HEAD_BYTES};

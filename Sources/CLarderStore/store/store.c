@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file store.c
     Opening and closing, limits and figures. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,20 +10,21 @@
 #include "fork_page.h"
 #include "repair/salvage.h"
 
-enum { PATH_MAX_BYTES = 4000, PATH_ROOM_BYTES = PATH_MAX_BYTES + 16, LOCK_TEXT_BYTES = 64 };
+enum { PATH_MAX_BYTES = 4000, LOCK_TEXT_BYTES = 64 };
 
 void larder_store_options_init(larder_store_options *options) {
-    memset(options, 0, sizeof *options);
-    options->mode = 0600;
-    options->journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES;
-    options->inline_threshold_bytes = 64;
-    options->sync_interval_ns = 1000000000;
-    options->flush_interval_ns = 5000000000;
-    options->trim_interval_ns = 60000000000;
-    options->limits.count = LARDER_STORE_UNLIMITED;
-    options->limits.bytes = LARDER_STORE_UNLIMITED;
-    options->limits.age_ns = LARDER_STORE_NEVER;
-    options->limits.end_ns = LARDER_STORE_NEVER;
+    *options = (larder_store_options){
+        .mode = 0600,
+        .journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES,
+        .inline_threshold_bytes = 64,
+        .sync_interval_ns = 1000000000,
+        .flush_interval_ns = 5000000000,
+        .trim_interval_ns = 60000000000,
+        .limits = {.count = LARDER_STORE_UNLIMITED,
+                   .bytes = LARDER_STORE_UNLIMITED,
+                   .age_ns = LARDER_STORE_NEVER,
+                   .end_ns = LARDER_STORE_NEVER},
+    };
 }
 
 void larder_store_tuning_init(larder_store_tuning *tuning) {
@@ -82,11 +79,6 @@ typedef struct lock_text {
     bool is_other_boot;
 } lock_text;
 
-static const char *path_of(const larder_store *store, const char *name, char out[PATH_ROOM_BYTES]) {
-    snprintf(out, PATH_ROOM_BYTES, "%s/%s", store->path, name);
-    return out;
-}
-
 static void boot_text(char out[33]) {
     uint8_t id[16];
     system_boot_id(id);
@@ -124,19 +116,16 @@ static void lock_release(larder_store *store, bool is_clean) {
 }
 
 static larder_status lock_take(larder_store *store, lock_text *past, larder_store_detail *detail) {
-    char path[PATH_ROOM_BYTES];
+    file_path path;
     detail->part = LARDER_STORE_PART_LOCK;
-    larder_status status = file_open(path_of(store, "lock", path), FILE_WRITE | FILE_CREATE,
-                                     store->options.mode, &store->lock_file);
+    larder_status status =
+        file_open(environment_path(path, store->path, "lock"), FILE_WRITE | FILE_CREATE,
+                  store->options.mode, &store->lock_file);
     if (status) return status;
-    *past = lock_text_read(store->lock_file);
     status = file_lock(store->lock_file);
-    if (status == LARDER_EBUSY) detail->holder_pid = past->pid;
-    if (status) {
-        lock_release(store, false);
-        return status;
-    }
     *past = lock_text_read(store->lock_file);
+    if (status == LARDER_EBUSY) detail->holder_pid = past->pid;
+    if (status) return status;
     // The new start of the machine is noted when the store is whole again: an open that fails in
     // between must not hide it from the next one.
     memcpy(store->boot, past->boot, sizeof store->boot);
@@ -144,10 +133,10 @@ static larder_status lock_take(larder_store *store, lock_text *past, larder_stor
 }
 
 bool store_was_cut(const larder_store *store, int64_t *holder_pid) {
-    char path[PATH_ROOM_BYTES];
+    file_path path;
     int file;
     // One that cannot be read says nothing.
-    (void)!file_open(path_of(store, "lock", path), 0, 0, &file);
+    (void)!file_open(environment_path(path, store->path, "lock"), 0, 0, &file);
     lock_text text = lock_text_read(file);
     *holder_pid = file_is_locked(file) ? text.pid : 0;
     file_close(file);
@@ -183,9 +172,9 @@ static int visit_segment(void *context, const char *name) {
 
 /** @return ECANCELED if there is such a segment; or one that cannot be removed. */
 static larder_status visit_log(const larder_store *store, bool is_synced_only, bool removes) {
-    char path[PATH_ROOM_BYTES];
+    file_path path;
     log_visit visit = {-1, is_synced_only, removes};
-    larder_status status = folder_open(path_of(store, "log", path), &visit.folder);
+    larder_status status = folder_open(environment_path(path, store->path, "log"), &visit.folder);
     if (status) return status;
     status = folder_list_in(visit.folder, visit_segment, &visit);
     // What is gone must not come back beside what is made next.
@@ -203,9 +192,9 @@ static bool folder_has_log(const larder_store *store) {
 
 /** ENOENT for an empty file, too. What else is wrong with it, whoever opens it will see. */
 static larder_status data_path_exists(const larder_store *store) {
-    char path[PATH_ROOM_BYTES];
+    file_path path;
     file_facts facts;
-    larder_status status = file_facts_at(path_of(store, "data.mdb", path), &facts);
+    larder_status status = file_facts_at(environment_path(path, store->path, "data.mdb"), &facts);
     return !status && facts.is_regular && facts.bytes == 0 ? ENOENT : status;
 }
 
@@ -229,8 +218,6 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
     status = folder_list(store->path, has_foreign_name, NULL);
     return status == ECANCELED ? LARDER_EFOREIGN : status;
 }
-
-static uint64_t random64(void) { return (uint64_t)system_random() << 32 | system_random(); }
 
 /** What the tree knows of the segments. O(segments). */
 static larder_status live_load(const tree *from, live_table *table) {
@@ -297,7 +284,7 @@ static larder_status data_open(larder_store *store, larder_store_detail *detail)
                         .has_order = atomic_load(&store->tracks_access),
                         .next_segment = 1,
                         .version = META_VERSION,
-                        .store_id = random64() | 1};
+                        .store_id = (uint64_t)system_random() << 32 | system_random() | 1};
     system_random_fill(fresh.secret, sizeof fresh.secret);
     detail->part = LARDER_STORE_PART_DATA;
     larder_status status =
@@ -318,7 +305,7 @@ static void data_close(larder_store *store) {
     anything: as nothing was promised of it, it is made anew. */
 static larder_status data_open_or_remake(larder_store *store, bool is_other_boot,
                                          larder_store_detail *detail) {
-    char path[PATH_ROOM_BYTES];
+    file_path path;
     larder_status status = data_path_exists(store) == ENOENT ? ENOENT : data_open(store, detail);
     bool is_whole = status != ENOENT && status != LARDER_EDAMAGED && status != LARDER_EFOREIGN;
     if (is_whole || (status != ENOENT && !(is_other_boot && environment_is_unmade(store->path))) ||
@@ -326,7 +313,8 @@ static larder_status data_open_or_remake(larder_store *store, bool is_other_boot
         return status;
     data_close(store);
     status = visit_log(store, false, true);
-    if (!status || status == ENOENT) status = file_remove(path_of(store, "data.mdb", path));
+    if (!status || status == ENOENT)
+        status = file_remove(environment_path(path, store->path, "data.mdb"));
     return !status || status == ENOENT ? data_open(store, detail) : status;
 }
 
@@ -391,12 +379,11 @@ static larder_status open_to_read(larder_store *store, larder_store_detail *deta
 
 static larder_status store_make(const char *path, const larder_store_options *options,
                                 larder_store **out) {
-    larder_store_options defaults;
-    larder_store_options_init(&defaults);
     if (path == NULL || path[0] == 0) return LARDER_EINVALID;
     larder_store *store = calloc(1, sizeof *store);
     if (store == NULL) return ENOMEM;
-    store->options = options != NULL ? *options : defaults;
+    if (options != NULL) store->options = *options;
+    else larder_store_options_init(&store->options);
     store->limits = store->options.limits;
     store->lock_file = -1;
     pthread_mutex_init(&store->lock, NULL);
@@ -528,17 +515,15 @@ static larder_status store_shut(larder_store *store) {
 larder_status larder_store_shutdown(larder_store *store) {
     if (*store->not_forked == 0) return LARDER_EFORKED;
     pthread_mutex_lock(&store->shutdown_lock);
-    larder_status status = LARDER_OK;
-    if (!atomic_load(&store->is_shut)) status = store_shut(store);
+    larder_status status = atomic_load(&store->is_shut) ? LARDER_OK : store_shut(store);
     pthread_mutex_unlock(&store->shutdown_lock);
     return status;
 }
 
 void larder_store_close(larder_store *store) {
     if (store == NULL) return;
-    larder_status ignored = larder_store_shutdown(store);
     // Call larder_store_shutdown first if the status is needed.
-    (void)ignored;
+    (void)larder_store_shutdown(store);
     store_free(store);
 }
 

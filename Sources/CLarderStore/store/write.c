@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: MIT
 /** @file write.c
     Writing: into the log, and into the memtable. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
-#ifdef LARDER_PLANT_STORE_HALF_A_BATCH
 #include <unistd.h>
-#endif
 
 #include "store/store_internal.h"
 
 larder_status store_enter_to_write(const larder_store *store) {
     larder_status status = store_enter(store);
-    if (status == LARDER_OK && store_is_read_only(store)) status = LARDER_EREADONLY;
-    return status;
+    return status == LARDER_OK && store_is_read_only(store) ? LARDER_EREADONLY : status;
 }
 
 // Appending ---------------------------------------------------------------------------------------
@@ -202,11 +195,10 @@ larder_status larder_store_sync(larder_store *store) {
 // The calls ---------------------------------------------------------------------------------------
 
 void larder_store_item_init(larder_store_item *item, larder_bytes key, larder_bytes value) {
-    memset(item, 0, sizeof *item);
-    item->key = key;
-    item->value = value;
-    item->expires_ns = LARDER_STORE_NEVER;
-    item->idle_ns = LARDER_STORE_NEVER;
+    *item = (larder_store_item){.key = key,
+                                .value = value,
+                                .expires_ns = LARDER_STORE_NEVER,
+                                .idle_ns = LARDER_STORE_NEVER};
 }
 
 larder_status store_item_size(const larder_store_item *item, size_t *length) {
