@@ -60,8 +60,7 @@ static larder_status apply_begin(larder_store *store, apply_transaction *out) {
     if (status == LARDER_END) return LARDER_EDAMAGED;
     if (!status) status = store_meta_read(meta, &out->meta);
     if (status) return status;
-    uint8_t recency = SPACE_RECENCY;
-    MDB_val key = {1, &recency}, value;
+    MDB_val key = {1, &(uint8_t){SPACE_RECENCY}}, value;
     status = apply_seek(out, MDB_SET_RANGE, &key, &value);
     out->has_recency = !status && *(const uint8_t *)key.mv_data == SPACE_RECENCY;
     return status == LARDER_END ? LARDER_OK : status;
@@ -366,8 +365,7 @@ larder_status apply_order(apply_transaction *apply, const memtable *from) {
         tree_key_order((stamp){record_sequence(at), record_minor(at)}, &key);
         larder_status status = environment_guard(apply->store->environment, key.bytes, key.length);
         if (status) return status;
-        MDB_val name = {key.length, key.bytes};
-        MDB_val value = val_of(stored);
+        MDB_val name = {key.length, key.bytes}, value = val_of(stored);
         int code = mdb_put(apply->txn, apply->main, &name, &value, MDB_APPEND);
         // Not behind everything: something was read after it, or it is there from before a crash.
         if (code == MDB_KEYEXIST) code = mdb_put(apply->txn, apply->main, &name, &value, 0);

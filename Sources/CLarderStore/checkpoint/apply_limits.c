@@ -67,8 +67,7 @@ static void tree_key_copy(larder_bytes bytes, tree_key *out) {
     what follows the name space. */
 static larder_status gather(apply_transaction *apply, tree_key *from, gathered *out) {
     uint8_t space = from->bytes[0];
-    MDB_val key = {from->length, from->bytes};
-    MDB_val value;
+    MDB_val key = {from->length, from->bytes}, value;
     out->count = 0;
     larder_status status = apply_seek(apply, MDB_SET_RANGE, &key, &value);
     while (!status && out->count < GATHER_MAX_COUNT) {

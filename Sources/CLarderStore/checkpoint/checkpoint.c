@@ -504,8 +504,7 @@ static larder_status work_once(larder_store *store, int64_t now) {
 static int64_t store_work(void *context) {
     larder_store *store = context;
     pthread_mutex_lock(&store->lock);
-    int64_t now = system_monotonic_ns();
-    larder_status status = work_once(store, now);
+    larder_status status = work_once(store, system_monotonic_ns());
     // last_failure says why; the next try is an interval away, or when a write finds no room.
     if (status != LARDER_OK && store->pending_since_ns != 0)
         store->pending_since_ns = system_monotonic_ns();

@@ -268,9 +268,8 @@ static larder_status move_entry(cleaning *work, apply_transaction *apply, const 
 larder_status cleaning_move(cleaning *work, apply_transaction *apply, const sorted_write *found) {
     const victim *of = &work->victims[found->victim - 1];
     const uint8_t *at = found->record;
-    tree_key scratch, key;
-    larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
-    tree_key_of_stored(SPACE_ENTRY, stored, &key);
+    tree_key key;
+    tree_key_entry(SPACE_ENTRY, record_key(at), apply->meta.secret, &key);
     larder_bytes bytes;
     larder_status status =
         record_kind(at) == RECORD_CLEAR ? LARDER_END : apply_get(apply, &key, &bytes);

@@ -114,9 +114,8 @@ static larder_status place_protect(environment *env, place *taken, uint64_t *tra
 
 /** The meta record of a state. */
 static larder_status read_meta(environment *env, const tree *state, store_meta *meta) {
-    uint8_t key = SPACE_META;
     larder_bytes value;
-    larder_status status = tree_get(state, (larder_bytes){&key, 1}, &value);
+    larder_status status = tree_get(state, (larder_bytes){&(uint8_t){SPACE_META}, 1}, &value);
     if (status == LARDER_ENOTFOUND) return LARDER_EFOREIGN;
     if (!status) status = store_meta_read(value, meta);
     if (status == LARDER_EVERSION) env->unknown_version = meta->version;

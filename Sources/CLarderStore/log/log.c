@@ -201,7 +201,8 @@ void log_drop_missing(store_log *log) {
     log_leave(log);
 }
 
-larder_status log_sync_names(store_log *log) {
+/** The names of its files to the device. */
+static larder_status log_sync_names(store_log *log) {
     larder_status status = log_enter(log);
     if (status != LARDER_OK) return status;
     status = folder_sync(log->folder);

@@ -103,8 +103,6 @@ uint64_t log_next_capacity(const store_log *log);
     the pages dirty again. */
 LARDER_MUST_CHECK larder_status log_sync(store_log *log, pthread_mutex_t *store_lock);
 
-/** The names of its files to the device. */
-LARDER_MUST_CHECK larder_status log_sync_names(store_log *log);
 /** After opening: what the log holds is on the device, as the last handle that wrote has made sure.
     */
 void log_trust(store_log *log);

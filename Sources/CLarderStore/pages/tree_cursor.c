@@ -46,7 +46,6 @@ static larder_status cursor_prove(const tree_cursor *cursor, const tree_page *pa
 static inline larder_status cursor_open(tree_cursor *cursor, bool *is_leaf) {
     const tree *state = cursor->tree;
     uint64_t number = state->main.root;
-    if (cursor->depth == TREE_DEPTH_MAX) return tree_damaged(state, 0);
     if (cursor->depth > 0) {
         const tree_page *above = &cursor->path[cursor->depth - 1].page;
         tree_node node;

@@ -183,9 +183,8 @@ static larder_status add_row(salvage *search, larder_bytes stored, larder_bytes 
 
 static larder_status add_rows(salvage *search) {
     tree_cursor place;
-    uint8_t space = SPACE_ENTRY;
-    larder_status status =
-        tree_cursor_seek(&place, &search->newest->tree, (larder_bytes){&space, 1});
+    larder_bytes from = {&(uint8_t){SPACE_ENTRY}, 1};
+    larder_status status = tree_cursor_seek(&place, &search->newest->tree, from);
     while (!status) {
         larder_bytes key, value;
         status = tree_cursor_get(&place, &key, &value);

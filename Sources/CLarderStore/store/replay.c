@@ -163,8 +163,7 @@ static larder_status read_log(replay *work, bool was_power_cut) {
 /** What lies behind the end of the log is gone, on the device, before anything new is written. Most
     of the time nothing does. */
 static larder_status wipe_behind(larder_store *store, segment *last) {
-    uint64_t at = atomic_load(&last->end);
-    uint64_t word = 0;
+    uint64_t at = atomic_load(&last->end), word = 0;
     for (; at < last->capacity && word == 0; at += sizeof word)
         memcpy(&word, last->map + at, sizeof word);
     if (word == 0) return LARDER_OK;

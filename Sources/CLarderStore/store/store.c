@@ -34,7 +34,7 @@ void larder_store_tuning_init(larder_store_tuning *tuning) {
         .memtable_max_count = (uint64_t)3 << 19,
         .transaction_max_count = (uint64_t)1 << 15,
         .checkpoint_permille = 500,
-        .space_percent = 140,
+        .space_percent = 120,
         .clean_max_bytes = (uint64_t)256 << 20,
         .remove_max_count = (uint64_t)1 << 13,
         .overlay_max_count = (uint64_t)1 << 12,
@@ -221,9 +221,9 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
 
 /** What the tree knows of the segments. O(segments). */
 static larder_status live_load(const tree *from, live_table *table) {
-    uint8_t space = SPACE_SEGMENT;
     tree_cursor cursor;
-    larder_status status = tree_cursor_seek(&cursor, from, (larder_bytes){&space, 1});
+    larder_status status =
+        tree_cursor_seek(&cursor, from, (larder_bytes){&(uint8_t){SPACE_SEGMENT}, 1});
     while (!status) {
         larder_bytes key, value;
         status = tree_cursor_get(&cursor, &key, &value);

@@ -102,7 +102,6 @@ void store_publish(larder_store *store, const uint8_t *records, uint32_t count, 
     const uint8_t *at = records;
     if (count > 1) memtable_prefetch(active, records, count < 64 ? count : 64);
     for (uint32_t n = 0; n < count; n++) {
-        size_t length = record_padded(record_length(at));
         sequence = record_sequence(at);
         if (record_kind(at) == RECORD_CLEAR) {
             memtable_clear(active, sequence);
@@ -110,7 +109,7 @@ void store_publish(larder_store *store, const uint8_t *records, uint32_t count, 
             memtable_put(active, at, number);
             if ((at[21] & (RECORD_EXPIRES | RECORD_IDLES)) != 0) store->may_expire = true;
         }
-        at += length;
+        at += record_padded(record_length(at));
 #ifdef LARDER_PLANT_STORE_HALF_A_BATCH
         if (n == 0 && store->has_thread) {
             pthread_mutex_unlock(&store->lock);
