@@ -24,8 +24,8 @@ hunt() { # NAME HARNESS AREA FAMILY [OPTION]…
     shift 4
     log=$out/$name-$area.log
     tried=$((tried + 1))
-    if "$program" --area "$area" --family "$family" --seconds "$limit_seconds" --seed "$SEED" --stop \
-        "$@" >"$log" 2>&1; then
+    if "$program" --area "$area" --family "$family" --seconds "$limit_seconds" --seed "$SEED" \
+        --stop "$@" >"$log" 2>&1; then
         printf '%-22s NOT FOUND by %s %s; see %s\n' "$name" "$family" "$area" "$log"
         failed=$((failed + 1))
     elif grep -q '^FAILED' "$log"; then
