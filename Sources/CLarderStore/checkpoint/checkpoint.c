@@ -240,8 +240,7 @@ static larder_status make_order(apply_transaction *apply, void *context) {
 
 /** When a limit comes that asks for it, or something is evicted without one, every entry gets its
     row in the order of use. */
-static larder_status ensure_order(larder_store *store, flush_order *order) {
-    bool evicts = (order->flags & FLUSH_EVICTS) != 0;
+static larder_status ensure_order(larder_store *store, flush_order *order, bool evicts) {
     if (store->meta.has_order || !(evicts || atomic_load(&store->tracks_access))) return LARDER_OK;
     checkpoint run = {.store = store, .order = order};
     return run_all(&run, make_order);
@@ -282,7 +281,9 @@ static larder_status enforce_limits(larder_store *store, flush_order *order) {
     bool trims = (order->flags & FLUSH_TRIMS) != 0 && store->may_expire && now->count > 0;
     bool has_work = trims || now->count > limits->count || now->bytes > limits->bytes;
     pthread_mutex_unlock(&store->lock);
-    return has_work ? run_all(&run, apply_limits) : LARDER_OK;
+    // Only now: an order that nothing asked for would have reads count that nobody tracks.
+    larder_status status = has_work ? ensure_order(store, order, evicts) : LARDER_OK;
+    return status || !has_work ? status : run_all(&run, apply_limits);
 }
 
 // Flushing ----------------------------------------------------------------------------------------
@@ -358,7 +359,7 @@ static larder_status leave_segment(larder_store *store, flush_order *order) {
 
 static larder_status flush_once(larder_store *store, flush_order *order) {
     bool leaves = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
-    larder_status status = ensure_order(store, order);
+    larder_status status = ensure_order(store, order, false);
     if (!status) status = freeze(store);
     // Rows lead to records on the device only.
     if (!status && (store->frozen != NULL || leaves)) status = store_sync_log(store);
