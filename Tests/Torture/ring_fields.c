@@ -357,10 +357,67 @@ static bool sign(const char *path, uint8_t *bytes) {
     return good;
 }
 
+/** What another handle, which reads, makes of a state that is hurt while the writer is there. */
+static void look_at_hurt(torture *run, larder_ring *ring) {
+    larder_ring_reader *reader = NULL;
+    larder_ring_record record;
+    larder_ring_report report;
+    larder_ring_statistics figures;
+    larder_status status = larder_ring_check(ring, &report);
+    EXPECT(run, status == LARDER_OK || is_damage(status), "a check gave %d", status);
+    EXPECT_STATUS(run, larder_ring_statistics_get(ring, &figures), LARDER_OK);
+    if (!EXPECT_STATUS(run, larder_ring_reader_open(ring, 0, &reader), LARDER_OK)) {
+        return;
+    }
+    unsigned steps = 0;
+    for (unsigned way = 0; way < 2; way++) {
+        do {
+            status = way ? larder_ring_reader_previous(reader, &record)
+                         : larder_ring_reader_next(reader, &record);
+            EXPECT(run,
+                   status == LARDER_END || is_damage(status) ||
+                       (!status && message_equals(record.sequence, record.payload.data,
+                                                  record.payload.length)),
+                   "a reader gave %d", status);
+        } while (!status && EXPECT(run, steps++ < 4000, "a reader goes on for ever"));
+    }
+    larder_ring_reader_close(reader);
+}
+
+static void live_trial(torture *run, const fields_bench *self, const image *from, uint64_t index) {
+    rng random = {mix2(run->seed, index)};
+    static uint8_t bytes[BYTES], good[BYTES];
+    larder_ring *writer = NULL, *ring = NULL;
+    torture_note(run, "state hurt beside its writer, %llu", (unsigned long long)index);
+    if (!EXPECT(run, write_file(self->path, from->bytes, BYTES), "cannot write %s", self->path) ||
+        !EXPECT_STATUS(run, opened(self->path, LARDER_RING_OVERWRITE, &writer), LARDER_OK)) {
+        return;
+    }
+    EXPECT_STATUS(run, opened(self->path, LARDER_RING_READ_ONLY, &ring), LARDER_OK);
+    int file = open(self->path, O_RDWR);
+    for (unsigned i = 0; i < 4 && ring && torture_unhurt(run); i++) {
+        mix_fields(from, &random, bytes);
+        EXPECT(run,
+               pread(file, good, HEADER, 0) == HEADER &&
+                   pwrite(file, bytes + FIXED, HEADER - FIXED, FIXED) == HEADER - FIXED,
+               "cannot hurt it");
+        look_at_hurt(run, ring);
+        EXPECT(run, pwrite(file, good + FIXED, HEADER - FIXED, FIXED) == HEADER - FIXED, "no");
+    }
+    (void)close(file);
+    larder_ring_close(ring);
+    EXPECT_STATUS(run, larder_ring_shutdown(writer), LARDER_OK);
+    larder_ring_close(writer);
+}
+
 static void mixed_trial(torture *run, const fields_bench *self, const image *from, uint64_t index) {
     static const uint8_t another_boot[16] = {6};
     static uint8_t bytes[BYTES];
     rng random = {mix2(run->seed, index)};
+    if (index % 8 == 7) {
+        live_trial(run, self, &self->images[index / 8 % IMAGES], index);
+        return;
+    }
     bool lost_power = rng_below(&random, 3) == 0, is_hurt = rng_below(&random, 2);
     torture_note(run, "mixed state %llu%s", (unsigned long long)index,
                  lost_power ? ", without power" : "");
