@@ -308,8 +308,8 @@ static unsigned set_field(const records_bench *self, const place *where, unsigne
     return write_file(path, bytes, (size_t)size) ? number : UINT32_MAX;
 }
 
-/** Hurts a segment without regard to checksums: bytes flipped, a stretch of zeros, an end cut off, a
-    record over another one, or no file at all. */
+/** Hurts a segment without regard to checksums: bytes flipped, a stretch of zeros, an end cut off,
+    a record over another one, or no file at all. */
 static bool hurt_log(const records_bench *self, const place *where, rng *random) {
     static uint8_t bytes[FILE_MAX];
     char path[700];
