@@ -124,23 +124,24 @@ int64_t apply_default_due(const record *entry, int64_t age_ns) {
 }
 
 /** The entry's state: of its row in SPACE_RECENCY, or as it was when it was written. */
-static void read_state(apply_transaction *apply, larder_bytes stored, apply_entry *out) {
+static larder_status read_state(apply_transaction *apply, larder_bytes stored, apply_entry *out) {
     const record *entry = &out->record;
     out->state = (entry_state){{entry->sequence, entry->minor},
                                own_deadline(entry),
                                apply_default_due(entry, apply->meta.age_ns),
                                false};
-    if (!apply->has_recency) return;
+    if (!apply->has_recency) return LARDER_OK;
     tree_key key;
     tree_key_of_stored(SPACE_RECENCY, stored, &key);
     larder_bytes row;
-    // Of damage the commit tells.
-    if (apply_get(apply, &key, &row) != LARDER_OK || row.length != STATE_BYTES) return;
+    larder_status status = apply_get(apply, &key, &row);
+    if (status || row.length != STATE_BYTES) return status == LARDER_END ? LARDER_OK : status;
     const uint8_t *bytes = row.data;
     out->state = (entry_state){{get_be64(bytes), get_be64(bytes + 8)},
                                unflip(get_be64(bytes + 16)),
                                unflip(get_be64(bytes + 24)),
                                true};
+    return LARDER_OK;
 }
 
 larder_status apply_set_state(apply_transaction *apply, larder_bytes stored,
@@ -191,8 +192,7 @@ larder_status apply_find(apply_transaction *apply, larder_bytes stored, tree_key
                                .expires_ns = LARDER_STORE_NEVER,
                                .idle_ns = LARDER_STORE_NEVER,
                                .value = {NULL, found->value_bytes}};
-    read_state(apply, stored, out);
-    return LARDER_OK;
+    return read_state(apply, stored, out);
 }
 
 larder_status apply_measure(apply_transaction *apply, const segment *from, const memtable *frozen) {
