@@ -98,16 +98,18 @@ test-ubsan: ## run the tests with the C core under Undefined Behaviour Sanitizer
 	$(SWIFT_TEST) -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined \
 	  --scratch-path .build-ubsan
 
-# Headers alone, in both languages, and every source, by both compilers. Sources that need more than
-# C11 say so at their top, before they include a private header.
+# Headers alone, in both languages, and every source, by both compilers. Sources of CLarder that
+# need more than C11 say so at their top, before they include a private header; of CLarderStore so
+# many do that all are compiled with it.
 CHECK_INCLUDES = -I$(C_DIR)/include -I$(STORE_DIR)/include -I$(STORE_DIR) -I$(C_DIR) $(LMDB_CFLAGS)
 
 # Watches have 64-bit processors and pointers of 32 bits, as x32 has, so what is lost on the way
 # from one to the other shows there. All that a 64-bit Linux lacks to compile for it is a list of
 # the C functions that are stubs; an empty one will do.
 X32 = .build/x32
-CHECK_X32 = clang --target=x86_64-linux-gnux32 -std=c11 $(STRICT_C) -Wno-nullability-extension \
-  $(CHECK_INCLUDES) -isystem /usr/include/x86_64-linux-gnu -isystem $(X32) -fsyntax-only
+CHECK_X32 = clang --target=x86_64-linux-gnux32 -std=c11 -D_GNU_SOURCE $(STRICT_C) \
+  -Wno-nullability-extension $(CHECK_INCLUDES) -isystem /usr/include/x86_64-linux-gnu \
+  -isystem $(X32) -fsyntax-only
 
 .PHONY: check-c
 check-c: ## compile the C core by gcc and clang, strictly, each header alone
@@ -126,7 +128,8 @@ check-c: ## compile the C core by gcc and clang, strictly, each header alone
 	        $(CHECK_INCLUDES) -fsyntax-only -; \
 	  done; \
 	  for source in $(C_SOURCES) $(STORE_SOURCES); do \
-	    $$cc -std=c11 $(STRICT_C) $$extra $(CHECK_INCLUDES) -O2 -c -o /dev/null $$source; \
+	    case $$source in $(STORE_DIR)/*) gnu=-D_GNU_SOURCE ;; *) gnu= ;; esac; \
+	    $$cc -std=c11 $$gnu $(STRICT_C) $$extra $(CHECK_INCLUDES) -O2 -c -o /dev/null $$source; \
 	  done; \
 	  echo "check-c: $$cc, $(words $(C_SOURCES) $(STORE_SOURCES)) sources," \
 	    "$(words $(C_HEADERS) $(STORE_HEADERS)) public headers: ok"; \
@@ -211,7 +214,7 @@ $(C_BUILD)/%.o: $(C_DIR)/%.c
 
 $(C_BUILD)/store/%.o: $(STORE_DIR)/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(C_FLAGS) -I$(STORE_DIR)/include -I$(STORE_DIR) -I$(C_DIR) \
+	$(CC) $(CFLAGS) $(C_FLAGS) -D_GNU_SOURCE -I$(STORE_DIR)/include -I$(STORE_DIR) -I$(C_DIR) \
 	  $(LMDB_CFLAGS) -MMD -MP -c -o $@ $<
 
 -include $(C_OBJECTS:.o=.d) $(STORE_OBJECTS:.o=.d)

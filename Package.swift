@@ -49,10 +49,13 @@ let package = Package(
     .target(name: "LarderCore", dependencies: ["CLarder"], swiftSettings: swift),
     .systemLibrary(
       name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
-    // It shares three private headers with CLarder: how both talk to the system.
+    // It shares three private headers with CLarder: how both talk to the system, of which the store
+    // wants more than C11 has.
     .target(
       name: "CLarderStore", dependencies: ["CLarder", "CLMDB"],
-      cSettings: c + [.headerSearchPath("."), .headerSearchPath("../CLarder")]),
+      cSettings: c + [
+        .define("_GNU_SOURCE"), .headerSearchPath("."), .headerSearchPath("../CLarder"),
+      ]),
     .target(
       name: "Larder", dependencies: ["LarderCore", "CLarder", "CLarderStore"],
       swiftSettings: swift),

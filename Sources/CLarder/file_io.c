@@ -35,6 +35,7 @@
 static pthread_mutex_t fault_mutex = PTHREAD_MUTEX_INITIALIZER;
 static char fault_call[32];
 static int fault_countdown;
+static bool fault_lasts;
 static int fault_error;
 static int fault_count;
 static uint8_t fault_boot[16];
@@ -44,7 +45,8 @@ void larder_fault_set(const char *call, int nth, int error) {
     pthread_mutex_lock(&fault_mutex);
     memset(fault_call, 0, sizeof fault_call);
     if (call) strncpy(fault_call, call, sizeof fault_call - 1);
-    fault_countdown = call ? nth : 0;
+    fault_lasts = nth < 0;
+    fault_countdown = call ? abs(nth) : 0;
     fault_error = error;
     fault_count = 0;
     pthread_mutex_unlock(&fault_mutex);
@@ -67,7 +69,10 @@ int larder_fault_at(const char *call) {
     pthread_mutex_lock(&fault_mutex);
     if (fault_call[0] && strcmp(call, fault_call) == 0) {
         fault_count++;
-        if (fault_countdown > 0 && --fault_countdown == 0) error = fault_error;
+        if (fault_countdown > 0 && --fault_countdown == 0) {
+            error = fault_error;
+            fault_countdown = fault_lasts;
+        }
     }
     pthread_mutex_unlock(&fault_mutex);
     return error;

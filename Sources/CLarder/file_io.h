@@ -116,7 +116,8 @@ void system_random_fill(uint8_t *out, size_t length);
 LARDER_ASSUME_NONNULL_BEGIN
 /** What happens at a fault point instead of the call. */
 enum { LARDER_FAULT_SHORT = -1 };
-/** From now on the `nth` pass (1 is the next one) of the point `call` fails with `error`, an errno;
+/** From now on the `nth` pass (1 is the next one) of the point `call` fails with `error`, an errno,
+    and if `nth` is negative, the pass that its amount says and each that follows;
     with LARDER_FAULT_SHORT, a read or write moves a single byte. NULL ends it. */
 LARDER_API void larder_fault_set(const char *LARDER_NULLABLE call, int nth, int error);
 /** Passes the point `call`, for what is not a call on a file. 0, or what it fails with. */

@@ -80,7 +80,6 @@ uint64_t larder_ring_capacity_for(uint64_t count, size_t length, uint32_t cursor
 
 larder_status ring_fixed_make(const larder_ring_options *options, ring_fixed *out) {
     memset(out, 0, sizeof *out);
-    if (options->cursor_slots > LARDER_RING_CURSOR_SLOTS_MAX) return LARDER_EINVALID;
     if (options->capacity_bytes < larder_ring_minimum_capacity(options->cursor_slots) ||
         options->capacity_bytes > LARDER_RING_CAPACITY_MAX_BYTES)
         return LARDER_EINVALID;

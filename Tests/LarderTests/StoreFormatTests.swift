@@ -106,11 +106,13 @@ import Testing
   @Test func everyFieldOfTheStoresStructsIsOnThePage() throws {
     let structs: [(String, String, FileFormatPage.Section)] = [
       ("format/record.c", "record_head", .storeRecord), ("format/record.c", "row_head", .row),
-      ("format/meta.c", "meta_layout", .meta), ("log/segment.c", "segment_head", .segment),
+      ("format/meta.h", "store_meta", .meta), ("log/segment.c", "segment_head", .segment),
     ]
     for (file, name, section) in structs {
       let text = Documentation.page("Sources/CLarderStore/\(file)").text
-      let inCode = try FileFormatTests.fields(of: name, in: text)
+      // The one member that is not in the file: where the log goes on, once more.
+      let inFile = text.replacing("    location end;\n", with: "")
+      let inCode = try FileFormatTests.fields(of: name, in: inFile)
       let named = inCode.filter { $0.key != "zero" && $0.key != "reserved" }
       #expect(named.count > 4, "\(name)")
       #expect(named == page.fields[section], "\(name)")

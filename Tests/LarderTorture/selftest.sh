@@ -51,8 +51,9 @@ relink() { # PROGRAM FLAGS SOURCE…
     for source in "$@"; do
         object=$program-$(basename "$source").o
         # shellcheck disable=SC2086
-        $TORTURE_CC -std=c11 -ISources/CLarder/include -ISources/CLarderStore/include \
-            -ISources/CLarderStore -ISources/CLarder $LMDB_CFLAGS -fPIC -w -O1 $flags \
+        $TORTURE_CC -std=c11 -D_GNU_SOURCE -ISources/CLarder/include \
+            -ISources/CLarderStore/include -ISources/CLarderStore -ISources/CLarder \
+            $LMDB_CFLAGS -fPIC -w -O1 $flags \
             -c "$source" -o "$object"
         sed "s|^.*/$(basename "$source")\.o\$|$object|" "$objects" >"$objects.new"
         mv "$objects.new" "$objects"

@@ -58,6 +58,7 @@ mkdir -p "$out"
 
 # Name, what is expected, bounds and plants; the longest first.
 small="-DSEQS=2 -DSEGMENTS=5"
+few="-DSEQS=2 -DSEGMENTS=3 -DCHECKPOINTS=0"
 cat >"$out/list" <<LIST
 three-writes holds -DSEQS=3 -DSEGMENTS=4 -DCRASHES=1
 three-crashes holds -DSEQS=2 -DSEGMENTS=4 -DCRASHES=3 -DCHECKPOINTS=1
@@ -65,6 +66,8 @@ reader holds -DREADER -DSEQS=2 -DSEGMENTS=4 -DCRASHES=1 -DCHECKPOINTS=2
 two-crashes holds $small -DCRASHES=2 -DCHECKPOINTS=2
 evictions-clears-failures holds $small -DCRASHES=1 -DCHECKPOINTS=2 -DEVICTIONS=1 \
 -DCLEARS -DFAILURES=1
+clean-close holds -DSEQS=2 -DSEGMENTS=4 -DCRASHES=2 -DCHECKPOINTS=0 -DCLOSES=1
+clean-close-checkpoint holds -DSEQS=2 -DSEGMENTS=4 -DCRASHES=1 -DCHECKPOINTS=1 -DCLOSES=1
 four-checkpoints holds -DSEQS=2 -DSEGMENTS=6 -DCRASHES=1 -DCHECKPOINTS=4
 OLD_FLUSH found $small -DCRASHES=2 -DOLD_FLUSH
 COMMIT_EARLY found $small -DCRASHES=1 -DCOMMIT_EARLY
@@ -85,6 +88,11 @@ SEAL_UNSYNCED found $small -DCRASHES=1 -DSEAL_UNSYNCED
 TRUST_REPLAYED found $small -DCRASHES=2 -DTRUST_REPLAYED
 GIVEN_UP_KEPT found $small -DCRASHES=2 -DGIVEN_UP_KEPT
 BOOT_EARLY found $small -DCRASHES=2 -DBOOT_EARLY
+TREE_UNSYNCED found $few -DCRASHES=1 -DTREE_UNSYNCED
+SETTLED_BY_OPENING found $few -DCRASHES=2 -DSETTLED_BY_OPENING
+SAID_EARLY found $few -DCRASHES=1 -DSAID_EARLY
+CLOSED_EARLY found $few -DCRASHES=2 -DCLOSES=1 -DCLOSED_EARLY
+LOCK_KEPT found $few -DCRASHES=2 -DCLOSES=1 -DLOCK_KEPT
 LIST
 
 xargs -P "$jobs" -L 1 sh "$here/run.sh" --one "$out" <"$out/list" | tee "$out/results"

@@ -14,9 +14,13 @@
    and a name may be lost by a power cut until they were synced, each by itself; a name whose removal
    was not synced may come back. A kill loses nothing of this, only the memory of the process.
 
+   A store begins with nothing on the device: not its tree, not its names. `settled` is whether they
+   are, `said` whether the head of a segment says that it was synced. A close without a crash leaves
+   the process's number in the lock's file as 0: `clean`.
+
    Bounds: two keys, SEQS sequences, segments of two records, segment numbers 1 to SEGMENTS, two
-   transactions a checkpoint, CRASHES crashes, at any step, recovery's too. A segment may be sealed
-   as soon as it has one record.
+   transactions a checkpoint, CRASHES crashes, at any step, recovery's too, CLOSES closes. A segment
+   may be sealed as soon as it has one record.
 
    What holds is asserted. Each macro that run.sh lists as "found" breaks one rule, and the check has
    to find that. */
@@ -38,6 +42,9 @@
 #endif
 #ifndef EVICTIONS
 #define EVICTIONS 0
+#endif
+#ifndef CLOSES
+#define CLOSES 0
 #endif
 #define SLOTS 2
 
@@ -61,7 +68,7 @@
 /* The log's folder. */
 byte rec[SEGMENTS * SLOTS];
 byte ex = 1;
-byte nd = 1;
+byte nd;
 byte cleaned;            /* kind: SEGMENT_CLEANED */
 byte first[SEGMENTS];    /* of the head */
 byte as_of[SEGMENTS];    /* likewise */
@@ -75,11 +82,20 @@ byte row_at[2];
 byte applied;
 byte end_segment = 1;
 byte end_at;
-byte known = 1;          /* segments that have a row 03 */
+byte known;              /* segments that have a row 03; 0 until the first commit */
 byte meta_next = 2;
+
+/* data.mdb and the names that lead to it and to the log are on the device; [I14] */
+bool settled;
+/* a segment's head says that it was synced; */
+bool said;
+/* data.mdb is not there, and is still to be made. */
+bool unmade;
 
 /* The lock's file names another start of the machine. */
 bool other_boot;
+/* It says that everything is on the device. */
+bool clean;
 
 /* Memory of the process that writes. */
 byte tail = 1;
@@ -95,6 +111,10 @@ byte rpc;
 byte log_segment, log_at;
 bool log_missing;
 bool after_power;         /* as the lock's file said when this process began */
+bool was_clean;          /* likewise */
+/* What counts as synced because it was there at opening: sequences up to this one, and names and
+   seals of these segments; the last one of them had no seal. */
+byte trusted, trusted_chain, trusted_tail;
 
 /* The reader elsewhere. `older`: segments that were retired by a transaction behind the one it read;
    `stale`: there was one. */
@@ -115,16 +135,10 @@ byte evictions;
 byte crashes;
 byte checkpoints;
 byte failures;
+byte closes;
 byte generation;
 
-#ifdef TRUST_REPLAYED
-byte trusted;
-#endif
-#ifdef TRUST_REPLAYED
 #define IS_TRUSTED(r) (SEQ(r) <= trusted)
-#else
-#define IS_TRUSTED(r) false
-#endif
 #ifdef OLD_FLUSH
 byte files;              /* of values, by sequence */
 byte scheduled;          /* rows 02: files to delete */
@@ -304,10 +318,12 @@ inline sync_log(to_s, to_p) {
                 :: else
                 fi
             }
-            nd = nd | BIT(s);
+            nd = (trusted_chain & BIT(s) -> nd : nd | BIT(s));
 #ifndef SEAL_UNSYNCED
             if
-            :: s != to_s && seal_to[s - 1] != 0 -> seal_synced = seal_synced | BIT(s)
+            :: s != to_s && seal_to[s - 1] != 0 &&
+               (s == trusted_tail || !(trusted_chain & BIT(s))) ->
+                seal_synced = seal_synced | BIT(s)
             :: else
             fi
 #endif
@@ -480,11 +496,27 @@ inline reader_sees_commit(gone) {
    between the two transactions: it lies behind what was frozen. */
 #define WRITES (rpc == 0 && (cpc == 0 || cpc == 5))
 
+/* A log that no commit knows may begin with a segment that is not there: nothing was synced. */
+#define MAY_MISS (other_boot && (ws != end_segment || known == 0))
+
+#ifdef SETTLED_BY_OPENING
+#define MAY_SAY (settled || crashes > 0)
+#elif defined(SAID_EARLY) || defined(TREE_UNSYNCED)
+#define MAY_SAY true
+#else
+#define MAY_SAY settled
+#endif
+#ifdef SAID_EARLY
+#define MAY_SYNC (said && settled)
+#else
+#define MAY_SYNC said
+#endif
+
 /* The next crash's image: what recovery will find, and that it is right. */
 inline check_image() {
     check_rows();
     walk_all();
-    assert(!missing || (other_boot && ws != end_segment));
+    assert(!missing || MAY_MISS);
     check_state(acknowledged);
     assert(n == acknowledged);
 #ifndef OLD_FLUSH
@@ -496,11 +528,9 @@ inline check_image() {
 inline forget_memory() {
     tail = 0; tail_at = 0; next_number = 0; retired = 0; wpc = 0; made = 0; cpc = 0;
     frozen = 0; frozen_segment = 0; frozen_at = 0; victims = 0; copy = 0;
-    log_segment = 0; log_at = 0; log_missing = false; after_power = false;
-#ifdef TRUST_REPLAYED
-    trusted = 0;
-#endif
-    rpc = 1
+    log_segment = 0; log_at = 0; log_missing = false; after_power = false; was_clean = false;
+    trusted = 0; trusted_chain = 0; trusted_tail = 0;
+    rpc = (unmade -> 7 : 1)
 }
 
 active proctype store() {
@@ -549,9 +579,31 @@ active proctype store() {
         seal_to[tail - 1] = made; seal_at[tail - 1] = tail_at;
         tail = made; tail_at = 0; made = 0; wpc = 0 }
     /* [W5] A sync; what it covers is acknowledged as durable. */
-    :: d_step { WRITES && wpc == 0 && durable < acknowledged ->
+    :: d_step { WRITES && wpc == 0 && durable < acknowledged && MAY_SYNC ->
         sync_log(tail, tail_at);
         durable = acknowledged }
+    /* [I14] Before the first one the tree and its names are synced, */
+    :: d_step { RUNS && !settled -> settled = true }
+    /* and then the head says that a sync began. */
+    :: d_step { RUNS && !said && MAY_SAY -> said = true }
+
+    /* Closing. The log is synced, also where few writes were left to it, */
+    :: d_step { RUNS && cpc == 0 && wpc == 0 && closes < CLOSES && MAY_SYNC ->
+        closes++;
+#ifdef CLOSED_EARLY
+        clean = true;
+#else
+        sync_log(tail, tail_at);
+#endif
+        wpc = 3 }
+    /* and only then the lock's file says so. */
+    :: d_step { RUNS && wpc == 3 ->
+#ifdef CLOSED_EARLY
+        sync_log(tail, tail_at);
+#endif
+        clean = true; durable = acknowledged;
+        check_image();
+        forget_memory() }
 
     /* The checkpoint --------------------------------------------------------------------------- */
 
@@ -579,7 +631,7 @@ active proctype store() {
         cs = 0; cmask = 0;
         (frozen > applied || victims != 0 || end_segment != tail) -> cpc = 1 }
     /* [C2] The log is synced up to there. */
-    :: d_step { cpc == 1 ->
+    :: d_step { cpc == 1 && MAY_SYNC ->
 #ifndef COMMIT_EARLY
         sync_log(frozen_segment, frozen_at);
 #endif
@@ -680,6 +732,10 @@ active proctype store() {
         walk_all();
         log_segment = ws; log_at = wp; log_missing = missing;
         next_number = meta_next;
+        was_clean = clean && !other_boot;
+#ifndef LOCK_KEPT
+        clean = false;
+#endif
         for (s : 1 .. SEGMENTS) {
             if
             :: (IS_THERE(s) || (walked & BIT(s)) || (missing && s == ws)) && s >= next_number ->
@@ -750,7 +806,29 @@ active proctype store() {
 #ifdef TRUST_REPLAYED
         trusted = acknowledged;
 #endif
+        /* The one exception to [I3]. */
+        if
+        :: was_clean -> trusted = acknowledged; trusted_chain = walked; trusted_tail = tail
+        :: else
+        fi;
+        was_clean = false;
         v[0] = 0 }
+
+    /* A tree that the power took before anything was synced: all segments are deleted, */
+    :: d_step { rpc == 7 ->
+        at = 0;
+        for (s : 1 .. SEGMENTS) {
+            if
+            :: at == 0 && IS_THERE(s) -> UNLINK(s); at = s
+            :: else
+            fi
+        }
+        rpc = (at == 0 -> 8 : 7);
+        at = 0 }
+    /* durably, */
+    :: d_step { rpc == 8 -> sync_folder(); rpc = 9 }
+    /* and a new one is made. */
+    :: d_step { rpc == 9 -> unmade = false; rpc = 1 }
 
     /* The reader elsewhere ----------------------------------------------------------------------- */
 #ifdef READER
@@ -791,11 +869,32 @@ active proctype store() {
     /* A kill: the page cache survives, and so does the reader. */
     :: d_step { crashes < CRASHES ->
         crashes++;
-        check_image();
+        if
+        :: unmade
+        :: else -> check_image()
+        fi;
         forget_memory() }
     /* A power cut. */
     :: atomic { crashes < CRASHES ->
         crashes++;
+        /* The tree, and the folder of the log. */
+        if
+        :: !settled -> unmade = true
+        :: true
+        fi;
+        if
+        :: !settled ->
+            d_step {
+                for (s : 1 .. SEGMENTS) {
+                    if
+                    :: IS_THERE(s) || (nd & BIT(s)) -> ex = ex & ~BIT(s); wipe(s)
+                    :: else
+                    fi
+                }
+                nd = 0; said = false
+            }
+        :: true
+        fi;
         for (cs : 1 .. SEGMENTS) {
             if
             :: IS_THERE(cs) != (nd & BIT(cs)) ->
@@ -827,13 +926,19 @@ active proctype store() {
         d_step {
             cs = 0; cj = 0;
             nd = ex;
-            other_boot = true;
+            other_boot = true; clean = false;
 #ifdef READER
             epc = 0; stale = false; older = 0; seen_applied = 0; seen_segment = 0;
             seen_at_slot = 0;
             for (k : 0 .. 1) { seen[k] = 0; seen_at[k] = 0 }
 #endif
-            walk_all();
+            if
+            :: unmade ->
+                /* Whoever opens it would take it for damaged; there is nothing to lose. */
+                assert(!said && known == 0);
+                settled = false; n = 0
+            :: else -> settled = true; said = true; walk_all()
+            fi;
             assert(n <= acknowledged && n >= durable);
             acknowledged = n; durable = n;
             for (i : 1 .. SEQS) {
@@ -842,7 +947,10 @@ active proctype store() {
                 :: else
                 fi
             }
-            check_image();
+            if
+            :: unmade
+            :: else -> check_image()
+            fi;
             generation = 1 - generation;
             forget_memory()
         } }

@@ -4,6 +4,7 @@
 #include "failing_calls.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,14 +15,15 @@
 /** @return false when the trial makes fewer passes. */
 static bool fail_once(torture *run, const failing_bench *bench, const failing_trial *trial,
                       const char *call, int nth, int error) {
-    torture_note(run, "%s: pass %d of %s fails with %d", trial->name, nth, call, error);
+    torture_note(run, "%s: pass %d of %s%s fails with %d", trial->name, abs(nth), call,
+                 nth < 0 ? ", and each that follows," : "", error);
     unsigned before = open_descriptors();
     if (!bench->prepare(run, bench->context, trial)) {
         return false;
     }
     larder_fault_set(call, nth, error);
     larder_status status = trial->act(bench->context);
-    bool reached = larder_fault_passes() >= nth;
+    bool reached = larder_fault_passes() >= abs(nth);
     larder_fault_set(NULL, 0, 0);
     (void)(EXPECT(run, reached || status == LARDER_OK, "nothing failed, and it gave %d", status) &&
            EXPECT(run, (error != EINTR && error != LARDER_FAULT_SHORT) || status == LARDER_OK,
@@ -48,12 +50,20 @@ static void fail_each(torture *run, void *context, uint64_t index) {
     const failing_ways *ways = context;
     const failing_way *way = &ways->items[index];
     // Further on, passes are more of the same.
-    int most = run->brief ? 2 : 24;
-    for (int nth = 1; nth <= most && torture_unhurt(run); nth += 1 + nth / 8) {
+    int most = run->brief ? 2 : 512;
+    for (int nth = 1; nth <= most && torture_unhurt(run); nth += 1 + nth / (nth < 24 ? 8 : 4)) {
         if (nth > 1) {
             torture_trial(run);
         }
         if (!fail_once(run, ways->bench, way->trial, way->call, nth, way->error)) {
+            break;
+        }
+    }
+    // As on a medium that broke: what is done because of a failure fails as well.
+    bool may_last = way->error != EINTR && way->error != LARDER_FAULT_SHORT;
+    for (int nth = 1; may_last && nth <= most && torture_unhurt(run); nth += 1 + nth / 2) {
+        torture_trial(run);
+        if (!fail_once(run, ways->bench, way->trial, way->call, -nth, way->error)) {
             break;
         }
     }

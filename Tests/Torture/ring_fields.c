@@ -4,8 +4,10 @@
 // sense are for, which a flipped byte never comes to. A ring that was closed, one whose writer was
 // killed, and one that lost power. No message may be read that was not written, numbers grow, and
 // what is appended then is there.
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -45,6 +47,8 @@ typedef struct fields_bench {
     const char *path, *other;
     image images[IMAGES];
     unsigned stride;
+    /** So many trials set one field; the rest, several. */
+    uint64_t singles;
 } fields_bench;
 
 static uint64_t read_field(const uint8_t *bytes, uint32_t width) {
@@ -171,6 +175,62 @@ static void set_field(const image *from, const place *where, unsigned which, uin
     }
 }
 
+/** Several words of the live state at once, each like another one: what no single field gives away.
+    The two copies of the oldest place stay alike in some. */
+static void mix_fields(const image *from, rng *random, uint8_t *bytes) {
+    enum { STATE = FIXED, FLOOR = 192, SESSION = 256, MISSING = 288 };
+    memcpy(bytes, from->bytes, BYTES);
+    uint64_t data = read_field(bytes + 32, 8);
+    for (uint64_t count = 1 + rng_below(random, 3); count > 0; count--) {
+        static const uint16_t starts[] = {STATE, FLOOR, SESSION};
+        uint32_t at = starts[rng_below(random, 3)] + 8 * (uint32_t)rng_below(random, 8);
+        uint32_t other = STATE + 8 * (uint32_t)rng_below(random, (HEADER - STATE) / 8);
+        uint64_t is = read_field(bytes + other, 8);
+        const uint64_t values[] = {is,
+                                   is + 1,
+                                   is - 1,
+                                   is + 8,
+                                   is - 8,
+                                   is + data,
+                                   is - data,
+                                   is - is % data,
+                                   is - is % data + data,
+                                   is - is % data - 8,
+                                   is - is % data + data - 8,
+                                   0,
+                                   3,
+                                   UINT64_C(1) << 60,
+                                   is ^ UINT64_C(1) << 56};
+        uint64_t value = values[rng_below(random, sizeof values / sizeof *values)];
+        memcpy(bytes + at, &value, sizeof value);
+        if (at == STATE && rng_below(random, 4)) {
+            memcpy(bytes + at + 8, &value, sizeof value);
+        }
+        if (at == MISSING || at == FLOOR + 8) {
+            value = ~value;
+            memcpy(bytes + at + 8, &value, sizeof value);
+        }
+    }
+    uint32_t crc = ring_closed_crc(bytes);
+    bool is_closed = read_field(from->bytes + CLOSED_CRC, 4) != 0;
+    memcpy(bytes + CLOSED_CRC, is_closed ? &crc : &(uint32_t){0}, sizeof crc);
+}
+
+/** Flips bits in so many bytes of the records, in a file that may be open. */
+static void hurt_records(const char *path, rng *random, uint64_t count) {
+    int file = open(path, O_RDWR);
+    uint64_t data = 0, bytes = 0;
+    bool good = file >= 0 && pread(file, &data, 8, 24) == 8 && pread(file, &bytes, 8, 32) == 8;
+    for (; count > 0 && good; count--) {
+        uint8_t byte = 0;
+        off_t at = (off_t)(data + rng_below(random, bytes));
+        good = pread(file, &byte, 1, at) == 1;
+        byte ^= (uint8_t)(1 + rng_below(random, 255));
+        good = good && pwrite(file, &byte, 1, at) == 1;
+    }
+    (void)close(file);
+}
+
 // Reading -----------------------------------------------------------------------------------------
 
 static bool is_damage(larder_status status) {
@@ -219,7 +279,8 @@ static larder_status opened(const char *path, uint32_t flags, larder_ring **out)
     return larder_ring_open(path, &options, NULL, out);
 }
 
-static void use_ring(torture *run, const char *path, unsigned odd) {
+/** @param live if not NULL, records are hurt while the ring is open. */
+static void use_ring(torture *run, const char *path, unsigned odd, rng *live) {
     larder_ring *ring = NULL;
     larder_ring_report report;
     larder_status status = opened(path, LARDER_RING_READ_ONLY, &ring);
@@ -236,6 +297,10 @@ static void use_ring(torture *run, const char *path, unsigned odd) {
         return;
     }
     read_all(run, ring, odd);
+    if (live) {
+        hurt_records(path, live, 1 + rng_below(live, 40));
+        read_all(run, ring, odd);
+    }
     status = larder_ring_check(ring, &report);
     EXPECT(run, status == LARDER_OK || is_damage(status), "a check gave %d", status);
     for (unsigned i = 0; i < 70 && torture_unhurt(run); i++) {
@@ -277,6 +342,101 @@ static void salvage_ring(torture *run, const fields_bench *self, unsigned odd) {
     larder_ring_close(ring);
 }
 
+/** As if its own writer had been killed: only then is the state of a file believed as it is. */
+static bool sign(const char *path, uint8_t *bytes) {
+    enum { DEVICE = 160 };
+    struct stat facts;
+    if (stat(path, &facts) != 0) {
+        return false;
+    }
+    const uint64_t words[2] = {(uint64_t)facts.st_dev, (uint64_t)facts.st_ino};
+    memcpy(bytes + DEVICE, words, sizeof words);
+    int file = open(path, O_WRONLY);
+    bool good = file >= 0 && pwrite(file, bytes, BYTES, 0) == BYTES;
+    (void)close(file);
+    return good;
+}
+
+/** What another handle, which reads, makes of a state that is hurt while the writer is there. */
+static void look_at_hurt(torture *run, larder_ring *ring) {
+    larder_ring_reader *reader = NULL;
+    larder_ring_record record;
+    larder_ring_report report;
+    larder_ring_statistics figures;
+    larder_status status = larder_ring_check(ring, &report);
+    EXPECT(run, status == LARDER_OK || is_damage(status), "a check gave %d", status);
+    EXPECT_STATUS(run, larder_ring_statistics_get(ring, &figures), LARDER_OK);
+    if (!EXPECT_STATUS(run, larder_ring_reader_open(ring, 0, &reader), LARDER_OK)) {
+        return;
+    }
+    unsigned steps = 0;
+    for (unsigned way = 0; way < 2; way++) {
+        do {
+            status = way ? larder_ring_reader_previous(reader, &record)
+                         : larder_ring_reader_next(reader, &record);
+            EXPECT(run,
+                   status == LARDER_END || is_damage(status) ||
+                       (!status && message_equals(record.sequence, record.payload.data,
+                                                  record.payload.length)),
+                   "a reader gave %d", status);
+        } while (!status && EXPECT(run, steps++ < 4000, "a reader goes on for ever"));
+    }
+    larder_ring_reader_close(reader);
+}
+
+static void live_trial(torture *run, const fields_bench *self, const image *from, uint64_t index) {
+    rng random = {mix2(run->seed, index)};
+    static uint8_t bytes[BYTES], good[BYTES];
+    larder_ring *writer = NULL, *ring = NULL;
+    torture_note(run, "state hurt beside its writer, %llu", (unsigned long long)index);
+    if (!EXPECT(run, write_file(self->path, from->bytes, BYTES), "cannot write %s", self->path) ||
+        !EXPECT_STATUS(run, opened(self->path, LARDER_RING_OVERWRITE, &writer), LARDER_OK)) {
+        return;
+    }
+    EXPECT_STATUS(run, opened(self->path, LARDER_RING_READ_ONLY, &ring), LARDER_OK);
+    int file = open(self->path, O_RDWR);
+    for (unsigned i = 0; i < 4 && ring && torture_unhurt(run); i++) {
+        mix_fields(from, &random, bytes);
+        EXPECT(run,
+               pread(file, good, HEADER, 0) == HEADER &&
+                   pwrite(file, bytes + FIXED, HEADER - FIXED, FIXED) == HEADER - FIXED,
+               "cannot hurt it");
+        look_at_hurt(run, ring);
+        EXPECT(run, pwrite(file, good + FIXED, HEADER - FIXED, FIXED) == HEADER - FIXED, "no");
+    }
+    (void)close(file);
+    larder_ring_close(ring);
+    EXPECT_STATUS(run, larder_ring_shutdown(writer), LARDER_OK);
+    larder_ring_close(writer);
+}
+
+static void mixed_trial(torture *run, const fields_bench *self, const image *from, uint64_t index) {
+    static const uint8_t another_boot[16] = {6};
+    static uint8_t bytes[BYTES];
+    rng random = {mix2(run->seed, index)};
+    if (index % 8 == 7) {
+        live_trial(run, self, &self->images[index / 8 % IMAGES], index);
+        return;
+    }
+    bool lost_power = rng_below(&random, 3) == 0, is_hurt = rng_below(&random, 2);
+    torture_note(run, "mixed state %llu%s", (unsigned long long)index,
+                 lost_power ? ", without power" : "");
+    mix_fields(from, &random, bytes);
+    larder_fault_boot_id(lost_power ? another_boot : NULL);
+    bool is_killed = read_field(bytes + CLOSED_CRC, 4) == 0;
+    if (EXPECT(run, write_file(self->path, bytes, BYTES) && (!is_killed || sign(self->path, bytes)),
+               "cannot write %s", self->path)) {
+        if (is_hurt) {
+            hurt_records(self->path, &random, 1 + rng_below(&random, 60));
+        }
+        if (rng_below(&random, 4) == 0) {
+            salvage_ring(run, self, is_hurt);
+        }
+        use_ring(run, self->path, is_hurt, rng_below(&random, 3) ? NULL : &random);
+    }
+    larder_fault_boot_id(NULL);
+}
+
 static void trial(torture *run, void *context, uint64_t index) {
     static const uint8_t another_boot[16] = {6};
     static uint8_t bytes[BYTES];
@@ -284,6 +444,10 @@ static void trial(torture *run, void *context, uint64_t index) {
     uint64_t nth = index * self->stride;
     unsigned number = (unsigned)(nth % IMAGES), which = (unsigned)(nth / IMAGES % VALUES);
     const image *from = &self->images[number];
+    if (index >= self->singles) {
+        mixed_trial(run, self, from, index);
+        return;
+    }
     const place *where = &from->places[nth / IMAGES / VALUES % from->count];
     bool lost_power = (number & 1) == 0 && mix2(run->seed, nth) % 2;
     torture_note(run, "image %u%s, %u bytes at %u + %u, value %u", number,
@@ -294,7 +458,7 @@ static void trial(torture *run, void *context, uint64_t index) {
     larder_fault_boot_id(lost_power ? another_boot : NULL);
     if (EXPECT(run, write_file(self->path, bytes, BYTES), "cannot write %s", self->path)) {
         salvage_ring(run, self, is_record);
-        use_ring(run, self->path, is_record);
+        use_ring(run, self->path, is_record, NULL);
     }
     larder_fault_boot_id(NULL);
 }
@@ -325,5 +489,6 @@ void family_fields(torture *run) {
                    read_field(self.images[i].bytes + data + 4, 4),
                "records have another checksum");
     }
-    torture_guard_each(run, most * IMAGES * VALUES / self.stride, 20, true, trial, &self);
+    self.singles = most * IMAGES * VALUES / self.stride;
+    torture_guard_each(run, self.singles + (run->brief ? 500 : 16000), 20, true, trial, &self);
 }

@@ -123,13 +123,17 @@ planted NO_LOCK concurrency
 planted NO_RESERVE exhaustion
 planted FOLLOW_LINKS input
 planted CBOR_LENGTH coding
-planted STORE_COMMITS_EARLY store-explore
-planted STORE_SKIPS_CLEANED_SYNC store-explore
-planted STORE_FORGETS_REMOVALS store-promises
-planted STORE_DELETES_EARLY store-concurrency
-planted STORE_FORGETS_APPLIED store-kill
 planted STORE_SKIPS_CRC store-damage
 planted STORE_HALF_A_BATCH store-concurrency
+planted STORE_SKIPS_CLEANED_SYNC store-explore
+planted STORE_FORGETS_APPLIED store-kill
+changed STORE_COMMITS_EARLY checkpoint/checkpoint.c \
+    's/if (!status && (store->frozen != NULL || leaves)) status = store_sync_log(store);//' \
+    store-explore
+changed STORE_FORGETS_REMOVALS cleaning/clean.c 's/^    return least;/    return UINT64_MAX;/' \
+    store-promises
+changed STORE_DELETES_EARLY cleaning/clean.c 's/if (oldest < gone->retired_by) return;//' \
+    store-concurrency
 # The failures that the first design had, so far as this one can have them.
 changed STORE_APPLIED_EARLY checkpoint/checkpoint.c \
     '/^    if (!status && run->is_done) status = apply_last/i \
@@ -144,6 +148,23 @@ changed STORE_KEEPS_NO_ROOM lmdb/environment_writer.c \
     's/if (!environment_is_short(env) ||/return; if (/' store-exhaustion
 changed STORE_NAMES_UNSYNCED store/write.c \
     's/if (!store->is_settled && store->log.active != NULL)/if (0)/' store-explore
+changed STORE_PATH_AS_GIVEN store/store.c \
+    's/= path_from_root(path, &store->path);/= (store->path = strdup(path)) == NULL;/' \
+    store-promises
+changed STORE_ANY_FOLDER log/log.c \
+    's/^    if (status == LARDER_OK && (facts.device != log->device.*/    if (0)/' store-promises
+changed STORE_FOLLOWS_ON read/follow.c \
+    's/if (is_outdated(follow, meta->applied))/if (follow->first == 0)/' store-concurrency
+changed STORE_ALWAYS_COPIES checkpoint/checkpoint.c \
+    's/^    if (status != ENOSPC && status != EDQUOT) return status;/    return status;/' \
+    store-exhaustion
+changed STORE_NEVER_LEAVES checkpoint/checkpoint.c \
+    's/is_worth_leaving(store)) status/0) status/' store-exhaustion
+# What a power cut left behind the end of the log.
+changed STORE_WIPES_NOTHING store/replay.c \
+    's/^    if (was_power_cut) return wipe_behind.*/    (void)was_power_cut;/' store-promises
+changed STORE_WIPES_UNSYNCED store/replay.c \
+    's/= segment_sync(last, store->log.folder);/= LARDER_OK;/' store-promises
 planted_for_fuzzer NO_BOUNDS ring 30 8192
 planted_for_fuzzer CBOR_LENGTH cbor 30 4096
 

@@ -219,6 +219,16 @@ static unsigned next_serial(void) {
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t forgotten;
 
+/** One file's syncs come one after the other: of two at once the one that began first, with the older
+    copy, would else be noted last, and take back what the other one promised. */
+static pthread_mutex_t *sync_lock(uint64_t inode) {
+    static pthread_mutex_t locks[] = {
+        PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+        PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+        PTHREAD_MUTEX_INITIALIZER};
+    return &locks[inode % (sizeof locks / sizeof *locks)];
+}
+
 static void snapshot_inode(const disk *self, uint64_t inode) {
     char live[700], kept[760], fresh[700];
     pthread_mutex_lock(&kept_lock);
@@ -304,6 +314,7 @@ static void synced_write(int file, const void *bytes, size_t length, off_t offse
         return;
     }
     snprintf(path, sizeof path, "%s/base-%" PRIu64, self->vault, (uint64_t)facts.st_ino);
+    pthread_mutex_lock(sync_lock(facts.st_ino));
     pthread_mutex_lock(&kept_lock);
     forget_snapshots(self, facts.st_ino);
     int base = raw_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -312,48 +323,63 @@ static void synced_write(int file, const void *bytes, size_t length, off_t offse
         close(base);
     }
     pthread_mutex_unlock(&kept_lock);
+    pthread_mutex_unlock(sync_lock(facts.st_ino));
     atomic_fetch_add(&self->syncs, 1);
 }
 
+/** Syncs a file; what it had when that began is durable then. */
+static int sync_content(const disk *self, int file, long number, uint64_t inode) {
+    char live[700], fresh[700], base[700];
+    snprintf(live, sizeof live, "%s/live-%" PRIu64, self->vault, inode);
+    snprintf(base, sizeof base, "%s/base-%" PRIu64, self->vault, inode);
+    snprintf(fresh, sizeof fresh, "%s/fresh-%u", self->vault, next_serial());
+    bool is_copied = copy_raw(live, fresh);
+    int result = (int)syscall(number, file);
+    if (result != 0 || !is_copied) {
+        return result;
+    }
+    // If we are killed before this, the sync had not returned: the old one holds.
+    pthread_mutex_lock(&kept_lock);
+    forget_snapshots(self, inode);
+    (void)raw_rename(AT_FDCWD, fresh, AT_FDCWD, base);
+    pthread_mutex_unlock(&kept_lock);
+    return 0;
+}
+
+/** Syncs a folder; the names that it had when that began are durable then. */
+static int sync_names(disk *self, int file, long number, uint64_t inode) {
+    uint32_t events = atomic_load(&self->event_count);
+    int result = (int)syscall(number, file);
+    for (uint32_t i = 0; i < events && result == 0; i++) {
+        if (self->events[i].what.folder == inode) {
+            atomic_store(&self->events[i].is_durable, true);
+        }
+    }
+    return result;
+}
+
 static int sync_file(int file, long number) {
+    char path[1024];
+    struct stat facts;
+    disk *self = watched;
     if (fails("sync", file, NULL)) {
         return -1;
     }
-    char path[1024], fresh[700], base[700];
-    struct stat facts;
-    disk *self = watched;
-    bool ours = self && path_of_file(self, file, path) && fstat(file, &facts) == 0;
-    if (!ours) {
+    if (!self || !path_of_file(self, file, path) || fstat(file, &facts) != 0) {
         return (int)syscall(number, file);
     }
-    uint32_t events = atomic_load(&self->event_count);
-    bool is_file = S_ISREG(facts.st_mode);
-    if (is_file) {
-        uint64_t inode = facts.st_ino;
-        snprintf(base, sizeof base, "%s/base-%" PRIu64, self->vault, inode);
-        snprintf(fresh, sizeof fresh, "%s/fresh-%u", self->vault, next_serial());
-        snprintf(path, sizeof path, "%s/live-%" PRIu64, self->vault, inode);
-        is_file = copy_raw(path, fresh);
+    int result;
+    if (S_ISREG(facts.st_mode)) {
+        pthread_mutex_lock(sync_lock(facts.st_ino));
+        result = sync_content(self, file, number, facts.st_ino);
+        pthread_mutex_unlock(sync_lock(facts.st_ino));
+    } else {
+        result = sync_names(self, file, number, facts.st_ino);
     }
-    int result = (int)syscall(number, file);
-    if (result != 0) {
-        return result;
+    if (result == 0) {
+        atomic_fetch_add(&self->syncs, 1);
     }
-    if (is_file) {
-        // If we are killed before this, the sync had not returned: the old one holds.
-        pthread_mutex_lock(&kept_lock);
-        forget_snapshots(self, facts.st_ino);
-        (void)raw_rename(AT_FDCWD, fresh, AT_FDCWD, base);
-        pthread_mutex_unlock(&kept_lock);
-    } else if (S_ISDIR(facts.st_mode)) {
-        for (uint32_t i = 0; i < events; i++) {
-            if (self->events[i].what.folder == facts.st_ino) {
-                atomic_store(&self->events[i].is_durable, true);
-            }
-        }
-    }
-    atomic_fetch_add(&self->syncs, 1);
-    return 0;
+    return result;
 }
 
 // What stands before the system's calls -----------------------------------------------------------

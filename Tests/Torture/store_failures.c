@@ -321,6 +321,36 @@ static larder_status read_all(void *context) {
     return stall_end(self, status);
 }
 
+/** Several reads under way at once, each of another state, while LMDB is open for writing. */
+static larder_status read_at_once(void *context) {
+    enum { READS = 6 };
+    stall *self = context;
+    larder_store_entry entries[READS];
+    larder_store_cursor *cursors[READS] = {NULL};
+    larder_store_query query;
+    larder_store_query_init(&query);
+    larder_status status = stall_start(self);
+    for (unsigned i = 0; i < READS; i++) {
+        char text[400];
+        larder_store_entry next;
+        // Keys that are not written here.
+        status = status ? status : stall_put(self, i * 4 + 1, true, 0);
+        status = status || i % 2 ? status : larder_store_flush(self->store);
+        entries[i] = (larder_store_entry){0};
+        if (!status) {
+            status = larder_store_get(self->store, stall_key(i * 4 + 2, text), 0, &entries[i]);
+        }
+        status = status ? status : larder_store_cursor_open(self->store, &query, &cursors[i]);
+        status = status ? status : larder_store_cursor_next(cursors[i], &next);
+    }
+    for (unsigned i = 0; i < READS; i++) {
+        larder_store_cursor_close(cursors[i]);
+        larder_store_release(&entries[i]);
+    }
+    status = status ? status : go_over_all(self, self->store);
+    return stall_end(self, status);
+}
+
 /** Another handle writes what this one follows. */
 static larder_status follow(void *context) {
     stall *self = context;
@@ -405,6 +435,7 @@ static const failing_trial trials[] = {
     {"limit", limit},
     {"expire", expire},
     {"read", read_all},
+    {"read at once", read_at_once},
     {"follow", follow},
     {"check", check},
     {"back up", backup},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a call promised when it returned, though syncs failed, descriptors ran out, the process went
-// to another folder or another store took the place; and that the log alone has all of it.
+// to another folder or another store took the place, or the power failed twice; and that the log
+// alone has all of it.
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -357,6 +358,197 @@ static void the_log_alone_is_the_whole_truth(torture *run, rng *random) {
     remove_tree(self.target);
 }
 
+// A power cut behind another ----------------------------------------------------------------------
+
+/** Each write takes a sector, so that what lies behind one that was lost begins where a new one
+    ends. */
+enum {
+    CUT_ROUNDS = 20,
+    CUT_IMAGES = 8,
+    CUT_WRITES = 24,
+    CUT_SECTOR = 512,
+    CUT_FIRST = CUT_SECTOR - 64,
+    CUT_HEAD = 40
+};
+
+typedef struct twice {
+    deed deed;
+    disk *disk;
+    rng random;
+    /** How many of the first writes came through the first power cut, and how many were lost before
+        the next one that is on the device: so many are written anew. */
+    _Atomic uint32_t kept, anew;
+    char root[600], vault[600], image[600], store[640];
+} twice;
+
+static void twice_boot(uint8_t which) {
+    uint8_t boot[16] = {7, which};
+    larder_fault_boot_id(boot);
+}
+
+static bool twice_open(torture *run, twice *self, const char *root, uint8_t boot) {
+    twice_boot(boot);
+    snprintf(self->store, sizeof self->store, "%s/store", root);
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = LARDER_STORE_HOST_MAINTENANCE;
+    options.sync_interval_ns = options.flush_interval_ns = options.trim_interval_ns = 0;
+    return EXPECT_STATUS(run, larder_store_open(self->store, &options, NULL, &self->deed.store),
+                         LARDER_OK);
+}
+
+static bool put_a_sector(torture *run, twice *self, uint32_t number, char letter, size_t bytes,
+                         uint32_t flags) {
+    char key[8], value[CUT_SECTOR];
+    memset(value, letter, sizeof value);
+    larder_store_item item;
+    snprintf(key, sizeof key, "%03u", number % 1000);
+    larder_store_item_init(&item, bytes_of(key, 3), bytes_of(value, bytes - CUT_HEAD));
+    item.flags = flags;
+    return EXPECT_STATUS(run, larder_store_put(self->deed.store, &item, NULL), LARDER_OK);
+}
+
+/** The letter under a key; 0 if there is nothing. */
+static char letter_of(const twice *self, uint32_t number) {
+    char key[8];
+    larder_store_entry entry;
+    snprintf(key, sizeof key, "%03u", number % 1000);
+    larder_status status =
+        larder_store_get(self->deed.store, bytes_of(key, 3), LARDER_STORE_PEEK, &entry);
+    char letter =
+        status == LARDER_OK && entry.value.length > 0 ? ((const char *)entry.value.data)[0] : 0;
+    larder_store_release(&entry);
+    return letter;
+}
+
+static void write_first(torture *run, void *context) {
+    twice *self = context;
+    disk_watch(self->disk, self->random, 0);
+    bool good = twice_open(run, self, self->root, 1) &&
+                put_a_sector(run, self, 999, 'a', CUT_FIRST, LARDER_STORE_SYNCED);
+    for (uint32_t i = 0; i < CUT_WRITES && good; i++) {
+        good = put_a_sector(run, self, i, 'a', CUT_SECTOR, 0);
+    }
+    larder_store_statistics figures;
+    (void)(good &&
+           EXPECT_STATUS(run, larder_store_statistics_get(self->deed.store, &figures), LARDER_OK) &&
+           EXPECT(run, figures.appended_bytes == CUT_FIRST + CUT_WRITES * CUT_SECTOR,
+                  "%" PRIu64 " bytes are no sectors", figures.appended_bytes));
+}
+
+static void write_behind_cut(torture *run, void *context) {
+    twice *self = context;
+    disk_watch(self->disk, self->random, 0);
+    if (!twice_open(run, self, self->image, 2)) {
+        return;
+    }
+    uint32_t kept = 0;
+    while (kept < CUT_WRITES && letter_of(self, kept) == 'a') {
+        kept++;
+    }
+    bool good = EXPECT(run, letter_of(self, 999) == 'a', "a synced write is lost");
+    for (uint32_t i = kept; i < CUT_WRITES && good; i++) {
+        good = EXPECT(run, letter_of(self, i) == 0, "write %u is there without %u", i, kept);
+    }
+    uint32_t anew = atomic_load(&self->anew);
+    if (kept + anew > CUT_WRITES) {
+        anew = CUT_WRITES - kept;
+    }
+    atomic_store(&self->kept, kept);
+    atomic_store(&self->anew, anew);
+    for (uint32_t i = 0; i < anew && good; i++) {
+        good = put_a_sector(run, self, kept + i, 'b', CUT_SECTOR, 0);
+    }
+}
+
+static void verify_behind_cuts(torture *run, void *context) {
+    twice *self = context;
+    if (!twice_open(run, self, self->root, 3)) {
+        return;
+    }
+    uint32_t kept = atomic_load(&self->kept), most = kept + atomic_load(&self->anew), at = kept;
+    while (at < most && letter_of(self, at) == 'b') {
+        at++;
+    }
+    for (uint32_t i = 0; i < CUT_WRITES; i++) {
+        char wanted = (char)(i < kept ? 'a' : i < at ? 'b' : 0), found = letter_of(self, i);
+        if (!EXPECT(run, found == wanted,
+                    "write %u is '%c' behind two power cuts, not '%c'; %u came through the first, "
+                    "and %u behind it through the second",
+                    i, found ? found : '-', wanted ? wanted : '-', kept, at - kept)) {
+            return;
+        }
+    }
+}
+
+/** Whether the image has a write behind one that is lost. */
+static bool has_hole(twice *self) {
+    static uint8_t bytes[(CUT_WRITES + 1) * CUT_SECTOR];
+    char path[700];
+    snprintf(path, sizeof path, "%s/store/log/00000001.seg", self->image);
+    if (read_file(path, bytes, sizeof bytes) < (int64_t)sizeof bytes) {
+        return false;
+    }
+    uint32_t lost = 1, next;
+    while (lost <= CUT_WRITES && bytes[lost * CUT_SECTOR]) {
+        lost++;
+    }
+    for (next = lost; next <= CUT_WRITES && !bytes[next * CUT_SECTOR]; next++) {
+    }
+    atomic_store(&self->anew, next - lost);
+    return next <= CUT_WRITES;
+}
+
+static bool cut_twice(torture *run, twice *self, rng *random) {
+    remove_tree(self->root);
+    if (!EXPECT(run, make_directory(self->root) && disk_begin(self->disk, self->root, self->vault),
+                "cannot begin a disk: %s", strerror(errno)) ||
+        !torture_guard(run, 30, write_first, self)) {
+        return false;
+    }
+    for (int i = 0; i == 0 || (i < 100 && !has_hole(self)); i++) {
+        if (!EXPECT(run, disk_image(self->disk, random, DISK_SOME, self->image),
+                    "cannot make an image: %s", strerror(errno))) {
+            return false;
+        }
+    }
+    if (!EXPECT(run, disk_begin(self->disk, self->image, self->vault), "cannot begin a disk: %s",
+                strerror(errno)) ||
+        !torture_guard(run, 30, write_behind_cut, self)) {
+        return false;
+    }
+    for (int i = 0; i < CUT_IMAGES && torture_unhurt(run); i++) {
+        torture_trial(run);
+        atomic_fetch_add(&run->tally->images, 1);
+        if (!EXPECT(run, disk_image(self->disk, random, DISK_SOME, self->root),
+                    "cannot make an image: %s", strerror(errno)) ||
+            !torture_guard(run, 30, verify_behind_cuts, self)) {
+            return false;
+        }
+    }
+    return torture_unhurt(run);
+}
+
+/** What lies behind the end of the log is gone before the log goes on, on the device too: else it
+    comes back behind what is written in its place. */
+static void what_a_power_cut_took_does_not_come_back(torture *run, rng *random) {
+    twice *self = shared_memory(sizeof *self);
+    self->disk = shared_memory(sizeof *self->disk);
+    snprintf(self->root, sizeof self->root, "%s", torture_path(run, "disk"));
+    snprintf(self->vault, sizeof self->vault, "%s", torture_path(run, "vault"));
+    snprintf(self->image, sizeof self->image, "%s", torture_path(run, "image"));
+    for (int round = 0; round < CUT_ROUNDS; round++) {
+        torture_note(run, "a power cut behind another, round %d", round);
+        self->random = rng_make(rng_next(random));
+        if (!cut_twice(run, self, random)) {
+            break;
+        }
+    }
+    remove_tree(self->root);
+    remove_tree(self->vault);
+    remove_tree(self->image);
+}
+
 // Paths -------------------------------------------------------------------------------------------
 
 /** Goes to the folder that `context` names, in the midst of a call. */
@@ -494,6 +686,7 @@ void family_store_promises(torture *run) {
     an_open_without_descriptors_gives_up_nothing_that_was_left(run);
     try_syncs(run);
     try_paths(run);
+    what_a_power_cut_took_does_not_come_back(run, &random);
     the_log_alone_is_the_whole_truth(run, &random);
 #else
     torture_skip(run, "calls are not intercepted here");

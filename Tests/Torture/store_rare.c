@@ -892,12 +892,150 @@ static void real_room(torture *run, void *context) {
     larder_store_close(store);
 }
 
+// Behind a checkpoint that failed -----------------------------------------------------------------
+
+enum { FROZEN_KEYS = 320, FROZEN_INDEX = 7 };
+
+static larder_status put_indexed(larder_store *store, unsigned number, const char *value) {
+    static const char *const values[] = {"", "a", "bc", "def", "ghij"};
+    larder_store_index_entry index = {.index = FROZEN_INDEX,
+                                      .value = bytes_of_text(values[number % 5])};
+    larder_store_item item;
+    larder_store_item_init(&item, key_of(number), bytes_of_text(value));
+    item.indexes = &index;
+    item.index_count = 1;
+    item.idle_ns = number % 3 == 0 ? 1000 : LARDER_STORE_NEVER;
+    item.expires_ns = number % 7 == 1 ? 5000 : LARDER_STORE_NEVER;
+    return larder_store_put(store, &item, NULL);
+}
+
+/** All ways of reading find as many. */
+static void agree(torture *run, larder_store *store, const char *when) {
+    uint64_t gotten = 0;
+    torture_trial(run);
+    for (unsigned i = 0; i < FROZEN_KEYS; i++) {
+        larder_store_entry entry;
+        gotten += larder_store_get(store, key_of(i), LARDER_STORE_PEEK, &entry) == LARDER_OK;
+        larder_store_release(&entry);
+    }
+    for (unsigned way = 0; way < 6; way++) {
+        larder_store_query query;
+        larder_store_query_init(&query);
+        query.order = (larder_store_order)(way % 3);
+        query.index = FROZEN_INDEX;
+        query.flags = way >= 3 ? (uint32_t)LARDER_STORE_DESCENDING : 0;
+        uint64_t count = 0, seen = 0;
+        EXPECT_STATUS(run, larder_store_count(store, &query, LARDER_STORE_UNLIMITED, &count),
+                      LARDER_OK);
+        larder_store_cursor *cursor = NULL;
+        larder_store_entry entry;
+        larder_status status = larder_store_cursor_open(store, &query, &cursor);
+        // The order of use may have to be made first, which takes a transaction.
+        if (status == EIO && query.order == LARDER_STORE_BY_RECENCY) {
+            continue;
+        }
+        while (!status && (status = larder_store_cursor_next(cursor, &entry)) == LARDER_OK) {
+            seen++;
+        }
+        larder_store_cursor_close(cursor);
+        EXPECT(run, status == LARDER_END && count == gotten && seen == gotten,
+               "%s, way %u: %llu gotten, %llu counted, %llu passed, and %d", when, way,
+               (unsigned long long)gotten, (unsigned long long)count, (unsigned long long)seen,
+               status);
+    }
+}
+
+static void frozen(torture *run, void *context) {
+    const rare *self = context;
+    larder_store *store = NULL;
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = LARDER_STORE_HOST_MAINTENANCE | LARDER_STORE_TRACK_ACCESS;
+    options.clock = own_clock;
+    the_time = 1000;
+    GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
+    for (unsigned i = 0; i < 100; i++) {
+        EXPECT_STATUS(run, put_indexed(store, i, "value"), LARDER_OK);
+    }
+    GIVES(larder_store_flush(store), LARDER_OK);
+    the_time = 1500;
+    read_range(run, store, 0, 60);
+    for (unsigned i = 50; i < 150; i++) {
+        EXPECT_STATUS(run, put_indexed(store, i, "other"), LARDER_OK);
+    }
+    larder_fault_set("mdb_txn_commit", -1, EIO);
+    for (unsigned part = 0; part < 2; part++) {
+        GIVES(larder_store_flush(store), EIO);
+        agree(run, store, "frozen");
+        for (unsigned i = 40 + 20 * part; i < 70; i++) {
+            EXPECT_STATUS(run,
+                          i % 4 ? put_indexed(store, i, "newer")
+                                : larder_store_remove(store, key_of(i), 0),
+                          LARDER_OK);
+        }
+        for (unsigned i = 200; i < 220; i++) {
+            EXPECT_STATUS(run, put_indexed(store, i, "late"), LARDER_OK);
+        }
+        uint64_t count = 0;
+        for (unsigned i = 0; i < FROZEN_KEYS; i++) {
+            count += larder_store_contains(store, key_of(i)) == LARDER_OK;
+        }
+        EXPECT(run, how_many(run, store) == count, "%llu, of %llu",
+               (unsigned long long)how_many(run, store), (unsigned long long)count);
+        agree(run, store, "written on");
+    }
+    // Those that idle live on where they were read, which only the failed checkpoint knows.
+    the_time = 2300;
+    GIVES(larder_store_contains(store, key_of(6)), LARDER_OK);
+    GIVES(larder_store_contains(store, key_of(72)), LARDER_OK);
+    GIVES(larder_store_contains(store, key_of(78)), LARDER_OK);
+    larder_store_batch *batch = NULL;
+    GIVES(larder_store_batch_create(store, &batch), LARDER_OK);
+    GIVES(larder_store_batch_require(batch, key_of(9), 0), LARDER_OK);
+    GIVES(larder_store_batch_commit(batch, 0, NULL), LARDER_ECONFLICT);
+    larder_store_batch_destroy(batch);
+    agree(run, store, "idle");
+    the_time = 6000;
+    agree(run, store, "expired");
+    // Everything goes, by a write that waits as well.
+    larder_status status = larder_store_remove_all(store, NULL, NULL);
+    EXPECT(run, status == LARDER_OK || status == EIO, "removing all gave %d", status);
+    for (unsigned i = 300; i < 310; i++) {
+        EXPECT_STATUS(run, put_indexed(store, i, "last"), LARDER_OK);
+    }
+    agree(run, store, "removed");
+    (void)how_many(run, store);
+    larder_fault_set(NULL, 0, 0);
+    GIVES(larder_store_remove_all(store, NULL, NULL), LARDER_OK);
+    EXPECT(run, how_many(run, store) == 0, "some are left");
+    agree(run, store, "empty");
+    larder_store_report report;
+    GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_OK);
+    larder_store_close(store);
+}
+
 void family_store_rare(torture *run) {
-    static void (*const bodies[])(torture *, void *) = {
-        wrong_options,    lmdb_codes, lmdb_refusals,    lmdb_growth,   lmdb_for_reading,
-        odd_names,        odd_files,  foreign_segments, other_version, unmade,
-        targets,          removals,   batches,          no_order,      limits_by_hand,
-        limits_by_thread, real_room,  many_reads,       many_keys,     formats_and_values};
+    static void (*const bodies[])(torture *, void *) = {wrong_options,
+                                                        lmdb_codes,
+                                                        lmdb_refusals,
+                                                        lmdb_growth,
+                                                        lmdb_for_reading,
+                                                        odd_names,
+                                                        odd_files,
+                                                        foreign_segments,
+                                                        other_version,
+                                                        unmade,
+                                                        targets,
+                                                        removals,
+                                                        batches,
+                                                        no_order,
+                                                        limits_by_hand,
+                                                        limits_by_thread,
+                                                        real_room,
+                                                        many_reads,
+                                                        many_keys,
+                                                        formats_and_values,
+                                                        frozen};
     rng random;
     if (!torture_next_case(run, &random)) {
         return;

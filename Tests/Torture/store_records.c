@@ -33,6 +33,8 @@ typedef struct records_bench {
     size_t count;
     size_t of_closed;
     unsigned stride;
+    /** So many trials set one field; the rest hurt more. */
+    uint64_t singles;
 } records_bench;
 
 // The store ---------------------------------------------------------------------------------------
@@ -306,6 +308,37 @@ static unsigned set_field(const records_bench *self, const place *where, unsigne
     return write_file(path, bytes, (size_t)size) ? number : UINT32_MAX;
 }
 
+/** Hurts a segment without regard to checksums: bytes flipped, a stretch of zeros, an end cut off,
+    a record over another one, or no file at all. */
+static bool hurt_log(const records_bench *self, const place *where, rng *random) {
+    static uint8_t bytes[FILE_MAX];
+    char path[700];
+    snprintf(path, sizeof path, "%s/log/%s", self->hurt, where->file);
+    int64_t size = read_file(path, bytes, sizeof bytes);
+    uint64_t kind = rng_below(random, 16), start = where->start, other;
+    if (size <= (int64_t)start + RECORD_HEAD || kind == 0) {
+        return size <= 0 || kind > 0 || unlink(path) == 0;
+    }
+    uint64_t left = (uint64_t)size - start, length = read_field(bytes + start, 4);
+    length = length < RECORD_HEAD || length > left ? RECORD_HEAD : length;
+    if (kind == 1) {
+        return write_file(path, bytes, start + rng_below(random, left));
+    } else if (kind < 6) {
+        uint64_t zeros = 8 * (1 + rng_below(random, kind < 4 ? 8 : 200));
+        memset(bytes + start, 0, zeros < left ? zeros : left);
+    } else if (kind < 9) {
+        other = start + 8 * rng_below(random, 300);
+        length = other + length > (uint64_t)size ? 0 : length;
+        memmove(bytes + other, bytes + start, length);
+    } else {
+        for (uint64_t flips = 1 + rng_below(random, 3); flips > 0; flips--) {
+            bytes[start + rng_below(random, kind < 12 ? RECORD_HEAD : length)] ^=
+                (uint8_t)(1 + rng_below(random, 255));
+        }
+    }
+    return write_file(path, bytes, (size_t)size);
+}
+
 // Trials ------------------------------------------------------------------------------------------
 
 static void use_hurt(torture *run, const records_bench *self, unsigned hurt, unsigned way) {
@@ -373,9 +406,40 @@ static void mend_hurt(torture *run, const records_bench *self, unsigned hurt, un
     }
 }
 
+/** Several segments and records are hurt at once. */
+static void hurt_trial(torture *run, const records_bench *self, uint64_t index) {
+    static const uint8_t another_boot[16] = {5};
+    rng random = {mix2(run->seed, index)};
+    bool is_closed = rng_below(&random, 3) == 0, lost_power = rng_below(&random, 3) == 0;
+    unsigned way = (unsigned)rng_below(&random, 9);
+    torture_note(run, "%s, hurt in several places, %llu, way %u%s", is_closed ? "closed" : "killed",
+                 (unsigned long long)index, way, lost_power ? ", without power" : "");
+    remove_tree(self->hurt);
+    bool good = copy_tree(is_closed ? self->closed : self->killed, self->hurt);
+    uint64_t first = is_closed ? 0 : self->of_closed;
+    uint64_t count = (is_closed ? self->of_closed : self->count) - first;
+    for (uint64_t hits = 1 + rng_below(&random, 6); hits > 0 && good; hits--) {
+        good = hurt_log(self, &self->places[first + rng_below(&random, count)], &random);
+    }
+    if (!EXPECT(run, good, "cannot hurt the store")) {
+        return;
+    }
+    larder_fault_boot_id(lost_power ? another_boot : NULL);
+    if (way < 3) {
+        use_hurt(run, self, NO_RECORD, way);
+    } else {
+        mend_hurt(run, self, NO_RECORD, way % 4);
+    }
+    larder_fault_boot_id(NULL);
+}
+
 static void trial(torture *run, void *context, uint64_t index) {
     static const uint8_t another_boot[16] = {5};
     const records_bench *self = context;
+    if (index >= self->singles) {
+        hurt_trial(run, self, index);
+        return;
+    }
     uint64_t nth = index * self->stride;
     const place *where = &self->places[nth / VALUES];
     unsigned which = (unsigned)(nth % VALUES);
@@ -423,7 +487,9 @@ void family_store_records(torture *run) {
     if (make_stores(run, &self) && find_places(run, &self, closed)) {
         self.of_closed = self.count;
         if (find_places(run, &self, killed)) {
-            torture_guard_each(run, self.count * VALUES / self.stride, 20, true, trial, &self);
+            self.singles = self.count * VALUES / self.stride;
+            torture_guard_each(run, self.singles + (run->brief ? 40 : 1000), 20, true, trial,
+                               &self);
         }
     }
 }

@@ -15,33 +15,33 @@
 #include "checkpoint/apply.h"
 
 #include <errno.h>
-#include <stdlib.h>
-
-larder_status apply_status(int code) {
-    if (code == MDB_MAP_FULL) return EAGAIN;
-    return environment_status(code);
-}
 
 larder_status apply_seek(apply_transaction *apply, MDB_cursor_op where, MDB_val *key,
                          MDB_val *value) {
     larder_status status = environment_guard(apply->store->environment, key->mv_data, key->mv_size);
     if (status) return status;
     int code = mdb_cursor_get(apply->entries, key, value, where);
-    return code == MDB_NOTFOUND ? LARDER_END : apply_status(code);
+    return code == MDB_NOTFOUND ? LARDER_END : environment_status(code);
 }
 
 static MDB_val val_of(larder_bytes bytes) {
     return (MDB_val){bytes.length, (void *)(uintptr_t)bytes.data};
 }
 
+larder_status apply_get(apply_transaction *apply, const tree_key *key, larder_bytes *row) {
+    MDB_val name = val_of(bytes_of_key(key)), value;
+    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
+    if (!status) *row = (larder_bytes){value.mv_data, value.mv_size};
+    return status;
+}
+
 larder_status apply_row(apply_transaction *apply, const tree_key *key, const larder_bytes *value) {
-    larder_status status = environment_guard(apply->store->environment, key->bytes, key->length);
-    if (status) return status;
-    MDB_val name = val_of(bytes_of_key(key));
-    MDB_val bytes = val_of(value == NULL ? (larder_bytes){0} : *value);
-    int code = value == NULL ? mdb_del(apply->txn, apply->main, &name, NULL)
-                             : mdb_put(apply->txn, apply->main, &name, &bytes, 0);
-    return code == MDB_NOTFOUND ? LARDER_OK : apply_status(code);
+    return environment_row(apply->store->environment, apply->txn, apply->main, bytes_of_key(key),
+                           value);
+}
+
+larder_status apply_rows(apply_transaction *apply) {
+    return row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
 }
 
 // The transaction ---------------------------------------------------------------------------------
@@ -54,16 +54,13 @@ static larder_status apply_begin(larder_store *store, apply_transaction *out) {
     if (!status) status = environment_begin(store->environment, &out->txn, &out->main);
     if (status) return status;
     int code = mdb_cursor_open(out->txn, out->main, &out->entries);
-    if (code != 0) return apply_status(code);
-    uint8_t space = SPACE_META;
-    MDB_val key = {1, &space};
-    MDB_val value;
-    status = apply_seek(out, MDB_SET, &key, &value);
+    if (code != 0) return environment_status(code);
+    larder_bytes meta;
+    status = apply_get(out, &(tree_key){{SPACE_META}, 1}, &meta);
     if (status == LARDER_END) return LARDER_EDAMAGED;
-    if (!status) status = store_meta_read((larder_bytes){value.mv_data, value.mv_size}, &out->meta);
+    if (!status) status = store_meta_read(meta, &out->meta);
     if (status) return status;
-    uint8_t recency = SPACE_RECENCY;
-    key = (MDB_val){1, &recency};
+    MDB_val key = {1, &(uint8_t){SPACE_RECENCY}}, value;
     status = apply_seek(out, MDB_SET_RANGE, &key, &value);
     out->has_recency = !status && *(const uint8_t *)key.mv_data == SPACE_RECENCY;
     return status == LARDER_END ? LARDER_OK : status;
@@ -71,16 +68,14 @@ static larder_status apply_begin(larder_store *store, apply_transaction *out) {
 
 /** Rows of the segments that the transaction changed, rows that follow from entries, and meta. */
 static larder_status apply_end(apply_transaction *apply) {
-    larder_status status =
-        row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
+    larder_status status = apply_rows(apply);
     for (size_t at = 0; at < apply->live.count && !status; at++) {
         live_segment *changed = &apply->live.items[at];
         if (!changed->is_changed) continue;
         changed->is_changed = false;
         tree_key key;
         tree_key_segment(changed->number, &key);
-        larder_bytes row = live_row(changed);
-        status = apply_row(apply, &key, &row);
+        status = apply_row(apply, &key, &(larder_bytes){changed, LIVE_ROW_BYTES});
     }
     if (status) return status;
     apply->meta.transaction = mdb_txn_id(apply->txn);
@@ -93,22 +88,12 @@ static larder_status apply_end(apply_transaction *apply) {
 /** Commits if `status` is LARDER_OK, and lets go of everything. EAGAIN: the map was too small and
     has grown. */
 static larder_status apply_finish(apply_transaction *apply, larder_status status) {
-    larder_store *store = apply->store;
     if (apply->entries != NULL) mdb_cursor_close(apply->entries);
+    if (apply->txn) status = environment_end(apply->store->environment, apply->txn, status);
     if (!status) {
-        status = environment_commit(store->environment, apply->txn);
-        if (!status) {
-            live_table before = store->live;
-            store->live = apply->live;
-            apply->live = before;
-        }
-    } else {
-        if (apply->txn != NULL) environment_abort(store->environment, apply->txn);
-        status = environment_reason(store->environment, status);
-        if (status == EAGAIN && apply->txn != NULL) {
-            larder_status grown = environment_grow(store->environment);
-            if (grown != LARDER_OK) status = grown;
-        }
+        live_table before = apply->store->live;
+        apply->store->live = apply->live;
+        apply->live = before;
     }
     row_list_free(&apply->rows);
     live_free(&apply->live);
@@ -130,43 +115,33 @@ larder_status apply_run(larder_store *store, apply_body body, void *context,
 // Entries -----------------------------------------------------------------------------------------
 
 static int64_t own_deadline(const record *entry) {
-    int64_t idle;
-    if ((entry->flags & RECORD_IDLES) == 0 ||
-        __builtin_add_overflow(entry->written_ns, entry->idle_ns, &idle))
-        idle = LARDER_STORE_NEVER;
-    return idle < entry->expires_ns ? idle : entry->expires_ns;
+    return earlier(entry->expires_ns, later_by(entry->written_ns, entry->idle_ns));
 }
 
 int64_t apply_default_due(const record *entry, int64_t age_ns) {
-    int64_t due = own_deadline(entry);
-    int64_t aged;
-    if ((entry->flags & RECORD_OWN_TIMES) != 0 || age_ns == LARDER_STORE_NEVER) return due;
-    if (__builtin_add_overflow(entry->written_ns, age_ns, &aged))
-        aged = age_ns < 0 ? INT64_MIN : LARDER_STORE_NEVER;
-    return aged < due ? aged : due;
+    if ((entry->flags & RECORD_OWN_TIMES) != 0) age_ns = LARDER_STORE_NEVER;
+    return earlier(own_deadline(entry), later_by(entry->written_ns, age_ns));
 }
 
 /** The entry's state: of its row in SPACE_RECENCY, or as it was when it was written. */
-static void read_state(apply_transaction *apply, larder_bytes stored, apply_entry *out) {
+static larder_status read_state(apply_transaction *apply, larder_bytes stored, apply_entry *out) {
     const record *entry = &out->record;
     out->state = (entry_state){{entry->sequence, entry->minor},
                                own_deadline(entry),
                                apply_default_due(entry, apply->meta.age_ns),
                                false};
-    if (!apply->has_recency) return;
+    if (!apply->has_recency) return LARDER_OK;
     tree_key key;
     tree_key_of_stored(SPACE_RECENCY, stored, &key);
-    // Of damage the commit tells.
-    if (environment_guard(apply->store->environment, key.bytes, key.length) != LARDER_OK) return;
-    MDB_val wanted = {key.length, key.bytes};
-    MDB_val value;
-    if (mdb_get(apply->txn, apply->main, &wanted, &value) != 0 || value.mv_size != STATE_BYTES)
-        return;
-    const uint8_t *bytes = value.mv_data;
+    larder_bytes row;
+    larder_status status = apply_get(apply, &key, &row);
+    if (status || row.length != STATE_BYTES) return status == LARDER_END ? LARDER_OK : status;
+    const uint8_t *bytes = row.data;
     out->state = (entry_state){{get_be64(bytes), get_be64(bytes + 8)},
                                unflip(get_be64(bytes + 16)),
                                unflip(get_be64(bytes + 24)),
                                true};
+    return LARDER_OK;
 }
 
 larder_status apply_set_state(apply_transaction *apply, larder_bytes stored,
@@ -182,12 +157,16 @@ larder_status apply_set_state(apply_transaction *apply, larder_bytes stored,
     return row_list_put(&apply->rows, &key, (larder_bytes){bytes, sizeof bytes});
 }
 
-/** The entry of a row that was found. LARDER_EDAMAGED: the row cannot be read. */
-static larder_status read_entry(apply_transaction *apply, larder_bytes stored, larder_bytes row,
-                                apply_entry *out) {
+larder_status apply_find(apply_transaction *apply, larder_bytes stored, tree_key *key,
+                         apply_entry *out) {
     memset(out, 0, sizeof *out);
-    larder_status status = row_read(row, &out->row);
-    if (status) return status;
+    tree_key_of_stored(SPACE_ENTRY, stored, key);
+    larder_bytes row;
+    larder_status status = apply_get(apply, key, &row);
+    if (status) return status == LARDER_END ? LARDER_ENOTFOUND : status;
+    status = row_read(row, &out->row);
+    out->is_damaged = status != LARDER_OK;
+    if (status) return LARDER_OK;
     const entry_row *found = &out->row;
     out->padded = row_record_padded(found, stored);
     const uint8_t telling = RECORD_EXPIRES | RECORD_IDLES | RECORD_INDEXED;
@@ -213,18 +192,7 @@ static larder_status read_entry(apply_transaction *apply, larder_bytes stored, l
                                .expires_ns = LARDER_STORE_NEVER,
                                .idle_ns = LARDER_STORE_NEVER,
                                .value = {NULL, found->value_bytes}};
-    read_state(apply, stored, out);
-    return LARDER_OK;
-}
-
-larder_status apply_find(apply_transaction *apply, larder_bytes stored, apply_entry *out) {
-    tree_key key;
-    tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    MDB_val name = {key.length, key.bytes};
-    MDB_val value;
-    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
-    if (status) return status == LARDER_END ? LARDER_ENOTFOUND : status;
-    return read_entry(apply, stored, (larder_bytes){value.mv_data, value.mv_size}, out);
+    return read_state(apply, stored, out);
 }
 
 larder_status apply_measure(apply_transaction *apply, const segment *from, const memtable *frozen) {
@@ -339,30 +307,18 @@ static bool row_has(const entry_row *row, const uint8_t *written) {
            (row->sequence == sequence && row->minor >= record_minor(written));
 }
 
-larder_status apply_write(apply_transaction *apply, const uint8_t *at, uint32_t segment_number) {
-    segment *from;
-    larder_status status = log_segment(&apply->store->log, segment_number, &from);
-    if (status != LARDER_OK) return status;
-    return apply_write_at(apply, at, (location){segment_number, (uint64_t)(at - from->map)});
-}
-
-larder_status apply_write_at(apply_transaction *apply, const uint8_t *at, location where) {
-    tree_key scratch;
+larder_status apply_write(apply_transaction *apply, const uint8_t *at, location where) {
+    tree_key scratch, key;
     larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
-    tree_key key;
-    tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    MDB_val name = {key.length, key.bytes};
-    MDB_val value;
-    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
-    bool is_there = status == LARDER_OK;
-    if (!is_there && status != LARDER_END) return status;
-    if (is_there) {
-        apply_entry old;
-        status = read_entry(apply, stored, (larder_bytes){value.mv_data, value.mv_size}, &old);
-        if (!status && row_has(&old.row, at)) return LARDER_OK;
-        if (!status) status = retire_entry(apply, stored, &old);
-        // A row that cannot be read is replaced all the same.
-        if (status && status != LARDER_EDAMAGED) return status;
+    apply_entry old;
+    larder_status status = apply_find(apply, stored, &key, &old);
+    bool is_there = status != LARDER_ENOTFOUND;
+    if (status && is_there) return status;
+    // A row that cannot be read is replaced all the same.
+    if (is_there && !old.is_damaged) {
+        if (row_has(&old.row, at)) return LARDER_OK;
+        status = retire_entry(apply, stored, &old);
+        if (status) return status;
     }
     if (record_kind(at) == RECORD_REMOVE)
         return is_there ? apply_row(apply, &key, NULL) : LARDER_OK;
@@ -372,8 +328,9 @@ larder_status apply_write_at(apply_transaction *apply, const uint8_t *at, locati
     uint8_t bytes[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
     bool inlines = fresh.value.length <= apply->store->options.inline_threshold_bytes &&
                    record_length(at) <= INLINE_RECORD_MAX_BYTES;
-    value = (MDB_val){row_write(bytes, at, where, inlines), bytes};
-    status = apply_status(mdb_cursor_put(apply->entries, &name, &value, 0));
+    MDB_val name = val_of(bytes_of_key(&key));
+    MDB_val value = {row_write(bytes, at, where, inlines), bytes};
+    status = environment_status(mdb_cursor_put(apply->entries, &name, &value, 0));
     if (status) return status;
     return install_entry(apply, stored, &fresh, where.segment, record_padded(record_length(at)));
 }
@@ -385,7 +342,7 @@ larder_status apply_clear(apply_transaction *apply, uint64_t sequence) {
     apply->entries = NULL;
     int code = mdb_drop(apply->txn, apply->main, 0);
     if (code == 0) code = mdb_cursor_open(apply->txn, apply->main, &apply->entries);
-    if (code != 0) return apply_status(code);
+    if (code != 0) return environment_status(code);
     apply->meta.count = 0;
     apply->meta.bytes = 0;
     apply->meta.cleared = sequence;
@@ -408,12 +365,11 @@ larder_status apply_order(apply_transaction *apply, const memtable *from) {
         tree_key_order((stamp){record_sequence(at), record_minor(at)}, &key);
         larder_status status = environment_guard(apply->store->environment, key.bytes, key.length);
         if (status) return status;
-        MDB_val name = {key.length, key.bytes};
-        MDB_val value = val_of(stored);
+        MDB_val name = {key.length, key.bytes}, value = val_of(stored);
         int code = mdb_put(apply->txn, apply->main, &name, &value, MDB_APPEND);
         // Not behind everything: something was read after it, or it is there from before a crash.
         if (code == MDB_KEYEXIST) code = mdb_put(apply->txn, apply->main, &name, &value, 0);
-        if (code != 0) return apply_status(code);
+        if (code != 0) return environment_status(code);
     }
     return LARDER_OK;
 }

@@ -25,7 +25,7 @@ typedef struct apply_transaction {
     /** Rows that passes went over. */
     uint64_t passed;
     /** What passes keep to. */
-    larder_store_limits limits;
+    const larder_store_limits *limits;
 } apply_transaction;
 
 /** Runs `body` in a transaction and commits; again from the start when the map had to grow. Then
@@ -35,17 +35,20 @@ typedef larder_status (*apply_body)(apply_transaction *apply, void *context);
 LARDER_MUST_CHECK larder_status apply_run(larder_store *store, apply_body body, void *context,
                                           apply_transaction *out);
 
-/** Moves the cursor `entries`: to the row of `key` (MDB_SET), to the first one from there on
-    (MDB_SET_RANGE), or to the one behind it (MDB_NEXT). After a look at the pages that this leads
+/** Moves the cursor `entries`: to the first row from `key` on (MDB_SET_RANGE), or to the one behind
+    it (MDB_NEXT). After a look at the pages that this leads
     to: LMDB trusts what it reads, too.
     @return LARDER_OK; LARDER_END; LARDER_EDAMAGED, or an errno. */
 LARDER_MUST_CHECK larder_status apply_seek(apply_transaction *apply, MDB_cursor_op where,
                                            MDB_val *key, MDB_val *value);
+/** The row of `key`, borrowed until the next change; the cursor moves there. As apply_seek. */
+LARDER_MUST_CHECK larder_status apply_get(apply_transaction *apply, const tree_key *key,
+                                          larder_bytes *row);
 /** Puts a row, or deletes it if `value` is NULL, after a look at the pages that this changes. */
 LARDER_MUST_CHECK larder_status apply_row(apply_transaction *apply, const tree_key *key,
                                           const larder_bytes *value);
-/** Codes of LMDB as ours; MDB_MAP_FULL as EAGAIN. */
-larder_status apply_status(int code);
+/** Applies `rows`. */
+LARDER_MUST_CHECK larder_status apply_rows(apply_transaction *apply);
 
 /** When an entry was used last, by what is folded in, its deadline, and under which one it stands
     among those to expire. */
@@ -61,14 +64,16 @@ typedef struct entry_state {
 typedef struct apply_entry {
     entry_row row;
     record record;
+    /** Not even its row can be read: nothing else is known. */
+    bool is_damaged;
     /** Bytes of its record with padding; 0 if there is no telling. */
     size_t padded;
     entry_state state;
 } apply_entry;
-/** The entry under a stored key. LARDER_ENOTFOUND; LARDER_EDAMAGED: not even its row can be read.
-    Borrowed until the transaction's next write. */
+/** The entry under a stored key. LARDER_ENOTFOUND. Borrowed until the transaction's next write.
+    @param key receives its row's. */
 LARDER_MUST_CHECK larder_status apply_find(apply_transaction *apply, larder_bytes stored,
-                                           apply_entry *out);
+                                           tree_key *key, apply_entry *out);
 /** Sets the row of an entry that was read since it was written: once `rows` are applied. */
 LARDER_MUST_CHECK larder_status apply_set_state(apply_transaction *apply, larder_bytes stored,
                                                 const entry_state *state);
@@ -86,12 +91,9 @@ LARDER_MUST_CHECK larder_status apply_live(apply_transaction *apply, uint32_t se
     @param frozen if the log still goes on in it: up to the end of that memtable. NULL. */
 LARDER_MUST_CHECK larder_status apply_measure(apply_transaction *apply, const segment *from,
                                               const memtable *frozen);
-/** A write: `record` lies in `segment`. */
+/** A write: `record`, which lies, or lay, at `where`, wherever it can be read. */
 LARDER_MUST_CHECK larder_status apply_write(apply_transaction *apply, const uint8_t *record,
-                                            uint32_t segment);
-/** The same of a record that lies, or lay, at `where`, wherever it can be read. */
-LARDER_MUST_CHECK larder_status apply_write_at(apply_transaction *apply, const uint8_t *record,
-                                               location where);
+                                            location where);
 /** Rows in the order of use of everything in a memtable that was not replaced in it. */
 LARDER_MUST_CHECK larder_status apply_order(apply_transaction *apply, const memtable *from);
 /** Everything goes that was written before. */
@@ -102,27 +104,13 @@ LARDER_MUST_CHECK larder_status apply_touches(apply_transaction *apply, touch_bu
 
 /** What a pass does with a row that leads to an entry: NULL if that is gone, or even its row is
     damaged. Its changes go into `rows`, but for whole entries. LARDER_END ends the pass. */
-typedef larder_status (*pass_body)(apply_transaction *apply, const tree_key *row,
-                                   larder_bytes stored, const apply_entry *entry);
+typedef larder_status pass_body(apply_transaction *apply, const tree_key *row, larder_bytes stored,
+                                const apply_entry *entry);
+pass_body pass_expiry, pass_eviction, pass_sweep, pass_order_clear, pass_order_make;
 /** Goes over the rows of one name space from `from` on, about `most` of them; `from` moves on.
     `is_done` receives whether that was all. */
-LARDER_MUST_CHECK larder_status apply_pass(apply_transaction *apply, pass_body body, uint64_t most,
+LARDER_MUST_CHECK larder_status apply_pass(apply_transaction *apply, pass_body *body, uint64_t most,
                                            tree_key *from, bool *is_done);
-/** For SPACE_EXPIRY: removes what expired. */
-larder_status pass_expiry(apply_transaction *apply, const tree_key *row, larder_bytes stored,
-                          const apply_entry *entry);
-/** For SPACE_ORDER: evicts the least recently used until the limits hold. */
-larder_status pass_eviction(apply_transaction *apply, const tree_key *row, larder_bytes stored,
-                            const apply_entry *entry);
-/** For SPACE_ENTRY: removes what the limits of age and end let expire, and gives the others their
-    deadlines in the tree. */
-larder_status pass_sweep(apply_transaction *apply, const tree_key *row, larder_bytes stored,
-                         const apply_entry *entry);
-/** For SPACE_ORDER: deletes it; and for SPACE_ENTRY: makes it anew. */
-larder_status pass_order_clear(apply_transaction *apply, const tree_key *row, larder_bytes stored,
-                               const apply_entry *entry);
-larder_status pass_order_make(apply_transaction *apply, const tree_key *row, larder_bytes stored,
-                              const apply_entry *entry);
 /** When an entry stands among those to expire, unless SPACE_RECENCY says otherwise. */
 int64_t apply_default_due(const record *entry, int64_t age_ns);
 

@@ -8,10 +8,6 @@
     out seven eighths in the time T, and never all: a checkpoint that takes ten times as long makes
     the wait for a small write longer by some hundred microseconds, not by the rest of the
     checkpoint. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "condition.h"
 #include "store/store_internal.h"
 
@@ -24,18 +20,18 @@ enum {
 };
 static const int64_t TOOK_MAX_NS = 1000000000;
 
-/** How much waits, as a part of 1: of the bytes that may, or of the keys. */
-static double fill(const larder_store *store, size_t length) {
-    double bytes = (double)(store->active->bytes + length) / (double)store->options.journal_bytes;
-    double keys = (double)store->active->count / (double)store->tuning.memtable_max_count;
-    return bytes > keys ? bytes : keys;
+bool store_is_nearly_full(const larder_store *store, size_t length) {
+    uint64_t bytes = store->options.journal_bytes, keys = store->tuning.memtable_max_count;
+    return store->active->bytes + length > bytes - bytes / 8 ||
+           store->active->count > keys - keys / 8;
 }
 
-/** Where the last eighth begins. */
-static const double FREE_PART = 7.0 / 8;
-
 /** How long to wait before so much waits; 0: not at all. */
-static int64_t time_ahead(larder_store *store, double filled) {
+static int64_t time_ahead(larder_store *store, size_t length) {
+    // How much waits, as a part of 1: of the bytes that may, or of the keys.
+    double bytes = (double)(store->active->bytes + length) / (double)store->options.journal_bytes;
+    double keys = (double)store->active->count / (double)store->tuning.memtable_max_count;
+    double filled = bytes > keys ? bytes : keys;
     backpressure *pressure = &store->backpressure;
     // Nobody will come and make room, or nobody can.
     if (!store->has_thread || atomic_load(&store->last_failure) != LARDER_OK) return 0;
@@ -46,7 +42,7 @@ static int64_t time_ahead(larder_store *store, double filled) {
     int64_t took = pressure->took_ns;
     if (took == 0) took = (int64_t)(store->options.journal_bytes * FIRST_NS_PER_BYTE);
     if (took > TOOK_MAX_NS) took = TOOK_MAX_NS;
-    double due = (double)took / 8 * (filled - FREE_PART) / (1 - filled);
+    double due = (double)took / 8 * (filled - 7.0 / 8) / (1 - filled);
     int64_t elapsed = now - pressure->since_ns;
     if (due >= (double)(elapsed + SLEEP_MAX_NS)) return SLEEP_MAX_NS;
     int64_t ahead = (int64_t)due - elapsed;
@@ -54,9 +50,7 @@ static int64_t time_ahead(larder_store *store, double filled) {
 }
 
 bool store_hold_back(larder_store *store, size_t length) {
-    double filled = fill(store, length);
-    if (filled <= FREE_PART) return false;
-    int64_t wait = time_ahead(store, filled);
+    int64_t wait = store_is_nearly_full(store, length) ? time_ahead(store, length) : 0;
     if (wait == 0) return false;
     // Before the write that reaches the last eighth nobody has told the thread.
     if (store->frozen == NULL && !store->wants_flush) {
@@ -69,7 +63,7 @@ bool store_hold_back(larder_store *store, size_t length) {
 
 void store_relieve(larder_store *store) {
     backpressure *pressure = &store->backpressure;
-    if (pressure->since_ns == 0 || fill(store, 0) > FREE_PART) return;
+    if (pressure->since_ns == 0 || store_is_nearly_full(store, 0)) return;
     pressure->took_ns = system_monotonic_ns() - pressure->since_ns;
     pressure->since_ns = 0;
     pthread_cond_broadcast(&pressure->relief);

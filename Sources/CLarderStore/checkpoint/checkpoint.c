@@ -12,10 +12,6 @@
        the tree. If we crash behind it, their files are found to belong to nothing, and deleted.
     5. Limits, in transactions of their own.
     6. Segments go that nobody's state leads to. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -27,8 +23,6 @@
 typedef struct checkpoint {
     larder_store *store;
     flush_order *order;
-    /** FLUSH_…: of the order, and what this attempt leaves out. */
-    uint32_t flags;
     /** What it applies, NULL if there is nothing. */
     const memtable *frozen;
     /** Writes and moves in the order of keys; those of the transaction under way. */
@@ -40,7 +34,6 @@ typedef struct checkpoint {
     /** How far a pass had come with the last commit, and with this one. */
     tree_key passed;
     tree_key passing;
-    larder_store_limits limits;
     /** The transaction under way is the last one. */
     bool is_done;
     apply_transaction apply;
@@ -49,36 +42,24 @@ typedef struct checkpoint {
 /** What a committed transaction changes for everybody. */
 static void publish_commit(checkpoint *run) {
     larder_store *store = run->store;
-    const store_meta *meta = &run->apply.meta;
-    uint64_t evicted = run->apply.evicted, expired = run->apply.expired;
+    const apply_transaction *done = &run->apply;
     pthread_mutex_lock(&store->lock);
-    committed_state *committed = &store->committed;
-    committed->applied = meta->applied;
-    committed->count = meta->count;
-    committed->bytes = meta->bytes;
-    committed->transaction = meta->transaction;
-    committed->end = meta->end;
-    store->cleared = meta->cleared;
-    store->swept_age_ns = meta->age_ns;
-    store->has_order = meta->has_order != 0;
-    committed->segment_count = store->live.count;
-    live_totals(&store->live, &committed->log_used_bytes, &committed->log_live_bytes);
-    if (evicted + expired > 0) memtable_forget_bases(store->active);
+    store->meta = done->meta;
+    if (done->evicted + done->expired > 0) memtable_forget_bases(store->active);
     if (store->frozen != NULL) memtable_forget_bases(store->frozen);
     if (run->frozen != NULL && run->is_done) {
         store->log.unapplied_bytes -= store->frozen->bytes;
-        atomic_fetch_sub_explicit(&store->pending_count, memtable_pending(store->frozen),
-                                  memory_order_release);
+        atomic_fetch_sub(&store->pending_count, memtable_pending(store->frozen));
         store->spare = store->frozen;
         store->frozen = NULL;
         memtable_reset(store->spare);
         store_relieve(store);
     }
     pthread_mutex_unlock(&store->lock);
-    run->order->evicted += evicted;
-    run->order->expired += expired;
-    atomic_fetch_add_explicit(&store->evicted, evicted, memory_order_relaxed);
-    atomic_fetch_add_explicit(&store->expired, expired, memory_order_relaxed);
+    run->order->evicted += done->evicted;
+    run->order->expired += done->expired;
+    atomic_fetch_add(&store->evicted, done->evicted);
+    atomic_fetch_add(&store->expired, done->expired);
 }
 
 /** Runs `body` in as many transactions as it takes. */
@@ -138,12 +119,21 @@ static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
                 apply->meta.end = frozen->end;
             }
     }
-    if (!status && (run->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0) status = pass_sealed(apply);
-    if ((run->flags & FLUSH_SETS_FORMAT) != 0)
+    if (!status && (run->order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0)
+        status = pass_sealed(apply);
+    if ((run->order->flags & FLUSH_SETS_FORMAT) != 0)
         apply->meta.content_format = run->order->content_format;
     if (!status) status = apply_touches(apply, &run->store->folding);
     if (!status) status = cleaning_retire(&run->cleaning, apply);
     return status;
+}
+
+static larder_status apply_one(apply_transaction *apply, const sorted_write *next) {
+    segment *from;
+    larder_status status = log_segment(&apply->store->log, next->segment, &from);
+    if (status) return status;
+    location where = {next->segment, (uint64_t)(next->record - from->map)};
+    return apply_write(apply, next->record, where);
 }
 
 static larder_status apply_part(apply_transaction *apply, void *context) {
@@ -157,8 +147,8 @@ static larder_status apply_part(apply_transaction *apply, void *context) {
         status = apply_clear(apply, run->frozen->cleared);
     for (uint32_t at = run->from; at < run->to && !status; at++) {
         const sorted_write *next = &run->writes[at];
-        status = next->victim != 0 ? cleaning_move(&run->cleaning, apply, next)
-                                   : apply_write(apply, next->record, next->segment);
+        status =
+            next->victim != 0 ? cleaning_move(&run->cleaning, apply, next) : apply_one(apply, next);
     }
     if (!status && run->is_done) status = apply_last(apply, run);
     if (!status) status = cleaning_settle(&run->cleaning, apply);
@@ -173,7 +163,7 @@ static larder_status apply_part(apply_transaction *apply, void *context) {
 /** Writes and moves, sorted. */
 static larder_status prepare(checkpoint *run) {
     const memtable *frozen = run->frozen;
-    larder_status status = cleaning_begin(run->store, run->flags, &run->cleaning);
+    larder_status status = cleaning_begin(run->store, run->order->flags, &run->cleaning);
     if (status) return status;
     uint32_t count = frozen == NULL ? 0 : frozen->count;
     run->writes = malloc(((size_t)count + 1) * sizeof *run->writes);
@@ -194,16 +184,13 @@ static void drain_one(void *context, touch_buffer *touches) {
 }
 
 /** Applies what is frozen, with everything else that waits. */
-static larder_status checkpoint_once(larder_store *store, flush_order *order, uint32_t flags) {
+static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     environment_drain_touches(store->environment, drain_one, store);
-    checkpoint run = {.store = store, .order = order, .flags = flags};
-    pthread_mutex_lock(&store->lock);
-    run.frozen = store->frozen;
-    pthread_mutex_unlock(&store->lock);
+    checkpoint run = {.store = store, .order = order, .frozen = store->frozen};
     larder_status status = prepare(&run);
     bool has_work = run.frozen != NULL || run.cleaning.victim_count > 0 ||
                     store->folding.count > 0 ||
-                    (flags & (FLUSH_SETS_FORMAT | FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
+                    (order->flags & (FLUSH_SETS_FORMAT | FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
     if (!status && has_work) {
         store->is_partly_applied = true;
         status = run_all(&run, apply_part);
@@ -213,19 +200,19 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order, ui
     free(run.writes);
     if (status) return status;
     pthread_mutex_lock(&store->lock);
-    uint64_t dropped = store->folding.dropped;
+    atomic_fetch_add(&store->touches_dropped, store->folding.dropped);
     touch_buffer_free(&store->folding);
     pthread_mutex_unlock(&store->lock);
-    atomic_fetch_add_explicit(&store->touches_dropped, dropped, memory_order_relaxed);
     return LARDER_OK;
 }
 
 /** On a full disk cleaning has no room to copy, but what is to be removed has to come into the
     tree. */
-static larder_status run_checkpoint(larder_store *store, flush_order *order, uint32_t flags) {
-    larder_status status = checkpoint_once(store, order, flags);
+static larder_status run_checkpoint(larder_store *store, flush_order *order) {
+    larder_status status = checkpoint_once(store, order);
     if (status != ENOSPC && status != EDQUOT) return status;
-    return checkpoint_once(store, order, flags | FLUSH_COPIES_NOTHING);
+    order->flags |= FLUSH_COPIES_NOTHING;
+    return checkpoint_once(store, order);
 }
 
 // Limits ------------------------------------------------------------------------------------------
@@ -254,20 +241,19 @@ static larder_status make_order(apply_transaction *apply, void *context) {
 /** When a limit comes that asks for it, or something is evicted without one, every entry gets its
     row in the order of use. */
 static larder_status ensure_order(larder_store *store, flush_order *order, bool evicts) {
-    if (store->has_order || !(evicts || atomic_load(&store->tracks_access))) return LARDER_OK;
+    if (store->meta.has_order || !(evicts || atomic_load(&store->tracks_access))) return LARDER_OK;
     checkpoint run = {.store = store, .order = order};
     return run_all(&run, make_order);
 }
 
 static larder_status apply_limits(apply_transaction *apply, void *context) {
     checkpoint *run = context;
-    const larder_store_limits *limits = &run->limits;
-    apply->limits = *limits;
+    const larder_store_limits *limits = apply->limits = &run->order->limits;
     uint64_t most = run->store->tuning.remove_max_count;
     bool is_swept = true, is_expired = true, is_evicted;
     tree_key expiry = {{SPACE_EXPIRY}, 1}, use = {{SPACE_ORDER}, 1};
     larder_status status = LARDER_OK;
-    if ((run->flags & FLUSH_TRIMS) != 0) {
+    if ((run->order->flags & FLUSH_TRIMS) != 0) {
         if (limits->age_ns != apply->meta.age_ns || limits->end_ns <= apply->now_ns)
             status = apply_pass(apply, pass_sweep, most, pass_on(run, SPACE_ENTRY), &is_swept);
         if (is_swept) {
@@ -283,20 +269,21 @@ static larder_status apply_limits(apply_transaction *apply, void *context) {
 }
 
 static larder_status enforce_limits(larder_store *store, flush_order *order) {
-    checkpoint run = {.store = store, .order = order, .flags = order->flags};
-    bool evicts = (order->flags & FLUSH_EVICTS) != 0;
-    larder_store_limits *limits = &run.limits;
+    checkpoint run = {.store = store, .order = order};
+    const larder_store_limits asked = order->limits;
+    larder_store_limits *limits = &order->limits;
     pthread_mutex_lock(&store->lock);
-    const committed_state *now = &store->committed;
+    const store_meta *now = &store->meta;
+    bool evicts = (order->flags & FLUSH_EVICTS) != 0;
     *limits = store->limits;
-    if (evicts && order->count < limits->count) limits->count = order->count;
-    if (evicts && order->bytes < limits->bytes) limits->bytes = order->bytes;
+    if (evicts && asked.count < limits->count) limits->count = asked.count;
+    if (evicts && asked.bytes < limits->bytes) limits->bytes = asked.bytes;
     bool trims = (order->flags & FLUSH_TRIMS) != 0 && store->may_expire && now->count > 0;
     bool has_work = trims || now->count > limits->count || now->bytes > limits->bytes;
     pthread_mutex_unlock(&store->lock);
-    if (!has_work) return LARDER_OK;
-    larder_status status = ensure_order(store, order, evicts);
-    return status ? status : run_all(&run, apply_limits);
+    // Only now: an order that nothing asked for would have reads count that nobody tracks.
+    larder_status status = has_work ? ensure_order(store, order, evicts) : LARDER_OK;
+    return status || !has_work ? status : run_all(&run, apply_limits);
 }
 
 // Flushing ----------------------------------------------------------------------------------------
@@ -319,12 +306,10 @@ static larder_status count_to_the_end(larder_store *store) {
 static larder_status freeze(larder_store *store) {
     larder_status status = LARDER_OK;
     pthread_mutex_lock(&store->lock);
-    bool is_new = store->active->last_sequence > store->committed.applied;
+    bool is_new = store->active->last_sequence > store->meta.applied;
     if (is_new && store->frozen != NULL) {
         status = memtable_merge(store->frozen, store->active);
-        if (!status)
-            atomic_store_explicit(&store->pending_count, memtable_pending(store->frozen),
-                                  memory_order_release);
+        if (!status) atomic_store(&store->pending_count, memtable_pending(store->frozen));
     } else if (is_new) {
         if (store->spare == NULL) status = memtable_create(&store->spare);
         if (!status) {
@@ -365,33 +350,25 @@ static larder_status leave_segment(larder_store *store, flush_order *order) {
     environment_reserve(store->environment);
     // It stays as it is, then.
     if (status) return LARDER_OK;
+    order->flags |= FLUSH_PASSES;
     status = store_sync_log(store);
-    return status ? status : run_checkpoint(store, order, order->flags | FLUSH_PASSES);
-}
-
-static larder_status flush_once(larder_store *store, flush_order *order) {
-    larder_status status = ensure_order(store, order, false);
-    if (!status) status = freeze(store);
-#ifndef LARDER_PLANT_STORE_COMMITS_EARLY
-    // Rows lead to records on the device only.
-    bool leaves = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
-    if (!status && (store->frozen != NULL || leaves)) status = store_sync_log(store);
-#endif
-    if (!status) status = run_checkpoint(store, order, order->flags);
-    if (!status) status = enforce_limits(store, order);
-    bool may_leave = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) == 0;
-    if (!status && may_leave && is_worth_leaving(store)) status = leave_segment(store, order);
-    // Segments that died of it: removing everything gives its room back at once.
-    if (!status && cleaning_has_dead(store)) status = run_checkpoint(store, order, order->flags);
+    if (!status) status = run_checkpoint(store, order);
+    order->flags &= ~(uint32_t)FLUSH_PASSES;
     return status;
 }
 
-static bool has_room(larder_store *store) {
-    pthread_mutex_lock(&store->lock);
-    bool has = store->active->bytes <= store->options.journal_bytes / 2 &&
-               store->active->count <= store->tuning.memtable_max_count / 2;
-    pthread_mutex_unlock(&store->lock);
-    return has;
+static larder_status flush_once(larder_store *store, flush_order *order) {
+    bool leaves = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
+    larder_status status = ensure_order(store, order, false);
+    if (!status) status = freeze(store);
+    // Rows lead to records on the device only.
+    if (!status && (store->frozen != NULL || leaves)) status = store_sync_log(store);
+    if (!status) status = run_checkpoint(store, order);
+    if (!status) status = enforce_limits(store, order);
+    if (!status && !leaves && is_worth_leaving(store)) status = leave_segment(store, order);
+    // Segments that died of it: removing everything gives its room back at once.
+    if (!status && cleaning_has_dead(store)) status = run_checkpoint(store, order);
+    return status;
 }
 
 larder_status store_flush(larder_store *store, flush_order *order) {
@@ -399,12 +376,13 @@ larder_status store_flush(larder_store *store, flush_order *order) {
     if (status) return status;
     pthread_mutex_lock(&store->flush_lock);
     status = store_enter(store);
-    bool is_needed = (order->flags & FLUSH_FOR_ROOM) == 0 || !has_room(store);
+    pthread_mutex_lock(&store->lock);
+    bool is_needed = (order->flags & FLUSH_FOR_ROOM) == 0 || store_is_nearly_full(store, 0);
+    pthread_mutex_unlock(&store->lock);
     if (!status && is_needed) status = log_enter(&store->log);
     if (!status && is_needed) {
         status = flush_once(store, order);
-        atomic_fetch_add_explicit(status == LARDER_OK ? &store->flushes : &store->flush_failures, 1,
-                                  memory_order_relaxed);
+        atomic_fetch_add(status == LARDER_OK ? &store->flushes : &store->flush_failures, 1);
         atomic_store(&store->last_failure, status);
         if (!status) {
             store_delete_retired(store, order);
@@ -423,7 +401,7 @@ larder_status larder_store_flush(larder_store *store) {
 
 larder_status larder_store_trim(larder_store *store, uint64_t count, uint64_t bytes,
                                 uint64_t *removed) {
-    flush_order order = {.flags = FLUSH_EVICTS, .count = count, .bytes = bytes};
+    flush_order order = {.flags = FLUSH_EVICTS, .limits = {.count = count, .bytes = bytes}};
     larder_status status = store_flush(store, &order);
     if (removed != NULL) *removed = order.evicted;
     return status;
@@ -438,12 +416,7 @@ larder_status larder_store_remove_expired(larder_store *store, uint64_t *removed
 
 larder_status larder_store_content_format_set(larder_store *store, uint64_t content_format) {
     flush_order order = {.flags = FLUSH_SETS_FORMAT, .content_format = content_format};
-    larder_status status = store_flush(store, &order);
-    if (status) return status;
-    pthread_mutex_lock(&store->lock);
-    store->content_format = content_format;
-    pthread_mutex_unlock(&store->lock);
-    return LARDER_OK;
+    return store_flush(store, &order);
 }
 
 /** How many bytes of values have to go for the file system to have the room that the limit asks
@@ -452,7 +425,7 @@ larder_status larder_store_content_format_set(larder_store *store, uint64_t cont
 static uint64_t bytes_for_free_space(larder_store *store) {
     pthread_mutex_lock(&store->lock);
     uint64_t wanted = store->limits.free_bytes;
-    uint64_t there = store->committed.bytes;
+    uint64_t there = store->meta.bytes;
     pthread_mutex_unlock(&store->lock);
     if (wanted == 0) return LARDER_STORE_UNLIMITED;
     uint64_t room = 0;
@@ -466,10 +439,10 @@ larder_status larder_store_maintain(larder_store *store) {
     larder_status status = store_enter_to_write(store);
     if (status) return status;
     environment_reap(store->environment);
-    flush_order order = {.flags = FLUSH_TRIMS | FLUSH_EVICTS,
-                         .count = LARDER_STORE_UNLIMITED,
-                         .bytes = bytes_for_free_space(store)};
-    if (order.bytes == LARDER_STORE_UNLIMITED) order.flags = FLUSH_TRIMS;
+    uint64_t bytes = bytes_for_free_space(store);
+    flush_order order = {.flags = FLUSH_TRIMS,
+                         .limits = {.count = LARDER_STORE_UNLIMITED, .bytes = bytes}};
+    if (bytes != LARDER_STORE_UNLIMITED) order.flags |= FLUSH_EVICTS;
     return store_flush(store, &order);
 }
 
@@ -477,12 +450,8 @@ larder_status larder_store_maintain(larder_store *store) {
 
 /** So long after `since`; INT64_MAX where one of the two is 0, for never. */
 static int64_t due_after(int64_t since_ns, int64_t interval_ns) {
-    int64_t due;
-    bool is_never = since_ns == 0 || interval_ns == 0;
-    return is_never || __builtin_add_overflow(since_ns, interval_ns, &due) ? INT64_MAX : due;
+    return since_ns == 0 || interval_ns == 0 ? INT64_MAX : later_by(since_ns, interval_ns);
 }
-
-static int64_t sooner(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t trim_due(const larder_store *store) {
     return store->may_expire ? due_after(store->trimmed_ns, store->options.trim_interval_ns)
@@ -500,7 +469,7 @@ static int64_t sync_due(const larder_store *store) {
 /** Whether what waits is worth a checkpoint by its age alone: enough beside what the tree holds, or
     nothing came since the last look. `lock` is held. */
 static bool is_worth_it(larder_store *store) {
-    uint64_t least = store->committed.count / 1000 * store->tuning.checkpoint_permille;
+    uint64_t least = store->meta.count / 1000 * store->tuning.checkpoint_permille;
     bool rests = store->written_when_due == store->active->last_sequence;
     store->written_when_due = store->active->last_sequence;
     return rests || store->active->count >= least;
@@ -509,7 +478,7 @@ static bool is_worth_it(larder_store *store) {
 /** When there is something to do next; INT64_MAX: when a call asks for it. `lock` is held. */
 static int64_t next_due(const larder_store *store) {
     if (store->wants_flush || store->wants_spare) return 0;
-    return sooner(trim_due(store), sooner(flush_due(store), sync_due(store)));
+    return earlier(trim_due(store), earlier(flush_due(store), sync_due(store)));
 }
 
 /** Does the most urgent thing. `lock` is held, not meanwhile. */
@@ -536,14 +505,13 @@ static larder_status work_once(larder_store *store, int64_t now) {
 static int64_t store_work(void *context) {
     larder_store *store = context;
     pthread_mutex_lock(&store->lock);
-    int64_t now = system_monotonic_ns();
-    larder_status status = store->stops ? LARDER_OK : work_once(store, now);
+    larder_status status = work_once(store, system_monotonic_ns());
     // last_failure says why; the next try is an interval away, or when a write finds no room.
     if (status != LARDER_OK && store->pending_since_ns != 0)
         store->pending_since_ns = system_monotonic_ns();
     if (status != LARDER_OK && store->unsynced_since_ns != 0)
         store->unsynced_since_ns = system_monotonic_ns();
-    int64_t due = store->stops ? INT64_MAX : next_due(store);
+    int64_t due = next_due(store);
     pthread_mutex_unlock(&store->lock);
     return due;
 }
@@ -553,10 +521,10 @@ void store_wake(larder_store *store) {
 }
 
 larder_status store_thread_start(larder_store *store) {
-    store->trimmed_ns = system_monotonic_ns();
     larder_status status = pool_add(&store->task, store_work, store);
     if (status) return status;
     pthread_mutex_lock(&store->lock);
+    store->trimmed_ns = system_monotonic_ns();
     store->has_thread = true;
     store_wake(store);
     pthread_mutex_unlock(&store->lock);
@@ -564,14 +532,9 @@ larder_status store_thread_start(larder_store *store) {
 }
 
 void store_thread_stop(larder_store *store) {
-    pthread_mutex_lock(&store->lock);
-    bool had_thread = store->has_thread;
-    store->stops = true;
-    pthread_cond_broadcast(&store->backpressure.relief);
-    pthread_mutex_unlock(&store->lock);
-    if (!had_thread) return;
     pool_remove(&store->task);
     pthread_mutex_lock(&store->lock);
     store->has_thread = false;
+    pthread_cond_broadcast(&store->backpressure.relief);
     pthread_mutex_unlock(&store->lock);
 }

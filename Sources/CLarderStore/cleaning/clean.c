@@ -8,7 +8,7 @@
 /** Everything in it is in the tree, and nothing is appended to it any more. */
 static bool may_be_cleaned(const larder_store *store, const live_segment *candidate) {
     return !store->is_partly_applied && !candidate->is_damaged &&
-           candidate->number != store->committed.end.segment;
+           candidate->number != store->meta.end.segment;
 }
 
 bool cleaning_has_dead(const larder_store *store) {
@@ -23,8 +23,14 @@ static bool has_dead(const live_segment *facts) {
 }
 
 /** Puts of an older state may lie in it up to this sequence. */
-static uint64_t hides_from(uint64_t first_sequence, uint64_t as_of) {
-    return first_sequence > as_of ? first_sequence : as_of;
+static uint64_t hides_from(const live_segment *of) {
+    return of->first_sequence > of->as_of ? of->first_sequence : of->as_of;
+}
+
+/** The order of deletion: a removal in one of them may hide what lies in those before it. */
+static bool goes_before(const live_segment *one, const live_segment *other) {
+    uint64_t from = hides_from(one), than = hides_from(other);
+    return from != than ? from < than : one->number < other->number;
 }
 
 static int compare_ratios(const void *a, const void *b) {
@@ -46,26 +52,20 @@ static bool is_victim(const cleaning *work, uint32_t number) {
     and their names are off the device by then, that come before it in the order of deletion. */
 static uint64_t forgettable(const cleaning *work, const live_segment *facts) {
     const larder_store *store = work->store;
-    uint64_t own = hides_from(facts->first_sequence, facts->as_of);
     uint64_t least = UINT64_MAX;
     for (size_t at = 0; at < store->live.count; at++) {
         const live_segment *other = &store->live.items[at];
-        if (other->number == facts->number || !has_dead(other)) continue;
-        uint64_t from = hides_from(other->first_sequence, other->as_of);
-        bool goes_first = from < own || (from == own && other->number < facts->number);
-        if (goes_first && is_victim(work, other->number)) continue;
-        if (from < least) least = from;
+        if (other->number == facts->number || !has_dead(other) ||
+            (goes_before(other, facts) && is_victim(work, other->number)))
+            continue;
+        if (hides_from(other) < least) least = hides_from(other);
     }
-    for (size_t at = 0; at < store->retired_count; at++) {
-        uint64_t from = hides_from(store->retired[at].first_sequence, store->retired[at].as_of);
-        if (from < least) least = from;
-    }
+    for (size_t at = 0; at < store->retired.count; at++)
+        if (hides_from(&store->retired.items[at]) < least)
+            least = hides_from(&store->retired.items[at]);
     // What the last removal of everything hides needs no other: that one stays as long as it has
     // to.
-    if (store->cleared > 0 && least < store->cleared - 1) least = store->cleared - 1;
-#ifdef LARDER_PLANT_STORE_FORGETS_REMOVALS
-    least = UINT64_MAX;
-#endif
+    if (store->meta.cleared > 0 && least < store->meta.cleared - 1) least = store->meta.cleared - 1;
     return least;
 }
 
@@ -81,16 +81,20 @@ static const live_segment *oldest_with_dead(const larder_store *store) {
     const live_segment *oldest = NULL;
     for (size_t at = 0; at < store->live.count; at++) {
         const live_segment *other = &store->live.items[at];
-        if (!has_dead(other) || !may_be_cleaned(store, other)) continue;
-        if (oldest == NULL || hides_from(other->first_sequence, other->as_of) <
-                                  hides_from(oldest->first_sequence, oldest->as_of))
+        if (has_dead(other) && may_be_cleaned(store, other) &&
+            (oldest == NULL || goes_before(other, oldest)))
             oldest = other;
     }
     return oldest;
 }
 
-static void add_victim(cleaning *work, const live_segment *facts) {
+/** @param used_bytes of all segments, and will be fewer by what is dead in it.
+    @param cleaned_bytes grows by what has to be read of it. */
+static void add_victim(cleaning *work, const live_segment *facts, uint64_t *used_bytes,
+                       uint64_t *cleaned_bytes) {
     if (is_victim(work, facts->number)) return;
+    *cleaned_bytes += facts->live_bytes == 0 ? 0 : facts->used_bytes;
+    *used_bytes -= facts->used_bytes - facts->live_bytes;
     work->victims[work->victim_count++].number = facts->number;
     work->left_bytes += facts->live_bytes + facts->bare_count * SEGMENT_NEXT_BYTES;
 }
@@ -100,10 +104,7 @@ static void choose(cleaning *work, uint32_t flags, const live_segment *candidate
     larder_store *store = work->store;
     uint64_t used, live;
     live_totals(&store->live, &used, &live);
-    pthread_mutex_lock(&store->lock);
-    uint64_t slack = log_next_capacity(&store->log);
-    pthread_mutex_unlock(&store->lock);
-    uint64_t bound = live / 100 * store->tuning.space_percent + slack;
+    uint64_t bound = live / 100 * store->tuning.space_percent + work->next_capacity;
     uint64_t cleaned = 0;
     for (size_t at = 0; at < count; at++) {
         const live_segment *candidate = &candidates[at];
@@ -119,35 +120,33 @@ static void choose(cleaning *work, uint32_t flags, const live_segment *candidate
             // To copy it would free nothing.
             const live_segment *cause = oldest_with_dead(store);
             if (cause == NULL || cause->number == candidate->number) continue;
-            if (hides_from(cause->first_sequence, cause->as_of) < candidate->first_sequence &&
-                !is_victim(work, cause->number)) {
-                add_victim(work, cause);
-                cleaned += cause->used_bytes;
-                used -= cause->used_bytes - cause->live_bytes;
-            }
+            if (hides_from(cause) < candidate->first_sequence)
+                add_victim(work, cause, &used, &cleaned);
         }
-        if (is_victim(work, candidate->number)) continue;
-        add_victim(work, candidate);
-        cleaned += candidate->live_bytes == 0 ? 0 : candidate->used_bytes;
-        used -= candidate->used_bytes - candidate->live_bytes;
+        add_victim(work, candidate, &used, &cleaned);
     }
 }
 
 larder_status cleaning_begin(larder_store *store, uint32_t flags, cleaning *out) {
-    *out = (cleaning){.store = store, .as_of = store->committed.applied};
+    *out = (cleaning){.store = store, .as_of = store->meta.applied};
+    pthread_mutex_lock(&store->lock);
+    out->first_made = store->log.next_number;
+    out->next_capacity = log_next_capacity(&store->log);
+    pthread_mutex_unlock(&store->lock);
     size_t count = 0;
     live_segment *candidates = malloc((store->live.count + 1) * sizeof *candidates);
     out->victims = calloc(store->live.count + 1, sizeof *out->victims);
-    if (candidates != NULL && out->victims != NULL) {
-        for (size_t at = 0; at < store->live.count; at++)
-            if (may_be_cleaned(store, &store->live.items[at]))
-                candidates[count++] = store->live.items[at];
-        qsort(candidates, count, sizeof *candidates, compare_ratios);
-        choose(out, flags, candidates, count);
+    if (candidates == NULL || out->victims == NULL) {
+        free(candidates);
+        return ENOMEM;
     }
-    bool has_memory = candidates != NULL && out->victims != NULL;
+    for (size_t at = 0; at < store->live.count; at++)
+        if (may_be_cleaned(store, &store->live.items[at]))
+            candidates[count++] = store->live.items[at];
+    qsort(candidates, count, sizeof *candidates, compare_ratios);
+    choose(out, flags, candidates, count);
     free(candidates);
-    return has_memory ? LARDER_OK : ENOMEM;
+    return LARDER_OK;
 }
 
 // Gathering ---------------------------------------------------------------------------------------
@@ -204,9 +203,6 @@ larder_status cleaning_gather(cleaning *work, sorted_write **writes, uint32_t *c
 
 static larder_status target_make(cleaning *work, size_t length) {
     larder_store *store = work->store;
-    larder_status status =
-        array_reserve(&work->made, work->made_count, &work->made_capacity, sizeof *work->made);
-    if (status) return status;
     uint64_t room = work->left_bytes < store->tuning.segment_max_bytes
                         ? work->left_bytes
                         : store->tuning.segment_max_bytes;
@@ -214,9 +210,7 @@ static larder_status target_make(cleaning *work, size_t length) {
     if (room < length) room = length;
     room += SEGMENT_HEAD_BYTES + SEGMENT_NEXT_BYTES;
     // The least sequence is not known yet; none is smaller than 1.
-    status = log_create_cleaned(&store->log, &store->lock, room, 1, work->as_of, &work->target);
-    if (!status) work->made[work->made_count++] = work->target->number;
-    return status;
+    return log_create_cleaned(&store->log, &store->lock, room, 1, work->as_of, &work->target);
 }
 
 /** Copies a record into a cleaned segment; of what is no live put, a removal with its sequence.
@@ -226,15 +220,11 @@ static larder_status copy_record(cleaning *work, apply_transaction *apply, const
     larder_bytes key = record_key(at);
     size_t length = is_live ? record_length(at) : RECORD_HEAD_BYTES + key.length;
     size_t padded = record_padded(length);
-    larder_status status = LARDER_OK;
     segment *target = work->target;
-    if (target != NULL &&
-        atomic_load(&target->end) + padded + SEGMENT_NEXT_BYTES > target->capacity) {
-        status = cleaning_settle(work, apply);
-        if (status) return status;
-        work->target = NULL;
-    }
-    if (work->target == NULL) status = target_make(work, padded);
+    bool is_full = target == NULL ||
+                   atomic_load(&target->end) + padded + SEGMENT_NEXT_BYTES > target->capacity;
+    larder_status status = is_full ? cleaning_settle(work, apply) : LARDER_OK;
+    if (!status && is_full) status = target_make(work, padded);
     if (status) return status;
     target = work->target;
     *to = (location){target->number, atomic_load(&target->end)};
@@ -260,7 +250,7 @@ static larder_status copy_record(cleaning *work, apply_transaction *apply, const
 
 /** Copies the record that the cursor's row leads to, and moves the row. */
 static larder_status move_entry(cleaning *work, apply_transaction *apply, const sorted_write *found,
-                                MDB_val *key, larder_bytes row) {
+                                tree_key *key, larder_bytes row) {
     uint8_t moved[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
     if (row.length > sizeof moved) return LARDER_EDAMAGED;
     location to;
@@ -268,9 +258,9 @@ static larder_status move_entry(cleaning *work, apply_transaction *apply, const 
     if (status) return status;
     memcpy(moved, row.data, row.length);
     row_move(moved, to);
-    MDB_val fresh = {row.length, moved};
+    MDB_val name = {key->length, key->bytes}, fresh = {row.length, moved};
     size_t padded = record_padded(record_length(found->record));
-    status = apply_status(mdb_cursor_put(apply->entries, key, &fresh, MDB_CURRENT));
+    status = environment_status(mdb_cursor_put(apply->entries, &name, &fresh, MDB_CURRENT));
     if (!status) status = apply_live(apply, found->segment, padded, true);
     return status ? status : apply_live(apply, to.segment, padded, false);
 }
@@ -278,13 +268,11 @@ static larder_status move_entry(cleaning *work, apply_transaction *apply, const 
 larder_status cleaning_move(cleaning *work, apply_transaction *apply, const sorted_write *found) {
     const victim *of = &work->victims[found->victim - 1];
     const uint8_t *at = found->record;
-    tree_key scratch, key;
-    larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
-    tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    MDB_val name = {key.length, key.bytes};
-    MDB_val value;
+    tree_key key;
+    tree_key_entry(SPACE_ENTRY, record_key(at), apply->meta.secret, &key);
+    larder_bytes bytes;
     larder_status status =
-        record_kind(at) == RECORD_CLEAR ? LARDER_END : apply_seek(apply, MDB_SET, &name, &value);
+        record_kind(at) == RECORD_CLEAR ? LARDER_END : apply_get(apply, &key, &bytes);
     location ignored;
     if (status == LARDER_END)
         return record_sequence(at) <= of->forgettable
@@ -292,18 +280,17 @@ larder_status cleaning_move(cleaning *work, apply_transaction *apply, const sort
                    : copy_record(work, apply, at, false, &ignored);
     // Of a row that cannot be read there is no telling: the victim stays as it is.
     entry_row row;
-    larder_bytes bytes = {value.mv_data, value.mv_size};
     if (!status) status = row_read(bytes, &row);
     if (status) return status;
     // Else what the tree has is newer, and hides what is older by itself.
     if (row.at.segment != found->segment || row.at.offset != (uint64_t)(at - of->from->map))
         return LARDER_OK;
-    return move_entry(work, apply, found, &name, bytes);
+    return move_entry(work, apply, found, &key, bytes);
 }
 
 larder_status cleaning_settle(cleaning *work, apply_transaction *apply) {
     if (work->target == NULL) return LARDER_OK;
-#if !defined(LARDER_PLANT_STORE_COMMITS_EARLY) && !defined(LARDER_PLANT_STORE_SKIPS_CLEANED_SYNC)
+#ifndef LARDER_PLANT_STORE_SKIPS_CLEANED_SYNC
     larder_status status = segment_sync(work->target, work->store->log.folder);
     if (status) return status;
 #endif
@@ -325,66 +312,55 @@ larder_status cleaning_retire(cleaning *work, apply_transaction *apply) {
 
 larder_status store_retire(larder_store *store, uint32_t number, uint64_t transaction) {
     segment *found;
+    live_segment *gone;
     larder_status status = log_segment(&store->log, number, &found);
-    if (status == ENOMEM) return status;
-    retired_segment gone = {.number = number, .transaction = transaction};
-    if (!status) gone.first_sequence = found->first_sequence;
-    if (!status) gone.as_of = found->as_of;
-    status =
-        array_reserve(&store->retired, store->retired_count, &store->retired_capacity, sizeof gone);
-    if (!status) store->retired[store->retired_count++] = gone;
-    return status;
+    bool is_there = status == LARDER_OK;
+    if (status != ENOMEM) status = live_add(&store->retired, number, &gone);
+    if (status) return status;
+    gone->retired_by = transaction;
+    if (is_there) gone->first_sequence = found->first_sequence;
+    if (is_there) gone->as_of = found->as_of;
+    return LARDER_OK;
 }
 
 void cleaning_end(cleaning *work, uint64_t transaction) {
     larder_store *store = work->store;
     for (size_t at = 0; transaction != 0 && at < work->victim_count; at++) {
         // Without memory its file stays until the store is opened again.
-        larder_status status = store_retire(store, work->victims[at].number, transaction);
-        (void)status;
+        (void)!store_retire(store, work->victims[at].number, transaction);
     }
-    for (size_t at = 0; at < work->made_count; at++) {
-        if (live_find(&store->live, work->made[at]) != NULL) continue;
+    pthread_mutex_lock(&store->lock);
+    uint32_t end = store->log.next_number;
+    pthread_mutex_unlock(&store->lock);
+    segment *made;
+    for (uint32_t number = work->first_made; number < end; number++) {
+        if (log_segment(&store->log, number, &made) != LARDER_OK || made->kind != SEGMENT_CLEANED ||
+            live_find(&store->live, number) != NULL)
+            continue;
         // Nothing leads there.
-        larder_status status = log_remove(&store->log, work->made[at]);
-        (void)status;
+        (void)log_remove(&store->log, number);
     }
-    free(work->made);
     free(work->victims);
     memset(work, 0, sizeof *work);
 }
 
-static int compare_retired(const void *a, const void *b) {
-    const retired_segment *left = a, *right = b;
-    uint64_t one = hides_from(left->first_sequence, left->as_of);
-    uint64_t other = hides_from(right->first_sequence, right->as_of);
-    if (one != other) return one < other ? -1 : 1;
-    return (left->number > right->number) - (left->number < right->number);
-}
-
 void store_delete_retired(larder_store *store, flush_order *order) {
-    size_t total = store->retired_count;
-    if (order->progress != NULL && order->progress(order->context, 0, total) != 0)
-        order->deletion = ECANCELED;
-    if (total == 0) return;
-    uint64_t oldest = environment_oldest_reader(store->environment);
-    qsort(store->retired, total, sizeof *store->retired, compare_retired);
-    size_t done = 0;
-    // One after the other, each off the device before the next: a removal in one of them may hide
-    // what lies in those before it.
-    while (done < total && order->deletion == LARDER_OK) {
-        const retired_segment *gone = &store->retired[done];
-#ifndef LARDER_PLANT_STORE_DELETES_EARLY
-        // Somebody still looks at a state that leads there.
-        if (oldest < gone->transaction) break;
-#endif
-        if (log_remove(&store->log, gone->number) != LARDER_OK ||
-            folder_sync(store->log.folder) != LARDER_OK)
-            break;
-        done++;
+    live_table *retired = &store->retired;
+    const size_t total = retired->count;
+    uint64_t oldest = total > 0 ? environment_oldest_reader(store->environment) : 0;
+    // One after the other, each off the device before the next.
+    for (size_t done = 0;; done++) {
         if (order->progress != NULL && order->progress(order->context, done, total) != 0)
             order->deletion = ECANCELED;
+        if (order->deletion || done == total) return;
+        const live_segment *gone = retired->items;
+        for (size_t at = 1; at < retired->count; at++)
+            if (goes_before(&retired->items[at], gone)) gone = &retired->items[at];
+        // Somebody still looks at a state that leads there.
+        if (oldest < gone->retired_by) return;
+        if (log_remove(&store->log, gone->number) != LARDER_OK ||
+            folder_sync(store->log.folder) != LARDER_OK)
+            return;
+        live_drop(retired, gone->number);
     }
-    store->retired_count -= done;
-    memmove(store->retired, store->retired + done, store->retired_count * sizeof *store->retired);
 }

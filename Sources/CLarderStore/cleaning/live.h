@@ -36,6 +36,8 @@ typedef struct live_segment {
     uint64_t last_sequence;
     uint64_t as_of;
     uint32_t number;
+    /** Only in memory: the first transaction without it, for one that is retired. */
+    uint64_t retired_by;
     /** A record of it is damaged: it is not cleaned. Only in memory. */
     bool is_damaged;
     /** By the transaction under way. */
@@ -52,10 +54,6 @@ typedef struct live_table {
     size_t capacity;
 } live_table;
 
-/** The row of a segment, as long as that is not changed. */
-static inline larder_bytes live_row(const live_segment *from) {
-    return (larder_bytes){from, LIVE_ROW_BYTES};
-}
 /** LARDER_EDAMAGED. The number comes from the key. Until the last transaction of a checkpoint
     measures a segment, more of it may live than it has. */
 LARDER_MUST_CHECK larder_status live_row_read(larder_bytes value, live_segment *out);

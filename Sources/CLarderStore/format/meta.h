@@ -30,7 +30,11 @@
 
 enum { META_BYTES = 128, META_VERSION = 2 };
 
+/** As in the file, but for `end`, of which that has both parts elsewhere. */
 typedef struct store_meta {
+    char magic[8];
+    uint32_t crc;
+    uint32_t version;
     uint64_t transaction;
     uint64_t applied;
     uint64_t count;
@@ -39,13 +43,14 @@ typedef struct store_meta {
     int64_t created_ns;
     int64_t age_ns;
     uint64_t cleared;
-    location end;
-    uint32_t next_segment;
-    uint32_t has_order;
-    uint32_t version;
+    uint32_t end_segment;
     uint32_t page_bytes;
     uint8_t secret[16];
     uint64_t store_id;
+    uint64_t end_offset;
+    uint32_t next_segment;
+    uint32_t has_order;
+    location end;
 } store_meta;
 
 void store_meta_write(uint8_t target[META_BYTES], const store_meta *meta);

@@ -12,10 +12,6 @@
 
 #include "larder_crc32c.h"
 
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "A record is little-endian, and so must the machine be."
-#endif
-
 /** The first 36 bytes, as they lie on disk. */
 typedef struct record_head {
     uint32_t length;

@@ -65,6 +65,26 @@
 
 #include "larder_store.h"
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "Records, the meta record and LMDB's pages are little-endian, and so must the machine be."
+#endif
+
+static inline uint16_t load16(const uint8_t *source) {
+    uint16_t value;
+    memcpy(&value, source, sizeof value);
+    return value;
+}
+static inline uint32_t load32(const uint8_t *source) {
+    uint32_t value;
+    memcpy(&value, source, sizeof value);
+    return value;
+}
+static inline uint64_t load64(const uint8_t *source) {
+    uint64_t value;
+    memcpy(&value, source, sizeof value);
+    return value;
+}
+
 enum {
     RECORD_HEAD_BYTES = 36,
     /** Where what the checksum covers begins. */
@@ -160,6 +180,11 @@ typedef struct stamp {
     uint64_t minor;
 } stamp;
 
+static inline int compare_stamps(stamp a, stamp b) {
+    if (a.sequence != b.sequence) return a.sequence < b.sequence ? -1 : 1;
+    return (a.minor > b.minor) - (a.minor < b.minor);
+}
+
 /** A key of the tree. */
 typedef struct tree_key {
     uint8_t bytes[TREE_KEY_MAX_BYTES];
@@ -188,25 +213,13 @@ uint64_t record_seal(uint8_t *target, size_t length, uint64_t sequence, uint32_t
 LARDER_MUST_CHECK larder_status record_read(larder_bytes bytes, bool verifies, record *out);
 
 // Of a record that is known to be whole, where it lies.
-static inline uint32_t record_length(const uint8_t *at) {
-    uint32_t length;
-    memcpy(&length, at, 4);
-    return length;
-}
+static inline uint32_t record_length(const uint8_t *at) { return load32(at); }
 static inline larder_bytes record_bytes(const uint8_t *at) {
     return (larder_bytes){at, record_length(at)};
 }
 static inline uint8_t record_kind(const uint8_t *at) { return at[20]; }
-static inline uint64_t record_sequence(const uint8_t *at) {
-    uint64_t sequence;
-    memcpy(&sequence, at + 8, 8);
-    return sequence;
-}
-static inline uint32_t record_minor(const uint8_t *at) {
-    uint32_t minor;
-    memcpy(&minor, at + 16, 4);
-    return minor;
-}
+static inline uint64_t record_sequence(const uint8_t *at) { return load64(at + 8); }
+static inline uint32_t record_minor(const uint8_t *at) { return load32(at + 16); }
 larder_bytes record_key(const uint8_t *at);
 /** Bytes of its value; 0 of a removal. */
 uint64_t record_value_length(const uint8_t *at);
@@ -221,6 +234,10 @@ static inline size_t record_optional_bytes(uint8_t flags) {
     `inlines`, the record.
     @return its length. */
 size_t row_write(uint8_t *target, const uint8_t *record, location at, bool inlines);
+/** Where the record of a row lies. */
+static inline location row_location(const uint8_t *row) {
+    return (location){load32(row + 8), (uint64_t)load32(row + 12) * 8};
+}
 /** Gives a row another place; nothing else of it changes. */
 void row_move(uint8_t *row, location to);
 /** Takes a row apart; what is inline is not verified. LARDER_EDAMAGED. */
@@ -264,20 +281,8 @@ static inline void put_be64(uint8_t *target, uint64_t value) {
     value = __builtin_bswap64(value);
     memcpy(target, &value, 8);
 }
-static inline uint64_t get_be64(const uint8_t *source) {
-    uint64_t value;
-    memcpy(&value, source, 8);
-    return __builtin_bswap64(value);
-}
-static inline void put_be32(uint8_t *target, uint32_t value) {
-    value = __builtin_bswap32(value);
-    memcpy(target, &value, 4);
-}
-static inline uint32_t get_be32(const uint8_t *source) {
-    uint32_t value;
-    memcpy(&value, source, 4);
-    return __builtin_bswap32(value);
-}
+static inline uint64_t get_be64(const uint8_t *source) { return __builtin_bswap64(load64(source)); }
+static inline uint32_t get_be32(const uint8_t *source) { return __builtin_bswap32(load32(source)); }
 
 static inline larder_bytes bytes_of_key(const tree_key *key) {
     return (larder_bytes){key->bytes, key->length};
@@ -287,11 +292,25 @@ static inline larder_bytes bytes_of_key(const tree_key *key) {
 static inline uint64_t flip(int64_t time) { return (uint64_t)time ^ (uint64_t)1 << 63; }
 static inline int64_t unflip(uint64_t sorted) { return (int64_t)(sorted ^ (uint64_t)1 << 63); }
 
-/** Order of bytes; of two of which one begins with the other, the shorter one comes first. */
-static inline int compare_bytes(larder_bytes a, larder_bytes b) {
-    size_t length = a.length < b.length ? a.length : b.length;
-    int order = length ? memcmp(a.data, b.data, length) : 0;
-    return order ? order : (a.length > b.length) - (a.length < b.length);
+/** Order of bytes; of two of which one begins with the other, the shorter one comes first. Inline,
+    word by word, for most keys are short. */
+static inline int compare_bytes(larder_bytes left, larder_bytes right) {
+    const uint8_t *a = left.data, *b = right.data;
+    size_t common = left.length < right.length ? left.length : right.length;
+    if (common >= 8) {
+        for (size_t at = 0;;) {
+            uint64_t first = load64(a + at), second = load64(b + at);
+            if (first != second)
+                return __builtin_bswap64(first) < __builtin_bswap64(second) ? -1 : 1;
+            if (at + 8 >= common) break;
+            // The last word may overlap the one before.
+            at = at + 16 <= common ? at + 8 : common - 8;
+        }
+    } else {
+        for (size_t at = 0; at < common; at++)
+            if (a[at] != b[at]) return a[at] < b[at] ? -1 : 1;
+    }
+    return (left.length > right.length) - (left.length < right.length);
 }
 
 static inline bool begins_with(larder_bytes bytes, larder_bytes prefix) {

@@ -30,8 +30,8 @@ static void append_be64(tree_key *key, uint64_t value) {
 }
 
 static void append_be32(tree_key *key, uint32_t value) {
-    put_be32(key->bytes + key->length, value);
-    key->length = (uint16_t)(key->length + 4);
+    value = __builtin_bswap32(value);
+    append(key, &value, sizeof value);
 }
 
 static void key_start(tree_key *key, uint8_t space) {

@@ -13,12 +13,6 @@ static inline uint64_t rotated(uint64_t word, unsigned bits) {
     return word << bits | word >> (64 - bits);
 }
 
-static inline uint64_t word_at(const uint8_t *bytes) {
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-    return word;
-}
-
 static inline void sip_rounds(sip_state *sip, int count) {
     for (int i = 0; i < count; i++) {
         sip->v0 += sip->v1;
@@ -41,12 +35,12 @@ static inline void sip_absorb(sip_state *sip, uint64_t word) {
 }
 
 void siphash128(const uint8_t *key, larder_bytes bytes, uint8_t out[16]) {
-    uint64_t k0 = word_at(key), k1 = word_at(key + 8);
+    uint64_t k0 = load64(key), k1 = load64(key + 8);
     sip_state sip = {k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d ^ 0xee,
                      k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573};
     const uint8_t *at = bytes.data;
     size_t left = bytes.length;
-    for (; left >= 8; at += 8, left -= 8) sip_absorb(&sip, word_at(at));
+    for (; left >= 8; at += 8, left -= 8) sip_absorb(&sip, load64(at));
     uint64_t last = (uint64_t)bytes.length << 56;
     for (size_t i = 0; i < left; i++) last |= (uint64_t)at[i] << (8 * i);
     sip_absorb(&sip, last);

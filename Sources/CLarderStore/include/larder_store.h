@@ -288,12 +288,12 @@ LARDER_API void larder_store_item_init(larder_store_item *item, larder_bytes key
 /** Stores an entry; another one under its key is replaced, whole.
     @param sequence receives the entry's version, a number that grows with every write; may be NULL.
     @return LARDER_OK; LARDER_ETOOLARGE (key, value, extended data or index entries),
-            LARDER_EINVALID, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; ENOSPC, EIO, ENOMEM
-            or another errno of a new segment; LARDER_EDAMAGED, ENOSPC, EIO … of the checkpoint that
-            had to make room. ENOSPC comes before the disk is quite full: room is left for
-            checkpoints and removals. On failure nothing was stored, unless it was the sync of
-            LARDER_STORE_SYNCED that failed: then it is stored, and may or may not survive a power
-            cut, until a larder_store_sync succeeds.
+            LARDER_EINVALID (flags that there are not), LARDER_EREADONLY, LARDER_ECLOSED,
+            LARDER_EFORKED; ENOSPC, EIO, ENOMEM or another errno of a new segment; LARDER_EDAMAGED,
+            ENOSPC, EIO … of the checkpoint that had to make room. ENOSPC comes before the disk is
+            quite full: room is left for checkpoints and removals. On failure nothing was stored,
+            unless it was the sync of LARDER_STORE_SYNCED that failed: then it is stored, and may or
+            may not survive a power cut, until a larder_store_sync succeeds.
     O(bytes). Waits for no disk, and makes no system call but to wake the store's thread now and
     then, unless a segment is full, or too much waits for a checkpoint. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,

@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: MIT
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "lmdb/environment.h"
 
 #include <errno.h>
@@ -46,12 +42,12 @@ static void registry_remove(const environment *env) {
 larder_status environment_status(int code) {
     switch (code) {
     case MDB_SUCCESS: return LARDER_OK;
-    case MDB_MAP_FULL: return MDB_MAP_FULL;
     case MDB_NOTFOUND: return LARDER_ENOTFOUND;
     case MDB_KEYEXIST: return EEXIST;
     case MDB_VERSION_MISMATCH: return LARDER_EVERSION;
     case MDB_INVALID: return LARDER_EFOREIGN;
     case MDB_READERS_FULL: return LARDER_ENOSLOT;
+    case MDB_MAP_FULL:
     case MDB_MAP_RESIZED: return EAGAIN;
     case MDB_TXN_FULL: return ENOMEM;
     case MDB_BAD_VALSIZE: return LARDER_EINVALID;
@@ -66,10 +62,7 @@ larder_status environment_status(int code) {
     }
 }
 
-void environment_note_damage(environment *env, uint64_t offset) {
-    __atomic_store_n(&env->damage_offset, offset, __ATOMIC_RELAXED);
-}
-
+/** Of no handle yet. */
 static environment *environment_new(const char *folder, const file_facts *facts, uint32_t mode) {
     environment *env = calloc(1, sizeof *env);
     char *copy = strdup(folder);
@@ -85,10 +78,15 @@ static environment *environment_new(const char *folder, const file_facts *facts,
     env->device = facts->device;
     env->inode = facts->inode;
     env->pid = getpid();
+    env->next = registry[env->inode % REGISTRY_LISTS];
+    registry[env->inode % REGISTRY_LISTS] = env;
     return env;
 }
 
-static void environment_free(environment *env) {
+/** Without one of its handles; the last one frees it. */
+static void environment_drop(environment *env) {
+    if (atomic_fetch_sub(&env->references, 1) > 1) return;
+    registry_remove(env);
     environment_free_places(env);
     tree_guard_end(&env->guard);
     if (env->lmdb) mdb_env_close(env->lmdb);
@@ -103,56 +101,33 @@ static void environment_free(environment *env) {
 static larder_status open_check_lmdb(larder_store_detail *detail) {
     int major, minor, patch;
     (void)mdb_version(&major, &minor, &patch);
+    int found = MDB_VERINT(major, minor, patch);
 #ifdef LARDER_FAULTS
-    int found = larder_fault_at("mdb_version");
-    if (found) {
-        major = found >> 24;
-        minor = found >> 16 & 0xff;
-        patch = found & 0xffff;
-    }
+    int other = larder_fault_at("mdb_version");
+    if (other) found = other;
 #endif
-    if (major == MDB_VERSION_MAJOR && minor == MDB_VERSION_MINOR) return LARDER_OK;
+    if (found >> 16 == MDB_VERSION_FULL >> 16) return LARDER_OK;
     detail->version_of = LARDER_STORE_VERSION_OF_LMDB;
-    detail->version = (uint32_t)MDB_VERINT(major, minor, patch);
+    detail->version = (uint32_t)found;
     return LARDER_EVERSION;
 }
 
-/** Looks whether a store is in the file. */
-static larder_status open_look(environment *env) {
-    snapshot *seen;
-    larder_status status = environment_read(env, &seen);
-    if (status) return status;
-    environment_release(env, seen);
-    return status;
-}
-
 /** Which file it is; makes it if it is missing or empty and `fresh` is given. */
-static larder_status open_file(const char *folder, bool writes, const store_meta *fresh,
-                               uint32_t mode, file_facts *facts, bool *is_new) {
-    char *path = environment_path(folder, "data.mdb");
-    if (!path) return ENOMEM;
-    larder_status status;
-    *is_new = false;
-    for (;;) {
+static larder_status open_file(const char *folder, const store_meta *fresh, uint32_t mode,
+                               file_facts *facts, bool *is_new) {
+    file_path path;
+    (void)environment_path(path, folder, "data.mdb");
+    for (*is_new = false;; *is_new = true) {
         int file = -1;
-        status = file_open(path, writes ? FILE_WRITE : 0, mode, &file);
+        larder_status status = file_open(path, fresh ? FILE_WRITE : 0, mode, &file);
         if (!status) status = file_facts_get(file, facts);
         if (status == EISDIR || (!status && !facts->is_regular)) status = LARDER_EFOREIGN;
         file_close(file);
         bool is_missing = status == ENOENT || (!status && facts->bytes == 0);
-        if (!is_missing || !fresh || *is_new) break;
+        if (!is_missing || !fresh || *is_new) return status;
         status = environment_create(folder, fresh, mode);
-        *is_new = true;
-        if (status) break;
+        if (status) return status;
     }
-    free(path);
-    return status;
-}
-
-/** Another handle of this process has the file open: LMDB's table is for both from here on. */
-static larder_status join(environment *env, bool writes) {
-    larder_status status = environment_wake(env);
-    return !status && writes && env->is_read_only ? EACCES : status;
 }
 
 larder_status environment_open(const char *folder, bool writes, const store_meta *fresh,
@@ -166,46 +141,31 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     pthread_mutex_lock(&registry_lock);
     file_facts facts = {0};
     bool is_new;
-    status = open_file(folder, writes, fresh, mode, &facts, &is_new);
+    status = open_file(folder, fresh, mode, &facts, &is_new);
     environment *env = status ? NULL : registry_find(&facts, getpid());
-    bool is_shared = env != NULL;
-    if (!status && !env) {
-        env = environment_new(folder, &facts, mode);
-        status = env ? environment_start(env, map_bytes) : ENOMEM;
-    }
+    bool is_shared = env != NULL, had_writer = is_shared && atomic_load(&env->has_writer);
+    if (!status && !env && !(env = environment_new(folder, &facts, mode))) status = ENOMEM;
     if (env) atomic_fetch_add(&env->references, 1);
-    bool had_writer = env && atomic_load(&env->has_writer);
+    if (env && !is_shared) status = environment_start(env, map_bytes);
+    if (status == LARDER_EVERSION) detail->version_of = LARDER_STORE_VERSION_OF_DATA;
     if (!status && writes) atomic_store(&env->has_writer, true);
-    if (!status && is_shared) status = join(env, writes);
-    else if (!status && !writes) status = environment_wake(env);
+    // LMDB's table is for all handles of this process where there are several.
+    if (!status && (is_shared || !writes)) status = environment_wake(env, false);
+    if (!status && is_shared && fresh && env->is_read_only) status = EACCES;
     if (!status && is_new) env->is_guarded = true;
-    if (!status) status = open_look(env);
-    if (status && env) detail->offset = __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED);
-    if (status == LARDER_EVERSION && env) {
-        detail->version = env->unknown_version;
-        if (env->has_unknown_pages) detail->version_of = LARDER_STORE_VERSION_OF_DATA;
-    }
+    // Whether a store is in the file.
+    snapshot *seen;
+    if (!status && !(status = environment_read(env, &seen))) environment_release(env, seen);
     if (status && env) {
+        detail->offset = __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED);
+        if (status == LARDER_EVERSION) detail->version = env->unknown_version;
         atomic_store(&env->has_writer, had_writer);
-        atomic_fetch_sub(&env->references, 1);
-        if (!is_shared) environment_free(env);
-    } else if (!status) {
-        if (!is_shared) {
-            env->next = registry[env->inode % REGISTRY_LISTS];
-            registry[env->inode % REGISTRY_LISTS] = env;
-        }
-        *out = env;
+        environment_drop(env);
+        env = NULL;
     }
     pthread_mutex_unlock(&registry_lock);
+    *out = env;
     return status;
-}
-
-/** Whether a place sees a state, be it in use or not. */
-static bool has_readers(environment *env) {
-    uint32_t index = 0;
-    for (place *other; (other = place_next(env, &index));)
-        if (other->is_live) return true;
-    return false;
 }
 
 void environment_end_writing(environment *env) {
@@ -213,7 +173,10 @@ void environment_end_writing(environment *env) {
     environment_reset_idle(env, false);
     // Entries may still be lent out. Another process can write from here on, so LMDB's table has to
     // protect them; without it what they lead to may be overwritten, which nobody would notice.
-    if (has_readers(env)) (void)!environment_wake(env);
+    bool has_readers = false;
+    for (place *other = NULL; !has_readers && (other = place_next(env, other));)
+        has_readers = other->is_live;
+    if (has_readers) (void)!environment_wake(env, false);
     atomic_store(&env->has_writer, false);
     // Another process may write before a handle of this one does again.
     env->is_guarded = false;
@@ -228,26 +191,22 @@ void environment_close(environment *env, bool writes) {
     if (!env || env->pid != getpid()) return;
     if (writes) environment_end_writing(env);
     pthread_mutex_lock(&registry_lock);
-    if (atomic_fetch_sub(&env->references, 1) == 1) {
-        registry_remove(env);
-        environment_free(env);
-    }
+    environment_drop(env);
     pthread_mutex_unlock(&registry_lock);
 }
 
 larder_status environment_shut_out(const char *folder, int *lock) {
     *lock = -1;
-    char *path = environment_path(folder, "lock.mdb");
-    if (!path) return ENOMEM;
+    file_path path;
     larder_status status = LARDER_OK;
     pthread_mutex_lock(&registry_lock);
     for (size_t list = 0; list < REGISTRY_LISTS; list++)
         for (const environment *env = registry[list]; env; env = env->next)
             if (env->pid == getpid() && strcmp(env->folder, folder) == 0) status = LARDER_EBUSY;
     // In a process that has it open, closing it would take LMDB's locks away.
-    if (!status) status = file_open(path, FILE_WRITE, 0, lock);
+    if (!status)
+        status = file_open(environment_path(path, folder, "lock.mdb"), FILE_WRITE, 0, lock);
     pthread_mutex_unlock(&registry_lock);
-    free(path);
     if (status) return status == ENOENT ? LARDER_OK : status;
     status = file_lock(*lock);
     if (!status) return LARDER_OK;

@@ -43,8 +43,8 @@ typedef struct snapshot {
     device and inode; entries of a parent process are not used).
     Before LMDB sees the file both meta pages are checked; one that is damaged while the other is
     whole is LARDER_EDAMAGED too, for it may be the newer one.
-    @param writes whether this handle will write; one handle at most does, its lock sees to that.
-    @param creates make the file if it is missing or empty: then `fresh` is written as its meta.
+    @param writes nobody but this handle will write; one handle at most does, its lock sees to that.
+    @param fresh if it will: made with this as its meta record if the file is missing or empty.
     @param map_bytes how large LMDB's map is at first; 0: some times the file's size.
     @param detail receives version, content format or offset of a failure.
     @return LARDER_OK; ENOENT, LARDER_EFOREIGN, LARDER_EVERSION (also of LMDB itself, before a file
@@ -110,10 +110,18 @@ LARDER_MUST_CHECK larder_status environment_guard(environment *environment, cons
                                                   size_t length);
 /** The same for a change that reaches every page. O(pages), once. */
 LARDER_MUST_CHECK larder_status environment_guard_all(environment *environment);
-/** Commits with LMDB's full sync, and lets go of the readers' places of older states.
-    @return LARDER_OK, MDB_MAP_FULL as EAGAIN after the map has grown: begin again; ENOSPC, EIO …
-    The transaction is gone in any case. */
-LARDER_MUST_CHECK larder_status environment_commit(environment *environment, MDB_txn *txn);
+/** Puts a row, or deletes it if `value` is NULL, after a look at the pages that this changes.
+    @return LARDER_OK, also where there is none to delete; EAGAIN: the map is too small … */
+LARDER_MUST_CHECK larder_status environment_row(environment *environment, MDB_txn *txn,
+                                                MDB_dbi main, larder_bytes key,
+                                                const larder_bytes *value);
+/** Ends the transaction: commits if `status` is LARDER_OK, with LMDB's full sync, and lets go of
+    the readers' places of older states.
+    @return EAGAIN where the map was too small and has grown: begin again. Of an EIO the reason, if
+            there is one: a write that was cut short is EIO to LMDB, be it that the disk is full or
+            a limit reached. Else `status`, or why the commit failed. */
+LARDER_MUST_CHECK larder_status environment_end(environment *environment, MDB_txn *txn,
+                                                larder_status status);
 /** Where the disk has little room left, keeps some blocks behind the file's end reserved, so that a
     full disk does not stop the transaction that would make room: LMDB writes new pages even to
     delete. A hint: failure is ignored. */
@@ -122,16 +130,7 @@ void environment_reserve(environment *environment);
 void environment_unreserve(environment *environment);
 /** Whether the disk has little room left. */
 bool environment_is_short(const environment *environment);
-void environment_abort(environment *environment, MDB_txn *txn);
-/** Doubles the map after LMDB gave MDB_MAP_FULL inside a transaction, which must be aborted first.
-    */
-LARDER_MUST_CHECK larder_status environment_grow(environment *environment);
-/** What a failed write of LMDB was about, once its transaction is gone: a write that was cut short
-    is EIO to LMDB, be it that the disk is full or a limit reached, and the next one at the file's
-    end says more. environment_commit has asked already.
-    @return ENOSPC, EFBIG, EDQUOT … for EIO if that is so; else `status`. */
-larder_status environment_reason(environment *environment, larder_status status);
-/** LMDB's codes as ours: MDB_MAP_FULL stays, MDB_CORRUPTED and its like are LARDER_EDAMAGED. */
+/** LMDB's codes as ours: MDB_MAP_FULL is EAGAIN, MDB_CORRUPTED and its like LARDER_EDAMAGED. */
 larder_status environment_status(int code);
 
 /** Sizes for statistics; frees the places of readers that died (other processes' too). */
@@ -140,7 +139,10 @@ void environment_reap(environment *environment);
 /** The least transaction that a reader of any process still looks at; UINT64_MAX if there is none.
     */
 uint64_t environment_oldest_reader(environment *environment);
-/** `<folder>/<name>`, allocated; NULL without memory. */
-char *environment_path(const char *folder, const char *name);
+/** Longer than any path that a system takes: one that does not fit is cut, and refused there. */
+typedef char file_path[4160];
+/** `<folder>/<name>`.
+    @return `out`. */
+char *environment_path(file_path out, const char *folder, const char *name);
 
 #endif

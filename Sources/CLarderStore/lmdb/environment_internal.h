@@ -23,6 +23,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include "file_io.h"
 #include "lmdb/environment.h"
 #include "pages/tree_guard.h"
 
@@ -56,6 +57,8 @@ typedef struct place {
     _Alignas(CACHE_LINE) _Atomic uint32_t is_taken;
     _Atomic uint32_t is_renewing;
     _Atomic bool is_long;
+    /** Which one it is. */
+    uint32_t index;
     /** It sees a state that is protected: by LMDB's table, or because LMDB is closed. */
     _Atomic bool is_live;
     /** The number in the meta page that the next transaction will write; NULL if nothing was read.
@@ -113,8 +116,6 @@ struct environment {
     uint64_t damage_offset;
     /** Of a meta record that this version cannot read, or of LMDB's pages. */
     _Atomic uint32_t unknown_version;
-    /** The latter: set before others see the environment. */
-    bool has_unknown_pages;
 };
 
 /** NULL where there is none. */
@@ -125,14 +126,12 @@ static inline place *place_at(environment *env, uint32_t index) {
     return atomic_load_explicit(&chunk->places[index % PLACES_CHUNK], memory_order_acquire);
 }
 
-/** The next place that there is from `*index` on, 0 for the first, which is counted up; NULL behind
-    the last. */
-static inline place *place_next(environment *env, uint32_t *index) {
-    while (*index < PLACES_MAX) {
-        place *found = place_at(env, (*index)++);
-        if (found) return found;
-    }
-    return NULL;
+/** The place behind `before`, the first one behind NULL; NULL behind the last. */
+static inline place *place_next(environment *env, const place *before) {
+    place *found = NULL;
+    for (uint32_t i = before ? before->index + 1 : 0; i < PLACES_MAX && !found; i++)
+        found = place_at(env, i);
+    return found;
 }
 
 static inline bool place_take(place *taken) {
@@ -158,10 +157,11 @@ LARDER_MUST_CHECK larder_status environment_start(environment *env, uint64_t map
 /** Opens the file, if it is still the same at its path.
     @param flags FILE_WRITE or 0.
     @return LARDER_OK; ENOENT if another one is there, or an errno. */
-LARDER_MUST_CHECK larder_status environment_file(const environment *env, int flags, int *file);
+LARDER_MUST_CHECK larder_status environment_file(const environment *env, int flags, int *file,
+                                                 file_facts *facts);
 
-/** The number of the newest state that our own map shows, 0 if there is none. */
-uint64_t environment_newest(environment *env);
+/** The newest state that our own map shows; zeros if there is none. */
+tree environment_newest(environment *env);
 /** Looks how long the file is, and makes a larger map if it does not fit into the one there is. */
 LARDER_MUST_CHECK larder_status environment_extend(environment *env);
 /** Gives LMDB's map another size; 0: as much as the file needs, which another process has made
@@ -170,23 +170,13 @@ LARDER_MUST_CHECK larder_status environment_resize(environment *env, uint64_t by
 /** Whether that much address space can be had now. */
 bool environment_has_room(uint64_t bytes);
 
-void environment_note_damage(environment *env, uint64_t offset);
-
-/** Opens LMDB's part if it is closed; nobody reads unprotected then. */
-LARDER_MUST_CHECK larder_status environment_wake(environment *env);
-/** Closes it and opens it again: after a failed write of a meta page it refuses everything until
-    then.
-    @return LARDER_OK; EIO if somebody reads an older state; or as environment_wake. */
-LARDER_MUST_CHECK larder_status environment_reopen(environment *env);
+/** Opens LMDB's part if it is closed; nobody reads unprotected then.
+    @param anew it is open, and is closed first: after a failed write of a meta page it refuses
+           everything until then. EIO if somebody reads an older state. */
+LARDER_MUST_CHECK larder_status environment_wake(environment *env, bool anew);
 /** Between these two no place calls LMDB, and no other thread changes its part. */
 void environment_begin_change(environment *env);
 void environment_end_change(environment *env);
-
-/** From here on a file size limit gives EFBIG to LMDB's writes in this thread, not SIGXFSZ, which
-    would end the process.
-    @return for environment_unhush: whether it was so before. */
-bool environment_hush(void);
-void environment_unhush(bool was_hushed);
 
 /** Resets the places that are not in use; those only that see an older state if `stale_only`. */
 void environment_reset_idle(environment *env, bool stale_only);

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file environment_open.c
     Opening: our map and a look at the meta pages; LMDB's part when it is needed. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -27,16 +23,16 @@ static const uint64_t least_map_bytes = UINT64_C(16) << 20;
 
 /** One look at both meta pages: one transaction apart, and the newer one whole. */
 static larder_status open_look_at_metas(environment *env, const uint8_t *bytes, uint64_t length) {
-    tree heads[TREE_META_PAGES];
+    meta_page heads[TREE_META_PAGES];
+    tree state;
     larder_status statuses[TREE_META_PAGES];
     for (int which = 0; which < TREE_META_PAGES; which++)
         statuses[which] = tree_meta_head(bytes, length, which, &heads[which]);
-    env->damage_offset = statuses[0] ? 0 : heads[0].page_bytes;
+    env->damage_offset = statuses[0] ? 0 : heads[0].free_list.pad;
     // One that is not LMDB's next to one that is: damage.
     if (statuses[0] == LARDER_EFOREIGN && statuses[1]) return LARDER_EFOREIGN;
     if (statuses[0] == LARDER_EVERSION && statuses[1] == LARDER_EVERSION) {
-        env->unknown_version = load32(bytes + META_VERSION_OFFSET);
-        env->has_unknown_pages = true;
+        env->unknown_version = heads[0].version;
         return LARDER_EVERSION;
     }
     if (statuses[0] || statuses[1]) return LARDER_EDAMAGED;
@@ -45,8 +41,8 @@ static larder_status open_look_at_metas(environment *env, const uint8_t *bytes, 
     env->damage_offset = 0;
     if (first + 1 != second && second + 1 != first && (first | second) != 0) return LARDER_EDAMAGED;
     int newer = second > first;
-    env->damage_offset = newer ? heads[0].page_bytes : 0;
-    return tree_of_meta_page(bytes, length, newer, &heads[newer]);
+    env->damage_offset = newer ? heads[0].free_list.pad : 0;
+    return tree_of_meta_page(bytes, length, newer, &state);
 }
 
 /** While another process writes, the pages may change between two looks, so a contradiction counts
@@ -66,12 +62,7 @@ static larder_status open_check_metas(environment *env, uint64_t file_bytes) {
 
 bool environment_has_room(uint64_t bytes) {
     if (bytes > SIZE_MAX) return false;
-#if defined(MAP_NORESERVE)
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-#else
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-#endif
-    void *room = mmap(NULL, (size_t)bytes, PROT_NONE, flags, -1, 0);
+    void *room = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED) return false;
     munmap(room, (size_t)bytes);
     return true;
@@ -82,27 +73,25 @@ bool environment_has_room(uint64_t bytes) {
 /** LMDB would follow a symbolic link, and obey the umask; and it stores into a mapping of this file
     that has no blocks yet: on a full disk that would be a signal. */
 static larder_status prepare_lock_file(const environment *env) {
-    char *path = environment_path(env->folder, "lock.mdb");
-    if (!path) return ENOMEM;
+    file_path path;
+    (void)environment_path(path, env->folder, "lock.mdb");
     int file = -1;
-    larder_status status = file_open(path, FILE_WRITE, env->mode, &file);
-    if (status == ENOENT) {
-        status = file_open(path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, env->mode, &file);
-        if (!status) (void)file_change_mode(file, env->mode);
-        else if (status == EEXIST) status = file_open(path, FILE_WRITE, env->mode, &file);
-    }
+    larder_status status =
+        file_open(path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, env->mode, &file);
+    if (!status) (void)file_change_mode(file, env->mode);
+    else if (status == EEXIST) status = file_open(path, FILE_WRITE, env->mode, &file);
     if (!status) status = file_reserve_behind(file, 0, LOCK_FILE_LEAST_BYTES);
     if (status == ENOTSUP || status == EOPNOTSUPP) status = LARDER_OK;
     // Nobody in this process has it open, so closing it takes no lock away.
     file_close(file);
-    free(path);
     return status;
 }
 
 static larder_status open_lmdb(environment *env) {
     // Another store may be at that path by now.
     int file;
-    larder_status status = environment_file(env, 0, &file);
+    file_facts ignored;
+    larder_status status = environment_file(env, 0, &file, &ignored);
     if (status) return status;
     file_close(file);
     bool writes = atomic_load(&env->has_writer);
@@ -132,8 +121,7 @@ static larder_status open_lmdb(environment *env) {
 
 /** Readers keep what they see, as nobody writes until LMDB is opened again. */
 static void close_lmdb(environment *env) {
-    uint32_t index = 0;
-    for (place *other; (other = place_next(env, &index));) {
+    for (place *other = NULL; (other = place_next(env, other));) {
         if (other->txn) mdb_txn_abort(other->txn);
         other->txn = NULL;
     }
@@ -145,8 +133,7 @@ static void close_lmdb(environment *env) {
 static bool has_older_readers(environment *env) {
     MDB_envinfo info;
     if (mdb_env_info(env->lmdb, &info) != 0) return true;
-    uint32_t index = 0;
-    for (place *other; (other = place_next(env, &index));)
+    for (place *other = NULL; (other = place_next(env, other));)
         if (other->is_live && other->txn && mdb_txn_id(other->txn) != info.me_last_txnid)
             return true;
     return false;
@@ -155,28 +142,18 @@ static bool has_older_readers(environment *env) {
 /** Whoever reads gets a place in LMDB's table: of the newest state, which they all see. */
 static larder_status wake(environment *env) {
     larder_status status = open_lmdb(env);
-    uint32_t index = 0;
-    for (place *other; !status && (other = place_next(env, &index));)
+    for (place *other = NULL; !status && (other = place_next(env, other));)
         if (other->is_live)
             status = environment_status(mdb_txn_begin(env->lmdb, NULL, MDB_RDONLY, &other->txn));
     if (status && env->lmdb) close_lmdb(env);
     return status;
 }
 
-larder_status environment_wake(environment *env) {
+larder_status environment_wake(environment *env, bool anew) {
     environment_begin_change(env);
-    larder_status status = env->lmdb ? LARDER_OK : wake(env);
-    environment_end_change(env);
-    return status;
-}
-
-larder_status environment_reopen(environment *env) {
-    environment_begin_change(env);
-    larder_status status = has_older_readers(env) ? EIO : LARDER_OK;
-    if (!status) {
-        close_lmdb(env);
-        status = wake(env);
-    }
+    larder_status status = anew && has_older_readers(env) ? EIO : LARDER_OK;
+    if (!status && anew) close_lmdb(env);
+    if (!status && !env->lmdb) status = wake(env);
     environment_end_change(env);
     return status;
 }
@@ -204,15 +181,13 @@ static uint64_t open_map_bytes(uint64_t wanted, uint64_t file_bytes) {
     return bytes;
 }
 
-larder_status environment_file(const environment *env, int flags, int *file) {
-    char *path = environment_path(env->folder, "data.mdb");
-    if (!path) return ENOMEM;
-    file_facts facts;
-    larder_status status = file_open(path, flags, 0, file);
-    free(path);
+larder_status environment_file(const environment *env, int flags, int *file, file_facts *facts) {
+    file_path path;
+    larder_status status =
+        file_open(environment_path(path, env->folder, "data.mdb"), flags, 0, file);
     if (status) return status;
-    status = file_facts_get(*file, &facts);
-    if (!status && (facts.device != env->device || facts.inode != env->inode)) status = ENOENT;
+    status = file_facts_get(*file, facts);
+    if (!status && (facts->device != env->device || facts->inode != env->inode)) status = ENOENT;
     if (status) file_close(*file);
     return status;
 }

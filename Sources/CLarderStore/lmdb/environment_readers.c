@@ -6,10 +6,6 @@
 
     Else it is renewed: LMDB's table says which state is the newest one and keeps its pages from
     being used again; where its trees begin, our own map says. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -51,22 +47,17 @@ static void place_begin_renewal(environment *env, place *taken) {
     }
 }
 
-static void place_end_renewal(place *taken) {
-    atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
-}
-
 static void place_reset(environment *env, place *taken) {
     place_begin_renewal(env, taken);
     if (taken->is_live && taken->txn) mdb_txn_reset(taken->txn);
     atomic_store(&taken->is_live, false);
-    place_end_renewal(taken);
+    atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
 }
 
 void environment_begin_change(environment *env) {
     pthread_mutex_lock(&env->lmdb_lock);
     atomic_store(&env->is_changing, true);
-    uint32_t index = 0;
-    for (place *other; (other = place_next(env, &index));)
+    for (place *other = NULL; (other = place_next(env, other));)
         while (atomic_load(&other->is_renewing)) sched_yield();
 }
 
@@ -75,15 +66,13 @@ void environment_end_change(environment *env) {
     pthread_mutex_unlock(&env->lmdb_lock);
 }
 
-uint64_t environment_newest(environment *env) {
+tree environment_newest(environment *env) {
     const environment_map *map = atomic_load(&env->map);
-    uint64_t newest = 0;
-    for (int which = 0; which < TREE_META_PAGES; which++) {
-        tree state;
-        if (tree_of_meta_page(map->bytes, atomic_load(&map->covered), which, &state) == LARDER_OK &&
-            state.transaction > newest)
-            newest = state.transaction;
-    }
+    tree newest = {0}, state;
+    for (int which = 0; which < TREE_META_PAGES; which++)
+        if (!tree_of_meta_page(map->bytes, atomic_load(&map->covered), which, &state) &&
+            state.transaction > newest.transaction)
+            newest = state;
     return newest;
 }
 
@@ -111,13 +100,13 @@ static larder_status place_protect(environment *env, place *taken, uint64_t *tra
     if (code == MDB_PANIC && atomic_load(&env->has_writer)) {
         if (taken->txn) mdb_txn_abort(taken->txn);
         taken->txn = NULL;
-        *transaction = environment_newest(env);
+        *transaction = environment_newest(env).transaction;
         code = 0;
     } else if (!code) {
         *transaction = mdb_txn_id(taken->txn);
     }
     if (!code) atomic_store(&taken->is_live, true);
-    place_end_renewal(taken);
+    atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
     return environment_status(code);
 }
 
@@ -125,14 +114,13 @@ static larder_status place_protect(environment *env, place *taken, uint64_t *tra
 
 /** The meta record of a state. */
 static larder_status read_meta(environment *env, const tree *state, store_meta *meta) {
-    uint8_t key = SPACE_META;
     larder_bytes value;
-    larder_status status = tree_get(state, (larder_bytes){&key, 1}, &value);
+    larder_status status = tree_get(state, (larder_bytes){&(uint8_t){SPACE_META}, 1}, &value);
     if (status == LARDER_ENOTFOUND) return LARDER_EFOREIGN;
     if (!status) status = store_meta_read(value, meta);
     if (status == LARDER_EVERSION) env->unknown_version = meta->version;
     if (!status && meta->transaction != state->transaction) status = LARDER_EDAMAGED;
-    return status == LARDER_EDAMAGED ? tree_damaged(state, state->root) : status;
+    return status == LARDER_EDAMAGED ? tree_damaged(state, state->main.root) : status;
 }
 
 /** Reads state number `transaction`, which is protected, from its meta page.
@@ -159,7 +147,7 @@ static larder_status place_parse(environment *env, place *taken, uint64_t transa
     }
     const uint64_t *newer =
         (const uint64_t *)(const void *)(map->bytes + (which ? 0 : (size_t)state.page_bytes) +
-                                         META_TRANSACTION_OFFSET);
+                                         offsetof(meta_page, transaction));
     // Once the next state is there, the one after it may be in the middle of being written to the
     // page that was just read.
     if (__atomic_load_n(newer, __ATOMIC_ACQUIRE) > transaction && !is_last_attempt) return EAGAIN;
@@ -205,6 +193,7 @@ static place *place_make(environment *env, uint32_t index) {
     if (!made) return NULL;
     memset(made, 0, sizeof *made);
     atomic_init(&made->is_taken, 1);
+    made->index = index;
     made->snapshot.environment = env;
     pthread_mutex_lock(&env->lock);
     _Atomic(place_chunk *) *chunk = &env->chunks[index / PLACES_CHUNK];
@@ -280,8 +269,7 @@ void environment_release(environment *env, snapshot *seen) {
 }
 
 void environment_reset_idle(environment *env, bool stale_only) {
-    uint32_t index = 0;
-    for (place *idle; (idle = place_next(env, &index));) {
+    for (place *idle = NULL; (idle = place_next(env, idle));) {
         if (!place_take(idle)) continue;
         if (idle->is_live && (!stale_only || place_is_stale(idle))) place_reset(env, idle);
         place_give(idle);
@@ -289,8 +277,8 @@ void environment_reset_idle(environment *env, bool stale_only) {
 }
 
 void environment_free_places(environment *env) {
-    uint32_t index = 0;
-    for (place *gone; (gone = place_next(env, &index));) {
+    for (place *gone = place_next(env, NULL), *next; gone; gone = next) {
+        next = place_next(env, gone);
         if (gone->txn) mdb_txn_abort(gone->txn);
         free(gone->snapshot.touches.touches);
         free(gone->snapshot.touches.bytes);
@@ -318,13 +306,12 @@ uint64_t environment_oldest_reader(environment *shared) {
     // A place that nobody uses sees the state of its last read until the next transaction.
     environment_reset_idle(shared, true);
     // A failure leaves places unseen: then every state may be in use.
-    if (environment_wake(shared) != LARDER_OK ||
+    if (environment_wake(shared, false) != LARDER_OK ||
         mdb_reader_list(shared->lmdb, look_at_line, &oldest) < 0)
         return 0;
     // LMDB's table orders nothing: what a reader of this process did with an older state comes
     // before it gave up its place or renewed it, and so before whatever follows here.
-    uint32_t index = 0;
-    for (place *other; (other = place_next(shared, &index));) {
+    for (place *other = NULL; (other = place_next(shared, other));) {
         (void)atomic_load_explicit(&other->is_taken, memory_order_acquire);
         (void)atomic_load_explicit(&other->is_renewing, memory_order_acquire);
     }
@@ -335,8 +322,7 @@ uint64_t environment_oldest_reader(environment *shared) {
 
 void environment_drain_touches(environment *env, void (*body)(void *context, touch_buffer *touches),
                                void *context) {
-    uint32_t index = 0;
-    for (place *drained; (drained = place_next(env, &index));) {
+    for (place *drained = NULL; (drained = place_next(env, drained));) {
         // Its holder may be the caller itself, or wait for the caller: the wait has an end, and
         // what is left then comes with the next drain.
         for (int attempt = 0; attempt < DRAIN_ATTEMPTS; attempt++) {
@@ -355,6 +341,6 @@ void environment_drain_touches(environment *env, void (*body)(void *context, tou
 void environment_look_at_touches(environment *env,
                                  void (*body)(void *context, const touch_buffer *touches),
                                  void *context) {
-    uint32_t index = 0;
-    for (place *other; (other = place_next(env, &index));) body(context, &other->snapshot.touches);
+    for (place *other = NULL; (other = place_next(env, other));)
+        body(context, &other->snapshot.touches);
 }

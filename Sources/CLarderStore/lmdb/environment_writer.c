@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file environment_writer.c
     The one transaction that writes, and how the maps grow. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +10,10 @@
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 
-bool environment_hush(void) {
+/** From here on a file size limit gives EFBIG to LMDB's writes in this thread, not SIGXFSZ, which
+    would end the process.
+    @return for environment_unhush: whether it was so before. */
+static bool environment_hush(void) {
     sigset_t limit, before;
     sigemptyset(&limit);
     sigemptyset(&before);
@@ -23,7 +22,7 @@ bool environment_hush(void) {
     return sigismember(&before, SIGXFSZ) == 1;
 }
 
-void environment_unhush(bool was_hushed) {
+static void environment_unhush(bool was_hushed) {
     if (was_hushed) return;
     sigset_t limit, pending;
     int signal;
@@ -61,48 +60,41 @@ static larder_status map_anew(environment *env, int file, uint64_t bytes) {
 }
 
 /** As environment_file. LMDB has it open, also when it was removed and others still read it. */
-static larder_status reopen_file(environment *env, int *file) {
+static larder_status reopen_file(environment *env, int *file, file_facts *facts) {
     mdb_filehandle_t opened;
     *file = -1;
     pthread_mutex_lock(&env->lmdb_lock);
     if (env->lmdb && mdb_env_get_fd(env->lmdb, &opened) == 0)
         *file = fcntl(opened, F_DUPFD_CLOEXEC, 0);
     pthread_mutex_unlock(&env->lmdb_lock);
-    return *file >= 0 ? LARDER_OK : environment_file(env, 0, file);
+    if (*file < 0) return environment_file(env, 0, file, facts);
+    larder_status status = file_facts_get(*file, facts);
+    if (status) file_close(*file);
+    return status;
 }
 
 larder_status environment_extend(environment *env) {
     int file;
     file_facts facts;
-    larder_status status = reopen_file(env, &file);
+    larder_status status = reopen_file(env, &file, &facts);
     if (status) return status;
     pthread_mutex_lock(&env->lock);
-    status = file_facts_get(file, &facts);
     environment_map *map = atomic_load(&env->map);
-    if (!status && (!map || facts.bytes > map->length)) status = map_anew(env, file, facts.bytes);
-    else if (!status && facts.bytes > atomic_load(&map->covered))
-        atomic_store(&map->covered, facts.bytes);
+    if (!map || facts.bytes > map->length) status = map_anew(env, file, facts.bytes);
+    else if (facts.bytes > atomic_load(&map->covered)) atomic_store(&map->covered, facts.bytes);
     pthread_mutex_unlock(&env->lock);
     file_close(file);
     return status;
 }
 
-/** Twice what is in use. LMDB would take the size that the file says, without a look at it. */
-static uint64_t resize_bytes(environment *env) {
-    const environment_map *map = atomic_load(&env->map);
-    uint64_t bytes = atomic_load(&env->lmdb_map_bytes);
-    for (int which = 0; which < TREE_META_PAGES; which++) {
-        tree state;
-        if (tree_of_meta_page(map->bytes, atomic_load(&map->covered), which, &state)) continue;
-        uint64_t used = state.next_page * state.page_bytes;
-        while (bytes < used && bytes <= SIZE_MAX / 2) bytes *= 2;
-    }
-    return bytes;
-}
-
 larder_status environment_resize(environment *env, uint64_t bytes) {
     environment_begin_change(env);
-    if (bytes == 0) bytes = resize_bytes(env);
+    if (bytes == 0) {
+        // LMDB would take the size that the file says, without a look at it.
+        tree newest = environment_newest(env);
+        bytes = atomic_load(&env->lmdb_map_bytes);
+        while (bytes < newest.next_page * newest.page_bytes && bytes <= SIZE_MAX / 2) bytes *= 2;
+    }
     // LMDB gives its map up before it makes the new one: if that failed, there would be none.
     larder_status status = !env->lmdb ? EIO : environment_has_room(bytes) ? LARDER_OK : ENOMEM;
     if (!status) status = environment_status(mdb_env_set_mapsize(env->lmdb, (size_t)bytes));
@@ -112,7 +104,7 @@ larder_status environment_resize(environment *env, uint64_t bytes) {
     return status;
 }
 
-larder_status environment_grow(environment *env) {
+static larder_status environment_grow(environment *env) {
     uint64_t bytes = atomic_load(&env->lmdb_map_bytes);
     return bytes > SIZE_MAX / 2 ? ENOMEM : environment_resize(env, bytes * 2);
 }
@@ -146,10 +138,21 @@ larder_status environment_guard_all(environment *env) {
                         POSIX_MADV_WILLNEED);
     tree_report report;
     larder_status status = tree_audit(&env->guarded, &report);
-    if (status == LARDER_EDAMAGED) environment_note_damage(env, report.first_damage_offset);
-    if (status == LARDER_EDAMAGED) env->is_damaged = true;
-    else if (!status) tree_guard_end(&env->guard);
+    if (!status) tree_guard_end(&env->guard);
+    if (status != LARDER_EDAMAGED) return status;
+    __atomic_store_n(&env->damage_offset, report.first_damage_offset, __ATOMIC_RELAXED);
+    env->is_damaged = true;
     return status;
+}
+
+larder_status environment_row(environment *env, MDB_txn *txn, MDB_dbi main, larder_bytes key,
+                              const larder_bytes *value) {
+    larder_status status = environment_guard(env, key.data, key.length);
+    if (status) return status;
+    MDB_val name = {key.length, (void *)(uintptr_t)key.data}, bytes = {0};
+    if (value) bytes = (MDB_val){value->length, (void *)(uintptr_t)value->data};
+    int code = value ? mdb_put(txn, main, &name, &bytes, 0) : mdb_del(txn, main, &name, NULL);
+    return code == MDB_NOTFOUND ? LARDER_OK : environment_status(code);
 }
 
 larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) {
@@ -159,7 +162,7 @@ larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) 
     if (guarded) return guarded;
     // Pages of states that nobody looks at can be used again.
     environment_reset_idle(env, true);
-    larder_status status = environment_wake(env);
+    larder_status status = environment_wake(env, false);
     // Before it is full: a transaction that finds it so has to be run again.
     uint64_t used = env->guarded.next_page * env->guarded.page_bytes;
     if (!status && used > env->lmdb_map_bytes / 2) (void)!environment_grow(env);
@@ -174,42 +177,34 @@ larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) 
         environment_unhush(env->was_hushed);
         *txn = NULL;
         if (code == MDB_MAP_RESIZED && attempt == 0) status = environment_resize(env, 0);
-        else if (code == MDB_PANIC && attempt == 0) status = environment_reopen(env);
+        else if (code == MDB_PANIC && attempt == 0) status = environment_wake(env, true);
         else status = environment_status(code);
     }
     return status;
 }
 
-larder_status environment_reason(environment *env, larder_status status) {
+/** What a failed write of LMDB was about: the next one at the file's end says more than EIO. */
+static larder_status reason_of_failure(environment *env) {
     static const uint8_t zeros[NEW_PAGE_BYTES];
     file_facts facts;
     int file;
-    if (status != EIO || environment_file(env, FILE_WRITE, &file) != LARDER_OK) return status;
-    bool was_hushed = environment_hush();
+    if (environment_file(env, FILE_WRITE, &file, &facts)) return EIO;
     // If it succeeds, the page is one that nobody has used yet.
-    if (file_facts_get(file, &facts) == LARDER_OK) {
-        larder_status written = file_write_at(file, zeros, sizeof zeros, facts.bytes);
-        if (written) status = written;
-    }
-    environment_unhush(was_hushed);
+    larder_status status = file_write_at(file, zeros, sizeof zeros, facts.bytes);
     file_close(file);
-    return status;
+    return status ? status : EIO;
 }
 
-larder_status environment_commit(environment *env, MDB_txn *txn) {
-    if (env->is_damaged) {
-        environment_abort(env, txn);
-        return LARDER_EDAMAGED;
-    }
-    larder_status status = environment_status(mdb_txn_commit(txn));
+larder_status environment_end(environment *env, MDB_txn *txn, larder_status status) {
+    if (!status && env->is_damaged) status = LARDER_EDAMAGED;
+    if (!status) status = environment_status(mdb_txn_commit(txn));
+    else mdb_txn_abort(txn);
+    if (status == EIO) status = reason_of_failure(env);
     environment_unhush(env->was_hushed);
-    status = environment_reason(env, status);
-    if (status == MDB_MAP_FULL) {
-        status = environment_grow(env);
-        return status ? status : EAGAIN;
-    }
     if (!status) environment_reset_idle(env, true);
-    return status;
+    if (status != EAGAIN) return status;
+    status = environment_grow(env);
+    return status ? status : EAGAIN;
 }
 
 bool environment_is_short(const environment *env) {
@@ -221,10 +216,9 @@ bool environment_is_short(const environment *env) {
 void environment_unreserve(environment *env) {
     file_facts facts;
     int file;
-    if (env->reserved_to == 0 || environment_file(env, FILE_WRITE, &file) != LARDER_OK) return;
+    if (env->reserved_to == 0 || environment_file(env, FILE_WRITE, &file, &facts)) return;
     // To the length that it has: what was reserved behind that goes.
-    if (file_facts_get(file, &facts) == LARDER_OK && file_truncate(file, facts.bytes) == LARDER_OK)
-        env->reserved_to = 0;
+    if (!file_truncate(file, facts.bytes)) env->reserved_to = 0;
     file_close(file);
 }
 
@@ -232,21 +226,15 @@ void environment_reserve(environment *env) {
     const uint64_t least = 256 << 10, most = 1 << 20;
     file_facts facts;
     int file;
-    if (!environment_is_short(env) || environment_file(env, FILE_WRITE, &file) != LARDER_OK) return;
-    larder_status status = file_facts_get(file, &facts);
-    uint64_t bytes = status ? 0 : facts.bytes / 8;
+    if (!environment_is_short(env) || environment_file(env, FILE_WRITE, &file, &facts)) return;
+    uint64_t bytes = facts.bytes / 8;
     if (bytes < least) bytes = least;
     if (bytes > most) bytes = most;
     // Asked for again only when a good part is used up.
-    if (!status && facts.bytes + bytes / 2 >= env->reserved_to &&
-        file_reserve_behind(file, facts.bytes, bytes) == LARDER_OK)
+    if (facts.bytes + bytes / 2 >= env->reserved_to &&
+        !file_reserve_behind(file, facts.bytes, bytes))
         env->reserved_to = facts.bytes + bytes;
     file_close(file);
-}
-
-void environment_abort(environment *env, MDB_txn *txn) {
-    mdb_txn_abort(txn);
-    environment_unhush(env->was_hushed);
 }
 
 void environment_reap(environment *env) {
@@ -264,10 +252,9 @@ void environment_look(environment *env, larder_store_statistics *statistics) {
     statistics->data_bytes = atomic_load(&atomic_load(&env->map)->covered);
     if (environment_read(env, &seen) != LARDER_OK) return;
     const tree *state = &seen->tree;
-    uint64_t pages = TREE_META_PAGES;
-    pages += state->counts.branch_pages + state->counts.leaf_pages + state->counts.overflow_pages;
-    pages += state->free_counts.branch_pages + state->free_counts.leaf_pages +
-             state->free_counts.overflow_pages;
+    const tree_counts *main = &state->main.counts, *free_list = &state->free_list.counts;
+    uint64_t pages = TREE_META_PAGES + main->branch_pages + main->leaf_pages + main->overflow_pages;
+    pages += free_list->branch_pages + free_list->leaf_pages + free_list->overflow_pages;
     statistics->data_used_bytes = pages * state->page_bytes;
     environment_release(env, seen);
 }

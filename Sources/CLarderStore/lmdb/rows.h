@@ -9,8 +9,11 @@
 #include "lmdb/environment.h"
 
 typedef struct tree_row {
-    /** In the arena. */
-    size_t offset;
+    /** In the arena; while the rows are applied, the key there, with the value behind it. */
+    union {
+        size_t offset;
+        const uint8_t *key;
+    };
     uint16_t key_length;
     uint16_t value_length;
     bool is_deletion;
@@ -25,14 +28,19 @@ typedef struct row_list {
     size_t arena_capacity;
 } row_list;
 
-LARDER_MUST_CHECK larder_status row_list_delete(row_list *list, const tree_key *key);
-LARDER_MUST_CHECK larder_status row_list_put(row_list *list, const tree_key *key,
-                                             larder_bytes value);
+/** @param value NULL: the row is deleted. */
+LARDER_MUST_CHECK larder_status row_list_add(row_list *list, const tree_key *key,
+                                             const larder_bytes *value);
+static inline larder_status row_list_put(row_list *list, const tree_key *key, larder_bytes value) {
+    return row_list_add(list, key, &value);
+}
+static inline larder_status row_list_delete(row_list *list, const tree_key *key) {
+    return row_list_add(list, key, NULL);
+}
 /** Does them all, and empties the list.
     @return LARDER_OK; EAGAIN if the map is too small; LARDER_EDAMAGED; ENOMEM … */
 LARDER_MUST_CHECK larder_status row_list_apply(row_list *list, environment *environment,
                                                MDB_txn *txn, MDB_dbi main);
-void row_list_empty(row_list *list);
 void row_list_free(row_list *list);
 
 #endif

@@ -4,10 +4,6 @@
 
     A segment's number is greater than that of the one that leads to it: a chain cannot run in a
     circle, and whatever is made in advance and overtaken is removed. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "log/log.h"
 
 #include <errno.h>
@@ -15,7 +11,6 @@
 #include <stdlib.h>
 
 #include "file_io.h"
-#include "log/segment_table.h"
 
 enum {
     /** Kept back in each segment for removals, which have to be possible on a full disk. */
@@ -29,53 +24,39 @@ static uint64_t end_of(const segment *at) {
     return atomic_load_explicit(&at->end, memory_order_relaxed);
 }
 
-/** log_leave; `table_lock` is held. */
-static void leave(store_log *log) {
-    if (--log->folder_users > 0) return;
+// Opening and closing -----------------------------------------------------------------------------
+
+static void close_folder(store_log *log) {
     file_close(log->folder);
     log->folder = -1;
 }
 
-// Opening and closing -----------------------------------------------------------------------------
-
-/** Makes the folder if it is missing; its name is synced with the store's. */
-static larder_status make_folder(const char *store, uint32_t mode) {
-    int folder;
-    larder_status status = folder_open(store, &folder);
-    if (status != LARDER_OK) return status;
-    status = folder_make_in(folder, "log", mode | (mode & 0444u) >> 2);
-    file_close(folder);
-    return status == EEXIST ? LARDER_OK : status;
-}
-
-/** log_enter; `table_lock` is held. */
-static larder_status enter(store_log *log) {
+/** Opens the folder, if it is still the same. */
+static larder_status open_folder(store_log *log) {
     file_facts facts;
-    larder_status status = LARDER_OK;
-    if (log->folder_users == 0) status = folder_open(log->path, &log->folder);
-    if (status != LARDER_OK) return status;
-    if (log->folder_users++ > 0) return LARDER_OK;
-    status = file_facts_get(log->folder, &facts);
-    if (log->inode == 0) {
+    larder_status status = folder_open(log->path, &log->folder);
+    if (status == LARDER_OK) status = file_facts_get(log->folder, &facts);
+    if (status == LARDER_OK && log->inode == 0) {
         log->device = facts.device;
         log->inode = facts.inode;
     }
     if (status == LARDER_OK && (facts.device != log->device || facts.inode != log->inode))
         status = ENOENT;
-    if (status != LARDER_OK) leave(log);
+    if (status != LARDER_OK) close_folder(log);
     return status;
 }
 
 larder_status log_enter(store_log *log) {
     pthread_mutex_lock(&log->table_lock);
-    larder_status status = enter(log);
+    larder_status status = log->folder_users > 0 ? LARDER_OK : open_folder(log);
+    if (status == LARDER_OK) log->folder_users++;
     pthread_mutex_unlock(&log->table_lock);
     return status;
 }
 
 void log_leave(store_log *log) {
     pthread_mutex_lock(&log->table_lock);
-    leave(log);
+    if (--log->folder_users == 0) close_folder(log);
     pthread_mutex_unlock(&log->table_lock);
 }
 
@@ -87,40 +68,27 @@ larder_status log_open(const char *store, uint64_t store_id, uint32_t mode, bool
     out->is_read_only = is_read_only;
     out->next_number = 1;
     out->folder = -1;
-    larder_status status = is_read_only ? LARDER_OK : make_folder(store, mode);
+    larder_status status = pthread_mutex_init(&out->table_lock, NULL);
     if (status != LARDER_OK) return status;
-    status = pthread_mutex_init(&out->table_lock, NULL);
-    if (status != LARDER_OK) return status;
-    out->table = segment_table_create();
     if (asprintf(&out->path, "%s/log", store) < 0) out->path = NULL;
-    status = out->table == NULL || out->path == NULL ? ENOMEM : log_enter(out);
+    if (out->path == NULL) status = ENOMEM;
+    // Its name is synced with the store's.
+    else if (!is_read_only) status = folder_make(out->path, mode | (mode & 0444u) >> 2);
+    if (status == LARDER_OK || status == EEXIST) status = log_enter(out);
     if (status == LARDER_OK) log_leave(out);
     else log_close(out);
     return status;
 }
 
-/** Why a segment's file is still there; `table_lock` is held. */
-static larder_status remove_file(store_log *log, uint32_t number) {
-    char name[SEGMENT_NAME_BYTES];
-    segment_name(number, name);
-    larder_status status = enter(log);
-    if (status != LARDER_OK) return status;
-    status = file_remove_in(log->folder, name);
-    leave(log);
-    return status == ENOENT ? LARDER_OK : status;
-}
-
 void log_close(store_log *log) {
-    // What cannot be removed is found when the store is opened again.
-    if (log->spare != NULL) (void)remove_file(log, log->spare->number);
+    log_drop_spare(log);
     segment *next;
-    for (uint32_t from = 1;
-         log->table != NULL && (next = segment_table_next(log->table, from)) != NULL;) {
+    for (uint32_t from = 1; (next = segment_table_next(&log->table, from)) != NULL;) {
         from = next->number;
-        segment_table_set(log->table, from, NULL);
+        segment_table_set(&log->table, from, NULL);
         log_release(next);
     }
-    segment_table_free(log->table);
+    segment_table_free(&log->table);
     pthread_mutex_destroy(&log->table_lock);
     file_close(log->folder);
     free(log->path);
@@ -132,14 +100,11 @@ void log_close(store_log *log) {
 
 /** Maps it; table_lock is held. */
 static larder_status map_segment(store_log *log, uint32_t number, segment **out) {
-    larder_status status = enter(log);
-    if (status != LARDER_OK) return status;
-    status = segment_open(log->folder, number, log->store_id, !log->is_read_only, out);
-    leave(log);
-    if (status != LARDER_OK) return status;
-    status = segment_table_reserve(log->table, number);
+    larder_status status =
+        segment_open(log->folder, number, log->store_id, !log->is_read_only, out);
+    if (status == LARDER_OK) status = segment_table_reserve(&log->table, number);
     if (status == LARDER_OK) {
-        segment_table_set(log->table, number, *out);
+        segment_table_set(&log->table, number, *out);
         return LARDER_OK;
     }
     segment_close(*out);
@@ -148,13 +113,16 @@ static larder_status map_segment(store_log *log, uint32_t number, segment **out)
 }
 
 larder_status log_segment(store_log *log, uint32_t number, segment **out) {
-    *out = segment_table_find(log->table, number);
+    *out = segment_table_find(&log->table, number);
     if (*out != NULL) return LARDER_OK;
     if (number == 0) return ENOENT;
+    larder_status status = log_enter(log);
+    if (status != LARDER_OK) return status;
     pthread_mutex_lock(&log->table_lock);
-    *out = segment_table_find(log->table, number);
-    larder_status status = *out != NULL ? LARDER_OK : map_segment(log, number, out);
+    *out = segment_table_find(&log->table, number);
+    if (*out == NULL) status = map_segment(log, number, out);
     pthread_mutex_unlock(&log->table_lock);
+    log_leave(log);
     return status;
 }
 
@@ -166,20 +134,28 @@ larder_status log_record(store_log *log, location at, larder_bytes *out) {
     return status == ENOENT || status == LARDER_END ? LARDER_EDAMAGED : status;
 }
 
+void log_prefetch(const store_log *log, location at) {
+    enum { LINE_BYTES = 64, LINES = 3 };
+    const segment *from = segment_table_find(&log->table, at.segment);
+    if (from == NULL || at.offset >= from->capacity) return;
+    for (size_t line = 0; line < LINES; line++)
+        __builtin_prefetch(from->map + at.offset + line * LINE_BYTES);
+}
+
 /** Makes a segment and puts it into the table. */
 static larder_status make_segment(store_log *log, uint32_t number, uint32_t kind, uint64_t capacity,
                                   uint64_t first_sequence, uint64_t as_of, segment **out) {
     *out = NULL;
+    larder_status status = log_enter(log);
+    if (status != LARDER_OK) return status;
     pthread_mutex_lock(&log->table_lock);
-    larder_status status = segment_table_reserve(log->table, number);
-    if (status == LARDER_OK) status = enter(log);
-    if (status == LARDER_OK) {
+    status = segment_table_reserve(&log->table, number);
+    if (status == LARDER_OK)
         status = segment_create(log->folder, number, kind, capacity, first_sequence, as_of,
                                 log->store_id, log->mode, out);
-        leave(log);
-    }
-    if (status == LARDER_OK) segment_table_set(log->table, number, *out);
+    if (status == LARDER_OK) segment_table_set(&log->table, number, *out);
     pthread_mutex_unlock(&log->table_lock);
+    log_leave(log);
     return status;
 }
 
@@ -191,35 +167,42 @@ larder_status log_create_cleaned(store_log *log, pthread_mutex_t *store_lock, ui
     return make_segment(log, number, SEGMENT_CLEANED, capacity, first_sequence, as_of, out);
 }
 
-larder_status log_remove(store_log *log, uint32_t number) {
+/** Takes a segment out of the table. */
+static void let_go(store_log *log, uint32_t number) {
     pthread_mutex_lock(&log->table_lock);
-    segment *removed = segment_table_set(log->table, number, NULL);
-    larder_status status = remove_file(log, number);
+    segment *gone = segment_table_set(&log->table, number, NULL);
     pthread_mutex_unlock(&log->table_lock);
-    if (removed != NULL) log_release(removed);
+    if (gone != NULL) log_release(gone);
+}
+
+larder_status log_remove(store_log *log, uint32_t number) {
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(number, name);
+    larder_status status = log_enter(log);
+    if (status == LARDER_OK) {
+        status = file_remove_in(log->folder, name);
+        if (status == ENOENT) status = LARDER_OK;
+        log_leave(log);
+    }
+    let_go(log, number);
     return status;
 }
 
 void log_drop_missing(store_log *log) {
     segment *next;
     if (log_enter(log) != LARDER_OK) return;
-    for (uint32_t from = 1; (next = segment_table_next(log->table, from)) != NULL;) {
+    for (uint32_t from = 1; (next = segment_table_next(&log->table, from)) != NULL;) {
         from = next->number + 1;
-        char name[SEGMENT_NAME_BYTES];
-        segment_name(next->number, name);
         int file;
-        larder_status status = file_open_in(log->folder, name, 0, 0, &file);
-        if (status == LARDER_OK) file_close(file);
-        if (status != ENOENT) continue;
-        pthread_mutex_lock(&log->table_lock);
-        segment *gone = segment_table_set(log->table, next->number, NULL);
-        pthread_mutex_unlock(&log->table_lock);
-        if (gone != NULL) log_release(gone);
+        larder_status status = segment_open_file(log->folder, next->number, 0, &file);
+        file_close(file);
+        if (status == ENOENT) let_go(log, next->number);
     }
     log_leave(log);
 }
 
-larder_status log_sync_names(store_log *log) {
+/** The names of its files to the device. */
+static larder_status log_sync_names(store_log *log) {
     larder_status status = log_enter(log);
     if (status != LARDER_OK) return status;
     status = folder_sync(log->folder);
@@ -228,7 +211,7 @@ larder_status log_sync_names(store_log *log) {
 }
 
 segment *log_hold(store_log *log, uint32_t number) {
-    segment *held = segment_table_find(log->table, number);
+    segment *held = segment_table_find(&log->table, number);
     if (held != NULL) atomic_fetch_add_explicit(&held->holds, 1, memory_order_relaxed);
     return held;
 }
@@ -289,15 +272,13 @@ static larder_status turn_over(store_log *log, size_t length) {
         if (status != LARDER_OK) return status;
         log->next_number++;
         log_drop_spare(log);
+        log->spare = next;
     }
     // Its name comes first, for whoever has to tell a segment that was cleaned from one that was
     // lost. The first of all needs none.
     if (log->active != NULL && !next->is_named) {
         larder_status status = log_sync_names(log);
-        if (status != LARDER_OK) {
-            log->spare = next;
-            return status;
-        }
+        if (status != LARDER_OK) return status;
         next->is_named = true;
     }
     log->spare = NULL;
@@ -331,10 +312,9 @@ larder_status log_reserve(store_log *log, size_t length, bool uses_reserve, uint
     if (log_turns_over(log, length)) {
         larder_status status = turn_over(log, length);
         // What is kept back for removals is for when there is no other room.
-        if (status != LARDER_OK && uses_reserve &&
-            log_reserve_kept(log, length, target) == LARDER_OK)
-            return LARDER_OK;
-        if (status != LARDER_OK) return status;
+        bool is_kept = status != LARDER_OK && uses_reserve &&
+                       log_reserve_kept(log, length, target) == LARDER_OK;
+        if (status != LARDER_OK) return is_kept ? LARDER_OK : status;
     }
     *target = log->active->map + end_of(log->active);
     return LARDER_OK;
@@ -349,8 +329,7 @@ void log_publish(store_log *log, size_t length, uint32_t count, uint64_t first_w
         if (record_kind(at) != RECORD_PUT) active->bare_count++;
         if (n + 1 < count) at += record_padded(record_length(at));
     }
-    log->last_sequence++;
-    active->last_sequence = log->last_sequence;
+    active->last_sequence = ++log->last_sequence;
     log->unapplied_bytes += length;
 }
 

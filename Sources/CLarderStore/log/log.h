@@ -14,10 +14,7 @@
 
 #include <pthread.h>
 
-#include "log/segment.h"
-
-/** Segments by number, for readers without a lock: chunks of pointers, never moved. */
-typedef struct segment_table segment_table;
+#include "log/segment_table.h"
 
 typedef struct store_log {
     /** Of `<store>/log`; open only for those between log_enter and log_leave, else -1. */
@@ -30,8 +27,8 @@ typedef struct store_log {
     uint64_t store_id;
     uint32_t mode;
     bool is_read_only;
-    segment_table *table;
-    /** Guards making, mapping, and retiring segments. */
+    segment_table table;
+    /** Guards making, mapping, and retiring segments, and who uses `folder`. */
     pthread_mutex_t table_lock;
     /** Where records go; NULL before the first write. */
     segment *active;
@@ -71,6 +68,9 @@ LARDER_MUST_CHECK larder_status log_segment(store_log *log, uint32_t number, seg
     @return LARDER_OK; LARDER_EDAMAGED (also where the segment is missing), or an errno. */
 LARDER_MUST_CHECK larder_status log_record(store_log *log, location at, larder_bytes *record);
 
+/** Asks for the memory of the record at `at`: the processor goes on meanwhile. */
+void log_prefetch(const store_log *log, location at);
+
 /** Room for `length` bytes of records, a multiple of 8; the store's lock is held. A full segment is
     sealed, and the spare or a new one becomes the active one. Nothing has changed if that fails.
     @param uses_reserve may use what is left for removals.
@@ -103,8 +103,6 @@ uint64_t log_next_capacity(const store_log *log);
     the pages dirty again. */
 LARDER_MUST_CHECK larder_status log_sync(store_log *log, pthread_mutex_t *store_lock);
 
-/** The names of its files to the device. */
-LARDER_MUST_CHECK larder_status log_sync_names(store_log *log);
 /** After opening: what the log holds is on the device, as the last handle that wrote has made sure.
     */
 void log_trust(store_log *log);

@@ -20,19 +20,12 @@ static uint32_t tag_of(larder_bytes key) {
 
 larder_status memtable_create(memtable **out) {
     *out = calloc(1, sizeof **out);
-    if (*out == NULL) return ENOMEM;
-    larder_status status = memtable_reserve(*out, 1);
-    if (status) {
-        memtable_destroy(*out);
-        *out = NULL;
-    }
-    return status;
+    return *out == NULL ? ENOMEM : LARDER_OK;
 }
 
 static void memtable_release(memtable *table) {
     free(table->entries);
     free(table->table);
-    free(table->bases);
     *table = (memtable){0};
 }
 
@@ -56,8 +49,7 @@ void memtable_reset(memtable *table) {
     *table = (memtable){.entries = table->entries,
                         .capacity = table->capacity,
                         .table = table->table,
-                        .mask = table->mask,
-                        .bases = table->bases};
+                        .mask = table->mask};
 }
 
 static void insert_slot(uint64_t *slots, uint64_t mask, uint64_t slot) {
@@ -76,11 +68,6 @@ static larder_status memtable_grow(memtable *table, uint64_t wanted) {
     memtable_entry *entries = realloc(table->entries, count * sizeof *entries);
     if (entries == NULL) return ENOMEM;
     table->entries = entries;
-    if (table->bases != NULL) {
-        uint64_t *bases = realloc(table->bases, count * sizeof *bases);
-        if (bases == NULL) return ENOMEM;
-        table->bases = bases;
-    }
     uint64_t *slots = calloc(count * 2, sizeof *slots);
     if (slots == NULL) return ENOMEM;
     uint64_t mask = capacity * 2 - 1;
@@ -116,20 +103,32 @@ const memtable_entry *memtable_find(const memtable *table, larder_bytes key) {
 }
 
 /** What a resolved entry adds to count and bytes, or takes away, with a sign. */
-static void count_entry(memtable *table, size_t place, int64_t sign) {
-    const uint8_t *at = table->entries[place].record;
-    uint64_t base = table->bases[place];
-    int64_t is_there = record_kind(at) == RECORD_PUT ? 1 : 0;
-    int64_t was_there = base != 0 ? 1 : 0;
+static void count_entry(memtable *table, const memtable_entry *entry, int64_t sign) {
+    int64_t is_there = record_kind(entry->record) == RECORD_PUT ? 1 : 0;
+    int64_t was_there = entry->base != 0 ? 1 : 0;
+    int64_t bytes = (int64_t)record_value_length(entry->record);
     table->count_delta += sign * (is_there - was_there);
-    table->bytes_delta += sign * ((int64_t)record_value_length(at) - (int64_t)base + was_there);
+    table->bytes_delta += sign * (bytes - entry->base + was_there);
 }
 
 void memtable_prefetch(const memtable *table, const uint8_t *at, uint32_t count) {
+    enum { MOST = 64 };
+    uint32_t tags[MOST];
+    if (count > MOST) count = MOST;
     for (uint32_t n = 0; n < count; n++) {
-        __builtin_prefetch(&table->table[tag_of(record_key(at)) & table->mask]);
+        tags[n] = tag_of(record_key(at));
+        __builtin_prefetch(&table->table[tags[n] & table->mask]);
         at += record_padded(record_length(at));
     }
+    // Of keys that are there already, what they will be compared with.
+    uint32_t places[MOST], found = 0;
+    for (uint32_t n = 0; n < count; n++) {
+        uint64_t slot = table->table[tags[n] & table->mask];
+        if (slot == 0 || slot >> 32 != tags[n]) continue;
+        places[found] = (uint32_t)slot - 1;
+        __builtin_prefetch(&table->entries[places[found++]]);
+    }
+    for (uint32_t n = 0; n < found; n++) __builtin_prefetch(table->entries[places[n]].record);
 }
 
 void memtable_put(memtable *table, const uint8_t *at, uint32_t number) {
@@ -139,15 +138,15 @@ void memtable_put(memtable *table, const uint8_t *at, uint32_t number) {
     memtable_entry *entry = find_tagged(table, tag, key);
     if (entry == NULL) {
         uint32_t place = table->count++;
-        table->entries[place] = (memtable_entry){at, number};
+        table->entries[place] = (memtable_entry){.record = at, .segment = number};
         insert_slot(table->table, table->mask, (uint64_t)tag << 32 | (place + 1));
         return;
     }
-    size_t place = (size_t)(entry - table->entries);
-    bool is_resolved = place < table->resolved;
-    if (is_resolved) count_entry(table, place, -1);
-    *entry = (memtable_entry){at, number};
-    if (is_resolved) count_entry(table, place, 1);
+    bool is_resolved = entry < table->entries + table->resolved;
+    if (is_resolved) count_entry(table, entry, -1);
+    entry->record = at;
+    entry->segment = number;
+    if (is_resolved) count_entry(table, entry, 1);
 }
 
 void memtable_clear(memtable *table, uint64_t sequence) {
@@ -172,14 +171,10 @@ larder_status memtable_merge(memtable *table, memtable *later) {
 
 // What lies under them ----------------------------------------------------------------------------
 
-larder_status memtable_resolve(memtable *table, bool is_present, uint64_t bytes) {
-    if (table->bases == NULL) {
-        table->bases = malloc(table->capacity * sizeof *table->bases);
-        if (table->bases == NULL) return ENOMEM;
-    }
-    table->bases[table->resolved] = is_present ? bytes + 1 : 0;
-    count_entry(table, table->resolved++, 1);
-    return LARDER_OK;
+void memtable_resolve(memtable *table, bool is_present, uint64_t bytes) {
+    memtable_entry *entry = &table->entries[table->resolved++];
+    entry->base = is_present ? (uint32_t)bytes + 1 : 0;
+    count_entry(table, entry, 1);
 }
 
 void memtable_forget_bases(memtable *table) {

@@ -11,6 +11,8 @@ typedef struct memtable_entry {
     /** In a segment's mapping. */
     const uint8_t *record;
     uint32_t segment;
+    /** What lies under it, once that is known: bytes of the value there + 1, 0 if there is none. */
+    uint32_t base;
 } memtable_entry;
 
 typedef struct memtable {
@@ -33,9 +35,8 @@ typedef struct memtable {
     uint64_t bytes;
     /** Of the last removal of everything; 0 if there was none. */
     uint64_t cleared;
-    /** What lies under the entries, the first `resolved` of them: bytes of the value there + 1, 0
-        if there is none. NULL until somebody asks. */
-    uint64_t *bases;
+    /** Of so many entries, the first ones, it is known what lies under them; and what they add to
+        that, or take away. */
     uint32_t resolved;
     int64_t count_delta;
     int64_t bytes_delta;
@@ -64,8 +65,8 @@ static inline uint32_t memtable_pending(const memtable *table) {
 /** NULL if there is none. */
 const memtable_entry *memtable_find(const memtable *table, larder_bytes key);
 /** Says what lies under entries[resolved], the first one of which that is not known: `bytes` of a
-    value if it is present. Counts `resolved` up. ENOMEM. */
-LARDER_MUST_CHECK larder_status memtable_resolve(memtable *table, bool is_present, uint64_t bytes);
+    value if it is present. Counts `resolved` up. */
+void memtable_resolve(memtable *table, bool is_present, uint64_t bytes);
 /** What lay under the entries has changed: evictions. */
 void memtable_forget_bases(memtable *table);
 

@@ -9,8 +9,7 @@
 enum { RADIX_BITS = 11, RADIX_BUCKETS = 1 << RADIX_BITS, RADIX_PASSES = 6 };
 
 static int compare_writes(const void *a, const void *b) {
-    const sorted_write *left = a;
-    const sorted_write *right = b;
+    const sorted_write *left = a, *right = b;
     int order = compare_bytes(record_key(left->record), record_key(right->record));
     return order != 0 ? order : (left->victim > right->victim) - (left->victim < right->victim);
 }
@@ -52,8 +51,7 @@ static void fill_digits(sorted_write *writes, uint32_t count) {
 
 /** Sorts by `digits`; the result is in `items`. Passes in which all agree are left out. */
 static void radix_sort(sorted_write *items, sorted_write *other, uint32_t count) {
-    sorted_write *from = items;
-    sorted_write *to = other;
+    sorted_write *from = items, *to = other;
     for (int pass = 0; pass < RADIX_PASSES; pass++) {
         uint32_t places[RADIX_BUCKETS] = {0};
         int shift = pass * RADIX_BITS;

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file segment.c
     One file of the log; the drawing is in segment.h. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "log/segment.h"
 
 #include <errno.h>
@@ -103,55 +99,75 @@ static segment *segment_new(const segment_head *head) {
     return fresh;
 }
 
-/** Makes the file under the name `unfinished`, with its head, and maps it. */
-static larder_status make_file(segment *fresh, int folder, const char *unfinished, uint32_t mode,
-                               const segment_head *head) {
-    // Of a process that was killed just then.
-    larder_status status = file_remove_in(folder, unfinished);
-    int file = -1;
-    if (status == LARDER_OK || status == ENOENT)
-        status = file_open_in(folder, unfinished, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, mode,
-                              &file);
-    if (status != LARDER_OK) return status;
-    status = file_change_mode(file, mode);
-    if (status == LARDER_OK) status = file_reserve(file, fresh->capacity);
-    if (status == LARDER_OK) status = file_map(file, (size_t)fresh->capacity, true, &fresh->map);
-    if (status == LARDER_OK) memcpy(fresh->map, head, sizeof *head);
-    file_close(file);
-    // What cannot be removed goes when that number's turn comes again.
-    if (status != LARDER_OK) (void)file_remove_in(folder, unfinished);
+/** Maps an open file that has that head. */
+static larder_status segment_map(int file, const segment_head *head, bool writes, segment **out) {
+    segment *fresh = segment_new(head);
+    if (fresh == NULL) return ENOMEM;
+    larder_status status = file_map(file, (size_t)fresh->capacity, writes, &fresh->map);
+    if (status == LARDER_OK) *out = fresh;
+    else free(fresh);
     return status;
+}
+
+larder_status segment_open_file(int folder, uint32_t number, int flags, int *file) {
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(number, name);
+    return file_open_in(folder, name, flags, 0, file);
 }
 
 larder_status segment_create(int folder, uint32_t number, uint32_t kind, uint64_t capacity,
                              uint64_t first_sequence, uint64_t as_of, uint64_t store_id,
                              uint32_t mode, segment **out) {
     *out = NULL;
-    if (number == 0) return EOVERFLOW;
-    if (capacity > CAPACITY_MAX - BLOCK_BYTES || capacity > SIZE_MAX / 2) return EFBIG;
     segment_head head = head_make(number, kind, capacity, first_sequence, as_of, store_id);
     memcpy(head.magic, new_magic, sizeof new_magic);
-    segment *fresh = segment_new(&head);
-    if (fresh == NULL) return ENOMEM;
-    // Nothing of it is on the device, not even the head.
-    fresh->synced = 0;
-    fresh->is_measured = true;
     char name[SEGMENT_NAME_BYTES], unfinished[SEGMENT_NAME_BYTES];
     segment_name(number, name);
     segment_name(number, unfinished);
     memcpy(unfinished + 8, ".new", 5);
-    int other;
-    larder_status status = file_open_in(folder, name, 0, 0, &other);
-    file_close(other);
-    status = status == LARDER_OK ? EEXIST : status == ENOENT ? LARDER_OK : status;
-    if (status == LARDER_OK) status = make_file(fresh, folder, unfinished, mode, &head);
-    if (status == LARDER_OK) status = file_rename_in(folder, unfinished, name);
+    int file;
+    larder_status status = segment_open_file(folder, number, 0, &file);
+    file_close(file);
+    if (status != ENOENT) return status == LARDER_OK ? EEXIST : status;
+    // Of a process that was killed just then.
+    status = file_remove_in(folder, unfinished);
+    if (status != LARDER_OK && status != ENOENT) return status;
+    status =
+        file_open_in(folder, unfinished, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, mode, &file);
+    if (status != LARDER_OK) return status;
+    status = file_change_mode(file, mode);
+    if (status == LARDER_OK) status = file_reserve(file, head.capacity);
+    if (status == LARDER_OK) status = segment_map(file, &head, true, out);
+    file_close(file);
     if (status == LARDER_OK) {
-        *out = fresh;
-        return LARDER_OK;
+        memcpy((*out)->map, &head, sizeof head);
+        // Nothing of it is on the device, not even the head.
+        (*out)->synced = 0;
+        (*out)->is_measured = true;
+        status = file_rename_in(folder, unfinished, name);
     }
-    if (fresh->map != NULL) (void)file_remove_in(folder, unfinished);
-    segment_close(fresh);
+    if (status == LARDER_OK) return LARDER_OK;
+    // What cannot be removed goes when that number's turn comes again.
+    (void)file_remove_in(folder, unfinished);
+    segment_close(*out);
+    *out = NULL;
+    return status;
+}
+
+/** Opens a segment's file and reads its head, whatever that says.
+    @param file to be closed in any case.
+    @return LARDER_EDAMAGED if it is no file, or too short for a head. */
+static larder_status head_read(int folder, uint32_t number, int flags, int *file,
+                               segment_head *head, uint64_t *bytes) {
+    file_facts facts = {0};
+    size_t got = 0;
+    larder_status status = segment_open_file(folder, number, flags, file);
+    if (status == LARDER_OK) status = file_facts_get(*file, &facts);
+    if (status == LARDER_OK && facts.is_regular)
+        status = file_read_at(*file, head, sizeof *head, 0, &got);
+    if (status == LARDER_OK && (got < sizeof *head || facts.bytes > SIZE_MAX / 2))
+        status = LARDER_EDAMAGED;
+    *bytes = facts.bytes;
     return status;
 }
 
@@ -164,44 +180,41 @@ static larder_status head_check(const segment_head *head, uint32_t number, uint6
         return LARDER_EDAMAGED;
     if (head->store_id != store_id) return LARDER_EFOREIGN;
     if (head->capacity < BLOCK_BYTES || head->capacity % BLOCK_BYTES != 0 ||
-        head->capacity > bytes || head->capacity > CAPACITY_MAX || head->capacity > SIZE_MAX / 2)
+        head->capacity > bytes || head->capacity > CAPACITY_MAX)
         return LARDER_EDAMAGED;
     return LARDER_OK;
-}
-
-/** Reads the head of an open file. */
-static larder_status head_read(int file, uint32_t number, uint64_t store_id, segment_head *head) {
-    file_facts facts;
-    larder_status status = file_facts_get(file, &facts);
-    if (status != LARDER_OK) return status;
-    if (!facts.is_regular) return LARDER_EDAMAGED;
-    size_t got;
-    status = file_read_at(file, head, sizeof *head, 0, &got);
-    if (status == LARDER_OK && got < sizeof *head) status = LARDER_EDAMAGED;
-    return status == LARDER_OK ? head_check(head, number, store_id, facts.bytes) : status;
 }
 
 larder_status segment_open(int folder, uint32_t number, uint64_t store_id, bool writes,
                            segment **out) {
     *out = NULL;
-    char name[SEGMENT_NAME_BYTES];
-    segment_name(number, name);
     int file;
-    larder_status status = file_open_in(folder, name, writes ? FILE_WRITE : 0, 0, &file);
-    if (status != LARDER_OK) return status;
     segment_head head;
-    segment *opened = NULL;
-    status = head_read(file, number, store_id, &head);
-    if (status == LARDER_OK) {
-        opened = segment_new(&head);
-        if (opened == NULL) status = ENOMEM;
-    }
-    if (status == LARDER_OK)
-        status = file_map(file, (size_t)opened->capacity, writes, &opened->map);
+    uint64_t bytes;
+    larder_status status = head_read(folder, number, writes ? FILE_WRITE : 0, &file, &head, &bytes);
+    if (status == LARDER_OK) status = head_check(&head, number, store_id, bytes);
+    if (status == LARDER_OK) status = segment_map(file, &head, writes, out);
     file_close(file);
-    if (status == LARDER_OK) *out = opened;
-    else free(opened);
     return status;
+}
+
+larder_status segment_open_damaged(int folder, uint32_t number, uint64_t *store_id, segment **out) {
+    *out = NULL;
+    int file;
+    segment_head head;
+    uint64_t bytes;
+    larder_status status = head_read(folder, number, 0, &file, &head, &bytes);
+    if (status == LARDER_OK) {
+        if (head_check(&head, number, head.store_id, bytes) != LARDER_OK)
+            head = (segment_head){.first_sequence = UINT64_MAX};
+        head.number = number;
+        head.capacity = bytes / 8 * 8;
+        *store_id = head.store_id;
+        status = segment_map(file, &head, false, out);
+    }
+    file_close(file);
+    bool is_none = status == LARDER_EDAMAGED || status == ELOOP || status == ENXIO;
+    return is_none ? LARDER_OK : status;
 }
 
 bool segment_is_new(const segment *asked) {
@@ -218,43 +231,9 @@ bool segment_file_is_new(int folder, const char *name) {
     return status == LARDER_OK && (word == 0 || memcmp(&word, new_magic, sizeof word) == 0);
 }
 
-larder_status segment_open_damaged(int folder, uint32_t number, uint64_t *store_id, segment **out) {
-    *out = NULL;
-    char name[SEGMENT_NAME_BYTES];
-    segment_name(number, name);
-    int file;
-    file_facts facts;
-    larder_status status = file_open_in(folder, name, 0, 0, &file);
-    if (status == ELOOP || status == ENXIO) return LARDER_OK;
-    if (status != LARDER_OK) return status;
-    uint8_t *map = NULL;
-    status = file_facts_get(file, &facts);
-    if (status == LARDER_OK && facts.is_regular && facts.bytes >= SEGMENT_HEAD_BYTES &&
-        facts.bytes <= SIZE_MAX / 2)
-        status = file_map(file, (size_t)facts.bytes, false, &map);
-    file_close(file);
-    if (status != LARDER_OK || map == NULL) return status;
-    segment_head head;
-    memcpy(&head, map, sizeof head);
-    if (head_check(&head, number, head.store_id, facts.bytes) != LARDER_OK)
-        head = (segment_head){.first_sequence = UINT64_MAX};
-    head.number = number;
-    head.capacity = facts.bytes / 8 * 8;
-    *store_id = head.store_id;
-    *out = segment_new(&head);
-    if (*out == NULL) {
-        file_unmap(map, (size_t)facts.bytes);
-        return ENOMEM;
-    }
-    (*out)->map = map;
-    return LARDER_OK;
-}
-
 larder_status segment_mend(const segment *mended, int folder, uint64_t store_id) {
-    char name[SEGMENT_NAME_BYTES];
-    segment_name(mended->number, name);
     int file;
-    larder_status status = file_open_in(folder, name, FILE_WRITE, 0, &file);
+    larder_status status = segment_open_file(folder, mended->number, FILE_WRITE, &file);
     if (status != LARDER_OK) return status;
     if (mended->kind == 0) {
         segment_head head =
@@ -347,10 +326,8 @@ void segment_redirty(segment *dirtied, uint64_t from) {
 larder_status segment_sync_to(segment *synced, int folder, uint64_t end) {
     if (synced->synced >= end && !synced->sync_failed) return LARDER_OK;
     // Opened for the moment: thousands of segments need no descriptors.
-    char name[SEGMENT_NAME_BYTES];
-    segment_name(synced->number, name);
     int file;
-    larder_status status = file_open_in(folder, name, FILE_WRITE, 0, &file);
+    larder_status status = segment_open_file(folder, synced->number, FILE_WRITE, &file);
     if (status != LARDER_OK) return status;
     if (synced->sync_failed) segment_redirty(synced, synced->synced);
     uint64_t word;

@@ -83,6 +83,9 @@ bool segment_number_of(const char *name, uint32_t *number);
     opened. */
 bool segment_is_unfinished(const char *name);
 
+/** Opens a segment's file; flags as file_open_in, -1 on failure. */
+LARDER_MUST_CHECK larder_status segment_open_file(int folder, uint32_t number, int flags,
+                                                  int *file);
 /** Makes a segment's file, of `capacity` bytes at least: a multiple of 4096. It is not synced.
     @return LARDER_OK; ENOSPC, EDQUOT, EFBIG, EEXIST, ENOMEM or another errno: then there is
     none. */

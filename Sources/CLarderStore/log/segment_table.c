@@ -1,107 +1,61 @@
 // SPDX-License-Identifier: MIT
-/** @file segment_table.c
-    A directory of chunks of pointers. Chunks stay where they are; a directory that has become too
-    small is replaced by a larger one and kept until the table goes, because somebody may be reading
-    it. Whoever reads an old one misses at most what was added since, and looks again under the
-    lock. */
 #include "log/segment_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-enum { CHUNK_BITS = 8, CHUNK_COUNT = 1 << CHUNK_BITS, FIRST_COUNT = 4 };
+typedef _Atomic(segment *) slot;
 
-typedef struct chunk {
-    _Atomic(segment *) items[CHUNK_COUNT];
-} chunk;
+enum { CHUNKS = sizeof(segment_table) / sizeof(slot *) };
 
-typedef struct directory {
-    struct directory *older;
-    uint32_t count;
-    _Atomic(chunk *) chunks[];
-} directory;
-
-struct segment_table {
-    _Atomic(directory *) newest;
-};
-
-static directory *directory_new(uint32_t count, directory *older) {
-    directory *fresh = calloc(1, sizeof *fresh + count * sizeof fresh->chunks[0]);
-    if (fresh == NULL) return NULL;
-    fresh->older = older;
-    fresh->count = count;
-    for (uint32_t at = 0; older != NULL && at < older->count; at++)
-        atomic_init(&fresh->chunks[at], atomic_load(&older->chunks[at]));
-    return fresh;
+/** Which chunk has a number. */
+static uint32_t chunk_of(uint32_t number) {
+    uint32_t above = number >> SEGMENT_CHUNK_BITS;
+    return above == 0 ? 0 : 32 - (uint32_t)__builtin_clz(above);
 }
 
-segment_table *segment_table_create(void) {
-    segment_table *table = calloc(1, sizeof *table);
-    if (table == NULL) return NULL;
-    directory *first = directory_new(FIRST_COUNT, NULL);
-    atomic_init(&table->newest, first);
-    if (first != NULL) return table;
-    free(table);
-    return NULL;
+/** How many a chunk has; in all but the first that is its first number, too. */
+static size_t chunk_count(uint32_t chunk) {
+    return (size_t)1 << (SEGMENT_CHUNK_BITS + (chunk == 0 ? 0 : chunk - 1));
+}
+
+/** NULL if it was not reserved. */
+static slot *slot_of(const segment_table *table, uint32_t number) {
+    uint32_t chunk = chunk_of(number);
+    slot *slots = atomic_load_explicit(&table->chunks[chunk], memory_order_acquire);
+    return slots == NULL ? NULL : &slots[chunk == 0 ? number : number - chunk_count(chunk)];
 }
 
 void segment_table_free(segment_table *table) {
-    if (table == NULL) return;
-    directory *newest = atomic_load(&table->newest);
-    for (uint32_t at = 0; at < newest->count; at++) free(atomic_load(&newest->chunks[at]));
-    while (newest != NULL) {
-        directory *older = newest->older;
-        free(newest);
-        newest = older;
-    }
-    free(table);
-}
-
-static chunk *chunk_of(const segment_table *table, uint32_t number) {
-    const directory *newest = atomic_load_explicit(&table->newest, memory_order_acquire);
-    uint32_t at = number >> CHUNK_BITS;
-    if (at >= newest->count) return NULL;
-    return atomic_load_explicit(&newest->chunks[at], memory_order_acquire);
+    for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) free(atomic_load(&table->chunks[chunk]));
 }
 
 segment *segment_table_find(const segment_table *table, uint32_t number) {
-    const chunk *has = chunk_of(table, number);
-    if (has == NULL) return NULL;
-    return atomic_load_explicit(&has->items[number % CHUNK_COUNT], memory_order_acquire);
+    const slot *place = slot_of(table, number);
+    return place == NULL ? NULL : atomic_load_explicit(place, memory_order_acquire);
 }
 
 larder_status segment_table_reserve(segment_table *table, uint32_t number) {
-    directory *newest = atomic_load(&table->newest);
-    uint32_t at = number >> CHUNK_BITS;
-    if (at >= newest->count) {
-        uint32_t count = newest->count;
-        while (count <= at) count *= 2;
-        newest = directory_new(count, newest);
-        if (newest == NULL) return ENOMEM;
-        atomic_store_explicit(&table->newest, newest, memory_order_release);
-    }
-    if (atomic_load(&newest->chunks[at]) != NULL) return LARDER_OK;
-    chunk *fresh = calloc(1, sizeof *fresh);
-    if (fresh == NULL) return ENOMEM;
-    atomic_store_explicit(&newest->chunks[at], fresh, memory_order_release);
+    if (slot_of(table, number) != NULL) return LARDER_OK;
+    uint32_t chunk = chunk_of(number);
+    slot *slots = calloc(chunk_count(chunk), sizeof *slots);
+    if (slots == NULL) return ENOMEM;
+    atomic_store_explicit(&table->chunks[chunk], slots, memory_order_release);
     return LARDER_OK;
 }
 
 segment *segment_table_set(segment_table *table, uint32_t number, segment *added) {
-    chunk *has = chunk_of(table, number);
-    if (has == NULL) return NULL;
-    return atomic_exchange(&has->items[number % CHUNK_COUNT], added);
+    slot *place = slot_of(table, number);
+    return place == NULL ? NULL : atomic_exchange(place, added);
 }
 
 segment *segment_table_next(const segment_table *table, uint32_t from) {
-    const directory *newest = atomic_load(&table->newest);
-    for (uint32_t at = from >> CHUNK_BITS; at < newest->count; at++) {
-        const chunk *has = atomic_load(&newest->chunks[at]);
-        uint32_t first = at == from >> CHUNK_BITS ? from % CHUNK_COUNT : 0;
-        for (uint32_t place = first; has != NULL && place < CHUNK_COUNT; place++) {
-            segment *found = atomic_load(&has->items[place]);
-            if (found != NULL) return found;
-        }
+    for (uint64_t number = from; number <= UINT32_MAX; number++) {
+        const slot *place = slot_of(table, (uint32_t)number);
+        // The last of a chunk that is not there.
+        if (place == NULL)
+            number = ((uint64_t)1 << (SEGMENT_CHUNK_BITS + chunk_of((uint32_t)number))) - 1;
+        else if (atomic_load(place) != NULL) return atomic_load(place);
     }
     return NULL;
 }

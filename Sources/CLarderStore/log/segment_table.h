@@ -6,11 +6,16 @@
 
 #include "log/segment.h"
 
-typedef struct segment_table segment_table;
+/** Digits of the numbers that the first chunk has. */
+enum { SEGMENT_CHUNK_BITS = 8 };
 
-/** NULL: ENOMEM. */
-segment_table *segment_table_create(void);
-/** Frees the table, not what is in it. */
+/** Chunks of pointers, which never move: the first one has the numbers below 256, and each further
+    one those that have one more binary digit. All zero for an empty one. */
+typedef struct segment_table {
+    _Atomic(_Atomic(segment *) *) chunks[33 - SEGMENT_CHUNK_BITS];
+} segment_table;
+
+/** Frees its memory, not what is in it. */
 void segment_table_free(segment_table *table);
 /** NULL if there is none. */
 segment *segment_table_find(const segment_table *table, uint32_t number);

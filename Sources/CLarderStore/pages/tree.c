@@ -3,66 +3,56 @@
 
 #include "pages/tree_page.h"
 
-_Static_assert(META_TREE_OFFSET == META_FREE_OFFSET + 48, "two trees");
-_Static_assert(META_LAST_PAGE_OFFSET == META_TREE_OFFSET + 48, "and what follows");
-
-// What LMDB keeps of flags. Ours are always these: the free list is ordered by its numbers, the
-// tree by its bytes, without duplicates. With others LMDB would read the same pages differently.
-enum { FREE_FLAGS = 0x08, TREE_FLAGS = 0 };
-
 /** One of the trees in a meta page, whose root must be a page in use. */
-static bool meta_tree(const uint8_t *bytes, uint16_t flags, uint64_t next_page, uint64_t *root,
-                      uint32_t *depth, tree_counts *counts) {
-    *depth = load16(bytes + 6);
-    *counts = (tree_counts){load64(bytes + 8), load64(bytes + 16), load64(bytes + 24),
-                            load64(bytes + 32)};
-    *root = load64(bytes + 40);
-    if (load16(bytes + 4) != flags) return false;
-    if (*root == TREE_NO_PAGE) return *depth == 0 && counts->entries == 0;
-    return *root >= TREE_META_PAGES && *root<next_page && * depth> 0 && *depth <= TREE_DEPTH_MAX;
+static bool head_is_sound(const tree_head *head, uint16_t flags, uint64_t next_page) {
+    if (head->flags != flags) return false;
+    if (head->root == TREE_NO_PAGE) return head->depth == 0 && head->counts.entries == 0;
+    return head->root >= TREE_META_PAGES && head->root < next_page && head->depth > 0 &&
+           head->depth <= TREE_DEPTH_MAX;
 }
 
 static bool is_page_size(uint32_t bytes) {
     return bytes >= PAGE_MIN_BYTES && bytes <= PAGE_MAX_BYTES && (bytes & (bytes - 1)) == 0;
 }
 
-larder_status tree_meta_head(const uint8_t *map, uint64_t map_bytes, int which, tree *out) {
-    *out = (tree){.map = map, .root = TREE_NO_PAGE, .free_root = TREE_NO_PAGE};
-    if (map_bytes < META_END_OFFSET) return LARDER_EDAMAGED;
-    const uint8_t *page = map;
-    uint32_t page_bytes = load32(map + META_FREE_OFFSET);
-    if (which == 1) {
-        // The second page is where the first one says, or, if that is unreadable, where it is seen.
-        if (load32(map + META_MAGIC_OFFSET) != LMDB_MAGIC || !is_page_size(page_bytes)) {
-            for (page_bytes = PAGE_MIN_BYTES; page_bytes <= PAGE_MAX_BYTES; page_bytes *= 2) {
-                if (map_bytes < page_bytes + META_END_OFFSET) return LARDER_EDAMAGED;
-                page = map + page_bytes;
-                if (load32(page + META_MAGIC_OFFSET) == LMDB_MAGIC &&
-                    load32(page + META_FREE_OFFSET) == page_bytes)
-                    break;
-            }
-            if (page_bytes > PAGE_MAX_BYTES) return LARDER_EDAMAGED;
-        }
-        page = map + page_bytes;
-        if (map_bytes < page_bytes + META_END_OFFSET) return LARDER_EDAMAGED;
-    }
-    if (load32(page + META_MAGIC_OFFSET) != LMDB_MAGIC) return LARDER_EFOREIGN;
-    if (load64(page) != (uint64_t)which || load16(page + 10) != PAGE_META) return LARDER_EDAMAGED;
-    if (load32(page + META_VERSION_OFFSET) != LMDB_DATA_VERSION) return LARDER_EVERSION;
-    if (load32(page + META_FREE_OFFSET) != page_bytes || !is_page_size(page_bytes))
+/** Reads what may be a meta page; false if the map ends before it does. */
+static bool meta_at(const uint8_t *map, uint64_t map_bytes, uint32_t offset, meta_page *out) {
+    if (map_bytes < offset + sizeof *out) return false;
+    memcpy(out, map + offset, sizeof *out);
+    return true;
+}
+
+larder_status tree_meta_head(const uint8_t *map, uint64_t map_bytes, int which, meta_page *out) {
+    *out = (meta_page){0};
+    if (!meta_at(map, map_bytes, 0, out)) return LARDER_EDAMAGED;
+    uint32_t page_bytes = out->free_list.pad;
+    // The second page is where the first one says, or, if that is unreadable, where it is seen.
+    if (which == 1 && (out->magic != LMDB_MAGIC || !is_page_size(page_bytes)))
+        for (page_bytes = PAGE_MIN_BYTES; page_bytes <= PAGE_MAX_BYTES; page_bytes *= 2)
+            if (!meta_at(map, map_bytes, page_bytes, out) ||
+                (out->magic == LMDB_MAGIC && out->free_list.pad == page_bytes))
+                break;
+    if (which == 1 && (page_bytes > PAGE_MAX_BYTES || !meta_at(map, map_bytes, page_bytes, out)))
         return LARDER_EDAMAGED;
-    out->page_bytes = page_bytes;
-    out->transaction = load64(page + META_TRANSACTION_OFFSET);
+    if (out->magic != LMDB_MAGIC) return LARDER_EFOREIGN;
+    if (out->number != (uint64_t)which || out->kind != PAGE_META) return LARDER_EDAMAGED;
+    if (out->version != LMDB_DATA_VERSION) return LARDER_EVERSION;
+    if (out->free_list.pad != page_bytes || !is_page_size(page_bytes)) return LARDER_EDAMAGED;
     // Transactions write the two pages in turn; before the first one both say 0.
-    if (out->transaction != 0 && (out->transaction & 1) != (uint64_t)which) return LARDER_EDAMAGED;
-    return LARDER_OK;
+    bool is_in_turn = out->transaction == 0 || (out->transaction & 1) == (uint64_t)which;
+    return is_in_turn ? LARDER_OK : LARDER_EDAMAGED;
 }
 
 larder_status tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int which, tree *out) {
-    larder_status status = tree_meta_head(map, map_bytes, which, out);
+    meta_page meta;
+    larder_status status = tree_meta_head(map, map_bytes, which, &meta);
+    *out = (tree){.map = map,
+                  .page_bytes = meta.free_list.pad,
+                  .main = meta.main,
+                  .free_list = meta.free_list,
+                  .transaction = meta.transaction};
     if (status) return status;
-    const uint8_t *page = which == 0 ? map : map + out->page_bytes;
-    uint64_t last = load64(page + META_LAST_PAGE_OFFSET);
+    uint64_t last = meta.last_page;
     // Beyond what 64 bits of file size hold there is no page.
     if (last < TREE_META_PAGES - 1 || last >= UINT64_MAX / 2 / out->page_bytes)
         return LARDER_EDAMAGED;
@@ -73,10 +63,7 @@ larder_status tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int whic
     // file for each of those.
     if (out->next_page - out->page_count > out->page_count * (out->page_bytes / 8))
         return LARDER_EDAMAGED;
-    if (!meta_tree(page + META_FREE_OFFSET, FREE_FLAGS, out->next_page, &out->free_root,
-                   &out->free_depth, &out->free_counts) ||
-        !meta_tree(page + META_TREE_OFFSET, TREE_FLAGS, out->next_page, &out->root, &out->depth,
-                   &out->counts))
-        return LARDER_EDAMAGED;
-    return LARDER_OK;
+    bool is_sound = head_is_sound(&out->free_list, FREE_LIST_FLAGS, out->next_page) &&
+                    head_is_sound(&out->main, MAIN_FLAGS, out->next_page);
+    return is_sound ? LARDER_OK : LARDER_EDAMAGED;
 }

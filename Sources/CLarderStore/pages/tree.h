@@ -25,24 +25,29 @@ typedef struct tree_counts {
     uint64_t entries;
 } tree_counts;
 
+/** A tree as a meta page has it; tree_audit compares the counts. */
+typedef struct tree_head {
+    /** Of the free list the page size. */
+    uint32_t pad;
+    uint16_t flags;
+    uint16_t depth;
+    tree_counts counts;
+    /** TREE_NO_PAGE for an empty tree. */
+    uint64_t root;
+} tree_head;
+
 /** One state of the tree. Valid while its reader's place in LMDB's table is held. */
 typedef struct tree {
     const uint8_t *map;
     /** Pages of the file that the mapping covers and the file has. */
     uint64_t page_count;
     uint32_t page_bytes;
-    uint32_t depth;
-    /** TREE_NO_PAGE for an empty tree. */
-    uint64_t root;
+    tree_head main;
+    /** The free list is a tree too. */
+    tree_head free_list;
     uint64_t transaction;
     /** Page numbers from here on are not in use. */
     uint64_t next_page;
-    /** The free list is a tree too. */
-    uint64_t free_root;
-    uint32_t free_depth;
-    /** As the meta page has them, of the tree and of the free list; tree_audit compares. */
-    tree_counts counts;
-    tree_counts free_counts;
     /** Where the last LARDER_EDAMAGED was, in bytes from the file's start. Only a hint for people:
         threads may overwrite each other's. */
     uint64_t *damage_offset;
@@ -53,11 +58,6 @@ typedef struct tree {
     @return LARDER_OK; LARDER_EFOREIGN (not LMDB's), LARDER_EVERSION, LARDER_EDAMAGED. */
 LARDER_MUST_CHECK larder_status tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int which,
                                                   tree *out);
-
-/** The first part of that: only page size and transaction, and that it is a meta page. After a
-    failed write of it LMDB leaves a page that is no more than this; it is the older one then. */
-LARDER_MUST_CHECK larder_status tree_meta_head(const uint8_t *map, uint64_t map_bytes, int which,
-                                               tree *out);
 
 /** The value under `key`, borrowed from the mapping.
     @return LARDER_OK; LARDER_ENOTFOUND, LARDER_EDAMAGED. O(depth · log page entries). */
@@ -86,10 +86,9 @@ typedef struct tree_cursor {
 /** Places the cursor at the first key that is not less than `key`; LARDER_END behind the last. */
 LARDER_MUST_CHECK larder_status tree_cursor_seek(tree_cursor *cursor, const tree *tree,
                                                  larder_bytes key);
-/** Places it at the last key that is less than `key` (or not greater, if `inclusive`);
-    LARDER_END before the first. */
+/** Places it at the last key that is less than `key`; LARDER_END before the first. */
 LARDER_MUST_CHECK larder_status tree_cursor_seek_back(tree_cursor *cursor, const tree *tree,
-                                                      larder_bytes key, bool inclusive);
+                                                      larder_bytes key);
 /** Moves on. LARDER_OK; LARDER_END; LARDER_EDAMAGED: a page that cannot be read was passed over,
     and the cursor is behind it; call again. Never the same damage twice, so a loop over it ends. */
 LARDER_MUST_CHECK larder_status tree_cursor_next(tree_cursor *cursor);
@@ -114,6 +113,8 @@ typedef struct tree_report {
     After this LMDB can change the tree without meeting a page that it would crash on.
     @return LARDER_OK; LARDER_EDAMAGED; ENOMEM. O(pages), and one bit of memory for each. */
 LARDER_MUST_CHECK larder_status tree_audit(const tree *tree, tree_report *report);
+/** The same of the free list alone, as far as it can be told without the tree. For tree_guard. */
+LARDER_MUST_CHECK larder_status tree_audit_free_list(const tree *tree);
 
 /** Rows whose key begins with that byte, as far as the pages can be read. O(them). */
 uint64_t tree_count_space(const tree *from, uint8_t space);

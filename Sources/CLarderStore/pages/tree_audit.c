@@ -44,8 +44,7 @@ static bool page_tiles(const tree_page *page, bool is_leaf) {
 }
 
 static int number_order(larder_bytes a, larder_bytes b) {
-    uint64_t first = load64(a.data);
-    uint64_t second = load64(b.data);
+    uint64_t first = load64(a.data), second = load64(b.data);
     return (first > second) - (first < second);
 }
 
@@ -175,28 +174,26 @@ static void audit_walk(audit *walk, uint64_t number, uint32_t height, const page
     }
 }
 
-/** Goes over one of the trees, of which no level is deeper than TREE_DEPTH_MAX. */
-static void audit_tree(audit *walk, bool is_free_list, uint64_t root, uint32_t depth) {
+/** Goes over one of the trees, of which no level is deeper than TREE_DEPTH_MAX.
+    @return whether LMDB counts in it what there is. */
+static bool audit_tree(audit *walk, bool is_free_list) {
     static const page_bounds none = {{NULL, 0}, {NULL, 0}};
+    const tree_head *head = is_free_list ? &walk->state->free_list : &walk->state->main;
+    const tree_counts *counts = &walk->counts;
     walk->is_free_list = is_free_list;
     walk->counts = (tree_counts){0};
-    if (depth > 0) audit_walk(walk, root, depth - 1, &none);
-}
-
-static bool audit_counts_agree(const tree_counts *a, const tree_counts *b) {
-    return a->branch_pages == b->branch_pages && a->leaf_pages == b->leaf_pages &&
-           a->overflow_pages == b->overflow_pages && a->entries == b->entries;
+    if (head->depth > 0) audit_walk(walk, head->root, head->depth - 1u, &none);
+    walk->report->pages += counts->branch_pages + counts->leaf_pages + counts->overflow_pages;
+    // All of it is u64: nothing lies between.
+    return memcmp(counts, &head->counts, sizeof *counts) == 0;
 }
 
 /** Room for the marks; LARDER_EDAMAGED if the meta page speaks of more pages than there can be. */
 static larder_status audit_start(audit *walk) {
     const tree *state = walk->state;
     *walk->report = (tree_report){0};
-    // A page that the file is too short for can only be free, and the free list has 8 bytes of the
-    // file for each of those: that bounds the memory, whatever the meta page says.
-    if (state->depth > TREE_DEPTH_MAX || state->free_depth > TREE_DEPTH_MAX ||
-        state->page_count < TREE_META_PAGES || state->page_count > state->next_page ||
-        state->next_page - state->page_count > state->page_count * (state->page_bytes / 8)) {
+    // Reading the meta page has bounded the pages, and so the memory, by the size of the file.
+    if (state->page_count < TREE_META_PAGES) {
         audit_damage(walk, state->transaction & 1);
         return LARDER_EDAMAGED;
     }
@@ -207,38 +204,24 @@ static larder_status audit_start(audit *walk) {
     return LARDER_OK;
 }
 
-larder_status tree_free_marks(const tree *state, uint8_t **marks, uint64_t *count) {
+larder_status tree_audit_free_list(const tree *state) {
     tree_report report;
     audit walk = {.state = state, .report = &report};
-    *marks = NULL;
     larder_status status = audit_start(&walk);
-    if (status) return status;
-    audit_tree(&walk, true, state->free_root, state->free_depth);
-    if (report.damaged_pages || !audit_counts_agree(&walk.counts, &state->free_counts)) {
-        free(walk.marks);
-        return LARDER_EDAMAGED;
-    }
-    *marks = walk.marks;
-    *count = state->next_page;
-    return LARDER_OK;
+    if (!status && (!audit_tree(&walk, true) || report.damaged_pages)) status = LARDER_EDAMAGED;
+    free(walk.marks);
+    return status;
 }
 
 larder_status tree_audit(const tree *state, tree_report *report) {
     audit walk = {.state = state, .report = report};
     larder_status status = audit_start(&walk);
     if (status) return status;
-    audit_tree(&walk, true, state->free_root, state->free_depth);
-    tree_counts free_counts = walk.counts;
-    audit_tree(&walk, false, state->root, state->depth);
-    const tree_counts *both[] = {&walk.counts, &free_counts};
-    for (size_t i = 0; i < 2; i++)
-        report->pages += both[i]->branch_pages + both[i]->leaf_pages + both[i]->overflow_pages;
-
+    bool agrees = audit_tree(&walk, true);
+    agrees = audit_tree(&walk, false) && agrees;
     // What damage hides cannot be counted, so these are looked at only without any.
     if (report->damaged_pages == 0) {
-        if (!audit_counts_agree(&walk.counts, &state->counts) ||
-            !audit_counts_agree(&free_counts, &state->free_counts))
-            audit_damage(&walk, state->transaction & 1);
+        if (!agrees) audit_damage(&walk, state->transaction & 1);
         for (uint64_t number = TREE_META_PAGES; number < state->next_page; number++)
             if ((walk.marks[number >> 3] & 1u << (number & 7)) == 0) audit_damage(&walk, number);
     }

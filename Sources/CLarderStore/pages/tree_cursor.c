@@ -36,8 +36,8 @@ static larder_status cursor_prove(const tree_cursor *cursor, const tree_page *pa
     // The first key of a branch page has no meaning; one with a single child has no keys at all.
     if ((!is_leaf && page->count < 2) || !page_node(page, is_leaf ? 0 : 1, &first) ||
         !page_node(page, page->count - 1, &last) ||
-        (bounds.lower.data && key_order(node_key(&first), bounds.lower) < 0) ||
-        (bounds.upper.data && key_order(node_key(&last), bounds.upper) >= 0))
+        (bounds.lower.data && compare_bytes(node_key(&first), bounds.lower) < 0) ||
+        (bounds.upper.data && compare_bytes(node_key(&last), bounds.upper) >= 0))
         return tree_damaged(cursor->tree, page->number);
     return LARDER_OK;
 }
@@ -45,8 +45,7 @@ static larder_status cursor_prove(const tree_cursor *cursor, const tree_page *pa
 /** Opens the page that the path leads to, behind its last one. */
 static inline larder_status cursor_open(tree_cursor *cursor, bool *is_leaf) {
     const tree *state = cursor->tree;
-    uint64_t number = state->root;
-    if (cursor->depth == TREE_DEPTH_MAX) return tree_damaged(state, 0);
+    uint64_t number = state->main.root;
     if (cursor->depth > 0) {
         const tree_page *above = &cursor->path[cursor->depth - 1].page;
         tree_node node;
@@ -54,7 +53,7 @@ static inline larder_status cursor_open(tree_cursor *cursor, bool *is_leaf) {
             return tree_damaged(state, above->number);
         number = node_child(&node);
     }
-    *is_leaf = cursor->depth + 1 == state->depth;
+    *is_leaf = cursor->depth + 1 == state->main.depth;
     cursor->path[cursor->depth].at = 0;
     if (!page_open(state, number, *is_leaf, &cursor->path[cursor->depth].page))
         return tree_damaged(state, number);
@@ -72,7 +71,7 @@ larder_status tree_cursor_enter(tree_cursor *cursor) {
 larder_status tree_cursor_aim(tree_cursor *cursor, larder_bytes key, bool *equal) {
     const tree_page *page = &cursor->path[cursor->depth - 1].page;
     uint32_t *at = &cursor->path[cursor->depth - 1].at;
-    bool is_leaf = cursor->depth == cursor->tree->depth;
+    bool is_leaf = cursor->depth == cursor->tree->main.depth;
     if (!page_search(page, is_leaf ? 0 : 1, key, at, equal)) {
         cursor->depth--;
         return tree_damaged(cursor->tree, page->number);
@@ -83,7 +82,7 @@ larder_status tree_cursor_aim(tree_cursor *cursor, larder_bytes key, bool *equal
 
 /** Goes down to the first or the last leaf node below the path. */
 static larder_status cursor_descend(tree_cursor *cursor, bool forward) {
-    while (cursor->depth < cursor->tree->depth) {
+    while (cursor->depth < cursor->tree->main.depth) {
         larder_status status = tree_cursor_enter(cursor);
         if (status) return status;
         if (!forward)
@@ -93,17 +92,15 @@ static larder_status cursor_descend(tree_cursor *cursor, bool forward) {
 }
 
 /** Goes down along `key`; then the cursor's last index is that of the first key that is not less,
-    and may be the page's count.
-    @param equal receives whether it is `key`. */
-static larder_status cursor_find(tree_cursor *cursor, const tree *state, larder_bytes key,
-                                 bool *equal) {
+    and may be the page's count. */
+static larder_status cursor_find(tree_cursor *cursor, const tree *state, larder_bytes key) {
+    bool equal;
     cursor->tree = state;
     cursor->depth = 0;
-    *equal = false;
     larder_status status = LARDER_OK;
-    while (!status && cursor->depth < state->depth) {
+    while (!status && cursor->depth < state->main.depth) {
         status = tree_cursor_enter(cursor);
-        if (!status) status = tree_cursor_aim(cursor, key, equal);
+        if (!status) status = tree_cursor_aim(cursor, key, &equal);
     }
     return status;
 }
@@ -125,8 +122,7 @@ larder_status tree_cursor_next(tree_cursor *cursor) { return cursor_step(cursor,
 larder_status tree_cursor_previous(tree_cursor *cursor) { return cursor_step(cursor, false); }
 
 larder_status tree_cursor_seek(tree_cursor *cursor, const tree *state, larder_bytes key) {
-    bool equal;
-    larder_status status = cursor_find(cursor, state, key, &equal);
+    larder_status status = cursor_find(cursor, state, key);
     if (status) return status;
     if (cursor->depth == 0) return LARDER_END;
     uint32_t level = cursor->depth - 1;
@@ -134,17 +130,14 @@ larder_status tree_cursor_seek(tree_cursor *cursor, const tree *state, larder_by
     return is_there ? LARDER_OK : tree_cursor_next(cursor);
 }
 
-larder_status tree_cursor_seek_back(tree_cursor *cursor, const tree *state, larder_bytes key,
-                                    bool inclusive) {
-    bool equal;
-    larder_status status = cursor_find(cursor, state, key, &equal);
-    if (status) return status;
-    return equal && inclusive ? LARDER_OK : tree_cursor_previous(cursor);
+larder_status tree_cursor_seek_back(tree_cursor *cursor, const tree *state, larder_bytes key) {
+    larder_status status = cursor_find(cursor, state, key);
+    return status ? status : tree_cursor_previous(cursor);
 }
 
 larder_status tree_cursor_get(const tree_cursor *cursor, larder_bytes *key, larder_bytes *value) {
     *key = *value = (larder_bytes){NULL, 0};
-    if (cursor->depth == 0 || cursor->depth != cursor->tree->depth) return LARDER_EDAMAGED;
+    if (cursor->depth == 0 || cursor->depth != cursor->tree->main.depth) return LARDER_EDAMAGED;
     const tree_page *page = &cursor->path[cursor->depth - 1].page;
     uint32_t at = cursor->path[cursor->depth - 1].at;
     tree_node node;
@@ -161,14 +154,14 @@ larder_status tree_get(const tree *state, larder_bytes key, larder_bytes *value)
     bool equal = false, is_leaf;
     *value = (larder_bytes){NULL, 0};
     cursor.tree = state;
-    for (cursor.depth = 0; cursor.depth < state->depth;) {
+    for (cursor.depth = 0; cursor.depth < state->main.depth;) {
         larder_status status = cursor_open(&cursor, &is_leaf);
         cursor.depth++;
         if (!status) status = tree_cursor_aim(&cursor, key, &equal);
         if (status) return status;
     }
     if (equal) return tree_cursor_get(&cursor, &found, value);
-    if (state->depth == 0) return LARDER_ENOTFOUND;
+    if (state->main.depth == 0) return LARDER_ENOTFOUND;
     // A page from elsewhere in the tree has all its keys on one side of the separators on the way
     // to it. So it is the right one if the key would be between two of its own.
     const tree_page *leaf = &cursor.path[--cursor.depth].page;

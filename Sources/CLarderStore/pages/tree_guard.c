@@ -35,7 +35,7 @@ static larder_status look(tree_guard *guard, tree_cursor *cursor) {
     if (status) return status;
     const tree_page *page = &cursor->path[cursor->depth - 1].page;
     if (is_seen(guard, page->number)) return LARDER_OK;
-    if (!page_is_sound(state, page, cursor->depth == state->depth, false, &none))
+    if (!page_is_sound(state, page, cursor->depth == state->main.depth, false, &none))
         return tree_damaged(state, page->number);
     guard->unseen[page->number >> 3] &= (uint8_t) ~(1u << (page->number & 7));
     return LARDER_OK;
@@ -54,7 +54,7 @@ static larder_status look_beside(tree_guard *guard, tree_cursor *cursor) {
     }
     if (at + 1 < cursor->path[depth - 1].page.count) {
         cursor->path[depth - 1].at = at + 1;
-        while (!status && cursor->depth < cursor->tree->depth) status = look(guard, cursor);
+        while (!status && cursor->depth < cursor->tree->main.depth) status = look(guard, cursor);
         cursor->depth = depth;
     }
     cursor->path[depth - 1].at = at;
@@ -64,7 +64,7 @@ static larder_status look_beside(tree_guard *guard, tree_cursor *cursor) {
 static bool lies_in_last(const tree_guard *guard, const tree *state, larder_bytes key) {
     return guard->transaction == state->transaction && guard->lower.length > 0 &&
            compare_bytes(bytes_of_key(&guard->lower), key) <= 0 &&
-           (!guard->has_upper || compare_bytes(key, bytes_of_key(&guard->upper)) < 0);
+           (guard->upper.length == 0 || compare_bytes(key, bytes_of_key(&guard->upper)) < 0);
 }
 
 static void remember(tree_key *bound, larder_bytes key) {
@@ -75,22 +75,18 @@ static void remember(tree_key *bound, larder_bytes key) {
 larder_status tree_guard_look(tree_guard *guard, const tree *state, larder_bytes key) {
     if (!guard->unseen) return LARDER_OK;
     if (!guard->has_free_list) {
-        uint8_t *marks;
-        uint64_t count;
-        larder_status status = tree_free_marks(state, &marks, &count);
+        larder_status status = tree_audit_free_list(state);
         if (status) return status;
-        free(marks);
         guard->has_free_list = true;
     }
-    if (state->depth == 0 || lies_in_last(guard, state, key)) return LARDER_OK;
+    if (state->main.depth == 0 || lies_in_last(guard, state, key)) return LARDER_OK;
     guard->lower.length = 0;
-    guard->has_upper = false;
     guard->transaction = state->transaction;
     tree_cursor cursor;
     cursor.tree = state;
     cursor.depth = 0;
     larder_status status = look(guard, &cursor);
-    while (!status && cursor.depth < state->depth) {
+    while (!status && cursor.depth < state->main.depth) {
         bool equal;
         status = tree_cursor_aim(&cursor, key, &equal);
         if (!status) status = look_beside(guard, &cursor);
@@ -102,6 +98,5 @@ larder_status tree_guard_look(tree_guard *guard, const tree *state, larder_bytes
     if (status) return status;
     remember(&guard->lower, bounds.lower);
     remember(&guard->upper, bounds.upper);
-    guard->has_upper = bounds.upper.data != NULL;
     return LARDER_OK;
 }

@@ -19,10 +19,9 @@ typedef struct tree_guard {
     /** The free list was looked at, as a whole. */
     bool has_free_list;
     /** Keys below this one, and not below the one before it, lead to the leaf that was seen last;
-        of the state that it belongs to. */
+        of the state that it belongs to. Without an upper one, that is empty. */
     tree_key lower;
     tree_key upper;
-    bool has_upper;
     uint64_t transaction;
 } tree_guard;
 

@@ -15,23 +15,11 @@
     A value that is too long for a page lies on overflow pages, behind the first one's head; the
     node has their number instead, u64. The first key of a branch page has no meaning.
 
-    A meta page, behind the same head (offsets from the page's start):
-
-        16  u32  magic                  20  u32  data version
-        24  u64  address                32  u64  size of the map
-        40  48 B the free list          88  48 B the tree
-        136 u64  last page in use       144 u64  transaction
-
-    with 48 bytes for each tree: u32 pad (page size, of the free list), u16 flags, u16 depth, u64
-    branch pages, u64 leaf pages, u64 overflow pages, u64 entries, u64 root. */
+    A meta page is a meta_page. */
 #ifndef LARDER_TREE_PAGE_H
 #define LARDER_TREE_PAGE_H
 
 #include "pages/tree.h"
-
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "LMDB's pages have the machine's byte order; only little-endian ones are read here."
-#endif
 
 enum {
     PAGE_HEAD_BYTES = 16,
@@ -42,13 +30,11 @@ enum {
     NODE_HEAD_BYTES = 8,
     /** The value is on overflow pages. */
     NODE_OVERFLOWS = 0x01,
-    META_MAGIC_OFFSET = 16,
-    META_VERSION_OFFSET = 20,
-    META_FREE_OFFSET = 40,
-    META_TREE_OFFSET = 88,
-    META_LAST_PAGE_OFFSET = 136,
-    META_TRANSACTION_OFFSET = 144,
-    META_END_OFFSET = 152,
+    /** What LMDB keeps of flags. Ours are always these: the free list is ordered by its numbers,
+        the tree by its bytes, without duplicates. With others LMDB would read the same pages
+        differently. */
+    FREE_LIST_FLAGS = 0x08,
+    MAIN_FLAGS = 0,
     PAGE_MIN_BYTES = 512,
     PAGE_MAX_BYTES = 32768,
     /** So many nodes of a page are asked for at once. */
@@ -57,21 +43,22 @@ enum {
 #define LMDB_MAGIC 0xBEEFC0DEu
 #define LMDB_DATA_VERSION 1u
 
-static inline uint16_t load16(const uint8_t *source) {
-    uint16_t value;
-    memcpy(&value, source, sizeof value);
-    return value;
-}
-static inline uint32_t load32(const uint8_t *source) {
-    uint32_t value;
-    memcpy(&value, source, sizeof value);
-    return value;
-}
-static inline uint64_t load64(const uint8_t *source) {
-    uint64_t value;
-    memcpy(&value, source, sizeof value);
-    return value;
-}
+/** A meta page, as it lies in the file: the head that all pages have, and what follows. */
+typedef struct meta_page {
+    uint64_t number;
+    uint16_t unused;
+    uint16_t kind;
+    uint32_t bounds;
+    uint32_t magic;
+    uint32_t version;
+    uint64_t address;
+    uint64_t map_bytes;
+    tree_head free_list;
+    tree_head main;
+    uint64_t last_page;
+    uint64_t transaction;
+} meta_page;
+_Static_assert(sizeof(tree_head) == 48 && sizeof(meta_page) == 152, "nothing lies between");
 
 /** A node inside of its page. */
 typedef struct tree_node {
@@ -161,28 +148,6 @@ static inline larder_status node_value(const tree *state, const tree_page *page,
     return LARDER_OK;
 }
 
-/** Order of two keys: as compare_bytes, but inline, for most keys are short. */
-static inline int key_order(larder_bytes left, larder_bytes right) {
-    const uint8_t *a = left.data, *b = right.data;
-    size_t a_bytes = left.length, b_bytes = right.length;
-    size_t common = a_bytes < b_bytes ? a_bytes : b_bytes;
-    if (common >= 8) {
-        for (size_t at = 0;;) {
-            uint64_t first = load64(a + at);
-            uint64_t second = load64(b + at);
-            if (first != second)
-                return __builtin_bswap64(first) < __builtin_bswap64(second) ? -1 : 1;
-            if (at + 8 >= common) break;
-            // The last word may overlap the one before.
-            at = at + 16 <= common ? at + 8 : common - 8;
-        }
-    } else {
-        for (size_t at = 0; at < common; at++)
-            if (a[at] != b[at]) return a[at] < b[at] ? -1 : 1;
-    }
-    return (a_bytes > b_bytes) - (a_bytes < b_bytes);
-}
-
 /** Only a hint: the node need not be inside the page. */
 static inline void page_prefetch(const tree_page *page, uint32_t index) {
     __builtin_prefetch(page->bytes + load16(page->bytes + PAGE_HEAD_BYTES + 2 * (size_t)index));
@@ -210,7 +175,7 @@ static inline bool page_search(const tree_page *page, uint32_t from, larder_byte
             is_asked = true;
         }
         if (!page_node(page, middle, &node)) return false;
-        int order = key_order(key, node_key(&node));
+        int order = compare_bytes(key, node_key(&node));
         if (order == 0) {
             *index = middle;
             *equal = true;
@@ -222,6 +187,14 @@ static inline bool page_search(const tree_page *page, uint32_t from, larder_byte
     *index = low;
     return true;
 }
+
+// tree.c
+
+/** The first part of tree_of_meta_page: that it is a meta page, and its page size and transaction
+    are such as LMDB writes. After a failed write of it LMDB leaves a page of which no more is true;
+    it is the older one then. */
+LARDER_MUST_CHECK larder_status tree_meta_head(const uint8_t *map, uint64_t map_bytes, int which,
+                                               meta_page *out);
 
 // tree_cursor.c
 
@@ -248,11 +221,4 @@ LARDER_MUST_CHECK larder_status tree_cursor_aim(tree_cursor *cursor, larder_byte
     such as LMDB takes, ascend, and lie between the bounds; and values lie where they can. */
 bool page_is_sound(const tree *state, const tree_page *page, bool is_leaf, bool is_of_free_list,
                    const page_bounds *bounds);
-/** A bit for each page that is free or belongs to the free list's own tree, or is a meta page; to
-    be freed. For tree_guard.
-    @param count receives how many bits.
-    @return LARDER_OK; LARDER_EDAMAGED if the free list is not sound; ENOMEM. */
-LARDER_MUST_CHECK larder_status tree_free_marks(const tree *state, uint8_t **marks,
-                                                uint64_t *count);
-
 #endif

@@ -6,8 +6,9 @@
     the order of keys each row is an entry, and in an index each is one value of an entry. That is
     too many where a pending write replaces the entry, and where its time is over but it was not
     removed yet. Both are few, and can be told: what is pending is in the overlay, and what can be
-    over has a row of SPACE_EXPIRY that is due (apply.c, invariant 2). So their rows are looked at,
-    and those of pending writes added.
+    over has a row of SPACE_EXPIRY that is due (apply.c, invariant 2). By key each of them is looked
+    up and taken off; in an index each row is looked at, where there are any. Those of pending
+    writes are added.
 
     All of this works only as far as the tree keys tell, and as long as no limit makes entries
     expire that have no such row. Otherwise the entries are gone over, one after the other. */
@@ -21,46 +22,38 @@ enum {
     CUT_KEY_MIN_BYTES = 3 + (INDEX_VALUE_ROOM - 1) + 2,
     /** Of rows that are due: with more, going over the entries is what takes a known time. */
     DUE_MAX_COUNT = 4096,
-    EXPIRY_KEY_BYTES = 1 + 8 + 8 + 4,
-    FILTER_WORDS = 1024
+    EXPIRY_KEY_BYTES = 1 + 8 + 8 + 4
 };
-
-/** Entries whose rows may not count. */
-typedef struct suspects {
-    /** Those of the tree whose time may be over, by key. */
-    row_array due;
-    /** Of these and what is pending, a bit for the hash of each. */
-    uint64_t filter[FILTER_WORDS];
-    bool has_any;
-} suspects;
 
 /** Whether everything in the tree whose time is over has a row that is due. Under a limit of age,
     entries that were written while there was another one may have a later row, or none. */
 static bool expiry_is_in_rows(const larder_store_cursor *cursor) {
     const larder_store *store = cursor->store;
-    return (cursor->flags & LARDER_STORE_EXPIRED_TOO) ||
+    return (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) ||
            (atomic_load_explicit(&store->age_ns, memory_order_relaxed) == LARDER_STORE_NEVER &&
             atomic_load_explicit(&store->end_ns, memory_order_relaxed) > store_now(store));
-}
-
-/** Everything. */
-static bool is_whole(const larder_store_cursor *cursor) {
-    const uint32_t bounds = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER;
-    return cursor->order == LARDER_STORE_BY_KEY && cursor->prefix.length == 0 &&
-           (cursor->flags & bounds) == 0;
 }
 
 /** Whether the row's entry, that is there, does not count: its time is over. */
 static larder_status look_at(const larder_store_cursor *cursor, cursor_row *row, bool *is_over) {
     record entry;
     *is_over = false;
-    if (cursor->flags & LARDER_STORE_EXPIRED_TOO) return LARDER_OK;
+    if (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) return LARDER_OK;
     larder_status status = cursor_resolve(cursor, row);
     if (!status) status = record_read(row->record, true, &entry);
     if (!status)
         *is_over = store_is_over(cursor->store, cursor->place, &entry,
-                                 store_deadline(cursor->place, &entry));
+                                 store_deadline(cursor->place, &entry), false);
     return status;
+}
+
+/** The same for the tree's entry of a stored key. */
+static larder_status look_up(const larder_store_cursor *cursor, larder_bytes stored,
+                             bool *is_over) {
+    cursor_row row = {.stored = stored};
+    larder_status status = cursor_find_entry(cursor, stored, &row);
+    if (!status) status = look_at(cursor, &row, is_over);
+    return status == LARDER_ENOTFOUND ? LARDER_EDAMAGED : status;
 }
 
 /** Lists the entries of the tree whose time may be over.
@@ -69,7 +62,7 @@ static larder_status list_due(const larder_store_cursor *cursor, row_array *due)
     const tree *state = &cursor->place->tree;
     const uint8_t space = SPACE_EXPIRY;
     int64_t now_ns = store_now(cursor->store);
-    if (cursor->flags & LARDER_STORE_EXPIRED_TOO) return LARDER_OK;
+    if (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) return LARDER_OK;
     tree_cursor at;
     cursor_row row = {0};
     larder_status status = tree_cursor_seek(&at, state, (larder_bytes){&space, sizeof space});
@@ -89,94 +82,71 @@ static larder_status list_due(const larder_store_cursor *cursor, row_array *due)
     return status == LARDER_END ? LARDER_OK : status;
 }
 
-/** All of the tree's entries, but those that a pending write replaces or whose time is over. */
-static larder_status whole_count(const larder_store_cursor *cursor, const row_array *due,
+/** By key: how many of the tree's entries in the range a pending write replaces, or are over. */
+static larder_status wrong_count(const larder_store_cursor *cursor, const row_array *due,
                                  uint64_t *count) {
     const row_array *pending = &cursor->pending.by_key;
-    uint64_t wrong = 0;
-    for (size_t i = 0; i < pending->count + due->count; i++) {
-        bool is_pending = i < pending->count, is_over = true;
-        cursor_row row = {0};
-        row.stored = is_pending ? pending->items[i].stored : due->items[i - pending->count].stored;
-        if (!is_pending && overlay_rows_find(&cursor->pending, row.stored)) continue;
-        larder_status status = cursor_find_entry(cursor, row.stored, &row);
-        if (is_pending && status == LARDER_ENOTFOUND) continue;
-        if (!status && !is_pending) status = look_at(cursor, &row, &is_over);
-        if (status) return status == LARDER_ENOTFOUND ? LARDER_EDAMAGED : status;
-        wrong += is_over;
+    for (size_t i = 0; i < pending->count; i++) {
+        cursor_row row;
+        larder_status status = cursor_find_entry(cursor, pending->items[i].stored, &row);
+        if (status && status != LARDER_ENOTFOUND) return status;
+        *count += status == LARDER_OK;
     }
-    if (wrong > cursor->place->meta.count) return LARDER_EDAMAGED;
-    *count += cursor->place->meta.count - wrong;
+    for (size_t i = 0; i < due->count; i++) {
+        const cursor_row *row = &due->items[i];
+        bool is_over = false;
+        larder_status status = LARDER_OK;
+        if (cursor_wants(cursor, row->value, row->stored) && !rows_find(pending, row->stored))
+            status = look_up(cursor, row->stored, &is_over);
+        if (status) return status;
+        *count += is_over;
+    }
     return LARDER_OK;
 }
 
-static uint64_t *filter_word(suspects *among, larder_bytes stored, uint64_t *bit) {
-    uint64_t hash = touch_hash(stored);
-    *bit = (uint64_t)1 << (hash & 63);
-    return &among->filter[hash >> 6 & (FILTER_WORDS - 1)];
-}
-
-static void filter_add(suspects *among, const row_array *rows) {
-    for (size_t i = 0; i < rows->count; i++) {
-        uint64_t bit, *word = filter_word(among, rows->items[i].stored, &bit);
-        *word |= bit;
-    }
-    among->has_any = among->has_any || rows->count > 0;
-}
-
-/** Whether a row of the range counts, which leads to the entry of that stored key. */
-static larder_status row_counts(const larder_store_cursor *cursor, suspects *among,
+/** Whether a row of an index counts, which leads to the entry of that stored key. */
+static larder_status row_counts(const larder_store_cursor *cursor, const row_array *due,
                                 larder_bytes stored, bool *counts) {
-    uint64_t bit;
-    *counts = true;
-    const uint64_t *word = filter_word(among, stored, &bit);
-    if ((*word & bit) == 0) return LARDER_OK;
-    *counts = !overlay_rows_find(&cursor->pending, stored);
-    if (!*counts || !rows_find(&among->due, stored)) return LARDER_OK;
     bool is_over;
-    cursor_row row = {.stored = stored};
-    larder_status status = cursor_find_entry(cursor, stored, &row);
-    if (!status) status = look_at(cursor, &row, &is_over);
-    if (!status) *counts = !is_over;
-    return status == LARDER_ENOTFOUND ? LARDER_EDAMAGED : status;
+    *counts = !rows_find(&cursor->pending.by_key, stored);
+    if (!*counts || !rows_find(due, stored)) return LARDER_OK;
+    larder_status status = look_up(cursor, stored, &is_over);
+    *counts = status || !is_over;
+    return status;
 }
 
 /** Counts the rows of a leaf up to index `to`, or until they are `limit`. */
-static larder_status leaf_count(const larder_store_cursor *cursor, suspects *among, tree_cursor *at,
-                                uint32_t to, uint64_t limit, uint64_t *count) {
-    bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
+static larder_status leaf_count(const larder_store_cursor *cursor, const row_array *due,
+                                const tree_cursor *at, uint32_t to, uint64_t limit,
+                                uint64_t *count) {
+    bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
+    bool has_suspects = is_index && cursor->pending.by_key.count + due->count > 0;
     const tree_page *page = &at->path[at->depth - 1].page;
-    uint64_t rows = *count;
-    for (uint32_t i = at->path[at->depth - 1].at; i < to && rows < limit; i++) {
+    for (uint32_t i = at->path[at->depth - 1].at; i < to && *count < limit; i++) {
         tree_node node;
-        if (!page_node(page, i, &node)) return LARDER_EDAMAGED;
         size_t form_bytes;
         bool is_cut, counts = true;
+        if (!page_node(page, i, &node)) return LARDER_EDAMAGED;
         // How many values such a row stands for only the record tells.
         if (is_index && node.key_bytes >= CUT_KEY_MIN_BYTES &&
             (!tree_key_index_value(node_key(&node), &form_bytes, &is_cut) || is_cut))
             return LARDER_EDAMAGED;
-        if (among->has_any) {
-            if (node.key_bytes == 0) return LARDER_EDAMAGED;
-            larder_bytes stored = {node.key + 1, node.key_bytes - 1};
+        if (has_suspects) {
+            larder_bytes stored;
             uint64_t overflow;
-            larder_status status = LARDER_OK;
-            if (is_index) status = node_value(at->tree, page, &node, &stored, &overflow);
-            if (!status) status = row_counts(cursor, among, stored, &counts);
+            larder_status status = node_value(at->tree, page, &node, &stored, &overflow);
+            if (!status) status = row_counts(cursor, due, stored, &counts);
             if (status) return status;
         }
-        rows += counts;
+        *count += counts;
     }
-    *count = rows;
     return LARDER_OK;
 }
 
-/** Counts rows of the tree's range until they are `limit`. */
-static larder_status range_count(const larder_store_cursor *cursor, suspects *among, uint64_t limit,
-                                 uint64_t *count) {
+/** Counts rows of the tree's range until they are `limit`; in an index, those that count. */
+static larder_status range_count(const larder_store_cursor *cursor, const row_array *due,
+                                 uint64_t limit, uint64_t *count) {
     tree_cursor at;
-    filter_add(among, &cursor->pending.by_key);
-    filter_add(among, &among->due);
     larder_status status =
         tree_cursor_seek(&at, &cursor->place->tree, bytes_of_key(&cursor->start));
     while (!status && *count < limit) {
@@ -186,7 +156,7 @@ static larder_status range_count(const larder_store_cursor *cursor, suspects *am
         if (!page_search(page, at.path[at.depth - 1].at, bytes_of_key(&cursor->end), &to,
                          &is_found))
             return LARDER_EDAMAGED;
-        status = leaf_count(cursor, among, &at, to, limit, count);
+        status = leaf_count(cursor, due, &at, to, limit, count);
         if (to < page->count) break;
         at.path[at.depth - 1].at = to;
         if (!status) status = tree_cursor_next(&at);
@@ -194,13 +164,31 @@ static larder_status range_count(const larder_store_cursor *cursor, suspects *am
     return status == LARDER_END ? LARDER_OK : status;
 }
 
+/** Adds those of the tree's entries, or rows of an index, that count. */
+static larder_status tree_count(const larder_store_cursor *cursor, const row_array *due,
+                                uint64_t limit, uint64_t *count) {
+    uint64_t wrong = 0, rows = 0;
+    if (cursor->query.order == LARDER_STORE_BY_INDEX) return range_count(cursor, due, limit, count);
+    larder_status status = wrong_count(cursor, due, &wrong);
+    if (status) return status;
+    // Of everything the number is known.
+    bool is_whole = cursor->query.prefix.length == 0 && !(cursor->query.flags & QUERY_BOUNDS);
+    if (is_whole) rows = cursor->place->meta.count;
+    else
+        status =
+            range_count(cursor, due, limit > UINT64_MAX - wrong ? limit : limit + wrong, &rows);
+    if (!status && wrong > rows) status = LARDER_EDAMAGED;
+    if (!status) *count += rows - wrong;
+    return status;
+}
+
 /** Entries that are pending. */
 static larder_status pending_count(const larder_store_cursor *cursor, uint64_t *count) {
-    const row_array *pending = &cursor->pending.ordered;
+    const row_array *pending = overlay_rows_ordered(cursor);
     for (size_t i = 0; i < pending->count; i++) {
-        bool is_over;
+        bool is_over = true;
         cursor_row row = pending->items[i];
-        larder_status status = look_at(cursor, &row, &is_over);
+        larder_status status = row.is_removal ? LARDER_OK : look_at(cursor, &row, &is_over);
         if (status) return status;
         *count += !is_over;
     }
@@ -210,15 +198,13 @@ static larder_status pending_count(const larder_store_cursor *cursor, uint64_t *
 /** @return LARDER_OK; LARDER_EDAMAGED if it cannot be told from rows. */
 static larder_status count_by_rows(const larder_store_cursor *cursor, uint64_t limit,
                                    uint64_t *count) {
-    suspects among = {.due = {0}};
+    row_array due = {0};
     if (!cursor->has_exact_range || !expiry_is_in_rows(cursor)) return LARDER_EDAMAGED;
     larder_status status = pending_count(cursor, count);
     if (!status && !cursor->pending.hides_tree) {
-        status = list_due(cursor, &among.due);
-        if (!status)
-            status = is_whole(cursor) ? whole_count(cursor, &among.due, count)
-                                      : range_count(cursor, &among, limit, count);
-        free(among.due.items);
+        status = list_due(cursor, &due);
+        if (!status) status = tree_count(cursor, &due, limit, count);
+        free(due.items);
     }
     return status;
 }
@@ -242,10 +228,8 @@ larder_status larder_store_count(larder_store *store, const larder_store_query *
                                  uint64_t limit, uint64_t *count) {
     *count = 0;
     larder_store_query counted = *query;
-    const uint32_t bounds = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER |
-                            LARDER_STORE_LOWER_EXCLUSIVE | LARDER_STORE_UPPER_EXCLUSIVE;
     // They are as many in every order, and that of use may have a checkpoint come first.
-    if (query->order == LARDER_STORE_BY_RECENCY && (query->flags & bounds) == 0)
+    if (query->order == LARDER_STORE_BY_RECENCY && (query->flags & QUERY_BOUNDS) == 0)
         counted.order = LARDER_STORE_BY_KEY;
     larder_store_cursor *cursor;
     larder_status status = larder_store_cursor_open(store, &counted, &cursor);

@@ -11,33 +11,31 @@ void larder_store_query_init(larder_store_query *query) { memset(query, 0, sizeo
 
 // Order and range ---------------------------------------------------------------------------------
 
-int cursor_side(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored) {
+bool cursor_wants(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored) {
     // Stamps are nothing that a caller could name.
-    if (cursor->order == LARDER_STORE_BY_RECENCY) return 0;
-    bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
-    larder_bytes subject = is_index ? value : stored;
-    if (cursor->flags & LARDER_STORE_HAS_LOWER) {
-        int order = compare_bytes(subject, cursor->lower);
-        if (order < 0 || (order == 0 && (cursor->flags & LARDER_STORE_LOWER_EXCLUSIVE))) return -1;
+    if (cursor->query.order == LARDER_STORE_BY_RECENCY) return true;
+    if (cursor->query.order == LARDER_STORE_BY_KEY) {
+        // Of a long key the tree knows no more; the rest is compared when its record is read.
+        tree_key key;
+        tree_key_of_stored(SPACE_ENTRY, stored, &key);
+        return compare_bytes(bytes_of_key(&key), bytes_of_key(&cursor->start)) >= 0 &&
+               compare_bytes(bytes_of_key(&key), bytes_of_key(&cursor->end)) < 0;
     }
-    if (cursor->flags & LARDER_STORE_HAS_UPPER) {
-        int order = compare_bytes(subject, cursor->upper);
-        if (order > 0 || (order == 0 && (cursor->flags & LARDER_STORE_UPPER_EXCLUSIVE))) return 1;
-    }
-    larder_bytes prefix = cursor->prefix;
-    // Of a long key the tree knows no more; the rest is compared when its record is read.
-    if (!is_index && prefix.length > KEY_WHOLE_MAX_BYTES) prefix.length = KEY_WHOLE_MAX_BYTES;
-    if (subject.length > prefix.length) subject.length = prefix.length;
-    return compare_bytes(subject, prefix);
+    int lower = 1, upper = -1;
+    if (cursor->query.flags & LARDER_STORE_HAS_LOWER)
+        lower = compare_bytes(value, cursor->query.lower);
+    if (cursor->query.flags & LARDER_STORE_HAS_UPPER)
+        upper = compare_bytes(value, cursor->query.upper);
+    return (cursor->query.flags & LARDER_STORE_LOWER_EXCLUSIVE ? lower > 0 : lower >= 0) &&
+           (cursor->query.flags & LARDER_STORE_UPPER_EXCLUSIVE ? upper < 0 : upper <= 0) &&
+           begins_with(value, cursor->query.prefix);
 }
 
 int cursor_compare(const void *a, const void *b) {
     const cursor_row *left = a, *right = b;
     // What an order does not go by is alike in all of its rows.
-    if (left->at.sequence != right->at.sequence)
-        return left->at.sequence < right->at.sequence ? -1 : 1;
-    if (left->at.minor != right->at.minor) return left->at.minor < right->at.minor ? -1 : 1;
-    int order = compare_bytes(left->value, right->value);
+    int order = compare_stamps(left->at, right->at);
+    if (!order) order = compare_bytes(left->value, right->value);
     return order ? order : compare_bytes(left->stored, right->stored);
 }
 
@@ -62,9 +60,10 @@ larder_status cursor_expand(const larder_store_cursor *cursor, const record *ent
     size_t offset = 0;
     larder_store_index_entry found;
     while (record_next_index(entry, &offset, &found)) {
-        if (found.index != cursor->index) continue;
-        if (form.length && !index_value_has_form(found.value, form)) continue;
-        if (row->is_pending && cursor_side(cursor, found.value, row->stored) != 0) continue;
+        if (found.index != cursor->query.index) continue;
+        if (form.length ? !index_value_has_form(found.value, form)
+                        : !cursor_wants(cursor, found.value, row->stored))
+            continue;
         cursor_row expanded = *row;
         expanded.value = found.value;
         larder_status status = row_array_add(rows, &expanded);
@@ -76,45 +75,28 @@ larder_status cursor_expand(const larder_store_cursor *cursor, const record *ent
 // Opening -----------------------------------------------------------------------------------------
 
 static bool query_is_valid(const larder_store_query *query) {
-    const uint32_t bounds = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER |
-                            LARDER_STORE_LOWER_EXCLUSIVE | LARDER_STORE_UPPER_EXCLUSIVE;
     const uint32_t others = LARDER_STORE_DESCENDING | LARDER_STORE_PEEK |
                             LARDER_STORE_WITHOUT_VALUE | LARDER_STORE_EXPIRED_TOO;
-    if (query->flags & ~(bounds | others)) return false;
-    switch (query->order) {
-    case LARDER_STORE_BY_KEY:
-    case LARDER_STORE_BY_INDEX: return true;
-    case LARDER_STORE_BY_RECENCY: return (query->flags & bounds) == 0;
+    if (query->flags & ~(QUERY_BOUNDS | others)) return false;
+    if (query->order == LARDER_STORE_BY_RECENCY) return (query->flags & QUERY_BOUNDS) == 0;
+    return query->order == LARDER_STORE_BY_KEY || query->order == LARDER_STORE_BY_INDEX;
+}
+
+/** Copies the bytes that the query names, which are the caller's. */
+static larder_status cursor_take_bytes(larder_store_cursor *cursor) {
+    larder_store_query *query = &cursor->query;
+    if (!(query->flags & LARDER_STORE_HAS_LOWER)) query->lower.length = 0;
+    if (!(query->flags & LARDER_STORE_HAS_UPPER)) query->upper.length = 0;
+    larder_bytes *taken[] = {&query->lower, &query->upper, &query->prefix};
+    size_t bytes = 1;
+    for (int i = 0; i < 3; i++) bytes += taken[i]->length;
+    uint8_t *target = cursor->copies = malloc(bytes);
+    if (!target) return ENOMEM;
+    for (int i = 0; i < 3; i++) {
+        if (taken[i]->length) memcpy(target, taken[i]->data, taken[i]->length);
+        taken[i]->data = target;
+        target += taken[i]->length;
     }
-    return false;
-}
-
-/** Takes a bound over, as what it is compared with. */
-static larder_bytes bound_copy(const larder_store_cursor *cursor, larder_bytes bound,
-                               uint8_t **free_bytes) {
-    tree_key scratch;
-    if (cursor->order == LARDER_STORE_BY_KEY)
-        bound = stored_key(bound, cursor->place->meta.secret, &scratch);
-    if (bound.length) memcpy(*free_bytes, bound.data, bound.length);
-    larder_bytes copy = {*free_bytes, bound.length};
-    *free_bytes += bound.length;
-    return copy;
-}
-
-static larder_status cursor_take_query(larder_store_cursor *cursor,
-                                       const larder_store_query *query) {
-    larder_bytes lower = query->lower, upper = query->upper, prefix = query->prefix;
-    if (!(query->flags & LARDER_STORE_HAS_LOWER)) lower.length = 0;
-    if (!(query->flags & LARDER_STORE_HAS_UPPER)) upper.length = 0;
-    // A key just too long to be stored whole grows by its hash.
-    size_t bytes = lower.length + upper.length + prefix.length + 2 * (size_t)KEY_HASH_BYTES;
-    cursor->copies = malloc(bytes);
-    if (!cursor->copies) return ENOMEM;
-    uint8_t *free_bytes = cursor->copies;
-    cursor->lower = bound_copy(cursor, lower, &free_bytes);
-    cursor->upper = bound_copy(cursor, upper, &free_bytes);
-    if (prefix.length) memcpy(free_bytes, prefix.data, prefix.length);
-    cursor->prefix = (larder_bytes){free_bytes, prefix.length};
     cursor_set_range(cursor);
     return LARDER_OK;
 }
@@ -129,8 +111,7 @@ static void flush_first(larder_store *store, const larder_store_query *query) {
     bool needs_reads = query->order == LARDER_STORE_BY_RECENCY &&
                        atomic_load_explicit(&store->tracks_access, memory_order_relaxed);
     if (!is_much && !needs_reads) return;
-    larder_status status = larder_store_flush(store);
-    (void)status;
+    (void)!larder_store_flush(store);
 }
 
 larder_status larder_store_cursor_open(larder_store *store, const larder_store_query *query,
@@ -143,12 +124,10 @@ larder_status larder_store_cursor_open(larder_store *store, const larder_store_q
     larder_store_cursor *cursor = calloc(1, sizeof *cursor);
     if (!cursor) return ENOMEM;
     cursor->store = store;
-    cursor->order = query->order;
-    cursor->flags = query->flags;
-    cursor->index = query->index;
+    cursor->query = *query;
     cursor->descends = (query->flags & LARDER_STORE_DESCENDING) != 0;
     status = overlay_rows_take(cursor);
-    if (!status) status = cursor_take_query(cursor, query);
+    if (!status) status = cursor_take_bytes(cursor);
     if (!status) status = overlay_rows_make(cursor);
     if (status) {
         larder_store_cursor_close(cursor);
@@ -169,34 +148,32 @@ void larder_store_cursor_close(larder_store_cursor *cursor) {
 
 // Going on ----------------------------------------------------------------------------------------
 
-/** The next row of both sources. */
-static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row *row) {
-    if (!cursor->has_tree_row) {
-        larder_status status = tree_rows_next(cursor, &cursor->tree_row);
-        if (status && status != LARDER_END) return status;
-        cursor->has_tree_row = status == LARDER_OK;
-    }
-    const row_array *pending = &cursor->pending.ordered;
-    const cursor_row *pending_row = NULL;
-    if (cursor->pending_given < pending->count) {
-        size_t at =
-            cursor->descends ? pending->count - 1 - cursor->pending_given : cursor->pending_given;
-        pending_row = &pending->items[at];
-    }
-    if (!cursor->has_tree_row && !pending_row) return LARDER_END;
-    bool takes_pending = !cursor->has_tree_row;
-    if (cursor->has_tree_row && pending_row) {
-        int order = cursor_compare(pending_row, &cursor->tree_row);
-        takes_pending = cursor->descends ? order > 0 : order < 0;
-    }
-    if (takes_pending) {
-        *row = *pending_row;
+/** The next row of both sources, which the caller may change. */
+static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row **row) {
+    const row_array *rows = overlay_rows_ordered(cursor);
+    for (;;) {
+        if (!cursor->has_tree_row) {
+            larder_status status = tree_rows_next(cursor, &cursor->tree_row);
+            if (status && status != LARDER_END) return status;
+            cursor->has_tree_row = status == LARDER_OK;
+        }
+        cursor_row *pending = NULL;
+        if (cursor->pending_given < rows->count)
+            pending = &rows->items[cursor->descends ? rows->count - 1 - cursor->pending_given
+                                                    : cursor->pending_given];
+        if (!pending && !cursor->has_tree_row) return LARDER_END;
+        int order = !pending ? 1 : -1;
+        if (pending && cursor->has_tree_row) {
+            order = cursor_compare(pending, &cursor->tree_row);
+            if (cursor->descends) order = -order;
+        }
+        // What the tree has under the key of a pending write is replaced.
+        if (order >= 0) cursor->has_tree_row = false;
+        *row = order > 0 ? &cursor->tree_row : pending;
+        if (order > 0) return LARDER_OK;
         cursor->pending_given++;
-    } else {
-        *row = cursor->tree_row;
-        cursor->has_tree_row = false;
+        if (!pending->is_removal) return LARDER_OK;
     }
-    return LARDER_OK;
 }
 
 /** Whether the record belongs to the key that led to it. */
@@ -207,21 +184,23 @@ static bool record_has_stored_key(const larder_store_cursor *cursor, const recor
 }
 
 static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64_t deadline) {
-    if (cursor->order != LARDER_STORE_BY_INDEX && !begins_with(entry->key, cursor->prefix))
+    if (cursor->query.order != LARDER_STORE_BY_INDEX &&
+        !begins_with(entry->key, cursor->query.prefix))
         return false;
-    return (cursor->flags & LARDER_STORE_EXPIRED_TOO) ||
-           !store_is_over(cursor->store, cursor->place, entry, deadline);
+    return (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) ||
+           !store_is_over(cursor->store, cursor->place, entry, deadline, false);
 }
 
 /** The next row whose record is sound and asked for, and when that expires. */
-static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row *row, record *found,
-                                        int64_t *deadline) {
+static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row **row,
+                                        record *found, int64_t *deadline) {
     for (;;) {
         larder_status status = cursor_next_row(cursor, row);
         if (status) return status;
-        status = cursor_resolve(cursor, row);
-        if (!status) status = record_read(row->record, !row->is_verified, found);
-        if (!status && !record_has_stored_key(cursor, found, row->stored)) status = LARDER_EDAMAGED;
+        status = cursor_resolve(cursor, *row);
+        if (!status) status = record_read((*row)->record, !(*row)->is_verified, found);
+        if (!status && !record_has_stored_key(cursor, found, (*row)->stored))
+            status = LARDER_EDAMAGED;
         if (status) return status;
         *deadline = store_deadline(cursor->place, found);
         if (is_asked_for(cursor, found, *deadline)) return LARDER_OK;
@@ -230,17 +209,19 @@ static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row 
 
 larder_status cursor_next_record(larder_store_cursor *cursor, record *found, larder_bytes *bytes,
                                  larder_store_entry *entry) {
-    cursor_row row;
+    cursor_row *row;
     int64_t deadline;
-    memset(entry, 0, sizeof *entry);
     larder_status status = store_enter(cursor->store);
     if (!status) status = cursor_next_wanted(cursor, &row, found, &deadline);
     if (status == LARDER_EDAMAGED)
         atomic_fetch_add_explicit(&cursor->store->damaged, 1, memory_order_relaxed);
-    if (status) return status;
-    store_entry_of_record(cursor->store, found, deadline, cursor->flags, row.segment, entry);
-    entry->index_value = row.value;
-    *bytes = row.record;
+    if (status) {
+        memset(entry, 0, sizeof *entry);
+        return status;
+    }
+    store_entry_of_record(cursor->store, found, deadline, cursor->query.flags, row->segment, entry);
+    entry->index_value = row->value;
+    *bytes = row->record;
     return LARDER_OK;
 }
 

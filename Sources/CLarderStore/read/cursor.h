@@ -18,6 +18,11 @@
 
 #include "store/store_internal.h"
 
+enum {
+    QUERY_BOUNDS = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER | LARDER_STORE_LOWER_EXCLUSIVE |
+                   LARDER_STORE_UPPER_EXCLUSIVE
+};
+
 /** One entry, found at one place of the order. All bytes are borrowed from the snapshot's tree or
     the log, which stay as they are until the cursor is closed. */
 typedef struct cursor_row {
@@ -33,7 +38,6 @@ typedef struct cursor_row {
     /** `record` is what the tree has of the entry, and leads to the record: see cursor_resolve. */
     bool is_row;
     bool is_removal;
-    bool is_pending;
     /** The record's checksum was seen to agree. */
     bool is_verified;
 } cursor_row;
@@ -48,11 +52,11 @@ LARDER_MUST_CHECK larder_status row_array_add(row_array *rows, const cursor_row 
 
 /** What was pending, as rows. */
 typedef struct overlay_rows {
-    /** One for each key, removals too, in the order of stored keys. */
+    /** One for each key, removals too, in the order of stored keys; by key, of the range only. */
     row_array by_key;
     /** Where the stored forms of long keys lie. */
     uint8_t *long_keys;
-    /** Puts in the range, in the order asked for. */
+    /** In another order: puts in the range, in that order. */
     row_array ordered;
     /** Everything was removed, and that is pending: all entries of the tree are gone. */
     bool hides_tree;
@@ -74,7 +78,6 @@ typedef struct tree_rows {
     bool is_placed;
     bool has_ended;
     /** By recency, without rows of order: every entry, sorted. */
-    bool has_gathered;
     gathered_row *gathered;
     size_t gathered_count;
     size_t gathered_capacity;
@@ -86,20 +89,17 @@ typedef struct tree_rows {
     size_t damaged;
     /** The cursor is at the row behind the group already. */
     bool is_ahead;
+    /** The leaf of which the next records were asked for. */
+    uint64_t asked_page;
 } tree_rows;
 
 struct larder_store_cursor {
     larder_store *store;
     snapshot *place;
-    larder_store_order order;
-    uint32_t flags;
-    uint16_t index;
+    /** A bound that was not given is empty. */
+    larder_store_query query;
     bool descends;
-    /** By key, bounds are stored keys: the order is theirs. */
-    larder_bytes lower;
-    larder_bytes upper;
-    larder_bytes prefix;
-    /** Where those lie. */
+    /** Where the bytes of bounds and prefix lie. */
     uint8_t *copies;
     /** All of the tree's rows in the range have keys from `start` on and below `end`. The other way
         round that holds but for what an index has under a cut value, and for a prefix that is
@@ -115,9 +115,8 @@ struct larder_store_cursor {
     bool has_tree_row;
 };
 
-/** -1 if the row lies before the range asked for, 1 if behind it, 0 if in it, as far as its order
-    tells. */
-int cursor_side(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored);
+/** Whether a row lies in the range asked for, as far as its order tells. */
+bool cursor_wants(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored);
 /** Finds the record that a row's `record` leads to, if it is not the record yet.
     @return as store_record_of_row. */
 LARDER_MUST_CHECK larder_status cursor_resolve(const larder_store_cursor *cursor, cursor_row *row);
@@ -126,7 +125,7 @@ int cursor_compare(const void *a, const void *b);
 /** Sorts by that, and drops all but one of equal rows. */
 void cursor_sort(row_array *rows);
 /** Adds a row for each different value by which `entry` is found in the cursor's index, if it has
-    `form` (escaped; empty for any). */
+    `form`, escaped; if that is empty, for it is no row of the tree: if it lies in the range. */
 LARDER_MUST_CHECK larder_status cursor_expand(const larder_store_cursor *cursor,
                                               const record *entry, larder_bytes form,
                                               const cursor_row *row, row_array *rows);
@@ -137,15 +136,14 @@ LARDER_MUST_CHECK larder_status overlay_rows_take(larder_store_cursor *cursor);
 /** Puts that in order. */
 LARDER_MUST_CHECK larder_status overlay_rows_make(larder_store_cursor *cursor);
 void overlay_rows_free(overlay_rows *rows);
+/** Rows of what was pending in the cursor's order, with removals if that is by key. */
+const row_array *overlay_rows_ordered(const larder_store_cursor *cursor);
 /** The row of a stored key among rows that are sorted by them; NULL if there is none. */
 const cursor_row *rows_find(const row_array *rows, larder_bytes stored);
-/** The pending write of a stored key; NULL if there is none. */
-static inline const cursor_row *overlay_rows_find(const overlay_rows *rows, larder_bytes stored) {
-    return rows_find(&rows->by_key, stored);
-}
 
 // cursor_tree.c
-/** The tree's next row in the range that no pending write replaces.
+/** The tree's next row in the range. That no pending write replaces it is seen to here but by key,
+    where both sources have the same order.
     @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: a row was passed over; ENOMEM. */
 LARDER_MUST_CHECK larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row);
 void tree_rows_free(tree_rows *rows);

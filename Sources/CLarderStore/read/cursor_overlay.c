@@ -42,10 +42,10 @@ static larder_status list_pending(larder_store_cursor *cursor) {
             larder_bytes key = record_key(entry->record);
             // The tree has it, or it was written again since it was frozen.
             if (sequence <= applied || (i == 1 && memtable_find(store->active, key))) continue;
-            cursor_row row = {.stored = key, .segment = entry->segment, .is_pending = true};
+            cursor_row row = {.stored = key, .segment = entry->segment};
             row.is_removal = record_kind(entry->record) != RECORD_PUT;
             if (!row.is_removal) row.record = record_bytes(entry->record);
-            if (cursor->order == LARDER_STORE_BY_RECENCY)
+            if (cursor->query.order == LARDER_STORE_BY_RECENCY)
                 row.at = (stamp){sequence, record_minor(entry->record)};
             rows->items[rows->count++] = row;
         }
@@ -61,8 +61,7 @@ larder_status overlay_rows_take(larder_store_cursor *cursor) {
     pthread_mutex_lock(&store->lock);
     larder_status status = store_enter(store);
     if (!status) status = store_look(store, true, &cursor->place);
-    if (status) cursor->place = NULL;
-    else status = list_pending(cursor);
+    if (!status) status = list_pending(cursor);
     pthread_mutex_unlock(&store->lock);
     return status;
 }
@@ -81,35 +80,44 @@ static larder_status shorten_keys(larder_store_cursor *cursor) {
         if (stored->length <= KEY_WHOLE_MAX_BYTES) continue;
         tree_key scratch;
         *stored = stored_key(*stored, cursor->place->meta.secret, &scratch);
-        memcpy(target, scratch.bytes, KEY_STORED_MAX_BYTES);
-        stored->data = target;
+        stored->data = memcpy(target, scratch.bytes, KEY_STORED_MAX_BYTES);
         target += KEY_STORED_MAX_BYTES;
     }
     return LARDER_OK;
 }
 
+/** Adds what one pending write stands for in the cursor's order, which is not that by key. */
+static larder_status add_in_order(larder_store_cursor *cursor, const cursor_row *row) {
+    row_array *ordered = &cursor->pending.ordered;
+    if (row->is_removal) return LARDER_OK;
+    if (cursor->query.order == LARDER_STORE_BY_RECENCY) return row_array_add(ordered, row);
+    record entry;
+    larder_status status = record_read(row->record, false, &entry);
+    // Said when it is read by key; there is no telling which value it would be found by.
+    if (status == LARDER_EDAMAGED) return LARDER_OK;
+    return status ? status : cursor_expand(cursor, &entry, (larder_bytes){NULL, 0}, row, ordered);
+}
+
 larder_status overlay_rows_make(larder_store_cursor *cursor) {
-    overlay_rows *rows = &cursor->pending;
+    row_array *by_key = &cursor->pending.by_key;
+    bool is_by_key = cursor->query.order == LARDER_STORE_BY_KEY;
     larder_status status = shorten_keys(cursor);
-    if (!status && rows->by_key.count)
-        qsort(rows->by_key.items, rows->by_key.count, sizeof(cursor_row), compare_stored);
-    for (size_t i = 0; i < rows->by_key.count && !status; i++) {
-        const cursor_row *row = &rows->by_key.items[i];
-        if (row->is_removal) continue;
-        if (cursor->order != LARDER_STORE_BY_INDEX) {
-            if (cursor_side(cursor, row->value, row->stored) == 0)
-                status = row_array_add(&rows->ordered, row);
-            continue;
-        }
-        record entry;
-        status = record_read(row->record, false, &entry);
-        // Said when it is read by key; there is no telling which value it would be found by.
-        if (status == LARDER_EDAMAGED) status = LARDER_OK;
-        else if (!status)
-            status = cursor_expand(cursor, &entry, (larder_bytes){NULL, 0}, row, &rows->ordered);
+    size_t kept = 0;
+    for (size_t i = 0; i < by_key->count && !status; i++) {
+        const cursor_row *row = &by_key->items[i];
+        if (!is_by_key) status = add_in_order(cursor, row);
+        else if (cursor_wants(cursor, row->value, row->stored)) by_key->items[kept++] = *row;
     }
-    if (!status) cursor_sort(&rows->ordered);
+    if (is_by_key) by_key->count = kept;
+    if (!status && by_key->count > 1)
+        qsort(by_key->items, by_key->count, sizeof(cursor_row), compare_stored);
+    if (!status) cursor_sort(&cursor->pending.ordered);
     return status;
+}
+
+const row_array *overlay_rows_ordered(const larder_store_cursor *cursor) {
+    return cursor->query.order == LARDER_STORE_BY_KEY ? &cursor->pending.by_key
+                                                      : &cursor->pending.ordered;
 }
 
 void overlay_rows_free(overlay_rows *rows) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "format/array.h"
+#include "pages/tree_page.h"
 #include "read/cursor.h"
 
 enum { INDEX_HEAD_BYTES = 3 };
@@ -17,18 +18,17 @@ enum { INDEX_HEAD_BYTES = 3 };
 
 /** What all keys of the range begin with. */
 static void range_prefix(const larder_store_cursor *cursor, tree_key *key) {
-    larder_bytes prefix = cursor->prefix;
-    switch (cursor->order) {
-    case LARDER_STORE_BY_INDEX: tree_key_index_prefix(cursor->index, prefix, key); return;
-    case LARDER_STORE_BY_RECENCY:
-        // Without rows of order all entries are gathered, and sorted.
-        tree_key_of_stored(cursor->place->meta.has_order ? SPACE_ORDER : SPACE_ENTRY,
-                           (larder_bytes){NULL, 0}, key);
+    larder_bytes prefix = cursor->query.prefix;
+    if (cursor->query.order == LARDER_STORE_BY_INDEX) {
+        tree_key_index_prefix(cursor->query.index, prefix, key);
         return;
-    case LARDER_STORE_BY_KEY: break;
     }
+    // In the order of use without rows of it, all entries are gathered, and sorted.
+    bool is_by_key = cursor->query.order == LARDER_STORE_BY_KEY;
+    bool has_rows = !is_by_key && cursor->place->meta.has_order;
+    if (!is_by_key) prefix.length = 0;
     if (prefix.length > KEY_WHOLE_MAX_BYTES) prefix.length = KEY_WHOLE_MAX_BYTES;
-    tree_key_of_stored(SPACE_ENTRY, prefix, key);
+    tree_key_of_stored(has_rows ? SPACE_ORDER : SPACE_ENTRY, prefix, key);
 }
 
 static bool value_is_cut(larder_bytes value) {
@@ -42,9 +42,9 @@ static bool value_is_cut(larder_bytes value) {
 /** The least tree key of a bound's rows, or the least one behind them all. */
 static void bound_key(const larder_store_cursor *cursor, larder_bytes bound, bool is_behind,
                       tree_key *key) {
-    bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
-    if (is_index) tree_key_index(cursor->index, bound, NULL, NULL, key);
-    else tree_key_of_stored(SPACE_ENTRY, bound, key);
+    bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
+    if (is_index) tree_key_index(cursor->query.index, bound, NULL, NULL, key);
+    else tree_key_entry(SPACE_ENTRY, bound, cursor->place->meta.secret, key);
     if (!is_behind) return;
     // In an index these are all that begin so. Never false: the first byte of a key is never 0xFF.
     if (is_index || key->length == TREE_KEY_MAX_BYTES) (void)tree_key_after_prefix(key);
@@ -52,26 +52,26 @@ static void bound_key(const larder_store_cursor *cursor, larder_bytes bound, boo
 }
 
 void cursor_set_range(larder_store_cursor *cursor) {
-    bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
+    bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
     // Values that are greater or less than a cut bound may share its form.
-    bool has_cut_lower = is_index && value_is_cut(cursor->lower);
-    bool has_cut_upper = is_index && value_is_cut(cursor->upper);
-    bool has_cut_prefix =
-        is_index ? value_is_cut(cursor->prefix) : cursor->prefix.length > KEY_WHOLE_MAX_BYTES;
+    bool has_cut_lower = is_index && value_is_cut(cursor->query.lower);
+    bool has_cut_upper = is_index && value_is_cut(cursor->query.upper);
+    bool has_cut_prefix = is_index ? value_is_cut(cursor->query.prefix)
+                                   : cursor->query.prefix.length > KEY_WHOLE_MAX_BYTES;
     cursor->has_exact_range = !has_cut_lower && !has_cut_upper && !has_cut_prefix;
     range_prefix(cursor, &cursor->start);
     cursor->end = cursor->start;
     (void)tree_key_after_prefix(&cursor->end);
     tree_key bound;
-    if (cursor->flags & LARDER_STORE_HAS_LOWER) {
-        bool is_behind = (cursor->flags & LARDER_STORE_LOWER_EXCLUSIVE) && !has_cut_lower;
-        bound_key(cursor, cursor->lower, is_behind, &bound);
+    if (cursor->query.flags & LARDER_STORE_HAS_LOWER) {
+        bool is_behind = (cursor->query.flags & LARDER_STORE_LOWER_EXCLUSIVE) && !has_cut_lower;
+        bound_key(cursor, cursor->query.lower, is_behind, &bound);
         if (compare_bytes(bytes_of_key(&bound), bytes_of_key(&cursor->start)) > 0)
             cursor->start = bound;
     }
-    if (cursor->flags & LARDER_STORE_HAS_UPPER) {
-        bool is_behind = !(cursor->flags & LARDER_STORE_UPPER_EXCLUSIVE) || has_cut_upper;
-        bound_key(cursor, cursor->upper, is_behind, &bound);
+    if (cursor->query.flags & LARDER_STORE_HAS_UPPER) {
+        bool is_behind = !(cursor->query.flags & LARDER_STORE_UPPER_EXCLUSIVE) || has_cut_upper;
+        bound_key(cursor, cursor->query.upper, is_behind, &bound);
         if (compare_bytes(bytes_of_key(&bound), bytes_of_key(&cursor->end)) < 0)
             cursor->end = bound;
     }
@@ -86,7 +86,7 @@ static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key,
     larder_bytes start = bytes_of_key(&cursor->start), end = bytes_of_key(&cursor->end);
     larder_status status = LARDER_OK;
     if (!rows->is_placed)
-        status = cursor->descends ? tree_cursor_seek_back(&rows->cursor, state, end, false)
+        status = cursor->descends ? tree_cursor_seek_back(&rows->cursor, state, end)
                                   : tree_cursor_seek(&rows->cursor, state, start);
     else if (!rows->is_ahead)
         status = cursor->descends ? tree_cursor_previous(&rows->cursor)
@@ -121,7 +121,7 @@ static larder_status row_follow(const larder_store_cursor *cursor, cursor_row *r
 /** Adds what one row of an index stands for to the group; nothing, if a pending write replaces
     it. */
 static larder_status group_add(larder_store_cursor *cursor, larder_bytes key, larder_bytes value) {
-    if (overlay_rows_find(&cursor->pending, value)) return LARDER_OK;
+    if (rows_find(&cursor->pending.by_key, value)) return LARDER_OK;
     cursor_row row = {.stored = value, .is_verified = true};
     larder_status status = row_follow(cursor, &row);
     record entry;
@@ -201,8 +201,8 @@ static larder_status gathered_add(tree_rows *rows, larder_bytes key, larder_byte
 
 static int compare_gathered(const void *a, const void *b) {
     const gathered_row *left = a, *right = b;
-    if (left->sequence != right->sequence) return left->sequence < right->sequence ? -1 : 1;
-    return (left->minor > right->minor) - (left->minor < right->minor);
+    return compare_stamps((stamp){left->sequence, left->minor},
+                          (stamp){right->sequence, right->minor});
 }
 
 /** Reads every entry's row, and sorts them by their writes. */
@@ -220,23 +220,32 @@ static larder_status gather(larder_store_cursor *cursor) {
     if (status != LARDER_END) return status;
     if (rows->gathered_count)
         qsort(rows->gathered, rows->gathered_count, sizeof *rows->gathered, compare_gathered);
-    rows->has_gathered = true;
+    rows->has_ended = true;
     return LARDER_OK;
 }
 
-static larder_status next_gathered(larder_store_cursor *cursor, cursor_row *row) {
+// Rows, in order ----------------------------------------------------------------------------------
+
+/** The next of rows that are read before they are given: of a group in an index, or all of them. */
+static larder_status next_sorted(larder_store_cursor *cursor, cursor_row *row) {
     tree_rows *rows = &cursor->tree;
-    if (!rows->has_gathered) {
-        larder_status status = gather(cursor);
+    bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
+    const size_t *count = is_index ? &rows->group.count : &rows->gathered_count;
+    while (rows->given == *count) {
+        if (rows->damaged) {
+            rows->damaged--;
+            return LARDER_EDAMAGED;
+        }
+        if (rows->has_ended) return LARDER_END;
+        larder_status status = is_index ? group_fill(cursor) : gather(cursor);
         if (status) return status;
     }
-    if (rows->damaged) {
-        rows->damaged--;
-        return LARDER_EDAMAGED;
-    }
-    if (rows->given == rows->gathered_count) return LARDER_END;
-    size_t at = cursor->descends ? rows->gathered_count - 1 - rows->given : rows->given;
+    size_t at = cursor->descends ? *count - 1 - rows->given : rows->given;
     rows->given++;
+    if (is_index) {
+        *row = rows->group.items[at];
+        return LARDER_OK;
+    }
     const gathered_row *found = &rows->gathered[at];
     *row = (cursor_row){.stored = {found->stored, found->stored_bytes},
                         .record = {found->row, found->row_bytes},
@@ -245,23 +254,24 @@ static larder_status next_gathered(larder_store_cursor *cursor, cursor_row *row)
     return LARDER_OK;
 }
 
-// Rows, in order ----------------------------------------------------------------------------------
-
-static larder_status next_in_index(larder_store_cursor *cursor, cursor_row *row) {
-    tree_rows *rows = &cursor->tree;
-    while (rows->given == rows->group.count) {
-        if (rows->damaged) {
-            rows->damaged--;
-            return LARDER_EDAMAGED;
-        }
-        if (rows->has_ended) return LARDER_END;
-        larder_status status = group_fill(cursor);
-        if (status) return status;
+/** Has the processor fetch records that come soon, each of which lies elsewhere in the log. */
+static void ask_ahead(larder_store_cursor *cursor) {
+    enum { AHEAD = 4 };
+    const tree_cursor *at = &cursor->tree.cursor;
+    const tree_page *page = &at->path[at->depth - 1].page;
+    // Of a leaf that was just reached, all of them.
+    uint32_t distance = page->number == cursor->tree.asked_page ? AHEAD : 1;
+    cursor->tree.asked_page = page->number;
+    for (; distance <= AHEAD; distance++) {
+        uint32_t index = at->path[at->depth - 1].at;
+        index = cursor->descends ? index - distance : index + distance;
+        tree_node node;
+        larder_bytes value;
+        uint64_t overflow;
+        if (index < page->count && page_node(page, index, &node) &&
+            !node_value(at->tree, page, &node, &value, &overflow) && value.length == ROW_BYTES)
+            log_prefetch(&cursor->store->log, row_location(value.data));
     }
-    size_t at = cursor->descends ? rows->group.count - 1 - rows->given : rows->given;
-    rows->given++;
-    *row = rows->group.items[at];
-    return LARDER_OK;
 }
 
 static larder_status next_in_order(larder_store_cursor *cursor, cursor_row *row) {
@@ -269,7 +279,8 @@ static larder_status next_in_order(larder_store_cursor *cursor, cursor_row *row)
     larder_status status = tree_step(cursor, &key, &value);
     if (status) return status;
     *row = (cursor_row){0};
-    if (cursor->order == LARDER_STORE_BY_KEY) {
+    if (cursor->query.order == LARDER_STORE_BY_KEY) {
+        ask_ahead(cursor);
         row->stored = (larder_bytes){(const uint8_t *)key.data + 1, key.length - 1};
         row->record = value;
         row->is_row = true;
@@ -282,29 +293,23 @@ static larder_status next_in_order(larder_store_cursor *cursor, cursor_row *row)
     return LARDER_OK;
 }
 
-static larder_status next_of_tree(larder_store_cursor *cursor, cursor_row *row) {
-    switch (cursor->order) {
-    case LARDER_STORE_BY_INDEX: return next_in_index(cursor, row);
-    case LARDER_STORE_BY_RECENCY:
-        if (!cursor->place->meta.has_order) return next_gathered(cursor, row);
-        break;
-    case LARDER_STORE_BY_KEY: break;
-    }
-    return next_in_order(cursor, row);
-}
-
 larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row) {
     tree_rows *rows = &cursor->tree;
-    bool is_index = cursor->order == LARDER_STORE_BY_INDEX;
-    if (cursor->pending.hides_tree) return LARDER_END;
+    bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
+    bool is_by_key = cursor->query.order == LARDER_STORE_BY_KEY;
+    bool is_sorted = is_index || !(is_by_key || cursor->place->meta.has_order);
+    if (cursor->pending.hides_tree || (rows->has_ended && !is_sorted)) return LARDER_END;
     for (;;) {
-        if (rows->has_ended && !is_index) return LARDER_END;
-        larder_status status = next_of_tree(cursor, row);
+        larder_status status = is_sorted ? next_sorted(cursor, row) : next_in_order(cursor, row);
         if (status == LARDER_END) rows->has_ended = true;
         if (status) return status;
-        if (cursor_side(cursor, row->value, row->stored) == 0 &&
-            !overlay_rows_find(&cursor->pending, row->stored))
-            return row->record.data ? LARDER_OK : row_follow(cursor, row);
+        // By key the range is exact as far as the tree knows, and the merge sees what is pending; but
+        // it relies on the order of rows, which damage may change, once a pending one was given.
+        bool counts = is_index
+                          ? cursor->has_exact_range || cursor_wants(cursor, row->value, row->stored)
+                          : (is_by_key && cursor->pending_given == 0) ||
+                                !rows_find(&cursor->pending.by_key, row->stored);
+        if (counts) return row->record.data ? LARDER_OK : row_follow(cursor, row);
     }
 }
 

@@ -16,11 +16,6 @@
 /** How often a look begins anew because the tree moved on, and the log with it. */
 enum { LOOK_ATTEMPTS = 16 };
 
-void store_follow_begin(larder_store *store) {
-    // A writer notes the new start of the machine once it has gone over the log.
-    (void)store_is_held(store, &store->follower.is_cut);
-}
-
 /** Begins behind what the tree has.
     @return LARDER_OK; ENOENT: the segment is missing; ENOMEM or another errno. */
 static larder_status follow_from(larder_store *store, const store_meta *meta) {
@@ -81,7 +76,8 @@ static larder_status follow_on(larder_store *store) {
 static larder_status follow_to_end(larder_store *store, const store_meta *meta) {
     follower *follow = &store->follower;
     if (follow->has_ended) {
-        (void)store_is_held(store, &follow->is_cut);
+        int64_t ignored;
+        follow->is_cut = store_was_cut(store, &ignored);
         if (follow->is_cut) return LARDER_OK;
         follow->has_ended = false;
         follow->first = 0;
@@ -102,6 +98,7 @@ larder_status store_look(larder_store *store, bool is_long, snapshot **out) {
         if (!status) return LARDER_OK;
         uint64_t transaction = (*out)->tree.transaction;
         environment_release(env, *out);
+        *out = NULL;
         if (status != ENOENT) return status;
         // Only with a newer tree there is any sense in it.
         if (transaction == seen || attempt == LOOK_ATTEMPTS) return LARDER_EDAMAGED;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 /** @file get.c
     Reading one entry: what is pending, then the tree, then the record. And totals. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <sched.h>
 
+#include "larder_index.h"
 #include "store/store_internal.h"
 
 // Time --------------------------------------------------------------------------------------------
@@ -15,15 +12,6 @@
 int64_t store_now(const larder_store *store) {
     if (store->options.clock != NULL) return store->options.clock(store->options.context);
     return system_wall_clock_ns();
-}
-
-static int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static int64_t later_by(int64_t time, int64_t span) {
-    if (span == LARDER_STORE_NEVER) return LARDER_STORE_NEVER;
-    int64_t sum;
-    if (__builtin_add_overflow(time, span, &sum)) return span < 0 ? INT64_MIN : LARDER_STORE_NEVER;
-    return sum;
 }
 
 int64_t store_deadline(const snapshot *seen, const record *entry) {
@@ -73,13 +61,14 @@ static void touched_look(void *context, const touch_buffer *touches) {
     place's buffer, or was moved to `folding` before the buffer was emptied, or, if the checkpoint
     has ended since this caller took its place, in a newer tree. Only in that last case an entry
     that was read may seem to have expired. */
-static bool is_over(larder_store *store, const snapshot *seen, const record *entry,
-                    int64_t deadline, bool is_locked) {
+bool store_is_over(larder_store *store, const snapshot *seen, const record *entry, int64_t deadline,
+                   bool is_locked) {
     if (!is_expired(store, entry, deadline)) return false;
     if ((entry->flags & RECORD_IDLES) == 0 || store_is_read_only(store)) return true;
     tree_key scratch;
     larder_bytes stored = stored_key(entry->key, seen->meta.secret, &scratch);
-    touched search = {touch_hash(stored), entry->sequence, INT64_MIN};
+    touched search = {larder_index_hash_bytes(stored.data, stored.length), entry->sequence,
+                      INT64_MIN};
     environment_look_at_touches(store->environment, touched_look, &search);
     if (__atomic_load_n(&store->folding.count, __ATOMIC_ACQUIRE) != 0) {
         if (!is_locked) pthread_mutex_lock(&store->lock);
@@ -88,10 +77,6 @@ static bool is_over(larder_store *store, const snapshot *seen, const record *ent
     }
     if (search.deadline_ns == INT64_MIN) return true;
     return is_expired(store, entry, earlier(entry->expires_ns, search.deadline_ns));
-}
-
-bool store_is_over(larder_store *store, snapshot *seen, const record *entry, int64_t deadline) {
-    return is_over(store, seen, entry, deadline, false);
 }
 
 // Records -----------------------------------------------------------------------------------------
@@ -179,8 +164,6 @@ static larder_status find_locked(larder_store *store, larder_bytes key, finding 
     if (!status) {
         uint64_t applied = store_is_read_only(store) ? found->seen->meta.applied : 0;
         status = find_pending(store, key, applied, found);
-    } else {
-        found->seen = NULL;
     }
     pthread_mutex_unlock(&store->lock);
     return status;
@@ -212,14 +195,15 @@ static larder_status read_finding(larder_store *store, larder_bytes key, uint32_
         return key.length > KEY_WHOLE_MAX_BYTES ? LARDER_ENOTFOUND : LARDER_EDAMAGED;
     int64_t deadline = store_deadline(found->seen, &parts);
     if ((flags & LARDER_STORE_EXPIRED_TOO) == 0 &&
-        store_is_over(store, found->seen, &parts, deadline))
+        store_is_over(store, found->seen, &parts, deadline, false))
         return LARDER_ENOTFOUND;
     store_entry_of_record(store, &parts, deadline, flags, found->segment, entry);
     if ((flags & LARDER_STORE_PEEK) == 0 && !store_is_read_only(store) &&
         ((parts.flags & RECORD_IDLES) != 0 ||
          atomic_load_explicit(&store->tracks_access, memory_order_relaxed))) {
         tree_key scratch;
-        store_touch(store, found->seen, stored_key(key, store->secret, &scratch), &parts);
+        store_touch(store, found->seen, stored_key(key, found->seen->meta.secret, &scratch),
+                    &parts);
     }
     entry->lease = found->seen;
     return LARDER_OK;
@@ -284,7 +268,7 @@ larder_status store_version(larder_store *store, larder_bytes key, uint64_t *seq
     record parts;
     if (!status) status = record_read(found.record, true, &parts);
     if (!status && compare_bytes(parts.key, key) == 0 &&
-        !is_over(store, found.seen, &parts, store_deadline(found.seen, &parts), true))
+        !store_is_over(store, found.seen, &parts, store_deadline(found.seen, &parts), true))
         *sequence = parts.sequence;
     environment_release(store->environment, found.seen);
     return status == LARDER_ENOTFOUND ? LARDER_OK : status;
@@ -295,45 +279,43 @@ larder_status store_version(larder_store *store, larder_bytes key, uint64_t *seq
 /** Entries that are resolved before the lock is given back for a moment. */
 enum { RESOLVE_MAX_COUNT = 1024 };
 
-static bool is_put(const memtable_entry *entry) { return record_kind(entry->record) == RECORD_PUT; }
-
 /** What lies under the next entry that this is not known of: in the table below, or in the tree. A
     damaged row counts as none. */
-static larder_status resolve_next(const larder_store *store, const snapshot *seen, memtable *table,
-                                  uint64_t applied) {
-    const memtable_entry *entry = &table->entries[table->resolved];
-    larder_bytes key = record_key(entry->record);
+static void resolve_next(const larder_store *store, const snapshot *seen, memtable *table,
+                         uint64_t applied) {
+    const memtable_entry *under = &table->entries[table->resolved];
+    larder_bytes key = record_key(under->record), bytes;
     const memtable *below = table == store->active ? store->frozen : NULL;
-    const memtable_entry *under = entry;
     // What the tree has already adds nothing.
-    if (record_sequence(entry->record) > applied)
+    if (record_sequence(under->record) > applied)
         under = below && table->cleared <= applied ? memtable_find(below, key) : NULL;
-    if (under) return memtable_resolve(table, is_put(under), record_value_length(under->record));
-    if (table->cleared > applied || (below && below->cleared > applied))
-        return memtable_resolve(table, false, 0);
-    tree_key wanted;
-    larder_bytes bytes;
+    bool is_there = false;
     entry_row row = {0};
-    tree_key_entry(SPACE_ENTRY, key, seen->meta.secret, &wanted);
-    bool is_there = tree_get(&seen->tree, bytes_of_key(&wanted), &bytes) == LARDER_OK &&
-                    row_read(bytes, &row) == LARDER_OK;
-    return memtable_resolve(table, is_there, is_there ? row.value_bytes : 0);
+    if (under) {
+        is_there = record_kind(under->record) == RECORD_PUT;
+        row.value_bytes = (uint32_t)record_value_length(under->record);
+    } else if (table->cleared <= applied && (!below || below->cleared <= applied)) {
+        tree_key wanted;
+        tree_key_entry(SPACE_ENTRY, key, seen->meta.secret, &wanted);
+        is_there = tree_get(&seen->tree, bytes_of_key(&wanted), &bytes) == LARDER_OK &&
+                   row_read(bytes, &row) == LARDER_OK;
+    }
+    memtable_resolve(table, is_there, row.value_bytes);
 }
 
 /** The lock is held, and the place is of the last transaction that the tables know of.
-    @return LARDER_OK; EAGAIN: not all is resolved yet, and others want the lock; ENOMEM. */
+    @return LARDER_OK; EAGAIN: not all is resolved yet, and others want the lock. */
 static larder_status add_up(const larder_store *store, const snapshot *seen, uint64_t *count,
                             uint64_t *bytes) {
-    uint64_t applied = store_is_read_only(store) ? store->committed.applied : 0;
-    int64_t entries = (int64_t)store->committed.count;
-    int64_t sum = (int64_t)store->committed.bytes;
+    uint64_t applied = store_is_read_only(store) ? store->meta.applied : 0;
+    int64_t entries = (int64_t)store->meta.count;
+    int64_t sum = (int64_t)store->meta.bytes;
     memtable *tables[] = {store->frozen, store->active};
     for (uint32_t i = 0, resolved = 0; i < 2; i++) {
         if (!tables[i]) continue;
         for (; tables[i]->resolved < tables[i]->count; resolved++) {
             if (resolved == RESOLVE_MAX_COUNT) return EAGAIN;
-            larder_status status = resolve_next(store, seen, tables[i], applied);
-            if (status) return status;
+            resolve_next(store, seen, tables[i], applied);
         }
         if (tables[i]->cleared > applied) entries = sum = 0;
         entries += tables[i]->count_delta;
@@ -350,18 +332,13 @@ static larder_status totals_look(larder_store *store, uint64_t *count, uint64_t 
     snapshot *seen;
     if (!status) status = store_look(store, false, &seen);
     if (status) return status;
-    committed_state *committed = &store->committed;
-    if (store_is_read_only(store) && seen->tree.transaction != committed->transaction) {
-        *committed = (committed_state){.transaction = seen->tree.transaction,
-                                       .applied = seen->meta.applied,
-                                       .count = seen->meta.count,
-                                       .bytes = seen->meta.bytes,
-                                       .end = seen->meta.end};
+    if (store_is_read_only(store) && seen->tree.transaction != store->meta.transaction) {
+        store->meta = seen->meta;
         memtable_forget_bases(store->active);
     }
     // Between a commit and its news there is a moment in which the tree is newer.
     status = EAGAIN;
-    if (seen->tree.transaction == committed->transaction)
+    if (seen->tree.transaction == store->meta.transaction)
         status = add_up(store, seen, count, bytes);
     environment_release(store->environment, seen);
     return status;

@@ -3,24 +3,8 @@
     Noting reads. */
 #include <stdlib.h>
 
+#include "larder_index.h"
 #include "store/store_internal.h"
-
-uint64_t touch_hash(larder_bytes stored) {
-    const uint64_t odd = 0x9E3779B97F4A7C15u;
-    const uint8_t *at = stored.data;
-    size_t left = stored.length;
-    uint64_t hash = left * odd;
-    while (left > 0) {
-        uint64_t word = 0;
-        size_t taken = left < sizeof word ? left : sizeof word;
-        memcpy(&word, at, taken);
-        hash = (hash ^ word) * odd;
-        hash ^= hash >> 32;
-        at += taken;
-        left -= taken;
-    }
-    return hash;
-}
 
 void touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,
                          int64_t *deadline_ns) {
@@ -110,7 +94,8 @@ static touch *touch_add(touch_buffer *touches, larder_bytes stored) {
     noted->length = (uint32_t)stored.length;
     if (stored.length) memcpy(touches->bytes + noted->offset, stored.data, stored.length);
     touches->used_bytes += noted->length;
-    __atomic_store_n(&noted->hash, touch_hash(stored), __ATOMIC_RELEASE);
+    __atomic_store_n(&noted->hash, larder_index_hash_bytes(stored.data, stored.length),
+                     __ATOMIC_RELEASE);
     return noted;
 }
 
@@ -129,10 +114,7 @@ void store_touch(larder_store *store, snapshot *seen, larder_bytes stored, const
     if (is_new) noted = touch_add(touches, stored);
     if (!noted) return;
     int64_t deadline = LARDER_STORE_NEVER;
-    if (entry->flags & RECORD_IDLES) {
-        int64_t now = store_now(store);
-        if (entry->idle_ns < LARDER_STORE_NEVER - now) deadline = now + entry->idle_ns;
-    }
+    if (entry->flags & RECORD_IDLES) deadline = later_by(store_now(store), entry->idle_ns);
     uint64_t newest = atomic_load_explicit(&store->newest_sequence, memory_order_acquire);
     uint64_t number = atomic_fetch_add_explicit(&store->read_number, 1, memory_order_relaxed);
     __atomic_store_n(&noted->at.sequence, newest, __ATOMIC_RELEASE);

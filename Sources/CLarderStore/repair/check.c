@@ -9,30 +9,154 @@
 #include <errno.h>
 
 #include "checkpoint/apply.h"
-#include "repair/check.h"
+#include "log/scan.h"
+#include "read/cursor.h"
 
-static const uint8_t space_of_row[ROW_KINDS] = {SPACE_ORDER, SPACE_RECENCY, SPACE_EXPIRY,
-                                                SPACE_INDEX};
+/** So many name spaces a byte can tell of. */
+enum { SPACES = 256 };
 
-static void check_damaged(store_check *check, const void *where) {
+typedef struct store_check {
+    larder_store *store;
+    larder_store_cursor *cursor;
+    const tree *tree;
+    const store_meta *meta;
+    larder_store_report *report;
+    larder_progress progress;
+    void *context;
+    uint64_t done;
+    uint64_t tree_count;
+    uint64_t tree_bytes;
+    /** Rows that there are, by name space, and those that entries said must be there, and are. */
+    uint64_t counts[SPACES];
+    uint64_t rows[SPACES];
+    /** Segments as the tree has them, without what entries said is alive in them: nothing is left
+        of that in the end. */
+    live_table segments;
+    /** Writes with a greater number came while the check was at work. */
+    uint64_t last_sequence;
+    /** Segments from here on may have been made meanwhile. */
+    uint32_t first_new;
+    bool is_cut_short;
+} store_check;
+
+// Segments, as the tree knows them ----------------------------------------------------------------
+
+static larder_status check_segment_row(store_check *check, larder_bytes key, larder_bytes value) {
+    live_segment row, *known;
+    if (key.length != 5 || live_row_read(value, &row) != LARDER_OK) {
+        check->report->inconsistencies++;
+        return LARDER_OK;
+    }
+    row.number = get_be32((const uint8_t *)key.data + 1);
+    larder_status status = live_add(&check->segments, row.number, &known);
+    if (!status) *known = row;
+    return status;
+}
+
+/** Whether the segment's content is what its row says: as many records in as many bytes, and the
+    removals among them whole, for they are needed too. */
+static bool segment_is_sound(const segment *found, const live_segment *row) {
+    uint64_t offset = SEGMENT_HEAD_BYTES, end = SEGMENT_HEAD_BYTES + row->used_bytes;
+    uint64_t count = 0, bare = 0;
+    if (row->used_bytes > found->capacity - SEGMENT_HEAD_BYTES) return false;
+    while (offset < end) {
+        record entry;
+        uint64_t at = offset;
+        if (segment_read(found, &offset, false, &entry) != LARDER_OK ||
+            entry.sequence < row->first_sequence)
+            return false;
+        bool is_put = entry.kind == RECORD_PUT;
+        if (!is_put && segment_read(found, &at, true, &entry) != LARDER_OK) return false;
+        count++;
+        bare += !is_put;
+    }
+    return offset == end && count == row->record_count && bare == row->bare_count;
+}
+
+static larder_status check_segments(store_check *check, bool is_complete) {
+    uint64_t *wrong = &check->report->inconsistencies;
+    for (size_t i = 0; i < check->segments.count; i++) {
+        const live_segment *row = &check->segments.items[i];
+        segment *mapped;
+        larder_status status = log_segment(&check->store->log, row->number, &mapped);
+        if (status == ENOMEM || status == EMFILE || status == ENFILE) return status;
+        *wrong += status || !segment_is_sound(mapped, row);
+        *wrong += is_complete && (row->live_count || row->live_bytes);
+        *wrong += row->number >= check->meta->next_segment;
+    }
+    return LARDER_OK;
+}
+
+// What the tree has not yet -----------------------------------------------------------------------
+
+static larder_status check_pending_log(store_check *check) {
     larder_store_report *report = check->report;
-    report->damaged++;
-    if (!where) return;
-    uint64_t offset = (uint64_t)((const uint8_t *)where - check->tree->map);
-    if (report->first_damage_offset == 0 || offset < report->first_damage_offset)
-        report->first_damage_offset = offset;
+    location at = check->meta->end;
+    // The first segment has the first number.
+    if (at.segment == 0) at = (location){1, SEGMENT_HEAD_BYTES};
+    log_scan scan = {.log = &check->store->log, .at = at, .sequence = check->meta->applied};
+    larder_status status;
+    for (;; report->journal_intact += !status) {
+        const uint8_t *first;
+        uint32_t count;
+        segment *from;
+        status = log_scan_next(&scan, true, &first, &count, &from);
+        if (status == LARDER_EDAMAGED && log_scan_resync(&scan)) continue;
+        if (status || scan.sequence > check->last_sequence) break;
+    }
+    report->journal_lost += scan.lost + (status == LARDER_EDAMAGED);
+    return status == LARDER_END || status == LARDER_EDAMAGED ? LARDER_OK : status;
+}
+
+// Files -------------------------------------------------------------------------------------------
+
+static int check_file(void *context, const char *name) {
+    store_check *check = context;
+    const larder_store *store = check->store;
+    uint32_t number;
+    if (segment_is_unfinished(name)) return 0;
+    bool is_known = segment_number_of(name, &number) &&
+                    (number >= check->first_new || live_find(&check->segments, number) ||
+                     live_find(&store->live, number));
+    check->report->inconsistencies += !is_known && !live_find(&store->retired, number);
+    return 0;
+}
+
+static larder_status check_files(store_check *check) {
+    larder_store *store = check->store;
+    live_segment *noted;
+    segment *passed;
+    // Without a checkpoint at work, so that each segment is in the table or in the chain.
+    pthread_mutex_lock(&store->flush_lock);
+    pthread_mutex_lock(&store->lock);
+    // The last one may be the spare, or is just being made to be that.
+    check->first_new = store->log.next_number ? store->log.next_number - 1 : 0;
+    segment *kept[] = {store->log.active, store->log.spare};
+    larder_status status = store_enter(store);
+    for (int i = 0; i < 2 && !status; i++)
+        if (kept[i]) status = live_add(&check->segments, kept[i]->number, &noted);
+    uint32_t number = store->meta.end.segment ? store->meta.end.segment : 1;
+    for (; !status && !log_segment(&store->log, number, &passed); number = passed->next)
+        status = live_add(&check->segments, number, &noted);
+    pthread_mutex_unlock(&store->lock);
+    if (!status) status = log_enter(&store->log);
+    if (!status) {
+        status = folder_list_in(store->log.folder, check_file, check);
+        log_leave(&store->log);
+    }
+    pthread_mutex_unlock(&store->flush_lock);
+    return status;
 }
 
 // Rows that an entry asks for ---------------------------------------------------------------------
 
-/** Whether the row is there and leads to `stored`; counts it. */
-static bool check_row(store_check *check, int kind, const tree_key *key, larder_bytes stored) {
+/** Counts the row, if it is there and leads to `stored`; `must_be` that it is missing. */
+static void check_row(store_check *check, const tree_key *key, larder_bytes stored, bool must_be) {
     larder_bytes value;
-    if (tree_get(check->tree, bytes_of_key(key), &value) != LARDER_OK ||
-        compare_bytes(value, stored) != 0)
-        return false;
-    check->rows[kind]++;
-    return true;
+    bool is_there = tree_get(check->tree, bytes_of_key(key), &value) == LARDER_OK &&
+                    compare_bytes(value, stored) == 0;
+    check->rows[key->bytes[0]] += is_there;
+    check->report->inconsistencies += must_be && !is_there;
 }
 
 static void check_indexes(store_check *check, const record *entry, larder_bytes stored) {
@@ -46,7 +170,7 @@ static void check_indexes(store_check *check, const record *entry, larder_bytes 
         for (size_t i = 0; i < seen_count && is_new; i++)
             is_new = compare_bytes(bytes_of_key(&seen[i]), bytes_of_key(key)) != 0;
         if (!is_new) continue;
-        if (!check_row(check, ROW_INDEX, key, stored)) check->report->inconsistencies++;
+        check_row(check, key, stored, true);
         seen_count++;
     }
 }
@@ -61,17 +185,14 @@ static void check_rows(store_check *check, const record *entry, larder_bytes sto
         const uint8_t *bytes = state.data;
         at = (stamp){get_be64(bytes), get_be64(bytes + 8)};
         armed_ns = unflip(get_be64(bytes + 24));
-        check->rows[ROW_RECENCY]++;
+        check->rows[SPACE_RECENCY]++;
     }
     tree_key_order(at, &key);
     // In the midst of a large checkpoint the newest entries have no place in the order yet.
-    if (!check_row(check, ROW_ORDER, &key, stored) && check->meta->has_order &&
-        entry->sequence <= check->meta->applied)
-        check->report->inconsistencies++;
-    if (armed_ns != LARDER_STORE_NEVER) {
-        tree_key_expiry(armed_ns, entry->sequence, entry->minor, &key);
-        if (!check_row(check, ROW_EXPIRY, &key, stored)) check->report->inconsistencies++;
-    }
+    check_row(check, &key, stored,
+              check->meta->has_order && entry->sequence <= check->meta->applied);
+    tree_key_expiry(armed_ns, entry->sequence, entry->minor, &key);
+    if (armed_ns != LARDER_STORE_NEVER) check_row(check, &key, stored, true);
     if (entry->index_count) check_indexes(check, entry, stored);
 }
 
@@ -106,7 +227,7 @@ static larder_status check_records(store_check *check, larder_bytes stored, lard
 static larder_status check_entry(store_check *check, larder_bytes key, larder_bytes value) {
     larder_bytes stored = {(const uint8_t *)key.data + 1, key.length - 1};
     bool is_hidden = check->cursor->pending.hides_tree ||
-                     overlay_rows_find(&check->cursor->pending, stored) != NULL;
+                     rows_find(&check->cursor->pending.by_key, stored) != NULL;
     entry_row row;
     record entry;
     size_t length;
@@ -114,14 +235,22 @@ static larder_status check_entry(store_check *check, larder_bytes key, larder_by
     larder_status status = row_read(value, &row);
     if (!status) status = check_records(check, stored, value, &row, &entry, &length);
     if (status == LARDER_EDAMAGED) {
-        check_damaged(check, value.data);
+        uint64_t offset = (uint64_t)((const uint8_t *)value.data - check->tree->map);
+        uint64_t *first = &check->report->first_damage_offset;
+        if (*first == 0 || offset < *first) *first = offset;
+        check->report->damaged++;
         return LARDER_OK;
     }
     if (status) return status;
     check->tree_bytes += entry.value.length;
     check_rows(check, &entry, stored);
     if (!is_hidden) check_intact(check, &entry);
-    return check_segment_use(check, row.at.segment, length);
+    live_segment *lies_in;
+    status = live_add(&check->segments, row.at.segment, &lies_in);
+    if (status) return status;
+    lies_in->live_count--;
+    lies_in->live_bytes -= record_padded(length);
+    return LARDER_OK;
 }
 
 static larder_status check_told(store_check *check) {
@@ -130,8 +259,8 @@ static larder_status check_told(store_check *check) {
     return check->progress && check->progress(check->context, done, total) ? ECANCELED : LARDER_OK;
 }
 
-/** One pass over the whole tree. `counts` are those of the rows there are. */
-static larder_status check_tree(store_check *check, uint64_t counts[ROW_KINDS]) {
+/** One pass over the whole tree. */
+static larder_status check_tree(store_check *check) {
     tree_cursor place;
     uint8_t first = 0;
     larder_status status = tree_cursor_seek(&place, check->tree, (larder_bytes){&first, 1});
@@ -145,8 +274,7 @@ static larder_status check_tree(store_check *check, uint64_t counts[ROW_KINDS]) 
             return status;
         } else if (key.length) {
             uint8_t space = *(const uint8_t *)key.data;
-            for (int kind = 0; kind < ROW_KINDS; kind++)
-                if (space == space_of_row[kind]) counts[kind]++;
+            check->counts[space]++;
             if (space == SPACE_SEGMENT) status = check_segment_row(check, key, value);
             if (space == SPACE_ENTRY) status = check_entry(check, key, value);
             if (!status && space == SPACE_ENTRY) status = check_told(check);
@@ -161,13 +289,10 @@ static larder_status check_pending(store_check *check) {
     const row_array *rows = &check->cursor->pending.by_key;
     larder_status status = LARDER_OK;
     for (size_t i = 0; i < rows->count && !status; i++) {
-        if (rows->items[i].is_removal) continue;
         record entry;
-        if (record_read(rows->items[i].record, true, &entry) != LARDER_OK) {
-            check_damaged(check, NULL);
-            continue;
-        }
-        check_intact(check, &entry);
+        if (rows->items[i].is_removal) continue;
+        if (record_read(rows->items[i].record, true, &entry)) check->report->damaged++;
+        else check_intact(check, &entry);
         status = check_told(check);
     }
     return status;
@@ -182,18 +307,16 @@ static larder_status check_everything(store_check *check) {
     if (status && status != LARDER_EDAMAGED) return status;
     report->damaged_pages = pages.damaged_pages;
     report->first_damage_offset = pages.first_damage_offset;
-    bool is_damaged = status == LARDER_EDAMAGED;
-
-    uint64_t counts[ROW_KINDS] = {0};
-    status = check_tree(check, counts);
+    status = check_tree(check);
     if (!status) status = check_pending(check);
     if (status) return status;
     // Of a tree with holes it says nothing that rows and entries do not meet.
     bool is_complete = !check->is_cut_short && report->damaged == 0;
+    const uint8_t derived[] = {SPACE_ORDER, SPACE_RECENCY, SPACE_EXPIRY, SPACE_INDEX};
+    for (size_t i = 0; i < sizeof derived && is_complete; i++)
+        if (check->counts[derived[i]] > check->rows[derived[i]])
+            report->inconsistencies += check->counts[derived[i]] - check->rows[derived[i]];
     if (is_complete) {
-        for (int kind = 0; kind < ROW_KINDS; kind++)
-            if (counts[kind] > check->rows[kind])
-                report->inconsistencies += counts[kind] - check->rows[kind];
         report->inconsistencies += check->tree_count != check->meta->count;
         report->inconsistencies += check->tree_bytes != check->meta->bytes;
     }
@@ -202,9 +325,10 @@ static larder_status check_everything(store_check *check) {
     if (!status && !check->is_cut_short && !store_is_read_only(check->store))
         status = check_files(check);
     if (status) return status;
-    is_damaged = is_damaged || report->damaged || report->damaged_pages ||
-                 report->inconsistencies || report->journal_lost;
-    return is_damaged ? LARDER_EDAMAGED : LARDER_OK;
+    return report->damaged || report->damaged_pages || report->inconsistencies ||
+                   report->journal_lost
+               ? LARDER_EDAMAGED
+               : LARDER_OK;
 }
 
 larder_status larder_store_check(larder_store *store, larder_progress progress, void *context,
@@ -213,26 +337,21 @@ larder_status larder_store_check(larder_store *store, larder_progress progress, 
     larder_status status = store_enter(store);
     if (status) return status;
     // So that as much as can be is seen in the tree; what stays pending is looked at where it is.
-    if (!store_is_read_only(store)) {
-        status = larder_store_flush(store);
-        if (status == LARDER_ECLOSED || status == LARDER_EFORKED) return status;
-    }
-    store_check check = {
-        .store = store, .report = report, .progress = progress, .context = context};
-    check.last_sequence = UINT64_MAX;
-    larder_store_query query;
-    larder_store_query_init(&query);
-    status = larder_store_cursor_open(store, &query, &check.cursor);
+    if (!store_is_read_only(store)) status = larder_store_flush(store);
+    if (status == LARDER_ECLOSED || status == LARDER_EFORKED) return status;
+    store_check check = {.store = store,
+                         .report = report,
+                         .progress = progress,
+                         .context = context,
+                         .last_sequence = UINT64_MAX};
+    status = larder_store_cursor_open(store, &(larder_store_query){0}, &check.cursor);
     if (!status) {
-        if (!store_is_read_only(store))
-            check.last_sequence =
-                atomic_load_explicit(&store->newest_sequence, memory_order_acquire);
+        if (!store_is_read_only(store)) check.last_sequence = atomic_load(&store->newest_sequence);
         check.tree = &check.cursor->place->tree;
         check.meta = &check.cursor->place->meta;
         status = check_everything(&check);
     }
     live_free(&check.segments);
-    live_free(&check.found);
     larder_store_cursor_close(check.cursor);
     return status;
 }

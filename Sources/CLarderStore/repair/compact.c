@@ -7,29 +7,6 @@
 
 #include "store/store_internal.h"
 
-/** Nothing expires while a store is compacted, whatever clock its owner goes by. */
-static int64_t no_time(void *context) {
-    (void)context;
-    return 0;
-}
-
-static larder_status compact_open(const char *path, larder_store_detail *detail,
-                                  larder_store **out) {
-    larder_store_options options;
-    larder_store_options_init(&options);
-    options.flags = LARDER_STORE_EXISTING | LARDER_STORE_HOST_MAINTENANCE;
-    options.clock = no_time;
-    options.sync_interval_ns = options.flush_interval_ns = options.trim_interval_ns = 0;
-    // New segments have the permissions that the store's file has.
-    char *name = environment_path(path, "data.mdb");
-    if (!name) return ENOMEM;
-    file_facts facts;
-    if (file_facts_at(name, &facts) == LARDER_OK && facts.is_regular && (facts.mode & 0777))
-        options.mode = facts.mode & 0777;
-    free(name);
-    return larder_store_open(path, &options, detail, out);
-}
-
 /** Bytes of segments that the tree does not lead to. */
 static uint64_t dead_bytes(larder_store *store) {
     uint64_t used, live;
@@ -42,26 +19,26 @@ static uint64_t dead_bytes(larder_store *store) {
 larder_status larder_store_compact(const char *path, larder_store_detail *detail,
                                    larder_progress progress, void *context) {
     larder_store *store;
-    larder_status status = compact_open(path, detail, &store);
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = LARDER_STORE_EXISTING | LARDER_STORE_HOST_MAINTENANCE;
+    // New segments have the permissions that the store's file has.
+    file_path name;
+    file_facts facts;
+    if (!file_facts_at(environment_path(name, path, "data.mdb"), &facts) && facts.is_regular &&
+        (facts.mode & 0777))
+        options.mode = facts.mode & 0777;
+    larder_status status = larder_store_open(path, &options, detail, &store);
     if (status) return status;
     // What is dead in the last segment, too.
-    if (!status)
-        status = store_flush(store, &(flush_order){.count = LARDER_STORE_UNLIMITED,
-                                                   .bytes = LARDER_STORE_UNLIMITED});
+    status = larder_store_flush(store);
     pthread_mutex_lock(&store->lock);
     if (!status) status = log_turn_over(&store->log);
     pthread_mutex_unlock(&store->lock);
-    if (!status)
-        status = store_flush(store, &(flush_order){.flags = FLUSH_PASSES,
-                                                   .count = LARDER_STORE_UNLIMITED,
-                                                   .bytes = LARDER_STORE_UNLIMITED});
     // Once more than frees anything, for what the last one retired. Removals that have to be
     // remembered stay.
     for (uint64_t dead = UINT64_MAX, before = 0; !status && dead != before;) {
-        flush_order order = {0};
-        order.flags = FLUSH_COMPACTS;
-        order.progress = progress;
-        order.context = context;
+        flush_order order = {.flags = FLUSH_COMPACTS, .progress = progress, .context = context};
         status = store_flush(store, &order);
         if (!status) status = order.deletion;
         before = dead;

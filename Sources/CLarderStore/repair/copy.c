@@ -7,31 +7,28 @@
 #include "repair/copy_target.h"
 
 /** A cursor over everything: in the order of use, if the store keeps one, so that the copy has the
-    same; else by key. */
+    same; else by key. In the midst of a large checkpoint some entries have no place in the order
+    yet. */
 static larder_status backup_cursor(larder_store *store, larder_store_cursor **out) {
     larder_store_query query;
     larder_store_query_init(&query);
-    larder_status status = larder_store_cursor_open(store, &query, out);
-    if (status || !(*out)->place->meta.has_order) return status;
-    larder_store_cursor *by_key = *out;
-    query.order = LARDER_STORE_BY_RECENCY;
-    status = larder_store_cursor_open(store, &query, out);
-    // In the midst of a large checkpoint some entries have no place in the order yet.
-    if (!status &&
-        ((*out)->pending.hides_tree ||
-         tree_count_space(&(*out)->place->tree, SPACE_ORDER) == (*out)->place->meta.count)) {
-        larder_store_cursor_close(by_key);
-        return LARDER_OK;
+    for (query.order = LARDER_STORE_BY_RECENCY;; query.order = LARDER_STORE_BY_KEY) {
+        larder_status status = larder_store_cursor_open(store, &query, out);
+        if (status || query.order == LARDER_STORE_BY_KEY) return status;
+        const snapshot *place = (*out)->place;
+        if ((*out)->pending.hides_tree ||
+            (place->meta.has_order &&
+             tree_count_space(&place->tree, SPACE_ORDER) == place->meta.count))
+            return LARDER_OK;
+        larder_store_cursor_close(*out);
     }
-    larder_store_cursor_close(*out);
-    *out = by_key;
-    return LARDER_OK;
 }
 
 static larder_status backup_copy(larder_store_cursor *cursor, copy_target *target,
                                  larder_progress progress, void *context) {
     uint64_t total = cursor->place->meta.count, done = 0;
-    if (total < cursor->pending.ordered.count) total = cursor->pending.ordered.count;
+    uint64_t pending = overlay_rows_ordered(cursor)->count;
+    if (total < pending) total = pending;
     larder_status status = LARDER_OK;
     while (!status) {
         record found;
@@ -39,7 +36,7 @@ static larder_status backup_copy(larder_store_cursor *cursor, copy_target *targe
         larder_store_entry entry;
         if (progress && progress(context, done, total < done ? done : total)) return ECANCELED;
         status = cursor_next_record(cursor, &found, &bytes, &entry);
-        if (!status) status = copy_target_put(target, &found, entry.value, entry.expires_ns);
+        if (!status) status = copy_target_put(target, bytes, entry.expires_ns);
         if (!status) done++;
     }
     return status == LARDER_END ? LARDER_OK : status;
@@ -50,7 +47,9 @@ larder_status larder_store_backup(larder_store *store, const char *target, larde
     larder_status status = store_enter(store);
     if (status) return status;
     larder_store_options options = store->options;
-    options.content_format = store->content_format;
+    pthread_mutex_lock(&store->lock);
+    options.content_format = store->meta.content_format;
+    pthread_mutex_unlock(&store->lock);
     // A copy keeps everything; it is for whoever opens it to say how much it is to hold.
     larder_store_options defaults;
     larder_store_options_init(&defaults);
@@ -62,7 +61,5 @@ larder_status larder_store_backup(larder_store *store, const char *target, larde
     status = backup_cursor(store, &cursor);
     if (!status) status = backup_copy(cursor, &copy, progress, context);
     larder_store_cursor_close(cursor);
-    if (!status) return copy_target_finish(&copy);
-    copy_target_abandon(&copy);
-    return status;
+    return copy_target_finish(&copy, status);
 }

@@ -8,38 +8,24 @@
 #include <stdlib.h>
 
 #include "checkpoint/apply.h"
-
-enum { FOLDER_DEPTH_MAX = 8 };
+#include "larder_index.h"
 
 // Removing ----------------------------------------------------------------------------------------
 
-typedef struct folder_removal {
-    const char *path;
-    int depth;
-} folder_removal;
-
-static void remove_all(const char *path, int depth);
-
-static int remove_one(void *context, const char *name) {
-    const folder_removal *removal = context;
-    char *path = environment_path(removal->path, name);
-    if (!path) return 1;
-    larder_status status = file_remove(path);
-    if (status == EISDIR || status == EPERM) remove_all(path, removal->depth + 1);
-    free(path);
+static int remove_one(void *folder, const char *name) {
+    file_path path;
+    (void)!file_remove(environment_path(path, folder, name));
     return 0;
 }
 
-/** What cannot be removed stays; there is nobody to tell. */
-static void remove_all(const char *path, int depth) {
-    if (depth > FOLDER_DEPTH_MAX) return;
-    folder_removal removal = {path, depth};
-    larder_status status = folder_list(path, remove_one, &removal);
-    if (status == LARDER_OK) status = folder_remove(path);
-    (void)status;
+void folder_remove_all(const char *path) {
+    file_path log;
+    // What cannot be removed stays; there is nobody to tell.
+    (void)!folder_list(environment_path(log, path, "log"), remove_one, log);
+    (void)!folder_remove(log);
+    (void)!folder_list(path, remove_one, (void *)(uintptr_t)path);
+    (void)!folder_remove(path);
 }
-
-void folder_remove_all(const char *path) { remove_all(path, 0); }
 
 // Opening -----------------------------------------------------------------------------------------
 
@@ -53,60 +39,38 @@ static larder_status path_is_free(const char *path) {
                                                                                          : status;
 }
 
-/** From the root on, and without slashes at its end, which would put the working folder into the
-    target. */
-static larder_status path_trimmed(const char *path, char **out) {
-    larder_status status = path_from_root(path, out);
-    size_t length = status == LARDER_OK ? strlen(*out) : 0;
-    while (length > 1 && (*out)[length - 1] == '/') (*out)[--length] = 0;
-    return status;
-}
-
-static void copy_target_free(copy_target *target) {
+static void copy_target_abandon(copy_target *target) {
     larder_store_close(target->store);
-    free(target->path);
-    free(target->working_path);
-    memset(target, 0, sizeof *target);
+    target->store = NULL;
+    folder_remove_all(target->working_path);
 }
 
 larder_status copy_target_open(const char *path, const larder_store_options *options,
                                copy_target *out) {
     memset(out, 0, sizeof *out);
     if (!path[0]) return ENOENT;
+    char *whole;
     larder_status status = path_is_free(path);
+    if (!status) status = path_from_root(path, &whole);
     if (status) return status;
-    status = path_trimmed(path, &out->path);
-    if (status) return status;
-    size_t room = strlen(out->path) + 16;
-    out->working_path = malloc(room);
-    if (!out->working_path) {
-        copy_target_free(out);
-        return ENOMEM;
-    }
-    (void)snprintf(out->working_path, room, "%s.%08x", out->path, (unsigned)system_random());
+    // Without slashes at its end, which would put the working folder into the target.
+    size_t length = strlen(whole);
+    while (length > 1 && whole[length - 1] == '/') length--;
+    (void)snprintf(out->path, sizeof out->path, "%.*s", (int)length, whole);
+    (void)snprintf(out->working_path, sizeof out->working_path, "%.*s.%08x", (int)length, whole,
+                   (unsigned)system_random());
+    free(whole);
     larder_store_options wanted = *options;
     wanted.flags &=
         ~(uint32_t)(LARDER_STORE_READ_ONLY | LARDER_STORE_EXISTING | LARDER_STORE_WITH_UNCERTAIN);
     wanted.flags |= LARDER_STORE_HOST_MAINTENANCE;
     wanted.journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES;
-    wanted.sync_interval_ns = wanted.flush_interval_ns = wanted.trim_interval_ns = 0;
     // The folder is made here, and must be new: what is in it will be removed if we fail.
     status = folder_make(out->working_path, wanted.mode | (wanted.mode & 0444) >> 2);
-    if (status) {
-        copy_target_free(out);
-        return status;
-    }
+    if (status) return status;
     status = larder_store_open(out->working_path, &wanted, NULL, &out->store);
     if (status) copy_target_abandon(out);
     return status;
-}
-
-void copy_target_abandon(copy_target *target) {
-    if (!target->working_path) return;
-    larder_store_close(target->store);
-    target->store = NULL;
-    folder_remove_all(target->working_path);
-    copy_target_free(target);
 }
 
 // Filling -----------------------------------------------------------------------------------------
@@ -118,10 +82,10 @@ static larder_status copy_target_note(copy_target *target, larder_bytes key, uin
                                       int64_t deadline_ns) {
     larder_store *store = target->store;
     tree_key scratch;
-    larder_bytes stored = stored_key(key, store->secret, &scratch);
+    larder_bytes stored = stored_key(key, store->meta.secret, &scratch);
     touch noted = {.at = {sequence, (uint64_t)1 << 32},
                    .deadline_ns = deadline_ns,
-                   .hash = touch_hash(stored),
+                   .hash = larder_index_hash_bytes(stored.data, stored.length),
                    .length = (uint32_t)stored.length};
     touch_buffer one = {.count = 1,
                         .used_bytes = noted.length,
@@ -134,62 +98,44 @@ static larder_status copy_target_note(copy_target *target, larder_bytes key, uin
     return is_dropped ? (larder_status)ENOMEM : LARDER_OK;
 }
 
-larder_status copy_target_put(copy_target *target, const record *source, larder_bytes value,
-                              int64_t deadline_ns) {
-    larder_store_index_entry indexes[LARDER_STORE_INDEX_MAX_COUNT];
-    larder_store_item item;
-    larder_store_item_init(&item, source->key, value);
-    item.extended = source->extended;
-    item.expires_ns = source->expires_ns;
-    item.idle_ns = source->idle_ns;
-    item.cost = source->cost;
-    // 0 would say "now".
-    item.written_ns = source->written_ns ? source->written_ns : 1;
-    if (source->flags & RECORD_OWN_TIMES) item.flags |= LARDER_STORE_OWN_TIMES;
-    size_t offset = 0;
-    while (item.index_count < LARDER_STORE_INDEX_MAX_COUNT &&
-           record_next_index(source, &offset, &indexes[item.index_count]))
-        item.index_count++;
-    if (item.index_count) item.indexes = indexes;
-
-    uint64_t sequence;
-    larder_status status = larder_store_put(target->store, &item, &sequence);
-    bool was_read = (source->flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&
-                    deadline_ns != apply_default_due(source, LARDER_STORE_NEVER);
-    return !status && was_read ? copy_target_note(target, source->key, sequence, deadline_ns)
-                               : status;
+larder_status copy_target_put(copy_target *target, larder_bytes source, int64_t deadline_ns) {
+    larder_store *store = target->store;
+    record entry;
+    uint8_t *copy;
+    size_t padded = record_padded(source.length);
+    larder_status status = record_read(source, false, &entry);
+    if (!status) status = store_begin_append(store, padded, 1, false, &copy);
+    if (status) return status;
+    memset(copy + padded - 8, 0, 8);
+    memcpy(copy + 8, (const uint8_t *)source.data + 8, source.length - 8);
+    // It may have been one of a batch.
+    copy[21] &= (uint8_t)~RECORD_CONTINUES;
+    uint64_t sequence = store->log.last_sequence + 1;
+    uint64_t word = record_seal(copy, source.length, sequence, 0, false);
+    status = store_end_append(store, copy, padded, 1, word, 0, NULL);
+    if (status) return status;
+    bool was_read = (entry.flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&
+                    deadline_ns != apply_default_due(&entry, LARDER_STORE_NEVER);
+    return was_read ? copy_target_note(target, entry.key, sequence, deadline_ns) : LARDER_OK;
 }
 
 // The end -----------------------------------------------------------------------------------------
 
-/** Names in the working folder to the device; those below it were synced with the log. */
-static larder_status copy_target_sync_names(const copy_target *target) {
-    char *inside = environment_path(target->working_path, "data.mdb");
-    if (!inside) return ENOMEM;
-    larder_status status = file_sync_parent(inside);
-    free(inside);
-    return status;
-}
-
-larder_status copy_target_finish(copy_target *target) {
+larder_status copy_target_finish(copy_target *target, larder_status status) {
+    file_path inside;
     // Flushes and syncs: nothing waits for a checkpoint when the target gets its name.
-    larder_status status = larder_store_shutdown(target->store);
+    if (!status) status = larder_store_shutdown(target->store);
+    // Names below it were synced with the log.
+    if (!status)
+        status = file_sync_parent(environment_path(inside, target->working_path, "data.mdb"));
+    if (!status) status = path_is_free(target->path);
     larder_store_close(target->store);
     target->store = NULL;
-    if (!status) status = copy_target_sync_names(target);
-    if (!status) status = path_is_free(target->path);
     // If we crash before this, the working folder is left, and nothing at the target.
     if (!status) status = file_rename(target->working_path, target->path);
-    if (status) {
+    larder_status named = status ? LARDER_OK : file_sync_parent(target->path);
+    // Its name may not survive a power cut: then it had better not be there now.
+    if (status || (named && !file_rename(target->path, target->working_path)))
         copy_target_abandon(target);
-        return status == ENOTEMPTY ? EEXIST : status;
-    }
-    status = file_sync_parent(target->path);
-    if (status) {
-        // Its name may not survive a power cut: then it had better not be there now.
-        larder_status moved = file_rename(target->path, target->working_path);
-        if (!moved) copy_target_abandon(target);
-    }
-    copy_target_free(target);
-    return status;
+    return status == ENOTEMPTY ? (larder_status)EEXIST : status ? status : named;
 }

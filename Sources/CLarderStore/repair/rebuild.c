@@ -24,10 +24,7 @@ typedef struct rebuild {
     salvage search;
     size_t from;
     size_t to;
-    /** Where the log goes on. */
-    uint32_t next_segment;
     store_meta meta;
-    int log;
 } rebuild;
 
 /** In the last transaction: the segments, and how far the log was applied. */
@@ -41,8 +38,9 @@ static larder_status rebuild_meta(apply_transaction *apply, const rebuild *work)
     }
     apply->meta.applied = search->last_sequence;
     apply->meta.cleared = search->cleared;
-    apply->meta.end = (location){work->next_segment, SEGMENT_HEAD_BYTES};
-    apply->meta.next_segment = work->next_segment + 1;
+    // Where the log goes on.
+    apply->meta.end = (location){search->last_number + 1, SEGMENT_HEAD_BYTES};
+    apply->meta.next_segment = apply->meta.end.segment + 1;
     return status;
 }
 
@@ -50,9 +48,8 @@ static larder_status rebuild_part(apply_transaction *apply, void *context) {
     rebuild *work = context;
     larder_status status = LARDER_OK;
     for (size_t i = work->from; i < work->to && !status; i++) {
-        location at;
-        const uint8_t *found = salvage_record(&work->search, &work->search.findings[i], &at);
-        status = apply_write_at(apply, found, at);
+        const finding *found = &work->search.findings[i];
+        status = apply_write(apply, found->bytes, (location){found->segment, found->offset});
     }
     if (!status && work->to == work->search.count) status = rebuild_meta(apply, work);
     return status;
@@ -60,9 +57,7 @@ static larder_status rebuild_part(apply_transaction *apply, void *context) {
 
 static int compare_keys(const void *a, const void *b) {
     const finding *left = a, *right = b;
-    const uint8_t *one = left->bytes + (left->kind == FOUND_INLINED ? ROW_BYTES : 0);
-    const uint8_t *other = right->bytes + (right->kind == FOUND_INLINED ? ROW_BYTES : 0);
-    return compare_bytes(record_key(one), record_key(other));
+    return compare_bytes(record_key(left->bytes), record_key(right->bytes));
 }
 
 /** Fills the new index, which is open as the store's environment. */
@@ -94,10 +89,10 @@ static larder_status rebuild_index(larder_store *store, const char *path, rebuil
                         .version = META_VERSION,
                         .store_id = search->store_id};
     system_random_fill(fresh.secret, sizeof fresh.secret);
-    if (search->has_meta) {
+    if (!fresh.store_id) memcpy(&fresh.store_id, search->secret, sizeof fresh.store_id);
+    if (search->newest) {
         fresh.content_format = search->meta.content_format;
         fresh.created_ns = search->meta.created_ns;
-        fresh.store_id = search->meta.store_id;
         memcpy(fresh.secret, search->meta.secret, sizeof fresh.secret);
     }
     larder_store_detail ignored;
@@ -112,52 +107,25 @@ static larder_status rebuild_index(larder_store *store, const char *path, rebuil
 }
 
 /** The segments on the device, each with a head, and the one in which the log goes on. */
-static larder_status rebuild_log(const larder_store *store, rebuild *work) {
+static larder_status rebuild_log(const larder_store *store, const rebuild *work) {
     const salvage *search = &work->search;
-    larder_status status = LARDER_OK;
-    for (size_t i = 0; i < search->segment_count && !status; i++)
-        status = segment_mend(search->segments[i], work->log, work->meta.store_id);
+    file_path path;
     segment *next = NULL;
+    int log;
+    larder_status status = folder_open(environment_path(path, store->path, "log"), &log);
+    if (status) return status;
+    for (size_t i = 0; i < search->segment_count && !status; i++)
+        status = segment_mend(search->segments[i], log, work->meta.store_id);
     if (!status)
-        status = segment_create(work->log, work->next_segment, SEGMENT_WRITTEN,
+        status = segment_create(log, work->meta.end.segment, SEGMENT_WRITTEN,
                                 store->tuning.segment_min_bytes, search->last_sequence + 1, 0,
                                 work->meta.store_id, store->options.mode, &next);
     // It stays one of which nothing was synced, so that whoever opens the store syncs all names
     // before he promises anything: the rename may be done, and its sync fail.
-    if (!status) status = segment_mend(next, work->log, work->meta.store_id);
-    if (!status) status = folder_sync(work->log);
+    if (!status) status = segment_mend(next, log, work->meta.store_id);
+    if (!status) status = folder_sync(log);
     segment_close(next);
-    return status;
-}
-
-/** Whether there is enough to go by, and nothing that would be given up. */
-static larder_status rebuild_judge(const rebuild *work) {
-    const salvage *search = &work->search;
-    if (search->is_other_version) return LARDER_EVERSION;
-    if (search->has_foreign || (!search->has_meta && !search->store_id)) return LARDER_EFOREIGN;
-    // What is left out, cleaning deletes: that is for the caller to choose.
-    if (search->report->uncertain && !search->keeps_uncertain) return LARDER_EDAMAGED;
-    return LARDER_OK;
-}
-
-static larder_status rebuild_in(larder_store *store, const char *path, int folder, rebuild *work) {
-    const salvage *search = &work->search;
-    char *fresh = environment_path(path, "data.mdb");
-    char *data = environment_path(store->path, "data.mdb");
-    larder_status status = fresh && data ? LARDER_OK : ENOMEM;
-    uint32_t mode = store->options.mode;
-    work->next_segment = search->last_number;
-    if (search->has_meta && search->meta.next_segment > work->next_segment + 1)
-        work->next_segment = search->meta.next_segment - 1;
-    if (++work->next_segment == 0) status = EOVERFLOW;
-    if (!status) status = folder_make(path, mode | (mode & 0444) >> 2);
-    if (!status) status = rebuild_index(store, path, work);
-    if (!status) status = rebuild_log(store, work);
-    // If we crash before this, the old index is there.
-    if (!status) status = file_rename(fresh, data);
-    if (!status) status = folder_sync(folder);
-    free(fresh);
-    free(data);
+    file_close(log);
     return status;
 }
 
@@ -167,25 +135,32 @@ larder_status store_rebuild(larder_store *store, larder_progress progress, void 
         .search = {.report = report,
                    .progress = progress,
                    .context = context,
-                   .keeps_uncertain = (store->options.flags & LARDER_STORE_WITH_UNCERTAIN) != 0},
-        .log = -1};
-    int folder = -1, lock = -1;
-    char *path = environment_path(store->path, "index.new");
-    larder_status status = path ? environment_shut_out(store->path, &lock) : ENOMEM;
-    if (!status) status = folder_open(store->path, &folder);
-    if (!status) status = salvage_find(&work.search, folder);
-    if (!status) status = rebuild_judge(&work);
-    if (!status) status = folder_open_in(folder, "log", &work.log);
+                   .keeps_uncertain = (store->options.flags & LARDER_STORE_WITH_UNCERTAIN) != 0}};
+    const salvage *search = &work.search;
+    uint32_t mode = store->options.mode;
+    int lock = -1;
+    file_path folder, fresh, data;
+    (void)environment_path(folder, store->path, "index.new");
+    (void)environment_path(fresh, folder, "data.mdb");
+    (void)environment_path(data, store->path, "data.mdb");
+    larder_status status = environment_shut_out(store->path, &lock);
+    if (!status) status = salvage_find(&work.search, store->path);
+    if (!status && search->opened == LARDER_EVERSION) status = LARDER_EVERSION;
+    if (!status && search->has_foreign) status = LARDER_EFOREIGN;
+    // What is left out, cleaning deletes: that is for the caller to choose.
+    if (!status && report->uncertain && !search->keeps_uncertain) status = LARDER_EDAMAGED;
     if (!status) {
         // Of an attempt that a crash ended.
-        folder_remove_all(path);
-        status = rebuild_in(store, path, folder, &work);
-        folder_remove_all(path);
+        folder_remove_all(folder);
+        status = folder_make(folder, mode | (mode & 0444) >> 2);
+        if (!status) status = rebuild_index(store, folder, &work);
+        if (!status) status = rebuild_log(store, &work);
+        // If we crash before this, the old index is there.
+        if (!status) status = file_rename(fresh, data);
+        if (!status) status = file_sync_parent(data);
+        folder_remove_all(folder);
     }
-    file_close(work.log);
-    file_close(folder);
     file_close(lock);
     salvage_close(&work.search);
-    free(path);
     return status;
 }

@@ -7,31 +7,28 @@
 
 #include <errno.h>
 
-/** Opens the folder. LARDER_EBUSY if somebody has the store open for writing. */
-static larder_status open_source(const char *source, int *folder) {
-    larder_status status = folder_open(source, folder);
-    int lock;
-    // One that is missing, or is something else, locks nothing.
-    if (!status && file_open_in(*folder, "lock", 0, 0, &lock) == LARDER_OK) {
+/** LARDER_EBUSY if somebody has the store open for writing. */
+static larder_status source_is_free(const char *source) {
+    int folder, lock;
+    larder_status status = folder_open(source, &folder);
+    // A lock that is missing, or is something else, locks nothing.
+    if (!status && !file_open_in(folder, "lock", 0, 0, &lock)) {
         if (file_is_locked(lock)) status = LARDER_EBUSY;
         file_close(lock);
     }
+    file_close(folder);
     return status;
 }
 
 static larder_status copy_found(salvage *search, copy_target *target) {
     larder_status status = LARDER_OK;
     for (size_t i = 0; i < search->count && !status; i++) {
-        location ignored;
-        record entry;
+        const uint8_t *at = search->findings[i].bytes;
         status = salvage_told(search, i, search->count);
-        const uint8_t *at = salvage_record(search, &search->findings[i], &ignored);
-        // It was read before.
-        if (!status) status = record_read(record_bytes(at), false, &entry);
-        if (!status) status = copy_target_put(target, &entry, entry.value, LARDER_STORE_NEVER);
+        if (!status) status = copy_target_put(target, record_bytes(at), LARDER_STORE_NEVER);
         if (status) break;
         search->report->intact++;
-        search->report->intact_bytes += entry.value.length;
+        search->report->intact_bytes += record_value_length(at);
     }
     return status;
 }
@@ -48,17 +45,13 @@ larder_status larder_store_salvage(const char *source, const char *target,
                       .progress = progress,
                       .context = context,
                       .keeps_uncertain = (wanted.flags & LARDER_STORE_WITH_UNCERTAIN) != 0};
-    int folder = -1;
-    copy_target copy = {0};
-    larder_status status = open_source(source, &folder);
-    if (!status) status = salvage_find(&search, folder);
-    if (!status && search.has_meta && wanted.content_format == 0)
+    copy_target copy;
+    larder_status status = source_is_free(source);
+    if (!status) status = salvage_find(&search, source);
+    if (!status && search.newest && wanted.content_format == 0)
         wanted.content_format = search.meta.content_format;
     if (!status) status = copy_target_open(target, &wanted, &copy);
-    if (!status) status = copy_found(&search, &copy);
+    if (!status) status = copy_target_finish(&copy, copy_found(&search, &copy));
     salvage_close(&search);
-    file_close(folder);
-    if (!status) return copy_target_finish(&copy);
-    copy_target_abandon(&copy);
     return status;
 }

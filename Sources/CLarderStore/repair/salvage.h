@@ -14,17 +14,6 @@
 #include "log/segment.h"
 #include "store/store_internal.h"
 
-/** The number of a record: of a write, and its place in it. */
-typedef struct record_number {
-    uint64_t sequence;
-    uint32_t minor;
-} record_number;
-
-static inline int compare_numbers(record_number a, record_number b) {
-    if (a.sequence != b.sequence) return a.sequence < b.sequence ? -1 : 1;
-    return (a.minor > b.minor) - (a.minor < b.minor);
-}
-
 /** Of one number the last in this order counts. Cleaning leaves a removal in the place of a put
     that was evicted; a put that lives must never lose to it. */
 typedef enum finding_kind {
@@ -40,16 +29,18 @@ typedef enum finding_kind {
 
 typedef struct finding {
     uint8_t hash[16];
-    record_number number;
+    stamp number;
     uint32_t kind;
+    /** Where a put's record lies, or lay. */
+    uint32_t segment;
     union {
-        /** Of a put the record, or the row that it lies in. Borrowed from the mappings. */
         struct {
-            uint32_t segment;
+            uint64_t offset;
+            /** The record. Borrowed from the mappings. */
             const uint8_t *bytes;
         };
         /** FOUND_DAMAGE: its number was less than that. */
-        record_number before;
+        stamp before;
     };
 } finding;
 
@@ -60,33 +51,31 @@ typedef struct salvage {
     bool keeps_uncertain;
     uint8_t secret[16];
 
-    // data.mdb
-    uint8_t *map;
-    size_t map_bytes;
+    /** data.mdb, and its newest state; NULL if it cannot be opened, and `opened` says why. */
+    environment *data;
+    snapshot *newest;
+    larder_status opened;
+    /** Of that state; else zeros. */
     store_meta meta;
-    bool has_meta;
-    /** Its meta record is of another version. */
-    bool is_other_version;
-    /** The newest state of the tree, if it is sound. */
-    tree tree;
+    /** All of the newest state is sound. */
     bool has_tree;
 
     /** The log, in the order of numbers; of kind 0 are those with a damaged head. */
     segment **segments;
     size_t segment_count;
     size_t segment_capacity;
-    /** Which store it is of, as the last sound head says; 0 without one. */
+    /** Which store it is of, as data.mdb says, or else the last sound head; 0 without both. */
     uint64_t store_id;
     /** There are segments of another store, too. */
     bool has_foreign;
-    /** The greatest number that a file has, also one of which nothing is left. */
+    /** The greatest number that a file has or had, as far as it is known. */
     uint32_t last_number;
     /** Number of the last removal of everything. */
     uint64_t cleared;
     /** No write had a greater number. */
     uint64_t last_sequence;
     /** Of any key there may have been a record with a number less than that, which is lost. */
-    record_number horizon;
+    stamp horizon;
 
     finding *findings;
     size_t count;
@@ -95,18 +84,16 @@ typedef struct salvage {
 
 /** Maps data.mdb and the segments, gathers all that they tell, and leaves one put for each entry
     that comes back, in the order of their numbers. What is missing or damaged is fine.
-    @param folder is the store's.
+    @param path of the store.
     @return LARDER_OK; LARDER_EFOREIGN, LARDER_EVERSION: there is no store in it; ECANCELED; an
             errno. */
-LARDER_MUST_CHECK larder_status salvage_find(salvage *search, int folder);
+LARDER_MUST_CHECK larder_status salvage_find(salvage *search, const char *path);
 /** `stored` stands for the key that `found` is about. */
 LARDER_MUST_CHECK larder_status salvage_add(salvage *search, const finding *found, larder_bytes key,
                                             bool is_stored);
 LARDER_MUST_CHECK larder_status salvage_told(salvage *search, uint64_t done, uint64_t total);
 /** NULL if it is not there. */
 const segment *salvage_segment(const salvage *search, uint32_t number);
-/** The record of a put that was found, and where it lies, or lay. */
-const uint8_t *salvage_record(const salvage *search, const finding *put, location *at);
 /** Ends the mappings, and frees everything. */
 void salvage_close(salvage *search);
 

@@ -14,19 +14,19 @@
 static int compare_findings(const void *a, const void *b) {
     const finding *left = a, *right = b;
     int order = memcmp(left->hash, right->hash, sizeof left->hash);
-    if (!order) order = compare_numbers(left->number, right->number);
+    if (!order) order = compare_stamps(left->number, right->number);
     return order ? order : (left->kind > right->kind) - (left->kind < right->kind);
 }
 
 static int compare_puts(const void *a, const void *b) {
-    return compare_numbers(((const finding *)a)->number, ((const finding *)b)->number);
+    return compare_stamps(((const finding *)a)->number, ((const finding *)b)->number);
 }
 
 /** Whether the record that was lost may be newer than what was found. */
 static bool is_ahead(const salvage *search, const finding *damage, const finding *newest) {
     return damage->before.sequence > search->cleared &&
-           (!newest || (compare_numbers(newest->number, damage->before) < 0 &&
-                        compare_numbers(newest->number, damage->number) != 0));
+           (!newest || (compare_stamps(newest->number, damage->before) < 0 &&
+                        compare_stamps(newest->number, damage->number) != 0));
 }
 
 /** What comes back of one key; NULL if nothing does. */
@@ -46,7 +46,7 @@ static const finding *choose(salvage *search, const finding *group, size_t count
         return NULL;
     if (search->has_tree && !has_row && newest->number.sequence <= search->meta.applied)
         return NULL;
-    if (compare_numbers(newest->number, search->horizon) >= 0) return newest;
+    if (compare_stamps(newest->number, search->horizon) >= 0) return newest;
     search->report->uncertain++;
     return search->keeps_uncertain ? newest : NULL;
 }

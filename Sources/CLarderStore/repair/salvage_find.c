@@ -26,67 +26,38 @@ larder_status salvage_add(salvage *search, const finding *found, larder_bytes ke
 
 // data.mdb ----------------------------------------------------------------------------------------
 
-/** Maps the file; nothing is mapped of one that is missing, or is no file. */
-static larder_status map_data(salvage *search, int folder) {
-    int file;
-    file_facts facts;
-    larder_status status = file_open_in(folder, "data.mdb", 0, 0, &file);
-    if (status == ENOENT || status == ELOOP || status == ENXIO) return LARDER_OK;
-    if (status) return status;
-    status = file_facts_get(file, &facts);
-    if (!status && facts.is_regular && facts.bytes && facts.bytes <= SIZE_MAX / 2)
-        status = file_map(file, (size_t)facts.bytes, false, &search->map);
-    if (!status && search->map) search->map_bytes = (size_t)facts.bytes;
-    file_close(file);
-    return status;
-}
-
-/** The meta record of one state. */
-static larder_status take_meta(salvage *search, tree *state) {
-    uint8_t space = SPACE_META;
-    larder_bytes bytes;
-    store_meta meta;
-    state->damage_offset = NULL;
-    larder_status status = tree_get(state, (larder_bytes){&space, 1}, &bytes);
-    if (!status) status = store_meta_read(bytes, &meta);
-    if (status == LARDER_EVERSION) search->is_other_version = true;
-    if (status) return status;
-    search->meta = meta;
-    search->has_meta = true;
-    return meta.transaction == state->transaction ? LARDER_OK : LARDER_EDAMAGED;
-}
-
-/** The newest state, if it is sound. Of one whose neighbour is damaged there is no telling whether
-    it is the newest. */
-static larder_status find_tree(salvage *search, bool asks_tree) {
-    tree heads[TREE_META_PAGES], states[TREE_META_PAGES];
+/** The newest state, if it is sound.
+    @param asks_tree of entries: else its meta record is all that is taken. */
+static larder_status find_tree(salvage *search, const char *path, bool asks_tree) {
     larder_store_report *report = search->report;
-    bool has_head[TREE_META_PAGES] = {false};
-    for (int i = 0; i < TREE_META_PAGES && search->map; i++)
-        has_head[i] = tree_meta_head(search->map, search->map_bytes, i, &heads[i]) == LARDER_OK;
-    int newer = has_head[1] && (!has_head[0] || heads[1].transaction > heads[0].transaction);
-    for (int i = 0; i < TREE_META_PAGES && !search->has_meta; i++) {
-        int which = i == 0 ? newer : 1 - newer;
-        if (!has_head[which] ||
-            tree_of_meta_page(search->map, search->map_bytes, which, &states[which]))
-            continue;
-        search->has_tree = take_meta(search, &states[which]) == LARDER_OK && asks_tree && i == 0 &&
-                           has_head[1 - which] &&
-                           heads[which].transaction == heads[1 - which].transaction + 1;
-        if (!search->has_tree) continue;
-        tree_report pages;
-        larder_status status = tree_audit(&states[which], &pages);
-        if (status && status != LARDER_EDAMAGED) return status;
-        report->damaged_pages = pages.damaged_pages;
-        report->first_damage_offset = pages.first_damage_offset;
-        search->tree = states[which];
-        // Else a page of an older state is in the place of another.
-        search->has_tree =
-            !status && tree_count_space(&search->tree, SPACE_ENTRY) == search->meta.count;
-    }
-    if (search->has_tree) search->cleared = search->meta.cleared;
-    if (search->has_meta) search->last_sequence = search->meta.applied;
-    if (!search->has_tree && report->damaged_pages == 0) report->damaged_pages = 1;
+    larder_store_detail detail = {0};
+    tree_report pages;
+    report->damaged_pages = 1;
+    // Nobody writes meanwhile, and so LMDB is not opened.
+    larder_status status = environment_open(path, true, NULL, 0600, 0, &detail, &search->data);
+    if (!status) status = environment_read(search->data, &search->newest);
+    search->opened = status;
+    report->first_damage_offset = detail.offset;
+    if (status)
+        return status == LARDER_EVERSION || status == LARDER_EDAMAGED ||
+                       status == LARDER_EFOREIGN || status == ENOENT || status == ELOOP ||
+                       status == ENXIO
+                   ? LARDER_OK
+                   : status;
+    const store_meta *meta = &search->newest->meta;
+    search->meta = *meta;
+    search->store_id = meta->store_id;
+    search->last_sequence = meta->applied;
+    if (meta->next_segment) search->last_number = meta->next_segment - 1;
+    if (!asks_tree) return LARDER_OK;
+    status = tree_audit(&search->newest->tree, &pages);
+    if (status && status != LARDER_EDAMAGED) return status;
+    // Else a page of an older state is in the place of another.
+    search->has_tree =
+        !status && tree_count_space(&search->newest->tree, SPACE_ENTRY) == meta->count;
+    if (search->has_tree) search->cleared = meta->cleared;
+    if (search->has_tree || status) report->damaged_pages = pages.damaged_pages;
+    report->first_damage_offset = pages.first_damage_offset;
     return LARDER_OK;
 }
 
@@ -113,10 +84,9 @@ static int take_segment(void *context, const char *name) {
         visit->status = segment_open_damaged(visit->folder, number, &store_id, &found);
     if (visit->status || !found) return visit->status != LARDER_OK;
     if (store_id) {
-        uint64_t wanted = search->has_meta ? search->meta.store_id : search->store_id;
-        bool is_foreign = wanted && store_id != wanted;
+        bool is_foreign = search->store_id && store_id != search->store_id;
         search->has_foreign = search->has_foreign || is_foreign;
-        if (is_foreign && search->has_meta) {
+        if (is_foreign && search->newest) {
             segment_close(found);
             return 0;
         }
@@ -131,9 +101,10 @@ static int compare_segments(const void *a, const void *b) {
     return (left->number > right->number) - (left->number < right->number);
 }
 
-static larder_status find_segments(salvage *search, int folder) {
+static larder_status find_segments(salvage *search, const char *path) {
     segment_search visit = {.search = search};
-    larder_status status = folder_open_in(folder, "log", &visit.folder);
+    file_path log;
+    larder_status status = folder_open(environment_path(log, path, "log"), &visit.folder);
     // Without a log, or with something else in its place, there are still the rows.
     if (status == ENOENT || status == ELOOP || status == ENOTDIR) return LARDER_OK;
     if (status) return status;
@@ -172,7 +143,7 @@ static bool may_be_lost(const salvage *search, const entry_row *row, const segme
     live_segment known;
     tree_key_segment(row->at.segment, &key);
     if (row->sequence > search->last_sequence ||
-        tree_get(&search->tree, bytes_of_key(&key), &value) || live_row_read(value, &known))
+        tree_get(&search->newest->tree, bytes_of_key(&key), &value) || live_row_read(value, &known))
         return false;
     // In the midst of a checkpoint its end is not known yet.
     if (row->sequence <= search->meta.applied &&
@@ -190,8 +161,10 @@ static larder_status add_row(salvage *search, larder_bytes stored, larder_bytes 
     if (status) return status;
     const segment *in = salvage_segment(search, row.at.segment);
     larder_bytes bytes;
-    found = (finding){
-        .kind = FOUND_PUT, .number = {row.sequence, row.minor}, .segment = row.at.segment};
+    found = (finding){.kind = FOUND_PUT,
+                      .number = {row.sequence, row.minor},
+                      .segment = row.at.segment,
+                      .offset = row.at.offset};
     if (in && !segment_look(in, row.at.offset, &bytes) && is_of_row(search, bytes, &row, stored)) {
         found.bytes = bytes.data;
         // Beside damage, others lie out of turn, and the walk may have passed it by.
@@ -199,19 +172,19 @@ static larder_status add_row(salvage *search, larder_bytes stored, larder_bytes 
     }
     if (is_of_row(search, row.inlined, &row, stored)) {
         found.kind = FOUND_INLINED;
-        found.bytes = value.data;
+        found.bytes = row.inlined.data;
         return salvage_add(search, &found, stored, true);
     }
     if (!may_be_lost(search, &row, in)) return LARDER_EDAMAGED;
     found.kind = FOUND_DAMAGE;
-    found.before = (record_number){row.sequence, row.minor + 1};
+    found.before = (stamp){row.sequence, row.minor + 1};
     return salvage_add(search, &found, stored, true);
 }
 
 static larder_status add_rows(salvage *search) {
     tree_cursor place;
-    uint8_t space = SPACE_ENTRY;
-    larder_status status = tree_cursor_seek(&place, &search->tree, (larder_bytes){&space, 1});
+    larder_bytes from = {&(uint8_t){SPACE_ENTRY}, 1};
+    larder_status status = tree_cursor_seek(&place, &search->newest->tree, from);
     while (!status) {
         larder_bytes key, value;
         status = tree_cursor_get(&place, &key, &value);
@@ -223,51 +196,36 @@ static larder_status add_rows(salvage *search) {
     return status == LARDER_END ? LARDER_OK : status;
 }
 
-const uint8_t *salvage_record(const salvage *search, const finding *put, location *at) {
-    if (put->kind == FOUND_INLINED) {
-        entry_row row;
-        *at = (location){0};
-        if (!row_read((larder_bytes){put->bytes, ROW_BYTES}, &row)) *at = row.at;
-        return put->bytes + ROW_BYTES;
-    }
-    // The walk found it there.
-    const segment *in = salvage_segment(search, put->segment);
-    *at = (location){put->segment, in ? (uint64_t)(put->bytes - in->map) : 0};
-    return put->bytes;
-}
-
-/** @param asks_tree of entries: else its meta record is all that is taken. */
-static larder_status gather(salvage *search, int folder, bool asks_tree) {
+static larder_status gather(salvage *search, const char *path, bool asks_tree) {
     memset(search->report, 0, sizeof *search->report);
     system_random_fill(search->secret, sizeof search->secret);
-    larder_status status = map_data(search, folder);
-    if (!status) status = find_tree(search, asks_tree);
-    if (!status) status = find_segments(search, folder);
+    larder_status status = find_tree(search, path, asks_tree);
+    if (!status) status = find_segments(search, path);
     if (!status) status = salvage_read_log(search);
     return !status && search->has_tree ? add_rows(search) : status;
 }
 
-larder_status salvage_find(salvage *search, int folder) {
+larder_status salvage_find(salvage *search, const char *path) {
     salvage before = *search;
-    larder_status status = gather(search, folder, true);
+    larder_status status = gather(search, path, true);
     if (status == LARDER_EDAMAGED) {
         // Rows have no checksum. Where one of them contradicts the log, none is believed.
         salvage_close(search);
         *search = before;
-        status = gather(search, folder, false);
+        status = gather(search, path, false);
     }
     if (status) return status;
-    if (!search->has_meta) {
-        bool is_bare = !search->count || !search->segment_count;
-        if (search->is_other_version && is_bare) return LARDER_EVERSION;
-        if (!search->store_id && !search->count) return LARDER_EFOREIGN;
-    }
+    if (search->opened == LARDER_EVERSION && (!search->count || !search->segment_count))
+        return LARDER_EVERSION;
+    if (search->opened && search->opened != LARDER_EDAMAGED && !search->store_id && !search->count)
+        return LARDER_EFOREIGN;
     salvage_choose(search);
     return LARDER_OK;
 }
 
 void salvage_close(salvage *search) {
-    file_unmap(search->map, search->map_bytes);
+    if (search->newest) environment_release(search->data, search->newest);
+    environment_close(search->data, true);
     for (size_t i = 0; i < search->segment_count; i++) segment_close(search->segments[i]);
     free(search->segments);
     free(search->findings);

@@ -33,16 +33,11 @@ typedef struct segment_walk {
     bool begins_with_gap;
 } segment_walk;
 
-static record_number number_of(const uint8_t *at) {
-    return (record_number){record_sequence(at), record_minor(at)};
-}
+static stamp number_of(const uint8_t *at) { return (stamp){record_sequence(at), record_minor(at)}; }
 
 static bool continues(const uint8_t *at) { return (at[21] & RECORD_CONTINUES) != 0; }
 
-static bool is_blank(const uint8_t *at) {
-    static const uint8_t zeros[8];
-    return memcmp(at, zeros, sizeof zeros) == 0;
-}
+static bool is_blank(const uint8_t *at) { return load64(at) == 0; }
 
 /** Whether `next` has the number right behind that of `at`; true where one is not known. */
 static bool follows(const uint8_t *at, const uint8_t *next) {
@@ -117,7 +112,7 @@ static uint64_t damaged_end(const segment_walk *walk, const uint8_t *previous, u
     there: the checksum's register is run back over the bytes, until it holds what a single byte
     leaves in it. 0 if there is no such place. */
 static uint64_t damaged_byte(const uint8_t *at, uint64_t length, uint8_t *flipped) {
-    uint32_t table[256], wrong;
+    uint32_t table[256];
     uint8_t byte_of_top[256];
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t value = i;
@@ -125,8 +120,8 @@ static uint64_t damaged_byte(const uint8_t *at, uint64_t length, uint8_t *flippe
         table[i] = value;
         byte_of_top[value >> 24] = (uint8_t)i;
     }
-    memcpy(&wrong, at + 4, sizeof wrong);
-    wrong ^= larder_crc32c(0, at + RECORD_CRC_START, (size_t)(length - RECORD_CRC_START));
+    uint32_t sum = larder_crc32c(0, at + RECORD_CRC_START, (size_t)(length - RECORD_CRC_START));
+    uint32_t wrong = load32(at + 4) ^ sum;
     for (uint64_t place = length; place > RECORD_CRC_START; place--) {
         *flipped = byte_of_top[wrong >> 24];
         if (wrong == table[*flipped]) return place - 1;
@@ -148,8 +143,7 @@ static bool damaged_key(const uint8_t *at, uint64_t bytes, uint8_t *room, larder
     }
     uint8_t kind = record_kind(room);
     if (kind != RECORD_PUT && kind != RECORD_REMOVE) return false;
-    uint32_t length;
-    memcpy(&length, room + 32, sizeof length);
+    uint32_t length = load32(room + 32);
     size_t start = RECORD_HEAD_BYTES + record_optional_bytes(room[21]);
     if (length > LARDER_STORE_KEY_MAX_BYTES || start + length > bytes) return false;
     *key = (larder_bytes){room + start, length};
@@ -196,12 +190,12 @@ static bool is_applied(const segment_walk *walk, uint64_t to) {
 
 /** What was lost lay before `to`, had a number less than `before`, and was what `key` names, if
     there is one. */
-static larder_status note_loss(segment_walk *walk, uint64_t to, record_number before,
-                               const uint8_t *at, const larder_bytes *key) {
+static larder_status note_loss(segment_walk *walk, uint64_t to, stamp before, const uint8_t *at,
+                               const larder_bytes *key) {
     salvage *search = walk->search;
-    record_number limit = {walk->limit, 0}, settled = {search->meta.applied + 1, 0};
-    if (compare_numbers(before, limit) > 0) before = limit;
-    if (is_applied(walk, to) || (search->has_tree && compare_numbers(before, settled) <= 0))
+    stamp limit = {walk->limit, 0}, settled = {search->meta.applied + 1, 0};
+    if (compare_stamps(before, limit) > 0) before = limit;
+    if (is_applied(walk, to) || (search->has_tree && compare_stamps(before, settled) <= 0))
         return LARDER_OK;
     search->report->journal_lost++;
     if (key) {
@@ -209,7 +203,7 @@ static larder_status note_loss(segment_walk *walk, uint64_t to, record_number be
         return salvage_add(search, &found, *key, false);
     }
     search->report->damaged++;
-    if (compare_numbers(before, search->horizon) > 0) search->horizon = before;
+    if (compare_stamps(before, search->horizon) > 0) search->horizon = before;
     return LARDER_OK;
 }
 
@@ -223,7 +217,7 @@ static larder_status note_gap(segment_walk *walk, uint64_t from, uint64_t to, co
     if (!next && walk->limit == UINT64_MAX && last > walk->search->last_sequence)
         walk->search->last_sequence = last;
     const uint8_t *previous = walk->previous;
-    record_number before = {UINT64_MAX, 0};
+    stamp before = {UINT64_MAX, 0};
     if (walk->from->kind == SEGMENT_WRITTEN) {
         // No number is missing: what is damaged is no record, or only names the next segment.
         if (previous &&
@@ -231,8 +225,7 @@ static larder_status note_gap(segment_walk *walk, uint64_t from, uint64_t to, co
                   : !continues(previous) && record_sequence(previous) + 1 == walk->limit))
             return LARDER_OK;
         if (next) before = number_of(next);
-        if (next && record_kind(next) == RECORD_NEXT)
-            before = (record_number){before.sequence + 1, 0};
+        if (next && record_kind(next) == RECORD_NEXT) before = (stamp){before.sequence + 1, 0};
     }
     larder_status status = LARDER_OK;
     uint8_t *room = malloc(KEY_ROOM_BYTES);
@@ -272,6 +265,7 @@ static larder_status take_record(segment_walk *walk, const uint8_t *at, const re
     finding found = {.kind = entry->kind == RECORD_PUT ? FOUND_PUT : FOUND_REMOVAL,
                      .number = {entry->sequence, entry->minor},
                      .segment = from->number,
+                     .offset = (uint64_t)(at - from->map),
                      .bytes = at};
     return salvage_add(search, &found, entry->key, false);
 }
@@ -338,7 +332,7 @@ larder_status salvage_read_log(salvage *search) {
         if (!walk.first && walk.has_gap && walk.from->kind != SEGMENT_CLEANED) is_exact = false;
         if (!walk.first || !is_written) continue;
         if (!status && is_exact && !walk.has_gap && tail_is_lost(&walk))
-            status = note_loss(&walk, UINT64_MAX, (record_number){limit, 0}, NULL, NULL);
+            status = note_loss(&walk, UINT64_MAX, (stamp){limit, 0}, NULL, NULL);
         is_exact = !walk.begins_with_gap;
         limit = record_sequence(walk.first);
     }

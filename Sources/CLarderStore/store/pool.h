@@ -17,9 +17,8 @@ typedef int64_t (*pool_body)(void *context);
 typedef struct pool_task {
     pool_body body;
     void *context;
+    /** INT64_MAX: it waits for nothing. */
     int64_t due_ns;
-    /** In the heap, plus one; 0 if it is not there. */
-    size_t place;
     bool is_added;
     bool is_running;
 } pool_task;

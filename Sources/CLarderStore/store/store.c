@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file store.c
     Opening and closing, limits and figures. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,17 +13,18 @@
 enum { PATH_MAX_BYTES = 4000, LOCK_TEXT_BYTES = 64 };
 
 void larder_store_options_init(larder_store_options *options) {
-    memset(options, 0, sizeof *options);
-    options->mode = 0600;
-    options->journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES;
-    options->inline_threshold_bytes = 64;
-    options->sync_interval_ns = 1000000000;
-    options->flush_interval_ns = 5000000000;
-    options->trim_interval_ns = 60000000000;
-    options->limits.count = LARDER_STORE_UNLIMITED;
-    options->limits.bytes = LARDER_STORE_UNLIMITED;
-    options->limits.age_ns = LARDER_STORE_NEVER;
-    options->limits.end_ns = LARDER_STORE_NEVER;
+    *options = (larder_store_options){
+        .mode = 0600,
+        .journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES,
+        .inline_threshold_bytes = 64,
+        .sync_interval_ns = 1000000000,
+        .flush_interval_ns = 5000000000,
+        .trim_interval_ns = 60000000000,
+        .limits = {.count = LARDER_STORE_UNLIMITED,
+                   .bytes = LARDER_STORE_UNLIMITED,
+                   .age_ns = LARDER_STORE_NEVER,
+                   .end_ns = LARDER_STORE_NEVER},
+    };
 }
 
 void larder_store_tuning_init(larder_store_tuning *tuning) {
@@ -73,10 +70,13 @@ static larder_status options_check(larder_store *store) {
 
 // The lock ----------------------------------------------------------------------------------------
 
-/** What the last process that held the store wrote into the lock's file. */
+/** What the last handle that wrote left in the lock's file. */
 typedef struct lock_text {
+    /** 0: it was shut down, with all that it had on the device. */
     int64_t pid;
     char boot[33];
+    /** The machine has started anew since then: pages may be missing that nobody synced. */
+    bool is_other_boot;
 } lock_text;
 
 static void boot_text(char out[33]) {
@@ -86,12 +86,15 @@ static void boot_text(char out[33]) {
 }
 
 static lock_text lock_text_read(int file) {
-    char bytes[LOCK_TEXT_BYTES + 1] = {0};
-    lock_text text = {0, ""};
-    size_t got = 0;
-    if (file_read_at(file, bytes, LOCK_TEXT_BYTES, 0, &got) != LARDER_OK) return text;
-    long long pid = 0;
-    if (sscanf(bytes, "%19lld %32s", &pid, text.boot) >= 1) text.pid = pid;
+    char bytes[LOCK_TEXT_BYTES + 1] = {0}, boot[33];
+    lock_text text = {.pid = 0};
+    size_t got;
+    long long pid;
+    if (file_read_at(file, bytes, LOCK_TEXT_BYTES, 0, &got) == LARDER_OK &&
+        sscanf(bytes, "%19lld %32s", &pid, text.boot) >= 1)
+        text.pid = pid;
+    boot_text(boot);
+    text.is_other_boot = strcmp(text.boot, boot) != 0;
     return text;
 }
 
@@ -100,52 +103,6 @@ static larder_status lock_text_write(const larder_store *store, int64_t pid) {
     int length = snprintf(bytes, sizeof bytes, "%lld %s", (long long)pid, store->boot);
     for (int at = length; at < LOCK_TEXT_BYTES; at++) bytes[at] = '\n';
     return file_write_at(store->lock_file, bytes, LOCK_TEXT_BYTES, 0);
-}
-
-/** What the lock's file says of the last handle that wrote. */
-typedef struct lock_past {
-    /** The machine has started anew since then: pages may be missing that nobody synced. */
-    bool is_other_boot;
-    /** It was shut down, with all that it had on the device. */
-    bool is_clean;
-} lock_past;
-
-static larder_status lock_take(larder_store *store, lock_past *past, larder_store_detail *detail) {
-    char path[PATH_MAX_BYTES + 16];
-    snprintf(path, sizeof path, "%s/lock", store->path);
-    detail->part = LARDER_STORE_PART_LOCK;
-    larder_status status =
-        file_open(path, FILE_WRITE | FILE_CREATE, store->options.mode, &store->lock_file);
-    if (status != LARDER_OK) {
-        store->lock_file = -1;
-        return status;
-    }
-    lock_text before = lock_text_read(store->lock_file);
-    status = file_lock(store->lock_file);
-    if (status != LARDER_OK) {
-        if (status == LARDER_EBUSY) detail->holder_pid = before.pid;
-        file_close(store->lock_file);
-        store->lock_file = -1;
-        return status;
-    }
-    before = lock_text_read(store->lock_file);
-    char boot[33];
-    boot_text(boot);
-    past->is_other_boot = strcmp(before.boot, boot) != 0;
-    past->is_clean = before.pid == 0 && !past->is_other_boot;
-    // The new start of the machine is noted when the store is whole again: an open that fails in
-    // between must not hide it from the next one.
-    memcpy(store->boot, before.boot, sizeof store->boot);
-    return lock_text_write(store, (int64_t)getpid());
-}
-
-/** The store is whole again: this start of the machine is the one that counts from here on. */
-static larder_status lock_note_boot(larder_store *store) {
-    char boot[33];
-    boot_text(boot);
-    if (strcmp(store->boot, boot) == 0) return LARDER_OK;
-    memcpy(store->boot, boot, sizeof boot);
-    return lock_text_write(store, (int64_t)getpid());
 }
 
 /** @param is_clean everything is on the device: 0 instead of the process says so. */
@@ -158,26 +115,32 @@ static void lock_release(larder_store *store, bool is_clean) {
     store->lock_file = -1;
 }
 
-/** Who wrote the lock's file last; whether he still holds it. */
-static bool lock_look(const larder_store *store, lock_text *text) {
-    char path[PATH_MAX_BYTES + 16];
-    snprintf(path, sizeof path, "%s/lock", store->path);
-    memset(text, 0, sizeof *text);
-    int file;
-    if (file_open(path, 0, 0, &file) != LARDER_OK) return false;
-    *text = lock_text_read(file);
-    bool is_held = file_is_locked(file);
-    file_close(file);
-    return is_held;
+static larder_status lock_take(larder_store *store, lock_text *past, larder_store_detail *detail) {
+    file_path path;
+    detail->part = LARDER_STORE_PART_LOCK;
+    larder_status status =
+        file_open(environment_path(path, store->path, "lock"), FILE_WRITE | FILE_CREATE,
+                  store->options.mode, &store->lock_file);
+    if (status) return status;
+    status = file_lock(store->lock_file);
+    *past = lock_text_read(store->lock_file);
+    if (status == LARDER_EBUSY) detail->holder_pid = past->pid;
+    if (status) return status;
+    // The new start of the machine is noted when the store is whole again: an open that fails in
+    // between must not hide it from the next one.
+    memcpy(store->boot, past->boot, sizeof store->boot);
+    return lock_text_write(store, (int64_t)getpid());
 }
 
-bool store_is_held(const larder_store *store, bool *is_other_boot) {
-    lock_text holder;
-    bool is_held = lock_look(store, &holder);
-    char boot[33];
-    boot_text(boot);
-    *is_other_boot = strcmp(holder.boot, boot) != 0;
-    return is_held;
+bool store_was_cut(const larder_store *store, int64_t *holder_pid) {
+    file_path path;
+    int file;
+    // One that cannot be read says nothing.
+    (void)!file_open(environment_path(path, store->path, "lock"), 0, 0, &file);
+    lock_text text = lock_text_read(file);
+    *holder_pid = file_is_locked(file) ? text.pid : 0;
+    file_close(file);
+    return text.is_other_boot;
 }
 
 // Opening -----------------------------------------------------------------------------------------
@@ -203,21 +166,19 @@ static int visit_segment(void *context, const char *name) {
     const log_visit *visit = context;
     uint32_t number;
     if (!segment_number_of(name, &number)) return 0;
-    if (!visit->removes)
-        return !visit->is_synced_only || !segment_file_is_new(visit->folder, name) ? 1 : 0;
-    return file_remove_in(visit->folder, name) == LARDER_OK ? 0 : 1;
+    if (visit->removes) return file_remove_in(visit->folder, name) != LARDER_OK;
+    return !visit->is_synced_only || !segment_file_is_new(visit->folder, name);
 }
 
 /** @return ECANCELED if there is such a segment; or one that cannot be removed. */
 static larder_status visit_log(const larder_store *store, bool is_synced_only, bool removes) {
-    char path[PATH_MAX_BYTES + 16];
-    snprintf(path, sizeof path, "%s/log", store->path);
+    file_path path;
     log_visit visit = {-1, is_synced_only, removes};
-    larder_status status = folder_open(path, &visit.folder);
-    if (status != LARDER_OK) return status;
+    larder_status status = folder_open(environment_path(path, store->path, "log"), &visit.folder);
+    if (status) return status;
     status = folder_list_in(visit.folder, visit_segment, &visit);
     // What is gone must not come back beside what is made next.
-    if (status == LARDER_OK && removes) status = folder_sync(visit.folder);
+    if (!status && removes) status = folder_sync(visit.folder);
     file_close(visit.folder);
     return status;
 }
@@ -225,18 +186,16 @@ static larder_status visit_log(const larder_store *store, bool is_synced_only, b
 /** Whether there is a log that a missing tree would belong to. After a power cut that is one of
     which something was synced: else the making of the store may be what was lost. */
 static bool folder_has_log(const larder_store *store) {
-    bool is_other_boot;
-    (void)store_is_held(store, &is_other_boot);
-    return visit_log(store, is_other_boot, false) == ECANCELED;
+    int64_t ignored;
+    return visit_log(store, store_was_cut(store, &ignored), false) == ECANCELED;
 }
 
 /** ENOENT for an empty file, too. What else is wrong with it, whoever opens it will see. */
 static larder_status data_path_exists(const larder_store *store) {
-    char path[PATH_MAX_BYTES + 16];
-    snprintf(path, sizeof path, "%s/data.mdb", store->path);
+    file_path path;
     file_facts facts;
-    larder_status status = file_facts_at(path, &facts);
-    return status == LARDER_OK && facts.is_regular && facts.bytes == 0 ? ENOENT : status;
+    larder_status status = file_facts_at(environment_path(path, store->path, "data.mdb"), &facts);
+    return !status && facts.is_regular && facts.bytes == 0 ? ENOENT : status;
 }
 
 /** The folder is there afterwards, and a store or nothing in it. */
@@ -260,9 +219,64 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
     return status == ECANCELED ? LARDER_EFOREIGN : status;
 }
 
-static uint64_t random64(void) { return (uint64_t)system_random() << 32 | system_random(); }
+/** What the tree knows of the segments. O(segments). */
+static larder_status live_load(const tree *from, live_table *table) {
+    tree_cursor cursor;
+    larder_status status =
+        tree_cursor_seek(&cursor, from, (larder_bytes){&(uint8_t){SPACE_SEGMENT}, 1});
+    while (!status) {
+        larder_bytes key, value;
+        status = tree_cursor_get(&cursor, &key, &value);
+        const uint8_t *bytes = key.data;
+        if (status || bytes[0] != SPACE_SEGMENT) break;
+        live_segment found, *added;
+        status = key.length == 5 ? live_row_read(value, &found) : LARDER_EDAMAGED;
+        if (!status) status = live_add(table, found.number = get_be32(bytes + 1), &added);
+        if (status) break;
+        *added = found;
+        status = tree_cursor_next(&cursor);
+    }
+    return status == LARDER_END ? LARDER_OK : status;
+}
 
-static larder_status data_open(larder_store *store, store_meta *meta, larder_store_detail *detail) {
+/** Reads go on being numbered behind those of earlier sessions: stamps are never used twice. A
+    damaged page is for those who need what is on it. */
+static void resume_use(larder_store *store, const tree *from) {
+    // The order of use is the last name space of the tree, and the newest stamp its last row.
+    const uint8_t behind = SPACE_ORDER + 1, expiry = SPACE_EXPIRY;
+    tree_cursor cursor;
+    larder_bytes key, value;
+    larder_status status = tree_cursor_seek_back(&cursor, from, (larder_bytes){&behind, 1});
+    if (!status) status = tree_cursor_get(&cursor, &key, &value);
+    const uint8_t *bytes = key.data;
+    if (!status && key.length == 17 && bytes[0] == SPACE_ORDER && get_be64(bytes + 9) >> 32 != 0)
+        atomic_store(&store->read_number, get_be64(bytes + 9) - ((uint64_t)1 << 32) + 1);
+    status = tree_cursor_seek(&cursor, from, (larder_bytes){&expiry, 1});
+    if (!status) status = tree_cursor_get(&cursor, &key, &value);
+    bytes = key.data;
+    if (!status && key.length > 0 && bytes[0] == SPACE_EXPIRY) store->may_expire = true;
+}
+
+/** Takes over what the tree says. */
+static larder_status data_load(larder_store *store, larder_store_detail *detail) {
+    snapshot *seen;
+    larder_status status = environment_read(store->environment, &seen);
+    if (status) return status;
+    store->meta = seen->meta;
+    atomic_store(&store->newest_sequence, seen->meta.applied);
+    uint64_t wanted = store->options.content_format, has = seen->meta.content_format;
+    if (wanted != 0 && has != 0 && has != wanted) {
+        detail->content_format = has;
+        status = LARDER_EMISMATCH;
+    } else if (!store_is_read_only(store)) {
+        status = live_load(&seen->tree, &store->live);
+        resume_use(store, &seen->tree);
+    }
+    environment_release(store->environment, seen);
+    return status;
+}
+
+static larder_status data_open(larder_store *store, larder_store_detail *detail) {
     bool writes = !store_is_read_only(store);
     store_meta fresh = {.content_format = store->options.content_format,
                         .created_ns = store_now(store),
@@ -270,7 +284,7 @@ static larder_status data_open(larder_store *store, store_meta *meta, larder_sto
                         .has_order = atomic_load(&store->tracks_access),
                         .next_segment = 1,
                         .version = META_VERSION,
-                        .store_id = random64() | 1};
+                        .store_id = (uint64_t)system_random() << 32 | system_random() | 1};
     system_random_fill(fresh.secret, sizeof fresh.secret);
     detail->part = LARDER_STORE_PART_DATA;
     larder_status status =
@@ -278,166 +292,72 @@ static larder_status data_open(larder_store *store, store_meta *meta, larder_sto
                          store->options.map_bytes, detail, &store->environment);
     // Beside a log it was ours, and nothing of its heads is left.
     if (status == LARDER_EFOREIGN && folder_has_log(store)) return LARDER_EDAMAGED;
-    if (status != LARDER_OK) return status;
-    snapshot *place;
-    status = environment_read(store->environment, &place);
-    if (status != LARDER_OK) return status;
-    *meta = place->meta;
-    environment_release(store->environment, place);
-    uint64_t wanted = store->options.content_format;
-    if (wanted != 0 && meta->content_format != 0 && meta->content_format != wanted) {
-        detail->content_format = meta->content_format;
-        return LARDER_EMISMATCH;
-    }
-    return LARDER_OK;
+    return status ? status : data_load(store, detail);
+}
+
+static void data_close(larder_store *store) {
+    environment_close(store->environment, true);
+    store->environment = NULL;
+    live_free(&store->live);
 }
 
 /** As data_open. After a power cut, what is left of a store whose making was not synced may be
     anything: as nothing was promised of it, it is made anew. */
-static larder_status data_open_or_remake(larder_store *store, bool is_other_boot, store_meta *meta,
+static larder_status data_open_or_remake(larder_store *store, bool is_other_boot,
                                          larder_store_detail *detail) {
-    char path[PATH_MAX_BYTES + 16];
-    snprintf(path, sizeof path, "%s/data.mdb", store->path);
-    larder_status status = data_path_exists(store) == ENOENT ? ENOENT : LARDER_OK;
-    if (status == LARDER_OK) status = data_open(store, meta, detail);
+    file_path path;
+    larder_status status = data_path_exists(store) == ENOENT ? ENOENT : data_open(store, detail);
     bool is_whole = status != ENOENT && status != LARDER_EDAMAGED && status != LARDER_EFOREIGN;
-    bool is_unmade = status == ENOENT || (is_other_boot && environment_is_unmade(store->path));
-    if (is_whole || !is_unmade || folder_has_log(store)) return status;
+    if (is_whole || (status != ENOENT && !(is_other_boot && environment_is_unmade(store->path))) ||
+        folder_has_log(store))
+        return status;
+    data_close(store);
     status = visit_log(store, false, true);
-    if (status == LARDER_OK || status == ENOENT) status = file_remove(path);
-    if (status == LARDER_OK || status == ENOENT) status = data_open(store, meta, detail);
-    return status;
-}
-
-static void meta_adopt(larder_store *store, const store_meta *meta) {
-    store->version = meta->version;
-    store->content_format = meta->content_format;
-    store->created_ns = meta->created_ns;
-    store->store_id = meta->store_id;
-    memcpy(store->secret, meta->secret, sizeof store->secret);
-    store->swept_age_ns = meta->age_ns;
-    store->committed.transaction = meta->transaction;
-    store->committed.applied = meta->applied;
-    store->committed.count = meta->count;
-    store->committed.bytes = meta->bytes;
-    store->committed.end = meta->end;
-    store->has_order = meta->has_order != 0;
-    store->cleared = meta->cleared;
-    atomic_store(&store->newest_sequence, meta->applied);
-}
-
-/** Reads go on being numbered behind those of earlier sessions: stamps are never used twice. */
-static larder_status read_number_resume(larder_store *store) {
-    snapshot *place;
-    larder_status status = environment_read(store->environment, &place);
-    if (status != LARDER_OK) return status;
-    // The order of use is the last name space of the tree, and the newest stamp its last row.
-    uint8_t behind = SPACE_ORDER + 1;
-    larder_bytes bound = {&behind, 1};
-    tree_cursor cursor;
-    larder_bytes key;
-    larder_bytes value;
-    status = tree_cursor_seek_back(&cursor, &place->tree, bound, false);
-    if (status == LARDER_OK) status = tree_cursor_get(&cursor, &key, &value);
-    const uint8_t *bytes = key.data;
-    if (status == LARDER_OK && key.length == 17 && bytes[0] == SPACE_ORDER &&
-        get_be64(bytes + 9) >> 32 != 0)
-        atomic_store(&store->read_number, get_be64(bytes + 9) - ((uint64_t)1 << 32) + 1);
-    uint8_t expiry = SPACE_EXPIRY;
-    status = tree_cursor_seek(&cursor, &place->tree, (larder_bytes){&expiry, 1});
-    if (status == LARDER_OK) status = tree_cursor_get(&cursor, &key, &value);
-    bytes = key.data;
-    if (status == LARDER_OK && key.length > 0 && bytes[0] == SPACE_EXPIRY) store->may_expire = true;
-    environment_release(store->environment, place);
-    // A damaged page is for those who need what is on it.
-    return LARDER_OK;
-}
-
-/** What the tree knows of the segments. O(segments). */
-static larder_status live_load(larder_store *store, live_table *table) {
-    snapshot *place;
-    larder_status status = environment_read(store->environment, &place);
-    if (status != LARDER_OK) return status;
-    uint8_t space = SPACE_SEGMENT;
-    tree_cursor cursor;
-    status = tree_cursor_seek(&cursor, &place->tree, (larder_bytes){&space, 1});
-    while (status == LARDER_OK) {
-        larder_bytes key, value;
-        status = tree_cursor_get(&cursor, &key, &value);
-        const uint8_t *bytes = key.data;
-        if (status != LARDER_OK || bytes[0] != SPACE_SEGMENT) break;
-        live_segment found, *added;
-        status = key.length == 5 ? live_row_read(value, &found) : LARDER_EDAMAGED;
-        if (status == LARDER_OK) {
-            found.number = get_be32(bytes + 1);
-            status = live_add(table, found.number, &added);
-        }
-        if (status == LARDER_OK) {
-            *added = found;
-            status = tree_cursor_next(&cursor);
-        }
-    }
-    environment_release(store->environment, place);
-    return status == LARDER_END ? LARDER_OK : status;
+    if (!status || status == ENOENT)
+        status = file_remove(environment_path(path, store->path, "data.mdb"));
+    return !status || status == ENOENT ? data_open(store, detail) : status;
 }
 
 static larder_status log_begin(larder_store *store, larder_store_detail *detail) {
     detail->part = LARDER_STORE_PART_JOURNAL;
-    larder_status status = log_open(store->path, store->store_id, store->options.mode,
+    larder_status status = log_open(store->path, store->meta.store_id, store->options.mode,
                                     store_is_read_only(store), &store->log);
     store->log.segment_min_bytes = store->tuning.segment_min_bytes;
     store->log.segment_max_bytes = store->tuning.segment_max_bytes;
     return status;
 }
 
-/** Opens the tree, and takes over what it says. */
-static larder_status data_begin(larder_store *store, bool is_other_boot, store_meta *meta,
-                                larder_store_detail *detail) {
-    larder_status status = data_open_or_remake(store, is_other_boot, meta, detail);
-    if (status != LARDER_OK) return status;
-    meta_adopt(store, meta);
-    status = live_load(store, &store->live);
-    live_totals(&store->live, &store->committed.log_used_bytes, &store->committed.log_live_bytes);
-    store->committed.segment_count = store->live.count;
-    return status == LARDER_OK ? read_number_resume(store) : status;
-}
-
-/** The same, when what is there is damaged or missing and the options say so after the tree was
-    made anew. */
-static larder_status data_begin_anew(larder_store *store, bool is_other_boot, store_meta *meta,
-                                     larder_store_detail *detail) {
-    environment_close(store->environment, true);
-    store->environment = NULL;
-    live_free(&store->live);
-    larder_store_report ignored;
-    larder_status status = store_rebuild(store, NULL, NULL, &ignored);
-    return status == LARDER_OK ? data_begin(store, is_other_boot, meta, detail) : status;
-}
-
 static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
-    lock_past past = {true, false};
-    store_meta meta;
+    lock_text past;
     bool rebuilds = (store->options.flags & LARDER_STORE_REBUILDS) != 0;
     larder_status status = folder_prepare(store, detail);
     bool is_lost = status == LARDER_EDAMAGED && rebuilds;
-    if (status == LARDER_OK || is_lost) status = lock_take(store, &past, detail);
-    if (status != LARDER_OK) return status;
-    status = is_lost ? LARDER_EDAMAGED : data_begin(store, past.is_other_boot, &meta, detail);
-    if (status == LARDER_EDAMAGED && rebuilds)
-        status = data_begin_anew(store, past.is_other_boot, &meta, detail);
-    if (status == LARDER_OK) status = log_begin(store, detail);
-    if (status == LARDER_OK) status = log_enter(&store->log);
-    if (status != LARDER_OK) return status;
-    status = store_replay(store, &meta, past.is_other_boot, detail);
+    if (!status || is_lost) status = lock_take(store, &past, detail);
+    if (status) return status;
+    status = is_lost ? LARDER_EDAMAGED : data_open_or_remake(store, past.is_other_boot, detail);
+    if (status == LARDER_EDAMAGED && rebuilds) {
+        larder_store_report ignored;
+        data_close(store);
+        status = store_rebuild(store, NULL, NULL, &ignored);
+        if (!status) status = data_open_or_remake(store, past.is_other_boot, detail);
+    }
+    if (!status) status = log_begin(store, detail);
+    if (!status) status = log_enter(&store->log);
+    if (status) return status;
+    status = store_replay(store, past.is_other_boot, detail);
     log_leave(&store->log);
     bool has_pending = store->active->last_sequence > 0;
-    if (past.is_clean && store->recovery.lost == 0) {
+    if (past.pid == 0 && !past.is_other_boot && store->recovery.journal_lost == 0) {
         log_trust(&store->log);
         store->is_partly_applied = has_pending = false;
-        store->recovery.intact = 0;
+        store->recovery.journal_intact = 0;
     }
-    if (status == LARDER_OK) status = lock_note_boot(store);
-    if (status != LARDER_OK) return status;
+    // The store is whole again: this start of the machine is the one that counts from here on.
+    if (!status && past.is_other_boot) {
+        boot_text(store->boot);
+        status = lock_text_write(store, (int64_t)getpid());
+    }
+    if (status) return status;
     store->is_settled = store->log.active != NULL && !segment_is_new(store->log.active);
     environment_rest(store->environment);
     if (store->log.active != NULL) segment_rest(store->log.active);
@@ -448,24 +368,22 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
 }
 
 static larder_status open_to_read(larder_store *store, larder_store_detail *detail) {
-    store_meta meta;
     larder_status status = folder_prepare(store, detail);
-    if (status == LARDER_OK) status = data_open(store, &meta, detail);
-    if (status != LARDER_OK) return status;
-    meta_adopt(store, &meta);
-    status = log_begin(store, detail);
-    if (status == LARDER_OK) store_follow_begin(store);
+    if (!status) status = data_open(store, detail);
+    if (!status) status = log_begin(store, detail);
+    // A writer notes the new start of the machine once it has gone over the log.
+    int64_t ignored;
+    if (!status) store->follower.is_cut = store_was_cut(store, &ignored);
     return status;
 }
 
 static larder_status store_make(const char *path, const larder_store_options *options,
                                 larder_store **out) {
-    larder_store_options defaults;
-    larder_store_options_init(&defaults);
     if (path == NULL || path[0] == 0) return LARDER_EINVALID;
     larder_store *store = calloc(1, sizeof *store);
     if (store == NULL) return ENOMEM;
-    store->options = options != NULL ? *options : defaults;
+    if (options != NULL) store->options = *options;
+    else larder_store_options_init(&store->options);
     store->limits = store->options.limits;
     store->lock_file = -1;
     pthread_mutex_init(&store->lock, NULL);
@@ -476,13 +394,13 @@ static larder_status store_make(const char *path, const larder_store_options *op
     *out = store;
     larder_status status = options_check(store);
     void *page = NULL;
-    if (status == LARDER_OK) status = fork_page_make(&page);
+    if (!status) status = fork_page_make(&page);
     store->not_forked = page;
-    if (status == LARDER_OK) *(uint8_t *)page = 1;
-    if (status == LARDER_OK) status = path_from_root(path, &store->path);
-    if (status == LARDER_OK && strlen(store->path) > PATH_MAX_BYTES) status = ENAMETOOLONG;
-    if (status == LARDER_OK) status = memtable_create(&store->active);
-    if (status == LARDER_OK) status = larder_store_limits_set(store, &store->options.limits);
+    if (!status) *(uint8_t *)page = 1;
+    if (!status) status = path_from_root(path, &store->path);
+    if (!status && strlen(store->path) > PATH_MAX_BYTES) status = ENAMETOOLONG;
+    if (!status) status = memtable_create(&store->active);
+    if (!status) status = larder_store_limits_set(store, &store->options.limits);
     return status;
 }
 
@@ -499,7 +417,7 @@ static void store_free(larder_store *store) {
     memtable_destroy(store->frozen);
     memtable_destroy(store->spare);
     live_free(&store->live);
-    free(store->retired);
+    live_free(&store->retired);
     touch_buffer_free(&store->folding);
     // In a child the threads that may have waited here, or held a lock, are gone: it would wait for
     // them for ever.
@@ -517,21 +435,15 @@ static void store_free(larder_store *store) {
 
 larder_status larder_store_open(const char *path, const larder_store_options *options,
                                 larder_store_detail *detail, larder_store **out) {
-    larder_store_detail unused;
-    if (detail == NULL) detail = &unused;
-    memset(detail, 0, sizeof *detail);
+    larder_store_detail found = {0};
     *out = NULL;
     larder_store *store = NULL;
     larder_status status = store_make(path, options, &store);
-    if (status == LARDER_OK)
-        status =
-            store_is_read_only(store) ? open_to_read(store, detail) : open_to_write(store, detail);
-    if (status == LARDER_OK) {
-        memset(detail, 0, sizeof *detail);
-        *out = store;
-    } else if (store != NULL) {
-        store_free(store);
-    }
+    if (!status && store_is_read_only(store)) status = open_to_read(store, &found);
+    else if (!status) status = open_to_write(store, &found);
+    if (!status) *out = store;
+    else if (store != NULL) store_free(store);
+    if (detail != NULL) *detail = status ? found : (larder_store_detail){0};
     return status;
 }
 
@@ -540,16 +452,16 @@ larder_status larder_store_rebuild(const char *path, const larder_store_options 
                                    larder_store_report *report) {
     larder_store_detail ignored = {0};
     file_facts facts;
-    lock_past past;
+    lock_text past;
     larder_store *store = NULL;
     memset(report, 0, sizeof *report);
     larder_status status = store_make(path, options, &store);
-    if (status == LARDER_OK && store_is_read_only(store)) status = LARDER_EINVALID;
-    if (status == LARDER_OK) status = lock_take(store, &past, &ignored);
-    if (status == LARDER_OK) status = file_facts_get(store->lock_file, &facts);
-    if (status == LARDER_OK && options == NULL && (facts.mode & 0777) != 0)
+    if (!status && store_is_read_only(store)) status = LARDER_EINVALID;
+    if (!status) status = lock_take(store, &past, &ignored);
+    if (!status) status = file_facts_get(store->lock_file, &facts);
+    if (!status && options == NULL && (facts.mode & 0777) != 0)
         store->options.mode = facts.mode & 0777;
-    if (status == LARDER_OK) status = store_rebuild(store, progress, context, report);
+    if (!status) status = store_rebuild(store, progress, context, report);
     if (store != NULL) store_free(store);
     return status;
 }
@@ -567,21 +479,20 @@ static bool may_leave_to_log(larder_store *store) {
     environment_look_at_touches(store->environment, look_for_touches, &has_touches);
     pthread_mutex_lock(&store->lock);
     const memtable *active = store->active;
-    const committed_state *now = &store->committed;
     bool may = !has_touches && store->frozen == NULL && active->cleared == 0 &&
                active->count <= LEFT_MAX_COUNT && active->bytes <= LEFT_MAX_BYTES &&
-               store->retired_count == 0 && !store->is_partly_applied && now->count == 0 &&
+               store->retired.count == 0 && !store->is_partly_applied && store->meta.count == 0 &&
                active->count <= store->limits.count && active->bytes <= store->limits.bytes;
     pthread_mutex_unlock(&store->lock);
     return may;
 }
 
 static larder_status store_shut(larder_store *store) {
+    bool writes = !store_is_read_only(store);
     larder_status status = LARDER_OK;
-    if (!store_is_read_only(store)) {
+    if (writes) {
         store_thread_stop(store);
-        flush_order order = {0};
-        status = may_leave_to_log(store) ? store_sync_log(store) : store_flush(store, &order);
+        status = may_leave_to_log(store) ? store_sync_log(store) : larder_store_flush(store);
     }
     pthread_mutex_lock(&store->flush_lock);
     pthread_mutex_lock(&store->sync_lock);
@@ -589,32 +500,30 @@ static larder_status store_shut(larder_store *store) {
     atomic_store(&store->is_shut, true);
     pthread_mutex_unlock(&store->lock);
     // What came since the flush is in the log.
-    larder_status closed = store_is_read_only(store) ? LARDER_OK : store_sync_held(store);
+    larder_status closed = writes ? store_sync_held(store) : LARDER_OK;
     pthread_mutex_lock(&store->lock);
     // As long as nobody else may write: its number may be used again then.
-    if (!store_is_read_only(store)) log_drop_spare(&store->log);
-    if (!store_is_read_only(store)) environment_end_writing(store->environment);
-    lock_release(store, status == LARDER_OK && closed == LARDER_OK);
+    if (writes) log_drop_spare(&store->log);
+    if (writes) environment_end_writing(store->environment);
+    lock_release(store, !status && !closed);
     pthread_mutex_unlock(&store->lock);
     pthread_mutex_unlock(&store->sync_lock);
     pthread_mutex_unlock(&store->flush_lock);
-    return status != LARDER_OK ? status : closed;
+    return status ? status : closed;
 }
 
 larder_status larder_store_shutdown(larder_store *store) {
     if (*store->not_forked == 0) return LARDER_EFORKED;
     pthread_mutex_lock(&store->shutdown_lock);
-    larder_status status = LARDER_OK;
-    if (!atomic_load(&store->is_shut)) status = store_shut(store);
+    larder_status status = atomic_load(&store->is_shut) ? LARDER_OK : store_shut(store);
     pthread_mutex_unlock(&store->shutdown_lock);
     return status;
 }
 
 void larder_store_close(larder_store *store) {
     if (store == NULL) return;
-    larder_status ignored = larder_store_shutdown(store);
     // Call larder_store_shutdown first if the status is needed.
-    (void)ignored;
+    (void)larder_store_shutdown(store);
     store_free(store);
 }
 
@@ -629,7 +538,7 @@ larder_store_limits larder_store_limits_get(larder_store *store) {
 
 larder_status larder_store_limits_set(larder_store *store, const larder_store_limits *limits) {
     larder_status status = store_enter(store);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     pthread_mutex_lock(&store->lock);
     store->limits = *limits;
     atomic_store(&store->age_ns, limits->age_ns);
@@ -641,7 +550,7 @@ larder_status larder_store_limits_set(larder_store *store, const larder_store_li
     if (limits->age_ns != LARDER_STORE_NEVER || limits->end_ns != LARDER_STORE_NEVER ||
         limits->free_bytes != 0)
         store->may_expire = true;
-    if (store->committed.count > limits->count || store->committed.bytes > limits->bytes) {
+    if (store->meta.count > limits->count || store->meta.bytes > limits->bytes) {
         store->wants_flush = true;
         store_wake(store);
     }
@@ -649,44 +558,43 @@ larder_status larder_store_limits_set(larder_store *store, const larder_store_li
     return LARDER_OK;
 }
 
+/** What is known of the state `seen`, and of what waits behind it; `lock` is held. */
+static void statistics_look(const larder_store *store, const snapshot *seen,
+                            larder_store_statistics *statistics) {
+    statistics->count = seen->meta.count;
+    statistics->bytes = seen->meta.bytes;
+    statistics->applied_sequence = seen->meta.applied;
+    statistics->content_format = seen->meta.content_format;
+    statistics->created_ns = seen->meta.created_ns;
+    statistics->version = seen->meta.version;
+    statistics->pending_count = atomic_load(&store->pending_count);
+    statistics->last_sequence = atomic_load(&store->newest_sequence);
+    statistics->journal_bytes = store->options.journal_bytes;
+    statistics->journal_used_bytes = store->log.unapplied_bytes;
+    statistics->synced_sequence = __atomic_load_n(&store->log.synced_sequence, __ATOMIC_RELAXED);
+    if (statistics->synced_sequence < statistics->applied_sequence)
+        statistics->synced_sequence = statistics->applied_sequence;
+}
+
 larder_status larder_store_statistics_get(larder_store *store,
                                           larder_store_statistics *statistics) {
     memset(statistics, 0, sizeof *statistics);
     larder_status status = store_enter(store);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     environment_look(store->environment, statistics);
-    committed_state elsewhere = {0};
-    if (store_is_read_only(store)) {
-        live_table live = {0};
-        status = larder_store_totals(store, &statistics->count, &statistics->bytes);
-        if (status == LARDER_OK) status = live_load(store, &live);
-        live_totals(&live, &elsewhere.log_used_bytes, &elsewhere.log_live_bytes);
-        elsewhere.segment_count = live.count;
-        live_free(&live);
-        if (status != LARDER_OK) return status;
-    }
+    snapshot *seen;
+    live_table live = {0};
     pthread_mutex_lock(&store->lock);
     status = store_enter(store);
-    if (status != LARDER_OK) {
-        pthread_mutex_unlock(&store->lock);
-        return status;
-    }
-    statistics->count = store->committed.count;
-    statistics->bytes = store->committed.bytes;
-    statistics->applied_sequence = store->committed.applied;
-    statistics->content_format = store->content_format;
-    statistics->pending_count = atomic_load(&store->pending_count);
-    statistics->last_sequence = atomic_load(&store->newest_sequence);
-    const committed_state *log = store_is_read_only(store) ? &elsewhere : &store->committed;
-    statistics->segment_count = log->segment_count;
-    statistics->log_used_bytes = log->log_used_bytes;
-    statistics->log_live_bytes = log->log_live_bytes;
-    statistics->journal_bytes = store->options.journal_bytes;
-    statistics->journal_used_bytes = store->log.unapplied_bytes;
-    statistics->synced_sequence = __atomic_load_n(&store->log.synced_sequence, __ATOMIC_RELAXED);
+    if (!status) status = store_look(store, false, &seen);
+    if (!status) statistics_look(store, seen, statistics);
     pthread_mutex_unlock(&store->lock);
-    if (statistics->synced_sequence < statistics->applied_sequence)
-        statistics->synced_sequence = statistics->applied_sequence;
+    if (status) return status;
+    status = live_load(&seen->tree, &live);
+    environment_release(store->environment, seen);
+    live_totals(&live, &statistics->log_used_bytes, &statistics->log_live_bytes);
+    statistics->segment_count = live.count;
+    live_free(&live);
     statistics->hits = atomic_load(&store->hits);
     statistics->misses = atomic_load(&store->misses);
     statistics->damaged = atomic_load(&store->damaged);
@@ -700,21 +608,15 @@ larder_status larder_store_statistics_get(larder_store *store,
     statistics->cleaned_bytes = atomic_load(&store->cleaned_bytes);
     statistics->touches_dropped = atomic_load(&store->touches_dropped);
     statistics->last_failure = atomic_load(&store->last_failure);
-    statistics->created_ns = store->created_ns;
-    statistics->version = store->version;
     statistics->read_only = store_is_read_only(store);
     statistics->writer_pid = (int64_t)getpid();
-    lock_text holder;
-    if (store_is_read_only(store))
-        statistics->writer_pid = lock_look(store, &holder) ? holder.pid : 0;
-    return LARDER_OK;
+    if (store_is_read_only(store)) (void)store_was_cut(store, &statistics->writer_pid);
+    return status;
 }
 
 larder_status larder_store_recovery(larder_store *store, larder_store_report *report) {
     memset(report, 0, sizeof *report);
     larder_status status = store_enter(store);
-    if (status != LARDER_OK) return status;
-    report->journal_intact = store->recovery.intact;
-    report->journal_lost = store->recovery.lost;
-    return LARDER_OK;
+    if (!status) *report = store->recovery;
+    return status;
 }

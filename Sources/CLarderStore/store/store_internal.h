@@ -25,25 +25,6 @@
 #include "log/memtable.h"
 #include "store/pool.h"
 
-/** What open found in the log. */
-typedef struct log_recovery {
-    uint64_t intact;
-    uint64_t lost;
-} log_recovery;
-
-/** Of the last transaction that was committed. */
-typedef struct committed_state {
-    uint64_t transaction;
-    uint64_t applied;
-    uint64_t count;
-    uint64_t bytes;
-    /** Where the log goes on behind `applied`. */
-    location end;
-    uint64_t segment_count;
-    uint64_t log_used_bytes;
-    uint64_t log_live_bytes;
-} committed_state;
-
 /** A read-only handle's way through the log of the process that writes. */
 typedef struct follower {
     /** Where it reads on. */
@@ -65,16 +46,6 @@ typedef struct backpressure {
     pthread_cond_t relief;
 } backpressure;
 
-/** Segments that the tree leads to no more: deleted when nobody looks at an older state. */
-typedef struct retired_segment {
-    uint32_t number;
-    /** The first transaction without it. */
-    uint64_t transaction;
-    /** No record in it has a smaller sequence; and as live_segment. */
-    uint64_t first_sequence;
-    uint64_t as_of;
-} retired_segment;
-
 struct larder_store {
     /** Absolute. */
     char *path;
@@ -87,12 +58,8 @@ struct larder_store {
     int lock_file;
     /** The start of the machine that the lock's file names. */
     char boot[33];
-    uint32_t version;
-    uint64_t content_format;
-    int64_t created_ns;
-    uint64_t store_id;
-    uint8_t secret[16];
-    log_recovery recovery;
+    /** What open found in the log. */
+    larder_store_report recovery;
     _Atomic bool is_shut;
     /** Reads are noted for the order of use. */
     _Atomic bool tracks_access;
@@ -112,7 +79,8 @@ struct larder_store {
     memtable *spare;
     /** Entries in both tables, and removals of everything: readers look no further if it is 0. */
     _Atomic uint64_t pending_count;
-    committed_state committed;
+    /** Of the last transaction that was committed; changed under `flush_lock` and `lock`. */
+    store_meta meta;
     /** Reads that the transaction under way folds in. */
     touch_buffer folding;
     larder_store_limits limits;
@@ -126,7 +94,6 @@ struct larder_store {
     bool may_expire;
     /** For which segment a spare was asked for. */
     uint32_t spare_asked_for;
-    bool stops;
     backpressure backpressure;
     follower follower;
 
@@ -142,16 +109,10 @@ struct larder_store {
     pool_task task;
     bool has_thread;
     live_table live;
+    /** Segments that the tree leads to no more: deleted when nobody looks at an older state. */
+    live_table retired;
     /** The tree may have writes behind meta.applied: a checkpoint ended early. */
     bool is_partly_applied;
-    /** As meta.has_order and meta.cleared. */
-    bool has_order;
-    uint64_t cleared;
-    retired_segment *retired;
-    size_t retired_count;
-    size_t retired_capacity;
-    /** As meta.age_ns. */
-    int64_t swept_age_ns;
     int64_t trimmed_ns;
     _Atomic larder_status last_failure;
 
@@ -172,13 +133,22 @@ static inline bool store_is_read_only(const larder_store *store) {
     return (store->options.flags & LARDER_STORE_READ_ONLY) != 0;
 }
 
+static inline int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t later_by(int64_t time, int64_t span) {
+    int64_t sum;
+    if (span == LARDER_STORE_NEVER) return LARDER_STORE_NEVER;
+    if (__builtin_add_overflow(time, span, &sum)) return span < 0 ? INT64_MIN : LARDER_STORE_NEVER;
+    return sum;
+}
 int64_t store_now(const larder_store *store);
 /** When the entry expires, by its own times and the last read that was folded in or is in no
     reader's buffer; not by the store's limits. */
 int64_t store_deadline(const snapshot *snapshot, const record *entry);
 /** Whether the time of an entry of `place` is over, by `deadline` and the store's limits of age and
-    end; one that idles may have been read since, which was not folded in. */
-bool store_is_over(larder_store *store, snapshot *place, const record *entry, int64_t deadline);
+    end; one that idles may have been read since, which was not folded in.
+    @param is_locked the caller has `lock`. */
+bool store_is_over(larder_store *store, const snapshot *place, const record *entry,
+                   int64_t deadline, bool is_locked);
 /** The earliest of these times. */
 int64_t store_due(const larder_store *store, const record *entry, int64_t deadline);
 
@@ -188,15 +158,23 @@ int64_t store_due(const larder_store *store, const record *entry, int64_t deadli
 LARDER_MUST_CHECK larder_status store_begin_append(larder_store *store, size_t length,
                                                    uint32_t count, bool is_removal,
                                                    uint8_t **target);
+/** Whether, with `length` bytes more, the last eighth of what may wait is being used; `lock` is
+    held. */
+bool store_is_nearly_full(const larder_store *store, size_t length);
 /** Sleeps a while if writers are ahead of the checkpoint: then true, and everything may have
     changed. `lock` is held, not meanwhile. */
 bool store_hold_back(larder_store *store, size_t length);
 /** To be called when a checkpoint made room; `lock` is held. */
 void store_relieve(larder_store *store);
+/** Of its record. LARDER_EINVALID: flags that there are not; LARDER_ETOOLARGE. */
+LARDER_MUST_CHECK larder_status store_item_size(const larder_store_item *item, size_t *length);
 /** Publishes the `count` records that were written at `target`, sealed but for the first word of
-    the first one; tells the checkpoint's thread if it is time; unlocks. */
-void store_end_append(larder_store *store, const uint8_t *target, size_t length, uint32_t count,
-                      uint64_t first_word);
+    the first one; tells the checkpoint's thread if it is time; unlocks; syncs if `flags` ask for
+    it.
+    @param sequence receives their number; may be NULL. */
+LARDER_MUST_CHECK larder_status store_end_append(larder_store *store, const uint8_t *target,
+                                                 size_t length, uint32_t count, uint64_t first_word,
+                                                 uint32_t flags, uint64_t *sequence);
 /** Records of one write become part of the active table; `lock` is held, room reserved. */
 void store_publish(larder_store *store, const uint8_t *records, uint32_t count, uint32_t number);
 
@@ -204,9 +182,6 @@ void store_publish(larder_store *store, const uint8_t *records, uint32_t count, 
 LARDER_MUST_CHECK larder_status store_version(larder_store *store, larder_bytes key,
                                               uint64_t *sequence);
 
-/** What a write ends with: syncs, if `flags` ask for it. */
-LARDER_MUST_CHECK larder_status store_finish_write(larder_store *store, uint32_t flags,
-                                                   uint64_t number, uint64_t *sequence);
 /** Everything that was written before on the device. */
 LARDER_MUST_CHECK larder_status store_sync_log(larder_store *store);
 /** The same with `sync_lock` held. Before the first segment is marked as synced, the tree and all
@@ -216,7 +191,7 @@ LARDER_MUST_CHECK larder_status store_sync_held(larder_store *store);
 enum {
     /** Look at expiry and free space too. */
     FLUSH_TRIMS = 1,
-    /** Only if more than half of what may wait for a checkpoint does. */
+    /** Only if nearly as much waits for a checkpoint as may. */
     FLUSH_FOR_ROOM = 2,
     /** The store gets `content_format`, in the last transaction of the flush. */
     FLUSH_SETS_FORMAT = 4,
@@ -226,15 +201,14 @@ enum {
     FLUSH_COPIES_NOTHING = 16,
     /** Leave the log's last segment, where it was sealed and nothing came behind it. */
     FLUSH_PASSES = 32,
-    /** Evict beyond the store's limits, down to `count` and `bytes`. */
+    /** Evict beyond the store's limits, down to the count and bytes of `limits`. */
     FLUSH_EVICTS = 64
 };
 /** All zero for what a checkpoint does anyway. */
 typedef struct flush_order {
     /** FLUSH_… */
     uint32_t flags;
-    uint64_t count;
-    uint64_t bytes;
+    larder_store_limits limits;
     uint64_t content_format;
     uint64_t evicted;
     uint64_t expired;
@@ -254,19 +228,16 @@ void store_thread_stop(larder_store *store);
 
 /** Reads what the log holds behind what the tree has, into the active table, and opens its last
     segment for appending. */
-LARDER_MUST_CHECK larder_status store_replay(larder_store *store, const store_meta *meta,
-                                             bool was_power_cut, larder_store_detail *detail);
-/** Whether a process, this one too, has the store open for writing.
-    @param is_other_boot receives whether whoever had it open last ran before the machine was
-    started again. */
-bool store_is_held(const larder_store *store, bool *is_other_boot);
+LARDER_MUST_CHECK larder_status store_replay(larder_store *store, bool was_power_cut,
+                                             larder_store_detail *detail);
+/** Whether whoever had the store open for writing last ran before the machine was started again.
+    @param holder_pid receives the process, this one too, that has it open; 0 if there is none. */
+bool store_was_cut(const larder_store *store, int64_t *holder_pid);
 /** Takes a reader's slot, to be released, of a state that everything belongs to that was written
     before; `lock` is held. Of what is pending a handle that writes needs all, whatever the tree has
     of it by then; a read-only one only what is newer than the slot's meta.applied: another process
     writes, and the tree may be newer than what was followed. */
 LARDER_MUST_CHECK larder_status store_look(larder_store *store, bool is_long, snapshot **place);
-/** A read-only handle, whose log is open, begins to follow it. */
-void store_follow_begin(larder_store *store);
 
 /** The record that an entry's row leads to: inline, or in its segment. Not verified, but for what
     the row says of it: sequence, minor, and that it is a put.
@@ -277,10 +248,8 @@ LARDER_MUST_CHECK larder_status store_record_of_row(larder_store *store, larder_
 
 /** Notes a read. */
 void store_touch(larder_store *store, snapshot *snapshot, larder_bytes stored, const record *entry);
-/** Of a stored key, for touch_buffer_search. */
-uint64_t touch_hash(larder_bytes stored);
-/** Raises `deadline_ns` to the latest one that a read of the key with that hash gave its entry
-    since the write `sequence`. The buffer may be of a place in use. */
+/** Raises `deadline_ns` to the latest one that a read of the key gave its entry since the write
+    `sequence`; `hash` is of the stored key. The buffer may be of a place in use. */
 void touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,
                          int64_t *deadline_ns);
 /** Of `folding`: `lock` is held. */

@@ -67,7 +67,7 @@ static void read_tree(larder_bytes bytes) {
         for (int back = 0; back < 2; back++) {
             tree_cursor cursor;
             larder_status status =
-                back ? tree_cursor_seek_back(&cursor, state, (larder_bytes){"\xFF", 1}, true)
+                back ? tree_cursor_seek_back(&cursor, state, (larder_bytes){"\xFF", 1})
                      : tree_cursor_seek(&cursor, state, (larder_bytes){"", 1});
             for (unsigned steps = 0; status != LARDER_END; steps++) {
                 HOLD(steps < 1000000);
