@@ -176,16 +176,9 @@ static larder_status prepare(checkpoint *run) {
     return status ? status : sorted_writes_sort(run->writes, run->count);
 }
 
-static void drain_one(void *context, touch_buffer *touches) {
-    larder_store *store = context;
-    pthread_mutex_lock(&store->lock);
-    touch_buffer_move(touches, &store->folding);
-    pthread_mutex_unlock(&store->lock);
-}
-
 /** Applies what is frozen, with everything else that waits. */
 static larder_status checkpoint_once(larder_store *store, flush_order *order) {
-    environment_drain_touches(store->environment, drain_one, store);
+    environment_drain_touches(store->environment, &store->folding, &store->lock);
     checkpoint run = {.store = store, .order = order, .frozen = store->frozen};
     larder_status status = prepare(&run);
     bool has_work = run.frozen != NULL || run.cleaning.victim_count > 0 ||

@@ -85,11 +85,10 @@ void environment_release(environment *environment, snapshot *snapshot);
     can spare, LARDER_ENOSLOT beyond. */
 LARDER_MUST_CHECK larder_status environment_read_long(environment *environment, snapshot **out);
 
-/** Calls `body` with the touches of each place that is not in use, which cannot be taken meanwhile.
-    A place in use is waited for at most two milliseconds, for its holder may be the caller, and
-    then left for the next drain; those of cursors are left at once. Not under the store's lock. */
-void environment_drain_touches(environment *environment,
-                               void (*body)(void *context, touch_buffer *touches), void *context);
+/** Moves the touches of each place that is not in use to `into`, which `lock` guards: the store's,
+    which the caller does not hold. A place in use is waited for at most two milliseconds, for its
+    holder may be the caller, and then left for the next drain; those of cursors are left at once. */
+void environment_drain_touches(environment *environment, touch_buffer *into, pthread_mutex_t *lock);
 
 /** Calls `body` with the touches of every place, also of those in use: only for a search that may
     meet them changing (touch.h). Never waits. */

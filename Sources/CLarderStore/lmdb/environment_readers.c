@@ -280,8 +280,7 @@ void environment_free_places(environment *env) {
     for (place *gone = place_next(env, NULL), *next; gone; gone = next) {
         next = place_next(env, gone);
         if (gone->txn) mdb_txn_abort(gone->txn);
-        free(gone->snapshot.touches.touches);
-        free(gone->snapshot.touches.bytes);
+        touch_buffer_free(&gone->snapshot.touches);
         free(gone);
     }
     for (size_t i = 0; i < PLACES_MAX / PLACES_CHUNK; i++) free(atomic_load(&env->chunks[i]));
@@ -320,14 +319,15 @@ uint64_t environment_oldest_reader(environment *shared) {
 
 // Touches -----------------------------------------------------------------------------------------
 
-void environment_drain_touches(environment *env, void (*body)(void *context, touch_buffer *touches),
-                               void *context) {
+void environment_drain_touches(environment *env, touch_buffer *into, pthread_mutex_t *lock) {
     for (place *drained = NULL; (drained = place_next(env, drained));) {
         // Its holder may be the caller itself, or wait for the caller: the wait has an end, and
         // what is left then comes with the next drain.
         for (int attempt = 0; attempt < DRAIN_ATTEMPTS; attempt++) {
             if (place_take(drained)) {
-                body(context, &drained->snapshot.touches);
+                pthread_mutex_lock(lock);
+                touch_buffer_move(&drained->snapshot.touches, into);
+                pthread_mutex_unlock(lock);
                 place_give(drained);
                 break;
             }

@@ -248,15 +248,6 @@ LARDER_MUST_CHECK larder_status store_record_of_row(larder_store *store, larder_
 
 /** Notes a read. */
 void store_touch(larder_store *store, snapshot *snapshot, larder_bytes stored, const record *entry);
-/** Raises `deadline_ns` to the latest one that a read of the key gave its entry since the write
-    `sequence`; `hash` is of the stored key. The buffer may be of a place in use. */
-void touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,
-                         int64_t *deadline_ns);
-/** Of `folding`: `lock` is held. */
-void touch_buffer_free(touch_buffer *touches);
-/** Moves what is in `from` behind what is in `to`, which grows and is guarded by `lock`; what finds
-    no memory is dropped. */
-void touch_buffer_move(touch_buffer *from, touch_buffer *to);
 
 /** Turns a record into an entry: verified before by the caller, who sees to expiry. Bytes stay
     borrowed from where the record lies. `number`: of its segment, 0 for inline. */
