@@ -270,7 +270,7 @@ static larder_status turn_over(store_log *log, size_t length) {
             if (!is_short || capacity / 2 < needed + BLOCK_BYTES) break;
         }
         if (status != LARDER_OK) return status;
-        log->next_number++;
+        log->prepared = log->next_number++;
         log_drop_spare(log);
         log->spare = next;
     }
@@ -338,6 +338,7 @@ void log_prepare(store_log *log, pthread_mutex_t *store_lock) {
     bool is_wanted = log->active != NULL && log->spare == NULL && !log->is_read_only &&
                      end_of(log->active) > log->active->capacity / 2;
     uint32_t number = is_wanted ? log->next_number++ : 0;
+    if (is_wanted) log->prepared = number;
     uint64_t capacity = log_next_capacity(log);
     uint64_t first_sequence = log->last_sequence + 1;
     pthread_mutex_unlock(store_lock);

@@ -129,12 +129,11 @@ static larder_status check_files(store_check *check) {
     // Without a checkpoint at work, so that each segment is in the table or in the chain.
     pthread_mutex_lock(&store->flush_lock);
     pthread_mutex_lock(&store->lock);
-    // The last one may be the spare, or is just being made to be that.
-    check->first_new = store->log.next_number ? store->log.next_number - 1 : 0;
-    segment *kept[] = {store->log.active, store->log.spare};
+    check->first_new = store->log.next_number;
     larder_status status = store_enter(store);
-    for (int i = 0; i < 2 && !status; i++)
-        if (kept[i]) status = live_add(&check->segments, kept[i]->number, &noted);
+    if (!status) status = live_add(&check->segments, store->log.prepared, &noted);
+    if (!status && store->log.active)
+        status = live_add(&check->segments, store->log.active->number, &noted);
     uint32_t number = store->meta.end.segment ? store->meta.end.segment : 1;
     for (; !status && !log_segment(&store->log, number, &passed); number = passed->next)
         status = live_add(&check->segments, number, &noted);
