@@ -21,17 +21,21 @@ if ! [ -f "$lmdb/usr/include/lmdb.h" ]; then
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
     set -- -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Sandbox::User=root \
         -o Dir::State::Lists="$apt/lists" -o Dir::State::status=/dev/null -o Dir::Cache="$apt/cache"
-    if ! (cd "$apt" && apt-get "$@" update && apt-get "$@" download liblmdb-dev) \
-        >"$out/apt.log" 2>&1; then
+    if ! (cd "$apt" && apt-get "$@" update && apt-get "$@" download liblmdb-dev \
+        liblmdb0) >"$out/apt.log" 2>&1; then
         echo "torture-arm64     skipped: LMDB for arm64 cannot be fetched; see $out/apt.log"
         exit 0
     fi
-    dpkg -x "$apt"/liblmdb-dev_*.deb "$lmdb"
+    for package in "$apt"/*.deb; do
+        dpkg -x "$package" "$lmdb"
+    done
     rm -rf "$apt"
 fi
 
+# As a shared library: of a static one the calls that fail on purpose would be LMDB's, too.
+libraries=$lmdb/usr/lib/aarch64-linux-gnu
 # shellcheck disable=SC2086
 $compiler $TORTURE_FLAGS -DTORTURE_EMULATED -I"$lmdb/usr/include" -O2 -g $TORTURE_LINK \
-    $TORTURE_SOURCES "$lmdb"/usr/lib/aarch64-linux-gnu/liblmdb.a -o "$out/larder-torture"
+    $TORTURE_SOURCES -L"$libraries" -llmdb -Wl,-rpath,"$libraries" -o "$out/larder-torture"
 export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 qemu-aarch64 "$out/larder-torture" --short --seed "$SEED" --seconds "$TORTURE_SECONDS"

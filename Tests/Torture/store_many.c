@@ -20,7 +20,8 @@ enum {
     THREADS_MAX = 16
 };
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+// A sanitizer's memory, or an emulator's, would count as ours.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || defined(TORTURE_EMULATED)
 static const bool measures_memory = false;
 #else
 static const bool measures_memory = true;
