@@ -241,14 +241,14 @@ larder_status record_read(larder_bytes bytes, bool verifies, record *out) {
     if (optional + head.key_bytes > left) return LARDER_EDAMAGED;
     left -= optional + head.key_bytes;
 
-    *out = (record){.sequence = head.sequence,
-                    .minor = head.minor,
-                    .kind = head.kind,
-                    .flags = head.flags,
-                    .index_count = head.index_count,
-                    .written_ns = head.written_ns,
-                    .expires_ns = LARDER_STORE_NEVER,
-                    .idle_ns = LARDER_STORE_NEVER};
+    out->sequence = head.sequence;
+    out->minor = head.minor;
+    out->kind = head.kind;
+    out->flags = head.flags;
+    out->index_count = head.index_count;
+    out->written_ns = head.written_ns;
+    out->expires_ns = out->idle_ns = LARDER_STORE_NEVER;
+    out->cost = 0;
     uint32_t lengths[2] = {0, 0};
     at = read_word(at + RECORD_HEAD_BYTES, (head.flags & RECORD_HAS_PARTS) != 0, lengths);
     at = read_word(at, (head.flags & RECORD_EXPIRES) != 0, &out->expires_ns);

@@ -270,7 +270,7 @@ static larder_status turn_over(store_log *log, size_t length) {
             if (!is_short || capacity / 2 < needed + BLOCK_BYTES) break;
         }
         if (status != LARDER_OK) return status;
-        log->prepared = log->next_number++;
+        log->next_number++;
         log_drop_spare(log);
         log->spare = next;
     }

@@ -35,7 +35,7 @@ typedef struct store_log {
     /** Made in advance; NULL if there is none. */
     segment *spare;
     uint32_t next_number;
-    /** The last one that was made, or is being made in advance: its file may be there. */
+    /** The last one that was, or is being, made in advance: its file may be there. */
     uint32_t prepared;
     /** Of the last record that is there. */
     uint64_t last_sequence;

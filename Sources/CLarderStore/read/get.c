@@ -101,20 +101,26 @@ larder_status store_record_of_row(larder_store *store, larder_bytes row, larder_
 
 void store_entry_of_record(larder_store *store, const record *found, int64_t deadline,
                            uint32_t flags, uint32_t number, larder_store_entry *entry) {
-    *entry = (larder_store_entry){.key = found->key,
-                                  .value = found->value,
-                                  .extended = found->extended,
-                                  .value_bytes = found->value.length,
-                                  .sequence = found->sequence,
-                                  .written_ns = found->written_ns,
-                                  .expires_ns = deadline,
-                                  .idle_ns = found->idle_ns,
-                                  .cost = found->cost,
-                                  .store = store,
-                                  .segment = number};
-    if (found->flags & RECORD_OWN_TIMES) entry->flags |= LARDER_STORE_ENTRY_OWN_TIMES;
-    if (number) entry->flags |= LARDER_STORE_ENTRY_IN_LOG;
-    if (flags & LARDER_STORE_WITHOUT_VALUE) entry->value.length = 0;
+    // Every member: to clear it all first would cost as much again.
+    *entry = (larder_store_entry){
+        .key = found->key,
+        .value = {found->value.data,
+                  (flags & LARDER_STORE_WITHOUT_VALUE) != 0 ? 0 : found->value.length},
+        .extended = found->extended,
+        .value_bytes = found->value.length,
+        .sequence = found->sequence,
+        .written_ns = found->written_ns,
+        .expires_ns = deadline,
+        .idle_ns = found->idle_ns,
+        .cost = found->cost,
+        .index_value = {NULL, 0},
+        .flags = ((found->flags & RECORD_OWN_TIMES) != 0 ? LARDER_STORE_ENTRY_OWN_TIMES : 0u) |
+                 (number != 0 ? LARDER_STORE_ENTRY_IN_LOG : 0u),
+        .reserved = 0,
+        .lease = NULL,
+        .store = store,
+        .segment = number,
+        .reserved2 = 0};
 }
 
 // Finding -----------------------------------------------------------------------------------------
@@ -171,7 +177,6 @@ static larder_status find_locked(larder_store *store, larder_bytes key, finding 
 
 /** Takes a place, which stays taken on failure too unless it is NULL, and finds the record. */
 static larder_status find(larder_store *store, larder_bytes key, finding *found) {
-    *found = (finding){.seen = NULL};
     bool is_pending = atomic_load_explicit(&store->pending_count, memory_order_acquire) != 0;
     larder_status status;
     if (is_pending || store_is_read_only(store)) {
@@ -220,13 +225,12 @@ static void count_read(larder_store *store, uint32_t flags, larder_status status
 
 larder_status larder_store_get(larder_store *store, larder_bytes key, uint32_t flags,
                                larder_store_entry *entry) {
-    memset(entry, 0, sizeof *entry);
+    finding found = {.seen = NULL};
     larder_status status = store_enter(store);
-    if (status) return status;
-    if (key.length > LARDER_STORE_KEY_MAX_BYTES) return LARDER_ENOTFOUND;
-    finding found;
-    status = find(store, key, &found);
+    if (!status && key.length > LARDER_STORE_KEY_MAX_BYTES) status = LARDER_ENOTFOUND;
+    if (!status) status = find(store, key, &found);
     if (!status) status = read_finding(store, key, flags, &found, entry);
+    if (status) memset(entry, 0, sizeof *entry);
     if (status && found.seen) environment_release(store->environment, found.seen);
     count_read(store, flags, status);
     return status;
@@ -235,7 +239,8 @@ larder_status larder_store_get(larder_store *store, larder_bytes key, uint32_t f
 void larder_store_release(larder_store_entry *entry) {
     snapshot *seen = entry->lease;
     if (seen) environment_release(seen->environment, seen);
-    memset(entry, 0, sizeof *entry);
+    entry->key = entry->value = entry->extended = entry->index_value = (larder_bytes){NULL, 0};
+    entry->lease = entry->store = NULL;
 }
 
 larder_status larder_store_retain_value(larder_store_entry *entry, void **retained) {

@@ -130,10 +130,11 @@ static larder_status check_files(store_check *check) {
     pthread_mutex_lock(&store->flush_lock);
     pthread_mutex_lock(&store->lock);
     check->first_new = store->log.next_number;
+    segment *kept[] = {store->log.active, store->log.spare};
     larder_status status = store_enter(store);
     if (!status) status = live_add(&check->segments, store->log.prepared, &noted);
-    if (!status && store->log.active)
-        status = live_add(&check->segments, store->log.active->number, &noted);
+    for (int i = 0; i < 2 && !status; i++)
+        if (kept[i]) status = live_add(&check->segments, kept[i]->number, &noted);
     uint32_t number = store->meta.end.segment ? store->meta.end.segment : 1;
     for (; !status && !log_segment(&store->log, number, &passed); number = passed->next)
         status = live_add(&check->segments, number, &noted);
