@@ -16,5 +16,9 @@
 struct larder_store;
 /** Whether a checkpoint of this store is under way. NULL is allowed. */
 bool store_is_inside(struct larder_store *store);
+/** Holds what reads the pages of data.mdb, whose bytes these are, to what it promises; they are those
+    of a sound tree, aligned as a page is.
+    @return NULL, or what did not hold. */
+const char *tree_contract(const uint8_t *map, uint64_t bytes);
 
 #endif
