@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What the readers of LMDB's pages promise to whoever calls them, where no store calls them so: of a
-// file that ends in its first pages, of an empty tree, without a place to note damage. By itself,
+// file that ends in its first pages, of an empty tree, without a place to note damage; and what
+// writes rows, of many changes of one. By itself,
 // because the library's own headers and the harness's have names in common.
 #include "faults.h"
+#include "lmdb/rows.h"
 #include "pages/tree_page.h"
 
 #define HOLD(condition)                                                                            \
@@ -48,4 +50,48 @@ const char *tree_contract(const uint8_t *map, uint64_t bytes) {
     part.damage_offset = &offset;
     HOLD(tree_cursor_seek(&cursor, &part, first) == LARDER_EDAMAGED && offset > 0);
     return NULL;
+}
+
+/** Puts and deletes of one key in one transaction: deletions come first, then the last word counts. */
+static const char *rows_in(environment *env, MDB_txn *txn, MDB_dbi main) {
+    static uint8_t text[1 << 16];
+    static const char *const values[] = {"first", NULL, "second", "last", NULL};
+    tree_key key = {{0x7F, 'k'}, 2};
+    row_list list = {0};
+    HOLD(row_list_put(&list, &key, (larder_bytes){text, sizeof text}) == LARDER_ETOOLARGE);
+    HOLD(row_list_apply(&list, env, txn, main) == LARDER_OK);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        larder_bytes value = {values[i], values[i] ? strlen(values[i]) : 0};
+        HOLD(row_list_add(&list, &key, values[i] ? &value : NULL) == LARDER_OK);
+    }
+    HOLD(row_list_apply(&list, env, txn, main) == LARDER_OK && list.count == 0);
+    MDB_val name = {key.length, key.bytes}, found;
+    HOLD(mdb_get(txn, main, &name, &found) == 0);
+    HOLD(found.mv_size == 4 && memcmp(found.mv_data, "last", 4) == 0);
+    HOLD(row_list_delete(&list, &key) == LARDER_OK && list.count == 1);
+    HOLD(row_list_apply(&list, env, txn, main) == LARDER_OK);
+    HOLD(mdb_get(txn, main, &name, &found) == MDB_NOTFOUND);
+    row_list_free(&list);
+    return NULL;
+}
+
+const char *rows_contract(const char *folder, bool is_damaged) {
+    larder_store_detail detail;
+    environment *env;
+    MDB_txn *txn;
+    MDB_dbi main;
+    HOLD(environment_open(folder, true, NULL, 0600, 0, &detail, &env) == LARDER_OK);
+    HOLD(environment_begin(env, &txn, &main) == LARDER_OK);
+    const char *broken = NULL;
+    if (is_damaged) {
+        // Whoever passes over the damage commits nothing all the same.
+        HOLD(environment_guard(env, "\x10z", 2) == LARDER_EDAMAGED);
+        HOLD(environment_end(env, txn, LARDER_OK) == LARDER_EDAMAGED);
+        HOLD(environment_begin(env, &txn, &main) == LARDER_EDAMAGED);
+    } else {
+        broken = rows_in(env, txn, main);
+        HOLD(environment_end(env, txn, LARDER_ECLOSED) == LARDER_ECLOSED);
+    }
+    environment_close(env, true);
+    return broken;
 }

@@ -90,8 +90,8 @@ static unsigned get_all(torture *run, larder_store *store) {
         EXPECT(run, status == LARDER_OK || status == LARDER_ENOTFOUND || is_damage(status),
                "get gave %d", status);
         EXPECT(run,
-               status != LARDER_OK || (entry.value.length == length &&
-                                       memcmp(entry.value.data, value, length) == 0),
+               status != LARDER_OK ||
+                   (entry.value.length == length && memcmp(entry.value.data, value, length) == 0),
                "key %u has another value", i);
         count += status == LARDER_OK;
         larder_store_release(&entry);
@@ -238,6 +238,19 @@ static void long_key(image *self) {
 static void no_key(image *self) { set(node_of(a_leaf(self, ENTRIES), 2) + 6, 2, 0); }
 static void no_key_in_order(image *self) { set(node_of(a_leaf(self, ORDER), 2) + 6, 2, 0); }
 static void long_value_in_order(image *self) { set(node_of(a_leaf(self, ORDER), 1), 4, 5000); }
+
+/** Where the last entry's key leads. */
+static void last_leaf(image *self) {
+    uint8_t *page = page_at(self, field(self->meta + MAIN + ROOT, 8));
+    for (uint64_t depth = field(self->meta + MAIN + DEPTH, 2); depth > 1; depth--) {
+        unsigned at = 0;
+        while (at + 1 < count_of(page) && node_of(page, at + 1)[8] <= ENTRIES) {
+            at++;
+        }
+        page = page_at(self, field(node_of(page, at), 6));
+    }
+    set(node_of(page, 0), 4, 5000);
+}
 
 /** The first entry of a leaf alone, at its end, with its value elsewhere. */
 static void elsewhere(image *self, uint64_t first, uint32_t says, uint32_t room) {
@@ -465,6 +478,12 @@ void family_store_rare_tree(torture *run) {
     self = (bench){.whole = whole, .hurt = hurt, .other = other};
     torture_trial(run);
     if (make_store(run, whole) && read_whole(run, &self)) {
+        const char *broken = rows_contract(whole, false);
+        EXPECT(run, !broken, "this did not hold: %s", broken);
+        if (hurt_store(run, &self, last_leaf)) {
+            broken = rows_contract(hurt, true);
+            EXPECT(run, !broken, "of a damaged leaf, this did not hold: %s", broken);
+        }
         torture_guard_each(run, WAYS, 20, true, trial, &self);
     }
     free(self.bytes);
