@@ -117,25 +117,23 @@ static void passes(torture *run, larder_store_cursor *cursor, unsigned wanted) {
 /** Gives the store in `folder` a data.mdb whose number is like another one's, modulo 1024: that is
     how they come into one list. */
 static bool make_alike(const char *folder, ino_t number) {
+    static uint8_t bytes[1 << 20];
     char name[900];
-    struct stat facts;
-    bool is_found = false;
+    int64_t size = read_file(data_of(folder), bytes, sizeof bytes);
+    bool is_found = false, good = size > 0;
     unsigned made = 0;
-    for (; made < 8192 && !is_found; made++) {
-        snprintf(name, sizeof name, "%s/log/x%u", folder, made);
+    for (; made < 8192 && good && !is_found; made++) {
+        struct stat facts;
+        snprintf(name, sizeof name, "%s/x%u", folder, made);
         int file = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (file < 0) {
-            break;
-        }
-        is_found = fstat(file, &facts) == 0 && facts.st_ino % 1024 == number % 1024;
+        good = file >= 0 && fstat(file, &facts) == 0;
+        is_found = good && facts.st_ino % 1024 == number % 1024;
+        good = good && (!is_found || pwrite(file, bytes, (size_t)size, 0) == size);
         close(file);
     }
-    static uint8_t bytes[1 << 20];
-    int64_t size = read_file(data_of(folder), bytes, sizeof bytes);
-    bool good = is_found && size > 0 && write_file(name, bytes, (size_t)size) &&
-                rename(name, data_of(folder)) == 0;
+    good = good && is_found && rename(name, data_of(folder)) == 0;
     for (unsigned i = 0; i < made; i++) {
-        snprintf(name, sizeof name, "%s/log/x%u", folder, i);
+        snprintf(name, sizeof name, "%s/x%u", folder, i);
         (void)unlink(name);
     }
     return good;
@@ -189,6 +187,7 @@ static void other_file(torture *run, void *context) {
     const rare *self = context;
     char link[700], there[700];
     larder_store *store = NULL;
+    larder_store_statistics figures;
     if (!make_store(run, self->path, 30)) {
         return;
     }
@@ -210,6 +209,8 @@ static void other_file(torture *run, void *context) {
         EXPECT(run, symlink(there, link) == 0, "no link");
         larder_status status = larder_store_flush(store);
         EXPECT(run, status == LARDER_OK || status > 0, "a checkpoint gave %d", status);
+        status = larder_store_statistics_get(store, &figures);
+        EXPECT(run, status == LARDER_OK || status == ENOENT, "statistics gave %d", status);
         (void)unlink(link);
         EXPECT(run, symlink(self->path, link) == 0, "no link");
         GIVES(larder_store_flush(store), LARDER_OK);
@@ -484,6 +485,8 @@ static void panics(torture *run, void *context) {
         larder_store_cursor *again = cursor_of(run, store);
         larder_fault_set(NULL, 0, 0);
         GIVES(put(store, 102 + call, "more"), LARDER_OK);
+        // So that there is a place for the state that a checkpoint begins with.
+        GIVES(got(store, 1, "value"), LARDER_OK);
         larder_fault_set("mdb_txn_begin", 1, MDB_PANIC);
         GIVES(larder_store_flush(store), LARDER_OK);
         larder_fault_set(NULL, 0, 0);
@@ -534,7 +537,10 @@ static void untold(torture *run, void *context) {
         larder_fault_set("mdb_reader_list", -1, -1);
         GIVES(larder_store_flush(store), LARDER_OK);
         EXPECT(run, round == 0 || larder_fault_passes() > 0, "no segment was to go");
+        larder_fault_set("mdb_env_open", -1, EMFILE);
+        larder_status status = larder_store_flush(store);
         larder_fault_set(NULL, 0, 0);
+        EXPECT(run, status == LARDER_OK || status == EMFILE, "a checkpoint gave %d", status);
     }
     GIVES(larder_store_flush(store), LARDER_OK);
     larder_store_report report;
@@ -669,6 +675,39 @@ static void large_file(torture *run, void *context) {
     larder_store_close(store);
 }
 
+/** Where memory has no room for a map as large as it should be, there are more of them, up to a
+    number; then the file's new end is not read. What was there before is. */
+static void many_maps(torture *run, void *context) {
+    enum { MANY = 60 };
+    const rare *self = context;
+    larder_store *store = NULL;
+    larder_store_statistics figures;
+    if (!make_store(run, self->path, 30)) {
+        return;
+    }
+    GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &store), LARDER_OK);
+    uint64_t least = (uint64_t)64 << 20, bytes = least + 1;
+    const char *data = data_of(self->path);
+    // The file has no blocks there, and is as long as a file may be where this ends before.
+    for (unsigned i = 0; i < MANY && truncate(data, (off_t)bytes) == 0; i++) {
+        torture_note(run, "map %u, of %llu bytes", i, (unsigned long long)bytes);
+        larder_fault_set("mmap", 1, ENOMEM);
+        GIVES(larder_store_statistics_get(store, &figures), LARDER_OK);
+        larder_fault_set(NULL, 0, 0);
+        GIVES(got(store, 7, "value"), LARDER_OK);
+        // One more than the map that was made has.
+        uint64_t length = least;
+        while (length < bytes + bytes / 2) {
+            length *= 2;
+        }
+        bytes += (length - bytes) / 4 + 1;
+    }
+    larder_store_close(store);
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put_flushed(store, 8, "other"), LARDER_OK);
+    larder_store_close(store);
+}
+
 /** Another process makes the file larger than a reader's map, which has no room to grow at first. */
 static void outgrown(torture *run, void *context) {
     enum { MANY = 6000 };
@@ -713,7 +752,7 @@ static void short_disk(torture *run, void *context) {
     static const int sizes[] = {0, 3 << 20, 9 << 20};
     const rare *self = context;
     char path[700];
-    static char value[1500];
+    static char value[600];
     if (!mount_small_disk(self->disk, "size=24m")) {
         torture_skip(run, "a disk with little room: mounting one needs root or user namespaces");
         return;
@@ -753,9 +792,9 @@ static void short_disk(torture *run, void *context) {
 
 void family_store_rare_data(torture *run) {
     static void (*const bodies[])(torture *, void *) = {
-        one_list,   other_file, in_a_child, joined,        lent,       vanished,
-        remnants,   refused,    panics,     untold,        full_table, changed_metas,
-        large_file, outgrown,   short_disk, no_transaction};
+        one_list,   other_file, in_a_child, joined,     lent,          vanished,
+        remnants,   refused,    panics,     untold,     full_table,    changed_metas,
+        large_file, many_maps,  outgrown,   short_disk, no_transaction};
     rng random;
     if (!torture_next_case(run, &random)) {
         return;
