@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What the readers of LMDB's pages promise to whoever calls them, where no store calls them so: of a
-// file that ends in its first pages, of an empty tree, without a place to note damage; and what
-// writes rows, of many changes of one. By itself,
-// because the library's own headers and the harness's have names in common.
+// What the readers of LMDB's pages promise to whoever calls them, where no store calls them so: of
+// a file that ends in its first pages, of an empty tree, without a place to note damage; and what
+// writes rows, of many changes of one. By itself, because the library's own headers and the
+// harness's have names in common.
 #include "faults.h"
 #include "lmdb/rows.h"
 #include "pages/tree_page.h"
@@ -52,7 +52,7 @@ const char *tree_contract(const uint8_t *map, uint64_t bytes) {
     return NULL;
 }
 
-/** Puts and deletes of one key in one transaction: deletions come first, then the last word counts. */
+/** Puts and deletes of one key in a transaction: deletions come first, then the last one counts. */
 static const char *rows_in(environment *env, MDB_txn *txn, MDB_dbi main) {
     static uint8_t text[1 << 16];
     static const char *const values[] = {"first", NULL, "second", "last", NULL};

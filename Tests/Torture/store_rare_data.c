@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rare states of data.mdb and of LMDB beside it: two files in one list of those that are open, what
-// a power cut leaves of a new one, a table full of readers that died, LMDB refusing everything, meta
-// pages that change under a reader, no address space, a disk that is nearly full.
+// a power cut leaves of a new one, a table full of readers that died, LMDB refusing everything,
+// meta pages that change under a reader, no address space, a disk that is nearly full.
 #include <errno.h>
 #include <fcntl.h>
 #include <lmdb.h>
@@ -17,6 +17,13 @@
 #include "store.h"
 
 #define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
+
+#ifndef __linux__
+static bool mount_small_disk(const char *path, const char *size) {
+    (void)path, (void)size;
+    return false;
+}
+#endif
 
 typedef struct rare {
     const char *path, *other, *disk;
@@ -410,8 +417,8 @@ static void remnants(torture *run, void *context) {
     larder_fault_boot_id(NULL);
 }
 
-/** LMDB's own, of which no transaction was committed: there is nothing in it, so that whoever writes
-    makes a store of it; whoever reads does not. */
+/** LMDB's own, of which no transaction was committed: there is nothing in it, so that who writes
+    makes a store of it; who reads does not. */
 static void no_transaction(torture *run, void *context) {
     const rare *self = context;
     larder_store *store = NULL;
@@ -708,7 +715,7 @@ static void many_maps(torture *run, void *context) {
     larder_store_close(store);
 }
 
-/** Another process makes the file larger than a reader's map, which has no room to grow at first. */
+/** Another process makes the file larger than a reader's map, which has no room to grow. */
 static void outgrown(torture *run, void *context) {
     enum { MANY = 6000 };
     const rare *self = context;
