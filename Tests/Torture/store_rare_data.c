@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lmdb.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -470,6 +471,10 @@ static void refused(torture *run, void *context) {
     larder_store_close(store);
 }
 
+static void *flush_one_more(void *store) {
+    return put_flushed(store, 120, "more") == LARDER_OK ? store : NULL;
+}
+
 /** LMDB refuses everything, as after a failed write of a meta page, until it is opened anew. */
 static void panics(torture *run, void *context) {
     static const char *const calls[] = {"mdb_txn_begin", "mdb_txn_renew"};
@@ -481,6 +486,11 @@ static void panics(torture *run, void *context) {
     GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
     larder_fault_set("mdb_txn_renew", 1, MDB_PANIC);
     GIVES(got(reader, 1, "value"), EIO);
+    // A map that never becomes large enough is not waited for.
+    larder_fault_set("mdb_txn_renew", -1, MDB_MAP_RESIZED);
+    GIVES(got(reader, 1, "value"), EAGAIN);
+    larder_fault_set("mdb_txn_renew", 3, MDB_MAP_RESIZED);
+    GIVES(got(reader, 1, "value"), LARDER_OK);
     larder_fault_set(NULL, 0, 0);
     GIVES(got(reader, 1, "value"), LARDER_OK);
     // With the other handle there, LMDB stays open.
@@ -500,6 +510,19 @@ static void panics(torture *run, void *context) {
         passes(run, cursor, 30);
         passes(run, again, 30);
     }
+    // A place that is not in LMDB's table and was left behind by a commit, used again by its thread.
+    pthread_t thread;
+    void *is_flushed = NULL;
+    GIVES(put_flushed(store, 105, "more"), LARDER_OK);
+    larder_fault_set("mdb_txn_renew", 1, MDB_PANIC);
+    larder_store_cursor *behind = cursor_of(run, store);
+    larder_fault_set(NULL, 0, 0);
+    EXPECT(run,
+           pthread_create(&thread, NULL, flush_one_more, store) == 0 &&
+               pthread_join(thread, &is_flushed) == 0 && is_flushed,
+           "a checkpoint by another thread failed");
+    passes(run, behind, 30);
+    GIVES(got(store, 120, "more"), LARDER_OK);
     // A reader of an older state would lose it.
     larder_store_cursor *older = cursor_of(run, store);
     GIVES(put_flushed(store, 110, "more"), LARDER_OK);
