@@ -16,5 +16,12 @@
 struct larder_store;
 /** Whether a checkpoint of this store is under way. NULL is allowed. */
 bool store_is_inside(struct larder_store *store);
+/** Holds what reads the pages of data.mdb, whose bytes these are, to what it promises; they are
+    those of a sound tree, aligned as a page is.
+    @return NULL, or what did not hold. */
+const char *tree_contract(const uint8_t *map, uint64_t bytes);
+/** The same of what writes rows to the tree in `folder`, which nobody has open. It stays as it is.
+    @param is_damaged the leaf of the last entry's key is. */
+const char *rows_contract(const char *folder, bool is_damaged);
 
 #endif

@@ -39,6 +39,8 @@ static const family families[] = {
     {"memory", "memory", family_memory, 0, "indexes beside a model, threads, contradictions"},
     {"store", "store-input", family_store_input, 0, "arguments and folders that none should pass"},
     {"store", "store-rare", family_store_rare, 0, "rare options, codes, folders and limits"},
+    {"store", "store-rare-tree", family_store_rare_tree, 0, "trees made by hand"},
+    {"store", "store-rare-data", family_store_rare_data, 0, "rare states of data.mdb and LMDB"},
     {"store", "statuses", family_statuses, 0, "every status that the headers list"},
     {"store", "store-promises", family_store_promises, 0,
      "syncs that failed, paths that changed, the log alone"},

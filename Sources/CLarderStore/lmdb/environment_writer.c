@@ -166,7 +166,7 @@ larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) 
     // Before it is full: a transaction that finds it so has to be run again.
     uint64_t used = env->guarded.next_page * env->guarded.page_bytes;
     if (!status && used > env->lmdb_map_bytes / 2) (void)!environment_grow(env);
-    for (int attempt = 0; !status && attempt < 2; attempt++) {
+    for (int attempt = 0; !status; attempt++) {
         env->was_hushed = environment_hush();
         int code = mdb_txn_begin(env->lmdb, NULL, 0, txn);
         if (!code) {

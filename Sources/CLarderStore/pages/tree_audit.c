@@ -51,8 +51,8 @@ static int number_order(larder_bytes a, larder_bytes b) {
 bool page_is_sound(const tree *state, const tree_page *page, bool is_leaf, bool is_of_free_list,
                    const page_bounds *bounds) {
     int (*order)(larder_bytes, larder_bytes) = is_of_free_list ? number_order : compare_bytes;
-    // LMDB stops the whole process at a branch page with one child, but not in the free list.
-    if (!is_leaf && !is_of_free_list && page->count < 2) return false;
+    // LMDB stops the whole process at a branch page with one child.
+    if (!is_leaf && page->count < 2) return false;
     if (!page_tiles(page, is_leaf)) return false;
     larder_bytes before = {NULL, 0};
     for (uint32_t i = 0; i < page->count; i++) {
@@ -70,7 +70,7 @@ bool page_is_sound(const tree *state, const tree_page *page, bool is_leaf, bool 
         if (is_leaf && node_value(state, page, &node, &value, &overflow)) return false;
         before = key;
     }
-    return !before.data || !bounds->upper.data || order(before, bounds->upper) < 0;
+    return !bounds->upper.data || order(before, bounds->upper) < 0;
 }
 
 // All of them -------------------------------------------------------------------------------------

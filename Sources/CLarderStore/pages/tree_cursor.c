@@ -142,8 +142,7 @@ larder_status tree_cursor_get(const tree_cursor *cursor, larder_bytes *key, lard
     uint32_t at = cursor->path[cursor->depth - 1].at;
     tree_node node;
     uint64_t overflow;
-    if (at >= page->count || !page_node(page, at, &node))
-        return tree_damaged(cursor->tree, page->number);
+    if (!page_node(page, at, &node)) return tree_damaged(cursor->tree, page->number);
     *key = node_key(&node);
     return node_value(cursor->tree, page, &node, value, &overflow);
 }

@@ -79,7 +79,7 @@ larder_status tree_guard_look(tree_guard *guard, const tree *state, larder_bytes
         if (status) return status;
         guard->has_free_list = true;
     }
-    if (state->main.depth == 0 || lies_in_last(guard, state, key)) return LARDER_OK;
+    if (lies_in_last(guard, state, key)) return LARDER_OK;
     guard->lower.length = 0;
     guard->transaction = state->transaction;
     tree_cursor cursor;
