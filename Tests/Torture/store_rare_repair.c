@@ -493,6 +493,60 @@ static void check_without_segment_rows(torture *run, void *context) {
     larder_store_close(store);
 }
 
+/** Every way in which a row of a segment can be wrong is told. */
+static void check_segment_rows(torture *run, void *context) {
+    const mend *self = context;
+    for (unsigned way = 0; way < 4; way++) {
+        larder_store *store = NULL;
+        larder_store_report report;
+        tree_edit edit;
+        uint8_t name[5] = {3, 0, 0, 0, 1};
+        remove_tree(self->path);
+        if (!make_store(run, self->path, 20, USUAL, 1) || !edit_begin(run, self->path, &edit)) {
+            return;
+        }
+        MDB_val key = {4, name}, value = {sizeof name, name};
+        uint64_t number = way == 2 ? 1 << 20 : 8;
+        switch (way) {
+        case 0: EXPECT(run, mdb_put(edit.txn, edit.tree, &key, &value, 0) == 0, "no row"); break;
+        case 1: edit_row(run, &edit, bytes_of(name, sizeof name), 24, NULL, 0); break;
+        case 2: edit_row(run, &edit, bytes_of(name, sizeof name), 0, &number, 8); break;
+        default: edit_row(run, &edit, bytes_of(name, sizeof name), 24, &number, 8); break;
+        }
+        edit_end(run, &edit);
+        GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &store), LARDER_OK);
+        GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_EDAMAGED);
+        EXPECT(run, report.intact == 20 && report.damaged == 0 && report.inconsistencies > 0,
+               "%llu are intact, %llu inconsistencies", (unsigned long long)report.intact,
+               (unsigned long long)report.inconsistencies);
+        larder_store_close(store);
+    }
+}
+
+/** Segments that somebody still reads, and one that is made this moment, belong there. */
+static void check_with_other_segments(torture *run, void *context) {
+    const mend *self = context;
+    larder_store *store = NULL;
+    larder_store_report report;
+    larder_store_query query;
+    larder_store_cursor *cursor = NULL;
+    larder_store_query_init(&query);
+    if (!make_store(run, self->path, 20, USUAL, 1)) {
+        return;
+    }
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(larder_store_cursor_open(store, &query, &cursor), LARDER_OK);
+    GIVES(put_many(store, 0, 20, USUAL), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    GIVES(put_many(store, 0, 20, USUAL), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    EXPECT(run, write_file(segment_path(self->path, 0xFFF), "", 0), "cannot write");
+    GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_OK);
+    EXPECT(run, report.intact == 20, "%llu are there", (unsigned long long)report.intact);
+    larder_store_cursor_close(cursor);
+    larder_store_close(store);
+}
+
 /** Of a removal of everything, and what came behind it, no checkpoint can be made: a check sees
     what waits, a copy has just that. */
 static void what_waits(torture *run, void *context) {
@@ -526,6 +580,22 @@ static void what_waits(torture *run, void *context) {
     GIVES(larder_store_check(reader, NULL, NULL, &report), LARDER_EDAMAGED);
     EXPECT(run, report.damaged == 1 && report.intact == 4, "%llu are damaged, %llu intact",
            (unsigned long long)report.damaged, (unsigned long long)report.intact);
+    larder_store_close(reader);
+    larder_store_close(store);
+}
+
+/** Nothing is in the tree yet. */
+static void all_of_it_waits(torture *run, void *context) {
+    const mend *self = context;
+    larder_store *store = NULL, *reader = NULL;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 10, USUAL), LARDER_OK);
+    GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
+    larder_fault_set("open", 1, EIO);
+    GIVES(larder_store_backup(reader, self->other, NULL, NULL), EIO);
+    larder_fault_set(NULL, 0, 0);
+    GIVES(larder_store_backup(reader, self->other, loses_patience, &(patience){100}), LARDER_OK);
+    has_just(run, self->other, 0, 10, USUAL);
     larder_store_close(reader);
     larder_store_close(store);
 }
@@ -782,14 +852,15 @@ static void odd_places(torture *run, void *context) {
     if (!make_store(run, self->path, 20, USUAL, 1)) {
         return;
     }
-    for (int nth = 1; nth < 8; nth++) {
+    for (int nth = 1; nth < 16; nth++) {
+        int error = nth % 2 ? ELOOP : EMFILE;
         torture_trial(run);
         remove_tree(self->other);
-        larder_fault_set("opendir", nth, ELOOP);
+        larder_fault_set("opendir", (nth + 1) / 2, error);
         larder_status status =
             larder_store_salvage(self->path, self->other, NULL, NULL, NULL, &report);
         larder_fault_set(NULL, 0, 0);
-        EXPECT(run, status == LARDER_OK || status == ELOOP, "a salvage gave %d", status);
+        EXPECT(run, status == LARDER_OK || status == error, "a salvage gave %d", status);
         EXPECT(run, status || report.intact + report.damaged == 20, "%llu are salvaged",
                (unsigned long long)report.intact);
     }
@@ -844,7 +915,10 @@ static void rebuilt_at_last(torture *run, void *context) {
         EXPECT(run, (size_of_file(self->other) >= 0) == (status == LARDER_OK), "it gave %d",
                status);
     }
-    fail_each(run, "mdb_put", EIO, rebuild_it, open_it, context);
+    static const char *const calls[] = {"mdb_put", "mkdir", "fsync", "fdatasync", "rename"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        fail_each(run, calls[i], EIO, rebuild_it, open_it, context);
+    }
     fail_each(run, "memory", ENOMEM, salvage_it, NULL, context);
     has_just(run, self->path, 0, 20, USUAL);
     remove_tree(self->path);
@@ -858,10 +932,12 @@ static void rebuilt_at_last(torture *run, void *context) {
 
 /** Rows that say what the log does not: none of them is believed then. */
 static void rows_against_the_log(torture *run, void *context) {
-    static const char *const what[] = {"the next segment is not known", "a row leads to a removal",
+    static const char *const what[] = {"the next segment is not known",
+                                       "a row leads to a removal",
                                        "a row leads to no segment",
                                        "a row leads to a segment of which a row is too short",
-                                       "a row leads behind what its segment had"};
+                                       "a row leads behind what its segment had",
+                                       "there are not so many entries"};
     const mend *self = context;
     for (unsigned way = 0; way < sizeof what / sizeof *what; way++) {
         larder_store *store = NULL;
@@ -879,7 +955,7 @@ static void rows_against_the_log(torture *run, void *context) {
             return;
         }
         uint8_t segment_row[5] = {3, 0, 0, 0, 1}, meta_row = 1;
-        uint32_t none = 0;
+        uint32_t none = 0, many = 77;
         switch (way) {
         case 0: edit_row(run, &edit, bytes_of(&meta_row, 1), 120, &none, sizeof none); break;
         case 1: edit_location(run, &edit, 1, 1, removal.offset); break;
@@ -888,7 +964,8 @@ static void rows_against_the_log(torture *run, void *context) {
             edit_location(run, &edit, 1, 1, removal.offset);
             edit_row(run, &edit, bytes_of(segment_row, 5), 24, NULL, 0);
             break;
-        default: edit_location(run, &edit, 1, 1, removal.offset + 800); break;
+        case 4: edit_location(run, &edit, 1, 1, removal.offset + 800); break;
+        default: edit_row(run, &edit, bytes_of(&meta_row, 1), 32, &many, sizeof many); break;
         }
         edit_end(run, &edit);
         brings_back(run, self, 9, 0);
@@ -1022,6 +1099,116 @@ static void damage_behind_the_tree(torture *run, void *context) {
            (unsigned long long)report.intact, (unsigned long long)report.uncertain);
 }
 
+/** Writes a segment of that number, like another one but for its kind. */
+static void copy_segment(torture *run, const char *store, uint32_t from, uint32_t to,
+                         uint32_t kind) {
+    char path[800];
+    snprintf(path, sizeof path, "%s", segment_path(store, to));
+    EXPECT(run, copy_file(segment_path(store, from), path), "cannot copy a segment");
+    set_field(run, path, 0, SEGMENT_HEAD, 12, &to, sizeof to);
+    set_field(run, path, 0, SEGMENT_HEAD, 24, &kind, sizeof kind);
+}
+
+static void odd_segments(torture *run, void *context) {
+    enum { CLEANED = 2 };
+    const mend *self = context;
+    larder_store *store = NULL;
+    larder_store_report report;
+    place where;
+    static uint8_t noise[SEGMENT_BYTES - SEGMENT_HEAD];
+    memset(noise, 0xA5, sizeof noise);
+    // What is damaged in one is whole in another, to which cleaning took it.
+    if (!make_store(run, self->path, 10, USUAL, 1) ||
+        !find_record(run, self->path, 4, KIND_PUT, &where)) {
+        return;
+    }
+    copy_segment(run, self->path, 1, 9, CLEANED);
+    flip_byte(run, &where, 100);
+    EXPECT(run, unlink(inside(self->path, "data.mdb")) == 0, "cannot remove");
+    brings_back(run, self, 10, 0);
+    // One to which the log does not come had nothing that counts.
+    remove_tree(self->path);
+    if (!make_store(run, self->path, 10, USUAL, 1)) {
+        return;
+    }
+    copy_segment(run, self->path, 1, 9, 1);
+    change(run, segment_path(self->path, 9), SEGMENT_HEAD, noise, sizeof noise);
+    brings_back(run, self, 10, 0);
+    // Behind the last record lies what is too short to have been one.
+    remove_tree(self->path);
+    if (!make_store(run, self->path, 10, USUAL, 1) ||
+        !find_record(run, self->path, 10, KIND_PUT, &where)) {
+        return;
+    }
+    change(run, where.file, where.offset + (where.length + 7) / 8 * 8, noise, 8);
+    brings_back(run, self, 10, 0);
+    // Neither tree nor head says which store it was.
+    EXPECT(run, unlink(inside(self->path, "data.mdb")) == 0, "cannot remove");
+    change(run, segment_path(self->path, 1), 0, noise, SEGMENT_HEAD);
+    brings_back(run, self, 10, 0);
+    GIVES(rebuilt(self->path, &report), LARDER_OK);
+    has_just(run, self->path, 0, 10, USUAL);
+    // The end of a segment, and the tree, are gone; the log goes on in the next one.
+    char left[700];
+    snprintf(left, sizeof left, "%s-left", self->path);
+    remove_tree(left);
+    remove_tree(self->path);
+    GIVES(opened(left, 0, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 10, USUAL), LARDER_OK);
+    GIVES(put(store, 10, LARGE), LARDER_OK);
+    leave_open(run, store, left, self->path);
+    EXPECT(run, unlink(inside(self->path, "data.mdb")) == 0, "cannot remove");
+    if (find_record(run, self->path, 9, KIND_PUT, &where)) {
+        blank_behind(run, &where);
+    }
+    GIVES(salvaged(self, &report), LARDER_OK);
+    EXPECT(run, report.intact == 1 && report.uncertain == 8, "%llu are intact, %llu uncertain",
+           (unsigned long long)report.intact, (unsigned long long)report.uncertain);
+    // Damage behind the place that the tree knows, and again behind that.
+    remove_tree(self->path);
+    GIVES(opened(left, 0, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 5, USUAL), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    GIVES(put_many(store, 5, 7, USUAL), LARDER_OK);
+    GIVES(put_many(store, 7, 10, LARGE), LARDER_OK);
+    leave_open(run, store, left, self->path);
+    for (unsigned number = 6; number < 10; number += 3) {
+        if (find_record(run, self->path, number, KIND_PUT, &where)) {
+            flip_byte(run, &where, 100);
+        }
+    }
+    brings_back(run, self, 8, 2);
+}
+
+/** Whoever writes a batch stores the first word of its first record last. */
+static void unpublished_batch(torture *run, void *context) {
+    const mend *self = context;
+    larder_store *store = NULL;
+    larder_store_batch *batch = NULL;
+    place where;
+    char left[700];
+    snprintf(left, sizeof left, "%s-left", self->path);
+    remove_tree(left);
+    GIVES(opened(left, 0, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 5, USUAL), LARDER_OK);
+    GIVES(larder_store_batch_create(store, &batch), LARDER_OK);
+    for (unsigned i = 3; i < 8; i++) {
+        larder_store_item item;
+        larder_store_item_init(&item, key_of(i), value_of(i, TINY));
+        EXPECT_STATUS(run, larder_store_batch_put(batch, &item), LARDER_OK);
+    }
+    GIVES(larder_store_batch_commit(batch, 0, NULL), LARDER_OK);
+    larder_store_batch_destroy(batch);
+    leave_open(run, store, left, self->path);
+    if (find_record(run, self->path, 6, KIND_PUT, &where)) {
+        uint64_t nothing = 0;
+        change(run, where.file, where.offset, &nothing, sizeof nothing);
+    }
+    brings_back(run, self, 5, 0);
+    has_just(run, self->other, 0, 5, USUAL);
+    has_just(run, self->path, 0, 5, USUAL);
+}
+
 // What changes beneath a salvage ------------------------------------------------------------------
 
 typedef struct meddling {
@@ -1057,6 +1244,24 @@ static void hurt_leaf(meddling *self) {
             change(self->run, self->data, (uint64_t)(at + node + 6), &wrong, sizeof wrong);
         }
     }
+}
+
+/** A key of no bytes is none; what lies beside it in its page is told. */
+static void check_of_an_empty_key(torture *run, void *context) {
+    const mend *self = context;
+    larder_store *store = NULL;
+    larder_store_report report;
+    char data[700];
+    if (!make_store(run, self->path, 20, TINY, 1)) {
+        return;
+    }
+    GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &store), LARDER_OK);
+    snprintf(data, sizeof data, "%s/data.mdb", self->path);
+    hurt_leaf(&(meddling){.run = run, .data = data, .entry = 4, .empties_key = true});
+    GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_EDAMAGED);
+    EXPECT(run, report.damaged_pages > 0 && report.intact == 19, "%llu are intact",
+           (unsigned long long)report.intact);
+    larder_store_close(store);
 }
 
 static int meddles(void *context, uint64_t done, uint64_t total) {
@@ -1130,7 +1335,11 @@ void family_store_rare_repair(torture *run) {
                                                         check_beside_a_writer,
                                                         check_without_means,
                                                         check_without_segment_rows,
+                                                        check_segment_rows,
+                                                        check_with_other_segments,
+                                                        check_of_an_empty_key,
                                                         what_waits,
+                                                        all_of_it_waits,
                                                         in_the_midst,
                                                         found_twice,
                                                         compact_odd_files,
@@ -1143,6 +1352,8 @@ void family_store_rare_repair(torture *run) {
                                                         rows_against_the_log,
                                                         records_that_are_gone,
                                                         damage_behind_the_tree,
+                                                        odd_segments,
+                                                        unpublished_batch,
                                                         changes_meanwhile};
     rng random;
     if (failing_call_count == 0) {
