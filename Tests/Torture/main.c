@@ -41,6 +41,8 @@ static const family families[] = {
     {"store", "store-rare", family_store_rare, 0, "rare options, codes, folders and limits"},
     {"store", "store-rare-tree", family_store_rare_tree, 0, "trees made by hand"},
     {"store", "store-rare-data", family_store_rare_data, 0, "rare states of data.mdb and LMDB"},
+    {"store", "store-rare-repair", family_store_rare_repair, 0,
+     "checks, copies and salvages beside what is rare"},
     {"store", "statuses", family_statuses, 0, "every status that the headers list"},
     {"store", "store-promises", family_store_promises, 0,
      "syncs that failed, paths that changed, the log alone"},

@@ -178,5 +178,6 @@ void family_store_input(torture *run);
 void family_store_rare(torture *run);
 void family_store_rare_tree(torture *run);
 void family_store_rare_data(torture *run);
+void family_store_rare_repair(torture *run);
 
 #endif

@@ -22,7 +22,7 @@ static larder_status source_is_free(const char *source) {
 
 static larder_status copy_found(salvage *search, copy_target *target) {
     larder_status status = LARDER_OK;
-    for (size_t i = 0; i < search->count && !status; i++) {
+    for (size_t i = 0; i < search->count; i++) {
         const uint8_t *at = search->findings[i].bytes;
         status = salvage_told(search, i, search->count);
         if (!status) status = copy_target_put(target, record_bytes(at), LARDER_STORE_NEVER);

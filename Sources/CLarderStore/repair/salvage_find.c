@@ -215,8 +215,7 @@ larder_status salvage_find(salvage *search, const char *path) {
         status = gather(search, path, false);
     }
     if (status) return status;
-    if (search->opened == LARDER_EVERSION && (!search->count || !search->segment_count))
-        return LARDER_EVERSION;
+    if (search->opened == LARDER_EVERSION && !search->count) return LARDER_EVERSION;
     if (search->opened && search->opened != LARDER_EDAMAGED && !search->store_id && !search->count)
         return LARDER_EFOREIGN;
     salvage_choose(search);

@@ -39,9 +39,9 @@ static bool continues(const uint8_t *at) { return (at[21] & RECORD_CONTINUES) !=
 
 static bool is_blank(const uint8_t *at) { return load64(at) == 0; }
 
-/** Whether `next` has the number right behind that of `at`; true where one is not known. */
+/** Whether `next` has the number right behind that of `at`; true where `at` is not known. */
 static bool follows(const uint8_t *at, const uint8_t *next) {
-    if (!at || !next) return true;
+    if (!at) return true;
     uint64_t sequence = record_sequence(at), other = record_sequence(next);
     if (continues(at)) return other == sequence && record_minor(next) == record_minor(at) + 1;
     if (record_kind(next) == RECORD_NEXT) return other == sequence;
@@ -75,21 +75,20 @@ static uint64_t next_record(const segment_walk *walk, uint64_t offset) {
     return walk->from->capacity;
 }
 
-/** Whether the records from `offset` on are the rest of a batch whose first record was never
-    published, at the end of the log. */
+/** Whether the records from `offset` on, of which the first is whole, are the rest of a batch whose
+    first record was never published, at the end of the log. */
 static bool is_unpublished(const segment_walk *walk, uint64_t offset) {
     record entry;
-    const uint8_t *at = record_at(walk, offset, &entry), *next;
-    if (walk->limit != UINT64_MAX || !at || entry.minor == 0 ||
+    const uint8_t *at = walk->from->map + offset;
+    uint64_t sequence = record_sequence(at);
+    if (walk->limit != UINT64_MAX || record_minor(at) == 0 ||
         (walk->previous && continues(walk->previous)))
         return false;
-    uint64_t sequence = entry.sequence;
     do {
         offset += record_padded(record_length(at));
-        next = record_at(walk, offset, &entry);
-        at = next;
-    } while (next && entry.sequence == sequence);
-    return !next;
+        at = record_at(walk, offset, &entry);
+    } while (at && entry.sequence == sequence);
+    return !at;
 }
 
 /** Where the damaged record ends that lies at `from` in a gap up to `to`, behind `previous`; 0 if
@@ -211,7 +210,7 @@ static larder_status note_loss(segment_walk *walk, uint64_t to, stamp before, co
 static larder_status note_gap(segment_walk *walk, uint64_t from, uint64_t to, const uint8_t *next) {
     segment *in = walk->from;
     walk->has_gap = true;
-    if (to > atomic_load(&in->end)) atomic_store(&in->end, to);
+    atomic_store(&in->end, to);
     // It may have held writes whose numbers are not to be given again.
     uint64_t last = in->last_sequence + (to - from) / RECORD_HEAD_BYTES + 1;
     if (!next && walk->limit == UINT64_MAX && last > walk->search->last_sequence)
@@ -309,9 +308,8 @@ static larder_status walk_segment(segment_walk *walk) {
 /** Whether the writes between a segment's last record and `limit` are lost, and not only cleaned
     away: it ends without naming the next one, or the tree has not had them. */
 static bool tail_is_lost(const segment_walk *walk) {
-    if (walk->limit == UINT64_MAX || record_sequence(walk->previous) + 1 >= walk->limit)
-        return false;
-    return walk->search->has_tree || record_kind(walk->previous) != RECORD_NEXT;
+    return record_sequence(walk->previous) + 1 < walk->limit &&
+           (walk->search->has_tree || record_kind(walk->previous) != RECORD_NEXT);
 }
 
 larder_status salvage_read_log(salvage *search) {
