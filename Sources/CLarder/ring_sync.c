@@ -108,7 +108,7 @@ static larder_status sync_unlocked(larder_ring *ring) {
     int64_t took = system_monotonic_ns() - start;
     pthread_mutex_lock(&ring->sync_mutex);
     ring->sync_took_ns = took;
-    if (status && !ring->sync_failure) ring->sync_failure = status;
+    if (status) ring->sync_failure = status;
     return status;
 }
 
@@ -116,8 +116,6 @@ static larder_status sync_unlocked(larder_ring *ring) {
     told to `promise`. `sync_mutex` is held, and given up over the system call. */
 static larder_status sync_mark(larder_ring *ring, uint64_t promise) {
     larder_status status = ring_lock(ring);
-    if (status) return status;
-    if (!ring->is_writing) status = ring_begin_writing(ring);
     if (status) return status;
     ring_marking marking = ring_mark_begin(ring);
     ring_unlock(ring);
@@ -196,12 +194,10 @@ typedef enum sync_kind {
     SYNC_LAST
 } sync_kind;
 
-/** Waits for the sync under way, if there is one, and then lets one caller make the next: all who
-    came meanwhile are served by it. */
+/** Of a handle that writes, and is this process's: whoever asks has had its lock. Waits for the
+    sync under way, if there is one, and then lets one caller make the next: all who came meanwhile
+    are served by it. */
 static larder_status sync_until(larder_ring *ring, uint64_t sequence, sync_kind kind) {
-    if (ring->read_only) return LARDER_EREADONLY;
-    if (atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_FORKED)
-        return LARDER_EFORKED;
     larder_status status = LARDER_OK;
     pthread_mutex_lock(&ring->sync_mutex);
     ring->sync_callers++;
@@ -297,7 +293,7 @@ static void *sync_loop(void *context) {
 
 void ring_sync_wake(larder_ring *ring) {
     pthread_mutex_lock(&ring->sync_mutex);
-    if (!ring->has_sync_thread && !ring->stops_sync_thread && !ring->is_shut) {
+    if (!ring->has_sync_thread && !ring->stops_sync_thread) {
         // Without a thread there is no background sync, and everything else works.
         ring->has_sync_thread = pthread_create(&ring->sync_thread, NULL, sync_loop, ring) == 0;
     }
