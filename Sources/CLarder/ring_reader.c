@@ -427,7 +427,12 @@ larder_status larder_ring_reader_previous(larder_ring_reader *reader, larder_rin
             if (!reader_has(reader, offset, offset + bytes)) break;
             memcpy(&head, reader_bytes(reader, offset), sizeof head);
             uint64_t position = offset % reader->ring->data_bytes;
-            if (!record_is_plausible(head, position, reader->ring->data_bytes)) break;
+            // Damaged since it was found: its length leads nowhere.
+            if (head.word == RECORD_PAD ||
+                !record_is_plausible(head, position, reader->ring->data_bytes)) {
+                head.tag = 0;
+                break;
+            }
             bytes = record_bytes(record_length(head.word));
             if (reader_has(reader, offset, offset + bytes)) break;
         }
