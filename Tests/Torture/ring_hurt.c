@@ -216,6 +216,14 @@ static void killed(torture *run, const char *path) {
     ring = reopened(run, path, 0);
     READS(ring, 2, 3);
     larder_ring_close(ring);
+    // Its header is gone, and the copy of that is there, as something was synced.
+    ring = made(run, path, SMALL, 0, 3);
+    GIVES(larder_ring_sync(ring), LARDER_OK);
+    kill_ring(run, ring, path);
+    patch(run, path, 0, "header", 6);
+    ring = reopened(run, path, 0);
+    READS(ring, 1, 2, 3);
+    larder_ring_close(ring);
     // A reader has its own view of it, until a writer comes.
     kill_ring(run, made(run, path, SMALL, 0, 3), path);
     larder_ring *alone = reopened(run, path, LARDER_RING_READ_ONLY);
@@ -260,6 +268,23 @@ static void closed(torture *run, const char *path) {
     larder_ring_close(ring);
 }
 
+/** Of two runs the first one does not fit into a copy. */
+static void small_copy(torture *run, const char *path, const char *other) {
+    larder_ring_report report;
+    larder_ring_options options = ring_options(0, 0);
+    larder_ring *ring = made(run, path, SMALL, 0, 9);
+    memset(ring->data + (uint64_t)5 * RECORD, 0, RECORD);
+    larder_ring_close(ring);
+    options.capacity_bytes = larder_ring_capacity_for(3, LENGTH, options.cursor_slots);
+    GIVES(larder_ring_salvage(path, other, &options, NULL, NULL, &report), LARDER_EFULL);
+    EXPECT(run, size_of_file(other) < 0, "half a copy is there");
+    options.capacity_bytes = SMALL;
+    GIVES(larder_ring_salvage(path, other, &options, NULL, NULL, &report), LARDER_OK);
+    EXPECT(run, report.intact == 8 && report.lost == 1, "%llu are copied",
+           (unsigned long long)report.intact);
+    (void)unlink(other);
+}
+
 /** Records by themselves, as no writer leaves them. */
 static void records_alone(torture *run) {
     static struct {
@@ -277,8 +302,8 @@ static void records_alone(torture *run) {
     for (size_t i = 0; i < 2; i++) {
         uint8_t *at = file.data + i * 24;
         head = (record_head){placed[i].word, 0, placed[i].tag};
-        head.crc = record_crc(larder_crc32c(7, at + RING_HEAD_BYTES, 8), head.word, i * 24,
-                              head.tag);
+        head.crc =
+            record_crc(larder_crc32c(7, at + RING_HEAD_BYTES, 8), head.word, i * 24, head.tag);
         memcpy(at, &head, sizeof head);
     }
     // One that says it comes behind a gap, and has a smaller number.
@@ -332,14 +357,22 @@ static void long_messages(torture *run, const char *path) {
                "message %llu", (unsigned long long)record.sequence);
     }
     GIVES(larder_ring_reader_previous(reader, &record), LARDER_END);
-    // The one before it is gone, or damaged, when the reader comes to it.
+    larder_ring_reader_close(reader);
+    larder_ring_close(ring);
+}
+
+/** The message before a long one is damaged, or gone, when a reader that goes back comes to it. */
+static void gone_meanwhile(torture *run, const char *path) {
+    static const uint32_t words[] = {0x7FFFFFFF, RECORD_PAD, 500000};
     for (unsigned way = 0; way < 6; way++) {
-        uint8_t head[16];
-        memcpy(head, ring->data, sizeof head);
+        larder_ring *ring = made(run, path, 1 << 20, LARDER_RING_OVERWRITE, 1);
+        larder_ring_reader *reader = NULL;
+        larder_ring_record record;
+        GIVES(put(ring, 1, 60000), LARDER_OK);
+        GIVES(larder_ring_reader_open(ring, 0, &reader), LARDER_OK);
         GIVES(larder_ring_reader_seek(reader, 3), LARDER_OK);
         GIVES(larder_ring_reader_previous(reader, &record), LARDER_OK);
         if (way < 3) {
-            static const uint32_t words[] = {0x7FFFFFFF, RECORD_PAD, 500000};
             set_word(ring, 0, words[way]);
         } else if (way == 3) {
             set_tag(ring, 0, 77);
@@ -347,10 +380,9 @@ static void long_messages(torture *run, const char *path) {
             GIVES(larder_ring_remove_through(ring, way - 3, NULL), LARDER_OK);
         }
         GIVES(larder_ring_reader_previous(reader, &record), LARDER_END);
-        memcpy(ring->data, head, sizeof head);
+        larder_ring_reader_close(reader);
+        larder_ring_close(ring);
     }
-    larder_ring_reader_close(reader);
-    larder_ring_close(ring);
 }
 
 static void short_messages(torture *run, const char *path) {
@@ -506,16 +538,19 @@ static void overtaken(torture *run, const char *path) {
 }
 
 void ring_hurt(torture *run, void *context) {
-    char path[600];
+    char path[600], other[600];
     (void)context;
     snprintf(path, sizeof path, "%s", torture_path(run, "ring"));
+    snprintf(other, sizeof other, "%s", torture_path(run, "other"));
     drops(run, path);
     reservations(run, path);
     checks(run, path);
     killed(run, path);
     closed(run, path);
+    small_copy(run, path, other);
     records_alone(run);
     long_messages(run, path);
+    gone_meanwhile(run, path);
     short_messages(run, path);
     short_rest(run, path);
     overtaken(run, path);
