@@ -163,6 +163,8 @@ static void reservations(torture *run, const char *path) {
     ring = reopened(run, path, LARDER_RING_READ_ONLY);
     GIVES(larder_ring_append(ring, path, SMALL, NULL), LARDER_EREADONLY);
     GIVES(larder_ring_append_synced(ring, path, 1, NULL), LARDER_EREADONLY);
+    GIVES(larder_ring_sync_through(ring, 1), LARDER_EREADONLY);
+    GIVES(larder_ring_sync(ring), LARDER_EREADONLY);
     larder_ring_close(ring);
 }
 

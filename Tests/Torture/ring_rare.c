@@ -174,7 +174,8 @@ static void cursors(torture *run, void *context) {
 }
 
 void family_rare(torture *run) {
-    static void (*const bodies[])(torture *, void *) = {copies, no_rings, cursors, ring_calls, ring_hurt};
+    static void (*const bodies[])(torture *, void *) = {copies, no_rings, cursors, ring_calls,
+                                                        ring_hurt};
     rng random;
     if (!torture_next_case(run, &random)) {
         return;
