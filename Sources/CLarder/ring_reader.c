@@ -146,8 +146,9 @@ static uint64_t ring_find_offset(const larder_ring *ring, uint64_t from, uint64_
     return end;
 }
 
-/** The number of the oldest live message, of which there is one, or 1 if it cannot be read. What lies behind a pad is left
-    over from earlier laps, and whoever starts to look there must not take it for live. */
+/** The number of the oldest live message, of which there is one, or 1 if it cannot be read. What
+    lies behind a pad is left over from earlier laps, and whoever starts to look there must not take
+    it for live. */
 static uint64_t ring_first_number(const larder_ring *ring, const ring_view *view) {
     if (!ring->read_only) return ring->oldest_sequence;
     ring_records records = ring_records_of(ring);
