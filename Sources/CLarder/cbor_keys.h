@@ -83,10 +83,11 @@ static inline larder_status cbor_keys_begin(cbor_keys *keys, size_t offset) {
     return LARDER_OK;
 }
 
-/** How many bytes the head at `item` has, which was read before. */
+/** How many bytes the head of the string at `item` has, which was read before and is in one piece.
+    */
 static inline size_t cbor_head_bytes(const uint8_t *item) {
     unsigned info = item[0] & 31;
-    return info < 24 || info > 27 ? 1 : 1 + ((size_t)1 << (info - 24));
+    return info < 24 ? 1 : 1 + ((size_t)1 << (info - 24));
 }
 
 /** The bits of the keys from the one with index `base` on, as an index has them. */

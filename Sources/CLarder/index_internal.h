@@ -279,25 +279,19 @@ static inline uint32_t index_list_of(const larder_index *index, larder_index_slo
 
 // Lists -------------------------------------------------------------------------------------------
 
-static inline void index_list_put(larder_index *index, uint32_t list, larder_index_slot slot,
-                                  larder_index_slot newer, larder_index_slot older) {
+/** Puts an entry that is in no list first, which is the most recent end. */
+static inline void index_list_put_first(larder_index *index, uint32_t list,
+                                        larder_index_slot slot) {
     index_list *at = &index->lists[list];
     index_link *link = index_link_of(index, slot);
     uint8_t *mark = index_mark_of(index, slot);
     *mark = (uint8_t)((*mark & ~(unsigned)MARK_LIST) | list);
-    link->newer = newer;
-    link->older = older;
-    if (newer == LARDER_INDEX_NONE) at->first = slot;
-    else index_link_of(index, newer)->older = slot;
-    if (older == LARDER_INDEX_NONE) at->last = slot;
-    else index_link_of(index, older)->newer = slot;
+    link->newer = LARDER_INDEX_NONE;
+    link->older = at->first;
+    if (at->first == LARDER_INDEX_NONE) at->last = slot;
+    else index_link_of(index, at->first)->newer = slot;
+    at->first = slot;
     at->count++;
-}
-
-/** Puts an entry that is in no list first, which is the most recent end. */
-static inline void index_list_put_first(larder_index *index, uint32_t list,
-                                        larder_index_slot slot) {
-    index_list_put(index, list, slot, LARDER_INDEX_NONE, index->lists[list].first);
 }
 
 /** Takes an entry out of the list it is in. */

@@ -161,7 +161,7 @@ static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset, uint64
     ring_records records = ring_records_of(ring);
     uint64_t dropped = ring->oldest_sequence;
     uint64_t next_position = next_offset % ring->data_bytes;
-    if (next_offset < ring->end && ring->data_bytes - next_position >= RING_HEAD_BYTES) {
+    if (next_offset < ring->end) {
         record_head head = record_head_at(ring->data, next_position);
         uint64_t sequence = record_sequence(head.tag);
         if (head.word != RECORD_PAD && sequence > dropped && sequence < ring->next_sequence &&

@@ -62,14 +62,13 @@ static larder_status ring_end(larder_ring *ring, bool may_sync) {
     if (syncs) status = ring_sync_last(ring);
     pthread_mutex_lock(&ring->sync_mutex);
     while (ring->is_syncing) pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
-    larder_status locked = ring_lock(ring);
-    if (locked == LARDER_OK) {
+    if (ring_lock(ring) == LARDER_OK) {
         status = ring_leave(ring, status, syncs);
         atomic_store_explicit(ring->lock, LOCK_SHUT, memory_order_release);
     }
     pthread_mutex_unlock(&ring->sync_mutex);
     ring_wake_waiters(ring);
-    return locked == LARDER_ECLOSED || locked == LARDER_OK ? status : locked;
+    return status;
 }
 
 larder_status larder_ring_shutdown(larder_ring *ring) { return ring_end(ring, true); }

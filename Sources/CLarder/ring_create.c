@@ -78,11 +78,10 @@ void ring_opened_sign(ring_opened *opened, const file_facts *facts) {
 larder_status ring_create(int file, const larder_ring_options *options, uint64_t first) {
     ring_header header;
     memset(&header, 0, sizeof header);
-    larder_status status = ring_fixed_make(options, &header.fixed);
-    if (status) return status;
+    if (ring_fixed_make(options, &header.fixed)) return LARDER_EINVALID;
     ring_fixed_seal(&header.fixed, system_wall_clock_ns(), system_random());
     file_facts facts;
-    status = file_facts_get(file, &facts);
+    larder_status status = file_facts_get(file, &facts);
     if (status) return status;
     ring_opened_sign(&header.opened, &facts);
     STORE(header.opened.skipped, first - 1);

@@ -126,11 +126,11 @@ static inline bool reader_verifies(const larder_ring_reader *reader, uint64_t of
                             reader_position(reader, offset));
 }
 
-/** Offset of the first intact record in [from, end) with a number in the bounds; `end` if none. */
-static uint64_t ring_find_offset(const larder_ring *ring, const ring_view *view, uint64_t from,
-                                 uint64_t end, record_bounds bounds, uint64_t *sequence) {
+/** Offset of the first intact record in [from, end), all live, with a number in the bounds; `end`
+    if none. */
+static uint64_t ring_find_offset(const larder_ring *ring, uint64_t from, uint64_t end,
+                                 record_bounds bounds, uint64_t *sequence) {
     ring_records records = ring_records_of(ring);
-    if (from < view->oldest) from = view->oldest;
     while (from < end) {
         uint64_t position = from % ring->data_bytes;
         uint64_t rest = ring->data_bytes - position;
@@ -146,13 +146,14 @@ static uint64_t ring_find_offset(const larder_ring *ring, const ring_view *view,
     return end;
 }
 
-/** The number of the oldest live message, or 1 if it cannot be read. What lies behind a pad is left
-    over from earlier laps, and whoever starts to look there must not take it for live. */
+/** The number of the oldest live message, of which there is one, or 1 if it cannot be read. What
+    lies behind a pad is left over from earlier laps, and whoever starts to look there must not take
+    it for live. */
 static uint64_t ring_first_number(const larder_ring *ring, const ring_view *view) {
     if (!ring->read_only) return ring->oldest_sequence;
     ring_records records = ring_records_of(ring);
     uint64_t position = view->oldest % ring->data_bytes;
-    if (view->oldest >= view->end || ring->data_bytes - position < RING_HEAD_BYTES) return 1;
+    if (ring->data_bytes - position < RING_HEAD_BYTES) return 1;
     record_head head = record_head_at(ring->data, position);
     if (!record_is_plausible(head, position, ring->data_bytes) ||
         !record_is_intact(&records, ring->data + position, head, position))
@@ -169,7 +170,7 @@ static void reader_settle(larder_ring_reader *reader, const ring_view *view) {
     reader->back_count = 0;
     record_bounds bounds = {reader->sequence + 1, RING_SEQUENCE_MAX};
     uint64_t unused;
-    reader->offset = ring_find_offset(reader->ring, view, view->oldest, view->end, bounds, &unused);
+    reader->offset = ring_find_offset(reader->ring, view->oldest, view->end, bounds, &unused);
 }
 
 /** What is to be done about the bytes at `reader->offset`. */
@@ -196,7 +197,7 @@ static larder_status reader_refill(larder_ring_reader *reader, uint64_t wanted, 
     } else if (is_damaged) {
         record_bounds bounds = {reader->sequence + 1, view.newest};
         uint64_t found;
-        reader->offset = ring_find_offset(ring, &view, reader->offset, view.end, bounds, &found);
+        reader->offset = ring_find_offset(ring, reader->offset, view.end, bounds, &found);
         reader->chunk_start = reader->chunk_end = 0;
         if (reader->offset >= view.end) *step = STEP_END;
     } else {
@@ -389,7 +390,7 @@ static larder_status reader_step_back(larder_ring_reader *reader) {
 static larder_status reader_fetch(larder_ring_reader *reader, uint64_t offset, uint64_t bytes) {
     larder_ring *ring = reader->ring;
     uint64_t from = offset;
-    if (reader->back_count && reader->back[0] < offset) from = reader->back[0];
+    if (reader->back_count) from = reader->back[0];
     if (offset + bytes - from > CHUNK_BYTES) from = offset;
     larder_status status = LARDER_OK;
     uint64_t want = offset + bytes - from;
@@ -427,7 +428,12 @@ larder_status larder_ring_reader_previous(larder_ring_reader *reader, larder_rin
             if (!reader_has(reader, offset, offset + bytes)) break;
             memcpy(&head, reader_bytes(reader, offset), sizeof head);
             uint64_t position = offset % reader->ring->data_bytes;
-            if (!record_is_plausible(head, position, reader->ring->data_bytes)) break;
+            // Damaged since it was found: its length leads nowhere.
+            if (head.word == RECORD_PAD ||
+                !record_is_plausible(head, position, reader->ring->data_bytes)) {
+                head.tag = 0;
+                break;
+            }
             bytes = record_bytes(record_length(head.word));
             if (reader_has(reader, offset, offset + bytes)) break;
         }
@@ -458,7 +464,7 @@ static uint64_t seek_in_lap(const larder_ring *ring, const ring_view *view, uint
     while (high - low > SEEK_WALK_BYTES) {
         uint64_t middle = (low + (high - low) / 2) & ~(uint64_t)7;
         uint64_t number;
-        uint64_t found = ring_find_offset(ring, view, middle, high, bounds, &number);
+        uint64_t found = ring_find_offset(ring, middle, high, bounds, &number);
         if (found < high && number <= sequence) low = found;
         else high = middle;
     }
@@ -487,7 +493,7 @@ larder_status larder_ring_reader_seek(larder_ring_reader *reader, uint64_t seque
             // Two laps: the later one starts with a record, whose number tells which to search.
             uint64_t number;
             record_bounds bounds = {ring_first_number(ring, &view), view.newest};
-            uint64_t found = ring_find_offset(ring, &view, lap, view.end, bounds, &number);
+            uint64_t found = ring_find_offset(ring, lap, view.end, bounds, &number);
             if (found < view.end && number <= sequence)
                 low = seek_in_lap(ring, &view, found, view.end, sequence);
             else low = seek_in_lap(ring, &view, low, lap, sequence);
@@ -496,7 +502,7 @@ larder_status larder_ring_reader_seek(larder_ring_reader *reader, uint64_t seque
         }
         record_bounds bounds = {sequence, view.newest};
         uint64_t unused;
-        reader->offset = ring_find_offset(ring, &view, low, view.end, bounds, &unused);
+        reader->offset = ring_find_offset(ring, low, view.end, bounds, &unused);
         reader->sequence = sequence - 1;
     }
     ring_unlock(ring);

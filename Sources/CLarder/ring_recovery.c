@@ -58,7 +58,7 @@ larder_status record_runs_scan(const ring_records *records, uint64_t synced, uin
         bool is_intact = record_is_plausible(head, position, records->data_bytes) &&
                          record_is_intact(records, records->data + position, head, position);
         bool is_pad = is_intact && head.word == RECORD_PAD;
-        if (is_pad && run.count && run.end == position) run.ends_lap = true;
+        if (is_pad && run.count) run.ends_lap = true;
         // Behind a pad are records of earlier laps or, if the pad itself is an old page, of later
         // ones.
         if ((is_pad || !is_intact) &&
@@ -116,9 +116,9 @@ void record_runs_chain(record_runs *runs) {
 
 bool record_run_joins(const record_run *run, const record_run *next) {
     // The pad between two laps may be torn: consecutive numbers tell as much.
-    if (next->first == run->last + 1) return run->end == next->start || next->start == 0;
+    if (next->first == run->last + 1) return next->start == 0;
     bool touches = run->end == next->start || (run->ends_lap && next->start == 0);
-    return touches && next->is_after_gap && next->first > run->last;
+    return touches && next->is_after_gap;
 }
 
 // Believing ---------------------------------------------------------------------------------------
@@ -217,7 +217,6 @@ bool ring_seal_holds(const ring_records *records, const ring_header *header) {
     // Its fragments, in place of the oldest messages.
     uint64_t oldest = LOAD(header->state.oldest), last = 0;
     uint64_t overwritten = limit > records->data_bytes ? limit - records->data_bytes : 0;
-    if (overwritten > end) overwritten = end;
     return overwritten <= oldest ||
            records_follow(records, oldest, overwritten, &last) >= overwritten;
 }
@@ -294,7 +293,7 @@ static bool choose_prefix(const record_runs *runs, const state_hints *hints, cha
     // be a hole. Where the ring came round since, nobody can say where the prefix starts.
     // A ring that refuses drops only what was removed: of two parts the older one is the prefix.
     bool is_lapped = hints->overwrites && runs->items[0].start >= runs->items[runs->count - 1].end;
-    has_syncing = has_syncing && (sync_is_proven || is_lapped);
+    has_syncing = has_syncing && is_lapped;
     if (has_syncing) *out = syncing;
     else if (has_before) *out = before;
     else *out = largest;

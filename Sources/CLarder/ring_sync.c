@@ -108,21 +108,19 @@ static larder_status sync_unlocked(larder_ring *ring) {
     int64_t took = system_monotonic_ns() - start;
     pthread_mutex_lock(&ring->sync_mutex);
     ring->sync_took_ns = took;
-    if (status && !ring->sync_failure) ring->sync_failure = status;
+    if (status) ring->sync_failure = status;
     return status;
 }
 
 /** Brings the header to the device once more (invariants 9 to 11), and then raises what callers are
     told to `promise`. `sync_mutex` is held, and given up over the system call. */
 static larder_status sync_mark(larder_ring *ring, uint64_t promise) {
-    larder_status status = ring_lock(ring);
-    if (status) return status;
-    if (!ring->is_writing) status = ring_begin_writing(ring);
-    if (status) return status;
+    larder_status locked = ring_lock(ring);
+    if (locked) return locked;
     ring_marking marking = ring_mark_begin(ring);
     ring_unlock(ring);
     ring->is_syncing = true;
-    status = sync_unlocked(ring);
+    larder_status status = sync_unlocked(ring);
     if (status == LARDER_OK) status = ring_lock(ring);
     if (status == LARDER_OK) {
         ring_mark_end(ring, marking);
@@ -196,12 +194,10 @@ typedef enum sync_kind {
     SYNC_LAST
 } sync_kind;
 
-/** Waits for the sync under way, if there is one, and then lets one caller make the next: all who
-    came meanwhile are served by it. */
+/** Of a handle that writes, and is this process's: whoever asks has had its lock. Waits for the
+    sync under way, if there is one, and then lets one caller make the next: all who came meanwhile
+    are served by it. */
 static larder_status sync_until(larder_ring *ring, uint64_t sequence, sync_kind kind) {
-    if (ring->read_only) return LARDER_EREADONLY;
-    if (atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_FORKED)
-        return LARDER_EFORKED;
     larder_status status = LARDER_OK;
     pthread_mutex_lock(&ring->sync_mutex);
     ring->sync_callers++;
@@ -223,8 +219,8 @@ static larder_status sync_until(larder_ring *ring, uint64_t sequence, sync_kind 
 }
 
 larder_status ring_sync_last(larder_ring *ring) {
-    larder_status status = ring_lock(ring);
-    if (status) return status;
+    larder_status locked = ring_lock(ring);
+    if (locked) return locked;
     uint64_t newest = ring->newest;
     ring_unlock(ring);
     return sync_until(ring, newest, SYNC_LAST);
@@ -264,11 +260,8 @@ larder_status larder_ring_append_synced(larder_ring *ring, const void *message, 
 static void *sync_loop(void *context) {
     larder_ring *ring = context;
     pthread_mutex_lock(&ring->sync_mutex);
-    larder_status status = LARDER_OK;
     // A failure stays in sync_failure, where the next caller of sync finds it.
-    while (!ring->stops_sync_thread && !ring->sync_failure && !status) {
-        status = ring_lock(ring);
-        if (status) break;
+    while (!ring->stops_sync_thread && !ring->sync_failure && ring_lock(ring) == LARDER_OK) {
         bool wants_mark = ring->wants_mark;
         bool is_dirty = ring->is_dirty && ring->sync_interval_ns > 0;
         ring_unlock(ring);
@@ -276,19 +269,17 @@ static void *sync_loop(void *context) {
         if (wants_mark && ring->is_syncing) {
             pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
         } else if (wants_mark) {
-            status = sync_mark(ring, 0);
+            (void)sync_mark(ring, 0);
         } else if (!is_dirty) {
             pthread_cond_wait(&ring->sync_wanted, &ring->sync_mutex);
         } else if (condition_wait(&ring->sync_wanted, &ring->sync_mutex, ring->sync_interval_ns) ==
                        ETIMEDOUT &&
-                   !ring->stops_sync_thread) {
-            status = ring_lock(ring);
-            if (status) break;
+                   !ring->stops_sync_thread && ring_lock(ring) == LARDER_OK) {
             ring->is_dirty = false;
             ring_unlock(ring);
             while (ring->is_syncing) pthread_cond_wait(&ring->sync_done, &ring->sync_mutex);
             uint64_t synced;
-            if (!ring->sync_failure) status = sync_quietly(ring, &synced);
+            if (!ring->sync_failure) (void)sync_quietly(ring, &synced);
         }
     }
     pthread_mutex_unlock(&ring->sync_mutex);
@@ -297,7 +288,7 @@ static void *sync_loop(void *context) {
 
 void ring_sync_wake(larder_ring *ring) {
     pthread_mutex_lock(&ring->sync_mutex);
-    if (!ring->has_sync_thread && !ring->stops_sync_thread && !ring->is_shut) {
+    if (!ring->has_sync_thread && !ring->stops_sync_thread) {
         // Without a thread there is no background sync, and everything else works.
         ring->has_sync_thread = pthread_create(&ring->sync_thread, NULL, sync_loop, ring) == 0;
     }

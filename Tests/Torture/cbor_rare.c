@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Of coded items what chance does not come to: nothing at all, offsets behind the end, every fault
 // by name, heads of every length, and maps of many keys of which several are equal.
+#include <errno.h>
 #include <string.h>
 
 #include "coding.h"
+#include "failing_calls.h"
+#include "faults.h"
 
 #define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
 
@@ -213,6 +216,42 @@ static void varints(torture *run) {
     EXPECT(run, larder_frame_size(SIZE_MAX) == SIZE_MAX, "a frame of more than there is");
 }
 
+/** Keys in chunks, for which memory is needed, and which of it is missing. */
+static void chunked_keys(torture *run) {
+    static uint8_t bytes[MAP_BYTES];
+    size_t length = make_map(bytes, 2, 40, 0);
+    bool is_reached = failing_call_count > 0;
+    for (int nth = 1; is_reached; nth++) {
+        torture_trial(run);
+        larder_fault_set("memory", nth, ENOMEM);
+        larder_status status = larder_cbor_check(bytes, length, 8, NULL);
+        is_reached = larder_fault_passes() >= nth;
+        larder_fault_set(NULL, 0, 0);
+        // Where it only serves to be faster, it does without.
+        EXPECT(run, status == LARDER_OK || (is_reached && status == ENOMEM),
+               "without memory number %d it gave %d", nth, status);
+        EXPECT(run, status == ENOMEM || !is_reached || nth > 40, "number %d was not needed", nth);
+    }
+}
+
+/** Keys of every kind in an index. */
+static void indexed_keys(torture *run) {
+    static const uint8_t map[] = {0xA4, 0x01, 0x02, 0x41, 0x61, 0x02, 0x61, 0x61, 0x02, 0x20, 0x02};
+    larder_cbor_index index = {0};
+    GIVES(larder_cbor_check_and_index(map, sizeof map, 4, &index, NULL), LARDER_OK);
+    EXPECT(run,
+           index.count == 1 && (index.containers[0].keys & larder_cbor_text_bit(map + 7, 1)) != 0,
+           "another index");
+    larder_cbor_index_destroy(&index);
+    uint8_t number[8];
+    for (size_t bytes = 1; bytes <= 8; bytes *= 2) {
+        uint64_t value = 0x8877665544332211u >> (64 - 8 * bytes);
+        torture_trial(run);
+        larder_cbor_write_big_endian(number, value, bytes);
+        EXPECT(run, larder_cbor_read_big_endian(number, bytes) == value, "of %zu bytes", bytes);
+    }
+}
+
 void coding_rare(torture *run, void *context) {
     (void)context;
     nothing_at_all(run);
@@ -222,4 +261,6 @@ void coding_rare(torture *run, void *context) {
     equal_keys(run);
     depths(run);
     varints(run);
+    chunked_keys(run);
+    indexed_keys(run);
 }

@@ -2,6 +2,18 @@
 // Calls of the library that have no fault point of their own and can fail all the same: memory,
 // locks, LMDB, and what the system interrupts. The linker sends the library's calls here
 // (-Wl,--wrap), LMDB's own go where they went; larder_fault_set names them "malloc", "mdb_put" ….
+#include "failing_calls.h"
+#include "faults.h"
+
+void (*call_hook)(const char *call, const void *what);
+
+int call_passes(const char *call, const void *what) {
+    if (call_hook) {
+        call_hook(call, what);
+    }
+    return larder_fault_at(call);
+}
+
 #ifdef TORTURE_WRAPS_CALLS
 #include <dirent.h>
 #include <errno.h>
@@ -17,15 +29,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "failing_calls.h"
-#include "faults.h"
-
 /** A call that returns `failed` with errno set. */
 #define FAILS_BY_ERRNO(type, name, failed, parameters, ...)                                        \
     type __real_##name parameters;                                                                 \
     type __wrap_##name parameters;                                                                 \
     type __wrap_##name parameters {                                                                \
-        int error = larder_fault_at("system " #name);                                              \
+        int error = call_passes("system " #name, NULL);                                            \
         if (error) {                                                                               \
             errno = error;                                                                         \
             return failed;                                                                         \
@@ -109,11 +118,19 @@ FAILS_BY_ERRNO(int, renameat, -1, (int from_folder, const char *from, int folder
                from_folder, from, folder, to)
 FAILS_BY_ERRNO(int, unlinkat, -1, (int folder, const char *name, int flags), folder, name, flags)
 FAILS_BY_ERRNO(int, rmdir, -1, (const char *path), path)
+FAILS_BY_ERRNO(int, madvise, -1, (void *at, size_t size, int advice), at, size, advice)
+
+int __real_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
+    (void)call_passes("pthread_cond_wait", condition);
+    return __real_pthread_cond_wait(condition, mutex);
+}
 
 int __real_openat(int folder, const char *path, int flags, ...);
 int __wrap_openat(int folder, const char *path, int flags, mode_t mode);
 int __wrap_openat(int folder, const char *path, int flags, mode_t mode) {
-    int error = larder_fault_at("system openat");
+    int error = call_passes("system openat", NULL);
     errno = error ? error : errno;
     return error ? -1 : __real_openat(folder, path, flags, mode);
 }
@@ -250,7 +267,6 @@ const failing_call failing_calls[] = {
 };
 const size_t failing_call_count = sizeof failing_calls / sizeof *failing_calls;
 #else
-#include "failing_calls.h"
 const failing_call failing_calls[1];
 const size_t failing_call_count = 0;
 #endif

@@ -19,6 +19,12 @@ typedef struct failing_call {
 extern const failing_call failing_calls[];
 extern const size_t failing_call_count;
 
+/** Called before each call that the linker sends here, by whoever makes it: for what is to happen
+    just then. `what` is the condition of a wait. NULL for nothing. */
+extern void (*call_hook)(const char *call, const void *what);
+/** Calls the hook. @return what the call is to fail with, or 0. */
+int call_passes(const char *call, const void *what);
+
 /** What is done while a call fails, and what must hold then. */
 typedef struct failing_trial {
     const char *name;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Interception of sync calls, and images of what a disk may hold after a power cut.
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "failing_calls.h"
 #include "power.h"
 
 vault *power_vault;
@@ -75,6 +77,11 @@ static void note_sync(int file) {
 int __real_fdatasync(int file);
 int __wrap_fdatasync(int file);
 int __wrap_fdatasync(int file) {
+    int error = call_passes("system fdatasync", NULL);
+    if (error) {
+        errno = error;
+        return -1;
+    }
     int result = __real_fdatasync(file);
     if (result == 0) {
         note_sync(file);
@@ -84,6 +91,11 @@ int __wrap_fdatasync(int file) {
 int __real_fsync(int file);
 int __wrap_fsync(int file);
 int __wrap_fsync(int file) {
+    int error = call_passes("system fsync", NULL);
+    if (error) {
+        errno = error;
+        return -1;
+    }
     int result = __real_fsync(file);
     if (result == 0) {
         note_sync(file);

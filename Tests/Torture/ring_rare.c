@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "ring_calls.h"
 #include "torture.h"
 
 #define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
@@ -173,7 +174,8 @@ static void cursors(torture *run, void *context) {
 }
 
 void family_rare(torture *run) {
-    static void (*const bodies[])(torture *, void *) = {copies, no_rings, cursors};
+    static void (*const bodies[])(torture *, void *) = {copies, no_rings, cursors, ring_calls,
+                                                        ring_hurt};
     rng random;
     if (!torture_next_case(run, &random)) {
         return;
