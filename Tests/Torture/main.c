@@ -39,6 +39,8 @@ static const family families[] = {
     {"memory", "memory", family_memory, 0, "indexes beside a model, threads, contradictions"},
     {"store", "store-input", family_store_input, 0, "arguments and folders that none should pass"},
     {"store", "store-rare", family_store_rare, 0, "rare options, codes, folders and limits"},
+    {"store", "store-rare-read", family_store_rare_read, 0,
+     "rows that lead nowhere, logs with holes, handles that ended"},
     {"store", "statuses", family_statuses, 0, "every status that the headers list"},
     {"store", "store-promises", family_store_promises, 0,
      "syncs that failed, paths that changed, the log alone"},

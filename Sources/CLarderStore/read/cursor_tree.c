@@ -34,9 +34,10 @@ static void range_prefix(const larder_store_cursor *cursor, tree_key *key) {
 static bool value_is_cut(larder_bytes value) {
     tree_key key;
     size_t form_bytes;
-    bool is_cut;
+    bool is_cut = true;
     tree_key_index(0, value, NULL, NULL, &key);
-    return !tree_key_index_value(bytes_of_key(&key), &form_bytes, &is_cut) || is_cut;
+    (void)tree_key_index_value(bytes_of_key(&key), &form_bytes, &is_cut);
+    return is_cut;
 }
 
 /** The least tree key of a bound's rows, or the least one behind them all. */
