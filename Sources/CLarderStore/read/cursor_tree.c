@@ -175,7 +175,6 @@ static larder_status group_fill(larder_store_cursor *cursor) {
         }
     }
     if (status == LARDER_END) rows->has_ended = true;
-    else if (status) return status;
     cursor_sort(&rows->group);
     return LARDER_OK;
 }
