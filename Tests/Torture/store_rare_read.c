@@ -607,8 +607,8 @@ static void memory_ends(torture *run, void *context) {
     }
 }
 
-/** A read while others are under way needs a place of its own. LMDB, which gives it, is open as long
-    as there is a reader. */
+/** A read while others are under way needs a place of its own. LMDB, which gives it, is open while
+    there is a reader. */
 static void places_end(torture *run, void *context) {
     const bench *self = context;
     if (!EXPECT(run, copy_tree(self->whole, self->path), "cannot copy")) {
