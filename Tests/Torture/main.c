@@ -43,6 +43,8 @@ static const family families[] = {
     {"store", "store-rare-data", family_store_rare_data, 0, "rare states of data.mdb and LMDB"},
     {"store", "store-rare-repair", family_store_rare_repair, 0,
      "checks, copies and salvages beside what is rare"},
+    {"store", "store-rare-read", family_store_rare_read, 0,
+     "rows that lead nowhere, logs with holes, handles that ended"},
     {"store", "statuses", family_statuses, 0, "every status that the headers list"},
     {"store", "store-promises", family_store_promises, 0,
      "syncs that failed, paths that changed, the log alone"},

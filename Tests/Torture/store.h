@@ -179,5 +179,6 @@ void family_store_rare(torture *run);
 void family_store_rare_tree(torture *run);
 void family_store_rare_data(torture *run);
 void family_store_rare_repair(torture *run);
+void family_store_rare_read(torture *run);
 
 #endif

@@ -12,8 +12,6 @@ void larder_store_query_init(larder_store_query *query) { memset(query, 0, sizeo
 // Order and range ---------------------------------------------------------------------------------
 
 bool cursor_wants(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored) {
-    // Stamps are nothing that a caller could name.
-    if (cursor->query.order == LARDER_STORE_BY_RECENCY) return true;
     if (cursor->query.order == LARDER_STORE_BY_KEY) {
         // Of a long key the tree knows no more; the rest is compared when its record is read.
         tree_key key;

@@ -115,7 +115,7 @@ struct larder_store_cursor {
     bool has_tree_row;
 };
 
-/** Whether a row lies in the range asked for, as far as its order tells. */
+/** Whether a row lies in the range asked for, as far as its order tells; by key, or in an index. */
 bool cursor_wants(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored);
 /** Finds the record that a row's `record` leads to, if it is not the record yet.
     @return as store_record_of_row. */

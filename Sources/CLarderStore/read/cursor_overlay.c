@@ -92,10 +92,9 @@ static larder_status add_in_order(larder_store_cursor *cursor, const cursor_row 
     if (row->is_removal) return LARDER_OK;
     if (cursor->query.order == LARDER_STORE_BY_RECENCY) return row_array_add(ordered, row);
     record entry;
-    larder_status status = record_read(row->record, false, &entry);
     // Said when it is read by key; there is no telling which value it would be found by.
-    if (status == LARDER_EDAMAGED) return LARDER_OK;
-    return status ? status : cursor_expand(cursor, &entry, (larder_bytes){NULL, 0}, row, ordered);
+    if (record_read(row->record, false, &entry)) return LARDER_OK;
+    return cursor_expand(cursor, &entry, (larder_bytes){NULL, 0}, row, ordered);
 }
 
 larder_status overlay_rows_make(larder_store_cursor *cursor) {

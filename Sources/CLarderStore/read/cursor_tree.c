@@ -34,9 +34,10 @@ static void range_prefix(const larder_store_cursor *cursor, tree_key *key) {
 static bool value_is_cut(larder_bytes value) {
     tree_key key;
     size_t form_bytes;
-    bool is_cut;
+    bool is_cut = true;
     tree_key_index(0, value, NULL, NULL, &key);
-    return !tree_key_index_value(bytes_of_key(&key), &form_bytes, &is_cut) || is_cut;
+    (void)tree_key_index_value(bytes_of_key(&key), &form_bytes, &is_cut);
+    return is_cut;
 }
 
 /** The least tree key of a bound's rows, or the least one behind them all. */
@@ -174,7 +175,6 @@ static larder_status group_fill(larder_store_cursor *cursor) {
         }
     }
     if (status == LARDER_END) rows->has_ended = true;
-    else if (status) return status;
     cursor_sort(&rows->group);
     return LARDER_OK;
 }

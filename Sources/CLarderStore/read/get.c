@@ -94,8 +94,8 @@ larder_status store_record_of_row(larder_store *store, larder_bytes row, larder_
         if (status) return status;
     }
     const uint8_t *at = bytes->data;
-    bool is_it = bytes->length >= RECORD_HEAD_BYTES && record_kind(at) == RECORD_PUT &&
-                 record_sequence(at) == parts.sequence && record_minor(at) == parts.minor;
+    bool is_it = record_kind(at) == RECORD_PUT && record_sequence(at) == parts.sequence &&
+                 record_minor(at) == parts.minor;
     return is_it ? LARDER_OK : LARDER_EDAMAGED;
 }
 

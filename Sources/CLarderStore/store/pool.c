@@ -79,8 +79,8 @@ static void queue_take(const pool_task *task) {
     memmove(&pool.queue[at], &pool.queue[at + 1], (--pool.count - at) * sizeof *pool.queue);
 }
 
-/** NULL if there is none. */
-static pool_task *queue_first(void) { return pool.count > 0 ? pool.queue[pool.count - 1] : NULL; }
+/** There is one. */
+static pool_task *queue_first(void) { return pool.queue[pool.count - 1]; }
 
 // Threads -----------------------------------------------------------------------------------------
 
