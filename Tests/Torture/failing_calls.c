@@ -92,7 +92,6 @@ FAILS_BY_ERRNO(void *, mmap, MAP_FAILED,
                protection, flags, file, offset)
 FAILS_BY_ERRNO(int, fstat, -1, (int file, struct stat *facts), file, facts)
 FAILS_BY_ERRNO(int, fchmod, -1, (int file, mode_t mode), file, mode)
-FAILS_BY_ERRNO(int, statvfs, -1, (const char *path, struct statvfs *facts), path, facts)
 FAILS_BY_ERRNO(int, getrlimit, -1, (int which, struct rlimit *limit), which, limit)
 FAILS_BY_ERRNO(int, getentropy, -1, (void *bytes, size_t length), bytes, length)
 FAILS_BY_ERRNO(int, clock_gettime, -1, (clockid_t clock, struct timespec *now), clock, now)
@@ -110,6 +109,18 @@ FAILS_BY_ERRNO(int, renameat, -1, (int from_folder, const char *from, int folder
 FAILS_BY_ERRNO(int, unlinkat, -1, (int folder, const char *name, int flags), folder, name, flags)
 FAILS_BY_ERRNO(int, rmdir, -1, (const char *path), path)
 
+uint64_t failing_room = UINT64_MAX;
+int __real_statvfs(const char *path, struct statvfs *facts);
+int __wrap_statvfs(const char *path, struct statvfs *facts);
+int __wrap_statvfs(const char *path, struct statvfs *facts) {
+    int error = larder_fault_at("system statvfs");
+    errno = error ? error : errno;
+    int status = error ? -1 : __real_statvfs(path, facts);
+    if (status == 0 && failing_room != UINT64_MAX) {
+        facts->f_bavail = failing_room / facts->f_frsize;
+    }
+    return status;
+}
 int __real_openat(int folder, const char *path, int flags, ...);
 int __wrap_openat(int folder, const char *path, int flags, mode_t mode);
 int __wrap_openat(int folder, const char *path, int flags, mode_t mode) {
@@ -251,6 +262,7 @@ const failing_call failing_calls[] = {
 const size_t failing_call_count = sizeof failing_calls / sizeof *failing_calls;
 #else
 #include "failing_calls.h"
+uint64_t failing_room = UINT64_MAX;
 const failing_call failing_calls[1];
 const size_t failing_call_count = 0;
 #endif

@@ -19,6 +19,9 @@ typedef struct failing_call {
 extern const failing_call failing_calls[];
 extern const size_t failing_call_count;
 
+/** So many bytes are free on every file system, as the system says; UINT64_MAX for the truth. */
+extern uint64_t failing_room;
+
 /** What is done while a call fails, and what must hold then. */
 typedef struct failing_trial {
     const char *name;

@@ -39,6 +39,8 @@ static const family families[] = {
     {"memory", "memory", family_memory, 0, "indexes beside a model, threads, contradictions"},
     {"store", "store-input", family_store_input, 0, "arguments and folders that none should pass"},
     {"store", "store-rare", family_store_rare, 0, "rare options, codes, folders and limits"},
+    {"store", "store-rare-log", family_store_rare_log, 0,
+     "rows, records and failures that are rare in the log and in checkpoints"},
     {"store", "statuses", family_statuses, 0, "every status that the headers list"},
     {"store", "store-promises", family_store_promises, 0,
      "syncs that failed, paths that changed, the log alone"},

@@ -176,5 +176,6 @@ void family_store_concurrency(torture *run);
 void family_store_exhaustion(torture *run);
 void family_store_input(torture *run);
 void family_store_rare(torture *run);
+void family_store_rare_log(torture *run);
 
 #endif
