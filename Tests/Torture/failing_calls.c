@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <lmdb.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -68,6 +70,15 @@ char *__real_strdup(const char *text);
 char *__wrap_strdup(const char *text);
 char *__wrap_strdup(const char *text) {
     return larder_fault_at("memory") ? NULL : __real_strdup(text);
+}
+
+int __wrap_asprintf(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int __wrap_asprintf(char **out, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = larder_fault_at("memory") ? -1 : vasprintf(out, format, arguments);
+    va_end(arguments);
+    return length;
 }
 
 FAILS_BY_CODE(pthread_create,

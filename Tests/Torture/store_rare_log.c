@@ -317,18 +317,24 @@ static void scans(torture *run, void *context) {
     log.next_number = 2;
     GIVES(log_create_cleaned(&log, &lock, SMALL_BYTES, 1, 0, &cleaned), LARDER_OK);
     GIVES(scanned(&log, (location){2, SEGMENT_HEAD_BYTES}, 0), LARDER_EDAMAGED);
+    GIVES(segment_look(log.active, SEGMENT_HEAD_BYTES + 4, &bytes), LARDER_EDAMAGED);
     segment_seal(log.active, 2, log.last_sequence);
     GIVES(scanned(&log, start, 0), LARDER_EDAMAGED);
     // A segment is made in advance once, and not of one that is not half full.
     log_close(&log);
     remove_tree(self->path);
     GIVES(log_made(self->path, &log), LARDER_OK);
+    log_prepare(&log, &lock);
     GIVES(append(&log, false), LARDER_OK);
     log_prepare(&log, &lock);
     EXPECT(run, !log.spare, "a spare segment beside one that is not half full");
     while (atomic_load(&log.active->end) <= SMALL_BYTES / 2) {
         EXPECT_STATUS(run, append(&log, false), LARDER_OK);
     }
+    log.is_read_only = true;
+    log_prepare(&log, &lock);
+    EXPECT(run, !log.spare, "who only reads makes a spare segment");
+    log.is_read_only = false;
     log_prepare(&log, &lock);
     const segment *spare = log.spare;
     log_prepare(&log, &lock);
@@ -493,7 +499,10 @@ static void elsewhere(torture *run, void *context) {
     snprintf(path, sizeof path, "%s/link/store", self->path);
     EXPECT(run, symlink("a", inside(self->path, "link")) == 0, "cannot make a link");
     GIVES(opened(path, 0, &store), LARDER_OK);
+    GIVES(larder_store_sync(store), LARDER_OK);
     GIVES(put(store, 1, "value"), LARDER_OK);
+    GIVES(larder_store_sync(store), LARDER_OK);
+    GIVES(put(store, 1, "other"), LARDER_OK);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (stat(others[i], &there) != 0 || there.st_dev == here.st_dev) {
             continue;
@@ -684,40 +693,29 @@ static void odd_rows(torture *run, void *context) {
     larder_store_close(store);
 }
 
-/** The last page of the order of use, and then every page, is damaged under a store that is open.
-    @return how many were found. */
-static unsigned hurt_pages(const char *path, int64_t page, int space) {
+/** Damages the last page of the order of use under a store that is open. */
+static bool hurt_order(const char *path, int64_t page) {
     static uint8_t bytes[1 << 21];
     const char *data = inside(path, "data.mdb");
-    int64_t size = read_file(data, bytes, sizeof bytes);
-    unsigned count = 0;
-    int64_t best = 0;
-    int file = open(data, O_WRONLY | O_CLOEXEC);
-    for (int64_t at = 2 * page; at + page <= size; at += page) {
-        uint16_t kind, node, key_bytes;
-        memcpy(&kind, bytes + at + 10, 2);
-        memcpy(&node, bytes + at + 16, 2);
-        if (kind != 2 || node + 26 > page) {
+    int64_t size = read_file(data, bytes, sizeof bytes), found = 0;
+    const uint8_t *last = NULL;
+    for (int64_t at = 2 * page; at + page <= size && size <= (int64_t)sizeof bytes; at += page) {
+        enum { LEAF = 2, KEY_BYTES = 17 };
+        uint16_t kind = load16(bytes + at + 10), node = load16(bytes + at + 16);
+        if (kind != LEAF || node + 8 + KEY_BYTES > page) {
             continue;
         }
-        memcpy(&key_bytes, bytes + at + node + 6, 2);
         const uint8_t *first = bytes + at + node + 8;
-        uint16_t best_node;
-        memcpy(&best_node, bytes + best + 16, 2);
-        if (space < 0 || (first[0] == space && key_bytes == 17 &&
-                          (!best || memcmp(first, bytes + best + best_node + 8, 17) > 0))) {
-            best = at;
-            count++;
-        }
-        if (space < 0 && pwrite(file, "\0\0", 2, at + 12) != 2) {
-            count = 0;
+        if (first[0] == SPACE_ORDER && load16(first - 2) == KEY_BYTES &&
+            (!last || memcmp(first, last, KEY_BYTES) > 0)) {
+            last = first;
+            found = at;
         }
     }
-    if (space >= 0 && best && pwrite(file, "\0\0", 2, best + 12) != 2) {
-        count = 0;
-    }
+    int file = open(data, O_WRONLY | O_CLOEXEC);
+    bool good = last && pwrite(file, "\0\0", 2, found + 12) == 2;
     close(file);
-    return count;
+    return good;
 }
 
 static void hurt_under_way(torture *run, void *context) {
@@ -737,8 +735,7 @@ static void hurt_under_way(torture *run, void *context) {
         GIVES(environment_read(store->environment, &seen), LARDER_OK);
         int64_t page = seen->tree.page_bytes;
         environment_release(store->environment, seen);
-        EXPECT(run, hurt_pages(self->path, page, part == 0 ? SPACE_ORDER : -1) > 0,
-               "no page to hurt");
+        EXPECT(run, hurt_order(self->path, page), "no page to hurt");
         GIVES(part == 0 ? put(store, 1, "new") : larder_store_remove_all(store, NULL, NULL),
               LARDER_OK);
         GIVES(larder_store_flush(store), LARDER_EDAMAGED);
@@ -803,15 +800,14 @@ static void failing_checkpoints(torture *run, void *context) {
                 larder_status status = LARDER_OK;
                 uint64_t left = 60;
                 for (unsigned n = 0; n < 60 && !status; n++) {
-                    status = what == 3 ? put(store, n, "0123456789 0123456789 0123456789")
-                                       : put_indexed(store, n);
+                    status = what == 3 ? put_many(store, 8 * n, 8 * n + 8) : put_indexed(store, n);
                 }
                 if (what > 0) {
                     status = status ? status : larder_store_flush(store);
                 }
                 if (what == 3) {
-                    status = status ? status : remove_many(store, 0, 60, 2);
-                    left = 30;
+                    status = status ? status : remove_many(store, 0, 480, 2);
+                    left = 240;
                 }
                 if (what > 1) {
                     status = status ? status : larder_store_shutdown(store);
@@ -852,6 +848,78 @@ static void failing_checkpoints(torture *run, void *context) {
     }
 }
 
+/** Segments that there was no memory for when the store was opened, nor later. */
+static void unmapped(torture *run, void *context) {
+    const rare_log *self = context;
+    for (int nth = 1; nth <= 14; nth++) {
+        larder_store *store;
+        remove_tree(self->path);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        for (unsigned i = 0; i < 30; i++) {
+            EXPECT_STATUS(run, put_indexed(store, i), LARDER_OK);
+        }
+        GIVES(larder_store_flush(store), LARDER_OK);
+        GIVES(remove_many(store, 0, 8, 1), LARDER_OK);
+        GIVES(larder_store_flush(store), LARDER_OK);
+        GIVES(larder_store_shutdown(store), LARDER_OK);
+        larder_store_close(store);
+        larder_fault_set("system mmap", -nth, ENOMEM);
+        larder_status status = opened(self->path, 0, &store);
+        EXPECT(run, status == LARDER_OK || status == ENOMEM, "an open gave %d", status);
+        if (!status) {
+            the_time = 6000;
+            flush_order order = {.flags = nth % 2 ? FLUSH_COMPACTS : FLUSH_TRIMS};
+            status = store_flush(store, &order);
+            EXPECT(run, status == LARDER_OK || status == ENOMEM, "a flush gave %d", status);
+        }
+        larder_fault_set(NULL, 0, 0);
+        larder_store_close(store);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        the_time = 6000;
+        GIVES(larder_store_remove_expired(store, NULL), LARDER_OK);
+        is_whole_anew(run, self->path, store, 0);
+    }
+}
+
+/** The name of the first segment, which is synced with it, and not before. */
+static void unnamed(torture *run, void *context) {
+    const rare_log *self = context;
+    for (int nth = 1; nth <= 8; nth++) {
+        larder_store *store;
+        remove_tree(self->path);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        GIVES(put(store, 1, "value"), LARDER_OK);
+        larder_fault_set("fsync", nth, EIO);
+        larder_status status = larder_store_sync(store);
+        EXPECT(run, status == LARDER_OK || status == EIO, "a sync gave %d", status);
+        larder_fault_set(NULL, 0, 0);
+        GIVES(larder_store_sync(store), LARDER_OK);
+        is_whole_anew(run, self->path, store, 1);
+    }
+}
+
+/** A segment that nothing lives in is noted, too. */
+static void bare(torture *run, void *context) {
+    const rare_log *self = context;
+    for (int nth = 1; nth <= 20; nth++) {
+        larder_store *store;
+        remove_tree(self->path);
+        larder_fault_set("memory", nth, ENOMEM);
+        larder_status status = opened(self->path, 0, &store);
+        EXPECT(run, status == LARDER_OK || status == ENOMEM, "an open gave %d", status);
+        larder_fault_set(NULL, 0, 0);
+        larder_store_close(store);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        GIVES(larder_store_remove(store, key_of(1), 0), LARDER_OK);
+        larder_fault_set("memory", nth, ENOMEM);
+        status = larder_store_flush(store);
+        larder_fault_set(NULL, 0, 0);
+        EXPECT(run, status == LARDER_OK || status == ENOMEM, "a flush gave %d", status);
+        GIVES(larder_store_flush(store), LARDER_OK);
+        is_whole_anew(run, self->path, store, 0);
+    }
+}
+
 /** Behind a checkpoint that failed, what was written since does not fit beside what it had. */
 static void merging(torture *run, void *context) {
     const rare_log *self = context;
@@ -885,6 +953,8 @@ static void passes(torture *run, void *context) {
     limits.age_ns = 1000000;
     GIVES(larder_store_limits_set(store, &limits), LARDER_OK);
     GIVES(larder_store_maintain(store), LARDER_OK);
+    limits.age_ns = LARDER_STORE_NEVER;
+    GIVES(larder_store_limits_set(store, &limits), LARDER_OK);
     for (unsigned i = 0; i < 2 * MANY; i++) {
         larder_store_item item = item_of(i, "value");
         item.expires_ns = i < MANY ? 5000 : LARDER_STORE_NEVER;
@@ -955,10 +1025,8 @@ static void lost_before_end(torture *run, void *context) {
     pthread_mutex_lock(&store->lock);
     GIVES(log_turn_over(&store->log), LARDER_OK);
     pthread_mutex_unlock(&store->lock);
-    for (uint64_t at = from; at < to; at += 8) {
-        if (record_sequence(active->map + at) < 100) {
-            active->map[at + 4] ^= 1;
-        }
+    for (uint64_t at = from; at < to; at += record_padded(record_length(active->map + at))) {
+        active->map[at + 4] ^= 1;
     }
     EXPECT(run, copy_tree(self->path, self->other), "cannot copy");
     larder_store_close(store);
@@ -1004,12 +1072,9 @@ static void little_room(torture *run, void *context) {
         larder_store *store;
         remove_tree(self->path);
         GIVES(opened(self->path, 0, &store), LARDER_OK);
-        unsigned count = 0;
-        for (; !log_turns_over(&store->log, 600) || count == 0; count++) {
-            EXPECT_STATUS(run, put(store, count, "a value"), LARDER_OK);
-        }
-        GIVES(larder_store_flush(store), LARDER_OK);
-        GIVES(remove_many(store, 0, count - 1, 1), LARDER_OK);
+        do {
+            EXPECT_STATUS(run, put(store, 0, "a value"), LARDER_OK);
+        } while (!log_turns_over(&store->log, 600));
         failing_room = 32 << 20;
         larder_fault_set(nth % 2 ? "fdatasync" : "open", nth / 2 + 1, EIO);
         char name[32];
@@ -1072,6 +1137,20 @@ static void by_thread(torture *run, void *context) {
     EXPECT(run, larder_fault_passes() >= 3, "a sync that failed is not tried again");
     larder_fault_set(NULL, 0, 0);
     GIVES(larder_store_sync(store), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    larder_store_close(store);
+    // Checkpoints fail before they have begun.
+    options.sync_interval_ns = options.flush_interval_ns;
+    options.flush_interval_ns = 1000000;
+    GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
+    larder_fault_set("opendir", -1, EMFILE);
+    for (unsigned i = 0; i < TRIES && larder_fault_passes() < 3; i++) {
+        EXPECT_STATUS(run, put(store, 1, "value"), LARDER_OK);
+        naps();
+    }
+    EXPECT(run, larder_fault_passes() >= 3, "a checkpoint that failed is not tried again");
+    larder_fault_set(NULL, 0, 0);
+    GIVES(larder_store_flush(store), LARDER_OK);
     is_whole(run, store, 2000);
     larder_store_close(store);
 }
@@ -1127,6 +1206,9 @@ void family_store_rare_log(torture *run) {
                                                         hurt_under_way,
                                                         changed_record,
                                                         failing_checkpoints,
+                                                        unmapped,
+                                                        unnamed,
+                                                        bare,
                                                         merging,
                                                         passes,
                                                         compacting,

@@ -42,7 +42,7 @@ TORTURE_COMMA := ,
 ifeq ($(shell uname -s),Linux)
 TORTURE_FLAGS += -DTORTURE_WRAPS_SYNC -DTORTURE_WRAPS_CALLS
 # And what failing_calls.c makes fail.
-TORTURE_WRAPPED := malloc calloc realloc aligned_alloc posix_memalign strdup \
+TORTURE_WRAPPED := malloc calloc realloc aligned_alloc posix_memalign strdup asprintf \
   pthread_create pthread_mutex_init pthread_cond_init pthread_condattr_init \
   pthread_condattr_setclock pthread_attr_init pthread_attr_setdetachstate pthread_atfork mmap \
   fstat fchmod statvfs getrlimit getentropy clock_gettime fallocate ftruncate pread pwrite getcwd \
