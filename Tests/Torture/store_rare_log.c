@@ -192,8 +192,7 @@ static void keys(torture *run, void *context) {
     EXPECT(run, !tree_key_index_value(bytes_of("\x30\0\1value", 8), &bytes, &is_cut),
            "a value without an end has one");
     tree_key_index(1, bytes_of_text("value"), NULL, NULL, &key);
-    EXPECT(run,
-           tree_key_index_value(bytes_of_key(&key), &bytes, &is_cut) && bytes == 7 && !is_cut,
+    EXPECT(run, tree_key_index_value(bytes_of_key(&key), &bytes, &is_cut) && bytes == 7 && !is_cut,
            "a value of %zu bytes, not 7", bytes);
     larder_bytes form = {key.bytes + 3, bytes};
     EXPECT(run, index_value_has_form(bytes_of_text("value"), form), "its own form is another's");
@@ -782,8 +781,8 @@ static void failing_checkpoints(torture *run, void *context) {
     static const struct {
         const char *call;
         int error, most;
-    } calls[] = {{"memory", ENOMEM, 40},   {"mdb_put", EIO, 12},   {"mdb_put", ENOSPC, 12},
-                 {"fdatasync", EIO, 8},    {"fsync", EIO, 8},      {"system mmap", ENOMEM, 8},
+    } calls[] = {{"memory", ENOMEM, 40},   {"mdb_put", EIO, 12}, {"mdb_put", ENOSPC, 12},
+                 {"fdatasync", EIO, 8},    {"fsync", EIO, 8},    {"system mmap", ENOMEM, 8},
                  {"mdb_txn_begin", EIO, 6}};
     const rare_log *self = context;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
@@ -794,8 +793,8 @@ static void failing_checkpoints(torture *run, void *context) {
                              calls[i].error, what);
                 torture_trial(run);
                 remove_tree(self->path);
-                EXPECT_STATUS(run, opened(self->path, what == 1 ? 0 : LARDER_STORE_TRACK_ACCESS,
-                                          &store),
+                EXPECT_STATUS(run,
+                              opened(self->path, what == 1 ? 0 : LARDER_STORE_TRACK_ACCESS, &store),
                               LARDER_OK);
                 larder_status status = LARDER_OK;
                 uint64_t left = 60;
@@ -833,8 +832,7 @@ static void failing_checkpoints(torture *run, void *context) {
                 EXPECT(run, status == LARDER_OK || status == calls[i].error, "it gave %d", status);
                 EXPECT_STATUS(run, larder_store_flush(store), LARDER_OK);
                 if (what == 1) {
-                    EXPECT_STATUS(run,
-                                  larder_store_trim(store, 20, LARDER_STORE_UNLIMITED, NULL),
+                    EXPECT_STATUS(run, larder_store_trim(store, 20, LARDER_STORE_UNLIMITED, NULL),
                                   LARDER_OK);
                     left = 20;
                 } else if (what == 2) {
@@ -878,6 +876,49 @@ static void unmapped(torture *run, void *context) {
         the_time = 6000;
         GIVES(larder_store_remove_expired(store, NULL), LARDER_OK);
         is_whole_anew(run, self->path, store, 0);
+    }
+}
+
+/** Flushes and syncs while a segment is not mapped, and cannot be. */
+static void while_unmapped(torture *run, larder_store *store, uint32_t number, uint32_t flags) {
+    segment *kept = segment_table_set(&store->log.table, number, NULL);
+    flush_order order = {.flags = flags};
+    larder_fault_set("mmap", -1, ENOMEM);
+    GIVES(store_flush(store, &order), ENOMEM);
+    larder_fault_set(NULL, 0, 0);
+    EXPECT(run, !segment_table_set(&store->log.table, number, kept), "it was mapped all the same");
+    order = (flush_order){.flags = flags};
+    GIVES(store_flush(store, &order), LARDER_OK);
+}
+
+static void unmapped_by_place(torture *run, void *context) {
+    const rare_log *self = context;
+    for (unsigned place = 0; place < 4; place++) {
+        larder_store *store;
+        torture_note(run, "a segment that is not mapped, %u", place);
+        remove_tree(self->path);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        GIVES(put_many(store, 0, 60), LARDER_OK);
+        uint32_t last = store->log.active->number;
+        EXPECT(run, last > 1, "a single segment");
+        if (place == 0) {
+            // The last one, of what was written since; then one that was not synced.
+            while_unmapped(run, store, last, 0);
+        } else if (place == 1) {
+            while_unmapped(run, store, 1, 0);
+        } else if (place == 2) {
+            GIVES(larder_store_sync(store), LARDER_OK);
+            while_unmapped(run, store, 1, 0);
+        } else {
+            // The one that the log has left.
+            GIVES(larder_store_flush(store), LARDER_OK);
+            pthread_mutex_lock(&store->lock);
+            GIVES(log_turn_over(&store->log), LARDER_OK);
+            pthread_mutex_unlock(&store->lock);
+            GIVES(larder_store_sync(store), LARDER_OK);
+            while_unmapped(run, store, last, FLUSH_PASSES);
+        }
+        is_whole_anew(run, self->path, store, 60);
     }
 }
 
@@ -1144,8 +1185,8 @@ static void by_thread(torture *run, void *context) {
     options.flush_interval_ns = 1000000;
     GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
     larder_fault_set("opendir", -1, EMFILE);
+    GIVES(put(store, 1, "value"), LARDER_OK);
     for (unsigned i = 0; i < TRIES && larder_fault_passes() < 3; i++) {
-        EXPECT_STATUS(run, put(store, 1, "value"), LARDER_OK);
         naps();
     }
     EXPECT(run, larder_fault_passes() >= 3, "a checkpoint that failed is not tried again");
@@ -1207,6 +1248,7 @@ void family_store_rare_log(torture *run) {
                                                         changed_record,
                                                         failing_checkpoints,
                                                         unmapped,
+                                                        unmapped_by_place,
                                                         unnamed,
                                                         bare,
                                                         merging,

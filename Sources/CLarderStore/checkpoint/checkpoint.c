@@ -314,8 +314,8 @@ static larder_status freeze(larder_store *store) {
     if (is_new && !status) {
         store->pending_since_ns = 0;
         store->wants_flush = false;
-        status = count_to_the_end(store);
     }
+    if (!status && store->frozen != NULL) status = count_to_the_end(store);
     pthread_mutex_unlock(&store->lock);
     return status;
 }
