@@ -254,8 +254,7 @@ static larder_status turn_over(store_log *log, size_t length) {
     segment *next = log->spare;
     const segment *full = log->active;
     // Only in a file that no log wrote.
-    if (full != NULL && full->capacity - end_of(full) < SEGMENT_NEXT_BYTES)
-        return LARDER_EDAMAGED;
+    if (full != NULL && full->capacity - end_of(full) < SEGMENT_NEXT_BYTES) return LARDER_EDAMAGED;
     if (next == NULL || !has_room(next, length, false)) {
         uint64_t capacity = log_next_capacity(log);
         uint64_t needed = (uint64_t)SEGMENT_HEAD_BYTES + length + SEGMENT_NEXT_BYTES;
