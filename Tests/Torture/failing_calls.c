@@ -20,6 +20,8 @@ int call_passes(const char *call, const void *what) {
 #include <fcntl.h>
 #include <lmdb.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -79,6 +81,15 @@ char *__wrap_strdup(const char *text) {
     return larder_fault_at("memory") ? NULL : __real_strdup(text);
 }
 
+int __wrap_asprintf(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int __wrap_asprintf(char **out, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = larder_fault_at("memory") ? -1 : vasprintf(out, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
 FAILS_BY_CODE(pthread_create,
               (pthread_t * thread, const pthread_attr_t *attributes, void *(*body)(void *),
                void *context),
@@ -101,7 +112,6 @@ FAILS_BY_ERRNO(void *, mmap, MAP_FAILED,
                protection, flags, file, offset)
 FAILS_BY_ERRNO(int, fstat, -1, (int file, struct stat *facts), file, facts)
 FAILS_BY_ERRNO(int, fchmod, -1, (int file, mode_t mode), file, mode)
-FAILS_BY_ERRNO(int, statvfs, -1, (const char *path, struct statvfs *facts), path, facts)
 FAILS_BY_ERRNO(int, getrlimit, -1, (int which, struct rlimit *limit), which, limit)
 FAILS_BY_ERRNO(int, getentropy, -1, (void *bytes, size_t length), bytes, length)
 FAILS_BY_ERRNO(int, clock_gettime, -1, (clockid_t clock, struct timespec *now), clock, now)
@@ -127,6 +137,18 @@ int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) 
     return __real_pthread_cond_wait(condition, mutex);
 }
 
+uint64_t failing_room = UINT64_MAX;
+int __real_statvfs(const char *path, struct statvfs *facts);
+int __wrap_statvfs(const char *path, struct statvfs *facts);
+int __wrap_statvfs(const char *path, struct statvfs *facts) {
+    int error = larder_fault_at("system statvfs");
+    errno = error ? error : errno;
+    int status = error ? -1 : __real_statvfs(path, facts);
+    if (status == 0 && failing_room != UINT64_MAX) {
+        facts->f_bavail = failing_room / facts->f_frsize;
+    }
+    return status;
+}
 int __real_openat(int folder, const char *path, int flags, ...);
 int __wrap_openat(int folder, const char *path, int flags, mode_t mode);
 int __wrap_openat(int folder, const char *path, int flags, mode_t mode) {
@@ -267,6 +289,7 @@ const failing_call failing_calls[] = {
 };
 const size_t failing_call_count = sizeof failing_calls / sizeof *failing_calls;
 #else
+uint64_t failing_room = UINT64_MAX;
 const failing_call failing_calls[1];
 const size_t failing_call_count = 0;
 #endif

@@ -24,6 +24,8 @@ extern const size_t failing_call_count;
 extern void (*call_hook)(const char *call, const void *what);
 /** Calls the hook. @return what the call is to fail with, or 0. */
 int call_passes(const char *call, const void *what);
+/** So many bytes are free on every file system, as the system says; UINT64_MAX for the truth. */
+extern uint64_t failing_room;
 
 /** What is done while a call fails, and what must hold then. */
 typedef struct failing_trial {

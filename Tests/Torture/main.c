@@ -45,6 +45,8 @@ static const family families[] = {
      "checks, copies and salvages beside what is rare"},
     {"store", "store-rare-read", family_store_rare_read, 0,
      "rows that lead nowhere, logs with holes, handles that ended"},
+    {"store", "store-rare-log", family_store_rare_log, 0,
+     "rows, records and failures that are rare in the log and in checkpoints"},
     {"store", "statuses", family_statuses, 0, "every status that the headers list"},
     {"store", "store-promises", family_store_promises, 0,
      "syncs that failed, paths that changed, the log alone"},

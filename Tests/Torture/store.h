@@ -180,5 +180,6 @@ void family_store_rare_tree(torture *run);
 void family_store_rare_data(torture *run);
 void family_store_rare_repair(torture *run);
 void family_store_rare_read(torture *run);
+void family_store_rare_log(torture *run);
 
 #endif

@@ -299,14 +299,6 @@ larder_status apply_remove(apply_transaction *apply, larder_bytes stored, const 
 
 // Writes ------------------------------------------------------------------------------------------
 
-/** Whether the tree has the write already, or a later one: after a crash between the transactions
-    of a checkpoint. */
-static bool row_has(const entry_row *row, const uint8_t *written) {
-    uint64_t sequence = record_sequence(written);
-    return row->sequence > sequence ||
-           (row->sequence == sequence && row->minor >= record_minor(written));
-}
-
 larder_status apply_write(apply_transaction *apply, const uint8_t *at, location where) {
     tree_key scratch, key;
     larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
@@ -316,7 +308,9 @@ larder_status apply_write(apply_transaction *apply, const uint8_t *at, location 
     if (status && is_there) return status;
     // A row that cannot be read is replaced all the same.
     if (is_there && !old.is_damaged) {
-        if (row_has(&old.row, at)) return LARDER_OK;
+        // The tree has it already, or a later one: after a crash between the transactions of a
+        // checkpoint. Of a batch with the key more than once only the last record comes here.
+        if (old.row.sequence >= record_sequence(at)) return LARDER_OK;
         status = retire_entry(apply, stored, &old);
         if (status) return status;
     }

@@ -84,7 +84,7 @@ static larder_status gather(apply_transaction *apply, tree_key *from, gathered *
     out->is_end = out->count < GATHER_MAX_COUNT;
     if (out->count > 0) *from = out->keys[out->count - 1];
     if (from->length < TREE_KEY_MAX_BYTES) from->bytes[from->length++] = 0;
-    else if (!tree_key_after_prefix(from)) out->is_end = true;
+    else tree_key_after_prefix(from);
     return status == LARDER_END ? LARDER_OK : status;
 }
 

@@ -114,10 +114,10 @@ static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
 #ifdef LARDER_PLANT_STORE_FORGETS_APPLIED
         if (apply->meta.applied == 0)
 #endif
-            if (frozen->last_sequence > apply->meta.applied) {
-                apply->meta.applied = frozen->last_sequence;
-                apply->meta.end = frozen->end;
-            }
+        {
+            apply->meta.applied = frozen->last_sequence;
+            apply->meta.end = frozen->end;
+        }
     }
     if (!status && (run->order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0)
         status = pass_sealed(apply);
@@ -314,8 +314,8 @@ static larder_status freeze(larder_store *store) {
     if (is_new && !status) {
         store->pending_since_ns = 0;
         store->wants_flush = false;
-        status = count_to_the_end(store);
     }
+    if (!status && store->frozen != NULL) status = count_to_the_end(store);
     pthread_mutex_unlock(&store->lock);
     return status;
 }

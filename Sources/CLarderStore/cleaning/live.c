@@ -44,7 +44,6 @@ larder_status live_add(live_table *table, uint32_t number, live_segment **out) {
 
 void live_drop(live_table *table, uint32_t number) {
     live_segment *gone = live_find(table, number);
-    if (gone == NULL) return;
     size_t behind = table->count - (size_t)(gone - table->items) - 1;
     memmove(gone, gone + 1, behind * sizeof *gone);
     table->count--;

@@ -285,7 +285,7 @@ uint64_t record_value_length(const uint8_t *at) {
 
 bool record_next_index(const record *entry, size_t *offset, larder_store_index_entry *out) {
     size_t length = entry->indexes.length;
-    if (*offset > length || length - *offset < INDEX_ENTRY_HEAD_BYTES) return false;
+    if (length - *offset < INDEX_ENTRY_HEAD_BYTES) return false;
     const uint8_t *at = (const uint8_t *)entry->indexes.data + *offset;
     uint16_t value_bytes;
     memcpy(&value_bytes, at + 2, 2);

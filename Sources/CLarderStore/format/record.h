@@ -271,8 +271,9 @@ void tree_key_index_prefix(uint16_t index, larder_bytes prefix, tree_key *out);
 bool tree_key_index_value(larder_bytes key, size_t *value_bytes, bool *is_cut);
 /** Whether `value` has the escaped form at `escaped`, with its end. */
 bool index_value_has_form(larder_bytes value, larder_bytes escaped);
-/** The least key behind all that begin with the bytes of `key`; false if there is none. */
-bool tree_key_after_prefix(tree_key *key);
+/** The least key behind all that begin with the bytes of `key`, of which the first is a name
+    space: there is one. */
+void tree_key_after_prefix(tree_key *key);
 
 /** SipHash-2-4 with 128 bits of result (Aumasson, Bernstein). */
 void siphash128(const uint8_t *key, larder_bytes bytes, uint8_t out[16]);

@@ -144,14 +144,7 @@ bool index_value_has_form(larder_bytes value, larder_bytes escaped) {
            memcmp(form.bytes + INDEX_HEAD_BYTES, escaped.data, length) == 0;
 }
 
-bool tree_key_after_prefix(tree_key *key) {
-    while (key->length > 0) {
-        uint8_t *last = &key->bytes[key->length - 1];
-        if (*last != 0xFF) {
-            ++*last;
-            return true;
-        }
-        key->length--;
-    }
-    return false;
+void tree_key_after_prefix(tree_key *key) {
+    while (key->bytes[key->length - 1] == 0xFF) key->length--;
+    key->bytes[key->length - 1]++;
 }

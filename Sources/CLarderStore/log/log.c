@@ -238,7 +238,7 @@ static uint64_t removal_reserve(uint64_t capacity) {
 
 static bool has_room(const segment *at, size_t length, bool uses_reserve) {
     uint64_t kept = SEGMENT_NEXT_BYTES + (uses_reserve ? 0 : removal_reserve(at->capacity));
-    return !at->is_sealed && at->capacity - end_of(at) >= length + kept;
+    return at->capacity - end_of(at) >= length + kept;
 }
 
 void log_drop_spare(store_log *log) {
@@ -254,8 +254,7 @@ static larder_status turn_over(store_log *log, size_t length) {
     segment *next = log->spare;
     const segment *full = log->active;
     // Only in a file that no log wrote.
-    if (full != NULL && !full->is_sealed && full->capacity - end_of(full) < SEGMENT_NEXT_BYTES)
-        return LARDER_EDAMAGED;
+    if (full != NULL && full->capacity - end_of(full) < SEGMENT_NEXT_BYTES) return LARDER_EDAMAGED;
     if (next == NULL || !has_room(next, length, false)) {
         uint64_t capacity = log_next_capacity(log);
         uint64_t needed = (uint64_t)SEGMENT_HEAD_BYTES + length + SEGMENT_NEXT_BYTES;
@@ -283,7 +282,7 @@ static larder_status turn_over(store_log *log, size_t length) {
     }
     log->spare = NULL;
     if (log->active == NULL) log->first_unsynced = next->number;
-    else if (!log->active->is_sealed) segment_seal(log->active, next->number, log->last_sequence);
+    else segment_seal(log->active, next->number, log->last_sequence);
     log->active = next;
     return LARDER_OK;
 }
@@ -385,7 +384,7 @@ larder_status log_sync(store_log *log, pthread_mutex_t *store_lock) {
     if (!last->is_named) status = folder_sync(log->folder);
     if (status == LARDER_OK) {
         last->is_named = true;
-        status = sync_chain(log, first != 0 ? first : last->number, last, end);
+        status = sync_chain(log, first, last, end);
     }
     log_leave(log);
     if (status != LARDER_OK) return status;

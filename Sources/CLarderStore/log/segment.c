@@ -255,7 +255,7 @@ void segment_rest(const segment *resting) {
 
 void segment_close(segment *closed) {
     if (closed == NULL) return;
-    if (closed->map != NULL) file_unmap(closed->map, (size_t)closed->capacity);
+    file_unmap(closed->map, (size_t)closed->capacity);
     free(closed);
 }
 

@@ -48,7 +48,7 @@ static void bound_key(const larder_store_cursor *cursor, larder_bytes bound, boo
     else tree_key_entry(SPACE_ENTRY, bound, cursor->place->meta.secret, key);
     if (!is_behind) return;
     // In an index these are all that begin so. Never false: the first byte of a key is never 0xFF.
-    if (is_index || key->length == TREE_KEY_MAX_BYTES) (void)tree_key_after_prefix(key);
+    if (is_index || key->length == TREE_KEY_MAX_BYTES) tree_key_after_prefix(key);
     else key->bytes[key->length++] = 0;
 }
 
@@ -62,7 +62,7 @@ void cursor_set_range(larder_store_cursor *cursor) {
     cursor->has_exact_range = !has_cut_lower && !has_cut_upper && !has_cut_prefix;
     range_prefix(cursor, &cursor->start);
     cursor->end = cursor->start;
-    (void)tree_key_after_prefix(&cursor->end);
+    tree_key_after_prefix(&cursor->end);
     tree_key bound;
     if (cursor->query.flags & LARDER_STORE_HAS_LOWER) {
         bool is_behind = (cursor->query.flags & LARDER_STORE_LOWER_EXCLUSIVE) && !has_cut_lower;

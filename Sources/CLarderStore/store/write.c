@@ -100,7 +100,7 @@ void store_publish(larder_store *store, const uint8_t *records, uint32_t count, 
     uint64_t sequence = 0;
     const uint64_t before = memtable_pending(active);
     const uint8_t *at = records;
-    if (count > 1) memtable_prefetch(active, records, count < 64 ? count : 64);
+    if (count > 1) memtable_prefetch(active, records, count);
     for (uint32_t n = 0; n < count; n++) {
         sequence = record_sequence(at);
         if (record_kind(at) == RECORD_CLEAR) {

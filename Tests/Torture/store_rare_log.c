@@ -1,0 +1,1277 @@
+// SPDX-License-Identifier: MIT
+// What is rare in the log, in checkpoints and in cleaning, where chance does not come to it: records
+// and keys that no store writes, a log put together by hand, rows that no checkpoint leaves, and a
+// call that fails at the one moment that matters.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+// The harness's rings have a function of that name, and so has the store's log.
+#define record_bytes ring_record_bytes
+#include "failing_calls.h"
+#include "store.h"
+#undef record_bytes
+
+#include "faults.h"
+#include "larder_index.h"
+#include "log/scan.h"
+#include "store/store_internal.h"
+
+#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
+
+typedef struct rare_log {
+    const char *path, *other;
+} rare_log;
+
+enum { SMALL_BYTES = 4096, STORE_ID = 77 };
+
+static int64_t the_time;
+
+static int64_t own_clock(void *context) {
+    (void)context;
+    return the_time;
+}
+
+static larder_status opened_as(const char *path, uint32_t flags, larder_store_tuning *tuning,
+                               larder_store **out) {
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = flags | LARDER_STORE_HOST_MAINTENANCE;
+    options.clock = own_clock;
+    options.tuning = tuning;
+    options.inline_threshold_bytes = 16;
+    *out = NULL;
+    the_time = 1000;
+    return larder_store_open(path, &options, NULL, out);
+}
+
+static larder_status opened(const char *path, uint32_t flags, larder_store **out) {
+    larder_store_tuning tuning;
+    larder_store_tuning_init(&tuning);
+    tuning.segment_min_bytes = SMALL_BYTES;
+    tuning.segment_max_bytes = 2 * SMALL_BYTES;
+    return opened_as(path, flags, &tuning, out);
+}
+
+/** Passes over many rows take several transactions. */
+static larder_status opened_in_parts(const char *path, uint32_t flags, larder_store **out) {
+    larder_store_tuning tuning;
+    larder_store_tuning_init(&tuning);
+    tuning.remove_max_count = 1;
+    return opened_as(path, flags, &tuning, out);
+}
+
+static larder_bytes key_of(unsigned number) {
+    static char text[16];
+    return bytes_of(text, (size_t)snprintf(text, sizeof text, "k%06u", number));
+}
+
+static larder_store_item item_of(unsigned number, const char *value) {
+    larder_store_item item;
+    larder_store_item_init(&item, key_of(number), bytes_of_text(value));
+    return item;
+}
+
+static larder_status put(larder_store *store, unsigned number, const char *value) {
+    larder_store_item item = item_of(number, value);
+    return larder_store_put(store, &item, NULL);
+}
+
+static larder_status put_many(larder_store *store, unsigned from, unsigned to) {
+    larder_status status = LARDER_OK;
+    for (unsigned i = from; i < to && !status; i++) {
+        status = put(store, i, "a value of some length, so that segments fill up");
+    }
+    return status;
+}
+
+static larder_status remove_many(larder_store *store, unsigned from, unsigned to, unsigned step) {
+    larder_status status = LARDER_OK;
+    for (unsigned i = from; i < to && !status; i += step) {
+        status = larder_store_remove(store, key_of(i), 0);
+    }
+    return status;
+}
+
+static uint64_t how_many(torture *run, larder_store *store) {
+    uint64_t count = 0, bytes = 0;
+    EXPECT_STATUS(run, larder_store_totals(store, &count, &bytes), LARDER_OK);
+    return count;
+}
+
+static void is_whole(torture *run, larder_store *store, uint64_t count) {
+    larder_store_report report;
+    GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_OK);
+    EXPECT(run, report.intact == count && how_many(run, store) == count,
+           "%llu are there, %llu counted, of %llu", (unsigned long long)report.intact,
+           (unsigned long long)how_many(run, store), (unsigned long long)count);
+}
+
+/** Closed, the store is opened anew, and has so many. */
+static void is_whole_anew(torture *run, const char *path, larder_store *store, uint64_t count) {
+    larder_store_close(store);
+    GIVES(opened(path, 0, &store), LARDER_OK);
+    if (store) {
+        is_whole(run, store, count);
+    }
+    larder_store_close(store);
+}
+
+static const char *inside(const char *folder, const char *name) {
+    static char paths[4][800];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+// Records and keys --------------------------------------------------------------------------------
+
+static void records(torture *run, void *context) {
+    enum { LONG = 4097 };
+    static _Alignas(8) uint8_t bytes[8192], value[LONG];
+    const rare_log *self = context;
+    record found;
+    static const uint8_t kinds[] = {0, RECORD_NEXT + 1};
+    for (size_t i = 0; i < sizeof kinds; i++) {
+        size_t length = record_write_bare(bytes, kinds[i], bytes_of(NULL, 0));
+        uint64_t word = record_seal(bytes, length, 1, 0, false);
+        memcpy(bytes, &word, sizeof word);
+        GIVES(record_read(bytes_of(bytes, length), true, &found), LARDER_EDAMAGED);
+    }
+    // The longest value in an index, and one that is longer.
+    for (size_t length = LONG - 1; length <= LONG; length++) {
+        larder_store_index_entry index = {.index = 1, .value = {value, length}};
+        larder_store_item item = item_of(1, "");
+        item.indexes = &index;
+        item.index_count = 1;
+        size_t whole = RECORD_HEAD_BYTES + 8 + item.key.length + 4 + length;
+        record_write(bytes, &item, whole, 1);
+        uint64_t word = record_seal(bytes, whole, 1, 0, false);
+        memcpy(bytes, &word, sizeof word);
+        GIVES(record_read(bytes_of(bytes, whole), true, &found),
+              length < LONG ? LARDER_OK : LARDER_EDAMAGED);
+    }
+    // Values too long for a record, alone and with their keys: nobody looks at their bytes.
+    larder_store *store;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    larder_store_item item = item_of(1, "");
+    item.value.length = RECORD_MAX_BYTES + 1;
+    GIVES(larder_store_put(store, &item, NULL), LARDER_ETOOLARGE);
+    item.value.length = RECORD_MAX_BYTES - RECORD_HEAD_BYTES;
+    GIVES(larder_store_put(store, &item, NULL), LARDER_ETOOLARGE);
+    EXPECT(run, how_many(run, store) == 0, "too long a value was put");
+    // An entry that names a segment that there is not.
+    GIVES(put(store, 1, "value"), LARDER_OK);
+    larder_store_entry entry;
+    void *kept;
+    GIVES(larder_store_get(store, key_of(1), 0, &entry), LARDER_OK);
+    entry.flags |= LARDER_STORE_ENTRY_IN_LOG;
+    uint32_t number = entry.segment;
+    entry.segment = 1 << 20;
+    GIVES(larder_store_retain_value(&entry, &kept), LARDER_EINVALID);
+    entry.segment = number;
+    larder_store_release(&entry);
+    larder_store_close(store);
+}
+
+static void keys(torture *run, void *context) {
+    (void)context;
+    tree_key key;
+    size_t bytes;
+    bool is_cut;
+    torture_trial(run);
+    EXPECT(run, !tree_key_index_value(bytes_of("\x30\0\0\0", 4), &bytes, &is_cut),
+           "a key that is too short has a value");
+    EXPECT(run, !tree_key_index_value(bytes_of("\x31\0\1v\0\1", 6), &bytes, &is_cut),
+           "a key of no index has a value");
+    EXPECT(run, !tree_key_index_value(bytes_of("\x30\0\1value", 8), &bytes, &is_cut),
+           "a value without an end has one");
+    tree_key_index(1, bytes_of_text("value"), NULL, NULL, &key);
+    EXPECT(run, tree_key_index_value(bytes_of_key(&key), &bytes, &is_cut) && bytes == 7 && !is_cut,
+           "a value of %zu bytes, not 7", bytes);
+    larder_bytes form = {key.bytes + 3, bytes};
+    EXPECT(run, index_value_has_form(bytes_of_text("value"), form), "its own form is another's");
+    EXPECT(run,
+           !index_value_has_form(bytes_of_text("values"), form) &&
+               !index_value_has_form(bytes_of_text("walue"), form),
+           "another value has its form");
+    key = (tree_key){{SPACE_INDEX, 1, 0xFF, 0xFF}, 4};
+    tree_key_after_prefix(&key);
+    EXPECT(run, key.length == 2 && key.bytes[1] == 2, "not the least key behind a prefix");
+}
+
+static int compare_words(const void *a, const void *b) {
+    const uint64_t *left = a, *right = b;
+    return (*left > *right) - (*left < *right);
+}
+
+/** Two keys that a memtable cannot tell apart by the 32 bits that it keeps of them. */
+static bool find_twins(unsigned *one, unsigned *other) {
+    enum { MANY = 400000 };
+    uint64_t *tagged = malloc(MANY * sizeof *tagged);
+    bool is_found = false;
+    for (unsigned i = 0; i < MANY && tagged; i++) {
+        larder_bytes key = key_of(i);
+        tagged[i] = larder_index_hash_bytes(key.data, key.length) >> 32 << 32 | i;
+    }
+    if (tagged) {
+        qsort(tagged, MANY, sizeof *tagged, compare_words);
+    }
+    for (unsigned i = 1; i < MANY && tagged && !is_found; i++) {
+        is_found = tagged[i] >> 32 == tagged[i - 1] >> 32;
+        *one = (uint32_t)tagged[i - 1];
+        *other = (uint32_t)tagged[i];
+    }
+    free(tagged);
+    return is_found;
+}
+
+static void twins(torture *run, void *context) {
+    const rare_log *self = context;
+    unsigned one = 0, other = 0;
+    torture_trial(run);
+    if (!EXPECT(run, find_twins(&one, &other), "all keys differ")) {
+        return;
+    }
+    larder_store *store;
+    larder_store_entry entry;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put(store, one, "one"), LARDER_OK);
+    GIVES(larder_store_get(store, key_of(other), 0, &entry), LARDER_ENOTFOUND);
+    GIVES(put(store, other, "other"), LARDER_OK);
+    GIVES(larder_store_get(store, key_of(one), 0, &entry), LARDER_OK);
+    EXPECT(run, entry.value.length == 3, "one key's value is another's");
+    larder_store_release(&entry);
+    is_whole(run, store, 2);
+    // A batch of which more is waited for than at a time.
+    larder_store_batch *batch = NULL;
+    GIVES(larder_store_batch_create(store, &batch), LARDER_OK);
+    for (unsigned i = 0; i < 200; i++) {
+        larder_store_item item = item_of(500000 + i, "of many");
+        EXPECT_STATUS(run, larder_store_batch_put(batch, &item), LARDER_OK);
+    }
+    GIVES(larder_store_batch_commit(batch, 0, NULL), LARDER_OK);
+    larder_store_batch_destroy(batch);
+    is_whole_anew(run, self->path, store, 202);
+}
+
+// A log by hand -----------------------------------------------------------------------------------
+
+static larder_status log_made(const char *path, store_log *out) {
+    larder_status status =
+        make_directory(path) ? log_open(path, STORE_ID, 0600, false, out) : errno;
+    out->segment_min_bytes = SMALL_BYTES;
+    out->segment_max_bytes = SMALL_BYTES;
+    return status;
+}
+
+static larder_status append(store_log *log, bool continues) {
+    uint8_t *target;
+    larder_bytes key = bytes_of_text("some key");
+    size_t length = RECORD_HEAD_BYTES + key.length, padded = record_padded(length);
+    larder_status status = log_reserve(log, padded, false, &target);
+    if (!status) {
+        (void)record_write_bare(target, RECORD_REMOVE, key);
+        uint64_t word = record_seal(target, length, log->last_sequence + 1, 0, continues);
+        log_publish(log, padded, 1, word);
+    }
+    return status;
+}
+
+static larder_status scanned(store_log *log, location at, uint64_t sequence) {
+    log_scan scan = {.log = log, .at = at, .sequence = sequence};
+    const uint8_t *first;
+    uint32_t count;
+    segment *from;
+    larder_status status = LARDER_OK;
+    while (!status) {
+        status = log_scan_next(&scan, true, &first, &count, &from);
+    }
+    return status;
+}
+
+static void scans(torture *run, void *context) {
+    const rare_log *self = context;
+    store_log log;
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    segment *cleaned;
+    const location start = {1, SEGMENT_HEAD_BYTES};
+    GIVES(log_made(self->path, &log), LARDER_OK);
+    GIVES(append(&log, false), LARDER_OK);
+    GIVES(append(&log, false), LARDER_OK);
+    GIVES(scanned(&log, start, 0), LARDER_END);
+    // Behind the head, and nowhere at all.
+    log_scan scan = {.log = &log, .at = {1, 0}};
+    torture_trial(run);
+    EXPECT(run, log_scan_resync(&scan) && scan.at.offset == SEGMENT_HEAD_BYTES,
+           "not found from the head on");
+    larder_bytes bytes;
+    GIVES(segment_look(log.active, log.active->capacity + 8, &bytes), LARDER_EDAMAGED);
+    // The log does not go on in a cleaned segment.
+    log.next_number = 2;
+    GIVES(log_create_cleaned(&log, &lock, SMALL_BYTES, 1, 0, &cleaned), LARDER_OK);
+    GIVES(scanned(&log, (location){2, SEGMENT_HEAD_BYTES}, 0), LARDER_EDAMAGED);
+    GIVES(segment_look(log.active, SEGMENT_HEAD_BYTES + 4, &bytes), LARDER_EDAMAGED);
+    segment_seal(log.active, 2, log.last_sequence);
+    GIVES(scanned(&log, start, 0), LARDER_EDAMAGED);
+    // A segment is made in advance once, and not of one that is not half full.
+    log_close(&log);
+    remove_tree(self->path);
+    GIVES(log_made(self->path, &log), LARDER_OK);
+    log_prepare(&log, &lock);
+    GIVES(append(&log, false), LARDER_OK);
+    log_prepare(&log, &lock);
+    EXPECT(run, !log.spare, "a spare segment beside one that is not half full");
+    while (atomic_load(&log.active->end) <= SMALL_BYTES / 2) {
+        EXPECT_STATUS(run, append(&log, false), LARDER_OK);
+    }
+    log.is_read_only = true;
+    log_prepare(&log, &lock);
+    EXPECT(run, !log.spare, "who only reads makes a spare segment");
+    log.is_read_only = false;
+    log_prepare(&log, &lock);
+    const segment *spare = log.spare;
+    log_prepare(&log, &lock);
+    EXPECT(run, spare && log.spare == spare, "a spare segment is made anew");
+    // A batch that ends with the segment is none.
+    GIVES(append(&log, true), LARDER_OK);
+    segment_seal(log.active, 2, log.last_sequence);
+    GIVES(scanned(&log, start, 0), LARDER_EDAMAGED);
+    log_close(&log);
+}
+
+/** Behind a segment that is lost, the log goes on in none of those that began before. */
+static void resyncs(torture *run, void *context) {
+    const rare_log *self = context;
+    store_log log;
+    GIVES(log_made(self->path, &log), LARDER_OK);
+    for (unsigned i = 0; i < 200; i++) {
+        EXPECT_STATUS(run, append(&log, false), LARDER_OK);
+    }
+    EXPECT(run, log.active->number > 2, "the log has a single segment");
+    EXPECT(run, write_file(inside(self->path, "log/of others"), "text", 4), "cannot write");
+    GIVES(log_enter(&log), LARDER_OK);
+    log_scan scan = {.log = &log, .at = {1, SMALL_BYTES}, .sequence = 1000};
+    EXPECT(run, !log_scan_resync(&scan), "what came before goes on");
+    scan.sequence = 1;
+    EXPECT(run, log_scan_resync(&scan) && scan.at.segment == 2, "the next segment is not found");
+    log_leave(&log);
+    log_close(&log);
+}
+
+static void head_sums(uint8_t head[SEGMENT_HEAD_BYTES]) {
+    uint32_t crc = larder_crc32c(0, head + 12, SEGMENT_HEAD_BYTES - 12);
+    memcpy(head + 8, &crc, sizeof crc);
+}
+
+static void segments(torture *run, void *context) {
+    const rare_log *self = context;
+    store_log log;
+    segment *made = NULL, *again = NULL;
+    uint64_t store_id;
+    GIVES(log_made(self->path, &log), LARDER_OK);
+    GIVES(log_enter(&log), LARDER_OK);
+    GIVES(segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0, STORE_ID, 0600, &made),
+          LARDER_OK);
+    GIVES(segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0, STORE_ID, 0600, &again),
+          EEXIST);
+    EXPECT(run, !again, "what is there is made again");
+    segment_close(made);
+    const char *path = inside(self->path, "log/00000001.seg");
+    uint8_t head[SEGMENT_HEAD_BYTES];
+    torture_trial(run);
+    EXPECT(run, read_file(path, head, sizeof head) >= SMALL_BYTES, "no head");
+    EXPECT(run, segment_file_is_new(log.folder, "00000001.seg"), "a new segment is an old one");
+    EXPECT(run, !segment_file_is_new(log.folder, "00000009.seg"), "a new segment is nowhere");
+    larder_fault_set("pread", 1, EIO);
+    EXPECT(run, !segment_file_is_new(log.folder, "00000001.seg"), "new, by what was not read");
+    larder_fault_set(NULL, 0, 0);
+    // Larger than offsets are wide: a file of holes.
+    uint64_t huge = ((uint64_t)1 << 35) + 4096;
+    memcpy(head + 32, &huge, sizeof huge);
+    head_sums(head);
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    EXPECT(run, file >= 0 && pwrite(file, head, sizeof head, 0) == sizeof head, "cannot write");
+    if (ftruncate(file, (off_t)huge) == 0) {
+        GIVES(segment_open(log.folder, 1, STORE_ID, false, &made), LARDER_EDAMAGED);
+    }
+    EXPECT(run, ftruncate(file, SMALL_BYTES) == 0, "cannot truncate");
+    close(file);
+    // Its head is damaged, and cannot be mended.
+    GIVES(segment_open_damaged(log.folder, 1, &store_id, &made), LARDER_OK);
+    EXPECT(run, made && made->kind == 0, "a damaged head is believed");
+    if (made) {
+        larder_fault_set("fallocate", 1, ENOSPC);
+        GIVES(segment_mend(made, log.folder, STORE_ID), ENOSPC);
+        larder_fault_set("pwrite", 1, EIO);
+        GIVES(segment_mend(made, log.folder, STORE_ID), EIO);
+        larder_fault_set(NULL, 0, 0);
+        GIVES(segment_mend(made, log.folder, STORE_ID), LARDER_OK);
+        segment_close(made);
+        GIVES(segment_open(log.folder, 1, STORE_ID, false, &made), LARDER_OK);
+        segment_close(made);
+    }
+    // A socket is no segment.
+    (void)unlink(path);
+    if (mknod(path, S_IFSOCK | 0600, 0) == 0) {
+        GIVES(segment_open_damaged(log.folder, 1, &store_id, &made), LARDER_OK);
+        EXPECT(run, !made, "a socket is a segment");
+    }
+    log_leave(&log);
+    log_close(&log);
+}
+
+/** Removals take what each segment keeps back for them where no other can be made, up to the last
+    byte; the record that names the next one has its own place. */
+static void kept_back(torture *run, void *context) {
+    const rare_log *self = context;
+    larder_store *store;
+    static char key[SMALL_BYTES];
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    larder_fault_set("open", -1, ENOSPC);
+    GIVES(larder_store_remove(store, key_of(1), 0), ENOSPC);
+    larder_fault_set(NULL, 0, 0);
+    unsigned count = 0;
+    do {
+        EXPECT_STATUS(run, put(store, count++, "a value"), LARDER_OK);
+    } while (!log_turns_over(&store->log, 100));
+    larder_fault_set("open", -1, ENOSPC);
+    larder_status status = LARDER_OK;
+    while (!status) {
+        status = put(store, count, "a value");
+        count += !status;
+    }
+    EXPECT(run, status == ENOSPC, "a put without room gave %d", status);
+    GIVES(larder_store_remove(store, key_of(0), 0), LARDER_OK);
+    // No room for one so long, and just enough for this one.
+    memset(key, 'x', sizeof key);
+    GIVES(larder_store_remove(store, bytes_of(key, sizeof key), 0), ENOSPC);
+    const segment *active = store->log.active;
+    size_t left = (size_t)(active->capacity - atomic_load(&active->end)) - SEGMENT_NEXT_BYTES;
+    GIVES(larder_store_remove(store, bytes_of(key, left - RECORD_HEAD_BYTES), 0), LARDER_OK);
+    GIVES(larder_store_remove(store, key_of(1), 0), ENOSPC);
+    larder_fault_set(NULL, 0, 0);
+    GIVES(put(store, count, "a value"), LARDER_OK);
+    EXPECT(run, atomic_load(&active->end) == active->capacity, "the segment is not full");
+    is_whole(run, store, count);
+    is_whole_anew(run, self->path, store, count);
+}
+
+/** A segment that another program filled to its end: there is no place for the next one's name. */
+static void filled(torture *run, void *context) {
+    const rare_log *self = context;
+    larder_store *store;
+    static char key[SMALL_BYTES];
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put(store, 1, "a value"), LARDER_OK);
+    const segment *active = store->log.active;
+    uint64_t end = atomic_load(&active->end);
+    size_t length = (size_t)(active->capacity - end);
+    uint8_t *target = active->map + end;
+    (void)record_write_bare(target, RECORD_REMOVE, bytes_of(key, length - RECORD_HEAD_BYTES));
+    uint64_t word = record_seal(target, length, store->log.last_sequence + 1, 0, false);
+    memcpy(target, &word, sizeof word);
+    EXPECT(run, copy_tree(self->path, self->other), "cannot copy");
+    larder_store_close(store);
+    GIVES(opened(self->other, 0, &store), LARDER_OK);
+    GIVES(put(store, 2, "a value"), LARDER_EDAMAGED);
+    EXPECT(run, how_many(run, store) == 1, "not what was there");
+    larder_store_close(store);
+}
+
+/** The path leads to another file system, where a folder with the same names lies. */
+static void elsewhere(torture *run, void *context) {
+    const rare_log *self = context;
+    static const char *const others[] = {"/tmp", "/dev/shm", "/var/tmp"};
+    struct stat here, there;
+    char path[700], target[100];
+    larder_store *store;
+    if (!make_directory(self->path) || stat(self->path, &here) != 0) {
+        return;
+    }
+    EXPECT(run, make_directory(inside(self->path, "a")), "cannot make a folder");
+    snprintf(path, sizeof path, "%s/link/store", self->path);
+    EXPECT(run, symlink("a", inside(self->path, "link")) == 0, "cannot make a link");
+    GIVES(opened(path, 0, &store), LARDER_OK);
+    GIVES(larder_store_sync(store), LARDER_OK);
+    GIVES(put(store, 1, "value"), LARDER_OK);
+    GIVES(larder_store_sync(store), LARDER_OK);
+    GIVES(put(store, 1, "other"), LARDER_OK);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (stat(others[i], &there) != 0 || there.st_dev == here.st_dev) {
+            continue;
+        }
+        snprintf(target, sizeof target, "%s/larder-elsewhere-%ld", others[i], (long)getpid());
+        if (make_directory(target) && make_directory(inside(target, "store")) &&
+            make_directory(inside(target, "store/log"))) {
+            (void)unlink(inside(self->path, "link"));
+            EXPECT(run, symlink(target, inside(self->path, "link")) == 0, "cannot make a link");
+            GIVES(larder_store_sync(store), ENOENT);
+            (void)unlink(inside(self->path, "link"));
+            EXPECT(run, symlink("a", inside(self->path, "link")) == 0, "cannot make a link");
+        }
+        remove_tree(target);
+        break;
+    }
+    GIVES(larder_store_sync(store), LARDER_OK);
+    is_whole(run, store, 1);
+    larder_store_close(store);
+}
+
+// Rows that no checkpoint leaves ------------------------------------------------------------------
+
+/** Puts a row into the tree, or deletes it if `value` has no bytes; the meta record says of which
+    transaction the tree is. */
+static larder_status set_row(larder_store *store, larder_bytes key, larder_bytes value) {
+    MDB_txn *txn;
+    MDB_dbi main;
+    uint8_t bytes[META_BYTES], space = SPACE_META;
+    store_meta meta = store->meta;
+    larder_status status = environment_begin(store->environment, &txn, &main);
+    if (status) {
+        return status;
+    }
+    status = environment_row(store->environment, txn, main, key, value.length ? &value : NULL);
+    meta.transaction = mdb_txn_id(txn);
+    store_meta_write(bytes, &meta);
+    larder_bytes written = {bytes, sizeof bytes};
+    status = status ? status
+                    : environment_row(store->environment, txn, main, bytes_of(&space, 1), &written);
+    status = environment_end(store->environment, txn, status);
+    store->meta.transaction = status ? store->meta.transaction : meta.transaction;
+    return status;
+}
+
+/** Copies a row, of at most 2000 bytes. */
+static size_t get_row(larder_store *store, larder_bytes key, uint8_t *target) {
+    MDB_txn *txn;
+    MDB_dbi main;
+    MDB_val name = {key.length, (void *)(uintptr_t)key.data}, value = {0, NULL};
+    if (environment_begin(store->environment, &txn, &main) != LARDER_OK) {
+        return 0;
+    }
+    if (mdb_get(txn, main, &name, &value) == 0 && value.mv_size <= 2000) {
+        memcpy(target, value.mv_data, value.mv_size);
+    } else {
+        value.mv_size = 0;
+    }
+    (void)!environment_end(store->environment, txn, ECANCELED);
+    return value.mv_size;
+}
+
+static larder_bytes row_of(unsigned number) {
+    static tree_key key;
+    static const uint8_t secret[16];
+    tree_key_entry(SPACE_ENTRY, key_of(number), secret, &key);
+    return bytes_of_key(&key);
+}
+
+/** Makes a row such that it leads nowhere. */
+static larder_status hurt_row(larder_store *store, unsigned number) {
+    uint8_t bytes[2000];
+    size_t length = get_row(store, row_of(number), bytes);
+    row_move(bytes, (location){0, 0});
+    return length ? set_row(store, row_of(number), bytes_of(bytes, length)) : ENOENT;
+}
+
+static larder_status read_one(larder_store *store, unsigned number) {
+    larder_store_entry entry;
+    larder_status status = larder_store_get(store, key_of(number), 0, &entry);
+    larder_store_release(&entry);
+    return status;
+}
+
+/** Reads of entries whose rows are damaged, that were read later, or that no order is kept of. */
+static void reads(torture *run, void *context) {
+    const rare_log *self = context;
+    larder_store *store;
+    GIVES(opened(self->path, LARDER_STORE_TRACK_ACCESS, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 5), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    GIVES(read_one(store, 1), LARDER_OK);
+    GIVES(read_one(store, 2), LARDER_OK);
+    GIVES(hurt_row(store, 1), LARDER_OK);
+    uint8_t state[STATE_BYTES];
+    tree_key key;
+    const uint8_t secret[16] = {0};
+    put_be64(state, store->newest_sequence);
+    put_be64(state + 8, UINT64_MAX);
+    put_be64(state + 16, flip(LARDER_STORE_NEVER));
+    put_be64(state + 24, flip(LARDER_STORE_NEVER));
+    tree_key_entry(SPACE_RECENCY, key_of(2), secret, &key);
+    GIVES(set_row(store, bytes_of_key(&key), bytes_of(state, sizeof state)), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    GIVES(read_one(store, 1), LARDER_EDAMAGED);
+    GIVES(read_one(store, 2), LARDER_OK);
+    larder_store_close(store);
+    // Tracked when it was read, and no more when that is folded in.
+    remove_tree(self->path);
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 5), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    larder_store_limits limits = larder_store_limits_get(store);
+    limits.count = 100;
+    GIVES(larder_store_limits_set(store, &limits), LARDER_OK);
+    GIVES(read_one(store, 1), LARDER_OK);
+    limits.count = LARDER_STORE_UNLIMITED;
+    GIVES(larder_store_limits_set(store, &limits), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    EXPECT(run, !store->meta.has_order, "an order that nobody asked for");
+    is_whole(run, store, 5);
+    larder_store_close(store);
+}
+
+/** Reads are folded in where memory runs out, and again when it is there. */
+static void reads_without_memory(torture *run, void *context) {
+    const rare_log *self = context;
+    larder_store *store;
+    GIVES(opened(self->path, LARDER_STORE_TRACK_ACCESS, &store), LARDER_OK);
+    for (int nth = 1; nth < 24; nth++) {
+        EXPECT_STATUS(run, put_many(store, 0, 5), LARDER_OK);
+        GIVES(larder_store_flush(store), LARDER_OK);
+        GIVES(read_one(store, 1), LARDER_OK);
+        larder_fault_set("memory", nth, ENOMEM);
+        larder_status status = larder_store_flush(store);
+        larder_fault_set(NULL, 0, 0);
+        EXPECT(run, status == LARDER_OK || status == ENOMEM, "a flush gave %d", status);
+        GIVES(larder_store_flush(store), LARDER_OK);
+    }
+    is_whole(run, store, 5);
+    larder_store_close(store);
+}
+
+/** Rows of other places than an entry's own, too long ones, and those of damaged entries. */
+static void odd_rows(torture *run, void *context) {
+    const rare_log *self = context;
+    static uint8_t bytes[2000];
+    larder_store *store;
+    tree_key key;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    larder_store_item item = item_of(1, "value");
+    item.expires_ns = 10000;
+    uint64_t sequence;
+    GIVES(larder_store_put(store, &item, &sequence), LARDER_OK);
+    GIVES(put_many(store, 2, 40), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    for (uint32_t minor = 0; minor < 2; minor++) {
+        tree_key_expiry(500, sequence, minor, &key);
+        GIVES(set_row(store, bytes_of_key(&key), key_of(1)), LARDER_OK);
+    }
+    uint64_t removed;
+    GIVES(larder_store_remove_expired(store, &removed), LARDER_OK);
+    EXPECT(run, removed == 0 && get_row(store, bytes_of_key(&key), bytes) == 0,
+           "%llu expired by rows of others", (unsigned long long)removed);
+    is_whole(run, store, 39);
+    // The order is made without what is damaged, and what is too long for a key is passed over.
+    GIVES(hurt_row(store, 3), LARDER_OK);
+    tree_key_order((stamp){0, 1}, &key);
+    GIVES(larder_store_trim(store, 30, LARDER_STORE_UNLIMITED, &removed), LARDER_OK);
+    EXPECT(run, removed == 9, "%llu were evicted, not 9", (unsigned long long)removed);
+    GIVES(set_row(store, bytes_of_key(&key), bytes_of(bytes, 600)), LARDER_OK);
+    GIVES(larder_store_trim(store, 20, LARDER_STORE_UNLIMITED, &removed), LARDER_OK);
+    EXPECT(run, removed == 10, "%llu were evicted, not 10", (unsigned long long)removed);
+    larder_store_close(store);
+    // A row that is longer than any with a record in it, of a segment that is to be cleaned.
+    remove_tree(self->path);
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 10), LARDER_OK);
+    GIVES(remove_many(store, 0, 5, 1), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    size_t length = get_row(store, row_of(7), bytes);
+    GIVES(set_row(store, row_of(7), bytes_of(bytes, 1900)), LARDER_OK);
+    larder_store_close(store);
+    GIVES(larder_store_compact(self->path, NULL, NULL, NULL), LARDER_EDAMAGED);
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(set_row(store, row_of(7), bytes_of(bytes, length)), LARDER_OK);
+    is_whole(run, store, 5);
+    larder_store_close(store);
+}
+
+/** Damages the last page of the order of use under a store that is open. */
+static bool hurt_order(const char *path, int64_t page) {
+    static uint8_t bytes[1 << 21];
+    const char *data = inside(path, "data.mdb");
+    int64_t size = read_file(data, bytes, sizeof bytes), found = 0;
+    const uint8_t *last = NULL;
+    for (int64_t at = 2 * page; at + page <= size && size <= (int64_t)sizeof bytes; at += page) {
+        enum { LEAF = 2, KEY_BYTES = 17 };
+        uint16_t kind = load16(bytes + at + 10), node = load16(bytes + at + 16);
+        if (kind != LEAF || node + 8 + KEY_BYTES > page) {
+            continue;
+        }
+        const uint8_t *first = bytes + at + node + 8;
+        if (first[0] == SPACE_ORDER && load16(first - 2) == KEY_BYTES &&
+            (!last || memcmp(first, last, KEY_BYTES) > 0)) {
+            last = first;
+            found = at;
+        }
+    }
+    int file = open(data, O_WRONLY | O_CLOEXEC);
+    bool good = last && pwrite(file, "\0\0", 2, found + 12) == 2;
+    close(file);
+    return good;
+}
+
+static void hurt_under_way(torture *run, void *context) {
+    const rare_log *self = context;
+    larder_store *store;
+    larder_store_tuning tuning;
+    larder_store_tuning_init(&tuning);
+    for (int part = 0; part < 2; part++) {
+        remove_tree(self->path);
+        GIVES(opened_as(self->path, LARDER_STORE_TRACK_ACCESS, &tuning, &store), LARDER_OK);
+        GIVES(put_many(store, 0, 3000), LARDER_OK);
+        GIVES(larder_store_flush(store), LARDER_OK);
+        GIVES(larder_store_shutdown(store), LARDER_OK);
+        larder_store_close(store);
+        GIVES(opened_as(self->path, LARDER_STORE_TRACK_ACCESS, &tuning, &store), LARDER_OK);
+        snapshot *seen;
+        GIVES(environment_read(store->environment, &seen), LARDER_OK);
+        int64_t page = seen->tree.page_bytes;
+        environment_release(store->environment, seen);
+        EXPECT(run, hurt_order(self->path, page), "no page to hurt");
+        GIVES(part == 0 ? put(store, 1, "new") : larder_store_remove_all(store, NULL, NULL),
+              LARDER_OK);
+        GIVES(larder_store_flush(store), LARDER_EDAMAGED);
+        larder_store_close(store);
+    }
+}
+
+// Checkpoints -------------------------------------------------------------------------------------
+
+/** A record that another program changed before it came into the tree. */
+static void changed_record(torture *run, void *context) {
+    const rare_log *self = context;
+    larder_store *store;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    uint8_t *at = NULL;
+    for (unsigned i = 0; i < 3; i++) {
+        GIVES(put(store, i, "value"), LARDER_OK);
+        const segment *active = store->log.active;
+        at = active->map + (atomic_load(&active->end) - record_padded(RECORD_HEAD_BYTES + 7 + 5));
+    }
+    at[23] = 1;
+    GIVES(larder_store_flush(store), LARDER_EDAMAGED);
+    at[23] = 0;
+    GIVES(larder_store_flush(store), LARDER_OK);
+    is_whole(run, store, 3);
+    larder_store_close(store);
+}
+
+static larder_status put_indexed(larder_store *store, unsigned number) {
+    enum { INDEXES = 24 };
+    larder_store_index_entry indexes[INDEXES];
+    larder_store_item item = item_of(number, "value");
+    for (unsigned i = 0; i < INDEXES; i++) {
+        indexes[i] = (larder_store_index_entry){(uint16_t)i, bytes_of_text("a value to find")};
+    }
+    item.indexes = indexes;
+    item.index_count = INDEXES;
+    item.expires_ns = 5000;
+    return larder_store_put(store, &item, NULL);
+}
+
+/** What comes, goes, and is cleaned, where the `nth` call fails: nothing of it is lost. */
+static void failing_checkpoints(torture *run, void *context) {
+    static const struct {
+        const char *call;
+        int error, most;
+    } calls[] = {{"memory", ENOMEM, 40},   {"mdb_put", EIO, 12}, {"mdb_put", ENOSPC, 12},
+                 {"fdatasync", EIO, 8},    {"fsync", EIO, 8},    {"system mmap", ENOMEM, 8},
+                 {"mdb_txn_begin", EIO, 6}};
+    const rare_log *self = context;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        for (int nth = 1; nth <= calls[i].most && torture_unhurt(run); nth++) {
+            for (unsigned what = 0; what < 4; what++) {
+                larder_store *store;
+                torture_note(run, "pass %d of %s gives %d in %u", nth, calls[i].call,
+                             calls[i].error, what);
+                torture_trial(run);
+                remove_tree(self->path);
+                EXPECT_STATUS(run,
+                              opened(self->path, what == 1 ? 0 : LARDER_STORE_TRACK_ACCESS, &store),
+                              LARDER_OK);
+                larder_status status = LARDER_OK;
+                uint64_t left = 60;
+                for (unsigned n = 0; n < 60 && !status; n++) {
+                    status = what == 3 ? put_many(store, 8 * n, 8 * n + 8) : put_indexed(store, n);
+                }
+                if (what > 0) {
+                    status = status ? status : larder_store_flush(store);
+                }
+                if (what == 3) {
+                    status = status ? status : remove_many(store, 0, 480, 2);
+                    left = 240;
+                }
+                if (what > 1) {
+                    status = status ? status : larder_store_shutdown(store);
+                    larder_store_close(store);
+                    status = status ? status : opened(self->path, 0, &store);
+                }
+                EXPECT_STATUS(run, status, LARDER_OK);
+                larder_fault_set(calls[i].call, nth, calls[i].error);
+                if (what == 0) {
+                    status = larder_store_sync(store);
+                    status = status ? status : larder_store_flush(store);
+                } else if (what == 1) {
+                    status = larder_store_trim(store, 20, LARDER_STORE_UNLIMITED, NULL);
+                } else if (what == 2) {
+                    the_time = 6000;
+                    status = put(store, 100, "value");
+                    status = status ? status : larder_store_remove_expired(store, NULL);
+                } else {
+                    flush_order order = {.flags = FLUSH_COMPACTS};
+                    status = store_flush(store, &order);
+                }
+                larder_fault_set(NULL, 0, 0);
+                EXPECT(run, status == LARDER_OK || status == calls[i].error, "it gave %d", status);
+                EXPECT_STATUS(run, larder_store_flush(store), LARDER_OK);
+                if (what == 1) {
+                    EXPECT_STATUS(run, larder_store_trim(store, 20, LARDER_STORE_UNLIMITED, NULL),
+                                  LARDER_OK);
+                    left = 20;
+                } else if (what == 2) {
+                    EXPECT_STATUS(run, larder_store_remove_expired(store, NULL), LARDER_OK);
+                    left = larder_store_contains(store, key_of(100)) == LARDER_OK;
+                }
+                // What could not be deleted is, when the store is opened again.
+                is_whole_anew(run, self->path, store, left);
+            }
+        }
+    }
+}
+
+/** Segments that there was no memory for when the store was opened, nor later. */
+static void unmapped(torture *run, void *context) {
+    const rare_log *self = context;
+    for (int nth = 1; nth <= 14; nth++) {
+        larder_store *store;
+        remove_tree(self->path);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        for (unsigned i = 0; i < 30; i++) {
+            EXPECT_STATUS(run, put_indexed(store, i), LARDER_OK);
+        }
+        GIVES(larder_store_flush(store), LARDER_OK);
+        GIVES(remove_many(store, 0, 8, 1), LARDER_OK);
+        GIVES(larder_store_flush(store), LARDER_OK);
+        GIVES(larder_store_shutdown(store), LARDER_OK);
+        larder_store_close(store);
+        larder_fault_set("system mmap", -nth, ENOMEM);
+        larder_status status = opened(self->path, 0, &store);
+        EXPECT(run, status == LARDER_OK || status == ENOMEM, "an open gave %d", status);
+        if (!status) {
+            the_time = 6000;
+            flush_order order = {.flags = nth % 2 ? FLUSH_COMPACTS : FLUSH_TRIMS};
+            status = store_flush(store, &order);
+            EXPECT(run, status == LARDER_OK || status == ENOMEM, "a flush gave %d", status);
+        }
+        larder_fault_set(NULL, 0, 0);
+        larder_store_close(store);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        the_time = 6000;
+        GIVES(larder_store_remove_expired(store, NULL), LARDER_OK);
+        is_whole_anew(run, self->path, store, 0);
+    }
+}
+
+/** Flushes and syncs while a segment is not mapped, and cannot be. */
+static void while_unmapped(torture *run, larder_store *store, uint32_t number, uint32_t flags) {
+    segment *kept = segment_table_set(&store->log.table, number, NULL);
+    flush_order order = {.flags = flags};
+    larder_fault_set("mmap", -1, ENOMEM);
+    GIVES(store_flush(store, &order), ENOMEM);
+    larder_fault_set(NULL, 0, 0);
+    EXPECT(run, !segment_table_set(&store->log.table, number, kept), "it was mapped all the same");
+    order = (flush_order){.flags = flags};
+    GIVES(store_flush(store, &order), LARDER_OK);
+}
+
+static void unmapped_by_place(torture *run, void *context) {
+    const rare_log *self = context;
+    for (unsigned place = 0; place < 4; place++) {
+        larder_store *store;
+        torture_note(run, "a segment that is not mapped, %u", place);
+        remove_tree(self->path);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        GIVES(put_many(store, 0, 60), LARDER_OK);
+        uint32_t last = store->log.active->number;
+        EXPECT(run, last > 1, "a single segment");
+        if (place == 0) {
+            // The last one, of what was written since; then one that was not synced.
+            while_unmapped(run, store, last, 0);
+        } else if (place == 1) {
+            while_unmapped(run, store, 1, 0);
+        } else if (place == 2) {
+            GIVES(larder_store_sync(store), LARDER_OK);
+            while_unmapped(run, store, 1, 0);
+        } else {
+            // The one that the log has left.
+            GIVES(larder_store_flush(store), LARDER_OK);
+            pthread_mutex_lock(&store->lock);
+            GIVES(log_turn_over(&store->log), LARDER_OK);
+            pthread_mutex_unlock(&store->lock);
+            GIVES(larder_store_sync(store), LARDER_OK);
+            while_unmapped(run, store, last, FLUSH_PASSES);
+        }
+        is_whole_anew(run, self->path, store, 60);
+    }
+}
+
+/** The name of the first segment, which is synced with it, and not before. */
+static void unnamed(torture *run, void *context) {
+    const rare_log *self = context;
+    for (int nth = 1; nth <= 8; nth++) {
+        larder_store *store;
+        remove_tree(self->path);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        GIVES(put(store, 1, "value"), LARDER_OK);
+        larder_fault_set("fsync", nth, EIO);
+        larder_status status = larder_store_sync(store);
+        EXPECT(run, status == LARDER_OK || status == EIO, "a sync gave %d", status);
+        larder_fault_set(NULL, 0, 0);
+        GIVES(larder_store_sync(store), LARDER_OK);
+        is_whole_anew(run, self->path, store, 1);
+    }
+}
+
+/** A segment that nothing lives in is noted, too. */
+static void bare(torture *run, void *context) {
+    const rare_log *self = context;
+    for (int nth = 1; nth <= 20; nth++) {
+        larder_store *store;
+        remove_tree(self->path);
+        larder_fault_set("memory", nth, ENOMEM);
+        larder_status status = opened(self->path, 0, &store);
+        EXPECT(run, status == LARDER_OK || status == ENOMEM, "an open gave %d", status);
+        larder_fault_set(NULL, 0, 0);
+        larder_store_close(store);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        GIVES(larder_store_remove(store, key_of(1), 0), LARDER_OK);
+        larder_fault_set("memory", nth, ENOMEM);
+        status = larder_store_flush(store);
+        larder_fault_set(NULL, 0, 0);
+        EXPECT(run, status == LARDER_OK || status == ENOMEM, "a flush gave %d", status);
+        GIVES(larder_store_flush(store), LARDER_OK);
+        is_whole_anew(run, self->path, store, 0);
+    }
+}
+
+/** Behind a checkpoint that failed, what was written since does not fit beside what it had. */
+static void merging(torture *run, void *context) {
+    const rare_log *self = context;
+    for (int nth = 1; nth <= 3; nth++) {
+        larder_store *store;
+        remove_tree(self->path);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        GIVES(put_many(store, 0, 50), LARDER_OK);
+        larder_fault_set("mdb_txn_commit", -1, EIO);
+        GIVES(larder_store_flush(store), EIO);
+        larder_fault_set(NULL, 0, 0);
+        GIVES(put_many(store, 50, 100), LARDER_OK);
+        larder_fault_set("memory", nth, ENOMEM);
+        larder_status status = larder_store_flush(store);
+        larder_fault_set(NULL, 0, 0);
+        EXPECT(run, status == LARDER_OK || status == ENOMEM, "a flush gave %d", status);
+        GIVES(larder_store_flush(store), LARDER_OK);
+        is_whole(run, store, 100);
+        larder_store_close(store);
+    }
+}
+
+/** More goes, and more gets a place in the order, than one transaction takes. */
+static void passes(torture *run, void *context) {
+    enum { MANY = 1300 };
+    const rare_log *self = context;
+    larder_store *store;
+    uint64_t removed;
+    GIVES(opened_in_parts(self->path, 0, &store), LARDER_OK);
+    larder_store_limits limits = larder_store_limits_get(store);
+    limits.age_ns = 1000000;
+    GIVES(larder_store_limits_set(store, &limits), LARDER_OK);
+    GIVES(larder_store_maintain(store), LARDER_OK);
+    limits.age_ns = LARDER_STORE_NEVER;
+    GIVES(larder_store_limits_set(store, &limits), LARDER_OK);
+    for (unsigned i = 0; i < 2 * MANY; i++) {
+        larder_store_item item = item_of(i, "value");
+        item.expires_ns = i < MANY ? 5000 : LARDER_STORE_NEVER;
+        EXPECT_STATUS(run, larder_store_put(store, &item, NULL), LARDER_OK);
+    }
+    GIVES(larder_store_flush(store), LARDER_OK);
+    the_time = 6000;
+    GIVES(larder_store_remove_expired(store, &removed), LARDER_OK);
+    EXPECT(run, removed == MANY, "%llu expired", (unsigned long long)removed);
+    GIVES(larder_store_trim(store, 10, LARDER_STORE_UNLIMITED, &removed), LARDER_OK);
+    EXPECT(run, removed == MANY - 10, "%llu were evicted", (unsigned long long)removed);
+    is_whole(run, store, 10);
+    larder_store_close(store);
+}
+
+// Cleaning ----------------------------------------------------------------------------------------
+
+/** Compacting what is empty, and what is compact; what is left of a segment that is missing. */
+static void compacting(torture *run, void *context) {
+    const rare_log *self = context;
+    larder_store *store;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    larder_store_close(store);
+    GIVES(larder_store_compact(self->path, NULL, NULL, NULL), LARDER_OK);
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 200), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    GIVES(remove_many(store, 0, 200, 2), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    EXPECT(run, copy_tree(self->path, self->other), "cannot copy");
+    larder_store_close(store);
+    GIVES(larder_store_compact(self->path, NULL, NULL, NULL), LARDER_OK);
+    GIVES(larder_store_compact(self->path, NULL, NULL, NULL), LARDER_OK);
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    is_whole_anew(run, self->path, store, 100);
+    bool is_missing = false;
+    for (unsigned number = 1; number < 6 && !is_missing; number++) {
+        char name[32];
+        snprintf(name, sizeof name, "log/%08x.seg", number);
+        is_missing = unlink(inside(self->other, name)) == 0;
+    }
+    EXPECT(run, is_missing, "no segment to remove");
+    GIVES(larder_store_compact(self->other, NULL, NULL, NULL), LARDER_OK);
+    GIVES(opened(self->other, 0, &store), LARDER_OK);
+    EXPECT(run, how_many(run, store) == 100, "%llu are counted",
+           (unsigned long long)how_many(run, store));
+    unsigned there = 0;
+    for (unsigned i = 1; i < 200; i += 2) {
+        larder_status status = read_one(store, i);
+        EXPECT(run, status == LARDER_OK || status == LARDER_EDAMAGED, "a get gave %d", status);
+        there += status == LARDER_OK;
+    }
+    EXPECT(run, there > 0 && there < 100, "%u can be read", there);
+    larder_store_close(store);
+}
+
+/** Writes that were lost between the tree's end of the log and the next segment. */
+static void lost_before_end(torture *run, void *context) {
+    const rare_log *self = context;
+    larder_store *store;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 5), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    const segment *active = store->log.active;
+    uint64_t from = atomic_load(&active->end);
+    GIVES(put_many(store, 5, 8), LARDER_OK);
+    uint64_t to = atomic_load(&active->end);
+    pthread_mutex_lock(&store->lock);
+    GIVES(log_turn_over(&store->log), LARDER_OK);
+    pthread_mutex_unlock(&store->lock);
+    for (uint64_t at = from; at < to; at += record_padded(record_length(active->map + at))) {
+        active->map[at + 4] ^= 1;
+    }
+    EXPECT(run, copy_tree(self->path, self->other), "cannot copy");
+    larder_store_close(store);
+    GIVES(larder_store_compact(self->other, NULL, NULL, NULL), LARDER_OK);
+    GIVES(opened(self->other, 0, &store), LARDER_OK);
+    EXPECT(run, how_many(run, store) == 5, "%llu are there",
+           (unsigned long long)how_many(run, store));
+    larder_store_close(store);
+}
+
+/** On a full disk, segments that have removals to remember stay. */
+static void full_disk(torture *run, void *context) {
+    const rare_log *self = context;
+    for (unsigned from = 0; from < 60; from += 20) {
+        larder_store *store;
+        larder_store_tuning tuning;
+        larder_store_tuning_init(&tuning);
+        tuning.segment_min_bytes = tuning.segment_max_bytes = SMALL_BYTES;
+        tuning.space_percent = 100;
+        remove_tree(self->path);
+        GIVES(opened_as(self->path, 0, &tuning, &store), LARDER_OK);
+        GIVES(put_many(store, 0, 300), LARDER_OK);
+        GIVES(larder_store_flush(store), LARDER_OK);
+        larder_fault_set("mdb_put", -1, ENOSPC);
+        GIVES(remove_many(store, from, 300, 2), LARDER_OK);
+        GIVES(put_many(store, 300, 340), LARDER_OK);
+        GIVES(larder_store_flush(store), ENOSPC);
+        larder_fault_set(NULL, 0, 0);
+        for (unsigned round = 0; round < 3; round++) {
+            flush_order order = {.flags = FLUSH_COPIES_NOTHING};
+            GIVES(store_flush(store, &order), LARDER_OK);
+            GIVES(put_many(store, 340, 341), LARDER_OK);
+        }
+        is_whole_anew(run, self->path, store, 300 - (300 - from) / 2 + 41);
+    }
+}
+
+/** Where there is little room the log leaves a segment that holds little; if that fails, it stays
+    where it is. */
+static void little_room(torture *run, void *context) {
+    const rare_log *self = context;
+    for (int nth = 0; nth < 8; nth++) {
+        larder_store *store;
+        remove_tree(self->path);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        do {
+            EXPECT_STATUS(run, put(store, 0, "a value"), LARDER_OK);
+        } while (!log_turns_over(&store->log, 600));
+        failing_room = 32 << 20;
+        larder_fault_set(nth % 2 ? "fdatasync" : "open", nth / 2 + 1, EIO);
+        char name[32];
+        snprintf(name, sizeof name, "log/%08x.seg", store->log.next_number);
+        if (nth == 0) {
+            larder_fault_set(NULL, 0, 0);
+            EXPECT(run, write_file(inside(self->path, name), "x", 1), "cannot write");
+        }
+        larder_status status = larder_store_flush(store);
+        larder_fault_set(NULL, 0, 0);
+        EXPECT(run, status == LARDER_OK || status == EIO, "a flush gave %d", status);
+        (void)(nth == 0 && unlink(inside(self->path, name)));
+        GIVES(larder_store_flush(store), LARDER_OK);
+        failing_room = UINT64_MAX;
+        is_whole_anew(run, self->path, store, 1);
+    }
+}
+
+// The store's own thread --------------------------------------------------------------------------
+
+static void naps(void) {
+    struct timespec nap = {0, 500000};
+    nanosleep(&nap, NULL);
+}
+
+/** Little that waits is left to wait once more, as long as more comes; what fails is tried again an
+    interval later. */
+static void by_thread(torture *run, void *context) {
+    enum { TRIES = 20000 };
+    const rare_log *self = context;
+    larder_store *store;
+    larder_store_options options;
+    larder_store_tuning tuning;
+    larder_store_options_init(&options);
+    larder_store_tuning_init(&tuning);
+    tuning.checkpoint_permille = 1000;
+    options.tuning = &tuning;
+    options.sync_interval_ns = options.trim_interval_ns = 0;
+    options.flush_interval_ns = 2000000;
+    GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 2000), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    uint64_t before = atomic_load(&store->flushes);
+    GIVES(put(store, 1, "value"), LARDER_OK);
+    for (unsigned i = 0; i < TRIES && atomic_load(&store->flushes) == before; i++) {
+        naps();
+    }
+    EXPECT(run, atomic_load(&store->flushes) > before, "what waits is never applied");
+    is_whole(run, store, 2000);
+    larder_store_close(store);
+    // Syncs fail, while something waits for a checkpoint.
+    options.sync_interval_ns = 1000000;
+    options.flush_interval_ns = INT64_C(3600000000000);
+    GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
+    larder_fault_set("fdatasync", -1, EIO);
+    for (unsigned i = 0; i < TRIES && larder_fault_passes() < 3; i++) {
+        EXPECT_STATUS(run, put(store, 1, "value"), LARDER_OK);
+        naps();
+    }
+    EXPECT(run, larder_fault_passes() >= 3, "a sync that failed is not tried again");
+    larder_fault_set(NULL, 0, 0);
+    GIVES(larder_store_sync(store), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    larder_store_close(store);
+    // Checkpoints fail before they have begun.
+    options.sync_interval_ns = options.flush_interval_ns;
+    options.flush_interval_ns = 1000000;
+    GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
+    larder_fault_set("opendir", -1, EMFILE);
+    GIVES(put(store, 1, "value"), LARDER_OK);
+    for (unsigned i = 0; i < TRIES && larder_fault_passes() < 3; i++) {
+        naps();
+    }
+    EXPECT(run, larder_fault_passes() >= 3, "a checkpoint that failed is not tried again");
+    larder_fault_set(NULL, 0, 0);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    is_whole(run, store, 2000);
+    larder_store_close(store);
+}
+
+/** Writers do not wait for a checkpoint that cannot be; nor longer than they should for the first
+    one, of which nobody knows how long it takes. */
+static void held_back(torture *run, void *context) {
+    const rare_log *self = context;
+    for (unsigned fails = 0; fails < 2; fails++) {
+        larder_store *store;
+        larder_store_options options;
+        larder_store_tuning tuning;
+        larder_store_options_init(&options);
+        larder_store_tuning_init(&tuning);
+        tuning.memtable_max_count = 64;
+        options.tuning = &tuning;
+        options.journal_bytes = (uint64_t)1 << 30;
+        options.sync_interval_ns = options.flush_interval_ns = options.trim_interval_ns = 0;
+        remove_tree(self->path);
+        GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
+        unsigned count = 0;
+        if (fails) {
+            larder_fault_set("mdb_txn_commit", -1, EIO);
+            GIVES(put(store, count++, "value"), LARDER_OK);
+            GIVES(larder_store_flush(store), EIO);
+        }
+        larder_status status = LARDER_OK;
+        while (count < 300 && !status) {
+            status = put(store, count, "value");
+            count += !status;
+        }
+        EXPECT(run, status == (fails ? EIO : LARDER_OK), "%u puts, then %d", count, status);
+        larder_fault_set(NULL, 0, 0);
+        GIVES(larder_store_flush(store), LARDER_OK);
+        is_whole(run, store, count);
+        larder_store_close(store);
+    }
+}
+
+void family_store_rare_log(torture *run) {
+    static void (*const bodies[])(torture *, void *) = {records,
+                                                        keys,
+                                                        twins,
+                                                        scans,
+                                                        resyncs,
+                                                        segments,
+                                                        kept_back,
+                                                        filled,
+                                                        elsewhere,
+                                                        reads,
+                                                        reads_without_memory,
+                                                        odd_rows,
+                                                        hurt_under_way,
+                                                        changed_record,
+                                                        failing_checkpoints,
+                                                        unmapped,
+                                                        unmapped_by_place,
+                                                        unnamed,
+                                                        bare,
+                                                        merging,
+                                                        passes,
+                                                        compacting,
+                                                        lost_before_end,
+                                                        full_disk,
+                                                        little_room,
+                                                        by_thread,
+                                                        held_back};
+    rng random;
+    if (!torture_next_case(run, &random)) {
+        return;
+    }
+    char path[600], other[600];
+    snprintf(path, sizeof path, "%s", torture_path(run, "here"));
+    snprintf(other, sizeof other, "%s", torture_path(run, "other"));
+    rare_log self = {path, other};
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        remove_tree(path);
+        remove_tree(other);
+        torture_trial(run);
+        torture_note(run, "number %zu of what is rare in the log", i);
+        torture_guard(run, 60, bodies[i], &self);
+    }
+}
