@@ -219,8 +219,8 @@ static unsigned next_serial(void) {
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t forgotten;
 
-/** One file's syncs come one after the other: of two at once the one that began first, with the older
-    copy, would else be noted last, and take back what the other one promised. */
+/** One file's syncs come one after the other: of two at once the one that began first, with the
+    older copy, would else be noted last, and take back what the other one promised. */
 static pthread_mutex_t *sync_lock(uint64_t inode) {
     static pthread_mutex_t locks[] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
                                       PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,

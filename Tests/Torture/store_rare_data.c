@@ -510,7 +510,7 @@ static void panics(torture *run, void *context) {
         passes(run, cursor, 30);
         passes(run, again, 30);
     }
-    // A place that is not in LMDB's table and was left behind by a commit, used again by its thread.
+    // A place outside of LMDB's table that a commit left behind, used again by its thread.
     pthread_t thread;
     void *is_flushed = NULL;
     GIVES(put_flushed(store, 105, "more"), LARDER_OK);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What is rare in the log, in checkpoints and in cleaning, where chance does not come to it: records
-// and keys that no store writes, a log put together by hand, rows that no checkpoint leaves, and a
-// call that fails at the one moment that matters.
+// What is rare in the log, in checkpoints and in cleaning, where chance does not come to it:
+// records and keys that no store writes, a log put together by hand, rows that no checkpoint
+// leaves, and a call that fails at the one moment that matters.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -303,8 +303,9 @@ larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row) {
         larder_status status = is_sorted ? next_sorted(cursor, row) : next_in_order(cursor, row);
         if (status == LARDER_END) rows->has_ended = true;
         if (status) return status;
-        // By key the range is exact as far as the tree knows, and the merge sees what is pending; but
-        // it relies on the order of rows, which damage may change, once a pending one was given.
+        // By key the range is exact as far as the tree knows, and the merge sees what is pending;
+        // but it relies on the order of rows, which damage may change, once a pending one was
+        // given.
         bool counts = is_index
                           ? cursor->has_exact_range || cursor_wants(cursor, row->value, row->stored)
                           : (is_by_key && cursor->pending_given == 0) ||
