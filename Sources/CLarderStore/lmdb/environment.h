@@ -87,9 +87,8 @@ LARDER_MUST_CHECK larder_status environment_read_long(environment *environment, 
 
 /** Moves the touches of each place that is not in use to `into`, which `lock` guards: the store's,
     which the caller does not hold. A place in use is waited for at most two milliseconds, for its
-    holder may be the caller, and then left for the next drain; those of cursors are left at once. */
-void environment_drain_touches(environment *environment, touch_buffer *into,
-                               pthread_mutex_t *lock);
+    holder may be the caller, and is then left for the next drain; a cursor's is left at once. */
+void environment_drain_touches(environment *environment, touch_buffer *into, pthread_mutex_t *lock);
 
 /** Calls `body` with the touches of every place, also of those in use: only for a search that may
     meet them changing (touch.h). Never waits. */
