@@ -31,10 +31,12 @@ struct CProgram {
     let includes = folders.map { "-I" + $0.appendingPathComponent("include").path }
     _ = try Self.run(
       "/usr/bin/env", ["cc"] + strict + ["-fsyntax-only"] + includes + [source.path])
-    // The store's own sources name each other's headers, and look into CLarder's private ones.
+    // The store's own sources name each other's headers, look into CLarder's private ones, and want
+    // more of the system than C11 has.
     _ = try Self.run(
       "/usr/bin/env",
-      ["cc", "-std=c11"] + folders.map { "-I" + $0.path } + includes + [source.path] + sources
+      ["cc", "-std=c11", "-D_GNU_SOURCE"] + folders.map { "-I" + $0.path } + includes
+        + [source.path] + sources
         + (usesStore ? ["-llmdb"] : []) + ["-pthread", "-o", directory.file("example").path])
   }
 

@@ -86,9 +86,10 @@ import Testing
     let segment = try StoreSegment(try Data(contentsOf: file("log/00000001.seg")), page)
     #expect(try segment.number("store_id") == newest.number("store_id"))
     let records = try segment.records()
-    #expect(try newest.number("segment") == 1)
+    #expect(try newest.number("end_segment") == 1)
     let last = try #require(records.last)
-    #expect(try newest.number("offset") == UInt64(last.offset + (last.bytes.count + 7) / 8 * 8))
+    let end = UInt64(last.offset + (last.bytes.count + 7) / 8 * 8)
+    #expect(try newest.number("end_offset") == end)
     for (number, record) in records.enumerated() {
       // Behind the key of the tree is the row.
       let key = Data([0x10]) + record.key
