@@ -18,6 +18,7 @@
 
 #include "faults.h"
 #include "larder_index.h"
+#include "lmdb/touch.h"
 #include "log/scan.h"
 #include "store/store_internal.h"
 
@@ -191,6 +192,8 @@ static void keys(torture *run, void *context) {
            "a key of no index has a value");
     EXPECT(run, !tree_key_index_value(bytes_of("\x30\0\1value", 8), &bytes, &is_cut),
            "a value without an end has one");
+    EXPECT(run, !tree_key_index_value(bytes_of("\x30\0\1v\0\7", 6), &bytes, &is_cut),
+           "a value with an unknown mark has an end");
     tree_key_index(1, bytes_of_text("value"), NULL, NULL, &key);
     EXPECT(run, tree_key_index_value(bytes_of_key(&key), &bytes, &is_cut) && bytes == 7 && !is_cut,
            "a value of %zu bytes, not 7", bytes);
@@ -1134,6 +1137,66 @@ static void little_room(torture *run, void *context) {
     }
 }
 
+/** A segment that holds little, and is not half full, is not left. */
+static void little_written(torture *run, void *context) {
+    const rare_log *self = context;
+    larder_store *store;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    for (unsigned i = 0; i < 10; i++) {
+        EXPECT_STATUS(run, put(store, 0, "a value"), LARDER_OK);
+    }
+    uint32_t number = store->log.active->number;
+    failing_room = 32 << 20;
+    GIVES(larder_store_flush(store), LARDER_OK);
+    failing_room = UINT64_MAX;
+    EXPECT(run, store->log.active->number == number, "the log has left its segment");
+    is_whole_anew(run, self->path, store, 1);
+}
+
+/** Segments to which nothing leads, and that have removals to remember, without memory. */
+static void dead_without_memory(torture *run, void *context) {
+    const rare_log *self = context;
+    for (int nth = 1; nth <= 40; nth++) {
+        larder_store *store;
+        remove_tree(self->path);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        GIVES(put_many(store, 0, 100), LARDER_OK);
+        GIVES(larder_store_flush(store), LARDER_OK);
+        GIVES(remove_many(store, 0, 100, 1), LARDER_OK);
+        larder_fault_set("memory", nth, ENOMEM);
+        larder_status status = larder_store_flush(store);
+        status = status ? status : larder_store_maintain(store);
+        larder_fault_set(NULL, 0, 0);
+        EXPECT(run, status == LARDER_OK || status == ENOMEM, "it gave %d", status);
+        GIVES(larder_store_flush(store), LARDER_OK);
+        is_whole_anew(run, self->path, store, 0);
+    }
+}
+
+/** Shut down between the first look at the store and the room in its log. */
+static void shut_before_room(torture *run, void *context) {
+    const rare_log *self = context;
+    larder_store *store;
+    uint8_t *target;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put(store, 1, "value"), LARDER_OK);
+    GIVES(larder_store_shutdown(store), LARDER_OK);
+    GIVES(store_begin_append(store, 64, 1, false, &target), LARDER_ECLOSED);
+    is_whole_anew(run, self->path, store, 1);
+}
+
+/** Of several reads of one key the latest deadline counts, in whatever order they were noted. */
+static void noted_reads(torture *run, void *context) {
+    (void)context;
+    touch touches[] = {{.at = {.sequence = 5}, .deadline_ns = 200, .hash = 7},
+                       {.at = {.sequence = 5}, .deadline_ns = 100, .hash = 7}};
+    const touch_buffer buffer = {.count = 2, .touches = touches};
+    int64_t deadline = 50;
+    torture_trial(run);
+    touch_buffer_search(&buffer, 7, 5, &deadline);
+    EXPECT(run, deadline == 200, "a deadline at %lld", (long long)deadline);
+}
+
 // The store's own thread --------------------------------------------------------------------------
 
 static void naps(void) {
@@ -1257,6 +1320,10 @@ void family_store_rare_log(torture *run) {
                                                         lost_before_end,
                                                         full_disk,
                                                         little_room,
+                                                        little_written,
+                                                        dead_without_memory,
+                                                        shut_before_room,
+                                                        noted_reads,
                                                         by_thread,
                                                         held_back};
     rng random;

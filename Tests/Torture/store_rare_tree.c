@@ -220,12 +220,28 @@ static void large_pages(image *self) {
     set(self->bytes + PAGE_SIZE, 4, 65536);
     set(self->bytes + PAGE + PAGE_SIZE, 4, 65536);
 }
+static void other_pages(image *self) { set(self->bytes + PAGE + PAGE_SIZE, 4, 65536); }
+static void no_pages(image *self) { set(self->meta + LAST, 8, 0); }
 static void far_end(image *self) { set(self->meta + LAST, 8, (uint64_t)1 << 40); }
 static void stray_page(image *self) { (void)add_page(self, 2); }
 
 static void shared_node(image *self) {
     uint8_t *page = a_leaf(self, ENTRIES);
     set(page + 16, 2, field(page + 18, 2));
+}
+/** All leaves of entries, which do not lie in the file in the order of their keys. */
+static void shared_nodes_below(image *self, uint64_t number, uint64_t depth) {
+    uint8_t *page = page_at(self, number);
+    for (unsigned i = 0; depth > 1 && i < count_of(page); i++) {
+        shared_nodes_below(self, field(node_of(page, i), 6), depth - 1);
+    }
+    if (depth == 1 && count_of(page) > 1 && node_of(page, 0)[8] == ENTRIES) {
+        set(page + 16, 2, field(page + 18, 2));
+    }
+}
+static void shared_nodes(image *self) {
+    shared_nodes_below(self, field(self->meta + MAIN + ROOT, 8),
+                       field(self->meta + MAIN + DEPTH, 2));
 }
 static void single_child(image *self) {
     set(page_at(self, field(self->meta + MAIN + ROOT, 8)) + 12, 2, 18);
@@ -321,9 +337,12 @@ static const struct {
     {"no root, though it has rows", rootless_flat, LARDER_EDAMAGED, 0},
     {"an empty tree", empty_tree, LARDER_EDAMAGED, 0},
     {"pages of 65536 bytes", large_pages, LARDER_EDAMAGED, 0},
+    {"pages of another size in the second meta page", other_pages, LARDER_EDAMAGED, 0},
+    {"no pages", no_pages, LARDER_EDAMAGED, 0},
     {"more pages than can be free", far_end, LARDER_EDAMAGED, 0},
     {"a page of no use", stray_page, LARDER_OK, LARDER_EDAMAGED},
     {"two keys with one node", shared_node, LARDER_OK, LARDER_EDAMAGED},
+    {"two keys with one node in all leaves", shared_nodes, LARDER_OK, LARDER_EDAMAGED},
     {"a root with one child", single_child, LARDER_OK, LARDER_EDAMAGED},
     {"a key of 600 bytes", long_key, LARDER_OK, LARDER_EDAMAGED},
     {"a key without bytes", no_key, LARDER_OK, LARDER_EDAMAGED},
