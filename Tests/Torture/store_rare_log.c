@@ -4,8 +4,10 @@
 // leaves, and a call that fails at the one moment that matters.
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -1205,7 +1207,22 @@ static void shut_before_room(torture *run, void *context) {
     is_whole_anew(run, self->path, store, 1);
 }
 
-/** Of several reads of one key the latest deadline counts, in whatever order they were noted. */
+static touch_buffer searched;
+static size_t searched_bytes;
+
+/** Comes at the very instruction that looks at what was noted, which is done again afterwards. */
+static void empty_meanwhile(int signal_number) {
+    if (searched.count == 0 ||
+        mprotect(searched.touches, searched_bytes, PROT_READ | PROT_WRITE) != 0) {
+        (void)signal(signal_number, SIG_DFL);
+        return;
+    }
+    searched.count = 0;
+    searched.emptied++;
+}
+
+/** Of several reads of one key the latest deadline counts, in whatever order they were noted; of
+    those that were emptied meanwhile none. */
 static void noted_reads(torture *run, void *context) {
     (void)context;
     touch touches[] = {{.at = {.sequence = 5}, .deadline_ns = 200, .hash = 7},
@@ -1215,6 +1232,24 @@ static void noted_reads(torture *run, void *context) {
     torture_trial(run);
     touch_buffer_search(&buffer, 7, 5, &deadline);
     EXPECT(run, deadline == 200, "a deadline at %lld", (long long)deadline);
+    // Emptied during the search, which then begins anew.
+    searched_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    searched = (touch_buffer){.count = 2};
+    searched.touches =
+        mmap(NULL, searched_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!EXPECT(run, searched.touches != MAP_FAILED, "no page")) {
+        return;
+    }
+    memcpy(searched.touches, touches, sizeof touches);
+    (void)signal(SIGSEGV, empty_meanwhile);
+    (void)signal(SIGBUS, empty_meanwhile);
+    EXPECT(run, mprotect(searched.touches, searched_bytes, PROT_NONE) == 0, "no trap");
+    deadline = 50;
+    touch_buffer_search(&searched, 7, 5, &deadline);
+    (void)signal(SIGSEGV, SIG_DFL);
+    (void)signal(SIGBUS, SIG_DFL);
+    EXPECT(run, searched.emptied == 1 && deadline == 50, "a deadline at %lld", (long long)deadline);
+    (void)munmap(searched.touches, searched_bytes);
 }
 
 // The store's own thread --------------------------------------------------------------------------
