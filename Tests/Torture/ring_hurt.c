@@ -226,6 +226,15 @@ static void killed(torture *run, const char *path) {
     ring = reopened(run, path, 0);
     READS(ring, 1, 2, 3);
     larder_ring_close(ring);
+    // Power was lost, and where the oldest lies nobody knows.
+    kill_ring(run, made(run, path, SMALL, 0, 3), path);
+    patch(run, path, offsetof(ring_header, state.oldest), &(uint64_t){4}, 8);
+    patch(run, path, offsetof(ring_header, state.oldest_copy), &(uint64_t){4}, 8);
+    larder_fault_boot_id((const uint8_t[16]){6});
+    ring = reopened(run, path, 0);
+    larder_fault_boot_id(NULL);
+    READS(ring, 1, 2, 3);
+    larder_ring_close(ring);
     // A reader has its own view of it, until a writer comes.
     kill_ring(run, made(run, path, SMALL, 0, 3), path);
     larder_ring *alone = reopened(run, path, LARDER_RING_READ_ONLY);
@@ -318,6 +327,13 @@ static void records_alone(torture *run) {
         larder_fault_set(NULL, 0, 0);
         record_runs_free(&runs);
     }
+    // Behind each other, with a gap in the numbers that the later one tells of, or not.
+    torture_trial(run);
+    record_run before = {.start = 0, .end = 24, .first = 3, .last = 3, .count = 1};
+    record_run after = {.start = 24, .end = 48, .first = 5, .last = 5, .count = 1};
+    EXPECT(run, !record_run_joins(&before, &after), "a hole is none");
+    after.is_after_gap = true;
+    EXPECT(run, record_run_joins(&before, &after), "a gap is a hole");
     const record_bounds bounds = {9, 9};
     torture_trial(run);
     EXPECT(run,

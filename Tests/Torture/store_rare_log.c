@@ -4,8 +4,10 @@
 // leaves, and a call that fails at the one moment that matters.
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 
 #include "faults.h"
 #include "larder_index.h"
+#include "lmdb/touch.h"
 #include "log/scan.h"
 #include "store/store_internal.h"
 
@@ -191,6 +194,8 @@ static void keys(torture *run, void *context) {
            "a key of no index has a value");
     EXPECT(run, !tree_key_index_value(bytes_of("\x30\0\1value", 8), &bytes, &is_cut),
            "a value without an end has one");
+    EXPECT(run, !tree_key_index_value(bytes_of("\x30\0\1v\0\7", 6), &bytes, &is_cut),
+           "a value with an unknown mark has an end");
     tree_key_index(1, bytes_of_text("value"), NULL, NULL, &key);
     EXPECT(run, tree_key_index_value(bytes_of_key(&key), &bytes, &is_cut) && bytes == 7 && !is_cut,
            "a value of %zu bytes, not 7", bytes);
@@ -1134,6 +1139,119 @@ static void little_room(torture *run, void *context) {
     }
 }
 
+static larder_store *written_meanwhile;
+static void write_at_sync(const char *call, const void *what) {
+    (void)what;
+    if (written_meanwhile && strcmp(call, "system fdatasync") == 0) {
+        larder_store *store = written_meanwhile;
+        written_meanwhile = NULL;
+        (void)!put(store, 1, "a value");
+    }
+}
+
+/** A segment that holds little is not left while it has what was written since. */
+static void written_since(torture *run, void *context) {
+    const rare_log *self = context;
+    larder_store *store;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    do {
+        EXPECT_STATUS(run, put(store, 0, "a value"), LARDER_OK);
+    } while (!log_turns_over(&store->log, 600));
+    uint32_t number = store->log.active->number;
+    written_meanwhile = store;
+    failing_room = 32 << 20;
+    call_hook = write_at_sync;
+    GIVES(larder_store_flush(store), LARDER_OK);
+    call_hook = NULL;
+    failing_room = UINT64_MAX;
+    EXPECT(run, failing_call_count == 0 || !written_meanwhile, "nothing was synced");
+    EXPECT(run, written_meanwhile || store->log.active->number == number,
+           "the log has left its segment");
+    is_whole_anew(run, self->path, store, written_meanwhile ? 1 : 2);
+}
+
+/** A segment to which nothing leads, behind one with something dead, without memory. */
+static void dead_without_memory(torture *run, void *context) {
+    const rare_log *self = context;
+    for (int nth = 1; nth <= 60; nth++) {
+        larder_store *store;
+        unsigned count = 0;
+        remove_tree(self->path);
+        GIVES(opened(self->path, 0, &store), LARDER_OK);
+        do {
+            EXPECT_STATUS(run, put_many(store, count, count + 1), LARDER_OK);
+            count++;
+        } while (store->log.active->number == 1);
+        while (store->log.active->number == 2) {
+            EXPECT_STATUS(run, put_many(store, count - 1, count), LARDER_OK);
+        }
+        GIVES(put_many(store, 0, 1), LARDER_OK);
+        larder_fault_set("memory", nth, ENOMEM);
+        larder_status status = larder_store_flush(store);
+        larder_fault_set(NULL, 0, 0);
+        EXPECT(run, status == LARDER_OK || status == ENOMEM, "a flush gave %d", status);
+        GIVES(larder_store_flush(store), LARDER_OK);
+        is_whole_anew(run, self->path, store, count);
+    }
+}
+
+/** Shut down between the first look at the store and the room in its log. */
+static void shut_before_room(torture *run, void *context) {
+    const rare_log *self = context;
+    larder_store *store;
+    uint8_t *target;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put(store, 1, "value"), LARDER_OK);
+    GIVES(larder_store_shutdown(store), LARDER_OK);
+    GIVES(store_begin_append(store, 64, 1, false, &target), LARDER_ECLOSED);
+    is_whole_anew(run, self->path, store, 1);
+}
+
+static touch_buffer searched;
+static size_t searched_bytes;
+
+/** Comes at the very instruction that looks at what was noted, which is done again afterwards. */
+static void empty_meanwhile(int signal_number) {
+    if (searched.count == 0 ||
+        mprotect(searched.touches, searched_bytes, PROT_READ | PROT_WRITE) != 0) {
+        (void)signal(signal_number, SIG_DFL);
+        return;
+    }
+    searched.count = 0;
+    searched.emptied++;
+}
+
+/** Of several reads of one key the latest deadline counts, in whatever order they were noted; of
+    those that were emptied meanwhile none. */
+static void noted_reads(torture *run, void *context) {
+    (void)context;
+    touch touches[] = {{.at = {.sequence = 5}, .deadline_ns = 200, .hash = 7},
+                       {.at = {.sequence = 5}, .deadline_ns = 100, .hash = 7}};
+    const touch_buffer buffer = {.count = 2, .touches = touches};
+    int64_t deadline = 50;
+    torture_trial(run);
+    touch_buffer_search(&buffer, 7, 5, &deadline);
+    EXPECT(run, deadline == 200, "a deadline at %lld", (long long)deadline);
+    // Emptied during the search, which then begins anew.
+    searched_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    searched = (touch_buffer){.count = 2};
+    searched.touches =
+        mmap(NULL, searched_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!EXPECT(run, searched.touches != MAP_FAILED, "no page")) {
+        return;
+    }
+    memcpy(searched.touches, touches, sizeof touches);
+    (void)signal(SIGSEGV, empty_meanwhile);
+    (void)signal(SIGBUS, empty_meanwhile);
+    EXPECT(run, mprotect(searched.touches, searched_bytes, PROT_NONE) == 0, "no trap");
+    deadline = 50;
+    touch_buffer_search(&searched, 7, 5, &deadline);
+    (void)signal(SIGSEGV, SIG_DFL);
+    (void)signal(SIGBUS, SIG_DFL);
+    EXPECT(run, searched.emptied == 1 && deadline == 50, "a deadline at %lld", (long long)deadline);
+    (void)munmap(searched.touches, searched_bytes);
+}
+
 // The store's own thread --------------------------------------------------------------------------
 
 static void naps(void) {
@@ -1257,6 +1375,10 @@ void family_store_rare_log(torture *run) {
                                                         lost_before_end,
                                                         full_disk,
                                                         little_room,
+                                                        written_since,
+                                                        dead_without_memory,
+                                                        shut_before_room,
+                                                        noted_reads,
                                                         by_thread,
                                                         held_back};
     rng random;

@@ -1207,6 +1207,46 @@ static void unpublished_batch(torture *run, void *context) {
     brings_back(run, self, 5, 0);
     has_just(run, self->other, 0, 5, USUAL);
     has_just(run, self->path, 0, 5, USUAL);
+    // Nothing was written before it.
+    remove_tree(self->path);
+    remove_tree(left);
+    GIVES(opened(left, 0, &store), LARDER_OK);
+    GIVES(larder_store_batch_create(store, &batch), LARDER_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        larder_store_item item;
+        larder_store_item_init(&item, key_of(i), value_of(i, TINY));
+        EXPECT_STATUS(run, larder_store_batch_put(batch, &item), LARDER_OK);
+    }
+    GIVES(larder_store_batch_commit(batch, 0, NULL), LARDER_OK);
+    larder_store_batch_destroy(batch);
+    leave_open(run, store, left, self->path);
+    if (find_record(run, self->path, 1, KIND_PUT, &where)) {
+        uint64_t nothing = 0;
+        change(run, where.file, where.offset, &nothing, sizeof nothing);
+    }
+    brings_back(run, self, 0, 0);
+}
+
+/** The last record of all, which ends with zeros, is the one that is damaged. */
+static void damage_before_zeros(torture *run, void *context) {
+    static uint8_t value[400] = {1, 2, 3};
+    const mend *self = context;
+    larder_store *store = NULL;
+    larder_store_item item;
+    place where;
+    char left[700];
+    snprintf(left, sizeof left, "%s-left", self->path);
+    remove_tree(left);
+    GIVES(opened(left, 0, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 5, USUAL), LARDER_OK);
+    larder_store_item_init(&item, key_of(5), bytes_of(value, sizeof value));
+    GIVES(larder_store_put(store, &item, NULL), LARDER_OK);
+    leave_open(run, store, left, self->path);
+    EXPECT(run, unlink(inside(self->path, "data.mdb")) == 0, "cannot remove");
+    if (find_record(run, self->path, 6, KIND_PUT, &where)) {
+        flip_byte(run, &where, 4);
+    }
+    brings_back(run, self, 5, 1);
 }
 
 // What changes beneath a salvage ------------------------------------------------------------------
@@ -1354,6 +1394,7 @@ void family_store_rare_repair(torture *run) {
                                                         damage_behind_the_tree,
                                                         odd_segments,
                                                         unpublished_batch,
+                                                        damage_before_zeros,
                                                         changes_meanwhile};
     rng random;
     if (failing_call_count == 0) {

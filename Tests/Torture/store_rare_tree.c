@@ -220,6 +220,8 @@ static void large_pages(image *self) {
     set(self->bytes + PAGE_SIZE, 4, 65536);
     set(self->bytes + PAGE + PAGE_SIZE, 4, 65536);
 }
+static void other_pages(image *self) { set(self->bytes + PAGE + PAGE_SIZE, 4, 65536); }
+static void no_pages(image *self) { set(self->meta + LAST, 8, 0); }
 static void far_end(image *self) { set(self->meta + LAST, 8, (uint64_t)1 << 40); }
 static void stray_page(image *self) { (void)add_page(self, 2); }
 
@@ -278,6 +280,11 @@ static void free_zero(image *self) {
     static const uint64_t none = 0;
     set_free_list(self, &none, &none, 8, 8, 0, 1);
 }
+/** What lies farther back in the file is come upon first. */
+static void free_zero_and_shared_node(image *self) {
+    free_zero(self);
+    shared_node(self);
+}
 static void free_later(image *self) {
     static const uint64_t later = 1 << 20;
     set_free_list(self, &later, (uint64_t[]){0}, 8, 8, 0, 1);
@@ -321,6 +328,8 @@ static const struct {
     {"no root, though it has rows", rootless_flat, LARDER_EDAMAGED, 0},
     {"an empty tree", empty_tree, LARDER_EDAMAGED, 0},
     {"pages of 65536 bytes", large_pages, LARDER_EDAMAGED, 0},
+    {"pages of another size in the second meta page", other_pages, LARDER_EDAMAGED, 0},
+    {"no pages", no_pages, LARDER_EDAMAGED, 0},
     {"more pages than can be free", far_end, LARDER_EDAMAGED, 0},
     {"a page of no use", stray_page, LARDER_OK, LARDER_EDAMAGED},
     {"two keys with one node", shared_node, LARDER_OK, LARDER_EDAMAGED},
@@ -337,6 +346,8 @@ static const struct {
     {"more overflow pages than there are", many_overflow, LARDER_OK, LARDER_EDAMAGED},
     {"a row on an overflow page", long_row, LARDER_OK, LARDER_EDAMAGED},
     {"pages freed by no transaction", free_zero, LARDER_OK, LARDER_EDAMAGED},
+    {"damage in the free list, and before it", free_zero_and_shared_node, LARDER_OK,
+     LARDER_EDAMAGED},
     {"pages freed by a later transaction", free_later, LARDER_OK, LARDER_EDAMAGED},
     {"pages freed in four bytes", free_short, LARDER_OK, LARDER_EDAMAGED},
     {"pages freed in twelve bytes", free_odd, LARDER_OK, LARDER_EDAMAGED},
