@@ -13,7 +13,8 @@
 
 #include "torture.h"
 
-enum { LEDGER_THREADS = 4, LEDGER_CURSORS = 3, LEDGER_EPOCHS = 256 };
+/** LEDGER_BATCH: so many messages one call appends at most. */
+enum { LEDGER_THREADS = 4, LEDGER_BATCH = 8, LEDGER_CURSORS = 3, LEDGER_EPOCHS = 256 };
 
 typedef struct ledger_epoch {
     uint64_t first_sequence;

@@ -10,8 +10,6 @@
 
 #include "ledger.h"
 
-enum { BATCH = 8 };
-
 typedef struct writer {
     writer_plan *plan;
     ledger *book;
@@ -22,7 +20,7 @@ typedef struct writer {
     uint64_t count;
     /** The number that the next append must get; only known to a single thread. */
     uint64_t next;
-    uint8_t *scratch[BATCH];
+    uint8_t *scratch[LEDGER_BATCH];
 } writer;
 
 static void broken(ledger *book, const char *format, ...) {
@@ -97,7 +95,7 @@ static void make_room(writer *self) {
 }
 
 static void append_batch(writer *self, unsigned count) {
-    larder_message messages[BATCH];
+    larder_message messages[LEDGER_BATCH];
     for (unsigned i = 0; i < count; i++) {
         messages[i] = make_message(self, i, self->scratch[i]);
     }
@@ -203,7 +201,7 @@ static void step(writer *self) {
     } else if (choice < 66) {
         append_one(self, choice < 4 && self->plan->sync_every);
     } else if (choice < 76) {
-        append_batch(self, (unsigned)rng_between(&self->random, 1, BATCH));
+        append_batch(self, (unsigned)rng_between(&self->random, 1, LEDGER_BATCH));
     } else if (choice < 90) {
         append_reserved(self);
     } else if (choice < 97) {
@@ -252,8 +250,8 @@ static bool session(writer_plan *plan, uint8_t *scratch) {
                              .random = rng_make(rng_next(&plan->random)),
                              .thread = i + 1,
                              .next = figures.next_sequence};
-        for (unsigned k = 0; k < BATCH; k++) {
-            selves[i].scratch[k] = scratch + (i * BATCH + k) * (book->profile.longest + 16u);
+        for (unsigned k = 0; k < LEDGER_BATCH; k++) {
+            selves[i].scratch[k] = scratch + (i * LEDGER_BATCH + k) * (book->profile.longest + 16u);
         }
     }
     atomic_store(&book->ready, 1);
@@ -275,7 +273,7 @@ static bool session(writer_plan *plan, uint8_t *scratch) {
 }
 
 void writer_run(writer_plan *plan) {
-    size_t room = (size_t)LEDGER_THREADS * BATCH * (plan->book->profile.longest + 16u);
+    size_t room = (size_t)LEDGER_THREADS * LEDGER_BATCH * (plan->book->profile.longest + 16u);
     uint8_t *scratch = malloc(room);
     if (!scratch) {
         broken(plan->book, "no memory");
