@@ -140,8 +140,8 @@ changed STORE_APPLIED_EARLY checkpoint/checkpoint.c \
      if (run->frozen) apply->meta.applied = run->frozen->last_sequence, \
          apply->meta.end = run->frozen->end;' \
     store-explore
-changed STORE_LAST_SYNCED_ONLY log/log.c 's/sync_chain(log, first, /sync_chain(log, last->number, /' \
-    store-explore
+changed STORE_LAST_SYNCED_ONLY log/log.c \
+    's/sync_chain(log, first, /sync_chain(log, last->number, /' store-explore
 changed STORE_BELIEVES_SYNC log/segment.c \
     's/synced->sync_failed = status != LARDER_OK;/synced->synced = end;/' store-explore
 changed STORE_KEEPS_NO_ROOM lmdb/environment_writer.c \
