@@ -67,6 +67,28 @@ struct StoreCleaningTests {
     #expect(try truth("end") == wanted)
   }
 
+  @Test func whatWasTooMuchAtOpeningIsCleanedAsMoreIsWritten() throws {
+    func fill(_ store: Store, _ keys: some Sequence<UInt8>, _ byte: UInt8) throws {
+      for key in keys { try store.put([key], [UInt8](repeating: byte, count: 300)) }
+      try store.flush()
+    }
+    var tuning = small()
+    tuning.clean_max_bytes = 0
+    let before = try Store(url, tuning: tuning)
+    try fill(before, 0..<100, 1)
+    try fill(before, stride(from: 0, to: 100, by: 3), 2)
+    before.close()
+    let store = try Store(url, tuning: small())
+    let most = { try store.figures.log_live_bytes + 2 * 4096 }
+    try fill(store, 0..<1, 3)
+    #expect(try store.figures.cleaned_bytes == 0 && store.figures.log_used_bytes > most())
+    for byte in UInt8(4)..<8 { try fill(store, stride(from: byte, to: 100, by: 8), byte) }
+    #expect(try store.figures.cleaned_bytes > 0)
+    for _ in 0..<3 { try store.flush() }
+    #expect(try store.figures.log_used_bytes <= most())
+    #expect(store.isSound)
+  }
+
   @Test func segmentsWithoutAnEntryGoWithTheNextCheckpoint() throws {
     let store = try Store(url, tuning: small()) { $0.journal_bytes = 1 << 20 }
     for key in UInt8(0)..<50 { try store.put([key], [UInt8](repeating: key, count: 1000)) }

@@ -48,7 +48,9 @@ static void publish_commit(checkpoint *run) {
     if (done->evicted + done->expired > 0) memtable_forget_bases(store->active);
     if (store->frozen != NULL) memtable_forget_bases(store->frozen);
     if (run->frozen != NULL && run->is_done) {
-        store->log.unapplied_bytes -= store->frozen->bytes;
+        uint64_t bytes = store->frozen->bytes, *grace = &store->clean_grace_bytes;
+        *grace -= bytes < *grace ? bytes : *grace;
+        store->log.unapplied_bytes -= bytes;
         atomic_fetch_sub(&store->pending_count, memtable_pending(store->frozen));
         store->spare = store->frozen;
         store->frozen = NULL;

@@ -99,6 +99,17 @@ static void add_victim(cleaning *work, const live_segment *facts, uint64_t *used
     work->left_bytes += facts->live_bytes + facts->bare_count * SEGMENT_NEXT_BYTES;
 }
 
+/** What segments may take beyond `bound` for now. What was too much already when the store was
+    opened is cleaned as more is written, not by the first checkpoint, which may have to read most of
+    the tree for it. */
+static uint64_t grace(larder_store *store, uint64_t used, uint64_t bound) {
+    uint64_t *left = &store->clean_grace_bytes;
+    if (used <= bound || (*left > 0 && environment_is_short(store->environment))) *left = 0;
+    uint64_t most = used - bound + store->tuning.segment_max_bytes;
+    if (*left > most) *left = most;
+    return *left < bound / 4 ? *left : bound / 4;
+}
+
 /** Chooses among `candidates`, the emptiest first. */
 static void choose(cleaning *work, uint32_t flags, const live_segment *candidates, size_t count) {
     larder_store *store = work->store;
@@ -106,6 +117,7 @@ static void choose(cleaning *work, uint32_t flags, const live_segment *candidate
     live_totals(&store->live, &used, &live);
     uint64_t bound = live / 100 * store->tuning.space_percent + work->next_capacity;
     uint64_t cleaned = 0;
+    bound += grace(store, used, bound);
     for (size_t at = 0; at < count; at++) {
         const live_segment *candidate = &candidates[at];
         bool is_dead = candidate->live_count == 0 && candidate->bare_count <= 1;

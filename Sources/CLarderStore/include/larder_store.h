@@ -122,8 +122,9 @@ typedef struct larder_store_tuning {
         entries in the tree, or when nothing was written since the last interval. */
     uint64_t checkpoint_permille;
     /** Segments may take so much for each 100 live bytes, and one segment more, before they are
-        cleaned; and after so many bytes of segments one checkpoint cleans no more. Segments with
-        nothing live in them do not count. */
+        cleaned, and up to a quarter more of what was found so when the store was opened, until as
+        much was written; and after so many bytes of segments one checkpoint cleans no more.
+        Segments with nothing live in them do not count. */
     uint64_t space_percent;
     uint64_t clean_max_bytes;
     /** Entries that one transaction removes because of limits. */

@@ -386,6 +386,7 @@ static larder_status store_make(const char *path, const larder_store_options *op
     else larder_store_options_init(&store->options);
     store->limits = store->options.limits;
     store->lock_file = -1;
+    store->clean_grace_bytes = UINT64_MAX;
     pthread_mutex_init(&store->lock, NULL);
     pthread_mutex_init(&store->flush_lock, NULL);
     pthread_mutex_init(&store->sync_lock, NULL);

@@ -113,6 +113,8 @@ struct larder_store {
     live_table retired;
     /** The tree may have writes behind meta.applied: a checkpoint ended early. */
     bool is_partly_applied;
+    /** What segments may take too much, since opening: fewer by each byte written. */
+    uint64_t clean_grace_bytes;
     int64_t trimmed_ns;
     _Atomic larder_status last_failure;
 
