@@ -98,7 +98,7 @@ static larder_status open_lmdb(environment *env) {
     status = prepare_lock_file(env);
     if (status && !(status == EROFS && !writes)) return status;
     // Read-only handles open it for writing too if they may: a handle that writes may join them.
-    for (unsigned flags = MDB_NOTLS;; flags |= MDB_RDONLY) {
+    for (unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;; flags |= MDB_RDONLY) {
         int code = mdb_env_create(&env->lmdb);
         if (code) return environment_status(code);
         code = mdb_env_set_maxreaders(env->lmdb, TABLE_MAX);

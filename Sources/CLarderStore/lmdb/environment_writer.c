@@ -52,6 +52,8 @@ static larder_status map_anew(environment *env, int file, uint64_t bytes) {
         status = file_map(file, (size_t)length, false, &made->bytes);
     }
     if (status) return status;
+    // A page is found by its key: what lies beside it on the device is of other keys.
+    (void)posix_madvise(made->bytes, (size_t)length, POSIX_MADV_RANDOM);
     made->length = (size_t)length;
     atomic_store(&made->covered, bytes);
     env->map_count++;
