@@ -284,6 +284,11 @@ static larder_status call_get(larder_store *store) {
     larder_store_release(&entry);
     return status == LARDER_ENOTFOUND ? LARDER_OK : status;
 }
+static larder_status call_get_again(larder_store *store) {
+    uint64_t state = 0;
+    larder_status status = larder_store_get_again(store, bytes_of_text("none"), &state);
+    return status == LARDER_ENOTFOUND ? LARDER_OK : status;
+}
 static larder_status call_contains(larder_store *store) {
     larder_status status = larder_store_contains(store, bytes_of_text("none"));
     return status == LARDER_ENOTFOUND ? LARDER_OK : status;
@@ -338,6 +343,7 @@ static const store_call store_calls[] = {
     {"remove_all", call_remove_all, LARDER_EREADONLY},
     {"batch_create", call_batch_create, LARDER_EREADONLY},
     {"get", call_get, LARDER_OK},
+    {"get again", call_get_again, LARDER_OK},
     {"contains", call_contains, LARDER_OK},
     {"totals", call_totals, LARDER_OK},
     {"cursor_open", call_cursor, LARDER_OK},

@@ -41,6 +41,10 @@ typedef struct model {
     unsigned reads;
     uint64_t operations;
     uint8_t *room;
+    /** Versions that were read, and what larder_store_get_again said of the store before. */
+    struct {
+        uint64_t sequence, state;
+    } kept[MODEL_KEYS];
 } model;
 
 static int64_t model_clock(void *context) { return ((model *)context)->now; }
@@ -319,8 +323,42 @@ static bool is_right(model *self, uint32_t key, const larder_store_entry *entry,
                   entry->sequence, wanted->sequence);
 }
 
+/** A read of the key was noted, if such reads are. */
+static void note_read(model *self, uint32_t key) {
+    model_entry *read = &self->entries[key];
+    if (read->idle != LARDER_STORE_NEVER || tracks(self)) {
+        read->order = ++self->order;
+        read->used = self->now > read->used ? self->now : read->used;
+        self->reads++;
+    }
+}
+
+/** What was kept is what there is, or has to be looked up; then it is. */
+static bool get_again(model *self, uint32_t key) {
+    uint64_t sequence = self->kept[key].sequence, *state = &self->kept[key].state;
+    larder_status status = larder_store_get_again(self->store, key_of(key), state);
+    if (status == LARDER_OK) {
+        note_read(self, key);
+        return EXPECT(self->run, is_there(self, key) && self->entries[key].sequence == sequence,
+                      "key %u: version %" PRIu64 " is not what is there", key, sequence);
+    }
+    larder_store_entry entry;
+    larder_status found = larder_store_get(self->store, key_of(key), LARDER_STORE_PEEK, &entry);
+    bool can_be_kept = found == LARDER_OK && entry.idle_ns == LARDER_STORE_NEVER &&
+                       entry.expires_ns == LARDER_STORE_NEVER;
+    self->kept[key].sequence = entry.sequence;
+    if (!can_be_kept) {
+        *state = 0;
+    }
+    larder_store_release(&entry);
+    return EXPECT_STATUS(self->run, status, LARDER_ENOTFOUND);
+}
+
 static bool get_one(model *self) {
     uint32_t key = some_key(self);
+    if (rng_one_in(&self->random, 4)) {
+        return get_again(self, key);
+    }
     static const uint32_t all[] = {0,
                                    0,
                                    0,
@@ -344,12 +382,7 @@ static bool get_one(model *self) {
                 (!wanted || is_right(self, key, &entry, (flags & LARDER_STORE_WITHOUT_VALUE) == 0));
     larder_store_release(&entry);
     if (good && wanted && (flags & LARDER_STORE_PEEK) == 0) {
-        model_entry *read = &self->entries[key];
-        if (read->idle != LARDER_STORE_NEVER || tracks(self)) {
-            read->order = ++self->order;
-            read->used = self->now > read->used ? self->now : read->used;
-            self->reads++;
-        }
+        note_read(self, key);
     }
     return good;
 }
@@ -602,6 +635,7 @@ static bool take_care(model *self) {
 static bool reopen(model *self) {
     larder_store_close(self->store);
     self->store = NULL;
+    memset(self->kept, 0, sizeof self->kept);
     flushed(self);
     self->flushes = 0;
     return EXPECT_STATUS(

@@ -113,10 +113,9 @@ static uint64_t grace(larder_store *store, uint64_t used, uint64_t bound) {
 /** Chooses among `candidates`, the emptiest first. */
 static void choose(cleaning *work, uint32_t flags, const live_segment *candidates, size_t count) {
     larder_store *store = work->store;
-    uint64_t used, live;
+    uint64_t used, live, cleaned = 0;
     live_totals(&store->live, &used, &live);
     uint64_t bound = live / 100 * store->tuning.space_percent + work->next_capacity;
-    uint64_t cleaned = 0;
     bound += grace(store, used, bound);
     for (size_t at = 0; at < count; at++) {
         const live_segment *candidate = &candidates[at];

@@ -107,12 +107,6 @@ static inline uint8_t *put_bytes(uint8_t *target, larder_bytes source) {
         memcpy(&last, from + length - 8, 8);
         memcpy(target, &first, 8);
         memcpy(target + length - 8, &last, 8);
-    } else if (length >= 4) {
-        uint32_t first, last;
-        memcpy(&first, from, 4);
-        memcpy(&last, from + length - 4, 4);
-        memcpy(target, &first, 4);
-        memcpy(target + length - 4, &last, 4);
     } else {
         for (size_t i = 0; i < length; i++) target[i] = from[i];
     }

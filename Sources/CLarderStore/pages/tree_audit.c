@@ -52,8 +52,7 @@ bool page_is_sound(const tree *state, const tree_page *page, bool is_leaf, bool 
                    const page_bounds *bounds) {
     int (*order)(larder_bytes, larder_bytes) = is_of_free_list ? number_order : compare_bytes;
     // LMDB stops the whole process at a branch page with one child.
-    if (!is_leaf && page->count < 2) return false;
-    if (!page_tiles(page, is_leaf)) return false;
+    if ((!is_leaf && page->count < 2) || !page_tiles(page, is_leaf)) return false;
     larder_bytes before = {NULL, 0};
     for (uint32_t i = 0; i < page->count; i++) {
         tree_node node;

@@ -59,8 +59,7 @@ static larder_status list_pending(larder_store_cursor *cursor) {
 larder_status overlay_rows_take(larder_store_cursor *cursor) {
     larder_store *store = cursor->store;
     pthread_mutex_lock(&store->lock);
-    larder_status status = store_enter(store);
-    if (!status) status = store_look(store, true, &cursor->place);
+    larder_status status = store_look(store, true, &cursor->place);
     if (!status) status = list_pending(cursor);
     pthread_mutex_unlock(&store->lock);
     return status;

@@ -165,8 +165,7 @@ static larder_status find_in_tree(larder_store *store, larder_bytes key, finding
 /** What was written may be in a memtable still: takes a place and looks. As find_pending. */
 static larder_status find_locked(larder_store *store, larder_bytes key, finding *found) {
     pthread_mutex_lock(&store->lock);
-    larder_status status = store_enter(store);
-    if (!status) status = store_look(store, false, &found->seen);
+    larder_status status = store_look(store, false, &found->seen);
     if (!status) {
         uint64_t applied = store_is_read_only(store) ? found->seen->meta.applied : 0;
         status = find_pending(store, key, applied, found);
@@ -189,6 +188,14 @@ static larder_status find(larder_store *store, larder_bytes key, finding *found)
     return find_in_tree(store, key, found);
 }
 
+static void note_read(larder_store *store, snapshot *seen, larder_bytes key, const record *entry) {
+    tree_key scratch;
+    bool is_noted = (entry->flags & RECORD_IDLES) != 0 ||
+                    atomic_load_explicit(&store->tracks_access, memory_order_relaxed);
+    if (is_noted && !store_is_read_only(store))
+        store_touch(store, seen, stored_key(key, seen->meta.secret, &scratch), entry);
+}
+
 /** What was found, verified, as an entry; notes the read. */
 static larder_status read_finding(larder_store *store, larder_bytes key, uint32_t flags,
                                   const finding *found, larder_store_entry *entry) {
@@ -203,13 +210,7 @@ static larder_status read_finding(larder_store *store, larder_bytes key, uint32_
         store_is_over(store, found->seen, &parts, deadline, false))
         return LARDER_ENOTFOUND;
     store_entry_of_record(store, &parts, deadline, flags, found->segment, entry);
-    if ((flags & LARDER_STORE_PEEK) == 0 && !store_is_read_only(store) &&
-        ((parts.flags & RECORD_IDLES) != 0 ||
-         atomic_load_explicit(&store->tracks_access, memory_order_relaxed))) {
-        tree_key scratch;
-        store_touch(store, found->seen, stored_key(key, found->seen->meta.secret, &scratch),
-                    &parts);
-    }
+    if ((flags & LARDER_STORE_PEEK) == 0) note_read(store, found->seen, key, &parts);
     entry->lease = found->seen;
     return LARDER_OK;
 }
@@ -227,13 +228,30 @@ larder_status larder_store_get(larder_store *store, larder_bytes key, uint32_t f
                                larder_store_entry *entry) {
     finding found = {.seen = NULL};
     larder_status status = store_enter(store);
-    if (!status && key.length > LARDER_STORE_KEY_MAX_BYTES) status = LARDER_ENOTFOUND;
     if (!status) status = find(store, key, &found);
     if (!status) status = read_finding(store, key, flags, &found, entry);
     if (status) memset(entry, 0, sizeof *entry);
     if (status && found.seen) environment_release(store->environment, found.seen);
     count_read(store, flags, status);
     return status;
+}
+
+larder_status larder_store_get_again(larder_store *store, larder_bytes key, uint64_t *state) {
+    // Each of them only grows.
+    uint64_t known = *state, now = 1 + atomic_load(&store->newest_sequence) +
+                                   atomic_load(&store->evicted) + atomic_load(&store->expired);
+    bool may_expire = atomic_load(&store->age_ns) != LARDER_STORE_NEVER ||
+                      atomic_load(&store->end_ns) != LARDER_STORE_NEVER;
+    *state = may_expire || store_is_read_only(store) ? 0 : now;
+    snapshot *seen;
+    larder_status status = store_enter(store);
+    if (!status && (*state == 0 || known != now)) return LARDER_ENOTFOUND;
+    if (!status) status = environment_read(store->environment, &seen);
+    if (status) return status;
+    note_read(store, seen, key, &(record){0});
+    environment_release(store->environment, seen);
+    count_read(store, 0, LARDER_OK);
+    return LARDER_OK;
 }
 
 void larder_store_release(larder_store_entry *entry) {
@@ -333,9 +351,8 @@ static larder_status add_up(const larder_store *store, const snapshot *seen, uin
 
 /** As larder_store_totals; EAGAIN: another look. */
 static larder_status totals_look(larder_store *store, uint64_t *count, uint64_t *bytes) {
-    larder_status status = store_enter(store);
     snapshot *seen;
-    if (!status) status = store_look(store, false, &seen);
+    larder_status status = store_look(store, false, &seen);
     if (status) return status;
     if (store_is_read_only(store) && seen->tree.transaction != store->meta.transaction) {
         store->meta = seen->meta;
@@ -351,11 +368,12 @@ static larder_status totals_look(larder_store *store, uint64_t *count, uint64_t 
 
 larder_status larder_store_totals(larder_store *store, uint64_t *count, uint64_t *bytes) {
     *count = *bytes = 0;
-    for (;;) {
+    larder_status status = store_enter(store);
+    if (status) return status;
+    do {
         pthread_mutex_lock(&store->lock);
-        larder_status status = totals_look(store, count, bytes);
+        status = totals_look(store, count, bytes);
         pthread_mutex_unlock(&store->lock);
-        if (status != EAGAIN) return status;
-        sched_yield();
-    }
+    } while (status == EAGAIN && sched_yield() == 0);
+    return status;
 }

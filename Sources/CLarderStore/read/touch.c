@@ -16,10 +16,9 @@ static bool touch_buffer_prepare(touch_buffer *touches) {
 static touch *touch_again(touch_buffer *touches, larder_bytes stored) {
     if (touches->count == 0) return NULL;
     touch *last = &touches->touches[touches->count - 1];
-    if (last->length != stored.length ||
-        memcmp(touches->bytes + last->offset, stored.data, stored.length) != 0)
-        return NULL;
-    return last;
+    bool is_same = last->length == stored.length &&
+                   memcmp(touches->bytes + last->offset, stored.data, stored.length) == 0;
+    return is_same ? last : NULL;
 }
 
 /** Room for one more read of the key; it is not counted yet. */

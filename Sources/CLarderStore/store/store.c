@@ -586,8 +586,7 @@ larder_status larder_store_statistics_get(larder_store *store,
     snapshot *seen;
     live_table live = {0};
     pthread_mutex_lock(&store->lock);
-    status = store_enter(store);
-    if (!status) status = store_look(store, false, &seen);
+    status = store_look(store, false, &seen);
     if (!status) statistics_look(store, seen, statistics);
     pthread_mutex_unlock(&store->lock);
     if (status) return status;

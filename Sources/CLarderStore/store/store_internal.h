@@ -238,7 +238,7 @@ bool store_was_cut(const larder_store *store, int64_t *holder_pid);
 /** Takes a reader's slot, to be released, of a state that everything belongs to that was written
     before; `lock` is held. Of what is pending a handle that writes needs all, whatever the tree has
     of it by then; a read-only one only what is newer than the slot's meta.applied: another process
-    writes, and the tree may be newer than what was followed. */
+    writes, and the tree may be newer than what was followed. As store_enter, too. */
 LARDER_MUST_CHECK larder_status store_look(larder_store *store, bool is_long, snapshot **place);
 
 /** The record that an entry's row leads to: inline, or in its segment. Not verified, but for what

@@ -81,10 +81,18 @@ extension Archive {
   func read(_ id: Element.ID) throws -> Element? {
     var found: Element?
     try keyCoder.borrow(id) { key in
-      if let cell = memory.value(forKey: id) {
-        switch try compare(key, cell.version) {
+      let kept = memory.value(forKey: id)
+      var state = kept?.state ?? 0
+      let isSame = try store.readAgain(key, &state)
+      if let kept {
+        if isSame {
+          found = kept.element
+          return
+        }
+        switch try compare(key, kept.version) {
         case true?:
-          found = cell.element
+          found = kept.element
+          keep(kept.element, id, version: kept.version, size: kept.size, state: state)
           return
         case false?: break
         case nil: memory.remove(forKey: id)
@@ -93,7 +101,7 @@ extension Archive {
       _ = try store.read(key, .use) { entry in
         let element = try coder.decode(entry.value)
         found = element
-        keep(element, id, version: entry.sequence, size: entry.value.count)
+        keep(element, id, version: entry.sequence, size: entry.value.count, state: state)
       }
     }
     if found != nil, !hasAccesses.load(ordering: .relaxed) {
@@ -103,10 +111,15 @@ extension Archive {
   }
 
   /// Keeps an element in memory, if it is not too large for that.
+  ///
+  /// - Parameter state: The store's before it had this version for sure; 0 if nobody asked.
   @inlinable
-  func keep(_ element: Element, _ id: Element.ID, version: UInt64, size: Int) {
+  func keep(
+    _ element: Element, _ id: Element.ID, version: UInt64, size: Int, state: UInt64 = 0
+  ) {
     if size > memoryLimit.load(ordering: .relaxed) { return }
-    memory.set(ArchiveCell(element: element, version: version), forKey: id, cost: max(1, size))
+    let cell = ArchiveCell(element: element, version: version, size: size, state: state)
+    memory.set(cell, forKey: id, cost: max(1, size))
   }
 
   /// Whether the entry under a key has that version, which counts as a use; nil if there is

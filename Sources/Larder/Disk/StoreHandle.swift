@@ -119,6 +119,18 @@ final class StoreHandle: @unchecked Sendable {
     return true
   }
 
+  /// Whether an entry that was read when the store had that state is the same still: then this
+  /// counts as a read.
+  ///
+  /// - Parameter state: Changes whenever entries do. Receives what it is now; 0 says nothing.
+  @usableFromInline
+  func readAgain(_ key: UnsafeRawBufferPointer, _ state: inout UInt64) throws(LarderError) -> Bool {
+    let status = larder_store_get_again(store, larder_bytes(key), &state)
+    if status == LARDER_OK { return true }
+    if status == LARDER_ENOTFOUND { return false }
+    throw failure(status, "read an entry of \(path)")
+  }
+
   /// Whether there is an entry under a key.
   @usableFromInline
   func contains(_ key: UnsafeRawBufferPointer) throws(LarderError) -> Bool {
