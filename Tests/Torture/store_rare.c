@@ -13,8 +13,6 @@
 #include "faults.h"
 #include "store.h"
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
 typedef struct rare {
     const char *path, *other;
 } rare;

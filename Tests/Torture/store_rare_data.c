@@ -17,8 +17,6 @@
 #include "faults.h"
 #include "store.h"
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
 #ifndef __linux__
 static bool mount_small_disk(const char *path, const char *size) {
     (void)path, (void)size;

@@ -24,8 +24,6 @@
 #include "log/scan.h"
 #include "store/store_internal.h"
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
 typedef struct rare_log {
     const char *path, *other;
 } rare_log;

@@ -13,8 +13,6 @@
 #include "store.h"
 #include "store_disk.h"
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
 enum { KEYS = 60, INDEX = 5, PASSES_MOST = 400, META_BYTES = 128, ROOM = 1 << 20 };
 
 typedef struct bench {

@@ -15,8 +15,6 @@
 #include "store.h"
 #include "store_disk.h"
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
 enum { SEGMENT_BYTES = 4096, SEGMENT_HEAD = 64, RECORD_HEAD = 36, META_BYTES = 128 };
 enum { KIND_ANY = 0, KIND_PUT = 1, KIND_REMOVE = 2, KIND_NEXT = 4 };
 /** Values of this length take a segment each; shorter ones do not lie in the tree. */
