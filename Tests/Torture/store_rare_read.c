@@ -664,22 +664,28 @@ static void inherited(torture *run, void *context) {
     larder_store_close(store);
 }
 
-/** An entry whose segment somebody has removed. */
-static void value_without_segment(torture *run, void *context) {
-    const rare *self = context;
-    larder_store *store = NULL, *writer = NULL;
-    larder_store_entry entry, other;
-    void *kept = NULL, *none = NULL;
+/** A store of so many entries, flushed, whose segments are small and stay while any is in them. */
+static larder_store *with_small_segments(torture *run, const char *path, unsigned count) {
+    larder_store *store = NULL;
     larder_store_tuning tuning;
     larder_store_tuning_init(&tuning);
     tuning.segment_min_bytes = tuning.segment_max_bytes = 4096;
     tuning.space_percent = 100000;
     the_time = 1000;
-    GIVES(opened_tuned(self->path, &tuning, &writer), LARDER_OK);
-    for (unsigned i = 0; i < KEYS; i++) {
-        EXPECT_STATUS(run, put(writer, i), LARDER_OK);
+    GIVES(opened_tuned(path, &tuning, &store), LARDER_OK);
+    for (unsigned i = 0; i < count; i++) {
+        EXPECT_STATUS(run, put(store, i), LARDER_OK);
     }
-    GIVES(larder_store_flush(writer), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    return store;
+}
+
+/** An entry whose segment somebody has removed. */
+static void value_without_segment(torture *run, void *context) {
+    const rare *self = context;
+    larder_store *store = NULL, *writer = with_small_segments(run, self->path, KEYS);
+    larder_store_entry entry, other;
+    void *kept = NULL, *none = NULL;
     GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &store), LARDER_OK);
     GIVES(larder_store_get(store, key_of(HURT), 0, &entry), LARDER_OK);
     GIVES(larder_store_retain_value(&entry, &kept), LARDER_OK);
@@ -1386,17 +1392,7 @@ static void checkpoints_fail(torture *run, void *context) {
 static void removals_without_room(torture *run, void *context) {
     enum { MANY = 400 };
     const rare *self = context;
-    larder_store *store = NULL, *reader = NULL;
-    larder_store_tuning tuning;
-    larder_store_tuning_init(&tuning);
-    tuning.segment_min_bytes = tuning.segment_max_bytes = 4096;
-    tuning.space_percent = 100000;
-    the_time = 1000;
-    GIVES(opened_tuned(self->path, &tuning, &store), LARDER_OK);
-    for (unsigned i = 0; i < MANY; i++) {
-        EXPECT_STATUS(run, put(store, i), LARDER_OK);
-    }
-    GIVES(larder_store_flush(store), LARDER_OK);
+    larder_store *store = with_small_segments(run, self->path, MANY), *reader = NULL;
     // What keeps LMDB open, which needs room for the file of its locks.
     GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
     disk_fail(self->path, "room", 1, ENOSPC, true);

@@ -1125,30 +1125,37 @@ static void odd_segments(torture *run, void *context) {
     brings_back(run, self, 8, 2);
 }
 
-/** Whoever writes a batch stores the first word of its first record last. */
-static void unpublished_batch(torture *run, void *context) {
-    const rare *self = context;
-    larder_store *store = NULL;
+/** Writes a batch of these, from record `sequence` on, and leaves it at `to` as a process does that
+    dies before it stores the first word. */
+static void leave_unpublished(torture *run, larder_store *store, const char *path, const char *to,
+                              unsigned from, unsigned behind, uint64_t sequence) {
     larder_store_batch *batch = NULL;
     place where;
-    char left[700];
-    snprintf(left, sizeof left, "%s-left", self->path);
-    remove_tree(left);
-    GIVES(opened(left, 0, &store), LARDER_OK);
-    GIVES(put_many(store, 0, 5, USUAL), LARDER_OK);
     GIVES(larder_store_batch_create(store, &batch), LARDER_OK);
-    for (unsigned i = 3; i < 8; i++) {
+    for (unsigned i = from; i < behind; i++) {
         larder_store_item item;
         larder_store_item_init(&item, rare_key(i), value_of(i, TINY));
         EXPECT_STATUS(run, larder_store_batch_put(batch, &item), LARDER_OK);
     }
     GIVES(larder_store_batch_commit(batch, 0, NULL), LARDER_OK);
     larder_store_batch_destroy(batch);
-    leave_open(run, store, left, self->path);
-    if (find_record(run, self->path, 6, KIND_PUT, &where)) {
+    leave_open(run, store, path, to);
+    if (find_record(run, to, sequence, KIND_PUT, &where)) {
         uint64_t nothing = 0;
         change(run, where.file, where.offset, &nothing, sizeof nothing);
     }
+}
+
+/** Whoever writes a batch stores the first word of its first record last. */
+static void unpublished_batch(torture *run, void *context) {
+    const rare *self = context;
+    larder_store *store = NULL;
+    char left[700];
+    snprintf(left, sizeof left, "%s-left", self->path);
+    remove_tree(left);
+    GIVES(opened(left, 0, &store), LARDER_OK);
+    GIVES(put_many(store, 0, 5, USUAL), LARDER_OK);
+    leave_unpublished(run, store, left, self->path, 3, 8, 6);
     brings_back(run, self, 5, 0);
     has_just(run, self->other, 0, 5, USUAL);
     has_just(run, self->path, 0, 5, USUAL);
@@ -1156,19 +1163,7 @@ static void unpublished_batch(torture *run, void *context) {
     remove_tree(self->path);
     remove_tree(left);
     GIVES(opened(left, 0, &store), LARDER_OK);
-    GIVES(larder_store_batch_create(store, &batch), LARDER_OK);
-    for (unsigned i = 0; i < 3; i++) {
-        larder_store_item item;
-        larder_store_item_init(&item, rare_key(i), value_of(i, TINY));
-        EXPECT_STATUS(run, larder_store_batch_put(batch, &item), LARDER_OK);
-    }
-    GIVES(larder_store_batch_commit(batch, 0, NULL), LARDER_OK);
-    larder_store_batch_destroy(batch);
-    leave_open(run, store, left, self->path);
-    if (find_record(run, self->path, 1, KIND_PUT, &where)) {
-        uint64_t nothing = 0;
-        change(run, where.file, where.offset, &nothing, sizeof nothing);
-    }
+    leave_unpublished(run, store, left, self->path, 0, 3, 1);
     brings_back(run, self, 0, 0);
 }
 
