@@ -8,8 +8,6 @@
 #include "failing_calls.h"
 #include "faults.h"
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
 static void nothing_at_all(torture *run) {
     static const uint8_t one[] = {0xA1, 0x01, 0x02};
     size_t end = 9, count = 9;

@@ -9,8 +9,6 @@
 #include "failing_calls.h"
 #include "faults.h"
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
 static larder_status created(size_t bytes, size_t alignment, unsigned policy) {
     larder_index_options options;
     larder_index_options_init(&options);

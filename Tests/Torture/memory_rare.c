@@ -11,8 +11,6 @@
 #include "index_sketch.h"
 #include "memory.h"
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
 /** Held for writing. */
 static larder_index *made(torture *run, larder_index_policy policy, uint64_t count_limit) {
     larder_index_options options;

@@ -18,8 +18,6 @@
 #include "ring_internal.h"
 #undef record_bytes
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
 enum { LENGTH = 100, RECORD = 120, SMALL = 16384, LARGE = 65536, LONG = 1000 };
 
 static larder_status put(larder_ring *ring, uint64_t count, size_t length) {

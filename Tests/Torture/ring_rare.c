@@ -10,8 +10,6 @@
 #include "ring_calls.h"
 #include "torture.h"
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
 typedef struct rare {
     const char *path, *other;
     /** Of progress: how often it was told, and when it stops. */

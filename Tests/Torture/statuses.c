@@ -12,9 +12,6 @@
 #include "faults.h"
 #include "store.h"
 
-/** A trial: `call` gives `wanted`. */
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
 static int stops(void *context, uint64_t done, uint64_t total) {
     (void)context;
     (void)done;

@@ -11,13 +11,7 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "store.h"
-
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
-typedef struct rare {
-    const char *path, *other;
-} rare;
+#include "store_rare.h"
 
 static larder_status opened(const char *path, uint32_t flags, larder_store **out) {
     larder_store_options options;
@@ -27,20 +21,9 @@ static larder_status opened(const char *path, uint32_t flags, larder_store **out
     return larder_store_open(path, &options, NULL, out);
 }
 
-static larder_bytes key_of(unsigned number) {
-    static char text[16];
-    return bytes_of(text, (size_t)snprintf(text, sizeof text, "k%06u", number));
-}
-
-static larder_status put(larder_store *store, unsigned number, const char *value) {
-    larder_store_item item;
-    larder_store_item_init(&item, key_of(number), bytes_of_text(value));
-    return larder_store_put(store, &item, NULL);
-}
-
 static bool holds(larder_store *store, unsigned number, const char *value) {
     larder_store_entry entry;
-    bool is_same = larder_store_get(store, key_of(number), 0, &entry) == LARDER_OK &&
+    bool is_same = larder_store_get(store, rare_key(number), 0, &entry) == LARDER_OK &&
                    entry.value.length == strlen(value) &&
                    memcmp(entry.value.data, value, strlen(value)) == 0;
     larder_store_release(&entry);
@@ -51,7 +34,7 @@ static bool make_store(torture *run, const char *path, unsigned count, bool clos
     larder_store *store = NULL;
     larder_status status = opened(path, 0, &store);
     for (unsigned i = 0; i < count && !status; i++) {
-        status = put(store, i, "value");
+        status = rare_put(store, i, "value");
     }
     status = status ? status : closes ? larder_store_shutdown(store) : larder_store_flush(store);
     larder_store_close(store);
@@ -145,7 +128,7 @@ static void lmdb_codes(torture *run, void *context) {
         for (size_t call = 0; call < sizeof calls / sizeof *calls; call++) {
             torture_trial(run);
             torture_note(run, "%s gives %d", calls[call], codes[i].code);
-            EXPECT_STATUS(run, put(store, number++, "value"), LARDER_OK);
+            EXPECT_STATUS(run, rare_put(store, number++, "value"), LARDER_OK);
             larder_fault_set(calls[call], 1, codes[i].code);
             larder_status status = larder_store_flush(store);
             bool is_reached = larder_fault_passes() >= 1;
@@ -181,7 +164,7 @@ static void lmdb_refusals(torture *run, void *context) {
     const rare *self = context;
     larder_store *store = NULL, *reader = NULL;
     GIVES(opened(self->path, 0, &store), LARDER_OK);
-    GIVES(put(store, 0, "value"), LARDER_OK);
+    GIVES(rare_put(store, 0, "value"), LARDER_OK);
     GIVES(larder_store_flush(store), LARDER_OK);
     unsigned number = 1;
     for (unsigned i = 0; i < CALLS * CODES * 3; i++, number++) {
@@ -197,12 +180,12 @@ static void lmdb_refusals(torture *run, void *context) {
         if (!reader) {
             EXPECT_STATUS(run, opened(self->path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
         }
-        EXPECT_STATUS(run, put(store, number, "value"), LARDER_OK);
-        EXPECT_STATUS(run, larder_store_remove(store, key_of(number / 2 * 2 - 1), 0), LARDER_OK);
+        EXPECT_STATUS(run, rare_put(store, number, "value"), LARDER_OK);
+        EXPECT_STATUS(run, larder_store_remove(store, rare_key(number / 2 * 2 - 1), 0), LARDER_OK);
         larder_fault_set(calls[i / 3 / CODES], nth, codes[i / 3 % CODES]);
         larder_status flushed = larder_store_flush(store);
         larder_store_entry entry;
-        larder_status got = larder_store_get(reader, key_of(0), 0, &entry);
+        larder_status got = larder_store_get(reader, rare_key(0), 0, &entry);
         larder_store_release(&entry);
         larder_fault_set(NULL, 0, 0);
         EXPECT(run, flushed >= 0 || flushed <= LARDER_ETOOLARGE, "a checkpoint gave %d", flushed);
@@ -232,7 +215,7 @@ static void lmdb_growth(torture *run, void *context) {
     GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
     GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
     for (unsigned i = 0; i < MANY; i++) {
-        EXPECT_STATUS(run, put(store, i, "a value that lies beside its key"), LARDER_OK);
+        EXPECT_STATUS(run, rare_put(store, i, "a value that lies beside its key"), LARDER_OK);
         if (i % 3000 == 2999) {
             GIVES(larder_store_flush(store), LARDER_OK);
             EXPECT(run, holds(reader, i, "a value that lies beside its key"), "key %u", i);
@@ -273,14 +256,6 @@ static void lmdb_for_reading(torture *run, void *context) {
 }
 
 // Folders -----------------------------------------------------------------------------------------
-
-static const char *inside(const char *folder, const char *name) {
-    static char paths[4][800];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
 
 static void write_text(torture *run, const char *path) {
     EXPECT(run, write_file(path, "something of others", 19), "cannot write %s", path);
@@ -453,7 +428,7 @@ static void unmade(torture *run, void *context) {
         larder_fault_boot_id(boots[0]);
         bool is_promised = what & 1;
         EXPECT_STATUS(run, opened(self->path, 0, &store), LARDER_OK);
-        EXPECT_STATUS(run, put(store, 1, "value"), LARDER_OK);
+        EXPECT_STATUS(run, rare_put(store, 1, "value"), LARDER_OK);
         EXPECT_STATUS(run, is_promised ? larder_store_sync(store) : LARDER_OK, LARDER_OK);
         EXPECT(run, copy_tree(self->path, self->other), "cannot copy");
         larder_store_close(store);
@@ -468,7 +443,7 @@ static void unmade(torture *run, void *context) {
         EXPECT(run, status == (is_promised ? LARDER_EDAMAGED : LARDER_OK),
                "after a power cut an open gave %d", status);
         if (store) {
-            EXPECT_STATUS(run, put(store, 2, "other"), LARDER_OK);
+            EXPECT_STATUS(run, rare_put(store, 2, "other"), LARDER_OK);
             EXPECT(run, holds(store, 2, "other") && !holds(store, 1, "value"), "not as new");
         }
         larder_store_close(store);
@@ -534,7 +509,7 @@ static void removals(torture *run, void *context) {
     GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
     larder_status status = LARDER_OK;
     for (unsigned i = 0; i < MANY && !status; i++) {
-        status = put(store, i, "value");
+        status = rare_put(store, i, "value");
     }
     memset(key, 'z', sizeof key);
     for (unsigned i = 0; i < LONG && !status; i++) {
@@ -564,7 +539,7 @@ static void many_reads(torture *run, void *context) {
     larder_store_statistics figures;
     larder_status status = opened(self->path, LARDER_STORE_TRACK_ACCESS, &store);
     for (unsigned i = 0; i < MANY && !status; i++) {
-        status = put(store, i, "value");
+        status = rare_put(store, i, "value");
     }
     memset(key, 'l', sizeof key);
     for (unsigned i = 0; i < LONG && !status; i++) {
@@ -605,7 +580,7 @@ static void many_keys(torture *run, void *context) {
     status = status ? status : larder_store_batch_create(store, &batch);
     for (unsigned i = 0; i < MANY && !status; i++) {
         larder_store_item item;
-        larder_store_item_init(&item, key_of(i), bytes_of_text("value"));
+        larder_store_item_init(&item, rare_key(i), bytes_of_text("value"));
         status = larder_store_batch_put(batch, &item);
         if (!status && i % 10000 == 9999) {
             status = larder_store_batch_commit(batch, 0, NULL);
@@ -615,11 +590,11 @@ static void many_keys(torture *run, void *context) {
     larder_store_batch_destroy(batch);
     for (unsigned round = 0; round < 4; round++) {
         GIVES(larder_store_flush(store), LARDER_OK);
-        GIVES(put(store, round, "again"), LARDER_OK);
+        GIVES(rare_put(store, round, "again"), LARDER_OK);
     }
     EXPECT(run, holds(store, 3, "again") && holds(store, MANY - 1, "value"), "a key is lost");
     GIVES(larder_store_remove_all(store, NULL, NULL), LARDER_OK);
-    GIVES(put(store, 1, "after"), LARDER_OK);
+    GIVES(rare_put(store, 1, "after"), LARDER_OK);
     EXPECT(run, !holds(store, 3, "again") && holds(store, 1, "after"), "not all are removed");
     GIVES(larder_store_flush(store), LARDER_OK);
     larder_store_close(store);
@@ -645,9 +620,9 @@ static void formats_and_values(torture *run, void *context) {
     larder_store_entry entry;
     void *kept = NULL;
     GIVES(opened(self->path, 0, &store), LARDER_OK);
-    GIVES(put(store, 1, "short"), LARDER_OK);
+    GIVES(rare_put(store, 1, "short"), LARDER_OK);
     GIVES(larder_store_flush(store), LARDER_OK);
-    GIVES(larder_store_get(store, key_of(1), 0, &entry), LARDER_OK);
+    GIVES(larder_store_get(store, rare_key(1), 0, &entry), LARDER_OK);
     bool is_in_log = entry.flags & LARDER_STORE_ENTRY_IN_LOG;
     GIVES(larder_store_retain_value(&entry, &kept), is_in_log ? LARDER_OK : LARDER_EINVALID);
     larder_store_release(&entry);
@@ -690,18 +665,18 @@ static void batches(torture *run, void *context) {
     GIVES(larder_store_batch_require(batch, bytes_of_text("none"), 0), LARDER_OK);
     GIVES(larder_store_batch_commit(batch, LARDER_STORE_SYNCED, NULL), LARDER_OK);
     for (unsigned i = 0; i < 300; i++) {
-        larder_store_item_init(&item, key_of(i), bytes_of_text("x"));
+        larder_store_item_init(&item, rare_key(i), bytes_of_text("x"));
         EXPECT_STATUS(run, larder_store_batch_put(batch, &item), LARDER_OK);
-        EXPECT_STATUS(run, larder_store_batch_require(batch, key_of(i), 0), LARDER_OK);
+        EXPECT_STATUS(run, larder_store_batch_require(batch, rare_key(i), 0), LARDER_OK);
     }
     GIVES(larder_store_batch_commit(batch, 0, &sequence), LARDER_OK);
     EXPECT(run, sequence > 0 && holds(store, 299, "x"), "a batch is not there");
-    GIVES(larder_store_batch_remove(batch, key_of(1)), LARDER_OK);
-    GIVES(larder_store_batch_require(batch, key_of(1), sequence + 1), LARDER_OK);
+    GIVES(larder_store_batch_remove(batch, rare_key(1)), LARDER_OK);
+    GIVES(larder_store_batch_require(batch, rare_key(1), sequence + 1), LARDER_OK);
     GIVES(larder_store_batch_commit(batch, 0, NULL), LARDER_ECONFLICT);
     EXPECT(run, holds(store, 1, "x"), "a batch in conflict was written");
     GIVES(larder_store_shutdown(store), LARDER_OK);
-    GIVES(larder_store_batch_remove(batch, key_of(1)), LARDER_ECLOSED);
+    GIVES(larder_store_batch_remove(batch, rare_key(1)), LARDER_ECLOSED);
     larder_store_batch_destroy(batch);
     larder_store_batch_destroy(NULL);
     larder_store_cursor_close(NULL);
@@ -712,21 +687,10 @@ static void batches(torture *run, void *context) {
 
 // Limits ------------------------------------------------------------------------------------------
 
-static _Atomic int64_t the_time;
-static int64_t own_clock(void *context) {
-    (void)context;
-    return the_time;
-}
 static _Atomic uint64_t the_room;
 static uint64_t own_room(void *context) {
     (void)context;
     return the_room;
-}
-
-static uint64_t how_many(torture *run, larder_store *store) {
-    uint64_t count = 0, bytes = 0;
-    EXPECT_STATUS(run, larder_store_totals(store, &count, &bytes), LARDER_OK);
-    return count;
 }
 
 static larder_store *limited(torture *run, const char *path, uint32_t flags) {
@@ -748,7 +712,7 @@ static larder_store *limited(torture *run, const char *path, uint32_t flags) {
     EXPECT_STATUS(run, larder_store_open(path, &options, NULL, &store), LARDER_OK);
     for (unsigned i = 0; i < 1000 && store; i++) {
         larder_store_item item;
-        larder_store_item_init(&item, key_of(i), bytes_of_text("0123456789"));
+        larder_store_item_init(&item, rare_key(i), bytes_of_text("0123456789"));
         item.expires_ns = i % 5 == 0 ? 5000 + i : LARDER_STORE_NEVER;
         item.idle_ns = i % 5 == 1 ? 3000 : LARDER_STORE_NEVER;
         item.flags = i % 5 == 2 ? (uint32_t)LARDER_STORE_OWN_TIMES : 0;
@@ -760,7 +724,7 @@ static larder_store *limited(torture *run, const char *path, uint32_t flags) {
 static void read_range(torture *run, larder_store *store, unsigned from, unsigned to) {
     for (unsigned i = from; i < to; i++) {
         larder_store_entry entry;
-        larder_status status = larder_store_get(store, key_of(i), 0, &entry);
+        larder_status status = larder_store_get(store, rare_key(i), 0, &entry);
         EXPECT(run, status == LARDER_OK || status == LARDER_ENOTFOUND, "get gave %d", status);
         larder_store_release(&entry);
     }
@@ -790,39 +754,39 @@ static void limits_by_hand(torture *run, void *context) {
     limits.bytes = 7000;
     GIVES(larder_store_limits_set(store, &limits), LARDER_OK);
     GIVES(larder_store_maintain(store), LARDER_OK);
-    EXPECT(run, how_many(run, store) == 700, "%llu are left, not 700",
-           (unsigned long long)how_many(run, store));
+    EXPECT(run, rare_count(run, store) == 700, "%llu are left, not 700",
+           (unsigned long long)rare_count(run, store));
     limits.bytes = LARDER_STORE_UNLIMITED;
     limits.free_bytes = 1000000;
     the_room = 1000000 - 500;
     GIVES(larder_store_limits_set(store, &limits), LARDER_OK);
     GIVES(larder_store_maintain(store), LARDER_OK);
-    EXPECT(run, how_many(run, store) <= 650, "%llu are left where there is no room",
-           (unsigned long long)how_many(run, store));
+    EXPECT(run, rare_count(run, store) <= 650, "%llu are left where there is no room",
+           (unsigned long long)rare_count(run, store));
     the_room = UINT64_MAX / 2;
     limits.free_bytes = 0;
     // Of age: those with times of their own stay.
     limits.age_ns = 100;
     GIVES(larder_store_limits_set(store, &limits), LARDER_OK);
     GIVES(larder_store_remove_expired(store, &removed), LARDER_OK);
-    EXPECT(run, how_many(run, store) <= 200, "%llu are left of an age",
-           (unsigned long long)how_many(run, store));
+    EXPECT(run, rare_count(run, store) <= 200, "%llu are left of an age",
+           (unsigned long long)rare_count(run, store));
     limits.age_ns = 1000000;
     GIVES(larder_store_limits_set(store, &limits), LARDER_OK);
     GIVES(larder_store_remove_expired(store, NULL), LARDER_OK);
     limits.age_ns = LARDER_STORE_NEVER;
     limits.end_ns = 5600;
     for (unsigned i = 0; i < 300; i++) {
-        EXPECT_STATUS(run, put(store, 2000 + i, "late"), LARDER_OK);
+        EXPECT_STATUS(run, rare_put(store, 2000 + i, "late"), LARDER_OK);
     }
     GIVES(larder_store_limits_set(store, &limits), LARDER_OK);
     the_time = 5601;
-    GIVES(larder_store_contains(store, key_of(2001)), LARDER_ENOTFOUND);
+    GIVES(larder_store_contains(store, rare_key(2001)), LARDER_ENOTFOUND);
     GIVES(larder_store_maintain(store), LARDER_OK);
-    EXPECT(run, how_many(run, store) <= 200, "%llu are left at the end",
-           (unsigned long long)how_many(run, store));
+    EXPECT(run, rare_count(run, store) <= 200, "%llu are left at the end",
+           (unsigned long long)rare_count(run, store));
     GIVES(larder_store_trim(store, 0, LARDER_STORE_UNLIMITED, &removed), LARDER_OK);
-    EXPECT(run, how_many(run, store) == 0, "a trim left some");
+    EXPECT(run, rare_count(run, store) == 0, "a trim left some");
     larder_store_report report;
     GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_OK);
     larder_store_close(store);
@@ -830,10 +794,10 @@ static void limits_by_hand(torture *run, void *context) {
 
 static bool comes_to(torture *run, larder_store *store, uint64_t most) {
     struct timespec nap = {0, 2000000};
-    for (unsigned i = 0; i < 5000 && how_many(run, store) > most; i++) {
+    for (unsigned i = 0; i < 5000 && rare_count(run, store) > most; i++) {
         nanosleep(&nap, NULL);
     }
-    return how_many(run, store) <= most;
+    return rare_count(run, store) <= most;
 }
 
 /** And by the store's own thread. */
@@ -857,7 +821,7 @@ static void limits_by_thread(torture *run, void *context) {
     the_room = UINT64_MAX / 2;
     // A checkpoint that fails is tried again.
     larder_fault_set("fdatasync", 1, EIO);
-    EXPECT_STATUS(run, put(store, 5000, "again"), LARDER_OK);
+    EXPECT_STATUS(run, rare_put(store, 5000, "again"), LARDER_OK);
     struct timespec nap = {0, 20000000};
     nanosleep(&nap, NULL);
     larder_fault_set(NULL, 0, 0);
@@ -876,19 +840,19 @@ static void real_room(torture *run, void *context) {
     options.limits.free_bytes = 1;
     GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
     for (unsigned i = 0; i < 50; i++) {
-        EXPECT_STATUS(run, put(store, i, "value"), LARDER_OK);
+        EXPECT_STATUS(run, rare_put(store, i, "value"), LARDER_OK);
     }
     GIVES(larder_store_maintain(store), LARDER_OK);
-    EXPECT(run, how_many(run, store) == 50, "some went, with room for all");
+    EXPECT(run, rare_count(run, store) == 50, "some went, with room for all");
     larder_fault_set("statvfs", 1, EIO);
     GIVES(larder_store_maintain(store), LARDER_OK);
     larder_fault_set(NULL, 0, 0);
-    EXPECT(run, how_many(run, store) == 50, "some went, without an answer");
+    EXPECT(run, rare_count(run, store) == 50, "some went, without an answer");
     larder_store_limits limits = larder_store_limits_get(store);
     limits.free_bytes = UINT64_MAX;
     GIVES(larder_store_limits_set(store, &limits), LARDER_OK);
     GIVES(larder_store_maintain(store), LARDER_OK);
-    EXPECT(run, how_many(run, store) == 0, "some stay, without room for any");
+    EXPECT(run, rare_count(run, store) == 0, "some stay, without room for any");
     larder_store_close(store);
 }
 
@@ -901,7 +865,7 @@ static larder_status put_indexed(larder_store *store, unsigned number, const cha
     larder_store_index_entry index = {.index = FROZEN_INDEX,
                                       .value = bytes_of_text(values[number % 5])};
     larder_store_item item;
-    larder_store_item_init(&item, key_of(number), bytes_of_text(value));
+    larder_store_item_init(&item, rare_key(number), bytes_of_text(value));
     item.indexes = &index;
     item.index_count = 1;
     item.idle_ns = number % 3 == 0 ? 1000 : LARDER_STORE_NEVER;
@@ -915,7 +879,7 @@ static void agree(torture *run, larder_store *store, const char *when) {
     torture_trial(run);
     for (unsigned i = 0; i < FROZEN_KEYS; i++) {
         larder_store_entry entry;
-        gotten += larder_store_get(store, key_of(i), LARDER_STORE_PEEK, &entry) == LARDER_OK;
+        gotten += larder_store_get(store, rare_key(i), LARDER_STORE_PEEK, &entry) == LARDER_OK;
         larder_store_release(&entry);
     }
     for (unsigned way = 0; way < 6; way++) {
@@ -970,7 +934,7 @@ static void frozen(torture *run, void *context) {
         for (unsigned i = 40 + 20 * part; i < 70; i++) {
             EXPECT_STATUS(run,
                           i % 4 ? put_indexed(store, i, "newer")
-                                : larder_store_remove(store, key_of(i), 0),
+                                : larder_store_remove(store, rare_key(i), 0),
                           LARDER_OK);
         }
         for (unsigned i = 200; i < 220; i++) {
@@ -978,20 +942,20 @@ static void frozen(torture *run, void *context) {
         }
         uint64_t count = 0;
         for (unsigned i = 0; i < FROZEN_KEYS; i++) {
-            count += larder_store_contains(store, key_of(i)) == LARDER_OK;
+            count += larder_store_contains(store, rare_key(i)) == LARDER_OK;
         }
-        EXPECT(run, how_many(run, store) == count, "%llu, of %llu",
-               (unsigned long long)how_many(run, store), (unsigned long long)count);
+        EXPECT(run, rare_count(run, store) == count, "%llu, of %llu",
+               (unsigned long long)rare_count(run, store), (unsigned long long)count);
         agree(run, store, "written on");
     }
     // Those that idle live on where they were read, which only the failed checkpoint knows.
     the_time = 2300;
-    GIVES(larder_store_contains(store, key_of(6)), LARDER_OK);
-    GIVES(larder_store_contains(store, key_of(72)), LARDER_OK);
-    GIVES(larder_store_contains(store, key_of(78)), LARDER_OK);
+    GIVES(larder_store_contains(store, rare_key(6)), LARDER_OK);
+    GIVES(larder_store_contains(store, rare_key(72)), LARDER_OK);
+    GIVES(larder_store_contains(store, rare_key(78)), LARDER_OK);
     larder_store_batch *batch = NULL;
     GIVES(larder_store_batch_create(store, &batch), LARDER_OK);
-    GIVES(larder_store_batch_require(batch, key_of(9), 0), LARDER_OK);
+    GIVES(larder_store_batch_require(batch, rare_key(9), 0), LARDER_OK);
     GIVES(larder_store_batch_commit(batch, 0, NULL), LARDER_ECONFLICT);
     larder_store_batch_destroy(batch);
     agree(run, store, "idle");
@@ -1004,10 +968,10 @@ static void frozen(torture *run, void *context) {
         EXPECT_STATUS(run, put_indexed(store, i, "last"), LARDER_OK);
     }
     agree(run, store, "removed");
-    (void)how_many(run, store);
+    (void)rare_count(run, store);
     larder_fault_set(NULL, 0, 0);
     GIVES(larder_store_remove_all(store, NULL, NULL), LARDER_OK);
-    EXPECT(run, how_many(run, store) == 0, "some are left");
+    EXPECT(run, rare_count(run, store) == 0, "some are left");
     agree(run, store, "empty");
     larder_store_report report;
     GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_OK);
@@ -1015,41 +979,8 @@ static void frozen(torture *run, void *context) {
 }
 
 void family_store_rare(torture *run) {
-    static void (*const bodies[])(torture *, void *) = {wrong_options,
-                                                        lmdb_codes,
-                                                        lmdb_refusals,
-                                                        lmdb_growth,
-                                                        lmdb_for_reading,
-                                                        odd_names,
-                                                        odd_files,
-                                                        foreign_segments,
-                                                        other_version,
-                                                        unmade,
-                                                        targets,
-                                                        removals,
-                                                        batches,
-                                                        no_order,
-                                                        limits_by_hand,
-                                                        limits_by_thread,
-                                                        real_room,
-                                                        many_reads,
-                                                        many_keys,
-                                                        formats_and_values,
-                                                        frozen};
-    rng random;
-    if (!torture_next_case(run, &random)) {
-        return;
-    }
-    char path[600], other[600];
-    snprintf(path, sizeof path, "%s", torture_path(run, "here"));
-    snprintf(other, sizeof other, "%s", torture_path(run, "other"));
-    rare self = {path, other};
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
-        remove_tree(path);
-        remove_tree(other);
-        (void)unlink(other);
-        torture_trial(run);
-        torture_note(run, "number %zu of what is rare", i);
-        torture_guard(run, 60, bodies[i], &self);
-    }
+    RARE_EACH(run, "", NULL, wrong_options, lmdb_codes, lmdb_refusals, lmdb_growth,
+              lmdb_for_reading, odd_names, odd_files, foreign_segments, other_version, unmade,
+              targets, removals, batches, no_order, limits_by_hand, limits_by_thread, real_room,
+              many_reads, many_keys, formats_and_values, frozen);
 }

@@ -15,9 +15,7 @@
 
 #include "exhaustion.h"
 #include "faults.h"
-#include "store.h"
-
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
+#include "store_rare.h"
 
 #ifndef __linux__
 static bool mount_small_disk(const char *path, const char *size) {
@@ -25,10 +23,6 @@ static bool mount_small_disk(const char *path, const char *size) {
     return false;
 }
 #endif
-
-typedef struct rare {
-    const char *path, *other, *disk;
-} rare;
 
 static larder_status opened_with(const char *path, uint32_t flags, uint64_t map_bytes,
                                  larder_store **out) {
@@ -49,19 +43,8 @@ static larder_status opened(const char *path, uint32_t flags, larder_store **out
     return opened_with(path, flags, 0, out);
 }
 
-static larder_bytes key_of(unsigned number) {
-    static char text[16];
-    return bytes_of(text, (size_t)snprintf(text, sizeof text, "k%06u", number));
-}
-
-static larder_status put(larder_store *store, unsigned number, const char *value) {
-    larder_store_item item;
-    larder_store_item_init(&item, key_of(number), bytes_of_text(value));
-    return larder_store_put(store, &item, NULL);
-}
-
 static larder_status put_flushed(larder_store *store, unsigned number, const char *value) {
-    larder_status status = put(store, number, value);
+    larder_status status = rare_put(store, number, value);
     return status ? status : larder_store_flush(store);
 }
 
@@ -72,7 +55,7 @@ static bool is_value(const larder_store_entry *entry, const char *value) {
 
 static larder_status got(larder_store *store, unsigned number, const char *value) {
     larder_store_entry entry;
-    larder_status status = larder_store_get(store, key_of(number), 0, &entry);
+    larder_status status = larder_store_get(store, rare_key(number), 0, &entry);
     if (!status && !is_value(&entry, value)) {
         status = LARDER_EMISMATCH;
     }
@@ -84,20 +67,14 @@ static bool make_store(torture *run, const char *path, unsigned count) {
     larder_store *store = NULL;
     larder_status status = opened(path, 0, &store);
     for (unsigned i = 0; i < count && !status; i++) {
-        status = put(store, i, "value");
+        status = rare_put(store, i, "value");
     }
     status = status ? status : larder_store_flush(store);
     larder_store_close(store);
     return EXPECT(run, status == LARDER_OK, "making a store gave %d", status);
 }
 
-static const char *data_of(const char *folder) {
-    static char paths[2][800];
-    static unsigned next;
-    char *path = paths[next++ % 2];
-    snprintf(path, sizeof paths[0], "%s/data.mdb", folder);
-    return path;
-}
+static const char *data_of(const char *folder) { return inside(folder, "data.mdb"); }
 
 /** A cursor over all, of the state that there is now. */
 static larder_store_cursor *cursor_of(torture *run, larder_store *store) {
@@ -181,11 +158,11 @@ static void one_list(torture *run, void *context) {
         return;
     }
     open_both(run, self->path, self->other);
-    if (!mount_small_disk(self->disk, "size=8m")) {
+    if (!mount_small_disk(self->kept, "size=8m")) {
         torture_skip(run, "two file systems: mounting one needs root or user namespaces");
         return;
     }
-    snprintf(path, sizeof path, "%s/store", self->disk);
+    snprintf(path, sizeof path, "%s/store", self->kept);
     open_both(run, self->path, path);
 }
 
@@ -199,10 +176,10 @@ static void other_file(torture *run, void *context) {
     if (!make_store(run, self->path, 30)) {
         return;
     }
-    bool has_disk = mount_small_disk(self->disk, "size=8m");
+    bool has_disk = mount_small_disk(self->kept, "size=8m");
     for (unsigned on_disk = 0; on_disk < 1 + (unsigned)has_disk; on_disk++) {
         snprintf(link, sizeof link, "%s-link", self->path);
-        snprintf(there, sizeof there, "%s/store", on_disk ? self->disk : self->other);
+        snprintf(there, sizeof there, "%s/store", on_disk ? self->kept : self->other);
         (void)make_directory(self->other);
         (void)unlink(link);
         EXPECT(run, copy_tree(self->path, there) && symlink(self->path, link) == 0, "no copy");
@@ -212,7 +189,7 @@ static void other_file(torture *run, void *context) {
         larder_store_close(store);
         GIVES(opened(through, 0, &store), LARDER_OK);
         GIVES(put_flushed(store, 3, "other"), LARDER_OK);
-        GIVES(put(store, 4, "other"), LARDER_OK);
+        GIVES(rare_put(store, 4, "other"), LARDER_OK);
         (void)unlink(link);
         EXPECT(run, symlink(there, link) == 0, "no link");
         larder_status status = larder_store_flush(store);
@@ -228,7 +205,7 @@ static void other_file(torture *run, void *context) {
         GIVES(got(store, 4, "value"), LARDER_OK);
         larder_store_close(store);
         GIVES(opened(self->path, 0, &store), LARDER_OK);
-        GIVES(put(store, 4, "value"), LARDER_OK);
+        GIVES(rare_put(store, 4, "value"), LARDER_OK);
         larder_store_close(store);
         remove_tree(there);
     }
@@ -288,12 +265,12 @@ static void lent(torture *run, void *context) {
     }
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     larder_store_cursor *cursor = cursor_of(run, store);
-    GIVES(larder_store_get(store, key_of(7), 0, &entry), LARDER_OK);
+    GIVES(larder_store_get(store, rare_key(7), 0, &entry), LARDER_OK);
     GIVES(larder_store_shutdown(store), LARDER_OK);
     GIVES(opened(self->path, 0, &second), LARDER_OK);
     for (unsigned round = 0; round < 4; round++) {
         for (unsigned i = 0; i < 300; i++) {
-            EXPECT_STATUS(run, put(second, i, "something else"), LARDER_OK);
+            EXPECT_STATUS(run, rare_put(second, i, "something else"), LARDER_OK);
         }
         GIVES(larder_store_flush(second), LARDER_OK);
     }
@@ -324,7 +301,7 @@ static void vanished(torture *run, void *context) {
         status = opened(self->path, 0, &store);
         EXPECT(run, status == LARDER_OK, "the next open gave %d", status);
         if (store) {
-            EXPECT_STATUS(run, put(store, 1, "value"), LARDER_OK);
+            EXPECT_STATUS(run, rare_put(store, 1, "value"), LARDER_OK);
         }
         larder_store_close(store);
     }
@@ -338,7 +315,7 @@ static bool make_cut(torture *run, const rare *self) {
     remove_tree(self->other);
     larder_fault_boot_id(boots[0]);
     EXPECT_STATUS(run, opened(self->path, 0, &store), LARDER_OK);
-    EXPECT_STATUS(run, put(store, 1, "value"), LARDER_OK);
+    EXPECT_STATUS(run, rare_put(store, 1, "value"), LARDER_OK);
     bool good = EXPECT(run, copy_tree(self->path, self->other), "cannot copy");
     larder_store_close(store);
     larder_fault_boot_id(boots[1]);
@@ -376,7 +353,7 @@ static void remnants(torture *run, void *context) {
         larder_status status = opened(self->other, 0, &store);
         if (left[i].is_remnant) {
             EXPECT(run, status == LARDER_OK, "an open gave %d", status);
-            EXPECT_STATUS(run, put(store, 1, "again"), LARDER_OK);
+            EXPECT_STATUS(run, rare_put(store, 1, "again"), LARDER_OK);
             larder_store_close(store);
         } else {
             uint8_t now[LONGEST];
@@ -455,7 +432,7 @@ static void refused(torture *run, void *context) {
         EXPECT(run, !store || got(store, 7, "value") == LARDER_OK, "a key is lost");
         larder_store_close(store);
         EXPECT_STATUS(run, opened(self->path, 0, &store), LARDER_OK);
-        EXPECT_STATUS(run, put(store, 8, nth % 2 ? "odd" : "even"), LARDER_OK);
+        EXPECT_STATUS(run, rare_put(store, 8, nth % 2 ? "odd" : "even"), LARDER_OK);
         larder_fault_set("open", nth, EROFS);
         status = larder_store_flush(store);
         larder_fault_set(NULL, 0, 0);
@@ -501,7 +478,7 @@ static void panics(torture *run, void *context) {
         larder_store_cursor *cursor = cursor_of(run, store);
         larder_store_cursor *again = cursor_of(run, store);
         larder_fault_set(NULL, 0, 0);
-        GIVES(put(store, 102 + call, "more"), LARDER_OK);
+        GIVES(rare_put(store, 102 + call, "more"), LARDER_OK);
         // So that there is a place for the state that a checkpoint begins with.
         GIVES(got(store, 1, "value"), LARDER_OK);
         larder_fault_set("mdb_txn_begin", 1, MDB_PANIC);
@@ -526,7 +503,7 @@ static void panics(torture *run, void *context) {
     // A reader of an older state would lose it.
     larder_store_cursor *older = cursor_of(run, store);
     GIVES(put_flushed(store, 110, "more"), LARDER_OK);
-    GIVES(put(store, 111, "more"), LARDER_OK);
+    GIVES(rare_put(store, 111, "more"), LARDER_OK);
     larder_fault_set("mdb_txn_begin", 1, MDB_PANIC);
     GIVES(larder_store_flush(store), EIO);
     larder_fault_set(NULL, 0, 0);
@@ -549,7 +526,8 @@ static void untold(torture *run, void *context) {
     for (int nth = 1; nth < 8; nth++) {
         torture_note(run, "pass %d of mdb_env_info fails", nth);
         for (unsigned i = 0; i < 2500; i++) {
-            EXPECT_STATUS(run, put(store, number++, "a value that lies beside its key"), LARDER_OK);
+            EXPECT_STATUS(run, rare_put(store, number++, "a value that lies beside its key"),
+                          LARDER_OK);
         }
         larder_fault_set("mdb_env_info", nth, EINVAL);
         larder_status status = larder_store_flush(store);
@@ -562,7 +540,7 @@ static void untold(torture *run, void *context) {
     // Segments that all is dead of stay as long as nobody knows who reads them.
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < number; i++) {
-            EXPECT_STATUS(run, put(store, i, "b value that lies beside its key"), LARDER_OK);
+            EXPECT_STATUS(run, rare_put(store, i, "b value that lies beside its key"), LARDER_OK);
         }
         larder_fault_set("mdb_reader_list", -1, -1);
         GIVES(larder_store_flush(store), LARDER_OK);
@@ -753,7 +731,7 @@ static void outgrown(torture *run, void *context) {
         larder_store *writer = NULL;
         larder_status status = opened(self->path, 0, &writer);
         for (unsigned i = 1000; i < MANY && !status; i++) {
-            status = put(writer, i, "a value that lies beside its key");
+            status = rare_put(writer, i, "a value that lies beside its key");
         }
         status = status ? status : larder_store_flush(writer);
         larder_store_close(writer);
@@ -783,11 +761,11 @@ static void short_disk(torture *run, void *context) {
     const rare *self = context;
     char path[700];
     static char value[600];
-    if (!mount_small_disk(self->disk, "size=24m")) {
+    if (!mount_small_disk(self->kept, "size=24m")) {
         torture_skip(run, "a disk with little room: mounting one needs root or user namespaces");
         return;
     }
-    snprintf(path, sizeof path, "%s/store", self->disk);
+    snprintf(path, sizeof path, "%s/store", self->kept);
     memset(value, 'v', sizeof value - 1);
     for (size_t size = 0; size < 3; size++) {
         for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -802,10 +780,10 @@ static void short_disk(torture *run, void *context) {
                 larder_fault_set(nth < 0 ? faults[i].call : NULL, nth, faults[i].error);
                 GIVES(opened(path, 0, &store), LARDER_OK);
                 for (unsigned n = 10; n < 26; n++) {
-                    EXPECT_STATUS(run, put(store, n, value), LARDER_OK);
+                    EXPECT_STATUS(run, rare_put(store, n, value), LARDER_OK);
                 }
                 for (unsigned n = 10; n < 26; n++) {
-                    EXPECT_STATUS(run, larder_store_remove(store, key_of(n), 0), LARDER_OK);
+                    EXPECT_STATUS(run, larder_store_remove(store, rare_key(n), 0), LARDER_OK);
                 }
                 larder_fault_set(faults[i].call, nth, faults[i].error);
                 larder_status status = larder_store_flush(store);
@@ -821,24 +799,7 @@ static void short_disk(torture *run, void *context) {
 }
 
 void family_store_rare_data(torture *run) {
-    static void (*const bodies[])(torture *, void *) = {
-        one_list,   other_file, in_a_child, joined,     lent,          vanished,
-        remnants,   refused,    panics,     untold,     full_table,    changed_metas,
-        large_file, many_maps,  outgrown,   short_disk, no_transaction};
-    rng random;
-    if (!torture_next_case(run, &random)) {
-        return;
-    }
-    char path[600], other[600], disk[600];
-    snprintf(path, sizeof path, "%s", torture_path(run, "here"));
-    snprintf(other, sizeof other, "%s", torture_path(run, "other"));
-    snprintf(disk, sizeof disk, "%s", torture_path(run, "disk"));
-    rare self = {path, other, disk};
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
-        remove_tree(path);
-        remove_tree(other);
-        torture_trial(run);
-        torture_note(run, "number %zu of what is rare", i);
-        torture_guard(run, 60, bodies[i], &self);
-    }
+    RARE_EACH(run, "", NULL, one_list, other_file, in_a_child, joined, lent, vanished, remnants,
+              refused, panics, untold, full_table, changed_metas, large_file, many_maps, outgrown,
+              short_disk, no_transaction);
 }

@@ -15,7 +15,7 @@
 // The harness's rings have a function of that name, and so has the store's log.
 #define record_bytes ring_record_bytes
 #include "failing_calls.h"
-#include "store.h"
+#include "store_rare.h"
 #undef record_bytes
 
 #include "faults.h"
@@ -24,20 +24,7 @@
 #include "log/scan.h"
 #include "store/store_internal.h"
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
-typedef struct rare_log {
-    const char *path, *other;
-} rare_log;
-
 enum { SMALL_BYTES = 4096, STORE_ID = 77 };
-
-static int64_t the_time;
-
-static int64_t own_clock(void *context) {
-    (void)context;
-    return the_time;
-}
 
 static larder_status opened_as(const char *path, uint32_t flags, larder_store_tuning *tuning,
                                larder_store **out) {
@@ -68,26 +55,16 @@ static larder_status opened_in_parts(const char *path, uint32_t flags, larder_st
     return opened_as(path, flags, &tuning, out);
 }
 
-static larder_bytes key_of(unsigned number) {
-    static char text[16];
-    return bytes_of(text, (size_t)snprintf(text, sizeof text, "k%06u", number));
-}
-
 static larder_store_item item_of(unsigned number, const char *value) {
     larder_store_item item;
-    larder_store_item_init(&item, key_of(number), bytes_of_text(value));
+    larder_store_item_init(&item, rare_key(number), bytes_of_text(value));
     return item;
-}
-
-static larder_status put(larder_store *store, unsigned number, const char *value) {
-    larder_store_item item = item_of(number, value);
-    return larder_store_put(store, &item, NULL);
 }
 
 static larder_status put_many(larder_store *store, unsigned from, unsigned to) {
     larder_status status = LARDER_OK;
     for (unsigned i = from; i < to && !status; i++) {
-        status = put(store, i, "a value of some length, so that segments fill up");
+        status = rare_put(store, i, "a value of some length, so that segments fill up");
     }
     return status;
 }
@@ -95,23 +72,17 @@ static larder_status put_many(larder_store *store, unsigned from, unsigned to) {
 static larder_status remove_many(larder_store *store, unsigned from, unsigned to, unsigned step) {
     larder_status status = LARDER_OK;
     for (unsigned i = from; i < to && !status; i += step) {
-        status = larder_store_remove(store, key_of(i), 0);
+        status = larder_store_remove(store, rare_key(i), 0);
     }
     return status;
-}
-
-static uint64_t how_many(torture *run, larder_store *store) {
-    uint64_t count = 0, bytes = 0;
-    EXPECT_STATUS(run, larder_store_totals(store, &count, &bytes), LARDER_OK);
-    return count;
 }
 
 static void is_whole(torture *run, larder_store *store, uint64_t count) {
     larder_store_report report;
     GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_OK);
-    EXPECT(run, report.intact == count && how_many(run, store) == count,
+    EXPECT(run, report.intact == count && rare_count(run, store) == count,
            "%llu are there, %llu counted, of %llu", (unsigned long long)report.intact,
-           (unsigned long long)how_many(run, store), (unsigned long long)count);
+           (unsigned long long)rare_count(run, store), (unsigned long long)count);
 }
 
 /** Closed, the store is opened anew, and has so many. */
@@ -124,20 +95,12 @@ static void is_whole_anew(torture *run, const char *path, larder_store *store, u
     larder_store_close(store);
 }
 
-static const char *inside(const char *folder, const char *name) {
-    static char paths[4][800];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
 // Records and keys --------------------------------------------------------------------------------
 
 static void records(torture *run, void *context) {
     enum { LONG = 4097 };
     static _Alignas(8) uint8_t bytes[8192], value[LONG];
-    const rare_log *self = context;
+    const rare *self = context;
     record found;
     static const uint8_t kinds[] = {0, RECORD_NEXT + 1};
     for (size_t i = 0; i < sizeof kinds; i++) {
@@ -167,12 +130,12 @@ static void records(torture *run, void *context) {
     GIVES(larder_store_put(store, &item, NULL), LARDER_ETOOLARGE);
     item.value.length = RECORD_MAX_BYTES - RECORD_HEAD_BYTES;
     GIVES(larder_store_put(store, &item, NULL), LARDER_ETOOLARGE);
-    EXPECT(run, how_many(run, store) == 0, "too long a value was put");
+    EXPECT(run, rare_count(run, store) == 0, "too long a value was put");
     // An entry that names a segment that there is not.
-    GIVES(put(store, 1, "value"), LARDER_OK);
+    GIVES(rare_put(store, 1, "value"), LARDER_OK);
     larder_store_entry entry;
     void *kept;
-    GIVES(larder_store_get(store, key_of(1), 0, &entry), LARDER_OK);
+    GIVES(larder_store_get(store, rare_key(1), 0, &entry), LARDER_OK);
     entry.flags |= LARDER_STORE_ENTRY_IN_LOG;
     uint32_t number = entry.segment;
     entry.segment = 1 << 20;
@@ -221,7 +184,7 @@ static bool find_twins(unsigned *one, unsigned *other) {
     uint64_t *tagged = malloc(MANY * sizeof *tagged);
     bool is_found = false;
     for (unsigned i = 0; i < MANY && tagged; i++) {
-        larder_bytes key = key_of(i);
+        larder_bytes key = rare_key(i);
         tagged[i] = larder_index_hash_bytes(key.data, key.length) >> 32 << 32 | i;
     }
     if (tagged) {
@@ -237,7 +200,7 @@ static bool find_twins(unsigned *one, unsigned *other) {
 }
 
 static void twins(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     unsigned one = 0, other = 0;
     torture_trial(run);
     if (!EXPECT(run, find_twins(&one, &other), "all keys differ")) {
@@ -246,10 +209,10 @@ static void twins(torture *run, void *context) {
     larder_store *store;
     larder_store_entry entry;
     GIVES(opened(self->path, 0, &store), LARDER_OK);
-    GIVES(put(store, one, "one"), LARDER_OK);
-    GIVES(larder_store_get(store, key_of(other), 0, &entry), LARDER_ENOTFOUND);
-    GIVES(put(store, other, "other"), LARDER_OK);
-    GIVES(larder_store_get(store, key_of(one), 0, &entry), LARDER_OK);
+    GIVES(rare_put(store, one, "one"), LARDER_OK);
+    GIVES(larder_store_get(store, rare_key(other), 0, &entry), LARDER_ENOTFOUND);
+    GIVES(rare_put(store, other, "other"), LARDER_OK);
+    GIVES(larder_store_get(store, rare_key(one), 0, &entry), LARDER_OK);
     EXPECT(run, entry.value.length == 3, "one key's value is another's");
     larder_store_release(&entry);
     is_whole(run, store, 2);
@@ -301,7 +264,7 @@ static larder_status scanned(store_log *log, location at, uint64_t sequence) {
 }
 
 static void scans(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     store_log log;
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     segment *cleaned;
@@ -352,7 +315,7 @@ static void scans(torture *run, void *context) {
 
 /** Behind a segment that is lost, the log goes on in none of those that began before. */
 static void resyncs(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     store_log log;
     GIVES(log_made(self->path, &log), LARDER_OK);
     for (unsigned i = 0; i < 200; i++) {
@@ -375,7 +338,7 @@ static void head_sums(uint8_t head[SEGMENT_HEAD_BYTES]) {
 }
 
 static void segments(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     store_log log;
     segment *made = NULL, *again = NULL;
     uint64_t store_id;
@@ -434,34 +397,34 @@ static void segments(torture *run, void *context) {
 /** Removals take what each segment keeps back for them where no other can be made, up to the last
     byte; the record that names the next one has its own place. */
 static void kept_back(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     larder_store *store;
     static char key[SMALL_BYTES];
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     larder_fault_set("open", -1, ENOSPC);
-    GIVES(larder_store_remove(store, key_of(1), 0), ENOSPC);
+    GIVES(larder_store_remove(store, rare_key(1), 0), ENOSPC);
     larder_fault_set(NULL, 0, 0);
     unsigned count = 0;
     do {
-        EXPECT_STATUS(run, put(store, count++, "a value"), LARDER_OK);
+        EXPECT_STATUS(run, rare_put(store, count++, "a value"), LARDER_OK);
     } while (!log_turns_over(&store->log, 100));
     larder_fault_set("open", -1, ENOSPC);
     larder_status status = LARDER_OK;
     while (!status) {
-        status = put(store, count, "a value");
+        status = rare_put(store, count, "a value");
         count += !status;
     }
     EXPECT(run, status == ENOSPC, "a put without room gave %d", status);
-    GIVES(larder_store_remove(store, key_of(0), 0), LARDER_OK);
+    GIVES(larder_store_remove(store, rare_key(0), 0), LARDER_OK);
     // No room for one so long, and just enough for this one.
     memset(key, 'x', sizeof key);
     GIVES(larder_store_remove(store, bytes_of(key, sizeof key), 0), ENOSPC);
     const segment *active = store->log.active;
     size_t left = (size_t)(active->capacity - atomic_load(&active->end)) - SEGMENT_NEXT_BYTES;
     GIVES(larder_store_remove(store, bytes_of(key, left - RECORD_HEAD_BYTES), 0), LARDER_OK);
-    GIVES(larder_store_remove(store, key_of(1), 0), ENOSPC);
+    GIVES(larder_store_remove(store, rare_key(1), 0), ENOSPC);
     larder_fault_set(NULL, 0, 0);
-    GIVES(put(store, count, "a value"), LARDER_OK);
+    GIVES(rare_put(store, count, "a value"), LARDER_OK);
     EXPECT(run, atomic_load(&active->end) == active->capacity, "the segment is not full");
     is_whole(run, store, count);
     is_whole_anew(run, self->path, store, count);
@@ -469,11 +432,11 @@ static void kept_back(torture *run, void *context) {
 
 /** A segment that another program filled to its end: there is no place for the next one's name. */
 static void filled(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     larder_store *store;
     static char key[SMALL_BYTES];
     GIVES(opened(self->path, 0, &store), LARDER_OK);
-    GIVES(put(store, 1, "a value"), LARDER_OK);
+    GIVES(rare_put(store, 1, "a value"), LARDER_OK);
     const segment *active = store->log.active;
     uint64_t end = atomic_load(&active->end);
     size_t length = (size_t)(active->capacity - end);
@@ -484,14 +447,14 @@ static void filled(torture *run, void *context) {
     EXPECT(run, copy_tree(self->path, self->other), "cannot copy");
     larder_store_close(store);
     GIVES(opened(self->other, 0, &store), LARDER_OK);
-    GIVES(put(store, 2, "a value"), LARDER_EDAMAGED);
-    EXPECT(run, how_many(run, store) == 1, "not what was there");
+    GIVES(rare_put(store, 2, "a value"), LARDER_EDAMAGED);
+    EXPECT(run, rare_count(run, store) == 1, "not what was there");
     larder_store_close(store);
 }
 
 /** The path leads to another file system, where a folder with the same names lies. */
 static void elsewhere(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     static const char *const others[] = {"/tmp", "/dev/shm", "/var/tmp"};
     struct stat here, there;
     char path[700], target[100];
@@ -504,9 +467,9 @@ static void elsewhere(torture *run, void *context) {
     EXPECT(run, symlink("a", inside(self->path, "link")) == 0, "cannot make a link");
     GIVES(opened(path, 0, &store), LARDER_OK);
     GIVES(larder_store_sync(store), LARDER_OK);
-    GIVES(put(store, 1, "value"), LARDER_OK);
+    GIVES(rare_put(store, 1, "value"), LARDER_OK);
     GIVES(larder_store_sync(store), LARDER_OK);
-    GIVES(put(store, 1, "other"), LARDER_OK);
+    GIVES(rare_put(store, 1, "other"), LARDER_OK);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (stat(others[i], &there) != 0 || there.st_dev == here.st_dev) {
             continue;
@@ -572,7 +535,7 @@ static size_t get_row(larder_store *store, larder_bytes key, uint8_t *target) {
 static larder_bytes row_of(unsigned number) {
     static tree_key key;
     static const uint8_t secret[16];
-    tree_key_entry(SPACE_ENTRY, key_of(number), secret, &key);
+    tree_key_entry(SPACE_ENTRY, rare_key(number), secret, &key);
     return bytes_of_key(&key);
 }
 
@@ -586,14 +549,14 @@ static larder_status hurt_row(larder_store *store, unsigned number) {
 
 static larder_status read_one(larder_store *store, unsigned number) {
     larder_store_entry entry;
-    larder_status status = larder_store_get(store, key_of(number), 0, &entry);
+    larder_status status = larder_store_get(store, rare_key(number), 0, &entry);
     larder_store_release(&entry);
     return status;
 }
 
 /** Reads of entries whose rows are damaged, that were read later, or that no order is kept of. */
 static void reads(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     larder_store *store;
     GIVES(opened(self->path, LARDER_STORE_TRACK_ACCESS, &store), LARDER_OK);
     GIVES(put_many(store, 0, 5), LARDER_OK);
@@ -608,7 +571,7 @@ static void reads(torture *run, void *context) {
     put_be64(state + 8, UINT64_MAX);
     put_be64(state + 16, flip(LARDER_STORE_NEVER));
     put_be64(state + 24, flip(LARDER_STORE_NEVER));
-    tree_key_entry(SPACE_RECENCY, key_of(2), secret, &key);
+    tree_key_entry(SPACE_RECENCY, rare_key(2), secret, &key);
     GIVES(set_row(store, bytes_of_key(&key), bytes_of(state, sizeof state)), LARDER_OK);
     GIVES(larder_store_flush(store), LARDER_OK);
     GIVES(read_one(store, 1), LARDER_EDAMAGED);
@@ -633,7 +596,7 @@ static void reads(torture *run, void *context) {
 
 /** Reads are folded in where memory runs out, and again when it is there. */
 static void reads_without_memory(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     larder_store *store;
     GIVES(opened(self->path, LARDER_STORE_TRACK_ACCESS, &store), LARDER_OK);
     for (int nth = 1; nth < 24; nth++) {
@@ -652,7 +615,7 @@ static void reads_without_memory(torture *run, void *context) {
 
 /** Rows of other places than an entry's own, too long ones, and those of damaged entries. */
 static void odd_rows(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     static uint8_t bytes[2000];
     larder_store *store;
     tree_key key;
@@ -665,7 +628,7 @@ static void odd_rows(torture *run, void *context) {
     GIVES(larder_store_flush(store), LARDER_OK);
     for (uint32_t minor = 0; minor < 2; minor++) {
         tree_key_expiry(500, sequence, minor, &key);
-        GIVES(set_row(store, bytes_of_key(&key), key_of(1)), LARDER_OK);
+        GIVES(set_row(store, bytes_of_key(&key), rare_key(1)), LARDER_OK);
     }
     uint64_t removed;
     GIVES(larder_store_remove_expired(store, &removed), LARDER_OK);
@@ -723,7 +686,7 @@ static bool hurt_order(const char *path, int64_t page) {
 }
 
 static void hurt_under_way(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     larder_store *store;
     larder_store_tuning tuning;
     larder_store_tuning_init(&tuning);
@@ -740,7 +703,7 @@ static void hurt_under_way(torture *run, void *context) {
         int64_t page = seen->tree.page_bytes;
         environment_release(store->environment, seen);
         EXPECT(run, hurt_order(self->path, page), "no page to hurt");
-        GIVES(part == 0 ? put(store, 1, "new") : larder_store_remove_all(store, NULL, NULL),
+        GIVES(part == 0 ? rare_put(store, 1, "new") : larder_store_remove_all(store, NULL, NULL),
               LARDER_OK);
         GIVES(larder_store_flush(store), LARDER_EDAMAGED);
         larder_store_close(store);
@@ -751,12 +714,12 @@ static void hurt_under_way(torture *run, void *context) {
 
 /** A record that another program changed before it came into the tree. */
 static void changed_record(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     larder_store *store;
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     uint8_t *at = NULL;
     for (unsigned i = 0; i < 3; i++) {
-        GIVES(put(store, i, "value"), LARDER_OK);
+        GIVES(rare_put(store, i, "value"), LARDER_OK);
         const segment *active = store->log.active;
         at = active->map + (atomic_load(&active->end) - record_padded(RECORD_HEAD_BYTES + 7 + 5));
     }
@@ -789,7 +752,7 @@ static void failing_checkpoints(torture *run, void *context) {
     } calls[] = {{"memory", ENOMEM, 40},   {"mdb_put", EIO, 12}, {"mdb_put", ENOSPC, 12},
                  {"fdatasync", EIO, 8},    {"fsync", EIO, 8},    {"system mmap", ENOMEM, 8},
                  {"mdb_txn_begin", EIO, 6}};
-    const rare_log *self = context;
+    const rare *self = context;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         for (int nth = 1; nth <= calls[i].most && torture_unhurt(run); nth++) {
             for (unsigned what = 0; what < 4; what++) {
@@ -827,7 +790,7 @@ static void failing_checkpoints(torture *run, void *context) {
                     status = larder_store_trim(store, 20, LARDER_STORE_UNLIMITED, NULL);
                 } else if (what == 2) {
                     the_time = 6000;
-                    status = put(store, 100, "value");
+                    status = rare_put(store, 100, "value");
                     status = status ? status : larder_store_remove_expired(store, NULL);
                 } else {
                     flush_order order = {.flags = FLUSH_COMPACTS};
@@ -842,7 +805,7 @@ static void failing_checkpoints(torture *run, void *context) {
                     left = 20;
                 } else if (what == 2) {
                     EXPECT_STATUS(run, larder_store_remove_expired(store, NULL), LARDER_OK);
-                    left = larder_store_contains(store, key_of(100)) == LARDER_OK;
+                    left = larder_store_contains(store, rare_key(100)) == LARDER_OK;
                 }
                 // What could not be deleted is, when the store is opened again.
                 is_whole_anew(run, self->path, store, left);
@@ -853,7 +816,7 @@ static void failing_checkpoints(torture *run, void *context) {
 
 /** Segments that there was no memory for when the store was opened, nor later. */
 static void unmapped(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     for (int nth = 1; nth <= 14; nth++) {
         larder_store *store;
         remove_tree(self->path);
@@ -897,7 +860,7 @@ static void while_unmapped(torture *run, larder_store *store, uint32_t number, u
 }
 
 static void unmapped_by_place(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     for (unsigned place = 0; place < 4; place++) {
         larder_store *store;
         torture_note(run, "a segment that is not mapped, %u", place);
@@ -929,12 +892,12 @@ static void unmapped_by_place(torture *run, void *context) {
 
 /** The name of the first segment, which is synced with it, and not before. */
 static void unnamed(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     for (int nth = 1; nth <= 8; nth++) {
         larder_store *store;
         remove_tree(self->path);
         GIVES(opened(self->path, 0, &store), LARDER_OK);
-        GIVES(put(store, 1, "value"), LARDER_OK);
+        GIVES(rare_put(store, 1, "value"), LARDER_OK);
         larder_fault_set("fsync", nth, EIO);
         larder_status status = larder_store_sync(store);
         EXPECT(run, status == LARDER_OK || status == EIO, "a sync gave %d", status);
@@ -946,7 +909,7 @@ static void unnamed(torture *run, void *context) {
 
 /** A segment that nothing lives in is noted, too. */
 static void bare(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     for (int nth = 1; nth <= 20; nth++) {
         larder_store *store;
         remove_tree(self->path);
@@ -956,7 +919,7 @@ static void bare(torture *run, void *context) {
         larder_fault_set(NULL, 0, 0);
         larder_store_close(store);
         GIVES(opened(self->path, 0, &store), LARDER_OK);
-        GIVES(larder_store_remove(store, key_of(1), 0), LARDER_OK);
+        GIVES(larder_store_remove(store, rare_key(1), 0), LARDER_OK);
         larder_fault_set("memory", nth, ENOMEM);
         status = larder_store_flush(store);
         larder_fault_set(NULL, 0, 0);
@@ -968,7 +931,7 @@ static void bare(torture *run, void *context) {
 
 /** Behind a checkpoint that failed, what was written since does not fit beside what it had. */
 static void merging(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     for (int nth = 1; nth <= 3; nth++) {
         larder_store *store;
         remove_tree(self->path);
@@ -991,7 +954,7 @@ static void merging(torture *run, void *context) {
 /** More goes, and more gets a place in the order, than one transaction takes. */
 static void passes(torture *run, void *context) {
     enum { MANY = 1300 };
-    const rare_log *self = context;
+    const rare *self = context;
     larder_store *store;
     uint64_t removed;
     GIVES(opened_in_parts(self->path, 0, &store), LARDER_OK);
@@ -1020,7 +983,7 @@ static void passes(torture *run, void *context) {
 
 /** Compacting what is empty, and what is compact; what is left of a segment that is missing. */
 static void compacting(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     larder_store *store;
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     larder_store_close(store);
@@ -1045,8 +1008,8 @@ static void compacting(torture *run, void *context) {
     EXPECT(run, is_missing, "no segment to remove");
     GIVES(larder_store_compact(self->other, NULL, NULL, NULL), LARDER_OK);
     GIVES(opened(self->other, 0, &store), LARDER_OK);
-    EXPECT(run, how_many(run, store) == 100, "%llu are counted",
-           (unsigned long long)how_many(run, store));
+    EXPECT(run, rare_count(run, store) == 100, "%llu are counted",
+           (unsigned long long)rare_count(run, store));
     unsigned there = 0;
     for (unsigned i = 1; i < 200; i += 2) {
         larder_status status = read_one(store, i);
@@ -1059,7 +1022,7 @@ static void compacting(torture *run, void *context) {
 
 /** Writes that were lost between the tree's end of the log and the next segment. */
 static void lost_before_end(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     larder_store *store;
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     GIVES(put_many(store, 0, 5), LARDER_OK);
@@ -1078,14 +1041,14 @@ static void lost_before_end(torture *run, void *context) {
     larder_store_close(store);
     GIVES(larder_store_compact(self->other, NULL, NULL, NULL), LARDER_OK);
     GIVES(opened(self->other, 0, &store), LARDER_OK);
-    EXPECT(run, how_many(run, store) == 5, "%llu are there",
-           (unsigned long long)how_many(run, store));
+    EXPECT(run, rare_count(run, store) == 5, "%llu are there",
+           (unsigned long long)rare_count(run, store));
     larder_store_close(store);
 }
 
 /** On a full disk, segments that have removals to remember stay. */
 static void full_disk(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     for (unsigned from = 0; from < 60; from += 20) {
         larder_store *store;
         larder_store_tuning tuning;
@@ -1113,13 +1076,13 @@ static void full_disk(torture *run, void *context) {
 /** Where there is little room the log leaves a segment that holds little; if that fails, it stays
     where it is. */
 static void little_room(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     for (int nth = 0; nth < 8; nth++) {
         larder_store *store;
         remove_tree(self->path);
         GIVES(opened(self->path, 0, &store), LARDER_OK);
         do {
-            EXPECT_STATUS(run, put(store, 0, "a value"), LARDER_OK);
+            EXPECT_STATUS(run, rare_put(store, 0, "a value"), LARDER_OK);
         } while (!log_turns_over(&store->log, 600));
         failing_room = 32 << 20;
         larder_fault_set(nth % 2 ? "fdatasync" : "open", nth / 2 + 1, EIO);
@@ -1145,17 +1108,17 @@ static void write_at_sync(const char *call, const void *what) {
     if (written_meanwhile && strcmp(call, "system fdatasync") == 0) {
         larder_store *store = written_meanwhile;
         written_meanwhile = NULL;
-        (void)!put(store, 1, "a value");
+        (void)!rare_put(store, 1, "a value");
     }
 }
 
 /** A segment that holds little is not left while it has what was written since. */
 static void written_since(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     larder_store *store;
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     do {
-        EXPECT_STATUS(run, put(store, 0, "a value"), LARDER_OK);
+        EXPECT_STATUS(run, rare_put(store, 0, "a value"), LARDER_OK);
     } while (!log_turns_over(&store->log, 600));
     uint32_t number = store->log.active->number;
     written_meanwhile = store;
@@ -1172,7 +1135,7 @@ static void written_since(torture *run, void *context) {
 
 /** A segment to which nothing leads, behind one with something dead, without memory. */
 static void dead_without_memory(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     for (int nth = 1; nth <= 60; nth++) {
         larder_store *store;
         unsigned count = 0;
@@ -1197,11 +1160,11 @@ static void dead_without_memory(torture *run, void *context) {
 
 /** Shut down between the first look at the store and the room in its log. */
 static void shut_before_room(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     larder_store *store;
     uint8_t *target;
     GIVES(opened(self->path, 0, &store), LARDER_OK);
-    GIVES(put(store, 1, "value"), LARDER_OK);
+    GIVES(rare_put(store, 1, "value"), LARDER_OK);
     GIVES(larder_store_shutdown(store), LARDER_OK);
     GIVES(store_begin_append(store, 64, 1, false, &target), LARDER_ECLOSED);
     is_whole_anew(run, self->path, store, 1);
@@ -1263,7 +1226,7 @@ static void naps(void) {
     interval later. */
 static void by_thread(torture *run, void *context) {
     enum { TRIES = 20000 };
-    const rare_log *self = context;
+    const rare *self = context;
     larder_store *store;
     larder_store_options options;
     larder_store_tuning tuning;
@@ -1277,7 +1240,7 @@ static void by_thread(torture *run, void *context) {
     GIVES(put_many(store, 0, 2000), LARDER_OK);
     GIVES(larder_store_flush(store), LARDER_OK);
     uint64_t before = atomic_load(&store->flushes);
-    GIVES(put(store, 1, "value"), LARDER_OK);
+    GIVES(rare_put(store, 1, "value"), LARDER_OK);
     for (unsigned i = 0; i < TRIES && atomic_load(&store->flushes) == before; i++) {
         naps();
     }
@@ -1290,7 +1253,7 @@ static void by_thread(torture *run, void *context) {
     GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
     larder_fault_set("fdatasync", -1, EIO);
     for (unsigned i = 0; i < TRIES && larder_fault_passes() < 3; i++) {
-        EXPECT_STATUS(run, put(store, 1, "value"), LARDER_OK);
+        EXPECT_STATUS(run, rare_put(store, 1, "value"), LARDER_OK);
         naps();
     }
     EXPECT(run, larder_fault_passes() >= 3, "a sync that failed is not tried again");
@@ -1303,7 +1266,7 @@ static void by_thread(torture *run, void *context) {
     options.flush_interval_ns = 1000000;
     GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
     larder_fault_set("opendir", -1, EMFILE);
-    GIVES(put(store, 1, "value"), LARDER_OK);
+    GIVES(rare_put(store, 1, "value"), LARDER_OK);
     for (unsigned i = 0; i < TRIES && larder_fault_passes() < 3; i++) {
         naps();
     }
@@ -1317,7 +1280,7 @@ static void by_thread(torture *run, void *context) {
 /** Writers do not wait for a checkpoint that cannot be; nor longer than they should for the first
     one, of which nobody knows how long it takes. */
 static void held_back(torture *run, void *context) {
-    const rare_log *self = context;
+    const rare *self = context;
     for (unsigned fails = 0; fails < 2; fails++) {
         larder_store *store;
         larder_store_options options;
@@ -1333,12 +1296,12 @@ static void held_back(torture *run, void *context) {
         unsigned count = 0;
         if (fails) {
             larder_fault_set("mdb_txn_commit", -1, EIO);
-            GIVES(put(store, count++, "value"), LARDER_OK);
+            GIVES(rare_put(store, count++, "value"), LARDER_OK);
             GIVES(larder_store_flush(store), EIO);
         }
         larder_status status = LARDER_OK;
         while (count < 300 && !status) {
-            status = put(store, count, "value");
+            status = rare_put(store, count, "value");
             count += !status;
         }
         EXPECT(run, status == (fails ? EIO : LARDER_OK), "%u puts, then %d", count, status);
@@ -1350,50 +1313,9 @@ static void held_back(torture *run, void *context) {
 }
 
 void family_store_rare_log(torture *run) {
-    static void (*const bodies[])(torture *, void *) = {records,
-                                                        keys,
-                                                        twins,
-                                                        scans,
-                                                        resyncs,
-                                                        segments,
-                                                        kept_back,
-                                                        filled,
-                                                        elsewhere,
-                                                        reads,
-                                                        reads_without_memory,
-                                                        odd_rows,
-                                                        hurt_under_way,
-                                                        changed_record,
-                                                        failing_checkpoints,
-                                                        unmapped,
-                                                        unmapped_by_place,
-                                                        unnamed,
-                                                        bare,
-                                                        merging,
-                                                        passes,
-                                                        compacting,
-                                                        lost_before_end,
-                                                        full_disk,
-                                                        little_room,
-                                                        written_since,
-                                                        dead_without_memory,
-                                                        shut_before_room,
-                                                        noted_reads,
-                                                        by_thread,
-                                                        held_back};
-    rng random;
-    if (!torture_next_case(run, &random)) {
-        return;
-    }
-    char path[600], other[600];
-    snprintf(path, sizeof path, "%s", torture_path(run, "here"));
-    snprintf(other, sizeof other, "%s", torture_path(run, "other"));
-    rare_log self = {path, other};
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
-        remove_tree(path);
-        remove_tree(other);
-        torture_trial(run);
-        torture_note(run, "number %zu of what is rare in the log", i);
-        torture_guard(run, 60, bodies[i], &self);
-    }
+    RARE_EACH(run, " in the log", NULL, records, keys, twins, scans, resyncs, segments, kept_back,
+              filled, elsewhere, reads, reads_without_memory, odd_rows, hurt_under_way,
+              changed_record, failing_checkpoints, unmapped, unmapped_by_place, unnamed, bare,
+              merging, passes, compacting, lost_before_end, full_disk, little_room, written_since,
+              dead_without_memory, shut_before_room, noted_reads, by_thread, held_back);
 }

@@ -10,24 +10,12 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "store.h"
 #include "store_disk.h"
+#include "store_rare.h"
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
-enum { KEYS = 60, INDEX = 5, PASSES_MOST = 400, META_BYTES = 128, ROOM = 1 << 20 };
-
-typedef struct bench {
-    const char *path, *other, *whole;
-} bench;
+enum { KEYS = 60, INDEX = 5, PASSES_MOST = 400, ROOM = 1 << 20 };
 
 // Stores ------------------------------------------------------------------------------------------
-
-static _Atomic int64_t the_time;
-static int64_t own_clock(void *context) {
-    (void)context;
-    return the_time;
-}
 
 static larder_store_options options_of(uint32_t flags) {
     larder_store_options options;
@@ -49,14 +37,6 @@ static larder_status opened_tuned(const char *path, const larder_store_tuning *t
     options.tuning = tuning;
     *out = NULL;
     return larder_store_open(path, &options, NULL, out);
-}
-
-static const char *inside(const char *folder, const char *name) {
-    static char paths[4][800];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
 }
 
 /** One in ten is longer than the tree's keys can be. */
@@ -222,32 +202,23 @@ static void require_all(torture *run, larder_store *store) {
 
 // Rows that are wrong -----------------------------------------------------------------------------
 
-typedef struct tree_edit {
-    MDB_env *env;
-    MDB_txn *txn;
-    MDB_dbi tree;
+/** A row that is changed, and room for it. */
+typedef struct row_edit {
+    tree_edit in;
     uint8_t key[600], value[70000];
     MDB_val at, found;
-} tree_edit;
+} row_edit;
 
-static bool edit_begin(const char *folder, tree_edit *out) {
-    memset(out, 0, sizeof *out);
-    return mdb_env_create(&out->env) == 0 && mdb_env_set_mapsize(out->env, 64 << 20) == 0 &&
-           mdb_env_open(out->env, folder, 0, 0600) == 0 &&
-           mdb_txn_begin(out->env, NULL, 0, &out->txn) == 0 &&
-           mdb_dbi_open(out->txn, NULL, 0, &out->tree) == 0;
-}
-
-static bool edit_put(tree_edit *edit) {
-    return mdb_put(edit->txn, edit->tree, &edit->at, &edit->found, 0) == 0;
+static bool edit_put(row_edit *edit) {
+    return mdb_put(edit->in.txn, edit->in.tree, &edit->at, &edit->found, 0) == 0;
 }
 
 /** Copies the row with that key, or the first one behind it. */
-static bool edit_find(tree_edit *edit, const void *key, size_t length) {
+static bool edit_find(row_edit *edit, const void *key, size_t length) {
     MDB_cursor *cursor = NULL;
     memcpy(edit->key, key, length);
     edit->at = (MDB_val){length, edit->key};
-    bool good = mdb_cursor_open(edit->txn, edit->tree, &cursor) == 0 &&
+    bool good = mdb_cursor_open(edit->in.txn, edit->in.tree, &cursor) == 0 &&
                 mdb_cursor_get(cursor, &edit->at, &edit->found, MDB_SET_RANGE) == 0 &&
                 edit->at.mv_size <= 511 && edit->found.mv_size < 4096;
     if (good) {
@@ -263,7 +234,7 @@ static bool edit_find(tree_edit *edit, const void *key, size_t length) {
     return good;
 }
 
-static bool edit_find_entry(tree_edit *edit, unsigned number) {
+static bool edit_find_entry(row_edit *edit, unsigned number) {
     uint8_t key[64] = {0x10};
     larder_bytes name = key_of(number);
     // Of a long one its first bytes are enough: they come in the order of their hashes.
@@ -272,24 +243,8 @@ static bool edit_find_entry(tree_edit *edit, unsigned number) {
     return edit_find(edit, key, 1 + length);
 }
 
-/** The meta row names the transaction that wrote it, and has a checksum. */
-static bool edit_end(tree_edit *edit, const uint64_t *count) {
-    bool good = edit_find(edit, "\1", 1) && edit->found.mv_size == META_BYTES;
-    uint64_t transaction = mdb_txn_id(edit->txn);
-    memcpy(edit->value + 16, &transaction, sizeof transaction);
-    if (count) {
-        memcpy(edit->value + 32, count, sizeof *count);
-    }
-    uint32_t crc = larder_crc32c(0, edit->value + 12, META_BYTES - 12);
-    memcpy(edit->value + 8, &crc, sizeof crc);
-    good = good && edit_put(edit);
-    good = mdb_txn_commit(edit->txn) == 0 && good;
-    mdb_env_close(edit->env);
-    return good;
-}
-
 /** Gives the first row behind these bytes a value that lies on pages of its own. */
-static bool edit_overflow(tree_edit *edit, const void *start, size_t length) {
+static bool edit_overflow(row_edit *edit, const void *start, size_t length) {
     bool good = edit_find(edit, start, length);
     edit->found.mv_size = 6000;
     return good && edit_put(edit);
@@ -317,11 +272,12 @@ enum {
 /** The key that is hurt: it expires, is in the index, and its value lies in the log. */
 enum { HURT = 11 };
 
-static bool change_row(tree_edit *edit, unsigned what) {
+static bool change_row(row_edit *edit, unsigned what) {
     bool good;
     switch (what) {
     case ENTRY_GONE:
-        return edit_find_entry(edit, HURT) && mdb_del(edit->txn, edit->tree, &edit->at, NULL) == 0;
+        return edit_find_entry(edit, HURT) &&
+               mdb_del(edit->in.txn, edit->in.tree, &edit->at, NULL) == 0;
     case ENTRY_OF_ANOTHER_WRITE:
         good = edit_find_entry(edit, HURT);
         edit->value[0] ^= 0x80;
@@ -407,7 +363,7 @@ static bool change_file(const char *folder, unsigned what) {
     return seen >= 2 && write_file(path, bytes, (size_t)size);
 }
 
-static void use_hurt(torture *run, const bench *self, unsigned what, uint32_t flags) {
+static void use_hurt(torture *run, const rare *self, unsigned what, uint32_t flags) {
     larder_store *store = NULL;
     larder_store_query query = query_of(0);
     uint64_t count = 0;
@@ -435,8 +391,8 @@ static void use_hurt(torture *run, const bench *self, unsigned what, uint32_t fl
 }
 
 static void wrong_rows(torture *run, void *context) {
-    const bench *self = context;
-    static tree_edit edit;
+    const rare *self = context;
+    static row_edit edit;
     const uint64_t none = 0;
     for (unsigned trial = 0; trial < 2 * ROWS_WRONG && torture_unhurt(run); trial++) {
         unsigned what = trial / 2;
@@ -446,10 +402,13 @@ static void wrong_rows(torture *run, void *context) {
         remove_tree(self->path);
         bool overflows = what == EXPIRY_OVERFLOWS || what == INDEX_OVERFLOWS ||
                          what == SEGMENT_OVERFLOWS || is_without_key(what) || what == VALUE_FLIPPED;
-        if (!EXPECT(run, copy_tree(self->whole, self->path) && edit_begin(self->path, &edit),
+        if (!EXPECT(run, copy_tree(self->kept, self->path) && edit_begin(self->path, &edit.in),
                     "cannot copy") ||
             !EXPECT(run, change_row(&edit, what), "cannot change a row, %u", what) ||
-            !EXPECT(run, edit_end(&edit, what == COUNT_TOO_SMALL ? &none : NULL), "no commit") ||
+            !EXPECT(run,
+                    edit_seal(&edit.in, what == COUNT_TOO_SMALL ? &none : NULL) &&
+                        edit_end(&edit.in),
+                    "no commit") ||
             !EXPECT(run, !overflows || change_file(self->path, what), "cannot hurt, %u", what)) {
             return;
         }
@@ -459,9 +418,9 @@ static void wrong_rows(torture *run, void *context) {
 
 /** Pages that go bad while the store is open, and writes wait over them. */
 static void pages_gone(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     static uint8_t bytes[ROOM], hurt[ROOM];
-    int64_t size = read_file(inside(self->whole, "data.mdb"), bytes, sizeof bytes);
+    int64_t size = read_file(inside(self->kept, "data.mdb"), bytes, sizeof bytes);
     for (int64_t page = 2; page < size / 4096 && torture_unhurt(run); page++) {
         for (unsigned way = 0; way < 8; way++) {
             larder_store *store = NULL;
@@ -469,7 +428,7 @@ static void pages_gone(torture *run, void *context) {
             torture_note(run, "page %d is gone, way %u", (int)page, way);
             remove_tree(self->path);
             the_time = 20000;
-            if (!EXPECT(run, copy_tree(self->whole, self->path), "cannot copy") ||
+            if (!EXPECT(run, copy_tree(self->kept, self->path), "cannot copy") ||
                 !EXPECT_STATUS(run, opened(self->path, 0, &store), LARDER_OK)) {
                 return;
             }
@@ -498,7 +457,7 @@ static void pages_gone(torture *run, void *context) {
 
 /** What waits for a checkpoint, and is hurt in the log. */
 static void waiting_is_hurt(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     static uint8_t bytes[ROOM];
     GIVES(opened(self->path, 0, &store), LARDER_OK);
@@ -572,12 +531,12 @@ static larder_status read_once(larder_store *store, unsigned what) {
 enum { READS = 2 * QUERIES + 5 };
 
 static void memory_ends(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     for (unsigned what = 0; what < READS && torture_unhurt(run); what++) {
         larder_store *store = NULL;
         remove_tree(self->path);
         the_time = 5031;
-        if (!EXPECT(run, copy_tree(self->whole, self->path), "cannot copy") ||
+        if (!EXPECT(run, copy_tree(self->kept, self->path), "cannot copy") ||
             !EXPECT_STATUS(run, opened(self->path, LARDER_STORE_TRACK_ACCESS, &store), LARDER_OK)) {
             return;
         }
@@ -610,8 +569,8 @@ static void memory_ends(torture *run, void *context) {
 /** A read while others are under way needs a place of its own. LMDB, which gives it, is open while
     there is a reader. */
 static void places_end(torture *run, void *context) {
-    const bench *self = context;
-    if (!EXPECT(run, copy_tree(self->whole, self->path), "cannot copy")) {
+    const rare *self = context;
+    if (!EXPECT(run, copy_tree(self->kept, self->path), "cannot copy")) {
         return;
     }
     for (unsigned i = 0; i < 2 * READS && torture_unhurt(run); i++) {
@@ -644,7 +603,7 @@ static void places_end(torture *run, void *context) {
 // Handles that ended ------------------------------------------------------------------------------
 
 static void wrong_flags(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     larder_store_batch *batch = NULL;
     larder_store_cursor *cursor = NULL;
@@ -695,7 +654,7 @@ static void end_inherited(torture *run, void *context) {
 }
 
 static void inherited(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     GIVES(put(store, 1), LARDER_OK);
@@ -705,22 +664,28 @@ static void inherited(torture *run, void *context) {
     larder_store_close(store);
 }
 
-/** An entry whose segment somebody has removed. */
-static void value_without_segment(torture *run, void *context) {
-    const bench *self = context;
-    larder_store *store = NULL, *writer = NULL;
-    larder_store_entry entry, other;
-    void *kept = NULL, *none = NULL;
+/** A store of so many entries, flushed, whose segments are small and stay while any is in them. */
+static larder_store *with_small_segments(torture *run, const char *path, unsigned count) {
+    larder_store *store = NULL;
     larder_store_tuning tuning;
     larder_store_tuning_init(&tuning);
     tuning.segment_min_bytes = tuning.segment_max_bytes = 4096;
     tuning.space_percent = 100000;
     the_time = 1000;
-    GIVES(opened_tuned(self->path, &tuning, &writer), LARDER_OK);
-    for (unsigned i = 0; i < KEYS; i++) {
-        EXPECT_STATUS(run, put(writer, i), LARDER_OK);
+    GIVES(opened_tuned(path, &tuning, &store), LARDER_OK);
+    for (unsigned i = 0; i < count; i++) {
+        EXPECT_STATUS(run, put(store, i), LARDER_OK);
     }
-    GIVES(larder_store_flush(writer), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    return store;
+}
+
+/** An entry whose segment somebody has removed. */
+static void value_without_segment(torture *run, void *context) {
+    const rare *self = context;
+    larder_store *store = NULL, *writer = with_small_segments(run, self->path, KEYS);
+    larder_store_entry entry, other;
+    void *kept = NULL, *none = NULL;
     GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &store), LARDER_OK);
     GIVES(larder_store_get(store, key_of(HURT), 0, &entry), LARDER_OK);
     GIVES(larder_store_retain_value(&entry, &kept), LARDER_OK);
@@ -772,7 +737,7 @@ static bool comes_to_sync(torture *run, larder_store *store) {
 
 /** One thread is held in a sync, another one sees to the other store; then both wait. */
 static void two_threads(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     enum { SOON = 1000000 };
     const int64_t hour = 3600000000000;
     larder_store *late = NULL, *later = NULL;
@@ -824,7 +789,7 @@ static void begin_thread(torture *run, void *context) {
 
 static void pool_fails(torture *run, void *context) {
     static const char *const calls[] = {"memory", "pthread_create"};
-    const bench *self = context;
+    const rare *self = context;
     first_thread trial = {.path = self->path, .passes = shared_memory(sizeof(int))};
     for (unsigned i = 0; i < 2; i++) {
         trial.call = calls[i];
@@ -846,7 +811,7 @@ static void boot(uint8_t which) {
 }
 
 /** Leaves a store as a process does that dies: with so many writes in segments of a few KiB. */
-static bool leave_store(torture *run, const bench *self, unsigned count, uint64_t segment_bytes) {
+static bool leave_store(torture *run, const rare *self, unsigned count, uint64_t segment_bytes) {
     larder_store *store = NULL;
     larder_store_tuning tuning;
     larder_store_tuning_init(&tuning);
@@ -876,7 +841,7 @@ static unsigned how_many(larder_store *store, unsigned most) {
 static void long_logs(torture *run, void *context) {
     enum { MANY = 20000 };
     static const uint64_t limits[] = {1 << 20, 6000, 4200, 1};
-    const bench *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     the_time = 1000;
     GIVES(opened(self->path, 0, &store), LARDER_OK);
@@ -904,7 +869,7 @@ static void long_logs(torture *run, void *context) {
 }
 
 /** An open of what a process left, or a power cut, while calls fail; then one that is right. */
-static void open_failing(torture *run, const bench *self, const char *call, int error) {
+static void open_failing(torture *run, const rare *self, const char *call, int error) {
     char saved[700];
     snprintf(saved, sizeof saved, "%s-saved", self->other);
     remove_tree(saved);
@@ -954,7 +919,7 @@ static bool hurt_write(const char *path, unsigned number) {
 }
 
 static void log_without_memory(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     if (leave_store(run, self, 1500, 1 << 19)) {
         open_failing(run, self, "memory", ENOMEM);
         open_failing(run, self, "mdb_txn_begin", ENOMEM);
@@ -963,7 +928,7 @@ static void log_without_memory(torture *run, void *context) {
 }
 
 static void cut_logs(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     // A write in the midst is lost to a power cut: what lies behind it is wiped.
     boot(1);
     if (!leave_store(run, self, 12, 4096) ||
@@ -1002,7 +967,7 @@ static void cut_logs(torture *run, void *context) {
 
 /** All writes of a segment in the midst are lost, but what leads on. */
 static void hollow_segment(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     static uint8_t bytes[ROOM];
     if (!leave_store(run, self, 90, 4096)) {
@@ -1030,7 +995,7 @@ static void hollow_segment(torture *run, void *context) {
 
 /** Segments that the tree knows nothing of, and no memory to note them. */
 static void unknown_segments(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     if (!leave_store(run, self, 70, 4096)) {
         return;
     }
@@ -1054,7 +1019,7 @@ static void unknown_segments(torture *run, void *context) {
 
 /** A segment that is full to its last byte, which no log leaves. */
 static void full_segment(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     static uint8_t bytes[ROOM];
     larder_store *store = NULL;
     larder_store_item item;
@@ -1084,7 +1049,7 @@ static void full_segment(torture *run, void *context) {
 
 /** A reader whose log ends where the power went, until a writer has gone over it. */
 static void reader_behind_cut(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     larder_store *reader = NULL, *store = NULL;
     boot(1);
     if (!leave_store(run, self, 12, 4096) ||
@@ -1123,7 +1088,7 @@ static void write_during(void) {
 
 /** What a reader adds up while a checkpoint is made, and behind it. */
 static void reader_adds_up(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     uint64_t count = 0, bytes = 0;
     the_time = 1000;
     GIVES(opened(self->path, 0, &during_store), LARDER_OK);
@@ -1170,7 +1135,7 @@ static void commit_during(void) {
 
 /** Each time that a reader looks there is a newer tree, and the log behind it is not there. */
 static void tree_moves_on(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     larder_store *reader = NULL;
     larder_store_entry entry;
     the_time = 1000;
@@ -1199,7 +1164,7 @@ static void shut_during(void) {
 
 /** What a store is asked about itself while somebody shuts it. */
 static void shut_in_between(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     larder_store_statistics figures;
     GIVES(opened(self->path, 0, &during_store), LARDER_OK);
     GIVES(put(during_store, 1), LARDER_OK);
@@ -1214,7 +1179,7 @@ static void shut_in_between(torture *run, void *context) {
 
 /** The newest state is lost under a reader that has seen it. */
 static void tree_goes_back(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     static uint8_t bytes[ROOM];
     larder_store *store = NULL, *reader = NULL;
     the_time = 1000;
@@ -1255,7 +1220,7 @@ static void adds_up(torture *run, larder_store *store, uint64_t wanted) {
 
 static void many_totals(torture *run, void *context) {
     enum { MANY = 3000 };
-    const bench *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     the_time = 1000;
     GIVES(opened(self->path, 0, &store), LARDER_OK);
@@ -1286,7 +1251,7 @@ static void many_totals(torture *run, void *context) {
 /** More entries are over than rows are looked through for. */
 static void many_over(torture *run, void *context) {
     enum { MANY = 9000 };
-    const bench *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     uint64_t count = 0;
     if (!make_store(run, self->path, MANY)) {
@@ -1310,13 +1275,13 @@ static char hidden_path[800], data_path[800];
 static void show_data(void) { (void)rename(hidden_path, data_path); }
 
 static void odd_openings(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     larder_store_report report;
     larder_store_options options = options_of(LARDER_STORE_HOST_MAINTENANCE);
     the_time = 1000;
     // A format where there was none.
-    EXPECT(run, copy_tree(self->whole, self->path), "cannot copy");
+    EXPECT(run, copy_tree(self->kept, self->path), "cannot copy");
     options.content_format = 7;
     GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
     larder_store_close(store);
@@ -1370,7 +1335,7 @@ static void odd_openings(torture *run, void *context) {
 
 /** What a store that is shut leaves in its log is no more than it may have. */
 static void few_but_too_many(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     for (unsigned way = 0; way < 2; way++) {
         larder_store *store = NULL;
         remove_tree(self->path);
@@ -1394,7 +1359,7 @@ static void few_but_too_many(torture *run, void *context) {
 
 /** While checkpoints fail, only so much is taken, all of it is there, and then it goes on. */
 static void checkpoints_fail(torture *run, void *context) {
-    const bench *self = context;
+    const rare *self = context;
     for (unsigned way = 0; way < 2; way++) {
         larder_store *store = NULL;
         larder_store_tuning tuning;
@@ -1426,18 +1391,8 @@ static void checkpoints_fail(torture *run, void *context) {
 /** A disk that is full, and removals until even what is kept for them is used. */
 static void removals_without_room(torture *run, void *context) {
     enum { MANY = 400 };
-    const bench *self = context;
-    larder_store *store = NULL, *reader = NULL;
-    larder_store_tuning tuning;
-    larder_store_tuning_init(&tuning);
-    tuning.segment_min_bytes = tuning.segment_max_bytes = 4096;
-    tuning.space_percent = 100000;
-    the_time = 1000;
-    GIVES(opened_tuned(self->path, &tuning, &store), LARDER_OK);
-    for (unsigned i = 0; i < MANY; i++) {
-        EXPECT_STATUS(run, put(store, i), LARDER_OK);
-    }
-    GIVES(larder_store_flush(store), LARDER_OK);
+    const rare *self = context;
+    larder_store *store = with_small_segments(run, self->path, MANY), *reader = NULL;
     // What keeps LMDB open, which needs room for the file of its locks.
     GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
     disk_fail(self->path, "room", 1, ENOSPC, true);
@@ -1457,37 +1412,17 @@ static void removals_without_room(torture *run, void *context) {
     larder_store_close(store);
 }
 
-#define FAMILY_BODIES                                                                              \
-    wrong_rows, pages_gone, waiting_is_hurt, memory_ends, places_end, wrong_flags, inherited,      \
-        value_without_segment, two_threads, pool_fails, long_logs, log_without_memory, cut_logs,   \
-        hollow_segment, unknown_segments, full_segment, reader_behind_cut, reader_adds_up,         \
-        tree_goes_back, tree_moves_on, shut_in_between, many_totals, many_over, odd_openings,      \
-        few_but_too_many, checkpoints_fail, removals_without_room
+static bool make_whole(torture *run, const char *path) { return make_store(run, path, KEYS); }
 
 void family_store_rare_read(torture *run) {
-    static void (*const bodies[])(torture *, void *) = {FAMILY_BODIES};
-    rng random;
 #if !defined(TORTURE_WRAPS_CALLS) || defined(__SANITIZE_THREAD__)
     torture_skip(run, "calls are not intercepted here");
     return;
 #endif
-    if (!torture_next_case(run, &random)) {
-        return;
-    }
-    char path[600], other[600], whole[600];
-    snprintf(path, sizeof path, "%s", torture_path(run, "here"));
-    snprintf(other, sizeof other, "%s", torture_path(run, "other"));
-    snprintf(whole, sizeof whole, "%s", torture_path(run, "whole"));
-    bench self = {path, other, whole};
-    torture_trial(run);
-    if (!make_store(run, whole, KEYS)) {
-        return;
-    }
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
-        remove_tree(path);
-        remove_tree(other);
-        torture_trial(run);
-        torture_note(run, "number %zu of what is rare to read", i);
-        torture_guard(run, 60, bodies[i], &self);
-    }
+    RARE_EACH(run, " to read", make_whole, wrong_rows, pages_gone, waiting_is_hurt, memory_ends,
+              places_end, wrong_flags, inherited, value_without_segment, two_threads, pool_fails,
+              long_logs, log_without_memory, cut_logs, hollow_segment, unknown_segments,
+              full_segment, reader_behind_cut, reader_adds_up, tree_goes_back, tree_moves_on,
+              shut_in_between, many_totals, many_over, odd_openings, few_but_too_many,
+              checkpoints_fail, removals_without_room);
 }

@@ -12,25 +12,13 @@
 
 #include "failing_calls.h"
 #include "faults.h"
-#include "store.h"
 #include "store_disk.h"
+#include "store_rare.h"
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
-enum { SEGMENT_BYTES = 4096, SEGMENT_HEAD = 64, RECORD_HEAD = 36, META_BYTES = 128 };
+enum { SEGMENT_BYTES = 4096, SEGMENT_HEAD = 64, RECORD_HEAD = 36 };
 enum { KIND_ANY = 0, KIND_PUT = 1, KIND_REMOVE = 2, KIND_NEXT = 4 };
 /** Values of this length take a segment each; shorter ones do not lie in the tree. */
 enum { LARGE = 3000, USUAL = 200, TINY = 10, INDEX = 3 };
-
-typedef struct mend {
-    const char *path, *other;
-} mend;
-
-static _Atomic int64_t the_time;
-static int64_t own_clock(void *context) {
-    (void)context;
-    return the_time;
-}
 
 // The store ---------------------------------------------------------------------------------------
 
@@ -60,11 +48,6 @@ static larder_status opened(const char *path, uint32_t flags, larder_store **out
     return opened_with(path, flags, SEGMENT_BYTES, out);
 }
 
-static larder_bytes key_of(unsigned number) {
-    static char text[16];
-    return bytes_of(text, (size_t)snprintf(text, sizeof text, "k%06u", number));
-}
-
 static larder_bytes value_of(unsigned number, size_t length) {
     static uint8_t value[200000];
     for (size_t i = 0; i < length; i++) {
@@ -75,7 +58,7 @@ static larder_bytes value_of(unsigned number, size_t length) {
 
 static larder_status put(larder_store *store, unsigned number, size_t length) {
     larder_store_item item;
-    larder_store_item_init(&item, key_of(number), value_of(number, length));
+    larder_store_item_init(&item, rare_key(number), value_of(number, length));
     return larder_store_put(store, &item, NULL);
 }
 
@@ -89,7 +72,8 @@ static larder_status put_many(larder_store *store, unsigned from, unsigned behin
 
 static bool holds(larder_store *store, unsigned number, size_t length) {
     larder_store_entry entry;
-    bool is_same = larder_store_get(store, key_of(number), LARDER_STORE_PEEK, &entry) == LARDER_OK;
+    bool is_same =
+        larder_store_get(store, rare_key(number), LARDER_STORE_PEEK, &entry) == LARDER_OK;
     is_same = is_same && entry.value.length == length &&
               memcmp(entry.value.data, value_of(number, length).data, length) == 0;
     larder_store_release(&entry);
@@ -112,14 +96,6 @@ static void has_just(torture *run, const char *path, unsigned from, unsigned beh
         EXPECT(run, holds(store, i, length), "key %u is lost", i);
     }
     larder_store_close(store);
-}
-
-static const char *inside(const char *folder, const char *name) {
-    static char paths[4][800];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
 }
 
 /** A store at `path` of some entries; of the last of `rounds` through them. */
@@ -147,7 +123,7 @@ static void make_with_removals(torture *run, const char *path) {
     status = status ? status : put_many(store, 9000, 9000 + LAST, TINY);
     status = status ? status : put(store, LARGE_FROM, LARGE);
     for (unsigned i = 0; i < REMOVED && !status; i++) {
-        status = larder_store_remove(store, key_of(i), 0);
+        status = larder_store_remove(store, rare_key(i), 0);
     }
     status = status ? status : put_many(store, LARGE_FROM, LARGE_BEHIND, LARGE);
     GIVES(status, LARDER_OK);
@@ -273,22 +249,6 @@ static void set_field(torture *run, const char *file, uint64_t start, uint32_t l
     change(run, file, start, all + start, length);
 }
 
-/** The tree's rows, through LMDB itself. */
-typedef struct tree_edit {
-    MDB_env *env;
-    MDB_txn *txn;
-    MDB_dbi tree;
-} tree_edit;
-
-static bool edit_begin(torture *run, const char *folder, tree_edit *out) {
-    *out = (tree_edit){0};
-    return EXPECT(run,
-                  mdb_env_create(&out->env) == 0 && mdb_env_open(out->env, folder, 0, 0600) == 0 &&
-                      mdb_txn_begin(out->env, NULL, 0, &out->txn) == 0 &&
-                      mdb_dbi_open(out->txn, NULL, 0, &out->tree) == 0,
-                  "cannot open the tree");
-}
-
 static MDB_val val_of(larder_bytes bytes) {
     return (MDB_val){bytes.length, (void *)(uintptr_t)bytes.data};
 }
@@ -323,24 +283,7 @@ static void edit_row(torture *run, tree_edit *edit, larder_bytes name, size_t of
 static void edit_location(torture *run, tree_edit *edit, unsigned number, uint32_t segment,
                           uint64_t offset) {
     uint32_t location[2] = {segment, (uint32_t)(offset / 8)};
-    edit_row(run, edit, row_key(0x10, key_of(number)), 8, location, sizeof location);
-}
-
-/** The meta row names the transaction that wrote it, and has a sum. */
-static void edit_end(torture *run, tree_edit *edit) {
-    uint8_t space = 1, meta[META_BYTES];
-    MDB_val key = {1, &space}, value;
-    EXPECT(run, mdb_get(edit->txn, edit->tree, &key, &value) == 0 && value.mv_size == sizeof meta,
-           "there is no meta row");
-    memcpy(meta, value.mv_data, sizeof meta);
-    uint64_t transaction = mdb_txn_id(edit->txn);
-    memcpy(meta + 16, &transaction, sizeof transaction);
-    uint32_t crc = larder_crc32c(0, meta + 12, sizeof meta - 12);
-    memcpy(meta + 8, &crc, sizeof crc);
-    value = (MDB_val){sizeof meta, meta};
-    EXPECT(run, mdb_put(edit->txn, edit->tree, &key, &value, 0) == 0, "cannot seal the tree");
-    EXPECT(run, mdb_txn_commit(edit->txn) == 0, "cannot change the tree");
-    mdb_env_close(edit->env);
+    edit_row(run, edit, row_key(0x10, rare_key(number)), 8, location, sizeof location);
 }
 
 // Checks ------------------------------------------------------------------------------------------
@@ -377,7 +320,7 @@ static int does_beside(void *context, uint64_t done, uint64_t total) {
 }
 
 static void check_beside_writes(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     larder_store_report report;
     if (!make_store(run, self->path, 20, USUAL, 1)) {
@@ -402,7 +345,7 @@ static void check_beside_writes(torture *run, void *context) {
 
 /** The same for a handle that only reads: it finds what came, unless it cannot look. */
 static void check_beside_a_writer(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     int failures = 0;
     for (int nth = 0; nth < 6; nth++) {
         larder_store *store = NULL, *reader = NULL;
@@ -453,7 +396,7 @@ static void check_without_means(torture *run, void *context) {
         int error;
     } fails[] = {{"memory", ENOMEM}, {"mmap", ENOMEM}, {"open", EMFILE},
                  {"open", ENFILE},   {"open", ENOMEM}, {"opendir", EMFILE}};
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     make_with_removals(run, self->path);
     for (unsigned more = 0; more < 5; more++) {
@@ -471,11 +414,12 @@ static void check_without_means(torture *run, void *context) {
 
 /** Rows of segments that are not there are told, and their place is found without. */
 static void check_without_segment_rows(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store_report report;
     larder_store *store = NULL;
     tree_edit edit;
-    if (!make_store(run, self->path, 20, USUAL, 1) || !edit_begin(run, self->path, &edit)) {
+    if (!make_store(run, self->path, 20, USUAL, 1) ||
+        !EXPECT(run, edit_begin(self->path, &edit), "cannot open the tree")) {
         return;
     }
     for (uint8_t number = 1; number < 9; number++) {
@@ -483,7 +427,7 @@ static void check_without_segment_rows(torture *run, void *context) {
         MDB_val key = {sizeof name, name};
         (void)mdb_del(edit.txn, edit.tree, &key, NULL);
     }
-    edit_end(run, &edit);
+    EXPECT(run, edit_seal(&edit, NULL) && edit_end(&edit), "cannot change the tree");
     checking reads = {self->path, LARDER_STORE_READ_ONLY, LARDER_EDAMAGED};
     fail_each(run, "memory", ENOMEM, open_and_check, NULL, &reads);
     GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &store), LARDER_OK);
@@ -495,14 +439,15 @@ static void check_without_segment_rows(torture *run, void *context) {
 
 /** Every way in which a row of a segment can be wrong is told. */
 static void check_segment_rows(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     for (unsigned way = 0; way < 4; way++) {
         larder_store *store = NULL;
         larder_store_report report;
         tree_edit edit;
         uint8_t name[5] = {3, 0, 0, 0, 1};
         remove_tree(self->path);
-        if (!make_store(run, self->path, 20, USUAL, 1) || !edit_begin(run, self->path, &edit)) {
+        if (!make_store(run, self->path, 20, USUAL, 1) ||
+            !EXPECT(run, edit_begin(self->path, &edit), "cannot open the tree")) {
             return;
         }
         MDB_val key = {4, name}, value = {sizeof name, name};
@@ -513,7 +458,7 @@ static void check_segment_rows(torture *run, void *context) {
         case 2: edit_row(run, &edit, bytes_of(name, sizeof name), 0, &number, 8); break;
         default: edit_row(run, &edit, bytes_of(name, sizeof name), 24, &number, 8); break;
         }
-        edit_end(run, &edit);
+        EXPECT(run, edit_seal(&edit, NULL) && edit_end(&edit), "cannot change the tree");
         GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &store), LARDER_OK);
         GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_EDAMAGED);
         EXPECT(run, report.intact == 20 && report.damaged == 0 && report.inconsistencies > 0,
@@ -525,7 +470,7 @@ static void check_segment_rows(torture *run, void *context) {
 
 /** Segments that somebody still reads, and one that is made this moment, belong there. */
 static void check_with_other_segments(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     larder_store_report report;
     larder_store_query query;
@@ -550,7 +495,7 @@ static void check_with_other_segments(torture *run, void *context) {
 /** Of a removal of everything, and what came behind it, no checkpoint can be made: a check sees
     what waits, a copy has just that. */
 static void what_waits(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL, *reader = NULL;
     larder_store_report report;
     if (!make_store(run, self->path, 20, USUAL, 1)) {
@@ -586,7 +531,7 @@ static void what_waits(torture *run, void *context) {
 
 /** Nothing is in the tree yet. */
 static void all_of_it_waits(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL, *reader = NULL;
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     GIVES(put_many(store, 0, 10, USUAL), LARDER_OK);
@@ -602,7 +547,7 @@ static void all_of_it_waits(torture *run, void *context) {
 
 /** A checkpoint that ended in its midst leaves entries without a place in the order of use. */
 static void in_the_midst(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL, *reader = NULL;
     larder_store_report report;
     GIVES(opened(self->path, LARDER_STORE_TRACK_ACCESS, &store), LARDER_OK);
@@ -626,7 +571,7 @@ static void in_the_midst(torture *run, void *context) {
 
 /** An entry that is found twice by one value has one row for it. */
 static void found_twice(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     static uint8_t shared[2][300];
     larder_store *store = NULL;
     larder_store_report report;
@@ -639,7 +584,7 @@ static void found_twice(torture *run, void *context) {
                                                 {INDEX, bytes_of("b", 1)}};
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     larder_store_item item;
-    larder_store_item_init(&item, key_of(1), value_of(1, USUAL));
+    larder_store_item_init(&item, rare_key(1), value_of(1, USUAL));
     item.indexes = indexes;
     item.index_count = sizeof indexes / sizeof *indexes;
     GIVES(larder_store_put(store, &item, NULL), LARDER_OK);
@@ -661,7 +606,7 @@ static larder_status compacted(const char *path) {
 }
 
 static void compact_odd_files(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     if (!make_store(run, self->path, 20, USUAL, 3)) {
         return;
     }
@@ -696,20 +641,20 @@ static larder_status back_up(void *context) {
 
 /** An entry that idles lives in the copy until it would have here. */
 static void backup_of_reads(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL, *copy = NULL;
     larder_store_entry entry;
     GIVES(opened(self->path, LARDER_STORE_TRACK_ACCESS, &store), LARDER_OK);
     for (unsigned i = 0; i < 6; i++) {
         larder_store_item item;
-        larder_store_item_init(&item, key_of(i), value_of(i, USUAL));
+        larder_store_item_init(&item, rare_key(i), value_of(i, USUAL));
         item.idle_ns = i % 2 ? 1000 : LARDER_STORE_NEVER;
         EXPECT_STATUS(run, larder_store_put(store, &item, NULL), LARDER_OK);
     }
     GIVES(larder_store_flush(store), LARDER_OK);
     the_time += 500;
     for (unsigned i = 0; i < 4; i++) {
-        EXPECT_STATUS(run, larder_store_get(store, key_of(i), 0, &entry), LARDER_OK);
+        EXPECT_STATUS(run, larder_store_get(store, rare_key(i), 0, &entry), LARDER_OK);
         larder_store_release(&entry);
     }
     GIVES(larder_store_flush(store), LARDER_OK);
@@ -723,8 +668,8 @@ static void backup_of_reads(torture *run, void *context) {
     GIVES(opened(self->other, 0, &copy), LARDER_OK);
     the_time += 700;
     for (unsigned i = 0; i < 6; i++) {
-        GIVES(larder_store_contains(copy, key_of(i)), i == 5 ? LARDER_ENOTFOUND : LARDER_OK);
-        GIVES(larder_store_contains(store, key_of(i)), i == 5 ? LARDER_ENOTFOUND : LARDER_OK);
+        GIVES(larder_store_contains(copy, rare_key(i)), i == 5 ? LARDER_ENOTFOUND : LARDER_OK);
+        GIVES(larder_store_contains(store, rare_key(i)), i == 5 ? LARDER_ENOTFOUND : LARDER_OK);
     }
     larder_store_close(copy);
     larder_store_close(store);
@@ -732,7 +677,7 @@ static void backup_of_reads(torture *run, void *context) {
 
 /** The last steps: the copy gets its name, which is made safe. */
 static void backup_gets_its_name(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     char folder[700], target[800];
     // In a folder of its own, whose syncs are those that a copy makes.
@@ -772,7 +717,7 @@ static void backup_gets_its_name(torture *run, void *context) {
 
 // Salvage and rebuilding --------------------------------------------------------------------------
 
-static larder_status salvaged(const mend *self, larder_store_report *report) {
+static larder_status salvaged(const rare *self, larder_store_report *report) {
     remove_tree(self->other);
     return larder_store_salvage(self->path, self->other, NULL, NULL, NULL, report);
 }
@@ -782,7 +727,7 @@ static larder_status rebuilt(const char *path, larder_store_report *report) {
 }
 
 /** Both bring back so many, and find so many damaged. */
-static void brings_back(torture *run, const mend *self, uint64_t intact, uint64_t damaged) {
+static void brings_back(torture *run, const rare *self, uint64_t intact, uint64_t damaged) {
     larder_store_report report;
     GIVES(salvaged(self, &report), LARDER_OK);
     EXPECT(run, report.intact == intact && report.damaged == damaged,
@@ -796,7 +741,7 @@ static void brings_back(torture *run, const mend *self, uint64_t intact, uint64_
 }
 
 static void almost_nothing(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store_report report;
     larder_store_options options;
     larder_store_statistics figures;
@@ -828,7 +773,7 @@ static void almost_nothing(torture *run, void *context) {
 
 /** Without anything in the log, what cannot be read may have been anything. */
 static void unknown_version(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store_report report;
     static uint8_t bytes[1 << 16];
     if (!make_store(run, self->path, 0, 0, 0)) {
@@ -847,7 +792,7 @@ static void unknown_version(torture *run, void *context) {
 
 /** A socket in the place of data.mdb, a link in that of the log. */
 static void odd_places(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store_report report;
     if (!make_store(run, self->path, 20, USUAL, 1)) {
         return;
@@ -871,7 +816,7 @@ static void odd_places(torture *run, void *context) {
 }
 
 static larder_status rebuild_it(void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store_report report;
     larder_store_options options = options_of(0, SEGMENT_BYTES);
     return larder_store_rebuild(self->path, &options, NULL, NULL, &report);
@@ -879,7 +824,7 @@ static larder_status rebuild_it(void *context) {
 
 /** A rebuilding leaves a segment for the log to go on in; with the next one nobody knows of it. */
 static larder_status open_it(void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     larder_status status = opened(self->path, 0, &store);
     larder_store_close(store);
@@ -887,7 +832,7 @@ static larder_status open_it(void *context) {
 }
 
 static larder_status salvage_it(void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store_report report;
     larder_status status = salvaged(self, &report);
     return (size_of_file(self->other) >= 0) == (status == LARDER_OK) ? status : LARDER_EMISMATCH;
@@ -895,7 +840,7 @@ static larder_status salvage_it(void *context) {
 
 /** Whoever stops a rebuilding, or what fails in it: the store is there as before. */
 static void rebuilt_at_last(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store_report report;
     if (!make_store(run, self->path, 20, USUAL, 2)) {
         return;
@@ -938,7 +883,7 @@ static void rows_against_the_log(torture *run, void *context) {
                                        "a row leads to a segment of which a row is too short",
                                        "a row leads behind what its segment had",
                                        "there are not so many entries"};
-    const mend *self = context;
+    const rare *self = context;
     for (unsigned way = 0; way < sizeof what / sizeof *what; way++) {
         larder_store *store = NULL;
         tree_edit edit;
@@ -947,11 +892,11 @@ static void rows_against_the_log(torture *run, void *context) {
         remove_tree(self->path);
         GIVES(opened(self->path, 0, &store), LARDER_OK);
         GIVES(put_many(store, 0, 10, USUAL), LARDER_OK);
-        GIVES(larder_store_remove(store, key_of(9), 0), LARDER_OK);
+        GIVES(larder_store_remove(store, rare_key(9), 0), LARDER_OK);
         GIVES(larder_store_flush(store), LARDER_OK);
         larder_store_close(store);
         if (!find_record(run, self->path, 11, KIND_REMOVE, &removal) ||
-            !edit_begin(run, self->path, &edit)) {
+            !EXPECT(run, edit_begin(self->path, &edit), "cannot open the tree")) {
             return;
         }
         uint8_t segment_row[5] = {3, 0, 0, 0, 1}, meta_row = 1;
@@ -967,14 +912,14 @@ static void rows_against_the_log(torture *run, void *context) {
         case 4: edit_location(run, &edit, 1, 1, removal.offset + 800); break;
         default: edit_row(run, &edit, bytes_of(&meta_row, 1), 32, &many, sizeof many); break;
         }
-        edit_end(run, &edit);
+        EXPECT(run, edit_seal(&edit, NULL) && edit_end(&edit), "cannot change the tree");
         brings_back(run, self, 9, 0);
     }
 }
 
 /** What a sound tree says was there, and the log has no more. */
 static void records_that_are_gone(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     place where;
     // The end of the log, as if nothing had ever been there.
@@ -1028,7 +973,7 @@ static void records_that_are_gone(torture *run, void *context) {
 /** Damage in a log of which the tree has nothing, or not the place. */
 static void damage_behind_the_tree(torture *run, void *context) {
     enum { LONG = 100000 };
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     larder_store_report report;
     place where;
@@ -1111,7 +1056,7 @@ static void copy_segment(torture *run, const char *store, uint32_t from, uint32_
 
 static void odd_segments(torture *run, void *context) {
     enum { CLEANED = 2 };
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     larder_store_report report;
     place where;
@@ -1180,30 +1125,37 @@ static void odd_segments(torture *run, void *context) {
     brings_back(run, self, 8, 2);
 }
 
-/** Whoever writes a batch stores the first word of its first record last. */
-static void unpublished_batch(torture *run, void *context) {
-    const mend *self = context;
-    larder_store *store = NULL;
+/** Writes a batch of these, from record `sequence` on, and leaves it at `to` as a process does that
+    dies before it stores the first word. */
+static void leave_unpublished(torture *run, larder_store *store, const char *path, const char *to,
+                              unsigned from, unsigned behind, uint64_t sequence) {
     larder_store_batch *batch = NULL;
     place where;
+    GIVES(larder_store_batch_create(store, &batch), LARDER_OK);
+    for (unsigned i = from; i < behind; i++) {
+        larder_store_item item;
+        larder_store_item_init(&item, rare_key(i), value_of(i, TINY));
+        EXPECT_STATUS(run, larder_store_batch_put(batch, &item), LARDER_OK);
+    }
+    GIVES(larder_store_batch_commit(batch, 0, NULL), LARDER_OK);
+    larder_store_batch_destroy(batch);
+    leave_open(run, store, path, to);
+    if (find_record(run, to, sequence, KIND_PUT, &where)) {
+        uint64_t nothing = 0;
+        change(run, where.file, where.offset, &nothing, sizeof nothing);
+    }
+}
+
+/** Whoever writes a batch stores the first word of its first record last. */
+static void unpublished_batch(torture *run, void *context) {
+    const rare *self = context;
+    larder_store *store = NULL;
     char left[700];
     snprintf(left, sizeof left, "%s-left", self->path);
     remove_tree(left);
     GIVES(opened(left, 0, &store), LARDER_OK);
     GIVES(put_many(store, 0, 5, USUAL), LARDER_OK);
-    GIVES(larder_store_batch_create(store, &batch), LARDER_OK);
-    for (unsigned i = 3; i < 8; i++) {
-        larder_store_item item;
-        larder_store_item_init(&item, key_of(i), value_of(i, TINY));
-        EXPECT_STATUS(run, larder_store_batch_put(batch, &item), LARDER_OK);
-    }
-    GIVES(larder_store_batch_commit(batch, 0, NULL), LARDER_OK);
-    larder_store_batch_destroy(batch);
-    leave_open(run, store, left, self->path);
-    if (find_record(run, self->path, 6, KIND_PUT, &where)) {
-        uint64_t nothing = 0;
-        change(run, where.file, where.offset, &nothing, sizeof nothing);
-    }
+    leave_unpublished(run, store, left, self->path, 3, 8, 6);
     brings_back(run, self, 5, 0);
     has_just(run, self->other, 0, 5, USUAL);
     has_just(run, self->path, 0, 5, USUAL);
@@ -1211,26 +1163,14 @@ static void unpublished_batch(torture *run, void *context) {
     remove_tree(self->path);
     remove_tree(left);
     GIVES(opened(left, 0, &store), LARDER_OK);
-    GIVES(larder_store_batch_create(store, &batch), LARDER_OK);
-    for (unsigned i = 0; i < 3; i++) {
-        larder_store_item item;
-        larder_store_item_init(&item, key_of(i), value_of(i, TINY));
-        EXPECT_STATUS(run, larder_store_batch_put(batch, &item), LARDER_OK);
-    }
-    GIVES(larder_store_batch_commit(batch, 0, NULL), LARDER_OK);
-    larder_store_batch_destroy(batch);
-    leave_open(run, store, left, self->path);
-    if (find_record(run, self->path, 1, KIND_PUT, &where)) {
-        uint64_t nothing = 0;
-        change(run, where.file, where.offset, &nothing, sizeof nothing);
-    }
+    leave_unpublished(run, store, left, self->path, 0, 3, 1);
     brings_back(run, self, 0, 0);
 }
 
 /** The last record of all, which ends with zeros, is the one that is damaged. */
 static void damage_before_zeros(torture *run, void *context) {
     static uint8_t value[400] = {1, 2, 3};
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     larder_store_item item;
     place where;
@@ -1239,7 +1179,7 @@ static void damage_before_zeros(torture *run, void *context) {
     remove_tree(left);
     GIVES(opened(left, 0, &store), LARDER_OK);
     GIVES(put_many(store, 0, 5, USUAL), LARDER_OK);
-    larder_store_item_init(&item, key_of(5), bytes_of(value, sizeof value));
+    larder_store_item_init(&item, rare_key(5), bytes_of(value, sizeof value));
     GIVES(larder_store_put(store, &item, NULL), LARDER_OK);
     leave_open(run, store, left, self->path);
     EXPECT(run, unlink(inside(self->path, "data.mdb")) == 0, "cannot remove");
@@ -1288,7 +1228,7 @@ static void hurt_leaf(meddling *self) {
 
 /** A key of no bytes is none; what lies beside it in its page is told. */
 static void check_of_an_empty_key(torture *run, void *context) {
-    const mend *self = context;
+    const rare *self = context;
     larder_store *store = NULL;
     larder_store_report report;
     char data[700];
@@ -1322,7 +1262,7 @@ static int meddles(void *context, uint64_t done, uint64_t total) {
 
 static void changes_meanwhile(torture *run, void *context) {
     enum { WRITES = 4200, COUNT = 20 };
-    const mend *self = context;
+    const rare *self = context;
     larder_store_report report;
     char data[700], whole[700];
     snprintf(data, sizeof data, "%s/data.mdb", self->path);
@@ -1371,49 +1311,15 @@ static void changes_meanwhile(torture *run, void *context) {
 }
 
 void family_store_rare_repair(torture *run) {
-    static void (*const bodies[])(torture *, void *) = {check_beside_writes,
-                                                        check_beside_a_writer,
-                                                        check_without_means,
-                                                        check_without_segment_rows,
-                                                        check_segment_rows,
-                                                        check_with_other_segments,
-                                                        check_of_an_empty_key,
-                                                        what_waits,
-                                                        all_of_it_waits,
-                                                        in_the_midst,
-                                                        found_twice,
-                                                        compact_odd_files,
-                                                        backup_of_reads,
-                                                        backup_gets_its_name,
-                                                        almost_nothing,
-                                                        unknown_version,
-                                                        odd_places,
-                                                        rebuilt_at_last,
-                                                        rows_against_the_log,
-                                                        records_that_are_gone,
-                                                        damage_behind_the_tree,
-                                                        odd_segments,
-                                                        unpublished_batch,
-                                                        damage_before_zeros,
-                                                        changes_meanwhile};
-    rng random;
     if (failing_call_count == 0) {
         torture_skip(run, "rare repairs: the linker does not wrap failing calls here");
         return;
     }
-    if (!torture_next_case(run, &random)) {
-        return;
-    }
-    char path[600], other[600];
-    snprintf(path, sizeof path, "%s", torture_path(run, "here"));
-    snprintf(other, sizeof other, "%s", torture_path(run, "other"));
-    mend self = {path, other};
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
-        remove_tree(path);
-        remove_tree(other);
-        the_time = 1000;
-        torture_trial(run);
-        torture_note(run, "number %zu of what is rare in repairs", i);
-        torture_guard(run, 60, bodies[i], &self);
-    }
+    RARE_EACH(run, " in repairs", NULL, check_beside_writes, check_beside_a_writer,
+              check_without_means, check_without_segment_rows, check_segment_rows,
+              check_with_other_segments, check_of_an_empty_key, what_waits, all_of_it_waits,
+              in_the_midst, found_twice, compact_odd_files, backup_of_reads, backup_gets_its_name,
+              almost_nothing, unknown_version, odd_places, rebuilt_at_last, rows_against_the_log,
+              records_that_are_gone, damage_behind_the_tree, odd_segments, unpublished_batch,
+              damage_before_zeros, changes_meanwhile);
 }

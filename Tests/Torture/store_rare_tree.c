@@ -9,8 +9,6 @@
 #include "faults.h"
 #include "store.h"
 
-#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
-
 enum { KEYS = 900, PAGE = 4096, ENTRIES = 0x10, ORDER = 0x50 };
 /** Fields of a meta page: what the free list's tree has lies before what the tree itself has. */
 enum { PAGE_SIZE = 40, FREE = 40, MAIN = 88, DEPTH = 6, COUNTS = 8, ROOT = 40, LAST = 136 };

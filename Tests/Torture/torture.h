@@ -101,6 +101,8 @@ void torture_skip(torture *run, const char *why);
     torture_status((run), (call), (wanted), #call, __FILE__, __LINE__)
 bool torture_status(torture *run, larder_status status, larder_status wanted, const char *call,
                     const char *file, int line);
+/** A trial of `run`: `call` gives `wanted`. */
+#define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
 
 /** Runs `body` in a child process. A crash there, or more than `limit_seconds`, fails the trial.
     @return whether the child ended by itself and well. */
