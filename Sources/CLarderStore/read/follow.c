@@ -92,7 +92,8 @@ larder_status store_look(larder_store *store, bool is_long, snapshot **out) {
     uint64_t seen = 0;
     for (int attempt = 0;; attempt++) {
         larder_status status = store_enter(store);
-        if (!status) status = is_long ? environment_read_long(env, out) : environment_read(env, out);
+        if (!status)
+            status = is_long ? environment_read_long(env, out) : environment_read(env, out);
         if (status || !store_is_read_only(store)) return status;
         status = follow_to_end(store, &(*out)->meta);
         if (!status) return LARDER_OK;

@@ -44,8 +44,7 @@ static bool is_expired(const larder_store *store, const record *entry, int64_t d
 }
 
 typedef struct touched {
-    uint64_t hash;
-    uint64_t sequence;
+    uint64_t hash, sequence;
     int64_t deadline_ns;
 } touched;
 
