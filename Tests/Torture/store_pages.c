@@ -361,11 +361,15 @@ static void write_hurt(torture *run, const char *path) {
     larder_store_close(store);
 }
 
-/** From the log it is as it was. */
-static void rebuild_hurt(torture *run, const char *path) {
+/** From the log it is as it was; but the file of another version of LMDB stays as it is. */
+static void rebuild_hurt(torture *run, const place *where, const char *path) {
+    enum { LMDB_VERSION_OFFSET = 20 };
     larder_store_report report;
     larder_store *store = NULL;
     larder_status status = larder_store_rebuild(path, NULL, NULL, NULL, &report);
+    if (status == LARDER_EVERSION && where->other && where->offset == LMDB_VERSION_OFFSET) {
+        return;
+    }
     if (!EXPECT(run, status == LARDER_OK, "rebuilding gave %d", status) ||
         !EXPECT_STATUS(run, opened(path, LARDER_STORE_READ_ONLY, &store), LARDER_OK)) {
         return;
@@ -392,7 +396,7 @@ static void trial(torture *run, void *context, uint64_t number) {
     if (is_written && torture_unhurt(run)) {
         write_hurt(run, self->hurt);
     } else if (is_rebuilt && torture_unhurt(run)) {
-        rebuild_hurt(run, self->hurt);
+        rebuild_hurt(run, where, self->hurt);
     }
     remove_tree(self->hurt);
     EXPECT(run, copy_tree(self->whole, self->hurt), "cannot copy the store");

@@ -100,8 +100,8 @@ static void add_victim(cleaning *work, const live_segment *facts, uint64_t *used
 }
 
 /** What segments may take beyond `bound` for now. What was too much already when the store was
-    opened is cleaned as more is written, not by the first checkpoint, which may have to read most of
-    the tree for it. */
+    opened is cleaned as more is written, not by the first checkpoint, which may have to read most
+    of the tree for it. */
 static uint64_t grace(larder_store *store, uint64_t used, uint64_t bound) {
     uint64_t *left = &store->clean_grace_bytes;
     if (used <= bound || (*left > 0 && environment_is_short(store->environment))) *left = 0;

@@ -89,10 +89,12 @@ extension Archive {
           found = kept.element
           return
         }
-        switch try compare(key, kept.version) {
+        switch try compare(key, kept.version, &state) {
         case true?:
           found = kept.element
-          keep(kept.element, id, version: kept.version, size: kept.size, state: state)
+          if state != 0 {
+            keep(kept.element, id, version: kept.version, size: kept.size, state: state)
+          }
           return
         case false?: break
         case nil: memory.remove(forKey: id)
@@ -101,6 +103,7 @@ extension Archive {
       _ = try store.read(key, .use) { entry in
         let element = try coder.decode(entry.value)
         found = element
+        if entry.hasDeadline { state = 0 }
         keep(element, id, version: entry.sequence, size: entry.value.count, state: state)
       }
     }
@@ -123,11 +126,16 @@ extension Archive {
   }
 
   /// Whether the entry under a key has that version, which counts as a use; nil if there is
-  /// no entry.
+  /// no entry. `state` becomes 0 if a time of its own can end it.
   @usableFromInline
-  func compare(_ key: UnsafeRawBufferPointer, _ version: UInt64) throws -> Bool? {
+  func compare(
+    _ key: UnsafeRawBufferPointer, _ version: UInt64, _ state: inout UInt64
+  ) throws -> Bool? {
     var isSame: Bool?
-    _ = try store.read(key, .withoutValue) { isSame = $0.sequence == version }
+    _ = try store.read(key, .withoutValue) { entry in
+      isSame = entry.sequence == version
+      if entry.hasDeadline { state = 0 }
+    }
     return isSame
   }
 
