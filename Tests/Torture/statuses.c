@@ -283,7 +283,8 @@ static larder_status call_get(larder_store *store) {
 }
 static larder_status call_get_again(larder_store *store) {
     uint64_t state = 0;
-    larder_status status = larder_store_get_again(store, bytes_of_text("none"), &state);
+    larder_status status = larder_store_get_again(store, bytes_of_text("none"), LARDER_STORE_NEVER,
+                                                  LARDER_STORE_NEVER, &state);
     return status == LARDER_ENOTFOUND ? LARDER_OK : status;
 }
 static larder_status call_contains(larder_store *store) {

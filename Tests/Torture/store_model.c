@@ -44,6 +44,7 @@ typedef struct model {
     /** Versions that were read, and what larder_store_get_again said of the store before. */
     struct {
         uint64_t sequence, state;
+        int64_t expires, idle;
     } kept[MODEL_KEYS];
 } model;
 
@@ -336,7 +337,8 @@ static void note_read(model *self, uint32_t key) {
 /** What was kept is what there is, or has to be looked up; then it is. */
 static bool get_again(model *self, uint32_t key) {
     uint64_t sequence = self->kept[key].sequence, *state = &self->kept[key].state;
-    larder_status status = larder_store_get_again(self->store, key_of(key), state);
+    larder_status status = larder_store_get_again(self->store, key_of(key), self->kept[key].expires,
+                                                  self->kept[key].idle, state);
     if (status == LARDER_OK) {
         note_read(self, key);
         return EXPECT(self->run, is_there(self, key) && self->entries[key].sequence == sequence,
@@ -344,10 +346,10 @@ static bool get_again(model *self, uint32_t key) {
     }
     larder_store_entry entry;
     larder_status found = larder_store_get(self->store, key_of(key), LARDER_STORE_PEEK, &entry);
-    bool can_be_kept = found == LARDER_OK && entry.idle_ns == LARDER_STORE_NEVER &&
-                       entry.expires_ns == LARDER_STORE_NEVER;
     self->kept[key].sequence = entry.sequence;
-    if (!can_be_kept) {
+    self->kept[key].expires = entry.expires_ns;
+    self->kept[key].idle = entry.idle_ns;
+    if (found != LARDER_OK) {
         *state = 0;
     }
     larder_store_release(&entry);

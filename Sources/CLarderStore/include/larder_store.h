@@ -418,16 +418,18 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_get(larder_store *store,
                                                             larder_store_entry *entry);
 
 /** Counts and notes a read, as larder_store_get does, of an entry that the caller kept: if it must
-    be what it was. It has to be one without times of its own.
+    be what it was.
+    @param expires_ns, idle_ns as larder_store_get gave them.
     @param state this handle's number that changes whenever entries are written, removed, evicted or
            expire, as it was before the entry was read; receives what it is now: 0, which says
            nothing, where limits of time are set, and for a handle that only reads. Begin with 0.
-    @return LARDER_OK; LARDER_ENOTFOUND if the entry has to be looked up; LARDER_ECLOSED,
-            LARDER_EFORKED, LARDER_ENOSLOT; ENOMEM or another errno.
+    @return LARDER_OK; LARDER_ENOTFOUND if the entry has to be looked up, also because it may have
+            expired; LARDER_ECLOSED, LARDER_EFORKED, LARDER_ENOSLOT; ENOMEM or another errno.
     O(1). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_get_again(larder_store *store,
                                                                   larder_bytes key,
-                                                                  uint64_t *state);
+                                                                  int64_t expires_ns,
+                                                                  int64_t idle_ns, uint64_t *state);
 
 /** Ends the use of an entry. Harmless for one that was released. */
 LARDER_API void larder_store_release(larder_store_entry *entry);

@@ -187,12 +187,11 @@ static larder_status find(larder_store *store, larder_bytes key, finding *found)
     return find_in_tree(store, key, found);
 }
 
-static void note_read(larder_store *store, snapshot *seen, larder_bytes key, const record *entry) {
+static void note_read(larder_store *store, snapshot *seen, larder_bytes key, int64_t idle_ns) {
     tree_key scratch;
-    bool is_noted = (entry->flags & RECORD_IDLES) != 0 ||
-                    atomic_load_explicit(&store->tracks_access, memory_order_relaxed);
+    bool is_noted = idle_ns != LARDER_STORE_NEVER || atomic_load(&store->tracks_access);
     if (is_noted && !store_is_read_only(store))
-        store_touch(store, seen, stored_key(key, seen->meta.secret, &scratch), entry);
+        store_touch(store, seen, stored_key(key, seen->meta.secret, &scratch), idle_ns);
 }
 
 /** What was found, verified, as an entry; notes the read. */
@@ -209,14 +208,13 @@ static larder_status read_finding(larder_store *store, larder_bytes key, uint32_
         store_is_over(store, found->seen, &parts, deadline, false))
         return LARDER_ENOTFOUND;
     store_entry_of_record(store, &parts, deadline, flags, found->segment, entry);
-    if ((flags & LARDER_STORE_PEEK) == 0) note_read(store, found->seen, key, &parts);
+    if ((flags & LARDER_STORE_PEEK) == 0) note_read(store, found->seen, key, parts.idle_ns);
     entry->lease = found->seen;
     return LARDER_OK;
 }
 
 static void count_read(larder_store *store, uint32_t flags, larder_status status) {
-    if (status == LARDER_EDAMAGED)
-        atomic_fetch_add_explicit(&store->damaged, 1, memory_order_relaxed);
+    if (status == LARDER_EDAMAGED) atomic_fetch_add(&store->damaged, 1);
     if ((flags & LARDER_STORE_PEEK) != 0) return;
     if (status == LARDER_OK) atomic_fetch_add_explicit(&store->hits, 1, memory_order_relaxed);
     else if (status == LARDER_ENOTFOUND)
@@ -235,19 +233,20 @@ larder_status larder_store_get(larder_store *store, larder_bytes key, uint32_t f
     return status;
 }
 
-larder_status larder_store_get_again(larder_store *store, larder_bytes key, uint64_t *state) {
+larder_status larder_store_get_again(larder_store *store, larder_bytes key, int64_t expires_ns,
+                                     int64_t idle_ns, uint64_t *state) {
     // Each of them only grows.
     uint64_t known = *state, now = 1 + atomic_load(&store->newest_sequence) +
                                    atomic_load(&store->evicted) + atomic_load(&store->expired);
-    bool may_expire = atomic_load(&store->age_ns) != LARDER_STORE_NEVER ||
-                      atomic_load(&store->end_ns) != LARDER_STORE_NEVER;
-    *state = may_expire || store_is_read_only(store) ? 0 : now;
+    int64_t limit = earlier(atomic_load(&store->age_ns), atomic_load(&store->end_ns));
+    *state = limit != LARDER_STORE_NEVER || store_is_read_only(store) ? 0 : now;
     snapshot *seen;
     larder_status status = store_enter(store);
-    if (!status && (*state == 0 || known != now)) return LARDER_ENOTFOUND;
+    if (!status && (*state == 0 || known != now || expires_ns <= store_now(store)))
+        return LARDER_ENOTFOUND;
     if (!status) status = environment_read(store->environment, &seen);
     if (status) return status;
-    note_read(store, seen, key, &(record){0});
+    note_read(store, seen, key, idle_ns);
     environment_release(store->environment, seen);
     count_read(store, 0, LARDER_OK);
     return LARDER_OK;

@@ -248,8 +248,8 @@ LARDER_MUST_CHECK larder_status store_look(larder_store *store, bool is_long, sn
 LARDER_MUST_CHECK larder_status store_record_of_row(larder_store *store, larder_bytes row,
                                                     larder_bytes *bytes, uint32_t *number);
 
-/** Notes a read. */
-void store_touch(larder_store *store, snapshot *snapshot, larder_bytes stored, const record *entry);
+/** Notes a read of an entry with that idle time, LARDER_STORE_NEVER for none. */
+void store_touch(larder_store *store, snapshot *snapshot, larder_bytes stored, int64_t idle_ns);
 
 /** Turns a record into an entry: verified before by the caller, who sees to expiry. Bytes stay
     borrowed from where the record lies. `number`: of its segment, 0 for inline. */

@@ -82,19 +82,17 @@ extension Archive {
     var found: Element?
     try keyCoder.borrow(id) { key in
       let kept = memory.value(forKey: id)
-      var state = kept?.state ?? 0
-      let isSame = try store.readAgain(key, &state)
+      var trace = kept?.trace ?? StoreTrace()
+      let isSame = try store.readAgain(key, &trace)
       if let kept {
         if isSame {
           found = kept.element
           return
         }
-        switch try compare(key, kept.version, &state) {
+        switch try compare(key, &trace) {
         case true?:
           found = kept.element
-          if state != 0 {
-            keep(kept.element, id, version: kept.version, size: kept.size, state: state)
-          }
+          if trace.state != 0 { keep(kept.element, id, trace, size: kept.size) }
           return
         case false?: break
         case nil: memory.remove(forKey: id)
@@ -103,8 +101,8 @@ extension Archive {
       _ = try store.read(key, .use) { entry in
         let element = try coder.decode(entry.value)
         found = element
-        if entry.hasDeadline { state = 0 }
-        keep(element, id, version: entry.sequence, size: entry.value.count, state: state)
+        trace.follow(entry)
+        keep(element, id, trace, size: entry.value.count)
       }
     }
     if found != nil, !hasAccesses.load(ordering: .relaxed) {
@@ -114,27 +112,22 @@ extension Archive {
   }
 
   /// Keeps an element in memory, if it is not too large for that.
-  ///
-  /// - Parameter state: The store's before it had this version for sure; 0 if nobody asked.
   @inlinable
-  func keep(
-    _ element: Element, _ id: Element.ID, version: UInt64, size: Int, state: UInt64 = 0
-  ) {
+  func keep(_ element: Element, _ id: Element.ID, _ trace: StoreTrace, size: Int) {
     if size > memoryLimit.load(ordering: .relaxed) { return }
-    let cell = ArchiveCell(element: element, version: version, size: size, state: state)
+    let cell = ArchiveCell(element: element, trace: trace, size: size)
     memory.set(cell, forKey: id, cost: max(1, size))
   }
 
-  /// Whether the entry under a key has that version, which counts as a use; nil if there is
-  /// no entry. `state` becomes 0 if a time of its own can end it.
+  /// Whether the entry under a key is the trace's, which counts as a use and moves its times
+  /// on; nil if there is no entry.
   @usableFromInline
-  func compare(
-    _ key: UnsafeRawBufferPointer, _ version: UInt64, _ state: inout UInt64
-  ) throws -> Bool? {
+  func compare(_ key: UnsafeRawBufferPointer, _ trace: inout StoreTrace) throws -> Bool? {
+    let version = trace.version
     var isSame: Bool?
     _ = try store.read(key, .withoutValue) { entry in
-      isSame = entry.sequence == version
-      if entry.hasDeadline { state = 0 }
+      trace.follow(entry)
+      isSame = trace.version == version
     }
     return isSame
   }

@@ -26,7 +26,7 @@ extension Archive {
       } catch {
         throw encodingFailure(error)
       }
-      keep(element, id, version: version, size: size)
+      keep(element, id, StoreTrace(version: version), size: size)
     }
     notify()
   }

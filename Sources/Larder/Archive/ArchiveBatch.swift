@@ -69,7 +69,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       { () throws(LarderError) in try write(durability) })
     guard let version else { return false }
     for item in items {
-      archive.keep(item.element, item.element.id, version: version, size: item.bytes.count)
+      archive.keep(
+        item.element, item.element.id, StoreTrace(version: version), size: item.bytes.count)
     }
     archive.changes.notify()
     return true

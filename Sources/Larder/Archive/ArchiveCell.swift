@@ -7,18 +7,15 @@ import LarderCore
 @usableFromInline
 struct ArchiveCell<Element: Sendable>: Sendable {
   @usableFromInline let element: Element
-  @usableFromInline let version: UInt64
+  @usableFromInline let trace: StoreTrace
   /// In bytes, in the store.
   @usableFromInline let size: Int
-  /// The store's, from when on it has this version; 0 if it is to be asked.
-  @usableFromInline let state: UInt64
 
   @inlinable
-  init(element: Element, version: UInt64, size: Int, state: UInt64) {
+  init(element: Element, trace: StoreTrace, size: Int) {
     self.element = element
-    self.version = version
+    self.trace = trace
     self.size = size
-    self.state = state
   }
 
   /// The cache for them, within the size that the configuration asks for.

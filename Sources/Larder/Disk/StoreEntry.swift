@@ -32,10 +32,6 @@ struct StoreEntry {
     raw.value.length > Self.copiedCount && raw.flags & UInt32(LARDER_STORE_ENTRY_IN_LOG) != 0
   }
 
-  /// Whether a time of its own ends it.
-  @usableFromInline
-  var hasDeadline: Bool { raw.expires_ns != .max }
-
   /// Whether its own times hold instead of the store's limits.
   var hasOwnTimes: Bool { raw.flags & UInt32(LARDER_STORE_ENTRY_OWN_TIMES) != 0 }
 

@@ -119,13 +119,14 @@ final class StoreHandle: @unchecked Sendable {
     return true
   }
 
-  /// Whether an entry that was read when the store had that state is the same still: then this
-  /// counts as a read.
-  ///
-  /// - Parameter state: Changes whenever entries do. Receives what it is now; 0 says nothing.
+  /// Whether the entry that a trace is of is still the same: then this counts as a read. Else
+  /// the trace gets the store's state, for another one.
   @usableFromInline
-  func readAgain(_ key: UnsafeRawBufferPointer, _ state: inout UInt64) throws(LarderError) -> Bool {
-    let status = larder_store_get_again(store, larder_bytes(key), &state)
+  func readAgain(
+    _ key: UnsafeRawBufferPointer, _ trace: inout StoreTrace
+  ) throws(LarderError) -> Bool {
+    let status = larder_store_get_again(
+      store, larder_bytes(key), trace.expires, trace.idle, &trace.state)
     if status == LARDER_OK { return true }
     if status == LARDER_ENOTFOUND { return false }
     throw failure(status, "read an entry of \(path)")

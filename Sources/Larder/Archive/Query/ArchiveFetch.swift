@@ -18,11 +18,11 @@ extension ArchiveQuery {
     let archive = archive
     return { key, version, value in
       let id = try archive.keyCoder.decodeBytes(key)
-      if let cell = archive.memory.peek(forKey: id), cell.version == version {
+      if let cell = archive.memory.peek(forKey: id), cell.trace.version == version {
         return cell.element
       }
       let element = try archive.coder.decode(value)
-      archive.keep(element, id, version: version, size: value.count)
+      archive.keep(element, id, StoreTrace(version: version), size: value.count)
       return element
     }
   }
