@@ -347,8 +347,9 @@ oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
     uint64_t offsets[2] = {LOAD(header->state.oldest), LOAD(header->state.oldest_copy)};
     uint64_t end = ring_published_end(header);
     uint64_t newest = ring_published_newest(header);
-    if (end == 0 && newest == 0) {
-        hint.is_known = true; // As created: nothing was shown yet.
+    if (end == 0) {
+        // As created: nothing was shown yet. Of a torn header `newest` may be that of a later one.
+        hint.is_known = true;
         return hint;
     }
     if (LOAD(header->state.count) == 0 && offsets[0] >= end && offsets[1] >= end) {
