@@ -264,6 +264,13 @@ typedef struct state_hints {
     bool overwrites;
 } state_hints;
 
+/** Whether the part begins right behind `sequence`, which no run holds. */
+static bool part_follows(const record_runs *runs, chain_part part, uint64_t sequence) {
+    const record_run *run = &runs->items[part.first];
+    if (part.first > 0 && run[-1].last >= sequence) return false;
+    return run->first == sequence + 1 || (run->is_after_gap && run->first > sequence);
+}
+
 /** After a power cut: the part of the chain that is a prefix and holds everything synced.
     @return false if nothing can be kept. */
 static bool choose_prefix(const record_runs *runs, const state_hints *hints, chain_part *out) {
@@ -274,7 +281,10 @@ static bool choose_prefix(const record_runs *runs, const state_hints *hints, cha
     chain_part before = {0, 0}, largest = {0, 0}, syncing = {0, 0}, part;
     for (size_t i = 0; i < runs->count; i = part.last + 1) {
         part = part_from(runs, i);
-        if (part_holds(runs, part, last_sync)) {
+        // It was on the device: where it is gone, it was dropped, with all before it, for records
+        // that did not arrive whole. Then the sync under way may have been completed, without one
+        // to prove it; but if it was, what it covers begins here and has no hole (invariant 9).
+        if (part_holds(runs, part, last_sync) || part_follows(runs, part, last_sync)) {
             *out = part;
             is_found = true;
         }
@@ -337,8 +347,9 @@ oldest_hint ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
     uint64_t offsets[2] = {LOAD(header->state.oldest), LOAD(header->state.oldest_copy)};
     uint64_t end = ring_published_end(header);
     uint64_t newest = ring_published_newest(header);
-    if (end == 0 && newest == 0) {
-        hint.is_known = true; // As created: nothing was shown yet.
+    if (end == 0) {
+        // As created: nothing was shown yet. Of a torn header `newest` may be that of a later one.
+        hint.is_known = true;
         return hint;
     }
     if (LOAD(header->state.count) == 0 && offsets[0] >= end && offsets[1] >= end) {

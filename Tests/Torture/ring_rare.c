@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "power.h"
 #include "ring_calls.h"
-#include "torture.h"
 
 typedef struct rare {
     const char *path, *other;
@@ -171,9 +171,106 @@ static void cursors(torture *run, void *context) {
     larder_ring_close(NULL);
 }
 
+// Power cuts --------------------------------------------------------------------------------------
+
+static void put_next(torture *run, larder_ring *ring, unsigned count, size_t length, bool synced) {
+    static uint8_t bytes[4096];
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t next = 0, got = 0;
+        EXPECT_STATUS(run, larder_ring_next_sequence(ring, &next), LARDER_OK);
+        message_fill(next, bytes, length);
+        EXPECT_STATUS(run,
+                      synced ? larder_ring_append_synced(ring, bytes, length, &got)
+                             : larder_ring_append(ring, bytes, length, &got),
+                      LARDER_OK);
+    }
+}
+
+/** What is in an image must be these, and whole. */
+static void image_holds(torture *run, const char *path, const uint8_t *bytes, size_t size,
+                        uint64_t oldest, uint64_t newest) {
+    larder_ring *ring = NULL;
+    larder_ring_options options;
+    larder_ring_statistics figures = {0};
+    larder_ring_options_init(&options);
+    options.flags = LARDER_RING_READ_ONLY;
+    torture_trial(run);
+    if (EXPECT(run, write_file(path, bytes, size), "cannot write %s", path) &&
+        EXPECT_STATUS(run, larder_ring_open(path, &options, NULL, &ring), LARDER_OK)) {
+        EXPECT_STATUS(run, larder_ring_statistics_get(ring, &figures), LARDER_OK);
+        EXPECT(run, figures.oldest_sequence == oldest && figures.newest_sequence == newest,
+               "found are %llu to %llu, not %llu to %llu",
+               (unsigned long long)figures.oldest_sequence,
+               (unsigned long long)figures.newest_sequence, (unsigned long long)oldest,
+               (unsigned long long)newest);
+    }
+    larder_ring_close(ring);
+    EXPECT(run, count_all(run, path) == newest - oldest + 1, "not all are whole");
+}
+
+/** Messages 11 to 19 are synced by a call that leaves it to the next header to say so. Then the
+    last one that the device's header calls synced is dropped, for one that arrives without its
+    head. The nine that have to be there begin at position 0, so nothing shows a lap before them. */
+static void cut_in_drop(torture *run, const rare *self, uint32_t flags) {
+    enum { SHORT = 1024 - 16, LONG = 3 * 1024 - 16, DATA = 320, LAP = 12 * 1024 };
+    static uint8_t final[DATA + LAP + 64], image[sizeof final];
+    const bool removes = !(flags & LARDER_RING_OVERWRITE);
+    larder_ring_options options = ring_options(sizeof final, flags);
+    options.cursor_slots = 0;
+    larder_ring *ring = NULL;
+    (void)unlink(self->path);
+    vault_clear(power_vault);
+    if (!EXPECT_STATUS(run, larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK)) {
+        return;
+    }
+    put_next(run, ring, 9, SHORT, false);
+    put_next(run, ring, 1, LONG, false);
+    GIVES(larder_ring_sync(ring), LARDER_OK);
+    if (removes) {
+        GIVES(larder_ring_remove_through(ring, 9, NULL), LARDER_OK);
+    }
+    put_next(run, ring, 8, SHORT, false);
+    put_next(run, ring, 1, SHORT, true);
+    if (removes) {
+        GIVES(larder_ring_remove_through(ring, 10, NULL), LARDER_OK);
+    }
+    put_next(run, ring, 1, LONG, false);
+    read_file(self->path, final, sizeof final);
+    uint32_t base = atomic_load(&power_vault->base); // None where syncs are not intercepted.
+    for (size_t at = DATA + 9 * 1024 + 16; base && at + 512 < DATA + LAP; at += 512) {
+        memcpy(image, power_vault->bases[base - 1], sizeof image);
+        memcpy(image + at, final + at, 512);
+        image_holds(run, self->other, image, sizeof image, 11, 19);
+        memcpy(image + at, final + at, sizeof image - at);
+        image_holds(run, self->other, image, sizeof image, 11, 19);
+    }
+    larder_ring_close(ring);
+}
+
+static void power_cuts(torture *run, void *context) {
+    const rare *self = context;
+    power_vault = vault_make(65536);
+    cut_in_drop(run, self, LARDER_RING_OVERWRITE);
+    cut_in_drop(run, self, 0);
+    power_vault = NULL;
+    // A header that was never synced: of each half another version, for each place where it tears.
+    static uint8_t image[16384];
+    larder_ring *ring = NULL;
+    larder_ring_options options = ring_options(sizeof image, 0);
+    (void)unlink(self->path);
+    GIVES(larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK);
+    put_next(run, ring, 10, 100, false);
+    read_file(self->path, image, sizeof image);
+    for (size_t at = 320; at >= 64; at -= 8) {
+        memset(image + at, 0, 320 - at);
+        image_holds(run, self->other, image, sizeof image, 1, 10);
+    }
+    larder_ring_close(ring);
+}
+
 void family_rare(torture *run) {
-    static void (*const bodies[])(torture *, void *) = {copies, no_rings, cursors, ring_calls,
-                                                        ring_hurt};
+    static void (*const bodies[])(torture *, void *) = {copies,     no_rings,   cursors,
+                                                        power_cuts, ring_calls, ring_hurt};
     rng random;
     if (!torture_next_case(run, &random)) {
         return;
