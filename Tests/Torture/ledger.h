@@ -115,6 +115,9 @@ typedef struct writer_plan {
     /** Close and open again now and then. */
     bool reopens;
     uint64_t steps;
+    /** Ends a few steps behind a message that was synced, now and then: where what a cut may take
+        begins at a number that is promised. */
+    bool stops_behind_sync;
     /** Ends the process after its steps with the ring still open. */
     bool dies_open;
     int64_t sync_interval_ns;

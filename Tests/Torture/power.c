@@ -71,6 +71,7 @@ static bool write_and_die(torture *run, cut *self) {
         if (!killed) {
             plan.steps = steps;
             plan.dies_open = true;
+            plan.stops_behind_sync = rng_one_in(&plan.random, 2);
         }
         power_vault = self->store;
         writer_run(&plan);

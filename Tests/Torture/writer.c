@@ -214,8 +214,14 @@ static void step(writer *self) {
 
 static void *work(void *argument) {
     writer *self = argument;
-    for (uint64_t done = 0; done < self->plan->steps && !atomic_load(&self->book->broken); done++) {
+    uint64_t steps = self->plan->steps;
+    for (uint64_t done = 0; done < steps && !atomic_load(&self->book->broken); done++) {
+        uint64_t synced = atomic_load(&self->book->synced);
         step(self);
+        if (self->plan->stops_behind_sync && atomic_load(&self->book->synced) > synced &&
+            rng_one_in(&self->random, 8)) {
+            steps = done + rng_between(&self->random, 1, 4);
+        }
         if (self->plan->after_step) {
             self->plan->after_step(self->plan->context);
         }
