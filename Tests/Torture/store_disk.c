@@ -510,8 +510,7 @@ void *mmap(void *at, size_t length, int access, int flags, int file, off_t offse
         return MAP_FAILED;
     }
 #ifdef TORTURE_EMULATED
-    // The emulator keeps books of every page, also of those that nobody touches.
-    if (length > (size_t)1 << 30) {
+    if (length > MAPPED_MAX_BYTES) {
         errno = ENOMEM;
         return MAP_FAILED;
     }

@@ -104,6 +104,14 @@ bool torture_status(torture *run, larder_status status, larder_status wanted, co
 /** A trial of `run`: `call` gives `wanted`. */
 #define GIVES(call, wanted) (torture_trial(run), (void)EXPECT_STATUS(run, call, wanted))
 
+/** The longest mapping that there is: an emulator keeps books of every page, also of those that
+    nobody touches. */
+#ifdef TORTURE_EMULATED
+#define MAPPED_MAX_BYTES ((uint64_t)1 << 30)
+#else
+#define MAPPED_MAX_BYTES UINT64_MAX
+#endif
+
 /** Runs `body` in a child process. A crash there, or more than `limit_seconds`, fails the trial.
     @return whether the child ended by itself and well. */
 bool torture_guard(torture *run, unsigned limit_seconds, void (*body)(torture *, void *),
