@@ -17,8 +17,8 @@ do {
   if let request = ManyMemory.request(of: CommandLine.arguments) {
     try ManyMemory.runAsChild(request.subject, request.path, count: request.count)
   }
-  if let request = KilledWriter.request(of: CommandLine.arguments) {
-    try KilledWriter.runAsChild(request.path, capacity: request.capacity)
+  if let writer = OtherWriter(arguments: CommandLine.arguments) {
+    try writer.runAsChild()
   }
   let options = try Options(CommandLine.arguments.dropFirst())
   if options.help {

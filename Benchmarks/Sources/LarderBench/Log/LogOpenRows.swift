@@ -113,7 +113,8 @@ extension LogArea {
         larder_ring_open of a 1 GiB ring (quick: 64 MiB) full of messages of 100 B whose writer \
         was killed, file in the page cache, the same start of the machine; closing is not timed
         """,
-      rival: Rival(name: "ours, closed", settings: "the same ring after its writer closed it"),
+      rival: Rival(
+        name: "ours, closed", settings: "the same ring after its writer closed it"),
       goal: .ratio(3)
     ) { bench in
       let path = bench.fresh("ring")
@@ -122,7 +123,8 @@ extension LogArea {
         let ring = try RingFile(path, capacity: capacity, overwrite: true)
         try ring.append(payload, count: Int(capacity) / 110)
       }
-      func open() throws -> Double {
+      func open(afterKill isKilled: Bool) throws -> Double {
+        try OtherWriter(path: path, capacity: capacity, isKilled: isKilled).run()
         var ring: RingFile?
         let time = try bench.time(1, loop: .none) {
           ring = try RingFile(path, capacity: capacity, overwrite: true)
@@ -131,11 +133,8 @@ extension LogArea {
         return time
       }
       return Contest(
-        ours: {
-          try KilledWriter.run(path, capacity: capacity)
-          return try open()
-        },
-        rival: { try open() },
+        ours: { try open(afterKill: true) },
+        rival: { try open(afterKill: false) },
         close: { unlink(path) })
     }
   }
