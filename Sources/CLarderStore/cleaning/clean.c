@@ -104,7 +104,7 @@ static void add_victim(cleaning *work, const live_segment *facts, uint64_t *used
     of the tree for it. */
 static uint64_t grace(larder_store *store, uint64_t used, uint64_t bound) {
     uint64_t *left = &store->clean_grace_bytes;
-    if (used <= bound || (*left > 0 && environment_is_short(store->environment))) *left = 0;
+    if (used <= bound || *left == 0 || environment_is_short(store->environment)) return *left = 0;
     uint64_t most = used - bound + store->tuning.segment_max_bytes;
     if (*left > most) *left = most;
     return *left < bound / 4 ? *left : bound / 4;

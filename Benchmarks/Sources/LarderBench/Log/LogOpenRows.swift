@@ -113,8 +113,7 @@ extension LogArea {
         larder_ring_open of a 1 GiB ring (quick: 64 MiB) full of messages of 100 B whose writer \
         was killed, file in the page cache, the same start of the machine; closing is not timed
         """,
-      rival: Rival(
-        name: "ours, closed", settings: "the same ring after its writer closed it"),
+      rival: Rival(name: "ours, closed", settings: "the same ring after its writer closed it"),
       goal: .ratio(3)
     ) { bench in
       let path = bench.fresh("ring")

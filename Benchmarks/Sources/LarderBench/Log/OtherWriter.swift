@@ -11,31 +11,13 @@ struct OtherWriter {
 
   /// Starts this program again to append to the ring, and waits for its end.
   func run() throws {
-    let child = Process()
-    child.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-    if let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
-      child.executableURL = URL(fileURLWithPath: own)
-    }
-    child.arguments = [Self.option, path, String(capacity), String(isKilled)]
+    let child = Process.ofThisProgram([Self.option, path, String(capacity), String(isKilled)])
     try child.run()
     child.waitUntilExit()
     let wasKilled = child.terminationReason == .uncaughtSignal
     guard wasKilled == isKilled, child.terminationStatus == (isKilled ? SIGKILL : 0) else {
       throw Failure(description: "the other writer ended otherwise than it was to")
     }
-  }
-
-  /// What a command line that `run` made asks for.
-  init?(arguments: [String]) {
-    guard arguments.count == 5, arguments[1] == Self.option, let capacity = UInt64(arguments[3])
-    else { return nil }
-    self.init(path: arguments[2], capacity: capacity, isKilled: arguments[4] == String(true))
-  }
-
-  init(path: String, capacity: UInt64, isKilled: Bool) {
-    self.path = path
-    self.capacity = capacity
-    self.isKilled = isKilled
   }
 
   func runAsChild() throws -> Never {
@@ -46,5 +28,14 @@ struct OtherWriter {
       withExtendedLifetime(ring) { if isKilled { kill(getpid(), SIGKILL) } }
     }
     exit(0)
+  }
+}
+
+extension OtherWriter {
+  /// What a command line that `run` made asks for.
+  init?(arguments: [String]) {
+    guard arguments.count == 5, arguments[1] == Self.option, let capacity = UInt64(arguments[3])
+    else { return nil }
+    self.init(path: arguments[2], capacity: capacity, isKilled: arguments[4] == String(true))
   }
 }

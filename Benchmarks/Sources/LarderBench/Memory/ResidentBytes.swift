@@ -22,9 +22,7 @@ enum ResidentBytes {
 
   /// Starts this program again with these arguments. Returns the one number that it prints.
   static func runChild(_ arguments: [String]) throws -> Double {
-    let child = Process()
-    child.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    child.arguments = arguments
+    let child = Process.ofThisProgram(arguments)
     let pipe = Pipe()
     child.standardOutput = pipe
     try child.run()
@@ -88,5 +86,15 @@ enum ResidentBytes {
     let fields = (try? String(contentsOfFile: statistics, encoding: .utf8))?.split(separator: " ")
     guard let fields, fields.count > 1, let pages = Int(fields[1]) else { exit(1) }
     return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+  }
+}
+
+extension Process {
+  /// This program once more, with other arguments; not started yet.
+  static func ofThisProgram(_ arguments: [String]) -> Process {
+    let child = Process()
+    child.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    child.arguments = arguments
+    return child
   }
 }
