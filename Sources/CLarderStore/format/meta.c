@@ -33,9 +33,16 @@ larder_status store_meta_read(larder_bytes bytes, store_meta *meta) {
     if (bytes.length < 16) return LARDER_EDAMAGED;
     memcpy(meta, bytes.data, bytes.length < META_BYTES ? bytes.length : META_BYTES);
     if (memcmp(meta->magic, magic, sizeof magic) != 0) return LARDER_EFOREIGN;
-    // Another version may have another length, and its checksum elsewhere.
-    if (meta->version != META_VERSION) return LARDER_EVERSION;
-    if (bytes.length != META_BYTES || meta->crc != meta_crc(meta)) return LARDER_EDAMAGED;
+    // Another version may have another length, and its checksum elsewhere. Where the checksum is
+    // right with our number in its place, only the number was hit.
+    uint32_t version = meta->version;
+    meta->version = META_VERSION;
+    bool is_ours = bytes.length == META_BYTES && meta->crc == meta_crc(meta);
+    if (version != META_VERSION) {
+        meta->version = version;
+        return is_ours ? LARDER_EDAMAGED : LARDER_EVERSION;
+    }
+    if (!is_ours) return LARDER_EDAMAGED;
     meta->end = (location){meta->end_segment, meta->end_offset};
     return LARDER_OK;
 }
