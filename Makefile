@@ -19,17 +19,22 @@ SWIFT_TEST = swift test --disable-xctest $(SWIFT_FLAGS)
 STRICT = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
 STRICT_C = $(STRICT) -Wmissing-prototypes
 
+# The C core, from the ground up: the system, which liblarder contains; liblarder; the store.
+SYSTEM_DIR = Sources/CLarderSystem
 C_DIR = Sources/CLarder
-C_SOURCES = $(wildcard $(C_DIR)/*.c)
-C_HEADERS = $(wildcard $(C_DIR)/include/*.h)
 STORE_DIR = Sources/CLarderStore
-STORE_SOURCES = $(wildcard $(STORE_DIR)/*/*.c)
+C_SOURCES := $(shell find $(SYSTEM_DIR) $(C_DIR) -name '*.c')
+STORE_SOURCES := $(shell find $(STORE_DIR) -name '*.c')
+C_HEADERS = $(SYSTEM_DIR)/include/larder_base.h $(SYSTEM_DIR)/include/larder_status.h \
+  $(wildcard $(C_DIR)/include/*.h)
 STORE_HEADERS = $(wildcard $(STORE_DIR)/include/*.h)
-PRIVATE_HEADERS = $(wildcard $(C_DIR)/*.h) \
-  $(filter-out $(STORE_HEADERS),$(wildcard $(STORE_DIR)/*/*.h))
+CORE_HEADERS := $(shell find $(SYSTEM_DIR) $(C_DIR) $(STORE_DIR) -name '*.h')
+PRIVATE_HEADERS = $(filter-out $(C_HEADERS) $(STORE_HEADERS),$(CORE_HEADERS))
+PUBLIC_INCLUDES = $(addsuffix /include,$(addprefix -I,$(SYSTEM_DIR) $(C_DIR) $(STORE_DIR)))
+CORE_INCLUDES = $(PUBLIC_INCLUDES) -I$(SYSTEM_DIR) -I$(C_DIR) -I$(STORE_DIR)
 LMDB_CFLAGS := $(shell pkg-config --cflags lmdb 2>/dev/null)
 LMDB_LIBS := $(shell pkg-config --libs lmdb 2>/dev/null || echo -llmdb)
-VERSION := $(shell sed -n 's/^.define LARDER_VERSION "\(.*\)"/\1/p' $(C_DIR)/include/larder_base.h)
+VERSION := $(shell sed -n 's/^.define LARDER_VERSION "\(.*\)"/\1/p' $(SYSTEM_DIR)/include/larder_base.h)
 # Grows with each change that breaks a program linked to the library.
 SOVERSION = 0
 
@@ -99,9 +104,9 @@ test-ubsan: ## run the tests with the C core under Undefined Behaviour Sanitizer
 	  --scratch-path .build-ubsan
 
 # Headers alone, in both languages, and every source, by both compilers. Sources of CLarder that
-# need more than C11 say so at their top, before they include a private header; of CLarderStore so
-# many do that all are compiled with it.
-CHECK_INCLUDES = -I$(C_DIR)/include -I$(STORE_DIR)/include -I$(STORE_DIR) -I$(C_DIR) $(LMDB_CFLAGS)
+# need more than C11 say so at their top, before they include a private header; of the floors below
+# and above it so many do that all are compiled with it.
+CHECK_INCLUDES = $(CORE_INCLUDES) $(LMDB_CFLAGS)
 
 # Watches have 64-bit processors and pointers of 32 bits, as x32 has, so what is lost on the way
 # from one to the other shows there. All that a 64-bit Linux lacks to compile for it is a list of
@@ -119,7 +124,7 @@ check-c: ## compile the C core by gcc and clang, strictly, each header alone
 	  for header in $(C_HEADERS) $(STORE_HEADERS); do \
 	    for language in "c -std=c11 -Wmissing-prototypes" "c++ -std=c++17"; do \
 	      printf '#include "%s"\n' "$$header" \
-	        | $$cc -x $$language $(STRICT) -I. -I$(C_DIR)/include -fsyntax-only -; \
+	        | $$cc -x $$language $(STRICT) -I. $(PUBLIC_INCLUDES) -fsyntax-only -; \
 	    done; \
 	  done; \
 	  for header in $(PRIVATE_HEADERS); do \
@@ -128,7 +133,7 @@ check-c: ## compile the C core by gcc and clang, strictly, each header alone
 	        $(CHECK_INCLUDES) -fsyntax-only -; \
 	  done; \
 	  for source in $(C_SOURCES) $(STORE_SOURCES); do \
-	    case $$source in $(STORE_DIR)/*) gnu=-D_GNU_SOURCE ;; *) gnu= ;; esac; \
+	    case $$source in $(C_DIR)/*) gnu= ;; *) gnu=-D_GNU_SOURCE ;; esac; \
 	    $$cc -std=c11 $$gnu $(STRICT_C) $$extra $(CHECK_INCLUDES) -O2 -c -o /dev/null $$source; \
 	  done; \
 	  echo "check-c: $$cc, $(words $(C_SOURCES) $(STORE_SOURCES)) sources," \
@@ -180,11 +185,9 @@ bench-deps: ## install the rivals that the benchmarks compare with
 # The C library -----------------------------------------------------------------------------------
 
 C_BUILD = .build/c
-C_OBJECTS = $(C_SOURCES:$(C_DIR)/%.c=$(C_BUILD)/%.o)
-STORE_OBJECTS = $(STORE_SOURCES:$(STORE_DIR)/%.c=$(C_BUILD)/store/%.o)
-# What is private to liblarder and the store needs too: it has a copy, as private as the first.
-STORE_BORROWED = $(addprefix $(C_BUILD)/,file_io.o fork_page.o)
-C_FLAGS = -std=c11 -DNDEBUG -fPIC -fvisibility=hidden -pthread -I$(C_DIR)/include
+C_OBJECTS = $(C_SOURCES:Sources/%.c=$(C_BUILD)/%.o)
+STORE_OBJECTS = $(STORE_SOURCES:Sources/%.c=$(C_BUILD)/%.o)
+C_FLAGS = -std=c11 -D_GNU_SOURCE -DNDEBUG -fPIC -fvisibility=hidden -pthread $(CORE_INCLUDES)
 LIBDIR = $(PREFIX)/lib
 INCLUDEDIR = $(PREFIX)/include
 
@@ -208,27 +211,22 @@ LIBRARIES = liblarder.a liblarder-store.a $(LIBRARY) $(STORE_LIBRARY)
 .PHONY: c
 c: $(addprefix $(C_BUILD)/,$(LIBRARIES)) ## build liblarder and liblarder-store, for C programs
 
-$(C_BUILD)/%.o: $(C_DIR)/%.c
+$(C_BUILD)/%.o: Sources/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(C_FLAGS) -MMD -MP -c -o $@ $<
-
-$(C_BUILD)/store/%.o: $(STORE_DIR)/%.c
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(C_FLAGS) -D_GNU_SOURCE -I$(STORE_DIR)/include -I$(STORE_DIR) -I$(C_DIR) \
-	  $(LMDB_CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(CFLAGS) $(C_FLAGS) $(LMDB_CFLAGS) -MMD -MP -c -o $@ $<
 
 -include $(C_OBJECTS:.o=.d) $(STORE_OBJECTS:.o=.d)
 
 $(C_BUILD)/$(LIBRARY): $(C_OBJECTS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread $(call shared_flags,liblarder) -o $@ $(C_OBJECTS)
 
-$(C_BUILD)/$(STORE_LIBRARY): $(STORE_OBJECTS) $(STORE_BORROWED) $(C_BUILD)/$(LIBRARY)
+$(C_BUILD)/$(STORE_LIBRARY): $(STORE_OBJECTS) $(C_BUILD)/$(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread $(call shared_flags,liblarder-store) -o $@ $^ $(LMDB_LIBS)
 
 # One object, in which what the files share with each other has become private to it: a program that
 # links the archive meets the same names as one that links the shared library.
 $(C_BUILD)/liblarder.a: $(C_OBJECTS)
-$(C_BUILD)/liblarder-store.a: $(STORE_OBJECTS) $(STORE_BORROWED)
+$(C_BUILD)/liblarder-store.a: $(STORE_OBJECTS)
 $(C_BUILD)/liblarder.a $(C_BUILD)/liblarder-store.a:
 	@mkdir -p $(C_BUILD)/archive
 	$(CC) -r -nostdlib -o $(C_BUILD)/archive/$(@F:.a=.o) $^

@@ -45,19 +45,18 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
   ],
   targets: [
-    .target(name: "CLarder", cSettings: c),
+    // How the C core talks to the system. It needs more of the C library than C11 has.
+    .target(name: "CLarderSystem", cSettings: c + [.define("_GNU_SOURCE")]),
+    .target(
+      name: "CLarder", dependencies: ["CLarderSystem"], cSettings: c + [.headerSearchPath(".")]),
     .target(name: "LarderCore", dependencies: ["CLarder"], swiftSettings: swift),
     .systemLibrary(
       name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
-    // It shares three private headers with CLarder: how both talk to the system, of which the store
-    // wants more than C11 has.
     .target(
-      name: "CLarderStore", dependencies: ["CLarder", "CLMDB"],
-      cSettings: c + [
-        .define("_GNU_SOURCE"), .headerSearchPath("."), .headerSearchPath("../CLarder"),
-      ]),
+      name: "CLarderStore", dependencies: ["CLarder", "CLarderSystem", "CLMDB"],
+      cSettings: c + [.define("_GNU_SOURCE"), .headerSearchPath(".")]),
     .target(
-      name: "Larder", dependencies: ["LarderCore", "CLarder", "CLarderStore"],
+      name: "Larder", dependencies: ["LarderCore", "CLarderSystem", "CLarder", "CLarderStore"],
       swiftSettings: swift),
     .systemLibrary(
       name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import LarderTestSupport
 import Testing
 
 /// What a person forgets and a reviewer should not have to look for.
@@ -97,7 +98,9 @@ struct HouseTests {
 
   @Test func theUmbrellaHeaderIncludesEveryOther() throws {
     // But for the store's, which is a library of its own.
-    let headers = SourceTree.publicHeaders.filter { $0.path.hasPrefix("Sources/CLarder/") }
+    let headers = SourceTree.publicHeaders.filter {
+      !$0.path.hasPrefix("Sources/CLarderStore/")
+    }
     let umbrella = try #require(headers.first { $0.path.hasSuffix("/larder.h") })
     for file in headers where file.path != umbrella.path {
       let name = URL(fileURLWithPath: file.path).lastPathComponent
@@ -150,19 +153,25 @@ struct HouseTests {
   }
 
   @Test func theCCorePointsDownwardsToo() {
-    // The ring knows nothing of the store, and the store of the ring's inside nothing but how it
-    // talks to the system; LMDB is the store's alone.
-    let core = SourceTree.c.filter { $0.path.hasPrefix("Sources/CLarder/") }
-    expectNoLine(in: core) { line in
-      line.hasPrefix("#include") && (line.contains("store") || line.contains("lmdb"))
-    }
-    let store = SourceTree.c.filter { $0.path.hasPrefix("Sources/CLarderStore/") }
-    let own = Set(store.map { String($0.path.dropFirst("Sources/CLarderStore/".count)) })
-    let shared = ["file_io.h", "condition.h", "fork_page.h"]
-    expectNoLine(in: store) { line in
-      guard line.hasPrefix("#include \"") else { return false }
-      let name = String(line.split(separator: "\"")[1])
-      return !own.contains(name) && !shared.contains(name) && !name.hasPrefix("larder_")
+    // The system layer knows nothing of Larder but its statuses, the ring nothing of the store, and
+    // the store nothing of what the ring keeps to itself; LMDB is the store's alone.
+    for (module, below) in [
+      ("CLarderSystem", [String]()), ("CLarder", ["CLarderSystem"]),
+      ("CLarderStore", ["CLarderSystem", "CLarder"]),
+    ] {
+      let files = SourceTree.c.filter { $0.path.hasPrefix("Sources/\(module)/") }
+      let offered = SourceTree.c.map(\.path).filter { path in
+        path.hasPrefix("Sources/\(module)/")
+          || below.contains { path.hasPrefix("Sources/\($0)/include/") }
+      }
+      expectNoLine(in: files) { line in
+        guard line.hasPrefix("#include \"") else { return false }
+        let name = "/" + line.split(separator: "\"")[1]
+        return !offered.contains { $0.hasSuffix(name) }
+      }
+      if module != "CLarderStore" {
+        expectNoLine(in: files) { $0.hasPrefix("#include") && $0.contains("lmdb") }
+      }
     }
     expectNoLine(in: SourceTree.swift.filter { $0.path.hasPrefix("Sources/") }) { line in
       line.hasSuffix("import CLMDB")
@@ -201,6 +210,30 @@ struct HouseTests {
         if exceptions.contains(String(name)) && excepted.contains(here) { return false }
         return level[floor(of: name), default: .max] > level[here, default: -1]
       }
+    }
+  }
+
+  @Test func onlyTheSystemLayerKnowsWhichSystemItIs() throws {
+    let asked = try Regex(#"__(APPLE|linux|ANDROID|FreeBSD)__"#)
+    let above = SourceTree.c.filter {
+      $0.path.hasPrefix("Sources/") && !$0.path.hasPrefix("Sources/CLarderSystem/")
+    }
+    expectNoLine(in: above) { $0.firstMatch(of: asked) != nil }
+  }
+
+  @Test func everySymbolOfTheCoreHasThePrefix() throws {
+    // Of the objects themselves: a program that links them statically defines what it likes.
+    let directory = try TemporaryDirectory()
+    let includes = ["CLarderSystem", "CLarder", "CLarderStore"].flatMap {
+      ["-I", "Sources/\($0)", "-I", "Sources/\($0)/include"]
+    }
+    for file in SourceTree.c where file.path.hasPrefix("Sources/") && file.path.hasSuffix(".c") {
+      let object = directory.file("object.o").path
+      _ = try run(
+        "cc", ["-std=c11", "-D_GNU_SOURCE", "-w", "-c", file.path, "-o", object] + includes)
+      let symbols = try run("nm", ["-g", "--defined-only", object]).split(separator: "\n")
+      let names = symbols.compactMap { $0.split(separator: " ").last.map(String.init) }
+      #expect(names.allSatisfy { $0.hasPrefix("larder_") }, "\(file.path): \(names)")
     }
   }
 
@@ -263,6 +296,7 @@ struct HouseTests {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = [program] + arguments
+    process.currentDirectoryURL = SourceTree.top
     let pipe = Pipe()
     process.standardOutput = pipe
     process.standardError = pipe

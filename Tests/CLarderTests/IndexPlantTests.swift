@@ -11,8 +11,6 @@ import Testing
     var description: String
   }
 
-  private static let sources = SourceTree.top.appendingPathComponent("Sources/CLarder")
-
   /// Without a compiler there is nothing to plant with; a sanitizer does not know such a library.
   static let canPlant = !isSanitized && (try? run(["cc", "--version"])) != nil
 
@@ -37,11 +35,12 @@ import Testing
     with defect: String?, _ policy: larder_index_policy, _ number: UInt64
   ) throws -> String? {
     let directory = try TemporaryDirectory()
-    let names = try FileManager.default.contentsOfDirectory(atPath: Self.sources.path)
-      .filter { $0.hasPrefix("index") && $0.hasSuffix(".c") }
+    let files = SourceTree.c.map(\.path).filter {
+      $0.hasPrefix("Sources/CLarder/index/") || $0.hasPrefix("Sources/CLarderSystem/")
+    }
     if let defect {
       let isThere = SourceTree.c.contains {
-        $0.path.hasPrefix("Sources/CLarder/index") && $0.text.contains("LARDER_PLANT_\(defect)")
+        $0.path.hasPrefix("Sources/CLarder/index/") && $0.text.contains("LARDER_PLANT_\(defect)")
       }
       if !isThere { throw Failure(description: "\(defect) is not in the library") }
     }
@@ -53,10 +52,14 @@ import Testing
       let options: [String] = []
     #endif
     try Self.run(
-      ["cc", "-std=c11", "-O1", "-w", "-fPIC", "-shared", "-pthread", "-o", file.path]
-        + options + (defect.map { ["-DLARDER_PLANT_\($0)"] } ?? [])
-        + ["-I", Self.sources.appendingPathComponent("include").path]
-        + names.sorted().map { Self.sources.appendingPathComponent($0).path })
+      ["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-w", "-fPIC", "-shared", "-pthread"]
+        + ["-o", file.path] + options + (defect.map { ["-DLARDER_PLANT_\($0)"] } ?? [])
+        + ["CLarderSystem/include", "CLarder/include", "CLarder"].flatMap {
+          ["-I", SourceTree.top.appendingPathComponent("Sources/\($0)").path]
+        }
+        + files.filter { $0.hasSuffix(".c") }.map {
+          SourceTree.top.appendingPathComponent($0).path
+        })
     guard let library = dlopen(file.path, RTLD_NOW | RTLD_LOCAL) else {
       throw Failure(description: dlerror().map { String(cString: $0) } ?? "dlopen")
     }

@@ -31,10 +31,13 @@ struct SourceTree {
 
   static let swift = code.filter { $0.path.hasSuffix(".swift") }
   static let c = code.filter { $0.path.hasSuffix(".c") || $0.path.hasSuffix(".h") }
+  /// Those that are installed: what the system layer offers is Larder's own.
   static let publicHeaders = c.filter { file in
-    headerFolders.contains { file.path.hasPrefix($0 + "/") }
+    headerFolders.contains { file.path.hasPrefix($0 + "/") } && !file.path.contains("/larder_os_")
   }
-  static let headerFolders = ["Sources/CLarder/include", "Sources/CLarderStore/include"]
+  static let headerFolders = ["CLarderSystem", "CLarder", "CLarderStore"].map {
+    "Sources/\($0)/include"
+  }
 
   private static func paths(below path: String) -> [String] {
     let url = top.appendingPathComponent(path)

@@ -59,7 +59,7 @@ coverage: $(COVERAGE_PROGRAMS) ## print the C core's branches that all tests tak
 	$(SWIFT_TEST) $(TRAITS) --enable-code-coverage $(COVERAGE_SWIFT_C) --scratch-path .build-coverage
 	@bin=$$(swift build --scratch-path .build-coverage --show-bin-path); \
 	$(COVERAGE_LLVM)/llvm-cov show $$bin/larderPackageTests.xctest --show-branches=count \
-	  -instr-profile $$bin/codecov/default.profdata Sources/CLarder Sources/CLarderStore \
+	  -instr-profile $$bin/codecov/default.profdata $(SYSTEM_DIR) $(C_DIR) $(STORE_DIR) \
 	  > $(COVERAGE_OUT)/shown-swift
 	@$(COVERAGE_RUN)
 

@@ -3,7 +3,7 @@
 /// W-TinyLFU whose window adapts by two lists of what went, with three queues.
 ///
 /// The arithmetic of shares, of chance and of the sketch is that of
-/// `index_policy_adaptive.c`, so that the same keys go.
+/// `index/policy/adaptive.c`, so that the same keys go.
 public struct AdaptiveModel: EvictionModel {
   private static let one: UInt64 = 1 << 32
   private static let least = one / 100

@@ -3,7 +3,7 @@
 /// Hashes of entries that went lately, in the order in which they went.
 ///
 /// Each has a stamp, by which the oldest are forgotten. They lie in buckets, as in
-/// `index_ghost.h`: rings of seven, in which a hash takes the place of the one that
+/// `index/policy/ghost.h`: rings of seven, in which a hash takes the place of the one that
 /// came seven before.
 struct GhostModel {
   private struct Place {

@@ -3,7 +3,7 @@
 /// About how often each hash was used: four counters for each, of which the smallest
 /// counts.
 ///
-/// The arithmetic is that of `index_sketch.c`: which counters a hash has decides what
+/// The arithmetic is that of `index/policy/sketch.c`: which counters a hash has decides what
 /// is admitted, and so what the index holds.
 struct SketchModel {
   private static let most: UInt8 = 15

@@ -21,7 +21,7 @@ struct CProgram {
     directory = try TemporaryDirectory()
     let source = directory.file("example.c")
     try code.write(to: source, atomically: true, encoding: .utf8)
-    let modules = ["CLarder"] + (usesStore ? ["CLarderStore"] : [])
+    let modules = ["CLarderSystem", "CLarder"] + (usesStore ? ["CLarderStore"] : [])
     let folders = modules.map { Documentation.top.appendingPathComponent("Sources/\($0)") }
     let sources = folders.flatMap { folder in
       (FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? [])
@@ -31,8 +31,7 @@ struct CProgram {
     let includes = folders.map { "-I" + $0.appendingPathComponent("include").path }
     _ = try Self.run(
       "/usr/bin/env", ["cc"] + strict + ["-fsyntax-only"] + includes + [source.path])
-    // The store's own sources name each other's headers, look into CLarder's private ones, and want
-    // more of the system than C11 has.
+    // The core's own sources name each other's headers, and want more of the system than C11 has.
     _ = try Self.run(
       "/usr/bin/env",
       ["cc", "-std=c11", "-D_GNU_SOURCE"] + folders.map { "-I" + $0.path } + includes

@@ -136,7 +136,7 @@ import Testing
   }
 
   @Test func everyFieldOfTheCHeaderIsOnThePage() throws {
-    let header = Documentation.page("Sources/CLarder/ring_layout.h")
+    let header = Documentation.page("Sources/CLarder/ring/layout.h")
     let structs: [(String, FileFormatPage.Section, base: Int)] = [
       ("ring_fixed", .fixed, 0), ("ring_state", .state, 64), ("ring_opened", .opened, 128),
       ("ring_floor", .floor, 192), ("ring_session", .session, 256),

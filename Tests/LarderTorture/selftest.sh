@@ -4,7 +4,7 @@
 # Some are between the library and its trials, and the harness itself has them; others are those of
 # the C core that Tests/Torture knows: its object is compiled with the defect and linked in place of
 # the one without. Called by `make torture-selftest`, which sets TORTURE_CC, TORTURE_OUT,
-# TORTURE_SWIFT (the folder with what was built), SWIFTC, LMDB_CFLAGS and LMDB_LIBS.
+# TORTURE_SWIFT (the folder with what was built), SWIFTC, CORE_CFLAGS, CORE_SOURCES and LMDB_LIBS.
 set -eu
 
 SEED=${SEED:-1}
@@ -49,13 +49,13 @@ relink() { # PROGRAM FLAGS SOURCE…
     objects=$program.objects
     sed "s/^'//; s/'\$//" "$harness.product/Objects.LinkFileList" >"$objects"
     for source in "$@"; do
-        object=$program-$(basename "$source").o
+        object=$program-$(echo "$source" | tr / -).o
         # shellcheck disable=SC2086
-        $TORTURE_CC -std=c11 -D_GNU_SOURCE -ISources/CLarder/include \
-            -ISources/CLarderStore/include -ISources/CLarderStore -ISources/CLarder \
-            $LMDB_CFLAGS -fPIC -w -O1 $flags \
+        $TORTURE_CC -std=c11 -D_GNU_SOURCE $CORE_CFLAGS -fPIC -w -O1 $flags \
             -c "$source" -o "$object"
-        sed "s|^.*/$(basename "$source")\.o\$|$object|" "$objects" >"$objects.new"
+        # Built as MODULE.build/FOLDER/FILE.c.o.
+        built=$(echo "${source#Sources/}" | sed 's|/|.build/|')
+        sed "s|^.*/$built\.o\$|$object|" "$objects" >"$objects.new"
         mv "$objects.new" "$objects"
     done
     # shellcheck disable=SC2086
@@ -65,7 +65,8 @@ relink() { # PROGRAM FLAGS SOURCE…
 
 # Where defects of the C core are.
 homes() { # DEFECT, or the beginning of its name
-    grep -l "LARDER_PLANT_$1" Sources/CLarder/*.c Sources/CLarderStore/*/*.c
+    # shellcheck disable=SC2086
+    grep -l "LARDER_PLANT_$1" $CORE_SOURCES
 }
 
 # A defect of the C core.

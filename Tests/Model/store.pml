@@ -108,7 +108,7 @@ byte cpc;
 byte frozen, frozen_segment, frozen_at;
 byte victims, copy;
 byte rpc;
-byte log_segment, log_at;
+byte larder_log_segment, log_at;
 bool log_missing;
 bool after_power;         /* as the lock's file said when this process began */
 bool was_clean;          /* likewise */
@@ -528,7 +528,7 @@ inline check_image() {
 inline forget_memory() {
     tail = 0; tail_at = 0; next_number = 0; retired = 0; wpc = 0; made = 0; cpc = 0;
     frozen = 0; frozen_segment = 0; frozen_at = 0; victims = 0; copy = 0;
-    log_segment = 0; log_at = 0; log_missing = false; after_power = false; was_clean = false;
+    larder_log_segment = 0; log_at = 0; log_missing = false; after_power = false; was_clean = false;
     trusted = 0; trusted_chain = 0; trusted_tail = 0;
     rpc = (unmade -> 7 : 1)
 }
@@ -730,7 +730,7 @@ active proctype store() {
     /* [R1] The log's end is found, and which segments nothing leads to. */
     :: d_step { rpc == 1 ->
         walk_all();
-        log_segment = ws; log_at = wp; log_missing = missing;
+        larder_log_segment = ws; log_at = wp; log_missing = missing;
         next_number = meta_next;
         was_clean = clean && !other_boot;
 #ifndef LOCK_KEPT
@@ -784,24 +784,24 @@ active proctype store() {
     /* [R4] After a power cut the log goes on in a new segment: the one that the chain names and that
        is missing, or the next one. */
     :: d_step { rpc == 4 && log_missing ->
-        make_segment(log_segment, 1, acknowledged + 1, 0);
-        tail = log_segment; tail_at = 0; rpc = 6 }
+        make_segment(larder_log_segment, 1, acknowledged + 1, 0);
+        tail = larder_log_segment; tail_at = 0; rpc = 6 }
     :: d_step { rpc == 4 && !log_missing && after_power &&
                 next_number <= SEGMENTS ->
         made = next_number; next_number++;
         make_segment(made, 1, acknowledged + 1, 0);
         rpc = 5 }
     :: d_step { rpc == 4 && !log_missing && !after_power ->
-        tail = log_segment; tail_at = log_at; rpc = 6 }
+        tail = larder_log_segment; tail_at = log_at; rpc = 6 }
     /* [R5] A seal where the log ended hides what lies behind. */
     :: d_step { rpc == 5 ->
-        seal_to[log_segment - 1] = made; seal_at[log_segment - 1] = log_at;
-        seal_synced = seal_synced & ~BIT(log_segment);
+        seal_to[larder_log_segment - 1] = made; seal_at[larder_log_segment - 1] = log_at;
+        seal_synced = seal_synced & ~BIT(larder_log_segment);
         tail = made; tail_at = 0; made = 0; rpc = 6 }
     /* [R6] Only now does the lock's file name this start of the machine. */
     :: d_step { rpc == 6 ->
         other_boot = false; after_power = false;
-        log_segment = 0; log_at = 0; log_missing = false; rpc = 0;
+        larder_log_segment = 0; log_at = 0; log_missing = false; rpc = 0;
         check_image();
 #ifdef TRUST_REPLAYED
         trusted = acknowledged;

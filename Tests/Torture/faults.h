@@ -8,11 +8,15 @@
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wnullability-completeness"
 #endif
-#include "file_io.h"
+#include "larder_os_faults.h"
+#include "larder_os_file.h"
+#include "larder_os_machine.h"
 #ifdef __clang__
 #pragma clang diagnostic pop
 #endif
 
+/** As in ring/layout.h, which does not go together with the store's headers. */
+void larder_fault_ring_limits(uint64_t numbers_ahead, uint64_t window_bytes);
 struct larder_store;
 /** Whether a checkpoint of this store is under way. NULL is allowed. */
 bool store_is_inside(struct larder_store *store);

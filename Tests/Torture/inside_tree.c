@@ -17,38 +17,41 @@ const char *tree_contract(const uint8_t *map, uint64_t bytes) {
     tree_cursor cursor;
     larder_bytes key, value;
     for (int which = 0; which < TREE_META_PAGES; which++) {
-        HOLD(tree_of_meta_page(map, 100, which, &part) == LARDER_EDAMAGED);
-        HOLD(tree_of_meta_page(map + sizeof(meta_page), PAGE_MIN_BYTES, which, &part) != LARDER_OK);
-        HOLD(tree_of_meta_page(map, bytes, which, &states[which]) == LARDER_OK);
+        HOLD(larder_tree_of_meta_page(map, 100, which, &part) == LARDER_EDAMAGED);
+        HOLD(larder_tree_of_meta_page(map + sizeof(meta_page), PAGE_MIN_BYTES, which, &part) !=
+             LARDER_OK);
+        HOLD(larder_tree_of_meta_page(map, bytes, which, &states[which]) == LARDER_OK);
     }
     int newer = states[1].transaction > states[0].transaction;
     state = states[newer];
-    HOLD(tree_audit(&state, &report) == LARDER_OK && report.damaged_pages == 0);
-    HOLD(tree_get(&state, meta, &value) == LARDER_OK && value.length > 0);
+    HOLD(larder_tree_audit(&state, &report) == LARDER_OK && report.damaged_pages == 0);
+    HOLD(larder_tree_get(&state, meta, &value) == LARDER_OK && value.length > 0);
 
     // A file of one page and a bit.
-    HOLD(tree_of_meta_page(map, state.page_bytes + 200, newer, &part) == LARDER_OK);
-    HOLD(tree_audit(&part, &report) == LARDER_EDAMAGED && report.damaged_pages == 1);
-    HOLD(tree_audit_free_list(&part) == LARDER_EDAMAGED);
-    HOLD(tree_get(&part, meta, &value) == LARDER_EDAMAGED);
+    HOLD(larder_tree_of_meta_page(map, state.page_bytes + 200, newer, &part) == LARDER_OK);
+    HOLD(larder_tree_audit(&part, &report) == LARDER_EDAMAGED && report.damaged_pages == 1);
+    HOLD(larder_tree_audit_free_list(&part) == LARDER_EDAMAGED);
+    HOLD(larder_tree_get(&part, meta, &value) == LARDER_EDAMAGED);
 
     part = state;
     part.main = (tree_head){.root = TREE_NO_PAGE};
-    HOLD(tree_get(&part, meta, &value) == LARDER_ENOTFOUND);
-    HOLD(tree_cursor_seek(&cursor, &part, first) == LARDER_END);
-    HOLD(tree_cursor_get(&cursor, &key, &value) == LARDER_EDAMAGED && !key.data && !value.data);
-    HOLD(tree_cursor_seek_back(&cursor, &part, meta) == LARDER_END);
-    HOLD(tree_count_space(&part, SPACE_META) == 0);
+    HOLD(larder_tree_get(&part, meta, &value) == LARDER_ENOTFOUND);
+    HOLD(larder_tree_cursor_seek(&cursor, &part, first) == LARDER_END);
+    HOLD(larder_tree_cursor_get(&cursor, &key, &value) == LARDER_EDAMAGED && !key.data &&
+         !value.data);
+    HOLD(larder_tree_cursor_seek_back(&cursor, &part, meta) == LARDER_END);
+    HOLD(larder_tree_count_space(&part, SPACE_META) == 0);
 
     // Of a level that there is not, the way ends above the damage.
     part = state;
     part.main.depth++;
-    HOLD(tree_cursor_seek(&cursor, &part, first) == LARDER_EDAMAGED);
+    HOLD(larder_tree_cursor_seek(&cursor, &part, first) == LARDER_EDAMAGED);
     HOLD(cursor.depth > 0 && cursor.depth < part.main.depth);
-    HOLD(tree_cursor_get(&cursor, &key, &value) == LARDER_EDAMAGED && !key.data && !value.data);
+    HOLD(larder_tree_cursor_get(&cursor, &key, &value) == LARDER_EDAMAGED && !key.data &&
+         !value.data);
     uint64_t offset = 0;
     part.damage_offset = &offset;
-    HOLD(tree_cursor_seek(&cursor, &part, first) == LARDER_EDAMAGED && offset > 0);
+    HOLD(larder_tree_cursor_seek(&cursor, &part, first) == LARDER_EDAMAGED && offset > 0);
     return NULL;
 }
 
@@ -59,19 +62,19 @@ static const char *rows_in(environment *env, MDB_txn *txn, MDB_dbi main) {
     tree_key key = {{0x7F, 'k'}, 2};
     row_list list = {0};
     HOLD(row_list_put(&list, &key, (larder_bytes){text, sizeof text}) == LARDER_ETOOLARGE);
-    HOLD(row_list_apply(&list, env, txn, main) == LARDER_OK);
+    HOLD(larder_row_list_apply(&list, env, txn, main) == LARDER_OK);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         larder_bytes value = {values[i], values[i] ? strlen(values[i]) : 0};
-        HOLD(row_list_add(&list, &key, values[i] ? &value : NULL) == LARDER_OK);
+        HOLD(larder_row_list_add(&list, &key, values[i] ? &value : NULL) == LARDER_OK);
     }
-    HOLD(row_list_apply(&list, env, txn, main) == LARDER_OK && list.count == 0);
+    HOLD(larder_row_list_apply(&list, env, txn, main) == LARDER_OK && list.count == 0);
     MDB_val name = {key.length, key.bytes}, found;
     HOLD(mdb_get(txn, main, &name, &found) == 0);
     HOLD(found.mv_size == 4 && memcmp(found.mv_data, "last", 4) == 0);
     HOLD(row_list_delete(&list, &key) == LARDER_OK && list.count == 1);
-    HOLD(row_list_apply(&list, env, txn, main) == LARDER_OK);
+    HOLD(larder_row_list_apply(&list, env, txn, main) == LARDER_OK);
     HOLD(mdb_get(txn, main, &name, &found) == MDB_NOTFOUND);
-    row_list_free(&list);
+    larder_row_list_free(&list);
     return NULL;
 }
 
@@ -80,18 +83,18 @@ const char *rows_contract(const char *folder, bool is_damaged) {
     environment *env;
     MDB_txn *txn;
     MDB_dbi main;
-    HOLD(environment_open(folder, true, NULL, 0600, 0, &detail, &env) == LARDER_OK);
-    HOLD(environment_begin(env, &txn, &main) == LARDER_OK);
+    HOLD(larder_environment_open(folder, true, NULL, 0600, 0, &detail, &env) == LARDER_OK);
+    HOLD(larder_environment_begin(env, &txn, &main) == LARDER_OK);
     const char *broken = NULL;
     if (is_damaged) {
         // Whoever passes over the damage commits nothing all the same.
-        HOLD(environment_guard(env, "\x10z", 2) == LARDER_EDAMAGED);
-        HOLD(environment_end(env, txn, LARDER_OK) == LARDER_EDAMAGED);
-        HOLD(environment_begin(env, &txn, &main) == LARDER_EDAMAGED);
+        HOLD(larder_environment_guard(env, "\x10z", 2) == LARDER_EDAMAGED);
+        HOLD(larder_environment_end(env, txn, LARDER_OK) == LARDER_EDAMAGED);
+        HOLD(larder_environment_begin(env, &txn, &main) == LARDER_EDAMAGED);
     } else {
         broken = rows_in(env, txn, main);
-        HOLD(environment_end(env, txn, LARDER_ECLOSED) == LARDER_ECLOSED);
+        HOLD(larder_environment_end(env, txn, LARDER_ECLOSED) == LARDER_ECLOSED);
     }
-    environment_close(env, true);
+    larder_environment_close(env, true);
     return broken;
 }

@@ -3,9 +3,9 @@
 // out again: the check has to find it, to name it, and to find nothing afterwards.
 #include <string.h>
 
-#include "index_ghost.h"
-#include "index_group.h"
-#include "index_sketch.h"
+#include "index/group.h"
+#include "index/policy/ghost.h"
+#include "index/policy/sketch.h"
 #include "memory.h"
 
 enum { PATCHES = 2 };
@@ -46,7 +46,7 @@ static void heal(wound *self) {
 // What is hurt ------------------------------------------------------------------------------------
 
 static larder_index_slot any(const wound *self) {
-    return index_step(self->index, LARDER_INDEX_NONE);
+    return larder_index_step(self->index, LARDER_INDEX_NONE);
 }
 
 static index_segment *segment_of_any(const wound *self) {
@@ -164,14 +164,14 @@ static void hurt_cost(wound *self) {
 static void hurt_deadline(wound *self) {
     larder_index_slot slot = any(self);
     while (larder_index_deadline(self->index, slot) != LARDER_INDEX_NEVER) {
-        slot = index_step(self->index, slot);
+        slot = larder_index_step(self->index, slot);
     }
     int64_t soon = 5;
     poke(self, (void *)&index_segment_of(self->index, slot)->deadlines[index_place_of(slot)], &soon,
          sizeof soon);
 }
 
-/** As index_policy_adaptive.c has it. */
+/** As larder_index_policy_adaptive.c has it. */
 typedef struct adaptive_state {
     index_sketch sketch;
     index_ghost window_ghost;
@@ -327,7 +327,7 @@ static void unlisted(torture *run) {
         return;
     }
     larder_index_write_begin(index);
-    index_list_remove(index, index_step(index, LARDER_INDEX_NONE));
+    index_list_remove(index, larder_index_step(index, LARDER_INDEX_NONE));
     EXPECT(run,
            larder_index_check(index, &reason) == LARDER_EDAMAGED &&
                strcmp(reason, what.reason) == 0,

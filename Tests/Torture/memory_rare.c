@@ -6,9 +6,9 @@
 
 #include "failing_calls.h"
 #include "faults.h"
-#include "index_ghost.h"
-#include "index_group.h"
-#include "index_sketch.h"
+#include "index/group.h"
+#include "index/policy/ghost.h"
+#include "index/policy/sketch.h"
 #include "memory.h"
 
 /** Held for writing. */
@@ -174,23 +174,23 @@ static void sizes(torture *run) {
     index_ghost ghost = {0};
     index_sketch sketch = {0};
     torture_trial(run);
-    index_ghost_resize(index, &ghost, 100);
+    larder_index_ghost_resize(index, &ghost, 100);
     index_ghost_put(&ghost, 77, 100);
-    index_ghost_resize(index, &ghost, 100);
+    larder_index_ghost_resize(index, &ghost, 100);
     EXPECT(run, ghost.room == 100 && ghost.count == 1, "another room");
-    index_sketch_resize(index, &sketch, 0);
+    larder_index_sketch_resize(index, &sketch, 0);
     EXPECT(run, sketch.entries == 1, "room for %llu", (unsigned long long)sketch.entries);
     if (failing_call_count > 0) {
         larder_fault_set("memory", 2, ENOMEM);
-        index_ghost_resize(index, &ghost, UINT64_MAX);
+        larder_index_ghost_resize(index, &ghost, UINT64_MAX);
         starve();
-        index_sketch_resize(index, &sketch, UINT64_MAX);
+        larder_index_sketch_resize(index, &sketch, UINT64_MAX);
         feed();
         EXPECT(run, ghost.room == 100 && index_ghost_take(&ghost, 77), "another room");
         EXPECT(run, sketch.entries == 1, "room for %llu", (unsigned long long)sketch.entries);
     }
-    index_ghost_free(index, &ghost);
-    index_sketch_free(index, &sketch);
+    larder_index_ghost_free(index, &ghost);
+    larder_index_sketch_free(index, &sketch);
     unmade(run, index, 0);
 }
 
@@ -239,8 +239,8 @@ static void growing_window(torture *run) {
             next = is_in_main[gone] ? next : gone;
             count--;
         }
-        for (slot = index_step(index, LARDER_INDEX_NONE); slot != LARDER_INDEX_NONE;
-             slot = index_step(index, slot)) {
+        for (slot = larder_index_step(index, LARDER_INDEX_NONE); slot != LARDER_INDEX_NONE;
+             slot = larder_index_step(index, slot)) {
             uint64_t key;
             memcpy(&key, larder_index_payload(index, slot), sizeof key);
             is_in_main[key] = index_list_of(index, slot) != 1;

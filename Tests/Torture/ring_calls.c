@@ -14,10 +14,10 @@
 
 #include "failing_calls.h"
 #include "faults.h"
-#include "fork_page.h"
+#include "larder_os_fork.h"
 // The harness has a reckoning of its own.
 #define record_bytes ring_record_bytes
-#include "ring_internal.h"
+#include "ring/ring_internal.h"
 #undef record_bytes
 
 enum { LENGTH = 100, SMALL = 16384 };
@@ -83,11 +83,11 @@ static void no_space_to_write(const char *call, const void *what) {
 static void reserving(torture *run, const char *path) {
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     larder_fault_set("system fallocate", 1, ENOSYS);
-    GIVES(file_reserve(file, 100000), LARDER_OK);
+    GIVES(larder_os_file_reserve(file, 100000), LARDER_OK);
     EXPECT(run, size_of_file(path) == 100000, "it has another size");
     larder_fault_set("system fallocate", 1, EOPNOTSUPP);
     call_hook = no_space_to_write;
-    GIVES(file_reserve(file, 200000), ENOSPC);
+    GIVES(larder_os_file_reserve(file, 200000), ENOSPC);
     call_hook = NULL;
     larder_fault_set(NULL, 0, 0);
     (void)close(file);
@@ -102,10 +102,10 @@ static void names(torture *run, const char *path) {
     if (!EXPECT(run, getcwd(here, sizeof here) && chdir("/") == 0, "no root")) {
         return;
     }
-    GIVES(path_from_root("ring", &whole), LARDER_OK);
+    GIVES(larder_os_absolute_path("ring", &whole), LARDER_OK);
     EXPECT(run, whole && strcmp(whole, "/ring") == 0, "%s", whole);
     free(whole);
-    GIVES(file_sync_parent("/ring"), LARDER_OK);
+    GIVES(larder_os_file_sync_parent("/ring"), LARDER_OK);
     EXPECT(run, chdir(folder) == 0, "no %s", folder);
     larder_ring_options options = ring_options(SMALL, 0);
     larder_ring_close(made(run, "ring", &options, 7));
@@ -115,9 +115,9 @@ static void names(torture *run, const char *path) {
     EXPECT(run, chdir(here) == 0, "no way back");
     // Folders that no sync is for, and one that is interrupted.
     larder_fault_set("system fsync", 1, EINTR);
-    GIVES(file_sync_parent(path), LARDER_OK);
+    GIVES(larder_os_file_sync_parent(path), LARDER_OK);
     larder_fault_set("system fsync", 1, EINVAL);
-    GIVES(file_sync_parent(path), LARDER_OK);
+    GIVES(larder_os_file_sync_parent(path), LARDER_OK);
     larder_fault_set("system fdatasync", 1, EINTR);
     larder_ring_close(made(run, path, &options, 3));
     larder_fault_set(NULL, 0, 0);
@@ -244,10 +244,10 @@ static void large_file(torture *run, const char *path) {
     if (options.capacity_bytes > MAPPED_MAX_BYTES) {
         return;
     }
-    EXPECT_STATUS(run, ring_fixed_make(&options, &fixed), LARDER_OK);
-    ring_fixed_seal(&fixed, small.created_ns, small.salt);
+    EXPECT_STATUS(run, larder_ring_fixed_make(&options, &fixed), LARDER_OK);
+    larder_ring_fixed_seal(&fixed, small.created_ns, small.salt);
     memcpy(bytes, &fixed, sizeof fixed);
-    const ring_fixed backup = ring_backup(&fixed, true);
+    const ring_fixed backup = larder_ring_backup(&fixed, true);
     (void)unlink(path);
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     uint64_t place = options.capacity_bytes - sizeof backup;
@@ -292,7 +292,7 @@ static void lock_pages(torture *run, const char *path) {
     larder_ring_options options = ring_options(SMALL, 0);
     larder_ring_close(made(run, path, &options, 5));
     for (unsigned i = 0; i < PAGES; i++) {
-        GIVES(fork_page_make(&pages[i]), LARDER_OK);
+        GIVES(larder_os_fork_page_make(&pages[i]), LARDER_OK);
     }
     larder_fault_set("system mmap", 1, ENOMEM);
     GIVES(opened(path, NULL), ENOMEM);
@@ -302,12 +302,12 @@ static void lock_pages(torture *run, const char *path) {
     call_hook = NULL;
     larder_fault_set("system madvise", 1, EINVAL);
     // The handler is set once in a process, and what became of that holds.
-    GIVES(fork_page_make(&page), status);
+    GIVES(larder_os_fork_page_make(&page), status);
     larder_fault_set(NULL, 0, 0);
     EXPECT(run, status == ENOMEM || status == LARDER_OK, "without a handler it gave %d", status);
-    fork_page_free(page);
+    larder_os_fork_page_free(page);
     for (unsigned i = 0; i < PAGES; i++) {
-        fork_page_free(pages[i]);
+        larder_os_fork_page_free(pages[i]);
     }
     holds(run, path, 1, 5);
 }

@@ -26,7 +26,7 @@ enum {
 };
 
 /** Of the library: what a closed ring's header has at CLOSED_CRC. */
-uint32_t ring_closed_crc(const void *header);
+uint32_t larder_ring_closed_crc(const void *header);
 
 typedef struct place {
     /** Of the record, or of the header's copy at the end; 0 for the header. */
@@ -170,7 +170,7 @@ static void set_field(const image *from, const place *where, unsigned which, uin
         crc = larder_crc32c(0, bytes + where->start, CRC);
         memcpy(bytes + where->start + CRC, &crc, sizeof crc);
     } else if (where->offset < HEADER && read_field(bytes + CLOSED_CRC, 4)) {
-        crc = ring_closed_crc(bytes);
+        crc = larder_ring_closed_crc(bytes);
         memcpy(bytes + CLOSED_CRC, &crc, sizeof crc);
     }
 }
@@ -211,7 +211,7 @@ static void mix_fields(const image *from, rng *random, uint8_t *bytes) {
             memcpy(bytes + at + 8, &value, sizeof value);
         }
     }
-    uint32_t crc = ring_closed_crc(bytes);
+    uint32_t crc = larder_ring_closed_crc(bytes);
     bool is_closed = read_field(from->bytes + CLOSED_CRC, 4) != 0;
     memcpy(bytes + CLOSED_CRC, is_closed ? &crc : &(uint32_t){0}, sizeof crc);
 }

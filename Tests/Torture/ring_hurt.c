@@ -15,7 +15,7 @@
 #include "faults.h"
 // The harness has a reckoning of its own.
 #define record_bytes ring_record_bytes
-#include "ring_internal.h"
+#include "ring/ring_internal.h"
 #undef record_bytes
 
 enum { LENGTH = 100, RECORD = 120, SMALL = 16384, LARGE = 65536, LONG = 1000 };
@@ -176,7 +176,7 @@ static void checks(torture *run, const char *path) {
     EXPECT(run, report.state_damaged, "another damage");
     STORE(*newest, 3);
     // A slot that somebody was about to take is none; one whose name is damaged is.
-    ring_cursor_slot *slot = ring_cursor_slots(ring);
+    ring_cursor_slot *slot = larder_ring_cursor_slots(ring);
     memcpy(slot->name, "abc", 3);
     GIVES(larder_ring_check(ring, &report), LARDER_OK);
     slot->name_length = 3;
@@ -269,7 +269,7 @@ static void closed(torture *run, const char *path) {
     ring_header header;
     EXPECT(run, read_file(path, &header, sizeof header) == SMALL, "no header");
     STORE(header.state.count, 0);
-    STORE(header.state.closed_crc, ring_closed_crc(&header));
+    STORE(header.state.closed_crc, larder_ring_closed_crc(&header));
     patch(run, path, 0, &header, sizeof header);
     ring = reopened(run, path, 0);
     GIVES(larder_ring_remove_through(ring, 2, NULL), LARDER_OK);
@@ -316,33 +316,33 @@ static void records_alone(torture *run) {
         memcpy(at, &head, sizeof head);
     }
     // One that says it comes behind a gap, and has a smaller number.
-    GIVES(record_runs_scan(&records, 0, 0, &runs), LARDER_OK);
+    GIVES(larder_record_runs_scan(&records, 0, 0, &runs), LARDER_OK);
     EXPECT(run, runs.count == 2, "%zu runs", runs.count);
-    record_runs_free(&runs);
+    larder_record_runs_free(&runs);
     if (failing_call_count > 0) {
         larder_fault_set("memory", 1, ENOMEM);
-        GIVES(record_runs_scan(&records, 0, 0, &runs), ENOMEM);
+        GIVES(larder_record_runs_scan(&records, 0, 0, &runs), ENOMEM);
         larder_fault_set(NULL, 0, 0);
-        record_runs_free(&runs);
+        larder_record_runs_free(&runs);
     }
     // Behind each other, with a gap in the numbers that the later one tells of, or not.
     torture_trial(run);
     record_run before = {.start = 0, .end = 24, .first = 3, .last = 3, .count = 1};
     record_run after = {.start = 24, .end = 48, .first = 5, .last = 5, .count = 1};
-    EXPECT(run, !record_run_joins(&before, &after), "a hole is none");
+    EXPECT(run, !larder_record_run_joins(&before, &after), "a hole is none");
     after.is_after_gap = true;
-    EXPECT(run, record_run_joins(&before, &after), "a gap is a hole");
+    EXPECT(run, larder_record_run_joins(&before, &after), "a gap is a hole");
     const record_bounds bounds = {9, 9};
     torture_trial(run);
     EXPECT(run,
-           !record_find(&records, 0, UINT64_MAX, bounds, &found, &head) &&
-               !record_find(&records, 8, 8, bounds, &found, &head),
+           !larder_record_find(&records, 0, UINT64_MAX, bounds, &found, &head) &&
+               !larder_record_find(&records, 8, 8, bounds, &found, &head),
            "a record that is not there");
     // The oldest is a pad.
     record_write_pad(file.data, 0, 7, 5);
     STORE(file.header.state.published[0].newest, 5);
     STORE(file.header.state.published[0].end, 48);
-    oldest_hint hint = ring_oldest_hint(&records, sizeof file.data, &file.header);
+    oldest_hint hint = larder_ring_oldest_hint(&records, sizeof file.data, &file.header);
     EXPECT(run, hint.is_known && hint.number == 0, "a pad has number %llu",
            (unsigned long long)hint.number);
 }

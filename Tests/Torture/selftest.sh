@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Shows that the harness can fail: for each defect that can be planted in the library, builds a
 # harness with it and runs the family that has to find it. Called by `make torture-selftest`, which
-# sets TORTURE_CC, TORTURE_FLAGS, TORTURE_LINK, TORTURE_OUT and LMDB_LIBS.
+# sets TORTURE_CC, TORTURE_FLAGS, TORTURE_LINK, TORTURE_OUT, C_SOURCES, STORE_SOURCES and
+# LMDB_LIBS.
 set -eu
 
 SEED=${SEED:-1}
@@ -20,7 +21,7 @@ hurt() { # HARNESS FAMILY
 }
 
 planted() { # DEFECT FAMILY
-    if ! grep -q "LARDER_PLANT_$1" Sources/CLarder/*.[ch] Sources/CLarderStore/*/*.[ch]; then
+    if ! grep -qr "LARDER_PLANT_$1" Sources/CLarderSystem Sources/CLarder Sources/CLarderStore; then
         printf '%-20s is not in the library: nothing to find\n' "$1"
         failed=$((failed + 1))
         return
@@ -45,14 +46,11 @@ changed() { # DEFECT FILE SED-SCRIPT FAMILY
 build() { # DEFECT CHANGED-SOURCE ITS-REPLACEMENT
     objects=
     mkdir -p "$out/$1"
-    for source in Sources/CLarder/*.c Sources/CLarderStore/*/*.c; do
-        folder=$(basename "$(dirname "$source")")
-        object=$out/$1/$folder-$(basename "$source" .c).o
+    for source in $C_SOURCES $STORE_SOURCES; do
+        object=$out/$1/$(echo "${source%.c}" | tr / -).o
         # What does not know the defect is the same as without it.
-        case $source in
-        Sources/CLarder/*) plain=$TORTURE_OUT/clarder/$(basename "$source" .c).o ;;
-        *) plain=$TORTURE_OUT/store/$folder/$(basename "$source" .c).o ;;
-        esac
+        plain=${source#Sources/}
+        plain=$TORTURE_OUT/core/${plain%.c}.o
         if [ "$source" = "$2" ]; then
             # shellcheck disable=SC2086
             $TORTURE_CC $TORTURE_FLAGS -I"$(dirname "$source")" -w -O1 -c "$3" -o "$object"
@@ -90,7 +88,7 @@ planted_for_fuzzer() { # DEFECT FUZZER SECONDS LONGEST
     log=$out/fuzz-$1.log
     # shellcheck disable=SC2086
     if ! $FUZZ_CC $FUZZ_FLAGS -w "-DLARDER_PLANT_$1" "Tests/Torture/fuzz/fuzz_$2.c" \
-        Sources/CLarder/*.c -o "$fuzzer" 2>"$log"; then
+        $C_SOURCES -o "$fuzzer" 2>"$log"; then
         printf '%-20s not tried by the fuzzer: %s cannot build one here\n' "$1" "$FUZZ_CC"
         return
     fi
@@ -128,7 +126,7 @@ planted STORE_HALF_A_BATCH store-concurrency
 planted STORE_SKIPS_CLEANED_SYNC store-explore
 planted STORE_FORGETS_APPLIED store-kill
 changed STORE_COMMITS_EARLY checkpoint/checkpoint.c \
-    's/if (!status && (store->frozen != NULL || leaves)) status = store_sync_log(store);//' \
+    's/if (!status && (store->frozen != NULL || leaves)) status = larder_store_sync_log(store);//' \
     store-explore
 changed STORE_FORGETS_REMOVALS cleaning/clean.c 's/^    return least;/    return UINT64_MAX;/' \
     store-promises
@@ -145,11 +143,11 @@ changed STORE_LAST_SYNCED_ONLY log/log.c \
 changed STORE_BELIEVES_SYNC log/segment.c \
     's/synced->sync_failed = status != LARDER_OK;/synced->synced = end;/' store-explore
 changed STORE_KEEPS_NO_ROOM lmdb/environment_writer.c \
-    's/if (!environment_is_short(env) ||/return; if (/' store-exhaustion
+    's/if (!larder_environment_is_short(env) ||/return; if (/' store-exhaustion
 changed STORE_NAMES_UNSYNCED store/write.c \
     's/if (!store->is_settled && store->log.active != NULL)/if (0)/' store-explore
 changed STORE_PATH_AS_GIVEN store/store.c \
-    's/= path_from_root(path, &store->path);/= (store->path = strdup(path)) == NULL;/' \
+    's/= larder_os_absolute_path(path, &store->path);/= (store->path = strdup(path)) == NULL;/' \
     store-promises
 changed STORE_ANY_FOLDER log/log.c \
     's/^    if (status == LARDER_OK && (facts.device != log->device.*/    if (0)/' store-promises
@@ -164,7 +162,7 @@ changed STORE_NEVER_LEAVES checkpoint/checkpoint.c \
 changed STORE_WIPES_NOTHING store/replay.c \
     's/^    if (was_power_cut) return wipe_behind.*/    (void)was_power_cut;/' store-promises
 changed STORE_WIPES_UNSYNCED store/replay.c \
-    's/= segment_sync(last, store->log.folder);/= LARDER_OK;/' store-promises
+    's/= larder_segment_sync(last, store->log.folder);/= LARDER_OK;/' store-promises
 planted_for_fuzzer NO_BOUNDS ring 30 8192
 planted_for_fuzzer CBOR_LENGTH cbor 30 4096
 

@@ -104,10 +104,10 @@ static void records(torture *run, void *context) {
     record found;
     static const uint8_t kinds[] = {0, RECORD_NEXT + 1};
     for (size_t i = 0; i < sizeof kinds; i++) {
-        size_t length = record_write_bare(bytes, kinds[i], bytes_of(NULL, 0));
-        uint64_t word = record_seal(bytes, length, 1, 0, false);
+        size_t length = larder_record_write_bare(bytes, kinds[i], bytes_of(NULL, 0));
+        uint64_t word = larder_record_seal(bytes, length, 1, 0, false);
         memcpy(bytes, &word, sizeof word);
-        GIVES(record_read(bytes_of(bytes, length), true, &found), LARDER_EDAMAGED);
+        GIVES(larder_record_read(bytes_of(bytes, length), true, &found), LARDER_EDAMAGED);
     }
     // The longest value in an index, and one that is longer.
     for (size_t length = LONG - 1; length <= LONG; length++) {
@@ -116,10 +116,10 @@ static void records(torture *run, void *context) {
         item.indexes = &index;
         item.index_count = 1;
         size_t whole = RECORD_HEAD_BYTES + 8 + item.key.length + 4 + length;
-        record_write(bytes, &item, whole, 1);
-        uint64_t word = record_seal(bytes, whole, 1, 0, false);
+        larder_record_write(bytes, &item, whole, 1);
+        uint64_t word = larder_record_seal(bytes, whole, 1, 0, false);
         memcpy(bytes, &word, sizeof word);
-        GIVES(record_read(bytes_of(bytes, whole), true, &found),
+        GIVES(larder_record_read(bytes_of(bytes, whole), true, &found),
               length < LONG ? LARDER_OK : LARDER_EDAMAGED);
     }
     // Values too long for a record, alone and with their keys: nobody looks at their bytes.
@@ -151,25 +151,28 @@ static void keys(torture *run, void *context) {
     size_t bytes;
     bool is_cut;
     torture_trial(run);
-    EXPECT(run, !tree_key_index_value(bytes_of("\x30\0\0\0", 4), &bytes, &is_cut),
+    EXPECT(run, !larder_tree_key_index_value(bytes_of("\x30\0\0\0", 4), &bytes, &is_cut),
            "a key that is too short has a value");
-    EXPECT(run, !tree_key_index_value(bytes_of("\x31\0\1v\0\1", 6), &bytes, &is_cut),
+    EXPECT(run, !larder_tree_key_index_value(bytes_of("\x31\0\1v\0\1", 6), &bytes, &is_cut),
            "a key of no index has a value");
-    EXPECT(run, !tree_key_index_value(bytes_of("\x30\0\1value", 8), &bytes, &is_cut),
+    EXPECT(run, !larder_tree_key_index_value(bytes_of("\x30\0\1value", 8), &bytes, &is_cut),
            "a value without an end has one");
-    EXPECT(run, !tree_key_index_value(bytes_of("\x30\0\1v\0\7", 6), &bytes, &is_cut),
+    EXPECT(run, !larder_tree_key_index_value(bytes_of("\x30\0\1v\0\7", 6), &bytes, &is_cut),
            "a value with an unknown mark has an end");
-    tree_key_index(1, bytes_of_text("value"), NULL, NULL, &key);
-    EXPECT(run, tree_key_index_value(bytes_of_key(&key), &bytes, &is_cut) && bytes == 7 && !is_cut,
+    larder_tree_key_index(1, bytes_of_text("value"), NULL, NULL, &key);
+    EXPECT(run,
+           larder_tree_key_index_value(bytes_of_key(&key), &bytes, &is_cut) && bytes == 7 &&
+               !is_cut,
            "a value of %zu bytes, not 7", bytes);
     larder_bytes form = {key.bytes + 3, bytes};
-    EXPECT(run, index_value_has_form(bytes_of_text("value"), form), "its own form is another's");
+    EXPECT(run, larder_index_value_has_form(bytes_of_text("value"), form),
+           "its own form is another's");
     EXPECT(run,
-           !index_value_has_form(bytes_of_text("values"), form) &&
-               !index_value_has_form(bytes_of_text("walue"), form),
+           !larder_index_value_has_form(bytes_of_text("values"), form) &&
+               !larder_index_value_has_form(bytes_of_text("walue"), form),
            "another value has its form");
     key = (tree_key){{SPACE_INDEX, 1, 0xFF, 0xFF}, 4};
-    tree_key_after_prefix(&key);
+    larder_tree_key_after_prefix(&key);
     EXPECT(run, key.length == 2 && key.bytes[1] == 2, "not the least key behind a prefix");
 }
 
@@ -232,7 +235,7 @@ static void twins(torture *run, void *context) {
 
 static larder_status log_made(const char *path, store_log *out) {
     larder_status status =
-        make_directory(path) ? log_open(path, STORE_ID, 0600, false, out) : errno;
+        make_directory(path) ? larder_log_open(path, STORE_ID, 0600, false, out) : errno;
     out->segment_min_bytes = SMALL_BYTES;
     out->segment_max_bytes = SMALL_BYTES;
     return status;
@@ -242,11 +245,11 @@ static larder_status append(store_log *log, bool continues) {
     uint8_t *target;
     larder_bytes key = bytes_of_text("some key");
     size_t length = RECORD_HEAD_BYTES + key.length, padded = record_padded(length);
-    larder_status status = log_reserve(log, padded, false, &target);
+    larder_status status = larder_log_reserve(log, padded, false, &target);
     if (!status) {
-        (void)record_write_bare(target, RECORD_REMOVE, key);
-        uint64_t word = record_seal(target, length, log->last_sequence + 1, 0, continues);
-        log_publish(log, padded, 1, word);
+        (void)larder_record_write_bare(target, RECORD_REMOVE, key);
+        uint64_t word = larder_record_seal(target, length, log->last_sequence + 1, 0, continues);
+        larder_log_publish(log, padded, 1, word);
     }
     return status;
 }
@@ -258,7 +261,7 @@ static larder_status scanned(store_log *log, location at, uint64_t sequence) {
     segment *from;
     larder_status status = LARDER_OK;
     while (!status) {
-        status = log_scan_next(&scan, true, &first, &count, &from);
+        status = larder_log_scan_next(&scan, true, &first, &count, &from);
     }
     return status;
 }
@@ -276,41 +279,41 @@ static void scans(torture *run, void *context) {
     // Behind the head, and nowhere at all.
     log_scan scan = {.log = &log, .at = {1, 0}};
     torture_trial(run);
-    EXPECT(run, log_scan_resync(&scan) && scan.at.offset == SEGMENT_HEAD_BYTES,
+    EXPECT(run, larder_log_scan_resync(&scan) && scan.at.offset == SEGMENT_HEAD_BYTES,
            "not found from the head on");
     larder_bytes bytes;
-    GIVES(segment_look(log.active, log.active->capacity + 8, &bytes), LARDER_EDAMAGED);
+    GIVES(larder_segment_look(log.active, log.active->capacity + 8, &bytes), LARDER_EDAMAGED);
     // The log does not go on in a cleaned segment.
     log.next_number = 2;
-    GIVES(log_create_cleaned(&log, &lock, SMALL_BYTES, 1, 0, &cleaned), LARDER_OK);
+    GIVES(larder_log_create_cleaned(&log, &lock, SMALL_BYTES, 1, 0, &cleaned), LARDER_OK);
     GIVES(scanned(&log, (location){2, SEGMENT_HEAD_BYTES}, 0), LARDER_EDAMAGED);
-    GIVES(segment_look(log.active, SEGMENT_HEAD_BYTES + 4, &bytes), LARDER_EDAMAGED);
-    segment_seal(log.active, 2, log.last_sequence);
+    GIVES(larder_segment_look(log.active, SEGMENT_HEAD_BYTES + 4, &bytes), LARDER_EDAMAGED);
+    larder_segment_seal(log.active, 2, log.last_sequence);
     GIVES(scanned(&log, start, 0), LARDER_EDAMAGED);
     // A segment is made in advance once, and not of one that is not half full.
-    log_close(&log);
+    larder_log_close(&log);
     remove_tree(self->path);
     GIVES(log_made(self->path, &log), LARDER_OK);
-    log_prepare(&log, &lock);
+    larder_log_prepare(&log, &lock);
     GIVES(append(&log, false), LARDER_OK);
-    log_prepare(&log, &lock);
+    larder_log_prepare(&log, &lock);
     EXPECT(run, !log.spare, "a spare segment beside one that is not half full");
     while (atomic_load(&log.active->end) <= SMALL_BYTES / 2) {
         EXPECT_STATUS(run, append(&log, false), LARDER_OK);
     }
     log.is_read_only = true;
-    log_prepare(&log, &lock);
+    larder_log_prepare(&log, &lock);
     EXPECT(run, !log.spare, "who only reads makes a spare segment");
     log.is_read_only = false;
-    log_prepare(&log, &lock);
+    larder_log_prepare(&log, &lock);
     const segment *spare = log.spare;
-    log_prepare(&log, &lock);
+    larder_log_prepare(&log, &lock);
     EXPECT(run, spare && log.spare == spare, "a spare segment is made anew");
     // A batch that ends with the segment is none.
     GIVES(append(&log, true), LARDER_OK);
-    segment_seal(log.active, 2, log.last_sequence);
+    larder_segment_seal(log.active, 2, log.last_sequence);
     GIVES(scanned(&log, start, 0), LARDER_EDAMAGED);
-    log_close(&log);
+    larder_log_close(&log);
 }
 
 /** Behind a segment that is lost, the log goes on in none of those that began before. */
@@ -323,13 +326,14 @@ static void resyncs(torture *run, void *context) {
     }
     EXPECT(run, log.active->number > 2, "the log has a single segment");
     EXPECT(run, write_file(inside(self->path, "log/of others"), "text", 4), "cannot write");
-    GIVES(log_enter(&log), LARDER_OK);
+    GIVES(larder_log_enter(&log), LARDER_OK);
     log_scan scan = {.log = &log, .at = {1, SMALL_BYTES}, .sequence = 1000};
-    EXPECT(run, !log_scan_resync(&scan), "what came before goes on");
+    EXPECT(run, !larder_log_scan_resync(&scan), "what came before goes on");
     scan.sequence = 1;
-    EXPECT(run, log_scan_resync(&scan) && scan.at.segment == 2, "the next segment is not found");
-    log_leave(&log);
-    log_close(&log);
+    EXPECT(run, larder_log_scan_resync(&scan) && scan.at.segment == 2,
+           "the next segment is not found");
+    larder_log_leave(&log);
+    larder_log_close(&log);
 }
 
 static void head_sums(uint8_t head[SEGMENT_HEAD_BYTES]) {
@@ -343,21 +347,26 @@ static void segments(torture *run, void *context) {
     segment *made = NULL, *again = NULL;
     uint64_t store_id;
     GIVES(log_made(self->path, &log), LARDER_OK);
-    GIVES(log_enter(&log), LARDER_OK);
-    GIVES(segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0, STORE_ID, 0600, &made),
+    GIVES(larder_log_enter(&log), LARDER_OK);
+    GIVES(larder_segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0, STORE_ID, 0600,
+                                &made),
           LARDER_OK);
-    GIVES(segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0, STORE_ID, 0600, &again),
+    GIVES(larder_segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0, STORE_ID, 0600,
+                                &again),
           EEXIST);
     EXPECT(run, !again, "what is there is made again");
-    segment_close(made);
+    larder_segment_close(made);
     const char *path = inside(self->path, "log/00000001.seg");
     uint8_t head[SEGMENT_HEAD_BYTES];
     torture_trial(run);
     EXPECT(run, read_file(path, head, sizeof head) >= SMALL_BYTES, "no head");
-    EXPECT(run, segment_file_is_new(log.folder, "00000001.seg"), "a new segment is an old one");
-    EXPECT(run, !segment_file_is_new(log.folder, "00000009.seg"), "a new segment is nowhere");
+    EXPECT(run, larder_segment_file_is_new(log.folder, "00000001.seg"),
+           "a new segment is an old one");
+    EXPECT(run, !larder_segment_file_is_new(log.folder, "00000009.seg"),
+           "a new segment is nowhere");
     larder_fault_set("pread", 1, EIO);
-    EXPECT(run, !segment_file_is_new(log.folder, "00000001.seg"), "new, by what was not read");
+    EXPECT(run, !larder_segment_file_is_new(log.folder, "00000001.seg"),
+           "new, by what was not read");
     larder_fault_set(NULL, 0, 0);
     // Larger than offsets are wide: a file of holes.
     uint64_t huge = ((uint64_t)1 << 35) + 4096;
@@ -366,32 +375,32 @@ static void segments(torture *run, void *context) {
     int file = open(path, O_WRONLY | O_CLOEXEC);
     EXPECT(run, file >= 0 && pwrite(file, head, sizeof head, 0) == sizeof head, "cannot write");
     if (ftruncate(file, (off_t)huge) == 0) {
-        GIVES(segment_open(log.folder, 1, STORE_ID, false, &made), LARDER_EDAMAGED);
+        GIVES(larder_segment_open(log.folder, 1, STORE_ID, false, &made), LARDER_EDAMAGED);
     }
     EXPECT(run, ftruncate(file, SMALL_BYTES) == 0, "cannot truncate");
     close(file);
     // Its head is damaged, and cannot be mended.
-    GIVES(segment_open_damaged(log.folder, 1, &store_id, &made), LARDER_OK);
+    GIVES(larder_segment_open_damaged(log.folder, 1, &store_id, &made), LARDER_OK);
     EXPECT(run, made && made->kind == 0, "a damaged head is believed");
     if (made) {
         larder_fault_set("fallocate", 1, ENOSPC);
-        GIVES(segment_mend(made, log.folder, STORE_ID), ENOSPC);
+        GIVES(larder_segment_mend(made, log.folder, STORE_ID), ENOSPC);
         larder_fault_set("pwrite", 1, EIO);
-        GIVES(segment_mend(made, log.folder, STORE_ID), EIO);
+        GIVES(larder_segment_mend(made, log.folder, STORE_ID), EIO);
         larder_fault_set(NULL, 0, 0);
-        GIVES(segment_mend(made, log.folder, STORE_ID), LARDER_OK);
-        segment_close(made);
-        GIVES(segment_open(log.folder, 1, STORE_ID, false, &made), LARDER_OK);
-        segment_close(made);
+        GIVES(larder_segment_mend(made, log.folder, STORE_ID), LARDER_OK);
+        larder_segment_close(made);
+        GIVES(larder_segment_open(log.folder, 1, STORE_ID, false, &made), LARDER_OK);
+        larder_segment_close(made);
     }
     // A socket is no segment.
     (void)unlink(path);
     if (mknod(path, S_IFSOCK | 0600, 0) == 0) {
-        GIVES(segment_open_damaged(log.folder, 1, &store_id, &made), LARDER_OK);
+        GIVES(larder_segment_open_damaged(log.folder, 1, &store_id, &made), LARDER_OK);
         EXPECT(run, !made, "a socket is a segment");
     }
-    log_leave(&log);
-    log_close(&log);
+    larder_log_leave(&log);
+    larder_log_close(&log);
 }
 
 /** Removals take what each segment keeps back for them where no other can be made, up to the last
@@ -407,7 +416,7 @@ static void kept_back(torture *run, void *context) {
     unsigned count = 0;
     do {
         EXPECT_STATUS(run, rare_put(store, count++, "a value"), LARDER_OK);
-    } while (!log_turns_over(&store->log, 100));
+    } while (!larder_log_turns_over(&store->log, 100));
     larder_fault_set("open", -1, ENOSPC);
     larder_status status = LARDER_OK;
     while (!status) {
@@ -441,8 +450,9 @@ static void filled(torture *run, void *context) {
     uint64_t end = atomic_load(&active->end);
     size_t length = (size_t)(active->capacity - end);
     uint8_t *target = active->map + end;
-    (void)record_write_bare(target, RECORD_REMOVE, bytes_of(key, length - RECORD_HEAD_BYTES));
-    uint64_t word = record_seal(target, length, store->log.last_sequence + 1, 0, false);
+    (void)larder_record_write_bare(target, RECORD_REMOVE,
+                                   bytes_of(key, length - RECORD_HEAD_BYTES));
+    uint64_t word = larder_record_seal(target, length, store->log.last_sequence + 1, 0, false);
     memcpy(target, &word, sizeof word);
     EXPECT(run, copy_tree(self->path, self->other), "cannot copy");
     larder_store_close(store);
@@ -500,17 +510,19 @@ static larder_status set_row(larder_store *store, larder_bytes key, larder_bytes
     MDB_dbi main;
     uint8_t bytes[META_BYTES], space = SPACE_META;
     store_meta meta = store->meta;
-    larder_status status = environment_begin(store->environment, &txn, &main);
+    larder_status status = larder_environment_begin(store->environment, &txn, &main);
     if (status) {
         return status;
     }
-    status = environment_row(store->environment, txn, main, key, value.length ? &value : NULL);
+    status =
+        larder_environment_row(store->environment, txn, main, key, value.length ? &value : NULL);
     meta.transaction = mdb_txn_id(txn);
-    store_meta_write(bytes, &meta);
+    larder_store_meta_write(bytes, &meta);
     larder_bytes written = {bytes, sizeof bytes};
     status = status ? status
-                    : environment_row(store->environment, txn, main, bytes_of(&space, 1), &written);
-    status = environment_end(store->environment, txn, status);
+                    : larder_environment_row(store->environment, txn, main, bytes_of(&space, 1),
+                                             &written);
+    status = larder_environment_end(store->environment, txn, status);
     store->meta.transaction = status ? store->meta.transaction : meta.transaction;
     return status;
 }
@@ -520,7 +532,7 @@ static size_t get_row(larder_store *store, larder_bytes key, uint8_t *target) {
     MDB_txn *txn;
     MDB_dbi main;
     MDB_val name = {key.length, (void *)(uintptr_t)key.data}, value = {0, NULL};
-    if (environment_begin(store->environment, &txn, &main) != LARDER_OK) {
+    if (larder_environment_begin(store->environment, &txn, &main) != LARDER_OK) {
         return 0;
     }
     if (mdb_get(txn, main, &name, &value) == 0 && value.mv_size <= 2000) {
@@ -528,14 +540,14 @@ static size_t get_row(larder_store *store, larder_bytes key, uint8_t *target) {
     } else {
         value.mv_size = 0;
     }
-    (void)!environment_end(store->environment, txn, ECANCELED);
+    (void)!larder_environment_end(store->environment, txn, ECANCELED);
     return value.mv_size;
 }
 
 static larder_bytes row_of(unsigned number) {
     static tree_key key;
     static const uint8_t secret[16];
-    tree_key_entry(SPACE_ENTRY, rare_key(number), secret, &key);
+    larder_tree_key_entry(SPACE_ENTRY, rare_key(number), secret, &key);
     return bytes_of_key(&key);
 }
 
@@ -543,7 +555,7 @@ static larder_bytes row_of(unsigned number) {
 static larder_status hurt_row(larder_store *store, unsigned number) {
     uint8_t bytes[2000];
     size_t length = get_row(store, row_of(number), bytes);
-    row_move(bytes, (location){0, 0});
+    larder_row_move(bytes, (location){0, 0});
     return length ? set_row(store, row_of(number), bytes_of(bytes, length)) : ENOENT;
 }
 
@@ -571,7 +583,7 @@ static void reads(torture *run, void *context) {
     put_be64(state + 8, UINT64_MAX);
     put_be64(state + 16, flip(LARDER_STORE_NEVER));
     put_be64(state + 24, flip(LARDER_STORE_NEVER));
-    tree_key_entry(SPACE_RECENCY, rare_key(2), secret, &key);
+    larder_tree_key_entry(SPACE_RECENCY, rare_key(2), secret, &key);
     GIVES(set_row(store, bytes_of_key(&key), bytes_of(state, sizeof state)), LARDER_OK);
     GIVES(larder_store_flush(store), LARDER_OK);
     GIVES(read_one(store, 1), LARDER_EDAMAGED);
@@ -627,7 +639,7 @@ static void odd_rows(torture *run, void *context) {
     GIVES(put_many(store, 2, 40), LARDER_OK);
     GIVES(larder_store_flush(store), LARDER_OK);
     for (uint32_t minor = 0; minor < 2; minor++) {
-        tree_key_expiry(500, sequence, minor, &key);
+        larder_tree_key_expiry(500, sequence, minor, &key);
         GIVES(set_row(store, bytes_of_key(&key), rare_key(1)), LARDER_OK);
     }
     uint64_t removed;
@@ -637,7 +649,7 @@ static void odd_rows(torture *run, void *context) {
     is_whole(run, store, 39);
     // The order is made without what is damaged, and what is too long for a key is passed over.
     GIVES(hurt_row(store, 3), LARDER_OK);
-    tree_key_order((stamp){0, 1}, &key);
+    larder_tree_key_order((stamp){0, 1}, &key);
     GIVES(larder_store_trim(store, 30, LARDER_STORE_UNLIMITED, &removed), LARDER_OK);
     EXPECT(run, removed == 9, "%llu were evicted, not 9", (unsigned long long)removed);
     GIVES(set_row(store, bytes_of_key(&key), bytes_of(bytes, 600)), LARDER_OK);
@@ -699,9 +711,9 @@ static void hurt_under_way(torture *run, void *context) {
         larder_store_close(store);
         GIVES(opened_as(self->path, LARDER_STORE_TRACK_ACCESS, &tuning, &store), LARDER_OK);
         snapshot *seen;
-        GIVES(environment_read(store->environment, &seen), LARDER_OK);
+        GIVES(larder_environment_read(store->environment, &seen), LARDER_OK);
         int64_t page = seen->tree.page_bytes;
-        environment_release(store->environment, seen);
+        larder_environment_release(store->environment, seen);
         EXPECT(run, hurt_order(self->path, page), "no page to hurt");
         GIVES(part == 0 ? rare_put(store, 1, "new") : larder_store_remove_all(store, NULL, NULL),
               LARDER_OK);
@@ -794,7 +806,7 @@ static void failing_checkpoints(torture *run, void *context) {
                     status = status ? status : larder_store_remove_expired(store, NULL);
                 } else {
                     flush_order order = {.flags = FLUSH_COMPACTS};
-                    status = store_flush(store, &order);
+                    status = larder_store_checkpoint(store, &order);
                 }
                 larder_fault_set(NULL, 0, 0);
                 EXPECT(run, status == LARDER_OK || status == calls[i].error, "it gave %d", status);
@@ -835,7 +847,7 @@ static void unmapped(torture *run, void *context) {
         if (!status) {
             the_time = 6000;
             flush_order order = {.flags = nth % 2 ? FLUSH_COMPACTS : FLUSH_TRIMS};
-            status = store_flush(store, &order);
+            status = larder_store_checkpoint(store, &order);
             EXPECT(run, status == LARDER_OK || status == ENOMEM, "a flush gave %d", status);
         }
         larder_fault_set(NULL, 0, 0);
@@ -849,14 +861,15 @@ static void unmapped(torture *run, void *context) {
 
 /** Flushes and syncs while a segment is not mapped, and cannot be. */
 static void while_unmapped(torture *run, larder_store *store, uint32_t number, uint32_t flags) {
-    segment *kept = segment_table_set(&store->log.table, number, NULL);
+    segment *kept = larder_segment_table_set(&store->log.table, number, NULL);
     flush_order order = {.flags = flags};
     larder_fault_set("mmap", -1, ENOMEM);
-    GIVES(store_flush(store, &order), ENOMEM);
+    GIVES(larder_store_checkpoint(store, &order), ENOMEM);
     larder_fault_set(NULL, 0, 0);
-    EXPECT(run, !segment_table_set(&store->log.table, number, kept), "it was mapped all the same");
+    EXPECT(run, !larder_segment_table_set(&store->log.table, number, kept),
+           "it was mapped all the same");
     order = (flush_order){.flags = flags};
-    GIVES(store_flush(store, &order), LARDER_OK);
+    GIVES(larder_store_checkpoint(store, &order), LARDER_OK);
 }
 
 static void unmapped_by_place(torture *run, void *context) {
@@ -881,7 +894,7 @@ static void unmapped_by_place(torture *run, void *context) {
             // The one that the log has left.
             GIVES(larder_store_flush(store), LARDER_OK);
             pthread_mutex_lock(&store->lock);
-            GIVES(log_turn_over(&store->log), LARDER_OK);
+            GIVES(larder_log_turn_over(&store->log), LARDER_OK);
             pthread_mutex_unlock(&store->lock);
             GIVES(larder_store_sync(store), LARDER_OK);
             while_unmapped(run, store, last, FLUSH_PASSES);
@@ -1032,7 +1045,7 @@ static void lost_before_end(torture *run, void *context) {
     GIVES(put_many(store, 5, 8), LARDER_OK);
     uint64_t to = atomic_load(&active->end);
     pthread_mutex_lock(&store->lock);
-    GIVES(log_turn_over(&store->log), LARDER_OK);
+    GIVES(larder_log_turn_over(&store->log), LARDER_OK);
     pthread_mutex_unlock(&store->lock);
     for (uint64_t at = from; at < to; at += record_padded(record_length(active->map + at))) {
         active->map[at + 4] ^= 1;
@@ -1066,7 +1079,7 @@ static void full_disk(torture *run, void *context) {
         larder_fault_set(NULL, 0, 0);
         for (unsigned round = 0; round < 3; round++) {
             flush_order order = {.flags = FLUSH_COPIES_NOTHING};
-            GIVES(store_flush(store, &order), LARDER_OK);
+            GIVES(larder_store_checkpoint(store, &order), LARDER_OK);
             GIVES(put_many(store, 340, 341), LARDER_OK);
         }
         is_whole_anew(run, self->path, store, 300 - (300 - from) / 2 + 41);
@@ -1083,7 +1096,7 @@ static void little_room(torture *run, void *context) {
         GIVES(opened(self->path, 0, &store), LARDER_OK);
         do {
             EXPECT_STATUS(run, rare_put(store, 0, "a value"), LARDER_OK);
-        } while (!log_turns_over(&store->log, 600));
+        } while (!larder_log_turns_over(&store->log, 600));
         failing_room = 32 << 20;
         larder_fault_set(nth % 2 ? "fdatasync" : "open", nth / 2 + 1, EIO);
         char name[32];
@@ -1119,7 +1132,7 @@ static void written_since(torture *run, void *context) {
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     do {
         EXPECT_STATUS(run, rare_put(store, 0, "a value"), LARDER_OK);
-    } while (!log_turns_over(&store->log, 600));
+    } while (!larder_log_turns_over(&store->log, 600));
     uint32_t number = store->log.active->number;
     written_meanwhile = store;
     failing_room = 32 << 20;
@@ -1166,7 +1179,7 @@ static void shut_before_room(torture *run, void *context) {
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     GIVES(rare_put(store, 1, "value"), LARDER_OK);
     GIVES(larder_store_shutdown(store), LARDER_OK);
-    GIVES(store_begin_append(store, 64, 1, false, &target), LARDER_ECLOSED);
+    GIVES(larder_store_begin_append(store, 64, 1, false, &target), LARDER_ECLOSED);
     is_whole_anew(run, self->path, store, 1);
 }
 
@@ -1193,7 +1206,7 @@ static void noted_reads(torture *run, void *context) {
     const touch_buffer buffer = {.count = 2, .touches = touches};
     int64_t deadline = 50;
     torture_trial(run);
-    touch_buffer_search(&buffer, 7, 5, &deadline);
+    larder_touch_buffer_search(&buffer, 7, 5, &deadline);
     EXPECT(run, deadline == 200, "a deadline at %lld", (long long)deadline);
     // Emptied during the search, which then begins anew.
     searched_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -1208,7 +1221,7 @@ static void noted_reads(torture *run, void *context) {
     (void)signal(SIGBUS, empty_meanwhile);
     EXPECT(run, mprotect(searched.touches, searched_bytes, PROT_NONE) == 0, "no trap");
     deadline = 50;
-    touch_buffer_search(&searched, 7, 5, &deadline);
+    larder_touch_buffer_search(&searched, 7, 5, &deadline);
     (void)signal(SIGSEGV, SIG_DFL);
     (void)signal(SIGBUS, SIG_DFL);
     EXPECT(run, searched.emptied == 1 && deadline == 50, "a deadline at %lld", (long long)deadline);

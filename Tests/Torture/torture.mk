@@ -26,17 +26,12 @@ AREA ?= all
 
 TORTURE_SOURCES := $(wildcard $(TORTURE_DIR)/*.c)
 TORTURE_HEADERS := $(wildcard $(TORTURE_DIR)/*.h)
-CLARDER_SOURCES := $(wildcard Sources/CLarder/*.c)
-CLARDER_HEADERS := $(wildcard Sources/CLarder/*.h Sources/CLarder/include/*.h)
-STORE_C_SOURCES := $(wildcard Sources/CLarderStore/*/*.c)
-STORE_C_HEADERS := $(wildcard Sources/CLarderStore/*/*.h)
-TORTURE_C := $(CLARDER_SOURCES) $(STORE_C_SOURCES)
-TORTURE_H := $(CLARDER_HEADERS) $(STORE_C_HEADERS)
+TORTURE_C := $(C_SOURCES) $(STORE_SOURCES)
+TORTURE_H := $(CORE_HEADERS)
 TORTURE_ALL := $(TORTURE_SOURCES) $(TORTURE_HEADERS) $(TORTURE_C) $(TORTURE_H)
 
 TORTURE_WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Werror
-TORTURE_INCLUDES := -ISources/CLarder/include -ISources/CLarderStore/include -ISources/CLarder \
-  -ISources/CLarderStore $(LMDB_CFLAGS)
+TORTURE_INCLUDES := $(CORE_INCLUDES) $(LMDB_CFLAGS)
 TORTURE_FLAGS := -std=c11 -D_GNU_SOURCE -DLARDER_FAULTS $(TORTURE_INCLUDES) -pthread
 TORTURE_COMMA := ,
 ifeq ($(shell uname -s),Linux)
@@ -66,17 +61,12 @@ $(TORTURE_OUT)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(TORTURE_H)
 	@mkdir -p $(@D)
 	$(TORTURE_CC) $(TORTURE_FLAGS) $(TORTURE_WARNINGS) -O2 -g -c $< -o $@
 
-$(TORTURE_OUT)/clarder/%.o: Sources/CLarder/%.c $(CLARDER_HEADERS)
-	@mkdir -p $(@D)
-	$(TORTURE_CC) $(TORTURE_FLAGS) -O2 -g -c $< -o $@
-
-$(TORTURE_OUT)/store/%.o: Sources/CLarderStore/%.c $(TORTURE_H)
+$(TORTURE_OUT)/core/%.o: Sources/%.c $(TORTURE_H)
 	@mkdir -p $(@D)
 	$(TORTURE_CC) $(TORTURE_FLAGS) -O2 -g -c $< -o $@
 
 TORTURE_OBJECTS := $(patsubst $(TORTURE_DIR)/%.c,$(TORTURE_OUT)/%.o,$(TORTURE_SOURCES))
-TORTURE_LIBRARY := $(patsubst Sources/CLarder/%.c,$(TORTURE_OUT)/clarder/%.o,$(CLARDER_SOURCES)) \
-  $(patsubst Sources/CLarderStore/%.c,$(TORTURE_OUT)/store/%.o,$(STORE_C_SOURCES))
+TORTURE_LIBRARY := $(patsubst Sources/%.c,$(TORTURE_OUT)/core/%.o,$(TORTURE_C))
 
 $(TORTURE_OUT)/larder-torture: $(TORTURE_OBJECTS) $(TORTURE_LIBRARY)
 	$(TORTURE_CC) -pthread $(TORTURE_LINK) $^ $(LMDB_LIBS) -o $@
@@ -128,9 +118,11 @@ torture-selftest: $(TORTURE_OUT)/larder-torture torture-swift ## show that tortu
 	@TORTURE_CC="$(TORTURE_CC)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
 	  TORTURE_OUT="$(TORTURE_OUT)" LMDB_LIBS="$(LMDB_LIBS)" FUZZ_CC="$(FUZZ_CC)" \
 	  FUZZ_FLAGS="$(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC))" \
+	  C_SOURCES="$(C_SOURCES)" STORE_SOURCES="$(STORE_SOURCES)" \
 	  sh $(TORTURE_DIR)/selftest.sh
 	@TORTURE_CC="$(FUZZ_CC)" TORTURE_OUT="$(TORTURE_OUT)" TORTURE_SWIFT="$(TORTURE_SWIFT)" \
-	  SWIFTC="$(FUZZ_SWIFTC)" LMDB_CFLAGS="$(LMDB_CFLAGS)" LMDB_LIBS="$(LMDB_LIBS)" \
+	  SWIFTC="$(FUZZ_SWIFTC)" CORE_CFLAGS="$(TORTURE_INCLUDES)" LMDB_LIBS="$(LMDB_LIBS)" \
+	  CORE_SOURCES="$(TORTURE_C)" \
 	  sh Tests/LarderTorture/selftest.sh
 
 torture-explore: $(TORTURE_OUT)/larder-torture
@@ -172,30 +164,30 @@ torture-asan: $(TORTURE_OUT)/larder-torture-asan
 # Fuzzing -----------------------------------------------------------------------------------------
 
 FUZZ_OUT := .build/fuzz
-FUZZ_FLAGS := -std=c11 -D_GNU_SOURCE -ISources/CLarder/include -ISources/CLarder -pthread -O1 -g \
+FUZZ_FLAGS := -std=c11 -D_GNU_SOURCE $(CORE_INCLUDES) -pthread -O1 -g \
   -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
-$(FUZZ_OUT)/fuzz-%: $(TORTURE_DIR)/fuzz/fuzz_%.c $(CLARDER_SOURCES) $(CLARDER_HEADERS)
+$(FUZZ_OUT)/fuzz-%: $(TORTURE_DIR)/fuzz/fuzz_%.c $(C_SOURCES) $(TORTURE_H)
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC)) $< $(CLARDER_SOURCES) -o $@
+	$(FUZZ_CC) $(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC)) $< $(C_SOURCES) -o $@
 
 # Its seeds: segments and pages of the fixtures, and records out of them.
 $(FUZZ_OUT)/fuzz-store: $(TORTURE_DIR)/fuzz/fuzz_store.c $(TORTURE_C) $(TORTURE_H)
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_FLAGS) $(TORTURE_INCLUDES) $(call TORTURE_CLANG_LD,$(FUZZ_CC)) $< \
+	$(FUZZ_CC) $(FUZZ_FLAGS) $(LMDB_CFLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC)) $< \
 	  $(TORTURE_C) $(LMDB_LIBS) -o $@
 
 # LarderCore's sources as one module with the target, so that the fuzzer sees all of the coder.
 FUZZ_SWIFT_SOURCES := $(shell find Sources/LarderCore -name '*.swift')
-FUZZ_SWIFT_CORE := $(patsubst Sources/CLarder/%.c,$(FUZZ_OUT)/swift/%.o,$(CLARDER_SOURCES))
+FUZZ_SWIFT_CORE := $(patsubst Sources/%.c,$(FUZZ_OUT)/swift/%.o,$(C_SOURCES))
 FUZZ_SWIFT_FLAGS := -O -g -parse-as-library -module-name LarderFuzz -package-name larder \
   -swift-version 6 -enable-upcoming-feature InternalImportsByDefault \
   -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility \
-  -sanitize=fuzzer,address -ISources/CLarder/include
+  -sanitize=fuzzer,address $(PUBLIC_INCLUDES)
 
-$(FUZZ_OUT)/swift/%.o: Sources/CLarder/%.c $(CLARDER_HEADERS)
+$(FUZZ_OUT)/swift/%.o: Sources/%.c $(TORTURE_H)
 	@mkdir -p $(@D)
-	$(FUZZ_CC) -std=c11 -D_GNU_SOURCE -ISources/CLarder/include -O1 -g \
+	$(FUZZ_CC) -std=c11 -D_GNU_SOURCE $(CORE_INCLUDES) -O1 -g \
 	  -fsanitize=fuzzer-no-link,address -c $< -o $@
 
 $(FUZZ_OUT)/fuzz-cbor-swift: $(TORTURE_DIR)/fuzz/FuzzCBOR.swift $(FUZZ_SWIFT_SOURCES) \

@@ -25,7 +25,7 @@
     larder_ring_append_synced.
     **fork(2).** A child must not use its parent's handle; calls give LARDER_EFORKED.
 
-    The file format is in ring_layout.h and in the documentation ("File formats"). */
+    The file format is in ring/layout.h and in the documentation ("File formats"). */
 #ifndef LARDER_RING_H
 #define LARDER_RING_H
 

@@ -16,32 +16,34 @@
 
 #include <errno.h>
 
-larder_status apply_seek(apply_transaction *apply, MDB_cursor_op where, MDB_val *key,
-                         MDB_val *value) {
-    larder_status status = environment_guard(apply->store->environment, key->mv_data, key->mv_size);
+larder_status larder_apply_seek(apply_transaction *apply, MDB_cursor_op where, MDB_val *key,
+                                MDB_val *value) {
+    larder_status status =
+        larder_environment_guard(apply->store->environment, key->mv_data, key->mv_size);
     if (status) return status;
     int code = mdb_cursor_get(apply->entries, key, value, where);
-    return code == MDB_NOTFOUND ? LARDER_END : environment_status(code);
+    return code == MDB_NOTFOUND ? LARDER_END : larder_environment_status(code);
 }
 
 static MDB_val val_of(larder_bytes bytes) {
     return (MDB_val){bytes.length, (void *)(uintptr_t)bytes.data};
 }
 
-larder_status apply_get(apply_transaction *apply, const tree_key *key, larder_bytes *row) {
+larder_status larder_apply_get(apply_transaction *apply, const tree_key *key, larder_bytes *row) {
     MDB_val name = val_of(bytes_of_key(key)), value;
-    larder_status status = apply_seek(apply, MDB_SET, &name, &value);
+    larder_status status = larder_apply_seek(apply, MDB_SET, &name, &value);
     if (!status) *row = (larder_bytes){value.mv_data, value.mv_size};
     return status;
 }
 
-larder_status apply_row(apply_transaction *apply, const tree_key *key, const larder_bytes *value) {
-    return environment_row(apply->store->environment, apply->txn, apply->main, bytes_of_key(key),
-                           value);
+larder_status larder_apply_row(apply_transaction *apply, const tree_key *key,
+                               const larder_bytes *value) {
+    return larder_environment_row(apply->store->environment, apply->txn, apply->main,
+                                  bytes_of_key(key), value);
 }
 
-larder_status apply_rows(apply_transaction *apply) {
-    return row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
+larder_status larder_apply_rows(apply_transaction *apply) {
+    return larder_row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
 }
 
 // The transaction ---------------------------------------------------------------------------------
@@ -49,59 +51,59 @@ larder_status apply_rows(apply_transaction *apply) {
 static larder_status apply_begin(larder_store *store, apply_transaction *out) {
     memset(out, 0, sizeof *out);
     out->store = store;
-    out->now_ns = store_now(store);
-    larder_status status = live_copy(&store->live, &out->live);
-    if (!status) status = environment_begin(store->environment, &out->txn, &out->main);
+    out->now_ns = larder_store_now(store);
+    larder_status status = larder_live_copy(&store->live, &out->live);
+    if (!status) status = larder_environment_begin(store->environment, &out->txn, &out->main);
     if (status) return status;
     int code = mdb_cursor_open(out->txn, out->main, &out->entries);
-    if (code != 0) return environment_status(code);
+    if (code != 0) return larder_environment_status(code);
     larder_bytes meta;
-    status = apply_get(out, &(tree_key){{SPACE_META}, 1}, &meta);
+    status = larder_apply_get(out, &(tree_key){{SPACE_META}, 1}, &meta);
     if (status == LARDER_END) return LARDER_EDAMAGED;
-    if (!status) status = store_meta_read(meta, &out->meta);
+    if (!status) status = larder_store_meta_read(meta, &out->meta);
     if (status) return status;
     MDB_val key = {1, &(uint8_t){SPACE_RECENCY}}, value;
-    status = apply_seek(out, MDB_SET_RANGE, &key, &value);
+    status = larder_apply_seek(out, MDB_SET_RANGE, &key, &value);
     out->has_recency = !status && *(const uint8_t *)key.mv_data == SPACE_RECENCY;
     return status == LARDER_END ? LARDER_OK : status;
 }
 
 /** Rows of the segments that the transaction changed, rows that follow from entries, and meta. */
 static larder_status apply_end(apply_transaction *apply) {
-    larder_status status = apply_rows(apply);
+    larder_status status = larder_apply_rows(apply);
     for (size_t at = 0; at < apply->live.count && !status; at++) {
         live_segment *changed = &apply->live.items[at];
         if (!changed->is_changed) continue;
         changed->is_changed = false;
         tree_key key;
-        tree_key_segment(changed->number, &key);
-        status = apply_row(apply, &key, &(larder_bytes){changed, LIVE_ROW_BYTES});
+        larder_tree_key_segment(changed->number, &key);
+        status = larder_apply_row(apply, &key, &(larder_bytes){changed, LIVE_ROW_BYTES});
     }
     if (status) return status;
     apply->meta.transaction = mdb_txn_id(apply->txn);
     uint8_t bytes[META_BYTES];
-    store_meta_write(bytes, &apply->meta);
+    larder_store_meta_write(bytes, &apply->meta);
     tree_key key = {{SPACE_META}, 1};
-    return apply_row(apply, &key, &(larder_bytes){bytes, sizeof bytes});
+    return larder_apply_row(apply, &key, &(larder_bytes){bytes, sizeof bytes});
 }
 
 /** Commits if `status` is LARDER_OK, and lets go of everything. EAGAIN: the map was too small and
     has grown. */
 static larder_status apply_finish(apply_transaction *apply, larder_status status) {
     if (apply->entries != NULL) mdb_cursor_close(apply->entries);
-    if (apply->txn) status = environment_end(apply->store->environment, apply->txn, status);
+    if (apply->txn) status = larder_environment_end(apply->store->environment, apply->txn, status);
     if (!status) {
         live_table before = apply->store->live;
         apply->store->live = apply->live;
         apply->live = before;
     }
-    row_list_free(&apply->rows);
-    live_free(&apply->live);
+    larder_row_list_free(&apply->rows);
+    larder_live_free(&apply->live);
     return status;
 }
 
-larder_status apply_run(larder_store *store, apply_body body, void *context,
-                        apply_transaction *out) {
+larder_status larder_apply_run(larder_store *store, apply_body body, void *context,
+                               apply_transaction *out) {
     larder_status status;
     do {
         status = apply_begin(store, out);
@@ -118,7 +120,7 @@ static int64_t own_deadline(const record *entry) {
     return earlier(entry->expires_ns, later_by(entry->written_ns, entry->idle_ns));
 }
 
-int64_t apply_default_due(const record *entry, int64_t age_ns) {
+int64_t larder_apply_default_due(const record *entry, int64_t age_ns) {
     if ((entry->flags & RECORD_OWN_TIMES) != 0) age_ns = LARDER_STORE_NEVER;
     return earlier(own_deadline(entry), later_by(entry->written_ns, age_ns));
 }
@@ -128,13 +130,13 @@ static larder_status read_state(apply_transaction *apply, larder_bytes stored, a
     const record *entry = &out->record;
     out->state = (entry_state){{entry->sequence, entry->minor},
                                own_deadline(entry),
-                               apply_default_due(entry, apply->meta.age_ns),
+                               larder_apply_default_due(entry, apply->meta.age_ns),
                                false};
     if (!apply->has_recency) return LARDER_OK;
     tree_key key;
-    tree_key_of_stored(SPACE_RECENCY, stored, &key);
+    larder_tree_key_of_stored(SPACE_RECENCY, stored, &key);
     larder_bytes row;
-    larder_status status = apply_get(apply, &key, &row);
+    larder_status status = larder_apply_get(apply, &key, &row);
     if (status || row.length != STATE_BYTES) return status == LARDER_END ? LARDER_OK : status;
     const uint8_t *bytes = row.data;
     out->state = (entry_state){{get_be64(bytes), get_be64(bytes + 8)},
@@ -144,31 +146,31 @@ static larder_status read_state(apply_transaction *apply, larder_bytes stored, a
     return LARDER_OK;
 }
 
-larder_status apply_set_state(apply_transaction *apply, larder_bytes stored,
-                              const entry_state *state) {
+larder_status larder_apply_set_state(apply_transaction *apply, larder_bytes stored,
+                                     const entry_state *state) {
     uint8_t bytes[STATE_BYTES];
     put_be64(bytes, state->at.sequence);
     put_be64(bytes + 8, state->at.minor);
     put_be64(bytes + 16, flip(state->deadline_ns));
     put_be64(bytes + 24, flip(state->armed_ns));
     tree_key key;
-    tree_key_of_stored(SPACE_RECENCY, stored, &key);
+    larder_tree_key_of_stored(SPACE_RECENCY, stored, &key);
     apply->has_recency = true;
     return row_list_put(&apply->rows, &key, (larder_bytes){bytes, sizeof bytes});
 }
 
-larder_status apply_find(apply_transaction *apply, larder_bytes stored, tree_key *key,
-                         apply_entry *out) {
+larder_status larder_apply_find(apply_transaction *apply, larder_bytes stored, tree_key *key,
+                                apply_entry *out) {
     memset(out, 0, sizeof *out);
-    tree_key_of_stored(SPACE_ENTRY, stored, key);
+    larder_tree_key_of_stored(SPACE_ENTRY, stored, key);
     larder_bytes row;
-    larder_status status = apply_get(apply, key, &row);
+    larder_status status = larder_apply_get(apply, key, &row);
     if (status) return status == LARDER_END ? LARDER_ENOTFOUND : status;
-    status = row_read(row, &out->row);
+    status = larder_row_read(row, &out->row);
     out->is_damaged = status != LARDER_OK;
     if (status) return LARDER_OK;
     const entry_row *found = &out->row;
-    out->padded = row_record_padded(found, stored);
+    out->padded = larder_row_record_padded(found, stored);
     const uint8_t telling = RECORD_EXPIRES | RECORD_IDLES | RECORD_INDEXED;
     bool is_read = false;
     if ((found->flags & telling) != 0 || apply->meta.age_ns != LARDER_STORE_NEVER ||
@@ -176,8 +178,8 @@ larder_status apply_find(apply_transaction *apply, larder_bytes stored, tree_key
         out->padded == 0) {
         larder_bytes bytes;
         uint32_t segment_number;
-        status = store_record_of_row(apply->store, row, &bytes, &segment_number);
-        if (!status) status = record_read(bytes, false, &out->record);
+        status = larder_store_record_of_row(apply->store, row, &bytes, &segment_number);
+        if (!status) status = larder_record_read(bytes, false, &out->record);
         // Without it, the rows that it asked for stay, and are found to lead nowhere when their
         // time comes.
         if (status && status != LARDER_EDAMAGED) return status;
@@ -195,9 +197,10 @@ larder_status apply_find(apply_transaction *apply, larder_bytes stored, tree_key
     return read_state(apply, stored, out);
 }
 
-larder_status apply_measure(apply_transaction *apply, const segment *from, const memtable *frozen) {
+larder_status larder_apply_measure(apply_transaction *apply, const segment *from,
+                                   const memtable *frozen) {
     live_segment *measured;
-    larder_status status = live_add(&apply->live, from->number, &measured);
+    larder_status status = larder_live_add(&apply->live, from->number, &measured);
     if (status) return status;
     uint64_t end = frozen ? frozen->end.offset : atomic_load(&from->end);
     measured->used_bytes = end - SEGMENT_HEAD_BYTES;
@@ -210,10 +213,11 @@ larder_status apply_measure(apply_transaction *apply, const segment *from, const
     return LARDER_OK;
 }
 
-larder_status apply_live(apply_transaction *apply, uint32_t number, size_t padded, bool is_dead) {
-    live_segment *changed = live_find(&apply->live, number);
+larder_status larder_apply_live(apply_transaction *apply, uint32_t number, size_t padded,
+                                bool is_dead) {
+    live_segment *changed = larder_live_find(&apply->live, number);
     if (is_dead && changed == NULL) return LARDER_OK;
-    larder_status status = live_add(&apply->live, number, &changed);
+    larder_status status = larder_live_add(&apply->live, number, &changed);
     if (status) return status;
     changed->is_changed = true;
     if (is_dead) {
@@ -227,16 +231,16 @@ larder_status apply_live(apply_transaction *apply, uint32_t number, size_t padde
     return LARDER_OK;
 }
 
-larder_status apply_arm(apply_transaction *apply, larder_bytes stored, const record *entry,
-                        int64_t from_ns, int64_t to_ns) {
+larder_status larder_apply_arm(apply_transaction *apply, larder_bytes stored, const record *entry,
+                               int64_t from_ns, int64_t to_ns) {
     tree_key key;
     larder_status status = LARDER_OK;
     if (from_ns != LARDER_STORE_NEVER) {
-        tree_key_expiry(from_ns, entry->sequence, entry->minor, &key);
+        larder_tree_key_expiry(from_ns, entry->sequence, entry->minor, &key);
         status = row_list_delete(&apply->rows, &key);
     }
     if (status || to_ns == LARDER_STORE_NEVER) return status;
-    tree_key_expiry(to_ns, entry->sequence, entry->minor, &key);
+    larder_tree_key_expiry(to_ns, entry->sequence, entry->minor, &key);
     return row_list_put(&apply->rows, &key, stored);
 }
 
@@ -245,9 +249,9 @@ static larder_status index_rows(apply_transaction *apply, larder_bytes stored, c
     size_t offset = 0;
     larder_store_index_entry item;
     larder_status status = LARDER_OK;
-    while (!status && record_next_index(entry, &offset, &item)) {
+    while (!status && larder_record_next_index(entry, &offset, &item)) {
         tree_key key;
-        tree_key_index(item.index, item.value, &stored, apply->meta.secret, &key);
+        larder_tree_key_index(item.index, item.value, &stored, apply->meta.secret, &key);
         status = are_deleted ? row_list_delete(&apply->rows, &key)
                              : row_list_put(&apply->rows, &key, stored);
     }
@@ -259,17 +263,17 @@ static larder_status retire_entry(apply_transaction *apply, larder_bytes stored,
                                   const apply_entry *old) {
     tree_key key;
     larder_status status =
-        apply_arm(apply, stored, &old->record, old->state.armed_ns, LARDER_STORE_NEVER);
+        larder_apply_arm(apply, stored, &old->record, old->state.armed_ns, LARDER_STORE_NEVER);
     if (!status) status = index_rows(apply, stored, &old->record, true);
-    if (!status) status = apply_live(apply, old->row.at.segment, old->padded, true);
+    if (!status) status = larder_apply_live(apply, old->row.at.segment, old->padded, true);
     if (!status && apply->meta.has_order) {
-        tree_key_order(old->state.at, &key);
+        larder_tree_key_order(old->state.at, &key);
         status = row_list_delete(&apply->rows, &key);
     }
     apply->meta.count -= 1;
     apply->meta.bytes -= old->row.value_bytes;
     if (status || !old->state.has_row) return status;
-    tree_key_of_stored(SPACE_RECENCY, stored, &key);
+    larder_tree_key_of_stored(SPACE_RECENCY, stored, &key);
     return row_list_delete(&apply->rows, &key);
 }
 
@@ -277,33 +281,34 @@ static larder_status retire_entry(apply_transaction *apply, larder_bytes stored,
 static larder_status install_entry(apply_transaction *apply, larder_bytes stored,
                                    const record *fresh, uint32_t segment_number, size_t padded) {
     int64_t age = atomic_load_explicit(&apply->store->age_ns, memory_order_relaxed);
-    int64_t due = apply_default_due(fresh, age);
-    larder_status status = apply_arm(apply, stored, fresh, LARDER_STORE_NEVER, due);
+    int64_t due = larder_apply_default_due(fresh, age);
+    larder_status status = larder_apply_arm(apply, stored, fresh, LARDER_STORE_NEVER, due);
     if (!status) status = index_rows(apply, stored, fresh, false);
-    if (!status) status = apply_live(apply, segment_number, padded, false);
+    if (!status) status = larder_apply_live(apply, segment_number, padded, false);
     apply->meta.count += 1;
     apply->meta.bytes += fresh->value.length;
-    if (status || due == apply_default_due(fresh, apply->meta.age_ns)) return status;
+    if (status || due == larder_apply_default_due(fresh, apply->meta.age_ns)) return status;
     // The limit of age is not the one that the tree is in order for, until the sweep is done.
     entry_state state = {{fresh->sequence, fresh->minor}, own_deadline(fresh), due, true};
-    return apply_set_state(apply, stored, &state);
+    return larder_apply_set_state(apply, stored, &state);
 }
 
-larder_status apply_remove(apply_transaction *apply, larder_bytes stored, const apply_entry *old) {
+larder_status larder_apply_remove(apply_transaction *apply, larder_bytes stored,
+                                  const apply_entry *old) {
     larder_status status = retire_entry(apply, stored, old);
     if (status) return status;
     tree_key key;
-    tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    return apply_row(apply, &key, NULL);
+    larder_tree_key_of_stored(SPACE_ENTRY, stored, &key);
+    return larder_apply_row(apply, &key, NULL);
 }
 
 // Writes ------------------------------------------------------------------------------------------
 
-larder_status apply_write(apply_transaction *apply, const uint8_t *at, location where) {
+larder_status larder_apply_write(apply_transaction *apply, const uint8_t *at, location where) {
     tree_key scratch, key;
-    larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
+    larder_bytes stored = larder_stored_key(larder_record_key(at), apply->meta.secret, &scratch);
     apply_entry old;
-    larder_status status = apply_find(apply, stored, &key, &old);
+    larder_status status = larder_apply_find(apply, stored, &key, &old);
     bool is_there = status != LARDER_ENOTFOUND;
     if (status && is_there) return status;
     // A row that cannot be read is replaced all the same.
@@ -315,28 +320,28 @@ larder_status apply_write(apply_transaction *apply, const uint8_t *at, location 
         if (status) return status;
     }
     if (record_kind(at) == RECORD_REMOVE)
-        return is_there ? apply_row(apply, &key, NULL) : LARDER_OK;
+        return is_there ? larder_apply_row(apply, &key, NULL) : LARDER_OK;
     record fresh;
-    status = record_read(record_bytes(at), false, &fresh);
+    status = larder_record_read(record_bytes(at), false, &fresh);
     if (status) return status;
     uint8_t bytes[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
     bool inlines = fresh.value.length <= apply->store->options.inline_threshold_bytes &&
                    record_length(at) <= INLINE_RECORD_MAX_BYTES;
     MDB_val name = val_of(bytes_of_key(&key));
-    MDB_val value = {row_write(bytes, at, where, inlines), bytes};
-    status = environment_status(mdb_cursor_put(apply->entries, &name, &value, 0));
+    MDB_val value = {larder_row_write(bytes, at, where, inlines), bytes};
+    status = larder_environment_status(mdb_cursor_put(apply->entries, &name, &value, 0));
     if (status) return status;
     return install_entry(apply, stored, &fresh, where.segment, record_padded(record_length(at)));
 }
 
-larder_status apply_clear(apply_transaction *apply, uint64_t sequence) {
-    larder_status status = environment_guard_all(apply->store->environment);
+larder_status larder_apply_clear(apply_transaction *apply, uint64_t sequence) {
+    larder_status status = larder_environment_guard_all(apply->store->environment);
     if (status) return status;
     mdb_cursor_close(apply->entries);
     apply->entries = NULL;
     int code = mdb_drop(apply->txn, apply->main, 0);
     if (code == 0) code = mdb_cursor_open(apply->txn, apply->main, &apply->entries);
-    if (code != 0) return environment_status(code);
+    if (code != 0) return larder_environment_status(code);
     apply->meta.count = 0;
     apply->meta.bytes = 0;
     apply->meta.cleared = sequence;
@@ -350,20 +355,22 @@ larder_status apply_clear(apply_transaction *apply, uint64_t sequence) {
     return LARDER_OK;
 }
 
-larder_status apply_order(apply_transaction *apply, const memtable *from) {
+larder_status larder_apply_order(apply_transaction *apply, const memtable *from) {
     for (uint32_t n = 0; apply->meta.has_order && n < from->count; n++) {
         const uint8_t *at = from->entries[n].record;
         if (record_kind(at) != RECORD_PUT) continue;
         tree_key scratch, key;
-        larder_bytes stored = stored_key(record_key(at), apply->meta.secret, &scratch);
-        tree_key_order((stamp){record_sequence(at), record_minor(at)}, &key);
-        larder_status status = environment_guard(apply->store->environment, key.bytes, key.length);
+        larder_bytes stored =
+            larder_stored_key(larder_record_key(at), apply->meta.secret, &scratch);
+        larder_tree_key_order((stamp){record_sequence(at), record_minor(at)}, &key);
+        larder_status status =
+            larder_environment_guard(apply->store->environment, key.bytes, key.length);
         if (status) return status;
         MDB_val name = {key.length, key.bytes}, value = val_of(stored);
         int code = mdb_put(apply->txn, apply->main, &name, &value, MDB_APPEND);
         // Not behind everything: something was read after it, or it is there from before a crash.
         if (code == MDB_KEYEXIST) code = mdb_put(apply->txn, apply->main, &name, &value, 0);
-        if (code != 0) return environment_status(code);
+        if (code != 0) return larder_environment_status(code);
     }
     return LARDER_OK;
 }

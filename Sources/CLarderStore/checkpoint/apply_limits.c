@@ -12,7 +12,7 @@ static larder_status apply_touch(apply_transaction *apply, larder_bytes stored,
                                  const touch *noted) {
     apply_entry found;
     tree_key key;
-    larder_status status = apply_find(apply, stored, &key, &found);
+    larder_status status = larder_apply_find(apply, stored, &key, &found);
     // It may have been removed since.
     if (status) return status == LARDER_ENOTFOUND ? LARDER_OK : status;
     if (found.is_damaged) return LARDER_OK;
@@ -24,20 +24,20 @@ static larder_status apply_touch(apply_transaction *apply, larder_bytes stored,
         (noted->at.sequence == state->at.sequence && noted->at.minor <= state->at.minor);
     if (is_older || (!idles && !apply->meta.has_order)) return LARDER_OK;
     if (apply->meta.has_order) {
-        tree_key_order(state->at, &key);
+        larder_tree_key_order(state->at, &key);
         status = row_list_delete(&apply->rows, &key);
-        tree_key_order(noted->at, &key);
+        larder_tree_key_order(noted->at, &key);
         if (!status) status = row_list_put(&apply->rows, &key, stored);
     }
     state->at = noted->at;
     if (idles) state->deadline_ns = earlier(noted->deadline_ns, entry->expires_ns);
-    if (!status) status = apply_set_state(apply, stored, state);
+    if (!status) status = larder_apply_set_state(apply, stored, state);
     // The same entry may have been read again.
-    return status ? status : apply_rows(apply);
+    return status ? status : larder_apply_rows(apply);
 }
 
-larder_status apply_touches(apply_transaction *apply, touch_buffer *touches) {
-    larder_status status = apply_rows(apply);
+larder_status larder_apply_touches(apply_transaction *apply, touch_buffer *touches) {
+    larder_status status = larder_apply_rows(apply);
     for (uint32_t at = 0; at < touches->count && !status; at++) {
         const touch *noted = &touches->touches[at];
         larder_bytes stored = {touches->bytes + noted->offset, noted->length};
@@ -69,7 +69,7 @@ static larder_status gather(apply_transaction *apply, tree_key *from, gathered *
     uint8_t space = from->bytes[0];
     MDB_val key = {from->length, from->bytes}, value;
     out->count = 0;
-    larder_status status = apply_seek(apply, MDB_SET_RANGE, &key, &value);
+    larder_status status = larder_apply_seek(apply, MDB_SET_RANGE, &key, &value);
     while (!status && out->count < GATHER_MAX_COUNT) {
         const uint8_t *bytes = key.mv_data;
         if (bytes[0] != space || key.mv_size > TREE_KEY_MAX_BYTES) break;
@@ -79,12 +79,12 @@ static larder_status gather(apply_transaction *apply, tree_key *from, gathered *
             tree_key_copy((larder_bytes){bytes, key.mv_size}, &out->keys[out->count]);
             tree_key_copy(stored, &out->stored[out->count++]);
         }
-        status = apply_seek(apply, MDB_NEXT, &key, &value);
+        status = larder_apply_seek(apply, MDB_NEXT, &key, &value);
     }
     out->is_end = out->count < GATHER_MAX_COUNT;
     if (out->count > 0) *from = out->keys[out->count - 1];
     if (from->length < TREE_KEY_MAX_BYTES) from->bytes[from->length++] = 0;
-    else tree_key_after_prefix(from);
+    else larder_tree_key_after_prefix(from);
     return status == LARDER_END ? LARDER_OK : status;
 }
 
@@ -95,7 +95,7 @@ static larder_status pass_gathered(apply_transaction *apply, pass_body *body,
         tree_key ignored;
         apply_entry entry;
         larder_bytes stored = bytes_of_key(&rows->stored[at]);
-        status = apply_find(apply, stored, &ignored, &entry);
+        status = larder_apply_find(apply, stored, &ignored, &entry);
         bool is_gone = status == LARDER_ENOTFOUND || (!status && entry.is_damaged);
         if (!status || is_gone)
             status = body(apply, &rows->keys[at], stored, is_gone ? NULL : &entry);
@@ -104,8 +104,8 @@ static larder_status pass_gathered(apply_transaction *apply, pass_body *body,
     return status;
 }
 
-larder_status apply_pass(apply_transaction *apply, pass_body *body, uint64_t most, tree_key *from,
-                         bool *is_done) {
+larder_status larder_apply_pass(apply_transaction *apply, pass_body *body, uint64_t most,
+                                tree_key *from, bool *is_done) {
     gathered *rows = malloc(sizeof *rows);
     if (rows == NULL) return ENOMEM;
     larder_status status = LARDER_OK;
@@ -114,7 +114,7 @@ larder_status apply_pass(apply_transaction *apply, pass_body *body, uint64_t mos
         status = gather(apply, from, rows);
         if (!status) status = pass_gathered(apply, body, rows);
         *is_done = rows->is_end || status == LARDER_END;
-        if (status == LARDER_OK || status == LARDER_END) status = apply_rows(apply);
+        if (status == LARDER_OK || status == LARDER_END) status = larder_apply_rows(apply);
         handled += rows->count;
     }
     free(rows);
@@ -125,21 +125,21 @@ larder_status apply_pass(apply_transaction *apply, pass_body *body, uint64_t mos
     @param from_ns where it stands, LARDER_STORE_NEVER if it does no more. */
 static larder_status expire(apply_transaction *apply, larder_bytes stored, const apply_entry *entry,
                             int64_t from_ns, int64_t to_ns) {
-    int64_t due = store_due(apply->store, &entry->record, entry->state.deadline_ns);
+    int64_t due = larder_store_due(apply->store, &entry->record, entry->state.deadline_ns);
     if (due <= apply->now_ns) {
         apply->expired++;
-        return apply_remove(apply, stored, entry);
+        return larder_apply_remove(apply, stored, entry);
     }
     if (to_ns == entry->state.armed_ns) return LARDER_OK;
     entry_state state = entry->state;
     state.armed_ns = to_ns;
-    larder_status status = apply_arm(apply, stored, &entry->record, from_ns, to_ns);
-    return status ? status : apply_set_state(apply, stored, &state);
+    larder_status status = larder_apply_arm(apply, stored, &entry->record, from_ns, to_ns);
+    return status ? status : larder_apply_set_state(apply, stored, &state);
 }
 
 /** For SPACE_EXPIRY: removes what expired. */
-larder_status pass_expiry(apply_transaction *apply, const tree_key *row, larder_bytes stored,
-                          const apply_entry *entry) {
+larder_status larder_pass_expiry(apply_transaction *apply, const tree_key *row, larder_bytes stored,
+                                 const apply_entry *entry) {
     bool has_form = row->length == 1 + 8 + 8 + 4;
     int64_t at = has_form ? unflip(get_be64(row->bytes + 1)) : INT64_MIN;
     if (at > apply->now_ns) return LARDER_END;
@@ -150,53 +150,53 @@ larder_status pass_expiry(apply_transaction *apply, const tree_key *row, larder_
         return status;
     // Where it is not due, it was read since, or the limit of age was raised. A row that is not its
     // own goes, no more.
-    int64_t due = store_due(apply->store, &entry->record, entry->state.deadline_ns);
+    int64_t due = larder_store_due(apply->store, &entry->record, entry->state.deadline_ns);
     bool is_own = entry->state.armed_ns == at;
     return expire(apply, stored, entry, LARDER_STORE_NEVER, is_own ? due : entry->state.armed_ns);
 }
 
 /** For SPACE_ORDER: evicts the least recently used until the limits hold. */
-larder_status pass_eviction(apply_transaction *apply, const tree_key *row, larder_bytes stored,
-                            const apply_entry *entry) {
+larder_status larder_pass_eviction(apply_transaction *apply, const tree_key *row,
+                                   larder_bytes stored, const apply_entry *entry) {
     if (apply->meta.count <= apply->limits->count && apply->meta.bytes <= apply->limits->bytes)
         return LARDER_END;
     larder_status status = row_list_delete(&apply->rows, row);
     if (status || entry == NULL) return status;
     apply->evicted++;
-    return apply_remove(apply, stored, entry);
+    return larder_apply_remove(apply, stored, entry);
 }
 
 /** For SPACE_ENTRY: removes what the limits of age and end let expire, and gives the others their
     deadlines in the tree. */
-larder_status pass_sweep(apply_transaction *apply, const tree_key *row, larder_bytes stored,
-                         const apply_entry *entry) {
+larder_status larder_pass_sweep(apply_transaction *apply, const tree_key *row, larder_bytes stored,
+                                const apply_entry *entry) {
     (void)row;
     if (entry == NULL) return LARDER_OK;
     const entry_state *state = &entry->state;
-    int64_t due = apply_default_due(&entry->record, apply->limits->age_ns);
+    int64_t due = larder_apply_default_due(&entry->record, apply->limits->age_ns);
     // A read moved the deadline of an entry that idles.
     if (state->has_row && state->deadline_ns > due) {
         record moved = entry->record;
         moved.idle_ns = LARDER_STORE_NEVER;
         moved.expires_ns = state->deadline_ns;
-        due = apply_default_due(&moved, apply->limits->age_ns);
+        due = larder_apply_default_due(&moved, apply->limits->age_ns);
     }
     return expire(apply, stored, entry, state->armed_ns, due);
 }
 
 /** For SPACE_ORDER: deletes it. */
-larder_status pass_order_clear(apply_transaction *apply, const tree_key *row, larder_bytes stored,
-                               const apply_entry *entry) {
+larder_status larder_pass_order_clear(apply_transaction *apply, const tree_key *row,
+                                      larder_bytes stored, const apply_entry *entry) {
     (void)stored, (void)entry;
     return row_list_delete(&apply->rows, row);
 }
 
 /** For SPACE_ENTRY: makes the order of use anew. */
-larder_status pass_order_make(apply_transaction *apply, const tree_key *row, larder_bytes stored,
-                              const apply_entry *entry) {
+larder_status larder_pass_order_make(apply_transaction *apply, const tree_key *row,
+                                     larder_bytes stored, const apply_entry *entry) {
     (void)row;
     if (entry == NULL) return LARDER_OK;
     tree_key key;
-    tree_key_order(entry->state.at, &key);
+    larder_tree_key_order(entry->state.at, &key);
     return row_list_put(&apply->rows, &key, stored);
 }

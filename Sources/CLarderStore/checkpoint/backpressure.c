@@ -8,7 +8,8 @@
     out seven eighths in the time T, and never all: a checkpoint that takes ten times as long makes
     the wait for a small write longer by some hundred microseconds, not by the rest of the
     checkpoint. */
-#include "condition.h"
+#include "larder_os_condition.h"
+#include "larder_os_machine.h"
 #include "store/store_internal.h"
 
 enum {
@@ -20,7 +21,7 @@ enum {
 };
 static const int64_t TOOK_MAX_NS = 1000000000;
 
-bool store_is_nearly_full(const larder_store *store, size_t length) {
+bool larder_store_is_nearly_full(const larder_store *store, size_t length) {
     uint64_t bytes = store->options.journal_bytes, keys = store->tuning.memtable_max_count;
     return store->active->bytes + length > bytes - bytes / 8 ||
            store->active->count > keys - keys / 8;
@@ -35,7 +36,7 @@ static int64_t time_ahead(larder_store *store, size_t length) {
     backpressure *pressure = &store->backpressure;
     // Nobody will come and make room, or nobody can.
     if (!store->has_thread || atomic_load(&store->last_failure) != LARDER_OK) return 0;
-    int64_t now = system_monotonic_ns();
+    int64_t now = larder_os_monotonic_ns();
     if (pressure->since_ns == 0) pressure->since_ns = now;
     // What does not fit at all is the checkpoint's.
     if (filled >= 1) return 0;
@@ -49,22 +50,22 @@ static int64_t time_ahead(larder_store *store, size_t length) {
     return ahead < AHEAD_MAX_NS ? 0 : ahead;
 }
 
-bool store_hold_back(larder_store *store, size_t length) {
-    int64_t wait = store_is_nearly_full(store, length) ? time_ahead(store, length) : 0;
+bool larder_store_hold_back(larder_store *store, size_t length) {
+    int64_t wait = larder_store_is_nearly_full(store, length) ? time_ahead(store, length) : 0;
     if (wait == 0) return false;
     // Before the write that reaches the last eighth nobody has told the thread.
     if (store->frozen == NULL && !store->wants_flush) {
         store->wants_flush = true;
-        store_wake(store);
+        larder_store_wake(store);
     }
-    condition_wait(&store->backpressure.relief, &store->lock, wait);
+    larder_os_condition_wait(&store->backpressure.relief, &store->lock, wait);
     return true;
 }
 
-void store_relieve(larder_store *store) {
+void larder_store_relieve(larder_store *store) {
     backpressure *pressure = &store->backpressure;
-    if (pressure->since_ns == 0 || store_is_nearly_full(store, 0)) return;
-    pressure->took_ns = system_monotonic_ns() - pressure->since_ns;
+    if (pressure->since_ns == 0 || larder_store_is_nearly_full(store, 0)) return;
+    pressure->took_ns = larder_os_monotonic_ns() - pressure->since_ns;
     pressure->since_ns = 0;
     pthread_cond_broadcast(&pressure->relief);
 }

@@ -17,7 +17,8 @@
 
 #include "checkpoint/apply.h"
 #include "cleaning/clean.h"
-#include "condition.h"
+#include "larder_os_condition.h"
+#include "larder_os_machine.h"
 
 /** A checkpoint under way, or a pass over the tree that follows one. */
 typedef struct checkpoint {
@@ -45,8 +46,8 @@ static void publish_commit(checkpoint *run) {
     const apply_transaction *done = &run->apply;
     pthread_mutex_lock(&store->lock);
     store->meta = done->meta;
-    if (done->evicted + done->expired > 0) memtable_forget_bases(store->active);
-    if (store->frozen != NULL) memtable_forget_bases(store->frozen);
+    if (done->evicted + done->expired > 0) larder_memtable_forget_bases(store->active);
+    if (store->frozen != NULL) larder_memtable_forget_bases(store->frozen);
     if (run->frozen != NULL && run->is_done) {
         uint64_t bytes = store->frozen->bytes, *grace = &store->clean_grace_bytes;
         *grace -= bytes < *grace ? bytes : *grace;
@@ -54,8 +55,8 @@ static void publish_commit(checkpoint *run) {
         atomic_fetch_sub(&store->pending_count, memtable_pending(store->frozen));
         store->spare = store->frozen;
         store->frozen = NULL;
-        memtable_reset(store->spare);
-        store_relieve(store);
+        larder_memtable_reset(store->spare);
+        larder_store_relieve(store);
     }
     pthread_mutex_unlock(&store->lock);
     run->order->evicted += done->evicted;
@@ -67,7 +68,7 @@ static void publish_commit(checkpoint *run) {
 /** Runs `body` in as many transactions as it takes. */
 static larder_status run_all(checkpoint *run, apply_body body) {
     for (run->is_done = false; !run->is_done;) {
-        larder_status status = apply_run(run->store, body, run, &run->apply);
+        larder_status status = larder_apply_run(run->store, body, run, &run->apply);
         if (status) return status == LARDER_END ? LARDER_OK : status;
         run->from = run->to;
         run->passed = run->passing;
@@ -85,9 +86,9 @@ static larder_status apply_segments(apply_transaction *apply, const memtable *fr
     if (number == 0) number = frozen->first_segment;
     for (;;) {
         segment *passed;
-        larder_status status = log_segment(&apply->store->log, number, &passed);
+        larder_status status = larder_log_segment(&apply->store->log, number, &passed);
         bool is_last = number == frozen->end.segment;
-        if (!status) status = apply_measure(apply, passed, is_last ? frozen : NULL);
+        if (!status) status = larder_apply_measure(apply, passed, is_last ? frozen : NULL);
         if (status || is_last) return status;
         number = passed->next;
     }
@@ -99,11 +100,11 @@ static larder_status pass_sealed(apply_transaction *apply) {
     location *end = &apply->meta.end;
     segment *last;
     if (end->segment == 0) return LARDER_OK;
-    larder_status status = log_segment(&apply->store->log, end->segment, &last);
+    larder_status status = larder_log_segment(&apply->store->log, end->segment, &last);
     if (status || last->next == 0 || end->offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
         return status;
     *end = (location){last->next, SEGMENT_HEAD_BYTES};
-    return apply_measure(apply, last, NULL);
+    return larder_apply_measure(apply, last, NULL);
 }
 
 /** What the last transaction has besides: the order of use, reads, and how far the log came. */
@@ -112,7 +113,7 @@ static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
     larder_status status = LARDER_OK;
     if (frozen != NULL) {
         status = apply_segments(apply, frozen);
-        if (!status) status = apply_order(apply, frozen);
+        if (!status) status = larder_apply_order(apply, frozen);
 #ifdef LARDER_PLANT_STORE_FORGETS_APPLIED
         if (apply->meta.applied == 0)
 #endif
@@ -125,17 +126,17 @@ static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
         status = pass_sealed(apply);
     if ((run->order->flags & FLUSH_SETS_FORMAT) != 0)
         apply->meta.content_format = run->order->content_format;
-    if (!status) status = apply_touches(apply, &run->store->folding);
-    if (!status) status = cleaning_retire(&run->cleaning, apply);
+    if (!status) status = larder_apply_touches(apply, &run->store->folding);
+    if (!status) status = larder_cleaning_retire(&run->cleaning, apply);
     return status;
 }
 
 static larder_status apply_one(apply_transaction *apply, const sorted_write *next) {
     segment *from;
-    larder_status status = log_segment(&apply->store->log, next->segment, &from);
+    larder_status status = larder_log_segment(&apply->store->log, next->segment, &from);
     if (status) return status;
     location where = {next->segment, (uint64_t)(next->record - from->map)};
-    return apply_write(apply, next->record, where);
+    return larder_apply_write(apply, next->record, where);
 }
 
 static larder_status apply_part(apply_transaction *apply, void *context) {
@@ -146,14 +147,14 @@ static larder_status apply_part(apply_transaction *apply, void *context) {
     run->to = run->count - run->from > most ? run->from + (uint32_t)most : run->count;
     run->is_done = run->to == run->count;
     if (run->from == 0 && run->frozen != NULL && run->frozen->cleared > apply->meta.applied)
-        status = apply_clear(apply, run->frozen->cleared);
+        status = larder_apply_clear(apply, run->frozen->cleared);
     for (uint32_t at = run->from; at < run->to && !status; at++) {
         const sorted_write *next = &run->writes[at];
-        status =
-            next->victim != 0 ? cleaning_move(&run->cleaning, apply, next) : apply_one(apply, next);
+        status = next->victim != 0 ? larder_cleaning_move(&run->cleaning, apply, next)
+                                   : apply_one(apply, next);
     }
     if (!status && run->is_done) status = apply_last(apply, run);
-    if (!status) status = cleaning_settle(&run->cleaning, apply);
+    if (!status) status = larder_cleaning_settle(&run->cleaning, apply);
     // Rows of every part may lead to new segments.
     pthread_mutex_lock(&store->lock);
     if (store->log.next_number > apply->meta.next_segment)
@@ -165,7 +166,7 @@ static larder_status apply_part(apply_transaction *apply, void *context) {
 /** Writes and moves, sorted. */
 static larder_status prepare(checkpoint *run) {
     const memtable *frozen = run->frozen;
-    larder_status status = cleaning_begin(run->store, run->order->flags, &run->cleaning);
+    larder_status status = larder_cleaning_begin(run->store, run->order->flags, &run->cleaning);
     if (status) return status;
     uint32_t count = frozen == NULL ? 0 : frozen->count;
     run->writes = malloc(((size_t)count + 1) * sizeof *run->writes);
@@ -174,13 +175,13 @@ static larder_status prepare(checkpoint *run) {
         run->writes[at] =
             (sorted_write){0, frozen->entries[at].record, frozen->entries[at].segment, 0};
     run->count = count;
-    status = cleaning_gather(&run->cleaning, &run->writes, &run->count);
-    return status ? status : sorted_writes_sort(run->writes, run->count);
+    status = larder_cleaning_gather(&run->cleaning, &run->writes, &run->count);
+    return status ? status : larder_sorted_writes_sort(run->writes, run->count);
 }
 
 /** Applies what is frozen, with everything else that waits. */
 static larder_status checkpoint_once(larder_store *store, flush_order *order) {
-    environment_drain_touches(store->environment, &store->folding, &store->lock);
+    larder_environment_drain_touches(store->environment, &store->folding, &store->lock);
     checkpoint run = {.store = store, .order = order, .frozen = store->frozen};
     larder_status status = prepare(&run);
     bool has_work = run.frozen != NULL || run.cleaning.victim_count > 0 ||
@@ -191,12 +192,12 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
         status = run_all(&run, apply_part);
         if (!status) store->is_partly_applied = false;
     }
-    cleaning_end(&run.cleaning, !status && has_work ? run.apply.meta.transaction : 0);
+    larder_cleaning_end(&run.cleaning, !status && has_work ? run.apply.meta.transaction : 0);
     free(run.writes);
     if (status) return status;
     pthread_mutex_lock(&store->lock);
     atomic_fetch_add(&store->touches_dropped, store->folding.dropped);
-    touch_buffer_free(&store->folding);
+    larder_touch_buffer_free(&store->folding);
     pthread_mutex_unlock(&store->lock);
     return LARDER_OK;
 }
@@ -225,10 +226,12 @@ static larder_status make_order(apply_transaction *apply, void *context) {
     tree_key first = {{SPACE_ORDER}, 1};
     // Of an attempt that a crash ended.
     if (run->passed.length == 0)
-        status = apply_pass(apply, pass_order_clear, UINT64_MAX, &first, &run->is_done);
+        status =
+            larder_apply_pass(apply, larder_pass_order_clear, UINT64_MAX, &first, &run->is_done);
     if (!status)
-        status = apply_pass(apply, pass_order_make, apply->store->tuning.remove_max_count * 4,
-                            pass_on(run, SPACE_ENTRY), &run->is_done);
+        status = larder_apply_pass(apply, larder_pass_order_make,
+                                   apply->store->tuning.remove_max_count * 4,
+                                   pass_on(run, SPACE_ENTRY), &run->is_done);
     apply->meta.has_order = run->is_done;
     return status;
 }
@@ -250,14 +253,16 @@ static larder_status apply_limits(apply_transaction *apply, void *context) {
     larder_status status = LARDER_OK;
     if ((run->order->flags & FLUSH_TRIMS) != 0) {
         if (limits->age_ns != apply->meta.age_ns || limits->end_ns <= apply->now_ns)
-            status = apply_pass(apply, pass_sweep, most, pass_on(run, SPACE_ENTRY), &is_swept);
+            status = larder_apply_pass(apply, larder_pass_sweep, most, pass_on(run, SPACE_ENTRY),
+                                       &is_swept);
         if (is_swept) {
             run->passing.length = 0;
             apply->meta.age_ns = limits->age_ns;
         }
-        if (!status) status = apply_pass(apply, pass_expiry, most, &expiry, &is_expired);
+        if (!status)
+            status = larder_apply_pass(apply, larder_pass_expiry, most, &expiry, &is_expired);
     }
-    if (!status) status = apply_pass(apply, pass_eviction, most, &use, &is_evicted);
+    if (!status) status = larder_apply_pass(apply, larder_pass_eviction, most, &use, &is_evicted);
     run->is_done = !status && is_swept && is_expired && is_evicted;
     // A store that nobody writes to is left alone.
     return !status && apply->passed == 0 ? LARDER_END : status;
@@ -288,7 +293,7 @@ static larder_status enforce_limits(larder_store *store, flush_order *order) {
 static larder_status count_to_the_end(larder_store *store) {
     memtable *frozen = store->frozen;
     segment *last;
-    larder_status status = log_segment(&store->log, frozen->end.segment, &last);
+    larder_status status = larder_log_segment(&store->log, frozen->end.segment, &last);
     if (status) return status;
     uint64_t next = last->is_sealed ? 1 : 0;
     frozen->end_record_count = last->record_count - next;
@@ -303,10 +308,10 @@ static larder_status freeze(larder_store *store) {
     pthread_mutex_lock(&store->lock);
     bool is_new = store->active->last_sequence > store->meta.applied;
     if (is_new && store->frozen != NULL) {
-        status = memtable_merge(store->frozen, store->active);
+        status = larder_memtable_merge(store->frozen, store->active);
         if (!status) atomic_store(&store->pending_count, memtable_pending(store->frozen));
     } else if (is_new) {
-        if (store->spare == NULL) status = memtable_create(&store->spare);
+        if (store->spare == NULL) status = larder_memtable_create(&store->spare);
         if (!status) {
             store->frozen = store->active;
             store->active = store->spare;
@@ -327,26 +332,27 @@ static larder_status freeze(larder_store *store) {
 static bool is_worth_leaving(larder_store *store) {
     pthread_mutex_lock(&store->lock);
     const segment *active = store->log.active;
-    const live_segment *held = active == NULL ? NULL : live_find(&store->live, active->number);
+    const live_segment *held =
+        active == NULL ? NULL : larder_live_find(&store->live, active->number);
     bool is_empty = held != NULL && held->live_bytes < held->used_bytes / 4 &&
                     held->used_bytes > active->capacity / 2 && store->active->count == 0 &&
                     store->active->cleared == 0;
     pthread_mutex_unlock(&store->lock);
-    return is_empty && environment_is_short(store->environment);
+    return is_empty && larder_environment_is_short(store->environment);
 }
 
 /** The log goes on in another, small segment. On a full disk what is reserved for the tree makes
     way for it, for a moment. */
 static larder_status leave_segment(larder_store *store, flush_order *order) {
-    environment_unreserve(store->environment);
+    larder_environment_unreserve(store->environment);
     pthread_mutex_lock(&store->lock);
-    larder_status status = log_turn_over(&store->log);
+    larder_status status = larder_log_turn_over(&store->log);
     pthread_mutex_unlock(&store->lock);
-    environment_reserve(store->environment);
+    larder_environment_reserve(store->environment);
     // It stays as it is, then.
     if (status) return LARDER_OK;
     order->flags |= FLUSH_PASSES;
-    status = store_sync_log(store);
+    status = larder_store_sync_log(store);
     if (!status) status = run_checkpoint(store, order);
     order->flags &= ~(uint32_t)FLUSH_PASSES;
     return status;
@@ -357,61 +363,61 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
     larder_status status = ensure_order(store, order, false);
     if (!status) status = freeze(store);
     // Rows lead to records on the device only.
-    if (!status && (store->frozen != NULL || leaves)) status = store_sync_log(store);
+    if (!status && (store->frozen != NULL || leaves)) status = larder_store_sync_log(store);
     if (!status) status = run_checkpoint(store, order);
     if (!status) status = enforce_limits(store, order);
     if (!status && !leaves && is_worth_leaving(store)) status = leave_segment(store, order);
     // Segments that died of it: removing everything gives its room back at once.
-    if (!status && cleaning_has_dead(store)) status = run_checkpoint(store, order);
+    if (!status && larder_cleaning_has_dead(store)) status = run_checkpoint(store, order);
     return status;
 }
 
-larder_status store_flush(larder_store *store, flush_order *order) {
-    larder_status status = store_enter_to_write(store);
+larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
+    larder_status status = larder_store_enter_to_write(store);
     if (status) return status;
     pthread_mutex_lock(&store->flush_lock);
     status = store_enter(store);
     pthread_mutex_lock(&store->lock);
-    bool is_needed = (order->flags & FLUSH_FOR_ROOM) == 0 || store_is_nearly_full(store, 0);
+    bool is_needed = (order->flags & FLUSH_FOR_ROOM) == 0 || larder_store_is_nearly_full(store, 0);
     pthread_mutex_unlock(&store->lock);
-    if (!status && is_needed) status = log_enter(&store->log);
+    if (!status && is_needed) status = larder_log_enter(&store->log);
     if (!status && is_needed) {
         status = flush_once(store, order);
         atomic_fetch_add(status == LARDER_OK ? &store->flushes : &store->flush_failures, 1);
         atomic_store(&store->last_failure, status);
         if (!status) {
-            store_delete_retired(store, order);
-            environment_reserve(store->environment);
+            larder_store_delete_retired(store, order);
+            larder_environment_reserve(store->environment);
         }
-        log_leave(&store->log);
-        if (atomic_load(&store->pending_count) == 0) environment_rest(store->environment);
+        larder_log_leave(&store->log);
+        if (atomic_load(&store->pending_count) == 0) larder_environment_rest(store->environment);
     }
     pthread_mutex_unlock(&store->flush_lock);
     return status;
 }
 
 larder_status larder_store_flush(larder_store *store) {
-    return store_flush(store, &(flush_order){0});
+    return larder_store_checkpoint(store, &(flush_order){0});
 }
 
 larder_status larder_store_trim(larder_store *store, uint64_t count, uint64_t bytes,
                                 uint64_t *removed) {
     flush_order order = {.flags = FLUSH_EVICTS, .limits = {.count = count, .bytes = bytes}};
-    larder_status status = store_flush(store, &order);
+    larder_status status = larder_store_checkpoint(store, &order);
     if (removed != NULL) *removed = order.evicted;
     return status;
 }
 
 larder_status larder_store_remove_expired(larder_store *store, uint64_t *removed) {
     flush_order order = {.flags = FLUSH_TRIMS};
-    larder_status status = store_flush(store, &order);
+    larder_status status = larder_store_checkpoint(store, &order);
     if (removed != NULL) *removed = order.expired;
     return status;
 }
 
 larder_status larder_store_content_format_set(larder_store *store, uint64_t content_format) {
     flush_order order = {.flags = FLUSH_SETS_FORMAT, .content_format = content_format};
-    return store_flush(store, &order);
+    return larder_store_checkpoint(store, &order);
 }
 
 /** How many bytes of values have to go for the file system to have the room that the limit asks
@@ -425,20 +431,21 @@ static uint64_t bytes_for_free_space(larder_store *store) {
     if (wanted == 0) return LARDER_STORE_UNLIMITED;
     uint64_t room = 0;
     if (store->options.free_space != NULL) room = store->options.free_space(store->options.context);
-    else if (file_system_room(store->path, &room) != LARDER_OK) return LARDER_STORE_UNLIMITED;
+    else if (larder_os_file_system_room(store->path, &room) != LARDER_OK)
+        return LARDER_STORE_UNLIMITED;
     if (room >= wanted) return LARDER_STORE_UNLIMITED;
     return there > wanted - room ? there - (wanted - room) : 0;
 }
 
 larder_status larder_store_maintain(larder_store *store) {
-    larder_status status = store_enter_to_write(store);
+    larder_status status = larder_store_enter_to_write(store);
     if (status) return status;
-    environment_reap(store->environment);
+    larder_environment_clear_stale_readers(store->environment);
     uint64_t bytes = bytes_for_free_space(store);
     flush_order order = {.flags = FLUSH_TRIMS,
                          .limits = {.count = LARDER_STORE_UNLIMITED, .bytes = bytes}};
     if (bytes != LARDER_STORE_UNLIMITED) order.flags |= FLUSH_EVICTS;
-    return store_flush(store, &order);
+    return larder_store_checkpoint(store, &order);
 }
 
 // The thread --------------------------------------------------------------------------------------
@@ -489,7 +496,7 @@ static larder_status work_once(larder_store *store, int64_t now) {
     else store->wants_flush = false;
     if (!prepares && trims) store->trimmed_ns = now;
     pthread_mutex_unlock(&store->lock);
-    if (prepares) log_prepare(&store->log, &store->lock);
+    if (prepares) larder_log_prepare(&store->log, &store->lock);
     else if (trims) status = larder_store_maintain(store);
     else if (flushes) status = larder_store_flush(store);
     else if (syncs) status = larder_store_sync(store);
@@ -500,34 +507,34 @@ static larder_status work_once(larder_store *store, int64_t now) {
 static int64_t store_work(void *context) {
     larder_store *store = context;
     pthread_mutex_lock(&store->lock);
-    larder_status status = work_once(store, system_monotonic_ns());
+    larder_status status = work_once(store, larder_os_monotonic_ns());
     // last_failure says why; the next try is an interval away, or when a write finds no room.
     if (status != LARDER_OK && store->pending_since_ns != 0)
-        store->pending_since_ns = system_monotonic_ns();
+        store->pending_since_ns = larder_os_monotonic_ns();
     if (status != LARDER_OK && store->unsynced_since_ns != 0)
-        store->unsynced_since_ns = system_monotonic_ns();
+        store->unsynced_since_ns = larder_os_monotonic_ns();
     int64_t due = next_due(store);
     pthread_mutex_unlock(&store->lock);
     return due;
 }
 
-void store_wake(larder_store *store) {
-    if (store->has_thread) pool_wake(&store->task, next_due(store));
+void larder_store_wake(larder_store *store) {
+    if (store->has_thread) larder_pool_wake(&store->task, next_due(store));
 }
 
-larder_status store_thread_start(larder_store *store) {
-    larder_status status = pool_add(&store->task, store_work, store);
+larder_status larder_store_thread_start(larder_store *store) {
+    larder_status status = larder_pool_add(&store->task, store_work, store);
     if (status) return status;
     pthread_mutex_lock(&store->lock);
-    store->trimmed_ns = system_monotonic_ns();
+    store->trimmed_ns = larder_os_monotonic_ns();
     store->has_thread = true;
-    store_wake(store);
+    larder_store_wake(store);
     pthread_mutex_unlock(&store->lock);
     return LARDER_OK;
 }
 
-void store_thread_stop(larder_store *store) {
-    pool_remove(&store->task);
+void larder_store_thread_stop(larder_store *store) {
+    larder_pool_remove(&store->task);
     pthread_mutex_lock(&store->lock);
     store->has_thread = false;
     pthread_cond_broadcast(&store->backpressure.relief);

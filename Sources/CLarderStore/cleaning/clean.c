@@ -11,7 +11,7 @@ static bool may_be_cleaned(const larder_store *store, const live_segment *candid
            candidate->number != store->meta.end.segment;
 }
 
-bool cleaning_has_dead(const larder_store *store) {
+bool larder_cleaning_has_dead(const larder_store *store) {
     for (size_t at = 0; at < store->live.count; at++)
         if (store->live.items[at].live_count == 0 && may_be_cleaned(store, &store->live.items[at]))
             return true;
@@ -104,7 +104,8 @@ static void add_victim(cleaning *work, const live_segment *facts, uint64_t *used
     of the tree for it. */
 static uint64_t grace(larder_store *store, uint64_t used, uint64_t bound) {
     uint64_t *left = &store->clean_grace_bytes;
-    if (used <= bound || *left == 0 || environment_is_short(store->environment)) return *left = 0;
+    if (used <= bound || *left == 0 || larder_environment_is_short(store->environment))
+        return *left = 0;
     uint64_t most = used - bound + store->tuning.segment_max_bytes;
     if (*left > most) *left = most;
     return *left < bound / 4 ? *left : bound / 4;
@@ -114,7 +115,7 @@ static uint64_t grace(larder_store *store, uint64_t used, uint64_t bound) {
 static void choose(cleaning *work, uint32_t flags, const live_segment *candidates, size_t count) {
     larder_store *store = work->store;
     uint64_t used, live, cleaned = 0;
-    live_totals(&store->live, &used, &live);
+    larder_live_totals(&store->live, &used, &live);
     uint64_t bound = live / 100 * store->tuning.space_percent + work->next_capacity;
     bound += grace(store, used, bound);
     for (size_t at = 0; at < count; at++) {
@@ -138,11 +139,11 @@ static void choose(cleaning *work, uint32_t flags, const live_segment *candidate
     }
 }
 
-larder_status cleaning_begin(larder_store *store, uint32_t flags, cleaning *out) {
+larder_status larder_cleaning_begin(larder_store *store, uint32_t flags, cleaning *out) {
     *out = (cleaning){.store = store, .as_of = store->meta.applied};
     pthread_mutex_lock(&store->lock);
     out->first_made = store->log.next_number;
-    out->next_capacity = log_next_capacity(&store->log);
+    out->next_capacity = larder_log_next_capacity(&store->log);
     pthread_mutex_unlock(&store->lock);
     size_t count = 0;
     live_segment *candidates = malloc((store->live.count + 1) * sizeof *candidates);
@@ -167,12 +168,12 @@ static larder_status gather_victim(cleaning *work, uint32_t index, uint64_t end,
                                    sorted_write **writes, uint32_t *count, size_t *capacity) {
     uint32_t number = work->victims[index].number;
     segment *from;
-    larder_status status = log_segment(&work->store->log, number, &from);
+    larder_status status = larder_log_segment(&work->store->log, number, &from);
     work->victims[index].from = status == LARDER_OK ? from : NULL;
     for (uint64_t at = SEGMENT_HEAD_BYTES; !status && at < end;) {
         const uint8_t *found = from->map + at;
         record whole;
-        if (segment_read(from, &at, true, &whole) != LARDER_OK) return LARDER_EDAMAGED;
+        if (larder_segment_read(from, &at, true, &whole) != LARDER_OK) return LARDER_EDAMAGED;
         if (whole.kind == RECORD_NEXT) continue;
         status = array_reserve(writes, *count, capacity, sizeof **writes);
         if (!status && *count == UINT32_MAX) status = ENOMEM;
@@ -181,12 +182,12 @@ static larder_status gather_victim(cleaning *work, uint32_t index, uint64_t end,
     return status == ENOENT ? LARDER_EDAMAGED : status;
 }
 
-larder_status cleaning_gather(cleaning *work, sorted_write **writes, uint32_t *count) {
+larder_status larder_cleaning_gather(cleaning *work, sorted_write **writes, uint32_t *count) {
     const uint32_t before = *count;
     size_t capacity = before;
     for (uint32_t at = 0; at < work->victim_count;) {
         victim *next = &work->victims[at];
-        live_segment *facts = live_find(&work->store->live, next->number);
+        live_segment *facts = larder_live_find(&work->store->live, next->number);
         bool is_dead = facts->live_count == 0;
         next->forgettable = forgettable(work, facts);
         larder_status status = LARDER_OK;
@@ -221,20 +222,21 @@ static larder_status target_make(cleaning *work, size_t length) {
     if (room < length) room = length;
     room += SEGMENT_HEAD_BYTES + SEGMENT_NEXT_BYTES;
     // The least sequence is not known yet; none is smaller than 1.
-    return log_create_cleaned(&store->log, &store->lock, room, 1, work->as_of, &work->target);
+    return larder_log_create_cleaned(&store->log, &store->lock, room, 1, work->as_of,
+                                     &work->target);
 }
 
 /** Copies a record into a cleaned segment; of what is no live put, a removal with its sequence.
     @param to receives where it lies. */
 static larder_status copy_record(cleaning *work, apply_transaction *apply, const uint8_t *at,
                                  bool is_live, location *to) {
-    larder_bytes key = record_key(at);
+    larder_bytes key = larder_record_key(at);
     size_t length = is_live ? record_length(at) : RECORD_HEAD_BYTES + key.length;
     size_t padded = record_padded(length);
     segment *target = work->target;
     bool is_full = target == NULL ||
                    atomic_load(&target->end) + padded + SEGMENT_NEXT_BYTES > target->capacity;
-    larder_status status = is_full ? cleaning_settle(work, apply) : LARDER_OK;
+    larder_status status = is_full ? larder_cleaning_settle(work, apply) : LARDER_OK;
     if (!status && is_full) status = target_make(work, padded);
     if (status) return status;
     target = work->target;
@@ -246,10 +248,10 @@ static larder_status copy_record(cleaning *work, apply_transaction *apply, const
         memcpy(&first_word, at, sizeof first_word);
     } else {
         uint8_t kind = record_kind(at) == RECORD_CLEAR ? RECORD_CLEAR : RECORD_REMOVE;
-        record_write_bare(copy, kind, key);
-        first_word = record_seal(copy, length, record_sequence(at), record_minor(at), false);
+        larder_record_write_bare(copy, kind, key);
+        first_word = larder_record_seal(copy, length, record_sequence(at), record_minor(at), false);
     }
-    segment_publish(target, padded, first_word);
+    larder_segment_publish(target, padded, first_word);
     target->record_count++;
     if (!is_live) target->bare_count++;
     uint64_t sequence = record_sequence(at);
@@ -268,22 +270,23 @@ static larder_status move_entry(cleaning *work, apply_transaction *apply, const 
     larder_status status = copy_record(work, apply, found->record, true, &to);
     if (status) return status;
     memcpy(moved, row.data, row.length);
-    row_move(moved, to);
+    larder_row_move(moved, to);
     MDB_val name = {key->length, key->bytes}, fresh = {row.length, moved};
     size_t padded = record_padded(record_length(found->record));
-    status = environment_status(mdb_cursor_put(apply->entries, &name, &fresh, MDB_CURRENT));
-    if (!status) status = apply_live(apply, found->segment, padded, true);
-    return status ? status : apply_live(apply, to.segment, padded, false);
+    status = larder_environment_status(mdb_cursor_put(apply->entries, &name, &fresh, MDB_CURRENT));
+    if (!status) status = larder_apply_live(apply, found->segment, padded, true);
+    return status ? status : larder_apply_live(apply, to.segment, padded, false);
 }
 
-larder_status cleaning_move(cleaning *work, apply_transaction *apply, const sorted_write *found) {
+larder_status larder_cleaning_move(cleaning *work, apply_transaction *apply,
+                                   const sorted_write *found) {
     const victim *of = &work->victims[found->victim - 1];
     const uint8_t *at = found->record;
     tree_key key;
-    tree_key_entry(SPACE_ENTRY, record_key(at), apply->meta.secret, &key);
+    larder_tree_key_entry(SPACE_ENTRY, larder_record_key(at), apply->meta.secret, &key);
     larder_bytes bytes;
     larder_status status =
-        record_kind(at) == RECORD_CLEAR ? LARDER_END : apply_get(apply, &key, &bytes);
+        record_kind(at) == RECORD_CLEAR ? LARDER_END : larder_apply_get(apply, &key, &bytes);
     location ignored;
     if (status == LARDER_END)
         return record_sequence(at) <= of->forgettable
@@ -291,7 +294,7 @@ larder_status cleaning_move(cleaning *work, apply_transaction *apply, const sort
                    : copy_record(work, apply, at, false, &ignored);
     // Of a row that cannot be read there is no telling: the victim stays as it is.
     entry_row row;
-    if (!status) status = row_read(bytes, &row);
+    if (!status) status = larder_row_read(bytes, &row);
     if (status) return status;
     // Else what the tree has is newer, and hides what is older by itself.
     if (row.at.segment != found->segment || row.at.offset != (uint64_t)(at - of->from->map))
@@ -299,34 +302,34 @@ larder_status cleaning_move(cleaning *work, apply_transaction *apply, const sort
     return move_entry(work, apply, found, &key, bytes);
 }
 
-larder_status cleaning_settle(cleaning *work, apply_transaction *apply) {
+larder_status larder_cleaning_settle(cleaning *work, apply_transaction *apply) {
     if (work->target == NULL) return LARDER_OK;
 #ifndef LARDER_PLANT_STORE_SKIPS_CLEANED_SYNC
-    larder_status status = segment_sync(work->target, work->store->log.folder);
+    larder_status status = larder_segment_sync(work->target, work->store->log.folder);
     if (status) return status;
 #endif
-    return apply_measure(apply, work->target, NULL);
+    return larder_apply_measure(apply, work->target, NULL);
 }
 
 // The end -----------------------------------------------------------------------------------------
 
-larder_status cleaning_retire(cleaning *work, apply_transaction *apply) {
+larder_status larder_cleaning_retire(cleaning *work, apply_transaction *apply) {
     for (size_t at = 0; at < work->victim_count; at++) {
         tree_key key;
-        tree_key_segment(work->victims[at].number, &key);
-        larder_status status = apply_row(apply, &key, NULL);
+        larder_tree_key_segment(work->victims[at].number, &key);
+        larder_status status = larder_apply_row(apply, &key, NULL);
         if (status) return status;
-        live_drop(&apply->live, work->victims[at].number);
+        larder_live_drop(&apply->live, work->victims[at].number);
     }
     return LARDER_OK;
 }
 
-larder_status store_retire(larder_store *store, uint32_t number, uint64_t transaction) {
+larder_status larder_store_retire(larder_store *store, uint32_t number, uint64_t transaction) {
     segment *found;
     live_segment *gone;
-    larder_status status = log_segment(&store->log, number, &found);
+    larder_status status = larder_log_segment(&store->log, number, &found);
     bool is_there = status == LARDER_OK;
-    if (status != ENOMEM) status = live_add(&store->retired, number, &gone);
+    if (status != ENOMEM) status = larder_live_add(&store->retired, number, &gone);
     if (status) return status;
     gone->retired_by = transaction;
     if (is_there) gone->first_sequence = found->first_sequence;
@@ -334,31 +337,31 @@ larder_status store_retire(larder_store *store, uint32_t number, uint64_t transa
     return LARDER_OK;
 }
 
-void cleaning_end(cleaning *work, uint64_t transaction) {
+void larder_cleaning_end(cleaning *work, uint64_t transaction) {
     larder_store *store = work->store;
     for (size_t at = 0; transaction != 0 && at < work->victim_count; at++) {
         // Without memory its file stays until the store is opened again.
-        (void)!store_retire(store, work->victims[at].number, transaction);
+        (void)!larder_store_retire(store, work->victims[at].number, transaction);
     }
     pthread_mutex_lock(&store->lock);
     uint32_t end = store->log.next_number;
     pthread_mutex_unlock(&store->lock);
     segment *made;
     for (uint32_t number = work->first_made; number < end; number++) {
-        if (log_segment(&store->log, number, &made) != LARDER_OK || made->kind != SEGMENT_CLEANED ||
-            live_find(&store->live, number) != NULL)
+        if (larder_log_segment(&store->log, number, &made) != LARDER_OK ||
+            made->kind != SEGMENT_CLEANED || larder_live_find(&store->live, number) != NULL)
             continue;
         // Nothing leads there.
-        (void)log_remove(&store->log, number);
+        (void)larder_log_remove(&store->log, number);
     }
     free(work->victims);
     memset(work, 0, sizeof *work);
 }
 
-void store_delete_retired(larder_store *store, flush_order *order) {
+void larder_store_delete_retired(larder_store *store, flush_order *order) {
     live_table *retired = &store->retired;
     const size_t total = retired->count;
-    uint64_t oldest = total > 0 ? environment_oldest_reader(store->environment) : 0;
+    uint64_t oldest = total > 0 ? larder_environment_oldest_reader(store->environment) : 0;
     // One after the other, each off the device before the next.
     for (size_t done = 0;; done++) {
         if (order->progress != NULL && order->progress(order->context, done, total) != 0)
@@ -369,9 +372,9 @@ void store_delete_retired(larder_store *store, flush_order *order) {
             if (goes_before(&retired->items[at], gone)) gone = &retired->items[at];
         // Somebody still looks at a state that leads there.
         if (oldest < gone->retired_by) return;
-        if (log_remove(&store->log, gone->number) != LARDER_OK ||
-            folder_sync(store->log.folder) != LARDER_OK)
+        if (larder_log_remove(&store->log, gone->number) != LARDER_OK ||
+            larder_os_folder_sync(store->log.folder) != LARDER_OK)
             return;
-        live_drop(retired, gone->number);
+        larder_live_drop(retired, gone->number);
     }
 }

@@ -47,26 +47,27 @@ typedef struct cleaning {
 } cleaning;
 
 /** Whether there is a segment that nothing leads to. */
-bool cleaning_has_dead(const larder_store *store);
-/** Chooses victims, as far as `flags` of a flush and the space ask for any. cleaning_end follows in
-    any case. */
-LARDER_MUST_CHECK larder_status cleaning_begin(larder_store *store, uint32_t flags, cleaning *out);
+bool larder_cleaning_has_dead(const larder_store *store);
+/** Chooses victims, as far as `flags` of a flush and the space ask for any. larder_cleaning_end
+    follows in any case. */
+LARDER_MUST_CHECK larder_status larder_cleaning_begin(larder_store *store, uint32_t flags,
+                                                      cleaning *out);
 /** Adds the victims' records behind `count` writes; `writes` grows. */
-LARDER_MUST_CHECK larder_status cleaning_gather(cleaning *work, sorted_write **writes,
-                                                uint32_t *count);
+LARDER_MUST_CHECK larder_status larder_cleaning_gather(cleaning *work, sorted_write **writes,
+                                                       uint32_t *count);
 /** Deals with one record of a victim: copies it, and moves its row. */
-LARDER_MUST_CHECK larder_status cleaning_move(cleaning *work, apply_transaction *apply,
-                                              const sorted_write *found);
+LARDER_MUST_CHECK larder_status larder_cleaning_move(cleaning *work, apply_transaction *apply,
+                                                     const sorted_write *found);
 /** What was copied goes to the device, before the commit of the rows that lead there, and its
     figures into the transaction. */
-LARDER_MUST_CHECK larder_status cleaning_settle(cleaning *work, apply_transaction *apply);
+LARDER_MUST_CHECK larder_status larder_cleaning_settle(cleaning *work, apply_transaction *apply);
 /** In the last transaction: the victims' rows go. */
-LARDER_MUST_CHECK larder_status cleaning_retire(cleaning *work, apply_transaction *apply);
+LARDER_MUST_CHECK larder_status larder_cleaning_retire(cleaning *work, apply_transaction *apply);
 /** After the last commit the victims are retired; after a failure, with transaction 0, segments go
     that no commit leads to. */
-void cleaning_end(cleaning *work, uint64_t transaction);
+void larder_cleaning_end(cleaning *work, uint64_t transaction);
 /** Notes a segment that nothing leads to, found when the store was opened. */
-LARDER_MUST_CHECK larder_status store_retire(larder_store *store, uint32_t number,
-                                             uint64_t transaction);
+LARDER_MUST_CHECK larder_status larder_store_retire(larder_store *store, uint32_t number,
+                                                    uint64_t transaction);
 
 #endif

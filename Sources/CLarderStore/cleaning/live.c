@@ -3,7 +3,7 @@
 
 #include "format/array.h"
 
-larder_status live_row_read(larder_bytes value, live_segment *out) {
+larder_status larder_live_row_read(larder_bytes value, live_segment *out) {
     *out = (live_segment){0};
     if (value.length != LIVE_ROW_BYTES) return LARDER_EDAMAGED;
     memcpy(out, value.data, LIVE_ROW_BYTES);
@@ -21,12 +21,12 @@ static size_t live_place(const live_table *table, uint32_t number) {
     return from;
 }
 
-live_segment *live_find(const live_table *table, uint32_t number) {
+live_segment *larder_live_find(const live_table *table, uint32_t number) {
     size_t at = live_place(table, number);
     return at < table->count && table->items[at].number == number ? &table->items[at] : NULL;
 }
 
-larder_status live_add(live_table *table, uint32_t number, live_segment **out) {
+larder_status larder_live_add(live_table *table, uint32_t number, live_segment **out) {
     size_t at = live_place(table, number);
     *out = NULL;
     if (at == table->count || table->items[at].number != number) {
@@ -42,14 +42,14 @@ larder_status live_add(live_table *table, uint32_t number, live_segment **out) {
     return LARDER_OK;
 }
 
-void live_drop(live_table *table, uint32_t number) {
-    live_segment *gone = live_find(table, number);
+void larder_live_drop(live_table *table, uint32_t number) {
+    live_segment *gone = larder_live_find(table, number);
     size_t behind = table->count - (size_t)(gone - table->items) - 1;
     memmove(gone, gone + 1, behind * sizeof *gone);
     table->count--;
 }
 
-larder_status live_copy(const live_table *from, live_table *to) {
+larder_status larder_live_copy(const live_table *from, live_table *to) {
     *to = (live_table){0};
     if (from->count == 0) return LARDER_OK;
     to->items = malloc(from->count * sizeof *to->items);
@@ -59,12 +59,12 @@ larder_status live_copy(const live_table *from, live_table *to) {
     return LARDER_OK;
 }
 
-void live_free(live_table *table) {
+void larder_live_free(live_table *table) {
     free(table->items);
     *table = (live_table){0};
 }
 
-void live_totals(const live_table *table, uint64_t *used_bytes, uint64_t *live_bytes) {
+void larder_live_totals(const live_table *table, uint64_t *used_bytes, uint64_t *live_bytes) {
     *used_bytes = *live_bytes = 0;
     for (size_t at = 0; at < table->count; at++) {
         *used_bytes += table->items[at].used_bytes;

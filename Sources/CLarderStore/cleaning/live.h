@@ -56,17 +56,18 @@ typedef struct live_table {
 
 /** LARDER_EDAMAGED. The number comes from the key. Until the last transaction of a checkpoint
     measures a segment, more of it may live than it has. */
-LARDER_MUST_CHECK larder_status live_row_read(larder_bytes value, live_segment *out);
+LARDER_MUST_CHECK larder_status larder_live_row_read(larder_bytes value, live_segment *out);
 
 /** NULL if there is none. */
-live_segment *live_find(const live_table *table, uint32_t number);
+live_segment *larder_live_find(const live_table *table, uint32_t number);
 /** Finds it or makes it, all zero. ENOMEM. */
-LARDER_MUST_CHECK larder_status live_add(live_table *table, uint32_t number, live_segment **out);
-void live_drop(live_table *table, uint32_t number);
+LARDER_MUST_CHECK larder_status larder_live_add(live_table *table, uint32_t number,
+                                                live_segment **out);
+void larder_live_drop(live_table *table, uint32_t number);
 /** A copy of all. ENOMEM. */
-LARDER_MUST_CHECK larder_status live_copy(const live_table *from, live_table *to);
-void live_free(live_table *table);
+LARDER_MUST_CHECK larder_status larder_live_copy(const live_table *from, live_table *to);
+void larder_live_free(live_table *table);
 /** Sums: bytes used, and bytes live. */
-void live_totals(const live_table *table, uint64_t *used_bytes, uint64_t *live_bytes);
+void larder_live_totals(const live_table *table, uint64_t *used_bytes, uint64_t *live_bytes);
 
 #endif

@@ -19,7 +19,7 @@ static uint32_t meta_crc(const store_meta *meta) {
     return larder_crc32c(0, (const uint8_t *)meta + 12, META_BYTES - 12);
 }
 
-void store_meta_write(uint8_t target[META_BYTES], const store_meta *meta) {
+void larder_store_meta_write(uint8_t target[META_BYTES], const store_meta *meta) {
     store_meta written = *meta;
     memcpy(written.magic, magic, sizeof magic);
     written.end_segment = meta->end.segment;
@@ -28,7 +28,7 @@ void store_meta_write(uint8_t target[META_BYTES], const store_meta *meta) {
     memcpy(target, &written, META_BYTES);
 }
 
-larder_status store_meta_read(larder_bytes bytes, store_meta *meta) {
+larder_status larder_store_meta_read(larder_bytes bytes, store_meta *meta) {
     *meta = (store_meta){0};
     if (bytes.length < 16) return LARDER_EDAMAGED;
     memcpy(meta, bytes.data, bytes.length < META_BYTES ? bytes.length : META_BYTES);

@@ -53,9 +53,9 @@ typedef struct store_meta {
     location end;
 } store_meta;
 
-void store_meta_write(uint8_t target[META_BYTES], const store_meta *meta);
+void larder_store_meta_write(uint8_t target[META_BYTES], const store_meta *meta);
 /** LARDER_OK; LARDER_EFOREIGN (magic), LARDER_EVERSION (and meta->version is set),
     LARDER_EDAMAGED. */
-LARDER_MUST_CHECK larder_status store_meta_read(larder_bytes bytes, store_meta *meta);
+LARDER_MUST_CHECK larder_status larder_store_meta_read(larder_bytes bytes, store_meta *meta);
 
 #endif

@@ -7,7 +7,8 @@
     Invariants:
     1. A record's parts fill it exactly: the value is what is left behind the other parts, and of a
        record that is no put nothing is left behind its key.
-    2. record_read takes any bytes: every length is compared with what is left before it is used. */
+    2. larder_record_read takes any bytes: every length is compared with what is left before it is
+    used. */
 #include "format/record.h"
 
 #include "larder_crc32c.h"
@@ -70,7 +71,7 @@ static inline bool has_parts(const larder_store_item *item) {
     return item->extended.length > 0 || item->index_count > 0;
 }
 
-size_t record_size(const larder_store_item *item) {
+size_t larder_record_size(const larder_store_item *item) {
     if (item->key.length > LARDER_STORE_KEY_MAX_BYTES ||
         item->extended.length > LARDER_STORE_EXTENDED_MAX_BYTES ||
         item->value.length > RECORD_MAX_BYTES)
@@ -144,8 +145,8 @@ static inline void put_head(uint8_t *target, const record_head *head) {
            RECORD_HEAD_BYTES - RECORD_CRC_START);
 }
 
-void record_write(uint8_t *target, const larder_store_item *item, size_t length,
-                  int64_t written_ns) {
+void larder_record_write(uint8_t *target, const larder_store_item *item, size_t length,
+                         int64_t written_ns) {
     put_padding(target, length);
     record_head head = {.kind = RECORD_PUT,
                         .index_count = (uint8_t)item->index_count,
@@ -172,7 +173,7 @@ void record_write(uint8_t *target, const larder_store_item *item, size_t length,
     put_bytes(end, item->value);
 }
 
-size_t record_write_bare(uint8_t *target, uint8_t kind, larder_bytes key) {
+size_t larder_record_write_bare(uint8_t *target, uint8_t kind, larder_bytes key) {
     size_t length = RECORD_HEAD_BYTES + key.length;
     put_padding(target, length);
     record_head head = {.kind = kind, .key_bytes = (uint32_t)key.length};
@@ -181,8 +182,8 @@ size_t record_write_bare(uint8_t *target, uint8_t kind, larder_bytes key) {
     return length;
 }
 
-uint64_t record_seal(uint8_t *target, size_t length, uint64_t sequence, uint32_t minor,
-                     bool continues) {
+uint64_t larder_record_seal(uint8_t *target, size_t length, uint64_t sequence, uint32_t minor,
+                            bool continues) {
     memcpy(target + offsetof(record_head, sequence), &sequence, sizeof sequence);
     memcpy(target + offsetof(record_head, minor), &minor, sizeof minor);
     if (continues) target[offsetof(record_head, flags)] |= RECORD_CONTINUES;
@@ -196,7 +197,7 @@ uint64_t record_seal(uint8_t *target, size_t length, uint64_t sequence, uint32_t
 static bool indexes_are_sound(const record *entry) {
     larder_store_index_entry found;
     size_t offset = 0, count = 0;
-    while (record_next_index(entry, &offset, &found)) count++;
+    while (larder_record_next_index(entry, &offset, &found)) count++;
     return count == entry->index_count && offset == entry->indexes.length;
 }
 
@@ -214,7 +215,7 @@ static inline const uint8_t *read_word(const uint8_t *at, bool is_there, void *w
     return at + 8;
 }
 
-larder_status record_read(larder_bytes bytes, bool verifies, record *out) {
+larder_status larder_record_read(larder_bytes bytes, bool verifies, record *out) {
     const uint8_t *at = bytes.data;
     record_head head;
     if (bytes.length < RECORD_HEAD_BYTES) return LARDER_EDAMAGED;
@@ -261,23 +262,23 @@ larder_status record_read(larder_bytes bytes, bool verifies, record *out) {
     return indexes_are_sound(out) ? LARDER_OK : LARDER_EDAMAGED;
 }
 
-larder_bytes record_key(const uint8_t *at) {
+larder_bytes larder_record_key(const uint8_t *at) {
     uint32_t length;
     memcpy(&length, at + offsetof(record_head, key_bytes), sizeof length);
     size_t optional = record_optional_bytes(at[offsetof(record_head, flags)]);
     return (larder_bytes){at + RECORD_HEAD_BYTES + optional, length};
 }
 
-uint64_t record_value_length(const uint8_t *at) {
+uint64_t larder_record_value_length(const uint8_t *at) {
     uint8_t flags = at[offsetof(record_head, flags)];
     if (record_kind(at) != RECORD_PUT) return 0;
     uint32_t lengths[2] = {0, 0};
     if ((flags & RECORD_HAS_PARTS) != 0) memcpy(lengths, at + RECORD_HEAD_BYTES, PARTS_BYTES);
     return record_length(at) - RECORD_HEAD_BYTES - record_optional_bytes(flags) -
-           record_key(at).length - lengths[0] - lengths[1];
+           larder_record_key(at).length - lengths[0] - lengths[1];
 }
 
-bool record_next_index(const record *entry, size_t *offset, larder_store_index_entry *out) {
+bool larder_record_next_index(const record *entry, size_t *offset, larder_store_index_entry *out) {
     size_t length = entry->indexes.length;
     if (length - *offset < INDEX_ENTRY_HEAD_BYTES) return false;
     const uint8_t *at = (const uint8_t *)entry->indexes.data + *offset;
@@ -293,13 +294,13 @@ bool record_next_index(const record *entry, size_t *offset, larder_store_index_e
 
 // Rows --------------------------------------------------------------------------------------------
 
-size_t row_write(uint8_t *target, const uint8_t *source, location at, bool inlines) {
+size_t larder_row_write(uint8_t *target, const uint8_t *source, location at, bool inlines) {
     uint8_t flags = source[offsetof(record_head, flags)];
     if (source[offsetof(record_head, index_count)] != 0) flags |= RECORD_INDEXED;
     row_head row = {.sequence = record_sequence(source),
                     .segment = at.segment,
                     .offset = (uint32_t)(at.offset / 8),
-                    .value_bytes = (uint32_t)record_value_length(source),
+                    .value_bytes = (uint32_t)larder_record_value_length(source),
                     .minor_and_flags = record_minor(source) << 8 | flags};
     memcpy(target, &row, ROW_BYTES);
     if (!inlines) return ROW_BYTES;
@@ -307,12 +308,12 @@ size_t row_write(uint8_t *target, const uint8_t *source, location at, bool inlin
     return ROW_BYTES + record_length(source);
 }
 
-void row_move(uint8_t *row, location to) {
+void larder_row_move(uint8_t *row, location to) {
     uint32_t place[2] = {to.segment, (uint32_t)(to.offset / 8)};
     memcpy(row + offsetof(row_head, segment), place, sizeof place);
 }
 
-larder_status row_read(larder_bytes bytes, entry_row *out) {
+larder_status larder_row_read(larder_bytes bytes, entry_row *out) {
     if (bytes.length != ROW_BYTES && bytes.length < ROW_BYTES + RECORD_HEAD_BYTES)
         return LARDER_EDAMAGED;
     row_head row;
@@ -327,7 +328,7 @@ larder_status row_read(larder_bytes bytes, entry_row *out) {
     return row.segment != 0 ? LARDER_OK : LARDER_EDAMAGED;
 }
 
-size_t row_record_padded(const entry_row *row, larder_bytes stored) {
+size_t larder_row_record_padded(const entry_row *row, larder_bytes stored) {
     if (row->inlined.length > 0) return record_padded(row->inlined.length);
     if ((row->flags & RECORD_HAS_PARTS) != 0 || stored.length > KEY_WHOLE_MAX_BYTES) return 0;
     return record_padded(RECORD_HEAD_BYTES + record_optional_bytes(row->flags) + stored.length +

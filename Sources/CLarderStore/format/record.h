@@ -192,25 +192,25 @@ typedef struct tree_key {
 } tree_key;
 
 /** Bytes that `item` takes as a record; SIZE_MAX if one is out of range. */
-size_t record_size(const larder_store_item *item);
+size_t larder_record_size(const larder_store_item *item);
 /** A record's bytes with the padding behind it. */
 static inline size_t record_padded(size_t length) { return (length + 7) & ~(size_t)7; }
-/** Writes a put's record at `target`, which has room for record_padded(record_size) bytes, with
-    zeros as padding, and without its first eight bytes, numbers and checksum: record_seal
-    follows. */
-void record_write(uint8_t *target, const larder_store_item *item, size_t length,
-                  int64_t written_ns);
+/** Writes a put's record at `target`, which has room for record_padded(larder_record_size) bytes,
+    with zeros as padding, and without its first eight bytes, numbers and checksum:
+    larder_record_seal follows. */
+void larder_record_write(uint8_t *target, const larder_store_item *item, size_t length,
+                         int64_t written_ns);
 /** The same for a record of a key alone (RECORD_REMOVE) or of nothing (RECORD_CLEAR, RECORD_NEXT).
     @return its length. */
-size_t record_write_bare(uint8_t *target, uint8_t kind, larder_bytes key);
+size_t larder_record_write_bare(uint8_t *target, uint8_t kind, larder_bytes key);
 /** Gives a record of `length` bytes its numbers, and sums it up.
     @return its first eight bytes, length and checksum: to be stored there at once or, of the first
             record of a write, when all of it is there. */
-uint64_t record_seal(uint8_t *target, size_t length, uint64_t sequence, uint32_t minor,
-                     bool continues);
+uint64_t larder_record_seal(uint8_t *target, size_t length, uint64_t sequence, uint32_t minor,
+                            bool continues);
 /** Takes a record apart, of whatever kind, that fills `bytes`: bounds are always checked, the
     checksum if `verifies`. LARDER_EDAMAGED. */
-LARDER_MUST_CHECK larder_status record_read(larder_bytes bytes, bool verifies, record *out);
+LARDER_MUST_CHECK larder_status larder_record_read(larder_bytes bytes, bool verifies, record *out);
 
 // Of a record that is known to be whole, where it lies.
 static inline uint32_t record_length(const uint8_t *at) { return load32(at); }
@@ -220,9 +220,9 @@ static inline larder_bytes record_bytes(const uint8_t *at) {
 static inline uint8_t record_kind(const uint8_t *at) { return at[20]; }
 static inline uint64_t record_sequence(const uint8_t *at) { return load64(at + 8); }
 static inline uint32_t record_minor(const uint8_t *at) { return load32(at + 16); }
-larder_bytes record_key(const uint8_t *at);
+larder_bytes larder_record_key(const uint8_t *at);
 /** Bytes of its value; 0 of a removal. */
-uint64_t record_value_length(const uint8_t *at);
+uint64_t larder_record_value_length(const uint8_t *at);
 
 /** Bytes between the head and the key. */
 static inline size_t record_optional_bytes(uint8_t flags) {
@@ -233,50 +233,50 @@ static inline size_t record_optional_bytes(uint8_t flags) {
 /** Writes the row of a put's record that lies at `at`. `target` has room for ROW_BYTES and, if
     `inlines`, the record.
     @return its length. */
-size_t row_write(uint8_t *target, const uint8_t *record, location at, bool inlines);
+size_t larder_row_write(uint8_t *target, const uint8_t *record, location at, bool inlines);
 /** Where the record of a row lies. */
 static inline location row_location(const uint8_t *row) {
     return (location){load32(row + 8), (uint64_t)load32(row + 12) * 8};
 }
 /** Gives a row another place; nothing else of it changes. */
-void row_move(uint8_t *row, location to);
+void larder_row_move(uint8_t *row, location to);
 /** Takes a row apart; what is inline is not verified. LARDER_EDAMAGED. */
-LARDER_MUST_CHECK larder_status row_read(larder_bytes bytes, entry_row *out);
+LARDER_MUST_CHECK larder_status larder_row_read(larder_bytes bytes, entry_row *out);
 /** Bytes of the record of an entry under the stored key, padded, as far as the row tells; 0 if only
     the record does. */
-size_t row_record_padded(const entry_row *row, larder_bytes stored);
+size_t larder_row_record_padded(const entry_row *row, larder_bytes stored);
 
 /** The next of a record's index entries; false behind the last. `offset` is 0 for the first, and
     goes on. */
-bool record_next_index(const record *entry, size_t *offset, larder_store_index_entry *out);
+bool larder_record_next_index(const record *entry, size_t *offset, larder_store_index_entry *out);
 
 // Keys of the tree. `stored` is what stands for the user's key: see above.
 
 /** What stands for `key` in the tree. `secret` has 16 bytes. */
-larder_bytes stored_key(larder_bytes key, const uint8_t *secret, tree_key *scratch);
+larder_bytes larder_stored_key(larder_bytes key, const uint8_t *secret, tree_key *scratch);
 /** `space` and then the stored key of the user's `key`. */
-void tree_key_entry(uint8_t space, larder_bytes key, const uint8_t *secret, tree_key *out);
-void tree_key_of_stored(uint8_t space, larder_bytes stored, tree_key *out);
-void tree_key_expiry(int64_t deadline_ns, uint64_t sequence, uint32_t minor, tree_key *out);
-void tree_key_order(stamp at, tree_key *out);
-void tree_key_segment(uint32_t number, tree_key *out);
+void larder_tree_key_entry(uint8_t space, larder_bytes key, const uint8_t *secret, tree_key *out);
+void larder_tree_key_of_stored(uint8_t space, larder_bytes stored, tree_key *out);
+void larder_tree_key_expiry(int64_t deadline_ns, uint64_t sequence, uint32_t minor, tree_key *out);
+void larder_tree_key_order(stamp at, tree_key *out);
+void larder_tree_key_segment(uint32_t number, tree_key *out);
 /** `stored` NULL: the least key of that value, for bounds; then `secret` is not used. */
-void tree_key_index(uint16_t index, larder_bytes value, const larder_bytes *stored,
-                    const uint8_t *secret, tree_key *out);
+void larder_tree_key_index(uint16_t index, larder_bytes value, const larder_bytes *stored,
+                           const uint8_t *secret, tree_key *out);
 /** What the keys of all values in `index` begin with that begin with `prefix`: exact up to its
     first 240 escaped bytes. */
-void tree_key_index_prefix(uint16_t index, larder_bytes prefix, tree_key *out);
+void larder_tree_key_index_prefix(uint16_t index, larder_bytes prefix, tree_key *out);
 /** Takes a key of SPACE_INDEX apart: `value_bytes` are those of the escaped value with its end,
     behind the first three; `is_cut` says whether it ended by 00 02. False if it is no such key. */
-bool tree_key_index_value(larder_bytes key, size_t *value_bytes, bool *is_cut);
+bool larder_tree_key_index_value(larder_bytes key, size_t *value_bytes, bool *is_cut);
 /** Whether `value` has the escaped form at `escaped`, with its end. */
-bool index_value_has_form(larder_bytes value, larder_bytes escaped);
+bool larder_index_value_has_form(larder_bytes value, larder_bytes escaped);
 /** The least key behind all that begin with the bytes of `key`, of which the first is a name
     space: there is one. */
-void tree_key_after_prefix(tree_key *key);
+void larder_tree_key_after_prefix(tree_key *key);
 
 /** SipHash-2-4 with 128 bits of result (Aumasson, Bernstein). */
-void siphash128(const uint8_t *key, larder_bytes bytes, uint8_t out[16]);
+void larder_siphash128(const uint8_t *key, larder_bytes bytes, uint8_t out[16]);
 
 static inline void put_be64(uint8_t *target, uint64_t value) {
     value = __builtin_bswap64(value);

@@ -41,41 +41,41 @@ static void key_start(tree_key *key, uint8_t space) {
 
 // Entries -----------------------------------------------------------------------------------------
 
-larder_bytes stored_key(larder_bytes key, const uint8_t *secret, tree_key *scratch) {
+larder_bytes larder_stored_key(larder_bytes key, const uint8_t *secret, tree_key *scratch) {
     if (key.length <= KEY_WHOLE_MAX_BYTES) return key;
     scratch->length = 0;
     append(scratch, key.data, KEY_WHOLE_MAX_BYTES);
-    siphash128(secret, key, scratch->bytes + KEY_WHOLE_MAX_BYTES);
+    larder_siphash128(secret, key, scratch->bytes + KEY_WHOLE_MAX_BYTES);
     scratch->length = KEY_STORED_MAX_BYTES;
     return (larder_bytes){scratch->bytes, scratch->length};
 }
 
-void tree_key_entry(uint8_t space, larder_bytes key, const uint8_t *secret, tree_key *out) {
+void larder_tree_key_entry(uint8_t space, larder_bytes key, const uint8_t *secret, tree_key *out) {
     tree_key scratch;
-    tree_key_of_stored(space, stored_key(key, secret, &scratch), out);
+    larder_tree_key_of_stored(space, larder_stored_key(key, secret, &scratch), out);
 }
 
-void tree_key_of_stored(uint8_t space, larder_bytes stored, tree_key *out) {
+void larder_tree_key_of_stored(uint8_t space, larder_bytes stored, tree_key *out) {
     key_start(out, space);
     // Longer than any that was stored: from a damaged page. It is found nowhere.
     size_t length = stored.length < KEY_STORED_MAX_BYTES ? stored.length : KEY_STORED_MAX_BYTES;
     append(out, stored.data, length);
 }
 
-void tree_key_expiry(int64_t deadline_ns, uint64_t sequence, uint32_t minor, tree_key *out) {
+void larder_tree_key_expiry(int64_t deadline_ns, uint64_t sequence, uint32_t minor, tree_key *out) {
     key_start(out, SPACE_EXPIRY);
     append_be64(out, flip(deadline_ns));
     append_be64(out, sequence);
     append_be32(out, minor);
 }
 
-void tree_key_order(stamp at, tree_key *out) {
+void larder_tree_key_order(stamp at, tree_key *out) {
     key_start(out, SPACE_ORDER);
     append_be64(out, at.sequence);
     append_be64(out, at.minor);
 }
 
-void tree_key_segment(uint32_t number, tree_key *out) {
+void larder_tree_key_segment(uint32_t number, tree_key *out) {
     key_start(out, SPACE_SEGMENT);
     append_be32(out, number);
 }
@@ -100,8 +100,8 @@ static void index_start(tree_key *key, uint16_t index) {
     append_byte(key, (uint8_t)index);
 }
 
-void tree_key_index(uint16_t index, larder_bytes value, const larder_bytes *stored,
-                    const uint8_t *secret, tree_key *out) {
+void larder_tree_key_index(uint16_t index, larder_bytes value, const larder_bytes *stored,
+                           const uint8_t *secret, tree_key *out) {
     index_start(out, index);
     bool is_whole = append_escaped(out, value);
     append_byte(out, 0);
@@ -112,16 +112,16 @@ void tree_key_index(uint16_t index, larder_bytes value, const larder_bytes *stor
         return;
     }
     append(out, stored->data, INDEX_KEY_CUT_BYTES);
-    siphash128(secret, *stored, out->bytes + out->length);
+    larder_siphash128(secret, *stored, out->bytes + out->length);
     out->length = (uint16_t)(out->length + KEY_HASH_BYTES);
 }
 
-void tree_key_index_prefix(uint16_t index, larder_bytes prefix, tree_key *out) {
+void larder_tree_key_index_prefix(uint16_t index, larder_bytes prefix, tree_key *out) {
     index_start(out, index);
     (void)append_escaped(out, prefix);
 }
 
-bool tree_key_index_value(larder_bytes key, size_t *value_bytes, bool *is_cut) {
+bool larder_tree_key_index_value(larder_bytes key, size_t *value_bytes, bool *is_cut) {
     const uint8_t *bytes = bytes_of(key);
     if (key.length < INDEX_HEAD_BYTES + 2 || bytes[0] != SPACE_INDEX) return false;
     for (size_t i = INDEX_HEAD_BYTES; i + 1 < key.length; i++) {
@@ -136,15 +136,15 @@ bool tree_key_index_value(larder_bytes key, size_t *value_bytes, bool *is_cut) {
     return false;
 }
 
-bool index_value_has_form(larder_bytes value, larder_bytes escaped) {
+bool larder_index_value_has_form(larder_bytes value, larder_bytes escaped) {
     tree_key form;
-    tree_key_index(0, value, NULL, NULL, &form);
+    larder_tree_key_index(0, value, NULL, NULL, &form);
     size_t length = form.length - (size_t)INDEX_HEAD_BYTES;
     return length == escaped.length &&
            memcmp(form.bytes + INDEX_HEAD_BYTES, escaped.data, length) == 0;
 }
 
-void tree_key_after_prefix(tree_key *key) {
+void larder_tree_key_after_prefix(tree_key *key) {
     while (key->bytes[key->length - 1] == 0xFF) key->length--;
     key->bytes[key->length - 1]++;
 }

@@ -34,7 +34,7 @@ static inline void sip_absorb(sip_state *sip, uint64_t word) {
     sip->v0 ^= word;
 }
 
-void siphash128(const uint8_t *key, larder_bytes bytes, uint8_t out[16]) {
+void larder_siphash128(const uint8_t *key, larder_bytes bytes, uint8_t out[16]) {
     uint64_t k0 = load64(key), k1 = load64(key + 8);
     sip_state sip = {k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d ^ 0xee,
                      k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573};

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "file_io.h"
+#include "larder_os_file.h"
 #include "lmdb/environment_internal.h"
 
 // The registry ------------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ static void registry_init(void) {
     (void)pthread_atfork(registry_before_fork, registry_after_fork, registry_after_fork);
 }
 
-static environment *registry_find(const file_facts *facts, pid_t pid) {
+static environment *registry_find(const larder_os_facts *facts, pid_t pid) {
     for (environment *env = registry[facts->inode % REGISTRY_LISTS]; env; env = env->next)
         if (env->pid == pid && env->device == facts->device && env->inode == facts->inode)
             return env;
@@ -39,7 +39,7 @@ static void registry_remove(const environment *env) {
 
 // Opening -----------------------------------------------------------------------------------------
 
-larder_status environment_status(int code) {
+larder_status larder_environment_status(int code) {
     switch (code) {
     case MDB_SUCCESS: return LARDER_OK;
     case MDB_NOTFOUND: return LARDER_ENOTFOUND;
@@ -63,7 +63,8 @@ larder_status environment_status(int code) {
 }
 
 /** Of no handle yet. */
-static environment *environment_new(const char *folder, const file_facts *facts, uint32_t mode) {
+static environment *environment_new(const char *folder, const larder_os_facts *facts,
+                                    uint32_t mode) {
     environment *env = calloc(1, sizeof *env);
     char *copy = strdup(folder);
     if (!env || !copy) {
@@ -87,10 +88,11 @@ static environment *environment_new(const char *folder, const file_facts *facts,
 static void environment_drop(environment *env) {
     if (atomic_fetch_sub(&env->references, 1) > 1) return;
     registry_remove(env);
-    environment_free_places(env);
-    tree_guard_end(&env->guard);
+    larder_environment_free_places(env);
+    larder_tree_guard_end(&env->guard);
     if (env->lmdb) mdb_env_close(env->lmdb);
-    for (size_t i = 0; i < env->map_count; i++) file_unmap(env->maps[i].bytes, env->maps[i].length);
+    for (size_t i = 0; i < env->map_count; i++)
+        larder_os_file_unmap(env->maps[i].bytes, env->maps[i].length);
     pthread_mutex_destroy(&env->lock);
     pthread_mutex_destroy(&env->lmdb_lock);
     free(env->folder);
@@ -114,48 +116,49 @@ static larder_status open_check_lmdb(larder_store_detail *detail) {
 
 /** Which file it is; makes it if it is missing or empty and `fresh` is given. */
 static larder_status open_file(const char *folder, const store_meta *fresh, uint32_t mode,
-                               file_facts *facts, bool *is_new) {
+                               larder_os_facts *facts, bool *is_new) {
     file_path path;
-    (void)environment_path(path, folder, "data.mdb");
+    (void)larder_environment_path(path, folder, "data.mdb");
     for (*is_new = false;; *is_new = true) {
         int file = -1;
-        larder_status status = file_open(path, fresh ? FILE_WRITE : 0, mode, &file);
-        if (!status) status = file_facts_get(file, facts);
+        larder_status status = larder_os_file_open(path, fresh ? LARDER_OS_WRITE : 0, mode, &file);
+        if (!status) status = larder_os_file_facts_get(file, facts);
         if (status == EISDIR || (!status && !facts->is_regular)) status = LARDER_EFOREIGN;
-        file_close(file);
+        larder_os_file_close(file);
         bool is_missing = status == ENOENT || (!status && facts->bytes == 0);
         if (!is_missing || !fresh || *is_new) return status;
-        status = environment_create(folder, fresh, mode);
+        status = larder_environment_create(folder, fresh, mode);
         if (status) return status;
     }
 }
 
-larder_status environment_open(const char *folder, bool writes, const store_meta *fresh,
-                               uint32_t mode, uint64_t map_bytes, larder_store_detail *detail,
-                               environment **out) {
+larder_status larder_environment_open(const char *folder, bool writes, const store_meta *fresh,
+                                      uint32_t mode, uint64_t map_bytes,
+                                      larder_store_detail *detail, environment **out) {
     *out = NULL;
     detail->part = LARDER_STORE_PART_DATA;
     larder_status status = open_check_lmdb(detail);
     if (status) return status;
     (void)pthread_once(&registry_once, registry_init);
     pthread_mutex_lock(&registry_lock);
-    file_facts facts = {0};
+    larder_os_facts facts = {0};
     bool is_new;
     status = open_file(folder, fresh, mode, &facts, &is_new);
     environment *env = status ? NULL : registry_find(&facts, getpid());
     bool is_shared = env != NULL, had_writer = is_shared && atomic_load(&env->has_writer);
     if (!status && !env && !(env = environment_new(folder, &facts, mode))) status = ENOMEM;
     if (env) atomic_fetch_add(&env->references, 1);
-    if (env && !is_shared) status = environment_start(env, map_bytes);
+    if (env && !is_shared) status = larder_environment_start(env, map_bytes);
     if (status == LARDER_EVERSION) detail->version_of = LARDER_STORE_VERSION_OF_DATA;
     if (!status && writes) atomic_store(&env->has_writer, true);
     // LMDB's table is for all handles of this process where there are several.
-    if (!status && (is_shared || !writes)) status = environment_wake(env, false);
+    if (!status && (is_shared || !writes)) status = larder_environment_wake(env, false);
     if (!status && is_shared && fresh && env->is_read_only) status = EACCES;
     if (!status && is_new) env->is_guarded = true;
     // Whether a store is in the file.
     snapshot *seen;
-    if (!status && !(status = environment_read(env, &seen))) environment_release(env, seen);
+    if (!status && !(status = larder_environment_read(env, &seen)))
+        larder_environment_release(env, seen);
     if (status && env) {
         detail->offset = __atomic_load_n(&env->damage_offset, __ATOMIC_RELAXED);
         if (status == LARDER_EVERSION) detail->version = env->unknown_version;
@@ -168,34 +171,34 @@ larder_status environment_open(const char *folder, bool writes, const store_meta
     return status;
 }
 
-void environment_end_writing(environment *env) {
+void larder_environment_end_writing(environment *env) {
     pthread_mutex_lock(&registry_lock);
-    environment_reset_idle(env, false);
+    larder_environment_reset_idle(env, false);
     // Entries may still be lent out. Another process can write from here on, so LMDB's table has to
     // protect them; without it what they lead to may be overwritten, which nobody would notice.
     bool has_readers = false;
     for (place *other = NULL; !has_readers && (other = place_next(env, other));)
         has_readers = other->is_live;
-    if (has_readers) (void)!environment_wake(env, false);
+    if (has_readers) (void)!larder_environment_wake(env, false);
     atomic_store(&env->has_writer, false);
     // Another process may write before a handle of this one does again.
     env->is_guarded = false;
-    tree_guard_end(&env->guard);
-    environment_reset_idle(env, false);
+    larder_tree_guard_end(&env->guard);
+    larder_environment_reset_idle(env, false);
     pthread_mutex_unlock(&registry_lock);
 }
 
-void environment_close(environment *env, bool writes) {
+void larder_environment_close(environment *env, bool writes) {
     // What a child has of its parent's environment it must not even close: that would take the
     // parent's places out of LMDB's table.
     if (!env || env->pid != getpid()) return;
-    if (writes) environment_end_writing(env);
+    if (writes) larder_environment_end_writing(env);
     pthread_mutex_lock(&registry_lock);
     environment_drop(env);
     pthread_mutex_unlock(&registry_lock);
 }
 
-larder_status environment_shut_out(const char *folder, int *lock) {
+larder_status larder_environment_shut_out(const char *folder, int *lock) {
     *lock = -1;
     file_path path;
     larder_status status = LARDER_OK;
@@ -205,12 +208,13 @@ larder_status environment_shut_out(const char *folder, int *lock) {
             if (env->pid == getpid() && strcmp(env->folder, folder) == 0) status = LARDER_EBUSY;
     // In a process that has it open, closing it would take LMDB's locks away.
     if (!status)
-        status = file_open(environment_path(path, folder, "lock.mdb"), FILE_WRITE, 0, lock);
+        status = larder_os_file_open(larder_environment_path(path, folder, "lock.mdb"),
+                                     LARDER_OS_WRITE, 0, lock);
     pthread_mutex_unlock(&registry_lock);
     if (status) return status == ENOENT ? LARDER_OK : status;
-    status = file_lock(*lock);
+    status = larder_os_file_lock(*lock);
     if (!status) return LARDER_OK;
-    file_close(*lock);
+    larder_os_file_close(*lock);
     *lock = -1;
     return status;
 }

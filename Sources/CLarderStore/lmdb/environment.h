@@ -49,99 +49,102 @@ typedef struct snapshot {
     @param detail receives version, content format or offset of a failure.
     @return LARDER_OK; ENOENT, LARDER_EFOREIGN, LARDER_EVERSION (also of LMDB itself, before a file
             is touched), LARDER_EDAMAGED, or an errno. */
-LARDER_MUST_CHECK larder_status environment_open(const char *folder, bool writes,
-                                                 const store_meta *fresh, uint32_t mode,
-                                                 uint64_t map_bytes, larder_store_detail *detail,
-                                                 environment **out);
+LARDER_MUST_CHECK larder_status larder_environment_open(const char *folder, bool writes,
+                                                        const store_meta *fresh, uint32_t mode,
+                                                        uint64_t map_bytes,
+                                                        larder_store_detail *detail,
+                                                        environment **out);
 /** To be called by the writer when nothing waits to be written: closes LMDB, unless other handles
     or readers of older states need it. The next transaction opens it again. */
-void environment_rest(environment *environment);
+void larder_environment_rest(environment *environment);
 /** The handle that writes will not write any more, though it is still there: before it lets go of
     its lock, for another handle may write then. */
-void environment_end_writing(environment *environment);
+void larder_environment_end_writing(environment *environment);
 /** Lets go of it; the last handle closes the file. A child of fork(2) only forgets it.
     @param environment may be NULL.
-    @param writes as at environment_open. */
-void environment_close(environment *environment, bool writes);
+    @param writes as at larder_environment_open. */
+void larder_environment_close(environment *environment, bool writes);
 
 /** Brings data.mdb, its name, and that of its folder to the device: before anything is promised to
     be there, after its making. */
-LARDER_MUST_CHECK larder_status environment_settle(environment *environment);
+LARDER_MUST_CHECK larder_status larder_environment_settle(environment *environment);
 /** Whether `<folder>/data.mdb` is missing, or may be what a power cut left of a new one. */
-bool environment_is_unmade(const char *folder);
+bool larder_environment_is_unmade(const char *folder);
 /** Keeps every process from opening the environment in `folder`, as long as `lock` is open, which
     may stay -1 if there is nothing to lock yet. LARDER_EBUSY if somebody has it open. */
-LARDER_MUST_CHECK larder_status environment_shut_out(const char *folder, int *lock);
+LARDER_MUST_CHECK larder_status larder_environment_shut_out(const char *folder, int *lock);
 
 /** Takes a place with the newest committed state; the meta record was verified, and belongs to the
     very transaction that the place sees. For a file that another process writes, too.
     @return LARDER_OK; LARDER_ENOSLOT if all are in use; LARDER_EDAMAGED; LARDER_EFORKED;
             ENOMEM or another errno. */
-LARDER_MUST_CHECK larder_status environment_read(environment *environment, snapshot **out);
+LARDER_MUST_CHECK larder_status larder_environment_read(environment *environment, snapshot **out);
 /** Gives the place back. */
-void environment_release(environment *environment, snapshot *snapshot);
+void larder_environment_release(environment *environment, snapshot *snapshot);
 
 /** Takes a place that keeps its state until it is released, for a cursor: never more than the pool
     can spare, LARDER_ENOSLOT beyond. */
-LARDER_MUST_CHECK larder_status environment_read_long(environment *environment, snapshot **out);
+LARDER_MUST_CHECK larder_status larder_environment_read_long(environment *environment,
+                                                             snapshot **out);
 
 /** Moves the touches of each place that is not in use to `into`, which `lock` guards: the store's,
     which the caller does not hold. A place in use is waited for at most two milliseconds, for its
     holder may be the caller, and is then left for the next drain; a cursor's is left at once. */
-void environment_drain_touches(environment *environment, touch_buffer *into, pthread_mutex_t *lock);
+void larder_environment_drain_touches(environment *environment, touch_buffer *into,
+                                      pthread_mutex_t *lock);
 
 /** Calls `body` with the touches of every place, also of those in use: only for a search that may
     meet them changing (touch.h). Never waits. */
-void environment_look_at_touches(environment *environment,
-                                 void (*body)(void *context, const touch_buffer *touches),
-                                 void *context);
+void larder_environment_look_at_touches(environment *environment,
+                                        void (*body)(void *context, const touch_buffer *touches),
+                                        void *context);
 
 /** Begins the one transaction that writes; it must end in the same thread. If the last one failed
     so that LMDB refuses to go on, its part is opened anew first, for which no reader may look at an
     older state: EIO otherwise.
     @param main receives LMDB's number of the one database. */
-LARDER_MUST_CHECK larder_status environment_begin(environment *environment, MDB_txn **txn,
-                                                  MDB_dbi *main);
+LARDER_MUST_CHECK larder_status larder_environment_begin(environment *environment, MDB_txn **txn,
+                                                         MDB_dbi *main);
 /** To be called inside a transaction before each change, with its key: looks at the pages that LMDB
     may change for it, unless they were seen or written before: see tree_guard.h.
     @return LARDER_OK; LARDER_EDAMAGED, from then on for every transaction; ENOMEM. */
-LARDER_MUST_CHECK larder_status environment_guard(environment *environment, const void *key,
-                                                  size_t length);
+LARDER_MUST_CHECK larder_status larder_environment_guard(environment *environment, const void *key,
+                                                         size_t length);
 /** The same for a change that reaches every page. O(pages), once. */
-LARDER_MUST_CHECK larder_status environment_guard_all(environment *environment);
+LARDER_MUST_CHECK larder_status larder_environment_guard_all(environment *environment);
 /** Puts a row, or deletes it if `value` is NULL, after a look at the pages that this changes.
     @return LARDER_OK, also where there is none to delete; EAGAIN: the map is too small … */
-LARDER_MUST_CHECK larder_status environment_row(environment *environment, MDB_txn *txn,
-                                                MDB_dbi main, larder_bytes key,
-                                                const larder_bytes *value);
+LARDER_MUST_CHECK larder_status larder_environment_row(environment *environment, MDB_txn *txn,
+                                                       MDB_dbi main, larder_bytes key,
+                                                       const larder_bytes *value);
 /** Ends the transaction: commits if `status` is LARDER_OK, with LMDB's full sync, and lets go of
     the readers' places of older states.
     @return EAGAIN where the map was too small and has grown: begin again. Of an EIO the reason, if
             there is one: a write that was cut short is EIO to LMDB, be it that the disk is full or
             a limit reached. Else `status`, or why the commit failed. */
-LARDER_MUST_CHECK larder_status environment_end(environment *environment, MDB_txn *txn,
-                                                larder_status status);
+LARDER_MUST_CHECK larder_status larder_environment_end(environment *environment, MDB_txn *txn,
+                                                       larder_status status);
 /** Where the disk has little room left, keeps some blocks behind the file's end reserved, so that a
     full disk does not stop the transaction that would make room: LMDB writes new pages even to
     delete. A hint: failure is ignored. */
-void environment_reserve(environment *environment);
+void larder_environment_reserve(environment *environment);
 /** Gives them back. */
-void environment_unreserve(environment *environment);
+void larder_environment_unreserve(environment *environment);
 /** Whether the disk has little room left. */
-bool environment_is_short(const environment *environment);
+bool larder_environment_is_short(const environment *environment);
 /** LMDB's codes as ours: MDB_MAP_FULL is EAGAIN, MDB_CORRUPTED and its like LARDER_EDAMAGED. */
-larder_status environment_status(int code);
+larder_status larder_environment_status(int code);
 
 /** Sizes for statistics; frees the places of readers that died (other processes' too). */
-void environment_look(environment *environment, larder_store_statistics *statistics);
-void environment_reap(environment *environment);
+void larder_environment_look(environment *environment, larder_store_statistics *statistics);
+void larder_environment_clear_stale_readers(environment *environment);
 /** The least transaction that a reader of any process still looks at; UINT64_MAX if there is none.
     */
-uint64_t environment_oldest_reader(environment *environment);
+uint64_t larder_environment_oldest_reader(environment *environment);
 /** Longer than any path that a system takes: one that does not fit is cut, and refused there. */
 typedef char file_path[4160];
 /** `<folder>/<name>`.
     @return `out`. */
-char *environment_path(file_path out, const char *folder, const char *name);
+char *larder_environment_path(file_path out, const char *folder, const char *name);
 
 #endif

@@ -3,17 +3,17 @@
     A new data.mdb is three pages: the meta page of no transaction, that of the first one, and a
     leaf that holds the meta record. LMDB would write the same, but under the file's final name, so
     that a kill could leave a file that is no store and not nothing either. Here it gets its name
-    when it is whole. Nothing is synced: the first sync of the log does that (environment_settle).
-    */
+    when it is whole. Nothing is synced: the first sync of the log does that
+    (larder_environment_settle). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "file_io.h"
+#include "larder_os_file.h"
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 
-char *environment_path(file_path out, const char *folder, const char *name) {
+char *larder_environment_path(file_path out, const char *folder, const char *name) {
     (void)snprintf(out, sizeof(file_path), "%s/%s", folder, name);
     return out;
 }
@@ -52,69 +52,74 @@ static void create_image(uint8_t *image, const store_meta *fresh) {
     store_meta first = *fresh;
     first.transaction = 1;
     first.page_bytes = NEW_PAGE_BYTES;
-    store_meta_write(node + NODE_HEAD_BYTES + 1, &first);
+    larder_store_meta_write(node + NODE_HEAD_BYTES + 1, &first);
 }
 
-larder_status environment_settle(environment *env) {
+larder_status larder_environment_settle(environment *env) {
     uint8_t image[CREATE_BYTES];
     file_path path;
-    file_facts ignored;
+    larder_os_facts ignored;
     size_t got = 0;
     int file;
-    larder_status status = environment_file(env, FILE_WRITE, &file, &ignored);
+    larder_status status = larder_environment_file(env, LARDER_OS_WRITE, &file, &ignored);
     if (status) return status;
     pthread_mutex_lock(&env->lmdb_lock);
     // An earlier sync may have failed, here or in another process: its pages count as clean then,
     // and only what is written anew is sure to get to the device. What LMDB has committed since is
     // there.
     if (!env->lmdb) {
-        status = file_read_at(file, image, sizeof image, 0, &got);
-        if (!status) status = file_write_at(file, image, got, 0);
+        status = larder_os_file_read_at(file, image, sizeof image, 0, &got);
+        if (!status) status = larder_os_file_write_at(file, image, got, 0);
     }
     pthread_mutex_unlock(&env->lmdb_lock);
-    if (!status) status = file_sync(file);
-    file_close(file);
-    if (!status) status = file_sync_parent(environment_path(path, env->folder, "data.mdb"));
-    return status ? status : file_sync_parent(env->folder);
+    if (!status) status = larder_os_file_sync(file);
+    larder_os_file_close(file);
+    if (!status)
+        status = larder_os_file_sync_parent(larder_environment_path(path, env->folder, "data.mdb"));
+    return status ? status : larder_os_file_sync_parent(env->folder);
 }
 
 /** What a power cut may leave of a file that was just made: it is no longer, and where a meta page
     begins there is one or nothing. Somebody else's file is not so. */
-bool environment_is_unmade(const char *folder) {
+bool larder_environment_is_unmade(const char *folder) {
     file_path path;
-    file_facts facts;
+    larder_os_facts facts;
     int file;
-    larder_status status = file_open(environment_path(path, folder, "data.mdb"), 0, 0, &file);
+    larder_status status =
+        larder_os_file_open(larder_environment_path(path, folder, "data.mdb"), 0, 0, &file);
     if (status) return status == ENOENT;
     bool is_remnant =
-        !file_facts_get(file, &facts) && facts.is_regular && facts.bytes <= CREATE_BYTES;
+        !larder_os_file_facts_get(file, &facts) && facts.is_regular && facts.bytes <= CREATE_BYTES;
     for (uint64_t which = 0; which < TREE_META_PAGES && is_remnant; which++) {
         meta_page head = {0};
         size_t got;
-        is_remnant = !file_read_at(file, &head, sizeof head, which * NEW_PAGE_BYTES, &got) &&
-                     (!head.number || head.number == which) &&
-                     (!head.magic || head.magic == LMDB_MAGIC);
+        is_remnant =
+            !larder_os_file_read_at(file, &head, sizeof head, which * NEW_PAGE_BYTES, &got) &&
+            (!head.number || head.number == which) && (!head.magic || head.magic == LMDB_MAGIC);
     }
-    file_close(file);
+    larder_os_file_close(file);
     return is_remnant;
 }
 
-larder_status environment_create(const char *folder, const store_meta *fresh, uint32_t mode) {
+larder_status larder_environment_create(const char *folder, const store_meta *fresh,
+                                        uint32_t mode) {
     file_path unfinished, path;
     uint8_t image[CREATE_BYTES] = {0};
     create_image(image, fresh);
     int file = -1;
-    larder_status status = file_size_check(CREATE_BYTES);
+    larder_status status = larder_os_file_size_check(CREATE_BYTES);
     if (!status)
-        status = file_open(environment_path(unfinished, folder, "data.new"),
-                           FILE_WRITE | FILE_CREATE, mode, &file);
+        status = larder_os_file_open(larder_environment_path(unfinished, folder, "data.new"),
+                                     LARDER_OS_WRITE | LARDER_OS_CREATE, mode, &file);
     // An earlier attempt may have left a longer one.
-    if (!status) status = file_truncate(file, 0);
-    if (!status) status = file_change_mode(file, mode);
-    if (!status) status = file_write_at(file, image, CREATE_BYTES, 0);
+    if (!status) status = larder_os_file_truncate(file, 0);
+    if (!status) status = larder_os_file_change_mode(file, mode);
+    if (!status) status = larder_os_file_write_at(file, image, CREATE_BYTES, 0);
     // If we crash here, there is no data.mdb yet, and the next open makes it anew.
-    if (!status) status = file_rename(unfinished, environment_path(path, folder, "data.mdb"));
-    if (status && file >= 0) (void)file_remove(unfinished);
-    file_close(file);
+    if (!status)
+        status =
+            larder_os_file_rename(unfinished, larder_environment_path(path, folder, "data.mdb"));
+    if (status && file >= 0) (void)larder_os_file_remove(unfinished);
+    larder_os_file_close(file);
     return status;
 }

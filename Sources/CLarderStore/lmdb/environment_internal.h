@@ -23,7 +23,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
-#include "file_io.h"
+#include "larder_os_file.h"
 #include "lmdb/environment.h"
 #include "pages/tree_guard.h"
 
@@ -94,7 +94,7 @@ struct environment {
 
     char *folder;
     uint32_t mode;
-    /** Which file it is. It is open only for moments, by its path: see environment_file. */
+    /** Which file it is. It is open only for moments, by its path: see larder_environment_file. */
     uint64_t device;
     uint64_t inode;
     pid_t pid;
@@ -150,37 +150,37 @@ static inline bool place_is_stale(const place *taken) {
 
 /** Makes `<folder>/data.mdb` with nothing but the meta record, in one step that a crash leaves done
     or undone; one that is there is replaced. */
-LARDER_MUST_CHECK larder_status environment_create(const char *folder, const store_meta *fresh,
-                                                   uint32_t mode);
+LARDER_MUST_CHECK larder_status larder_environment_create(const char *folder,
+                                                          const store_meta *fresh, uint32_t mode);
 /** Maps the file and looks at its meta pages; LMDB is not opened. */
-LARDER_MUST_CHECK larder_status environment_start(environment *env, uint64_t map_bytes);
+LARDER_MUST_CHECK larder_status larder_environment_start(environment *env, uint64_t map_bytes);
 /** Opens the file, if it is still the same at its path.
-    @param flags FILE_WRITE or 0.
+    @param flags LARDER_OS_WRITE or 0.
     @return LARDER_OK; ENOENT if another one is there, or an errno. */
-LARDER_MUST_CHECK larder_status environment_file(const environment *env, int flags, int *file,
-                                                 file_facts *facts);
+LARDER_MUST_CHECK larder_status larder_environment_file(const environment *env, int flags,
+                                                        int *file, larder_os_facts *facts);
 
 /** The newest state that our own map shows; zeros if there is none. */
-tree environment_newest(environment *env);
+tree larder_environment_newest(environment *env);
 /** Looks how long the file is, and makes a larger map if it does not fit into the one there is. */
-LARDER_MUST_CHECK larder_status environment_extend(environment *env);
+LARDER_MUST_CHECK larder_status larder_environment_extend(environment *env);
 /** Gives LMDB's map another size; 0: as much as the file needs, which another process has made
     larger. */
-LARDER_MUST_CHECK larder_status environment_resize(environment *env, uint64_t bytes);
+LARDER_MUST_CHECK larder_status larder_environment_resize(environment *env, uint64_t bytes);
 /** Whether that much address space can be had now. */
-bool environment_has_room(uint64_t bytes);
+bool larder_environment_has_room(uint64_t bytes);
 
 /** Opens LMDB's part if it is closed; nobody reads unprotected then.
     @param anew it is open, and is closed first: after a failed write of a meta page it refuses
            everything until then. EIO if somebody reads an older state. */
-LARDER_MUST_CHECK larder_status environment_wake(environment *env, bool anew);
+LARDER_MUST_CHECK larder_status larder_environment_wake(environment *env, bool anew);
 /** Between these two no place calls LMDB, and no other thread changes its part. */
-void environment_begin_change(environment *env);
-void environment_end_change(environment *env);
+void larder_environment_begin_change(environment *env);
+void larder_environment_end_change(environment *env);
 
 /** Resets the places that are not in use; those only that see an older state if `stale_only`. */
-void environment_reset_idle(environment *env, bool stale_only);
+void larder_environment_reset_idle(environment *env, bool stale_only);
 /** Ends and frees all places. None may be in use. */
-void environment_free_places(environment *env);
+void larder_environment_free_places(environment *env);
 
 #endif

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "file_io.h"
+#include "larder_os_file.h"
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 
@@ -27,7 +27,7 @@ static larder_status open_look_at_metas(environment *env, const uint8_t *bytes, 
     tree state;
     larder_status statuses[TREE_META_PAGES];
     for (int which = 0; which < TREE_META_PAGES; which++)
-        statuses[which] = tree_meta_head(bytes, length, which, &heads[which]);
+        statuses[which] = larder_tree_meta_head(bytes, length, which, &heads[which]);
     env->damage_offset = statuses[0] ? 0 : heads[0].free_list.pad;
     // One that is not LMDB's next to one that is: damage.
     if (statuses[0] == LARDER_EFOREIGN && statuses[1]) return LARDER_EFOREIGN;
@@ -42,7 +42,7 @@ static larder_status open_look_at_metas(environment *env, const uint8_t *bytes, 
     if (first + 1 != second && second + 1 != first && (first | second) != 0) return LARDER_EDAMAGED;
     int newer = second > first;
     env->damage_offset = newer ? heads[0].free_list.pad : 0;
-    return tree_of_meta_page(bytes, length, newer, &state);
+    return larder_tree_of_meta_page(bytes, length, newer, &state);
 }
 
 /** While another process writes, the pages may change between two looks, so a contradiction counts
@@ -60,7 +60,7 @@ static larder_status open_check_metas(environment *env, uint64_t file_bytes) {
     return status;
 }
 
-bool environment_has_room(uint64_t bytes) {
+bool larder_environment_has_room(uint64_t bytes) {
     if (bytes > SIZE_MAX) return false;
     void *room = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED) return false;
@@ -74,33 +74,34 @@ bool environment_has_room(uint64_t bytes) {
     that has no blocks yet: on a full disk that would be a signal. */
 static larder_status prepare_lock_file(const environment *env) {
     file_path path;
-    (void)environment_path(path, env->folder, "lock.mdb");
+    (void)larder_environment_path(path, env->folder, "lock.mdb");
     int file = -1;
-    larder_status status =
-        file_open(path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, env->mode, &file);
-    if (!status) (void)file_change_mode(file, env->mode);
-    else if (status == EEXIST) status = file_open(path, FILE_WRITE, env->mode, &file);
-    if (!status) status = file_reserve_behind(file, 0, LOCK_FILE_LEAST_BYTES);
+    larder_status status = larder_os_file_open(
+        path, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, env->mode, &file);
+    if (!status) (void)larder_os_file_change_mode(file, env->mode);
+    else if (status == EEXIST)
+        status = larder_os_file_open(path, LARDER_OS_WRITE, env->mode, &file);
+    if (!status) status = larder_os_file_reserve_behind(file, 0, LOCK_FILE_LEAST_BYTES);
     if (status == ENOTSUP || status == EOPNOTSUPP) status = LARDER_OK;
     // Nobody in this process has it open, so closing it takes no lock away.
-    file_close(file);
+    larder_os_file_close(file);
     return status;
 }
 
 static larder_status open_lmdb(environment *env) {
     // Another store may be at that path by now.
     int file;
-    file_facts ignored;
-    larder_status status = environment_file(env, 0, &file, &ignored);
+    larder_os_facts ignored;
+    larder_status status = larder_environment_file(env, 0, &file, &ignored);
     if (status) return status;
-    file_close(file);
+    larder_os_file_close(file);
     bool writes = atomic_load(&env->has_writer);
     status = prepare_lock_file(env);
     if (status && !(status == EROFS && !writes)) return status;
     // Read-only handles open it for writing too if they may: a handle that writes may join them.
     for (unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;; flags |= MDB_RDONLY) {
         int code = mdb_env_create(&env->lmdb);
-        if (code) return environment_status(code);
+        if (code) return larder_environment_status(code);
         code = mdb_env_set_maxreaders(env->lmdb, TABLE_MAX);
         if (!code) code = mdb_env_set_mapsize(env->lmdb, (size_t)env->lmdb_map_bytes);
         if (!code) code = mdb_env_open(env->lmdb, env->folder, flags, (mdb_mode_t)env->mode);
@@ -115,7 +116,7 @@ static larder_status open_lmdb(environment *env) {
         mdb_env_close(env->lmdb);
         env->lmdb = NULL;
         if (writes || (flags & MDB_RDONLY) || !(code == EACCES || code == EROFS || code == EPERM))
-            return environment_status(code);
+            return larder_environment_status(code);
     }
 }
 
@@ -144,26 +145,27 @@ static larder_status wake(environment *env) {
     larder_status status = open_lmdb(env);
     for (place *other = NULL; !status && (other = place_next(env, other));)
         if (other->is_live)
-            status = environment_status(mdb_txn_begin(env->lmdb, NULL, MDB_RDONLY, &other->txn));
+            status =
+                larder_environment_status(mdb_txn_begin(env->lmdb, NULL, MDB_RDONLY, &other->txn));
     if (status && env->lmdb) close_lmdb(env);
     return status;
 }
 
-larder_status environment_wake(environment *env, bool anew) {
-    environment_begin_change(env);
+larder_status larder_environment_wake(environment *env, bool anew) {
+    larder_environment_begin_change(env);
     larder_status status = anew && has_older_readers(env) ? EIO : LARDER_OK;
     if (!status && anew) close_lmdb(env);
     if (!status && !env->lmdb) status = wake(env);
-    environment_end_change(env);
+    larder_environment_end_change(env);
     return status;
 }
 
-void environment_rest(environment *env) {
-    environment_reset_idle(env, true);
-    environment_begin_change(env);
+void larder_environment_rest(environment *env) {
+    larder_environment_reset_idle(env, true);
+    larder_environment_begin_change(env);
     // Another handle of this process may be there when nobody writes any more.
     if (env->lmdb && atomic_load(&env->references) == 1 && !has_older_readers(env)) close_lmdb(env);
-    environment_end_change(env);
+    larder_environment_end_change(env);
     // The pages stay in the system's cache, and come back with a touch.
     const environment_map *map = atomic_load(&env->map);
     uint64_t covered = atomic_load(&map->covered);
@@ -177,27 +179,28 @@ static uint64_t open_map_bytes(uint64_t wanted, uint64_t file_bytes) {
     const uint64_t unit = 65536;
     if (wanted != 0) return wanted > SIZE_MAX - unit ? wanted : (wanted + unit - 1) / unit * unit;
     uint64_t bytes = least_map_bytes;
-    while (bytes < 4 * file_bytes && environment_has_room(2 * bytes)) bytes *= 2;
+    while (bytes < 4 * file_bytes && larder_environment_has_room(2 * bytes)) bytes *= 2;
     return bytes;
 }
 
-larder_status environment_file(const environment *env, int flags, int *file, file_facts *facts) {
+larder_status larder_environment_file(const environment *env, int flags, int *file,
+                                      larder_os_facts *facts) {
     file_path path;
     larder_status status =
-        file_open(environment_path(path, env->folder, "data.mdb"), flags, 0, file);
+        larder_os_file_open(larder_environment_path(path, env->folder, "data.mdb"), flags, 0, file);
     if (status) return status;
-    status = file_facts_get(*file, facts);
+    status = larder_os_file_facts_get(*file, facts);
     if (!status && (facts->device != env->device || facts->inode != env->inode)) status = ENOENT;
-    if (status) file_close(*file);
+    if (status) larder_os_file_close(*file);
     return status;
 }
 
-larder_status environment_start(environment *env, uint64_t map_bytes) {
-    larder_status status = environment_extend(env);
+larder_status larder_environment_start(environment *env, uint64_t map_bytes) {
+    larder_status status = larder_environment_extend(env);
     if (status) return status;
     uint64_t file_bytes = atomic_load(&atomic_load(&env->map)->covered);
     status = open_check_metas(env, file_bytes);
     if (status) return status;
     env->lmdb_map_bytes = open_map_bytes(map_bytes, file_bytes);
-    return environment_has_room(env->lmdb_map_bytes) ? LARDER_OK : ENOMEM;
+    return larder_environment_has_room(env->lmdb_map_bytes) ? LARDER_OK : ENOMEM;
 }

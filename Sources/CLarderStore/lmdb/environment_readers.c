@@ -54,23 +54,23 @@ static void place_reset(environment *env, place *taken) {
     atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
 }
 
-void environment_begin_change(environment *env) {
+void larder_environment_begin_change(environment *env) {
     pthread_mutex_lock(&env->lmdb_lock);
     atomic_store(&env->is_changing, true);
     for (place *other = NULL; (other = place_next(env, other));)
         while (atomic_load(&other->is_renewing)) sched_yield();
 }
 
-void environment_end_change(environment *env) {
+void larder_environment_end_change(environment *env) {
     atomic_store(&env->is_changing, false);
     pthread_mutex_unlock(&env->lmdb_lock);
 }
 
-tree environment_newest(environment *env) {
+tree larder_environment_newest(environment *env) {
     const environment_map *map = atomic_load(&env->map);
     tree newest = {0}, state;
     for (int which = 0; which < TREE_META_PAGES; which++)
-        if (!tree_of_meta_page(map->bytes, atomic_load(&map->covered), which, &state) &&
+        if (!larder_tree_of_meta_page(map->bytes, atomic_load(&map->covered), which, &state) &&
             state.transaction > newest.transaction)
             newest = state;
     return newest;
@@ -100,14 +100,14 @@ static larder_status place_protect(environment *env, place *taken, uint64_t *tra
     if (code == MDB_PANIC && atomic_load(&env->has_writer)) {
         if (taken->txn) mdb_txn_abort(taken->txn);
         taken->txn = NULL;
-        *transaction = environment_newest(env).transaction;
+        *transaction = larder_environment_newest(env).transaction;
         code = 0;
     } else if (!code) {
         *transaction = mdb_txn_id(taken->txn);
     }
     if (!code) atomic_store(&taken->is_live, true);
     atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
-    return environment_status(code);
+    return larder_environment_status(code);
 }
 
 // What a place sees -------------------------------------------------------------------------------
@@ -115,9 +115,10 @@ static larder_status place_protect(environment *env, place *taken, uint64_t *tra
 /** The meta record of a state. */
 static larder_status read_meta(environment *env, const tree *state, store_meta *meta) {
     larder_bytes value;
-    larder_status status = tree_get(state, (larder_bytes){&(uint8_t){SPACE_META}, 1}, &value);
+    larder_status status =
+        larder_tree_get(state, (larder_bytes){&(uint8_t){SPACE_META}, 1}, &value);
     if (status == LARDER_ENOTFOUND) return LARDER_EFOREIGN;
-    if (!status) status = store_meta_read(value, meta);
+    if (!status) status = larder_store_meta_read(value, meta);
     if (status == LARDER_EVERSION) env->unknown_version = meta->version;
     if (!status && meta->transaction != state->transaction) status = LARDER_EDAMAGED;
     return status == LARDER_EDAMAGED ? tree_damaged(state, state->main.root) : status;
@@ -133,7 +134,7 @@ static larder_status place_parse(environment *env, place *taken, uint64_t transa
     for (int attempt = 0;; attempt++) {
         map = atomic_load_explicit(&env->map, memory_order_acquire);
         uint64_t covered = atomic_load_explicit(&map->covered, memory_order_acquire);
-        larder_status status = tree_of_meta_page(map->bytes, covered, which, &state);
+        larder_status status = larder_tree_of_meta_page(map->bytes, covered, which, &state);
         state.damage_offset = &env->damage_offset;
         if (status || state.transaction != transaction) {
             if (!is_last_attempt) return EAGAIN;
@@ -142,7 +143,7 @@ static larder_status place_parse(environment *env, place *taken, uint64_t transa
         // The file may be shorter than that for good: pages at its end that were free again before
         // they were written.
         if (state.next_page <= covered / state.page_bytes || attempt > 0) break;
-        status = environment_extend(env);
+        status = larder_environment_extend(env);
         if (status) return status;
     }
     const uint64_t *newer =
@@ -167,7 +168,7 @@ static larder_status place_renew(environment *env, place *taken) {
         uint64_t transaction = 0;
         status = place_protect(env, taken, &transaction);
         if (status == EAGAIN) {
-            larder_status resized = environment_resize(env, 0);
+            larder_status resized = larder_environment_resize(env, 0);
             if (resized) status = resized;
             continue;
         }
@@ -227,7 +228,7 @@ static place *place_search(environment *env, bool is_table_full) {
     return NULL;
 }
 
-larder_status environment_read(environment *env, snapshot **out) {
+larder_status larder_environment_read(environment *env, snapshot **out) {
     bool is_table_full = false;
     for (int attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
         place *taken = place_search(env, is_table_full);
@@ -248,16 +249,16 @@ larder_status environment_read(environment *env, snapshot **out) {
     return LARDER_ENOSLOT;
 }
 
-larder_status environment_read_long(environment *env, snapshot **out) {
+larder_status larder_environment_read_long(environment *env, snapshot **out) {
     larder_status status = LARDER_ENOSLOT;
     if (atomic_fetch_add(&env->long_count, 1) < PLACES_LONG_MAX)
-        status = environment_read(env, out);
+        status = larder_environment_read(env, out);
     if (status) atomic_fetch_sub(&env->long_count, 1);
     else atomic_store(&place_of(*out)->is_long, true);
     return status;
 }
 
-void environment_release(environment *env, snapshot *seen) {
+void larder_environment_release(environment *env, snapshot *seen) {
     place *taken = place_of(seen);
     if (atomic_load_explicit(&taken->is_long, memory_order_relaxed)) {
         atomic_store_explicit(&taken->is_long, false, memory_order_relaxed);
@@ -268,7 +269,7 @@ void environment_release(environment *env, snapshot *seen) {
     place_give(taken);
 }
 
-void environment_reset_idle(environment *env, bool stale_only) {
+void larder_environment_reset_idle(environment *env, bool stale_only) {
     for (place *idle = NULL; (idle = place_next(env, idle));) {
         if (!place_take(idle)) continue;
         if (idle->is_live && (!stale_only || place_is_stale(idle))) place_reset(env, idle);
@@ -276,11 +277,11 @@ void environment_reset_idle(environment *env, bool stale_only) {
     }
 }
 
-void environment_free_places(environment *env) {
+void larder_environment_free_places(environment *env) {
     for (place *gone = place_next(env, NULL), *next; gone; gone = next) {
         next = place_next(env, gone);
         if (gone->txn) mdb_txn_abort(gone->txn);
-        touch_buffer_free(&gone->snapshot.touches);
+        larder_touch_buffer_free(&gone->snapshot.touches);
         free(gone);
     }
     for (size_t i = 0; i < PLACES_MAX / PLACES_CHUNK; i++) free(atomic_load(&env->chunks[i]));
@@ -300,12 +301,12 @@ static int look_at_line(const char *line, void *context) {
     return 0;
 }
 
-uint64_t environment_oldest_reader(environment *shared) {
+uint64_t larder_environment_oldest_reader(environment *shared) {
     uint64_t oldest = UINT64_MAX;
     // A place that nobody uses sees the state of its last read until the next transaction.
-    environment_reset_idle(shared, true);
+    larder_environment_reset_idle(shared, true);
     // A failure leaves places unseen: then every state may be in use.
-    if (environment_wake(shared, false) != LARDER_OK ||
+    if (larder_environment_wake(shared, false) != LARDER_OK ||
         mdb_reader_list(shared->lmdb, look_at_line, &oldest) < 0)
         return 0;
     // LMDB's table orders nothing: what a reader of this process did with an older state comes
@@ -319,14 +320,14 @@ uint64_t environment_oldest_reader(environment *shared) {
 
 // Touches -----------------------------------------------------------------------------------------
 
-void environment_drain_touches(environment *env, touch_buffer *into, pthread_mutex_t *lock) {
+void larder_environment_drain_touches(environment *env, touch_buffer *into, pthread_mutex_t *lock) {
     for (place *drained = NULL; (drained = place_next(env, drained));) {
         // Its holder may be the caller itself, or wait for the caller: the wait has an end, and
         // what is left then comes with the next drain.
         for (int attempt = 0; attempt < DRAIN_ATTEMPTS; attempt++) {
             if (place_take(drained)) {
                 pthread_mutex_lock(lock);
-                touch_buffer_move(&drained->snapshot.touches, into);
+                larder_touch_buffer_move(&drained->snapshot.touches, into);
                 pthread_mutex_unlock(lock);
                 place_give(drained);
                 break;
@@ -338,9 +339,9 @@ void environment_drain_touches(environment *env, touch_buffer *into, pthread_mut
     }
 }
 
-void environment_look_at_touches(environment *env,
-                                 void (*body)(void *context, const touch_buffer *touches),
-                                 void *context) {
+void larder_environment_look_at_touches(environment *env,
+                                        void (*body)(void *context, const touch_buffer *touches),
+                                        void *context) {
     for (place *other = NULL; (other = place_next(env, other));)
         body(context, &other->snapshot.touches);
 }

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "file_io.h"
+#include "larder_os_file.h"
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 
@@ -45,11 +45,11 @@ static larder_status map_anew(environment *env, int file, uint64_t bytes) {
     uint64_t length = first_map_bytes;
     while (length < bytes + bytes / 2) length *= 2;
     environment_map *made = &env->maps[env->map_count];
-    larder_status status = file_map(file, (size_t)length, false, &made->bytes);
+    larder_status status = larder_os_file_map(file, (size_t)length, false, &made->bytes);
     // Where address space is scarce: less and less beyond the file's end.
     while (status == ENOMEM && length > bytes) {
         length = bytes + (length - bytes) / 4;
-        status = file_map(file, (size_t)length, false, &made->bytes);
+        status = larder_os_file_map(file, (size_t)length, false, &made->bytes);
     }
     if (status) return status;
     // A page is found by its key: what lies beside it on the device is of other keys.
@@ -61,23 +61,24 @@ static larder_status map_anew(environment *env, int file, uint64_t bytes) {
     return LARDER_OK;
 }
 
-/** As environment_file. LMDB has it open, also when it was removed and others still read it. */
-static larder_status reopen_file(environment *env, int *file, file_facts *facts) {
+/** As larder_environment_file. LMDB has it open, also when it was removed and others still read it.
+    */
+static larder_status reopen_file(environment *env, int *file, larder_os_facts *facts) {
     mdb_filehandle_t opened;
     *file = -1;
     pthread_mutex_lock(&env->lmdb_lock);
     if (env->lmdb && mdb_env_get_fd(env->lmdb, &opened) == 0)
         *file = fcntl(opened, F_DUPFD_CLOEXEC, 0);
     pthread_mutex_unlock(&env->lmdb_lock);
-    if (*file < 0) return environment_file(env, 0, file, facts);
-    larder_status status = file_facts_get(*file, facts);
-    if (status) file_close(*file);
+    if (*file < 0) return larder_environment_file(env, 0, file, facts);
+    larder_status status = larder_os_file_facts_get(*file, facts);
+    if (status) larder_os_file_close(*file);
     return status;
 }
 
-larder_status environment_extend(environment *env) {
+larder_status larder_environment_extend(environment *env) {
     int file;
-    file_facts facts;
+    larder_os_facts facts;
     larder_status status = reopen_file(env, &file, &facts);
     if (status) return status;
     pthread_mutex_lock(&env->lock);
@@ -85,30 +86,32 @@ larder_status environment_extend(environment *env) {
     if (!map || facts.bytes > map->length) status = map_anew(env, file, facts.bytes);
     else if (facts.bytes > atomic_load(&map->covered)) atomic_store(&map->covered, facts.bytes);
     pthread_mutex_unlock(&env->lock);
-    file_close(file);
+    larder_os_file_close(file);
     return status;
 }
 
-larder_status environment_resize(environment *env, uint64_t bytes) {
-    environment_begin_change(env);
+larder_status larder_environment_resize(environment *env, uint64_t bytes) {
+    larder_environment_begin_change(env);
     if (bytes == 0) {
         // LMDB would take the size that the file says, without a look at it.
-        tree newest = environment_newest(env);
+        tree newest = larder_environment_newest(env);
         bytes = atomic_load(&env->lmdb_map_bytes);
         while (bytes < newest.next_page * newest.page_bytes && bytes <= SIZE_MAX / 2) bytes *= 2;
     }
     // LMDB gives its map up before it makes the new one: if that failed, there would be none.
-    larder_status status = !env->lmdb ? EIO : environment_has_room(bytes) ? LARDER_OK : ENOMEM;
-    if (!status) status = environment_status(mdb_env_set_mapsize(env->lmdb, (size_t)bytes));
+    larder_status status = !env->lmdb                           ? EIO
+                           : larder_environment_has_room(bytes) ? LARDER_OK
+                                                                : ENOMEM;
+    if (!status) status = larder_environment_status(mdb_env_set_mapsize(env->lmdb, (size_t)bytes));
     MDB_envinfo info;
     if (!status && mdb_env_info(env->lmdb, &info) == 0) env->lmdb_map_bytes = info.me_mapsize;
-    environment_end_change(env);
+    larder_environment_end_change(env);
     return status;
 }
 
 static larder_status environment_grow(environment *env) {
     uint64_t bytes = atomic_load(&env->lmdb_map_bytes);
-    return bytes > SIZE_MAX / 2 ? ENOMEM : environment_resize(env, bytes * 2);
+    return bytes > SIZE_MAX / 2 ? ENOMEM : larder_environment_resize(env, bytes * 2);
 }
 
 // Transactions ------------------------------------------------------------------------------------
@@ -117,54 +120,55 @@ static larder_status environment_grow(environment *env) {
     looked at. Its pages stay as they are until that transaction is committed. */
 static larder_status environment_guard_begin(environment *env) {
     snapshot *seen;
-    larder_status status = environment_read(env, &seen);
+    larder_status status = larder_environment_read(env, &seen);
     if (status) return status;
     env->guarded = seen->tree;
-    if (!env->is_guarded) status = tree_guard_begin(&env->guard, &seen->tree);
-    environment_release(env, seen);
+    if (!env->is_guarded) status = larder_tree_guard_begin(&env->guard, &seen->tree);
+    larder_environment_release(env, seen);
     env->is_guarded = !status;
     return status;
 }
 
-larder_status environment_guard(environment *env, const void *key, size_t length) {
-    larder_status status = tree_guard_look(&env->guard, &env->guarded, (larder_bytes){key, length});
+larder_status larder_environment_guard(environment *env, const void *key, size_t length) {
+    larder_status status =
+        larder_tree_guard_look(&env->guard, &env->guarded, (larder_bytes){key, length});
     if (status == LARDER_EDAMAGED) env->is_damaged = true;
     return status;
 }
 
-larder_status environment_guard_all(environment *env) {
+larder_status larder_environment_guard_all(environment *env) {
     if (!env->guard.unseen) return LARDER_OK;
     // The audit goes in the order of keys; the device is faster in its own.
     (void)posix_madvise((void *)(uintptr_t)env->guarded.map,
                         (size_t)(env->guarded.page_count * env->guarded.page_bytes),
                         POSIX_MADV_WILLNEED);
     tree_report report;
-    larder_status status = tree_audit(&env->guarded, &report);
-    if (!status) tree_guard_end(&env->guard);
+    larder_status status = larder_tree_audit(&env->guarded, &report);
+    if (!status) larder_tree_guard_end(&env->guard);
     if (status != LARDER_EDAMAGED) return status;
     __atomic_store_n(&env->damage_offset, report.first_damage_offset, __ATOMIC_RELAXED);
     env->is_damaged = true;
     return status;
 }
 
-larder_status environment_row(environment *env, MDB_txn *txn, MDB_dbi main, larder_bytes key,
-                              const larder_bytes *value) {
-    larder_status status = environment_guard(env, key.data, key.length);
+larder_status larder_environment_row(environment *env, MDB_txn *txn, MDB_dbi main, larder_bytes key,
+                                     const larder_bytes *value) {
+    larder_status status = larder_environment_guard(env, key.data, key.length);
     if (status) return status;
     MDB_val name = {key.length, (void *)(uintptr_t)key.data}, bytes = {0};
     if (value) bytes = (MDB_val){value->length, (void *)(uintptr_t)value->data};
     int code = value ? mdb_put(txn, main, &name, &bytes, 0) : mdb_del(txn, main, &name, NULL);
-    return code == MDB_NOTFOUND ? LARDER_OK : environment_status(code);
+    return code == MDB_NOTFOUND ? LARDER_OK : larder_environment_status(code);
 }
 
-larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) {
+larder_status larder_environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) {
     *txn = NULL;
     if (env->is_damaged) return LARDER_EDAMAGED;
     larder_status guarded = environment_guard_begin(env);
     if (guarded) return guarded;
     // Pages of states that nobody looks at can be used again.
-    environment_reset_idle(env, true);
-    larder_status status = environment_wake(env, false);
+    larder_environment_reset_idle(env, true);
+    larder_status status = larder_environment_wake(env, false);
     // Before it is full: a transaction that finds it so has to be run again.
     uint64_t used = env->guarded.next_page * env->guarded.page_bytes;
     if (!status && used > env->lmdb_map_bytes / 2) (void)!environment_grow(env);
@@ -178,9 +182,9 @@ larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) 
         }
         environment_unhush(env->was_hushed);
         *txn = NULL;
-        if (code == MDB_MAP_RESIZED && attempt == 0) status = environment_resize(env, 0);
-        else if (code == MDB_PANIC && attempt == 0) status = environment_wake(env, true);
-        else status = environment_status(code);
+        if (code == MDB_MAP_RESIZED && attempt == 0) status = larder_environment_resize(env, 0);
+        else if (code == MDB_PANIC && attempt == 0) status = larder_environment_wake(env, true);
+        else status = larder_environment_status(code);
     }
     return status;
 }
@@ -188,75 +192,80 @@ larder_status environment_begin(environment *env, MDB_txn **txn, MDB_dbi *main) 
 /** What a failed write of LMDB was about: the next one at the file's end says more than EIO. */
 static larder_status reason_of_failure(environment *env) {
     static const uint8_t zeros[NEW_PAGE_BYTES];
-    file_facts facts;
+    larder_os_facts facts;
     int file;
-    if (environment_file(env, FILE_WRITE, &file, &facts)) return EIO;
+    if (larder_environment_file(env, LARDER_OS_WRITE, &file, &facts)) return EIO;
     // If it succeeds, the page is one that nobody has used yet.
-    larder_status status = file_write_at(file, zeros, sizeof zeros, facts.bytes);
-    file_close(file);
+    larder_status status = larder_os_file_write_at(file, zeros, sizeof zeros, facts.bytes);
+    larder_os_file_close(file);
     return status ? status : EIO;
 }
 
-larder_status environment_end(environment *env, MDB_txn *txn, larder_status status) {
+larder_status larder_environment_end(environment *env, MDB_txn *txn, larder_status status) {
+    mdb_filehandle_t file;
     if (!status && env->is_damaged) status = LARDER_EDAMAGED;
-    if (!status) status = environment_status(mdb_txn_commit(txn));
-    else mdb_txn_abort(txn);
+    if (status) mdb_txn_abort(txn);
+    else status = larder_environment_status(mdb_txn_commit(txn));
+    if (!status && mdb_env_get_fd(env->lmdb, &file) == 0) status = larder_os_file_sync_lower(file);
     if (status == EIO) status = reason_of_failure(env);
     environment_unhush(env->was_hushed);
-    if (!status) environment_reset_idle(env, true);
+    if (!status) larder_environment_reset_idle(env, true);
     if (status != EAGAIN) return status;
     status = environment_grow(env);
     return status ? status : EAGAIN;
 }
 
-bool environment_is_short(const environment *env) {
+bool larder_environment_is_short(const environment *env) {
     const uint64_t little = 64 << 20;
     uint64_t room;
-    return file_system_room(env->folder, &room) == LARDER_OK && room < little;
+    return larder_os_file_system_room(env->folder, &room) == LARDER_OK && room < little;
 }
 
-void environment_unreserve(environment *env) {
-    file_facts facts;
+void larder_environment_unreserve(environment *env) {
+    larder_os_facts facts;
     int file;
-    if (env->reserved_to == 0 || environment_file(env, FILE_WRITE, &file, &facts)) return;
+    if (env->reserved_to == 0 || larder_environment_file(env, LARDER_OS_WRITE, &file, &facts))
+        return;
     // To the length that it has: what was reserved behind that goes.
-    if (!file_truncate(file, facts.bytes)) env->reserved_to = 0;
-    file_close(file);
+    if (!larder_os_file_truncate(file, facts.bytes)) env->reserved_to = 0;
+    larder_os_file_close(file);
 }
 
-void environment_reserve(environment *env) {
+void larder_environment_reserve(environment *env) {
     const uint64_t least = 256 << 10, most = 1 << 20;
-    file_facts facts;
+    larder_os_facts facts;
     int file;
-    if (!environment_is_short(env) || environment_file(env, FILE_WRITE, &file, &facts)) return;
+    if (!larder_environment_is_short(env) ||
+        larder_environment_file(env, LARDER_OS_WRITE, &file, &facts))
+        return;
     uint64_t bytes = facts.bytes / 8;
     if (bytes < least) bytes = least;
     if (bytes > most) bytes = most;
     // Asked for again only when a good part is used up.
     if (facts.bytes + bytes / 2 >= env->reserved_to &&
-        !file_reserve_behind(file, facts.bytes, bytes))
+        !larder_os_file_reserve_behind(file, facts.bytes, bytes))
         env->reserved_to = facts.bytes + bytes;
-    file_close(file);
+    larder_os_file_close(file);
 }
 
-void environment_reap(environment *env) {
+void larder_environment_clear_stale_readers(environment *env) {
     int dead;
     pthread_mutex_lock(&env->lmdb_lock);
     if (env->lmdb) (void)mdb_reader_check(env->lmdb, &dead);
     pthread_mutex_unlock(&env->lmdb_lock);
 }
 
-void environment_look(environment *env, larder_store_statistics *statistics) {
-    environment_reap(env);
+void larder_environment_look(environment *env, larder_store_statistics *statistics) {
+    larder_environment_clear_stale_readers(env);
     statistics->map_bytes = env->lmdb_map_bytes;
     snapshot *seen;
-    (void)!environment_extend(env);
+    (void)!larder_environment_extend(env);
     statistics->data_bytes = atomic_load(&atomic_load(&env->map)->covered);
-    if (environment_read(env, &seen) != LARDER_OK) return;
+    if (larder_environment_read(env, &seen) != LARDER_OK) return;
     const tree *state = &seen->tree;
     const tree_counts *main = &state->main.counts, *free_list = &state->free_list.counts;
     uint64_t pages = TREE_META_PAGES + main->branch_pages + main->leaf_pages + main->overflow_pages;
     pages += free_list->branch_pages + free_list->leaf_pages + free_list->overflow_pages;
     statistics->data_used_bytes = pages * state->page_bytes;
-    environment_release(env, seen);
+    larder_environment_release(env, seen);
 }

@@ -2,7 +2,7 @@
 /** @file lmdb_supported.h
     Private: LMDB's header, of the one version that Larder works with. Its 0.9 writes the pages that
     tree_page.h reads, data version 1; later ones write others. What a program is linked with when
-    it runs, environment_open looks at. */
+    it runs, larder_environment_open looks at. */
 #ifndef LARDER_LMDB_SUPPORTED_H
 #define LARDER_LMDB_SUPPORTED_H
 

@@ -8,7 +8,7 @@
 
 #include "format/array.h"
 
-larder_status row_list_add(row_list *list, const tree_key *key, const larder_bytes *value) {
+larder_status larder_row_list_add(row_list *list, const tree_key *key, const larder_bytes *value) {
     size_t value_bytes = value ? value->length : 0;
     if (value_bytes > UINT16_MAX) return LARDER_ETOOLARGE;
     larder_status status =
@@ -40,7 +40,7 @@ static int compare_rows(const void *a, const void *b) {
     return (left->key > right->key) - (left->key < right->key);
 }
 
-larder_status row_list_apply(row_list *list, environment *env, MDB_txn *txn, MDB_dbi main) {
+larder_status larder_row_list_apply(row_list *list, environment *env, MDB_txn *txn, MDB_dbi main) {
     for (size_t i = 0; i < list->count; i++) list->rows[i].key = list->arena + list->rows[i].offset;
     if (list->count) qsort(list->rows, list->count, sizeof *list->rows, compare_rows);
     larder_status status = LARDER_OK;
@@ -48,13 +48,13 @@ larder_status row_list_apply(row_list *list, environment *env, MDB_txn *txn, MDB
         const tree_row *row = &list->rows[i];
         larder_bytes key = {row->key, row->key_length};
         larder_bytes value = {row->key + row->key_length, row->value_length};
-        status = environment_row(env, txn, main, key, row->is_deletion ? NULL : &value);
+        status = larder_environment_row(env, txn, main, key, row->is_deletion ? NULL : &value);
     }
     list->count = list->arena_length = 0;
     return status;
 }
 
-void row_list_free(row_list *list) {
+void larder_row_list_free(row_list *list) {
     free(list->rows);
     free(list->arena);
     memset(list, 0, sizeof *list);

@@ -29,18 +29,18 @@ typedef struct row_list {
 } row_list;
 
 /** @param value NULL: the row is deleted. */
-LARDER_MUST_CHECK larder_status row_list_add(row_list *list, const tree_key *key,
-                                             const larder_bytes *value);
+LARDER_MUST_CHECK larder_status larder_row_list_add(row_list *list, const tree_key *key,
+                                                    const larder_bytes *value);
 static inline larder_status row_list_put(row_list *list, const tree_key *key, larder_bytes value) {
-    return row_list_add(list, key, &value);
+    return larder_row_list_add(list, key, &value);
 }
 static inline larder_status row_list_delete(row_list *list, const tree_key *key) {
-    return row_list_add(list, key, NULL);
+    return larder_row_list_add(list, key, NULL);
 }
 /** Does them all, and empties the list.
     @return LARDER_OK; EAGAIN if the map is too small; LARDER_EDAMAGED; ENOMEM … */
-LARDER_MUST_CHECK larder_status row_list_apply(row_list *list, environment *environment,
-                                               MDB_txn *txn, MDB_dbi main);
-void row_list_free(row_list *list);
+LARDER_MUST_CHECK larder_status larder_row_list_apply(row_list *list, environment *environment,
+                                                      MDB_txn *txn, MDB_dbi main);
+void larder_row_list_free(row_list *list);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-void touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,
-                         int64_t *deadline_ns) {
+void larder_touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,
+                                int64_t *deadline_ns) {
     uint64_t emptied;
     int64_t latest;
     // A place that was used again meanwhile may have given parts of two reads.
@@ -31,7 +31,7 @@ static void touch_buffer_empty(touch_buffer *touches) {
     touches->dropped = 0;
 }
 
-void touch_buffer_free(touch_buffer *touches) {
+void larder_touch_buffer_free(touch_buffer *touches) {
     touch_buffer_empty(touches);
     free(touches->touches);
     free(touches->bytes);
@@ -39,7 +39,7 @@ void touch_buffer_free(touch_buffer *touches) {
     touches->bytes = NULL;
 }
 
-void touch_buffer_move(touch_buffer *from, touch_buffer *to) {
+void larder_touch_buffer_move(touch_buffer *from, touch_buffer *to) {
     if (from->count == 0) return;
     uint32_t count = to->count + from->count;
     touch *touches = realloc(to->touches, count * sizeof *touches);

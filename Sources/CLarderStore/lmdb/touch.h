@@ -39,12 +39,12 @@ typedef struct touch_buffer {
 
 /** Raises `deadline_ns` to the latest one that a read of the key gave its entry since the write
     `sequence`; `hash` is of the stored key. The buffer may be of a place in use. */
-void touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,
-                         int64_t *deadline_ns);
+void larder_touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,
+                                int64_t *deadline_ns);
 /** Frees what it has; the caller owns it. */
-void touch_buffer_free(touch_buffer *touches);
+void larder_touch_buffer_free(touch_buffer *touches);
 /** Moves what is in `from` behind what is in `to`, which grows; the caller owns both. What finds
     no memory is dropped. */
-void touch_buffer_move(touch_buffer *from, touch_buffer *to);
+void larder_touch_buffer_move(touch_buffer *from, touch_buffer *to);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "file_io.h"
+#include "larder_os_file.h"
 
 enum {
     /** Kept back in each segment for removals, which have to be possible on a full disk. */
@@ -27,15 +27,15 @@ static uint64_t end_of(const segment *at) {
 // Opening and closing -----------------------------------------------------------------------------
 
 static void close_folder(store_log *log) {
-    file_close(log->folder);
+    larder_os_file_close(log->folder);
     log->folder = -1;
 }
 
 /** Opens the folder, if it is still the same. */
 static larder_status open_folder(store_log *log) {
-    file_facts facts;
-    larder_status status = folder_open(log->path, &log->folder);
-    if (status == LARDER_OK) status = file_facts_get(log->folder, &facts);
+    larder_os_facts facts;
+    larder_status status = larder_os_folder_open(log->path, &log->folder);
+    if (status == LARDER_OK) status = larder_os_file_facts_get(log->folder, &facts);
     if (status == LARDER_OK && log->inode == 0) {
         log->device = facts.device;
         log->inode = facts.inode;
@@ -46,7 +46,7 @@ static larder_status open_folder(store_log *log) {
     return status;
 }
 
-larder_status log_enter(store_log *log) {
+larder_status larder_log_enter(store_log *log) {
     pthread_mutex_lock(&log->table_lock);
     larder_status status = log->folder_users > 0 ? LARDER_OK : open_folder(log);
     if (status == LARDER_OK) log->folder_users++;
@@ -54,14 +54,14 @@ larder_status log_enter(store_log *log) {
     return status;
 }
 
-void log_leave(store_log *log) {
+void larder_log_leave(store_log *log) {
     pthread_mutex_lock(&log->table_lock);
     if (--log->folder_users == 0) close_folder(log);
     pthread_mutex_unlock(&log->table_lock);
 }
 
-larder_status log_open(const char *store, uint64_t store_id, uint32_t mode, bool is_read_only,
-                       store_log *out) {
+larder_status larder_log_open(const char *store, uint64_t store_id, uint32_t mode,
+                              bool is_read_only, store_log *out) {
     memset(out, 0, sizeof *out);
     out->store_id = store_id;
     out->mode = mode;
@@ -73,24 +73,24 @@ larder_status log_open(const char *store, uint64_t store_id, uint32_t mode, bool
     if (asprintf(&out->path, "%s/log", store) < 0) out->path = NULL;
     if (out->path == NULL) status = ENOMEM;
     // Its name is synced with the store's.
-    else if (!is_read_only) status = folder_make(out->path, mode | (mode & 0444u) >> 2);
-    if (status == LARDER_OK || status == EEXIST) status = log_enter(out);
-    if (status == LARDER_OK) log_leave(out);
-    else log_close(out);
+    else if (!is_read_only) status = larder_os_folder_make(out->path, mode | (mode & 0444u) >> 2);
+    if (status == LARDER_OK || status == EEXIST) status = larder_log_enter(out);
+    if (status == LARDER_OK) larder_log_leave(out);
+    else larder_log_close(out);
     return status;
 }
 
-void log_close(store_log *log) {
-    log_drop_spare(log);
+void larder_log_close(store_log *log) {
+    larder_log_drop_spare(log);
     segment *next;
-    for (uint32_t from = 1; (next = segment_table_next(&log->table, from)) != NULL;) {
+    for (uint32_t from = 1; (next = larder_segment_table_next(&log->table, from)) != NULL;) {
         from = next->number;
-        segment_table_set(&log->table, from, NULL);
-        log_release(next);
+        larder_segment_table_set(&log->table, from, NULL);
+        larder_log_release(next);
     }
-    segment_table_free(&log->table);
+    larder_segment_table_free(&log->table);
     pthread_mutex_destroy(&log->table_lock);
-    file_close(log->folder);
+    larder_os_file_close(log->folder);
     free(log->path);
     memset(log, 0, sizeof *log);
     log->folder = -1;
@@ -101,42 +101,42 @@ void log_close(store_log *log) {
 /** Maps it; table_lock is held. */
 static larder_status map_segment(store_log *log, uint32_t number, segment **out) {
     larder_status status =
-        segment_open(log->folder, number, log->store_id, !log->is_read_only, out);
-    if (status == LARDER_OK) status = segment_table_reserve(&log->table, number);
+        larder_segment_open(log->folder, number, log->store_id, !log->is_read_only, out);
+    if (status == LARDER_OK) status = larder_segment_table_reserve(&log->table, number);
     if (status == LARDER_OK) {
-        segment_table_set(&log->table, number, *out);
+        larder_segment_table_set(&log->table, number, *out);
         return LARDER_OK;
     }
-    segment_close(*out);
+    larder_segment_close(*out);
     *out = NULL;
     return status;
 }
 
-larder_status log_segment(store_log *log, uint32_t number, segment **out) {
-    *out = segment_table_find(&log->table, number);
+larder_status larder_log_segment(store_log *log, uint32_t number, segment **out) {
+    *out = larder_segment_table_find(&log->table, number);
     if (*out != NULL) return LARDER_OK;
     if (number == 0) return ENOENT;
-    larder_status status = log_enter(log);
+    larder_status status = larder_log_enter(log);
     if (status != LARDER_OK) return status;
     pthread_mutex_lock(&log->table_lock);
-    *out = segment_table_find(&log->table, number);
+    *out = larder_segment_table_find(&log->table, number);
     if (*out == NULL) status = map_segment(log, number, out);
     pthread_mutex_unlock(&log->table_lock);
-    log_leave(log);
+    larder_log_leave(log);
     return status;
 }
 
-larder_status log_record(store_log *log, location at, larder_bytes *out) {
+larder_status larder_log_record(store_log *log, location at, larder_bytes *out) {
     *out = (larder_bytes){NULL, 0};
     segment *from;
-    larder_status status = log_segment(log, at.segment, &from);
-    if (status == LARDER_OK) status = segment_look(from, at.offset, out);
+    larder_status status = larder_log_segment(log, at.segment, &from);
+    if (status == LARDER_OK) status = larder_segment_look(from, at.offset, out);
     return status == ENOENT || status == LARDER_END ? LARDER_EDAMAGED : status;
 }
 
-void log_prefetch(const store_log *log, location at) {
+void larder_log_prefetch(const store_log *log, location at) {
     enum { LINE_BYTES = 64, LINES = 3 };
-    const segment *from = segment_table_find(&log->table, at.segment);
+    const segment *from = larder_segment_table_find(&log->table, at.segment);
     if (from == NULL || at.offset >= from->capacity) return;
     for (size_t line = 0; line < LINES; line++)
         __builtin_prefetch(from->map + at.offset + line * LINE_BYTES);
@@ -146,21 +146,22 @@ void log_prefetch(const store_log *log, location at) {
 static larder_status make_segment(store_log *log, uint32_t number, uint32_t kind, uint64_t capacity,
                                   uint64_t first_sequence, uint64_t as_of, segment **out) {
     *out = NULL;
-    larder_status status = log_enter(log);
+    larder_status status = larder_log_enter(log);
     if (status != LARDER_OK) return status;
     pthread_mutex_lock(&log->table_lock);
-    status = segment_table_reserve(&log->table, number);
+    status = larder_segment_table_reserve(&log->table, number);
     if (status == LARDER_OK)
-        status = segment_create(log->folder, number, kind, capacity, first_sequence, as_of,
-                                log->store_id, log->mode, out);
-    if (status == LARDER_OK) segment_table_set(&log->table, number, *out);
+        status = larder_segment_create(log->folder, number, kind, capacity, first_sequence, as_of,
+                                       log->store_id, log->mode, out);
+    if (status == LARDER_OK) larder_segment_table_set(&log->table, number, *out);
     pthread_mutex_unlock(&log->table_lock);
-    log_leave(log);
+    larder_log_leave(log);
     return status;
 }
 
-larder_status log_create_cleaned(store_log *log, pthread_mutex_t *store_lock, uint64_t capacity,
-                                 uint64_t first_sequence, uint64_t as_of, segment **out) {
+larder_status larder_log_create_cleaned(store_log *log, pthread_mutex_t *store_lock,
+                                        uint64_t capacity, uint64_t first_sequence, uint64_t as_of,
+                                        segment **out) {
     pthread_mutex_lock(store_lock);
     uint32_t number = log->next_number++;
     pthread_mutex_unlock(store_lock);
@@ -170,59 +171,60 @@ larder_status log_create_cleaned(store_log *log, pthread_mutex_t *store_lock, ui
 /** Takes a segment out of the table. */
 static void let_go(store_log *log, uint32_t number) {
     pthread_mutex_lock(&log->table_lock);
-    segment *gone = segment_table_set(&log->table, number, NULL);
+    segment *gone = larder_segment_table_set(&log->table, number, NULL);
     pthread_mutex_unlock(&log->table_lock);
-    if (gone != NULL) log_release(gone);
+    if (gone != NULL) larder_log_release(gone);
 }
 
-larder_status log_remove(store_log *log, uint32_t number) {
+larder_status larder_log_remove(store_log *log, uint32_t number) {
     char name[SEGMENT_NAME_BYTES];
-    segment_name(number, name);
-    larder_status status = log_enter(log);
+    larder_segment_name(number, name);
+    larder_status status = larder_log_enter(log);
     if (status == LARDER_OK) {
-        status = file_remove_in(log->folder, name);
+        status = larder_os_file_remove_in(log->folder, name);
         if (status == ENOENT) status = LARDER_OK;
-        log_leave(log);
+        larder_log_leave(log);
     }
     let_go(log, number);
     return status;
 }
 
-void log_drop_missing(store_log *log) {
+void larder_log_drop_missing(store_log *log) {
     segment *next;
-    if (log_enter(log) != LARDER_OK) return;
-    for (uint32_t from = 1; (next = segment_table_next(&log->table, from)) != NULL;) {
+    if (larder_log_enter(log) != LARDER_OK) return;
+    for (uint32_t from = 1; (next = larder_segment_table_next(&log->table, from)) != NULL;) {
         from = next->number + 1;
         int file;
-        larder_status status = segment_open_file(log->folder, next->number, 0, &file);
-        file_close(file);
+        larder_status status = larder_segment_open_file(log->folder, next->number, 0, &file);
+        larder_os_file_close(file);
         if (status == ENOENT) let_go(log, next->number);
     }
-    log_leave(log);
+    larder_log_leave(log);
 }
 
 /** The names of its files to the device. */
 static larder_status log_sync_names(store_log *log) {
-    larder_status status = log_enter(log);
+    larder_status status = larder_log_enter(log);
     if (status != LARDER_OK) return status;
-    status = folder_sync(log->folder);
-    log_leave(log);
+    status = larder_os_folder_sync(log->folder);
+    larder_log_leave(log);
     return status;
 }
 
-segment *log_hold(store_log *log, uint32_t number) {
-    segment *held = segment_table_find(&log->table, number);
+segment *larder_log_hold(store_log *log, uint32_t number) {
+    segment *held = larder_segment_table_find(&log->table, number);
     if (held != NULL) atomic_fetch_add_explicit(&held->holds, 1, memory_order_relaxed);
     return held;
 }
 
-void log_release(segment *held) {
-    if (atomic_fetch_sub_explicit(&held->holds, 1, memory_order_acq_rel) == 1) segment_close(held);
+void larder_log_release(segment *held) {
+    if (atomic_fetch_sub_explicit(&held->holds, 1, memory_order_acq_rel) == 1)
+        larder_segment_close(held);
 }
 
 // Appending ---------------------------------------------------------------------------------------
 
-uint64_t log_next_capacity(const store_log *log) {
+uint64_t larder_log_next_capacity(const store_log *log) {
     uint64_t wanted = log->active != NULL ? log->active->capacity * 2 : log->segment_min_bytes;
     if (wanted < log->segment_min_bytes) wanted = log->segment_min_bytes;
     if (wanted > log->segment_max_bytes) wanted = log->segment_max_bytes;
@@ -241,12 +243,12 @@ static bool has_room(const segment *at, size_t length, bool uses_reserve) {
     return at->capacity - end_of(at) >= length + kept;
 }
 
-void log_drop_spare(store_log *log) {
+void larder_log_drop_spare(store_log *log) {
     segment *spare = log->spare;
     if (spare == NULL) return;
     log->spare = NULL;
     // What cannot be removed is found when the store is opened again.
-    (void)log_remove(log, spare->number);
+    (void)larder_log_remove(log, spare->number);
 }
 
 /** The segment that `length` bytes fit into becomes the active one. */
@@ -256,7 +258,7 @@ static larder_status turn_over(store_log *log, size_t length) {
     // Only in a file that no log wrote.
     if (full != NULL && full->capacity - end_of(full) < SEGMENT_NEXT_BYTES) return LARDER_EDAMAGED;
     if (next == NULL || !has_room(next, length, false)) {
-        uint64_t capacity = log_next_capacity(log);
+        uint64_t capacity = larder_log_next_capacity(log);
         uint64_t needed = (uint64_t)SEGMENT_HEAD_BYTES + length + SEGMENT_NEXT_BYTES;
         if (needed + removal_reserve(capacity) > capacity)
             capacity = needed + REMOVAL_RESERVE_BYTES;
@@ -270,7 +272,7 @@ static larder_status turn_over(store_log *log, size_t length) {
         }
         if (status != LARDER_OK) return status;
         log->next_number++;
-        log_drop_spare(log);
+        larder_log_drop_spare(log);
         log->spare = next;
     }
     // Its name comes first, for whoever has to tell a segment that was cleaned from one that was
@@ -282,47 +284,48 @@ static larder_status turn_over(store_log *log, size_t length) {
     }
     log->spare = NULL;
     if (log->active == NULL) log->first_unsynced = next->number;
-    else segment_seal(log->active, next->number, log->last_sequence);
+    else larder_segment_seal(log->active, next->number, log->last_sequence);
     log->active = next;
     return LARDER_OK;
 }
 
-bool log_turns_over(const store_log *log, size_t length) {
+bool larder_log_turns_over(const store_log *log, size_t length) {
     return log->active == NULL || !has_room(log->active, length, false);
 }
 
-larder_status log_turn_over(store_log *log) {
+larder_status larder_log_turn_over(store_log *log) {
     if (log->active == NULL || end_of(log->active) == SEGMENT_HEAD_BYTES) return LARDER_OK;
-    log_drop_spare(log);
+    larder_log_drop_spare(log);
     log->capacity_limit_bytes = 1;
     larder_status status = turn_over(log, 0);
     log->capacity_limit_bytes = 0;
     return status;
 }
 
-larder_status log_reserve_kept(store_log *log, size_t length, uint8_t **target) {
+larder_status larder_log_reserve_kept(store_log *log, size_t length, uint8_t **target) {
     if (log->active == NULL || !has_room(log->active, length, true)) return ENOSPC;
     *target = log->active->map + end_of(log->active);
     return LARDER_OK;
 }
 
-larder_status log_reserve(store_log *log, size_t length, bool uses_reserve, uint8_t **target) {
+larder_status larder_log_reserve(store_log *log, size_t length, bool uses_reserve,
+                                 uint8_t **target) {
     if (length > WRITE_MAX_BYTES) return LARDER_ETOOLARGE;
-    if (log_turns_over(log, length)) {
+    if (larder_log_turns_over(log, length)) {
         larder_status status = turn_over(log, length);
         // What is kept back for removals is for when there is no other room.
         bool is_kept = status != LARDER_OK && uses_reserve &&
-                       log_reserve_kept(log, length, target) == LARDER_OK;
+                       larder_log_reserve_kept(log, length, target) == LARDER_OK;
         if (status != LARDER_OK) return is_kept ? LARDER_OK : status;
     }
     *target = log->active->map + end_of(log->active);
     return LARDER_OK;
 }
 
-void log_publish(store_log *log, size_t length, uint32_t count, uint64_t first_word) {
+void larder_log_publish(store_log *log, size_t length, uint32_t count, uint64_t first_word) {
     segment *active = log->active;
     const uint8_t *at = active->map + end_of(active);
-    segment_publish(active, length, first_word);
+    larder_segment_publish(active, length, first_word);
     active->record_count += count;
     for (uint32_t n = 0; n < count; n++) {
         if (record_kind(at) != RECORD_PUT) active->bare_count++;
@@ -332,13 +335,13 @@ void log_publish(store_log *log, size_t length, uint32_t count, uint64_t first_w
     log->unapplied_bytes += length;
 }
 
-void log_prepare(store_log *log, pthread_mutex_t *store_lock) {
+void larder_log_prepare(store_log *log, pthread_mutex_t *store_lock) {
     pthread_mutex_lock(store_lock);
     bool is_wanted = log->active != NULL && log->spare == NULL && !log->is_read_only &&
                      end_of(log->active) > log->active->capacity / 2;
     uint32_t number = is_wanted ? log->next_number++ : 0;
     if (is_wanted) log->prepared = number;
-    uint64_t capacity = log_next_capacity(log);
+    uint64_t capacity = larder_log_next_capacity(log);
     uint64_t first_sequence = log->last_sequence + 1;
     pthread_mutex_unlock(store_lock);
     segment *made;
@@ -352,7 +355,7 @@ void log_prepare(store_log *log, pthread_mutex_t *store_lock) {
     bool is_overtaken = log->active->number > number;
     if (!is_overtaken) log->spare = made;
     pthread_mutex_unlock(store_lock);
-    if (is_overtaken) (void)log_remove(log, number);
+    if (is_overtaken) (void)larder_log_remove(log, number);
 }
 
 // Syncing -----------------------------------------------------------------------------------------
@@ -362,16 +365,17 @@ void log_prepare(store_log *log, pthread_mutex_t *store_lock) {
 static larder_status sync_chain(store_log *log, uint32_t number, segment *last, uint64_t end) {
     for (;;) {
         segment *at;
-        larder_status status = log_segment(log, number, &at);
+        larder_status status = larder_log_segment(log, number, &at);
         if (status == LARDER_OK)
-            status = segment_sync_to(at, log->folder, at == last ? end : atomic_load(&at->end));
+            status =
+                larder_segment_sync_to(at, log->folder, at == last ? end : atomic_load(&at->end));
         if (status != LARDER_OK || at == last) return status;
         at->is_named = true;
         number = at->next;
     }
 }
 
-larder_status log_sync(store_log *log, pthread_mutex_t *store_lock) {
+larder_status larder_log_sync(store_log *log, pthread_mutex_t *store_lock) {
     pthread_mutex_lock(store_lock);
     segment *last = log->active;
     uint64_t end = last != NULL ? end_of(last) : 0;
@@ -379,14 +383,14 @@ larder_status log_sync(store_log *log, pthread_mutex_t *store_lock) {
     uint32_t first = log->first_unsynced;
     pthread_mutex_unlock(store_lock);
     if (last == NULL) return LARDER_OK;
-    larder_status status = log_enter(log);
+    larder_status status = larder_log_enter(log);
     if (status != LARDER_OK) return status;
-    if (!last->is_named) status = folder_sync(log->folder);
+    if (!last->is_named) status = larder_os_folder_sync(log->folder);
     if (status == LARDER_OK) {
         last->is_named = true;
         status = sync_chain(log, first, last, end);
     }
-    log_leave(log);
+    larder_log_leave(log);
     if (status != LARDER_OK) return status;
     pthread_mutex_lock(store_lock);
     log->first_unsynced = last->number;
@@ -395,7 +399,7 @@ larder_status log_sync(store_log *log, pthread_mutex_t *store_lock) {
     return LARDER_OK;
 }
 
-void log_trust(store_log *log) {
+void larder_log_trust(store_log *log) {
     segment *last = log->active;
     if (last == NULL) return;
     last->synced = end_of(last);

@@ -17,7 +17,8 @@
 #include "log/segment_table.h"
 
 typedef struct store_log {
-    /** Of `<store>/log`; open only for those between log_enter and log_leave, else -1. */
+    /** Of `<store>/log`; open only for those between larder_log_enter and larder_log_leave, else
+        -1. */
     int folder;
     uint32_t folder_users;
     /** Where that is, and which folder it was. NULL as long as the log is not open. */
@@ -53,77 +54,81 @@ typedef struct store_log {
 /** Opens `<store>/log`, making it if it is missing and the handle may write.
     @param store the path of the store's folder.
     @return LARDER_OK; ENOENT; ENOTDIR; an errno. Only then there is something to close. */
-LARDER_MUST_CHECK larder_status log_open(const char *store, uint64_t store_id, uint32_t mode,
-                                         bool is_read_only, store_log *out);
-/** Opens the folder, if it is still the same, for whoever uses `folder` until log_leave; the calls
-    below do so themselves. An idle store has no descriptor of it.
+LARDER_MUST_CHECK larder_status larder_log_open(const char *store, uint64_t store_id, uint32_t mode,
+                                                bool is_read_only, store_log *out);
+/** Opens the folder, if it is still the same, for whoever uses `folder` until larder_log_leave; the
+    calls below do so themselves. An idle store has no descriptor of it.
     @return LARDER_OK; ENOENT if another one is there, or an errno. */
-LARDER_MUST_CHECK larder_status log_enter(store_log *log);
-void log_leave(store_log *log);
+LARDER_MUST_CHECK larder_status larder_log_enter(store_log *log);
+void larder_log_leave(store_log *log);
 /** Ends all mappings. */
-void log_close(store_log *log);
+void larder_log_close(store_log *log);
 
 /** The segment of that number, mapped; takes no lock if it was mapped before.
-    @return LARDER_OK; ENOENT, LARDER_EDAMAGED … as segment_open. */
-LARDER_MUST_CHECK larder_status log_segment(store_log *log, uint32_t number, segment **out);
+    @return LARDER_OK; ENOENT, LARDER_EDAMAGED … as larder_segment_open. */
+LARDER_MUST_CHECK larder_status larder_log_segment(store_log *log, uint32_t number, segment **out);
 /** The bytes of the record at `at`, not verified; borrowed until the segment is retired.
     @return LARDER_OK; LARDER_EDAMAGED (also where the segment is missing), or an errno. */
-LARDER_MUST_CHECK larder_status log_record(store_log *log, location at, larder_bytes *record);
+LARDER_MUST_CHECK larder_status larder_log_record(store_log *log, location at,
+                                                  larder_bytes *record);
 
 /** Asks for the memory of the record at `at`: the processor goes on meanwhile. */
-void log_prefetch(const store_log *log, location at);
+void larder_log_prefetch(const store_log *log, location at);
 
 /** Room for `length` bytes of records, a multiple of 8; the store's lock is held. A full segment is
     sealed, and the spare or a new one becomes the active one. Nothing has changed if that fails.
     @param uses_reserve may use what is left for removals.
-    @return LARDER_OK; LARDER_ETOOLARGE; ENOSPC … as segment_create. */
-LARDER_MUST_CHECK larder_status log_reserve(store_log *log, size_t length, bool uses_reserve,
-                                            uint8_t **target);
+    @return LARDER_OK; LARDER_ETOOLARGE; ENOSPC … as larder_segment_create. */
+LARDER_MUST_CHECK larder_status larder_log_reserve(store_log *log, size_t length, bool uses_reserve,
+                                                   uint8_t **target);
 /** The same for a removal where no segment can be made: from what the active one keeps back.
     ENOSPC. */
-LARDER_MUST_CHECK larder_status log_reserve_kept(store_log *log, size_t length, uint8_t **target);
+LARDER_MUST_CHECK larder_status larder_log_reserve_kept(store_log *log, size_t length,
+                                                        uint8_t **target);
 /** Whether so much asks for another segment. */
-bool log_turns_over(const store_log *log, size_t length);
+bool larder_log_turns_over(const store_log *log, size_t length);
 /** Seals the active segment, if anything was written to it, and goes on in one of the least size;
     the store's lock is held. */
-LARDER_MUST_CHECK larder_status log_turn_over(store_log *log);
+LARDER_MUST_CHECK larder_status larder_log_turn_over(store_log *log);
 /** Publishes the records that were written there, all with the sequence last_sequence + 1.
     @param length as reserved.
     @param first_word of the first record: its length and checksum, which are not there yet. */
-void log_publish(store_log *log, size_t length, uint32_t count, uint64_t first_word);
+void larder_log_publish(store_log *log, size_t length, uint32_t count, uint64_t first_word);
 /** Makes a spare segment if the active one is half full; without the store's lock, by one thread at
     a time. A failure is the next rotation's. */
-void log_prepare(store_log *log, pthread_mutex_t *store_lock);
+void larder_log_prepare(store_log *log, pthread_mutex_t *store_lock);
 /** Removes the spare segment, if there is one. */
-void log_drop_spare(store_log *log);
+void larder_log_drop_spare(store_log *log);
 /** What the next new segment will have. */
-uint64_t log_next_capacity(const store_log *log);
+uint64_t larder_log_next_capacity(const store_log *log);
 
 /** Everything up to the end of the log as it is now to the device, in the order of the chain.
     @param store_lock to be taken for a moment.
     The caller holds the sync lock. After a failure nothing of it is believed: the next call makes
     the pages dirty again. */
-LARDER_MUST_CHECK larder_status log_sync(store_log *log, pthread_mutex_t *store_lock);
+LARDER_MUST_CHECK larder_status larder_log_sync(store_log *log, pthread_mutex_t *store_lock);
 
 /** After opening: what the log holds is on the device, as the last handle that wrote has made sure.
     */
-void log_trust(store_log *log);
+void larder_log_trust(store_log *log);
 
 /** Makes a segment for cleaning. */
-LARDER_MUST_CHECK larder_status log_create_cleaned(store_log *log, pthread_mutex_t *store_lock,
-                                                   uint64_t capacity, uint64_t first_sequence,
-                                                   uint64_t as_of, segment **out);
+LARDER_MUST_CHECK larder_status larder_log_create_cleaned(store_log *log,
+                                                          pthread_mutex_t *store_lock,
+                                                          uint64_t capacity,
+                                                          uint64_t first_sequence, uint64_t as_of,
+                                                          segment **out);
 /** Takes a segment out of the table and removes its file; ends the mapping unless something of it
-    is lent out, and then with log_release. Nobody looks for it any more.
+    is lent out, and then with larder_log_release. Nobody looks for it any more.
     @return LARDER_OK, or why its file is still there; the call can be repeated. */
-larder_status log_remove(store_log *log, uint32_t number);
+larder_status larder_log_remove(store_log *log, uint32_t number);
 /** For a read-only handle: lets go of segments whose files its writer has removed, which it does
     when nobody, this process included, looks at a state that leads there. Else they would keep
     their room. */
-void log_drop_missing(store_log *log);
+void larder_log_drop_missing(store_log *log);
 /** Keeps the mapping that `bytes` lie in beyond the life of the store's handle.
     @return the segment to be released, NULL if they lie in none. */
-segment *log_hold(store_log *log, uint32_t number);
-void log_release(segment *held);
+segment *larder_log_hold(store_log *log, uint32_t number);
+void larder_log_release(segment *held);
 
 #endif

@@ -18,7 +18,7 @@ static uint32_t tag_of(larder_bytes key) {
 
 // Memory ------------------------------------------------------------------------------------------
 
-larder_status memtable_create(memtable **out) {
+larder_status larder_memtable_create(memtable **out) {
     *out = calloc(1, sizeof **out);
     return *out == NULL ? ENOMEM : LARDER_OK;
 }
@@ -29,7 +29,7 @@ static void memtable_release(memtable *table) {
     *table = (memtable){0};
 }
 
-void memtable_destroy(memtable *table) {
+void larder_memtable_destroy(memtable *table) {
     if (table == NULL) return;
     memtable_release(table);
     free(table);
@@ -38,10 +38,10 @@ void memtable_destroy(memtable *table) {
 static void memtable_empty(memtable *table) {
     if (table->count > 0) memset(table->table, 0, (size_t)(table->mask + 1) * sizeof(uint64_t));
     table->count = 0;
-    memtable_forget_bases(table);
+    larder_memtable_forget_bases(table);
 }
 
-void memtable_reset(memtable *table) {
+void larder_memtable_reset(memtable *table) {
     // Memory that was not needed by far is let go of; what follows grows it again if need be.
     if (table->capacity > KEPT_CAPACITY && table->count <= table->capacity / 8)
         memtable_release(table);
@@ -80,7 +80,7 @@ static larder_status memtable_grow(memtable *table, uint64_t wanted) {
     return LARDER_OK;
 }
 
-larder_status memtable_reserve(memtable *table, uint32_t count) {
+larder_status larder_memtable_reserve(memtable *table, uint32_t count) {
     uint64_t wanted = (uint64_t)table->count + count;
     return wanted > table->capacity ? memtable_grow(table, wanted) : LARDER_OK;
 }
@@ -93,11 +93,11 @@ static memtable_entry *find_tagged(const memtable *table, uint32_t tag, larder_b
         if (slot == 0) return NULL;
         if (slot >> 32 != tag) continue;
         memtable_entry *entry = &table->entries[(uint32_t)slot - 1];
-        if (compare_bytes(record_key(entry->record), key) == 0) return entry;
+        if (compare_bytes(larder_record_key(entry->record), key) == 0) return entry;
     }
 }
 
-const memtable_entry *memtable_find(const memtable *table, larder_bytes key) {
+const memtable_entry *larder_memtable_find(const memtable *table, larder_bytes key) {
     if (table->count == 0) return NULL;
     return find_tagged(table, tag_of(key), key);
 }
@@ -106,17 +106,17 @@ const memtable_entry *memtable_find(const memtable *table, larder_bytes key) {
 static void count_entry(memtable *table, const memtable_entry *entry, int64_t sign) {
     int64_t is_there = record_kind(entry->record) == RECORD_PUT ? 1 : 0;
     int64_t was_there = entry->base != 0 ? 1 : 0;
-    int64_t bytes = (int64_t)record_value_length(entry->record);
+    int64_t bytes = (int64_t)larder_record_value_length(entry->record);
     table->count_delta += sign * (is_there - was_there);
     table->bytes_delta += sign * (bytes - entry->base + was_there);
 }
 
-void memtable_prefetch(const memtable *table, const uint8_t *at, uint32_t count) {
+void larder_memtable_prefetch(const memtable *table, const uint8_t *at, uint32_t count) {
     enum { MOST = 64 };
     uint32_t tags[MOST];
     if (count > MOST) count = MOST;
     for (uint32_t n = 0; n < count; n++) {
-        tags[n] = tag_of(record_key(at));
+        tags[n] = tag_of(larder_record_key(at));
         __builtin_prefetch(&table->table[tags[n] & table->mask]);
         at += record_padded(record_length(at));
     }
@@ -131,8 +131,8 @@ void memtable_prefetch(const memtable *table, const uint8_t *at, uint32_t count)
     for (uint32_t n = 0; n < found; n++) __builtin_prefetch(table->entries[places[n]].record);
 }
 
-void memtable_put(memtable *table, const uint8_t *at, uint32_t number) {
-    larder_bytes key = record_key(at);
+void larder_memtable_put(memtable *table, const uint8_t *at, uint32_t number) {
+    larder_bytes key = larder_record_key(at);
     uint32_t tag = tag_of(key);
     table->last_sequence = record_sequence(at);
     memtable_entry *entry = find_tagged(table, tag, key);
@@ -149,35 +149,35 @@ void memtable_put(memtable *table, const uint8_t *at, uint32_t number) {
     if (is_resolved) count_entry(table, entry, 1);
 }
 
-void memtable_clear(memtable *table, uint64_t sequence) {
+void larder_memtable_clear(memtable *table, uint64_t sequence) {
     memtable_empty(table);
     table->cleared = sequence;
     table->last_sequence = sequence;
 }
 
-larder_status memtable_merge(memtable *table, memtable *later) {
-    larder_status status = memtable_reserve(table, later->count);
+larder_status larder_memtable_merge(memtable *table, memtable *later) {
+    larder_status status = larder_memtable_reserve(table, later->count);
     if (status) return status;
-    memtable_forget_bases(table);
-    if (later->cleared != 0) memtable_clear(table, later->cleared);
+    larder_memtable_forget_bases(table);
+    if (later->cleared != 0) larder_memtable_clear(table, later->cleared);
     for (uint32_t at = 0; at < later->count; at++)
-        memtable_put(table, later->entries[at].record, later->entries[at].segment);
+        larder_memtable_put(table, later->entries[at].record, later->entries[at].segment);
     table->bytes += later->bytes;
     table->last_sequence = later->last_sequence;
     table->end = later->end;
-    memtable_reset(later);
+    larder_memtable_reset(later);
     return LARDER_OK;
 }
 
 // What lies under them ----------------------------------------------------------------------------
 
-void memtable_resolve(memtable *table, bool is_present, uint64_t bytes) {
+void larder_memtable_resolve(memtable *table, bool is_present, uint64_t bytes) {
     memtable_entry *entry = &table->entries[table->resolved++];
     entry->base = is_present ? (uint32_t)bytes + 1 : 0;
     count_entry(table, entry, 1);
 }
 
-void memtable_forget_bases(memtable *table) {
+void larder_memtable_forget_bases(memtable *table) {
     table->resolved = 0;
     table->count_delta = 0;
     table->bytes_delta = 0;

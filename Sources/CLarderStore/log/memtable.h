@@ -42,33 +42,33 @@ typedef struct memtable {
     int64_t bytes_delta;
 } memtable;
 
-LARDER_MUST_CHECK larder_status memtable_create(memtable **out);
-void memtable_destroy(memtable *table);
+LARDER_MUST_CHECK larder_status larder_memtable_create(memtable **out);
+void larder_memtable_destroy(memtable *table);
 /** Forgets everything. */
-void memtable_reset(memtable *table);
-/** Room for `count` more entries, so that memtable_put cannot fail. ENOMEM. */
-LARDER_MUST_CHECK larder_status memtable_reserve(memtable *table, uint32_t count);
+void larder_memtable_reset(memtable *table);
+/** Room for `count` more entries, so that larder_memtable_put cannot fail. ENOMEM. */
+LARDER_MUST_CHECK larder_status larder_memtable_reserve(memtable *table, uint32_t count);
 /** `count` records lie at `records`, one behind the other, and will be put: a large table is in no
     cache of the processor. */
-void memtable_prefetch(const memtable *table, const uint8_t *records, uint32_t count);
+void larder_memtable_prefetch(const memtable *table, const uint8_t *records, uint32_t count);
 /** A write is there; `record` is a put or a removal. */
-void memtable_put(memtable *table, const uint8_t *record, uint32_t segment);
+void larder_memtable_put(memtable *table, const uint8_t *record, uint32_t segment);
 /** Everything before is gone. */
-void memtable_clear(memtable *table, uint64_t sequence);
+void larder_memtable_clear(memtable *table, uint64_t sequence);
 /** Moves what is in `later`, which was written behind it, into `table`. ENOMEM: nothing has
     changed. */
-LARDER_MUST_CHECK larder_status memtable_merge(memtable *table, memtable *later);
+LARDER_MUST_CHECK larder_status larder_memtable_merge(memtable *table, memtable *later);
 /** Keys, and one for a removal of everything. */
 static inline uint32_t memtable_pending(const memtable *table) {
     return table->count + (table->cleared != 0 ? 1 : 0);
 }
 /** NULL if there is none. */
-const memtable_entry *memtable_find(const memtable *table, larder_bytes key);
+const memtable_entry *larder_memtable_find(const memtable *table, larder_bytes key);
 /** Says what lies under entries[resolved], the first one of which that is not known: `bytes` of a
     value if it is present. Counts `resolved` up. */
-void memtable_resolve(memtable *table, bool is_present, uint64_t bytes);
+void larder_memtable_resolve(memtable *table, bool is_present, uint64_t bytes);
 /** What lay under the entries has changed: evictions. */
-void memtable_forget_bases(memtable *table);
+void larder_memtable_forget_bases(memtable *table);
 
 /** A write or a record to be moved by cleaning, with the first bytes of its key to sort by. */
 typedef struct sorted_write {
@@ -82,6 +82,6 @@ typedef struct sorted_write {
 
 /** Sorts by the bytes of keys; of one key, writes come before moves. LSD radix sort by eight bytes
     behind what all keys share, the rest by comparison. ENOMEM. */
-LARDER_MUST_CHECK larder_status sorted_writes_sort(sorted_write *writes, uint32_t count);
+LARDER_MUST_CHECK larder_status larder_sorted_writes_sort(sorted_write *writes, uint32_t count);
 
 #endif

@@ -10,7 +10,7 @@ enum { RADIX_BITS = 11, RADIX_BUCKETS = 1 << RADIX_BITS, RADIX_PASSES = 6 };
 
 static int compare_writes(const void *a, const void *b) {
     const sorted_write *left = a, *right = b;
-    int order = compare_bytes(record_key(left->record), record_key(right->record));
+    int order = compare_bytes(larder_record_key(left->record), larder_record_key(right->record));
     return order != 0 ? order : (left->victim > right->victim) - (left->victim < right->victim);
 }
 
@@ -35,18 +35,18 @@ static uint64_t digits_of(larder_bytes key, size_t from) {
 /** Fills in the digits. What all keys share is left out of them, which is known when the last one
     was seen; so those before the one that made it shorter are done again. */
 static void fill_digits(sorted_write *writes, uint32_t count) {
-    larder_bytes first = record_key(writes[0].record);
+    larder_bytes first = larder_record_key(writes[0].record);
     size_t prefix = first.length;
     uint32_t stale = 0;
     for (uint32_t at = 0; at < count; at++) {
-        larder_bytes key = record_key(writes[at].record);
+        larder_bytes key = larder_record_key(writes[at].record);
         size_t shared = shared_prefix(first.data, prefix, key);
         if (shared < prefix) stale = at;
         prefix = shared;
         writes[at].digits = digits_of(key, prefix);
     }
     for (uint32_t at = 0; at < stale; at++)
-        writes[at].digits = digits_of(record_key(writes[at].record), prefix);
+        writes[at].digits = digits_of(larder_record_key(writes[at].record), prefix);
 }
 
 /** Sorts by `digits`; the result is in `items`. Passes in which all agree are left out. */
@@ -73,7 +73,7 @@ static void radix_sort(sorted_write *items, sorted_write *other, uint32_t count)
     if (from != items) memcpy(items, from, count * sizeof *items);
 }
 
-larder_status sorted_writes_sort(sorted_write *writes, uint32_t count) {
+larder_status larder_sorted_writes_sort(sorted_write *writes, uint32_t count) {
     if (count < 2) return LARDER_OK;
     sorted_write *other = malloc(count * sizeof *other);
     if (other == NULL) return ENOMEM;

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "file_io.h"
+#include "larder_os_file.h"
 
 /** Whether a write with this number, or a RECORD_NEXT behind it, comes here. */
 static bool is_in_turn(const log_scan *scan, const record *found) {
@@ -14,11 +14,11 @@ static bool is_in_turn(const log_scan *scan, const record *found) {
 /** Goes on in the segment that the record at `offset` names. */
 static larder_status follow_next(log_scan *scan, const segment *here, uint64_t offset) {
     record next;
-    if (segment_read(here, &offset, true, &next) != LARDER_OK || !is_in_turn(scan, &next) ||
+    if (larder_segment_read(here, &offset, true, &next) != LARDER_OK || !is_in_turn(scan, &next) ||
         next.minor <= scan->at.segment)
         return LARDER_EDAMAGED;
     segment *there;
-    larder_status status = log_segment(scan->log, next.minor, &there);
+    larder_status status = larder_log_segment(scan->log, next.minor, &there);
     if (status != LARDER_OK) return status == ENOENT ? LARDER_END : status;
     if (there->kind != SEGMENT_WRITTEN) return LARDER_EDAMAGED;
     scan->lost += next.sequence - scan->sequence;
@@ -35,7 +35,7 @@ static larder_status read_write(const log_scan *scan, const segment *here, bool 
     uint64_t sequence = 0;
     for (bool continues = true; continues; ++*count) {
         record found;
-        if (segment_read(here, offset, verifies, &found) != LARDER_OK ||
+        if (larder_segment_read(here, offset, verifies, &found) != LARDER_OK ||
             found.kind == RECORD_NEXT || found.minor != *count)
             return LARDER_EDAMAGED;
         if (*count == 0 ? !is_in_turn(scan, &found) : found.sequence != sequence)
@@ -46,15 +46,15 @@ static larder_status read_write(const log_scan *scan, const segment *here, bool 
     return LARDER_OK;
 }
 
-larder_status log_scan_next(log_scan *scan, bool verifies, const uint8_t **first, uint32_t *count,
-                            segment **from) {
+larder_status larder_log_scan_next(log_scan *scan, bool verifies, const uint8_t **first,
+                                   uint32_t *count, segment **from) {
     for (;;) {
         segment *here;
-        larder_status status = log_segment(scan->log, scan->at.segment, &here);
+        larder_status status = larder_log_segment(scan->log, scan->at.segment, &here);
         if (status != LARDER_OK) return status == ENOENT ? LARDER_END : status;
         if (here->kind != SEGMENT_WRITTEN) return LARDER_EDAMAGED;
         larder_bytes bytes;
-        status = segment_look(here, scan->at.offset, &bytes);
+        status = larder_segment_look(here, scan->at.offset, &bytes);
         if (status != LARDER_OK) return status;
         if (record_kind(bytes.data) == RECORD_NEXT) {
             status = follow_next(scan, here, scan->at.offset);
@@ -82,14 +82,14 @@ larder_status log_scan_next(log_scan *scan, bool verifies, const uint8_t **first
 static bool resumes_at(const log_scan *scan, const segment *here, uint64_t offset, bool is_next) {
     larder_bytes bytes;
     record found;
-    if (segment_look(here, offset, &bytes) != LARDER_OK) return false;
+    if (larder_segment_look(here, offset, &bytes) != LARDER_OK) return false;
     // Cheap questions first: a search asks at each place.
     const uint8_t *at = bytes.data;
     bool leads_on = record_kind(at) == RECORD_NEXT;
     uint64_t least = scan->sequence + (leads_on ? 0 : 1);
     if (leads_on ? record_minor(at) <= here->number : record_minor(at) != 0) return false;
     if (record_sequence(at) < least || (is_next && record_sequence(at) != least + 1)) return false;
-    return record_read(bytes, true, &found) == LARDER_OK;
+    return larder_record_read(bytes, true, &found) == LARDER_OK;
 }
 
 /** What a damaged write's own lengths lead to is believed if nothing but that write is lost then: a
@@ -97,7 +97,7 @@ static bool resumes_at(const log_scan *scan, const segment *here, uint64_t offse
 static uint64_t place_by_lengths(const log_scan *scan, const segment *here) {
     larder_bytes bytes;
     uint64_t offset = scan->at.offset;
-    while (segment_look(here, offset, &bytes) == LARDER_OK) {
+    while (larder_segment_look(here, offset, &bytes) == LARDER_OK) {
         offset += record_padded(bytes.length);
         if (resumes_at(scan, here, offset, true)) return offset;
     }
@@ -115,10 +115,10 @@ static int look_at_segment(void *context, const char *name) {
     uint32_t number;
     segment *found;
     larder_bytes first;
-    if (!segment_number_of(name, &number) || number <= search->scan->at.segment ||
-        log_segment(search->scan->log, number, &found) != LARDER_OK ||
+    if (!larder_segment_number_of(name, &number) || number <= search->scan->at.segment ||
+        larder_log_segment(search->scan->log, number, &found) != LARDER_OK ||
         found->kind != SEGMENT_WRITTEN ||
-        segment_look(found, SEGMENT_HEAD_BYTES, &first) != LARDER_OK)
+        larder_segment_look(found, SEGMENT_HEAD_BYTES, &first) != LARDER_OK)
         return 0;
     uint64_t sequence = record_sequence(first.data);
     if (sequence <= search->scan->sequence || sequence >= search->least) return 0;
@@ -131,7 +131,7 @@ static int look_at_segment(void *context, const char *name) {
     sequence of those that come later. */
 static bool find_next(log_scan *scan) {
     next_search search = {scan, 0, UINT64_MAX};
-    if (folder_list_in(scan->log->folder, look_at_segment, &search) != LARDER_OK ||
+    if (larder_os_folder_list_in(scan->log->folder, look_at_segment, &search) != LARDER_OK ||
         search.next == 0)
         return false;
     scan->at = (location){search.next, SEGMENT_HEAD_BYTES};
@@ -139,9 +139,9 @@ static bool find_next(log_scan *scan) {
     return true;
 }
 
-bool log_scan_resync(log_scan *scan) {
+bool larder_log_scan_resync(log_scan *scan) {
     segment *here;
-    if (log_segment(scan->log, scan->at.segment, &here) != LARDER_OK) return find_next(scan);
+    if (larder_log_segment(scan->log, scan->at.segment, &here) != LARDER_OK) return find_next(scan);
     uint64_t offset = place_by_lengths(scan, here);
     if (offset == 0) {
         offset = scan->at.offset < SEGMENT_HEAD_BYTES ? SEGMENT_HEAD_BYTES

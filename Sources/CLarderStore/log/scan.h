@@ -26,12 +26,13 @@ typedef struct log_scan {
     @return LARDER_OK; LARDER_END: nothing was written yet, or the next segment is missing;
             LARDER_EDAMAGED: something is there that is not a whole write with the next number; or
             an errno. */
-LARDER_MUST_CHECK larder_status log_scan_next(log_scan *scan, bool verifies, const uint8_t **first,
-                                              uint32_t *count, segment **from);
+LARDER_MUST_CHECK larder_status larder_log_scan_next(log_scan *scan, bool verifies,
+                                                     const uint8_t **first, uint32_t *count,
+                                                     segment **from);
 /** Looks behind the damaged place for the next sound record in the same segment that a write begins
     with or that leads to the next segment; without one, for the segment that the log goes on in.
     Then the scan goes on there, and with the write that it gives next, `lost` has those that were
     passed over. */
-bool log_scan_resync(log_scan *scan);
+bool larder_log_scan_resync(log_scan *scan);
 
 #endif

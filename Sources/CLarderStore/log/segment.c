@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "file_io.h"
 #include "larder_crc32c.h"
+#include "larder_os_file.h"
 
 /** The first 64 bytes, as they lie on disk. */
 typedef struct segment_head {
@@ -56,7 +56,7 @@ static segment_head head_make(uint32_t number, uint32_t kind, uint64_t capacity,
 
 // Names -------------------------------------------------------------------------------------------
 
-void segment_name(uint32_t number, char out[SEGMENT_NAME_BYTES]) {
+void larder_segment_name(uint32_t number, char out[SEGMENT_NAME_BYTES]) {
     for (int digit = 0; digit < 8; digit++)
         out[digit] = "0123456789abcdef"[number >> (28 - 4 * digit) & 15];
     memcpy(out + 8, ".seg", 5);
@@ -74,12 +74,12 @@ static uint32_t leading_number(const char *name) {
     return value;
 }
 
-bool segment_number_of(const char *name, uint32_t *number) {
+bool larder_segment_number_of(const char *name, uint32_t *number) {
     *number = leading_number(name);
     return *number != 0 && strcmp(name + 8, ".seg") == 0;
 }
 
-bool segment_is_unfinished(const char *name) {
+bool larder_segment_is_unfinished(const char *name) {
     return leading_number(name) != 0 && strcmp(name + 8, ".new") == 0;
 }
 
@@ -103,53 +103,53 @@ static segment *segment_new(const segment_head *head) {
 static larder_status segment_map(int file, const segment_head *head, bool writes, segment **out) {
     segment *fresh = segment_new(head);
     if (fresh == NULL) return ENOMEM;
-    larder_status status = file_map(file, (size_t)fresh->capacity, writes, &fresh->map);
+    larder_status status = larder_os_file_map(file, (size_t)fresh->capacity, writes, &fresh->map);
     if (status == LARDER_OK) *out = fresh;
     else free(fresh);
     return status;
 }
 
-larder_status segment_open_file(int folder, uint32_t number, int flags, int *file) {
+larder_status larder_segment_open_file(int folder, uint32_t number, int flags, int *file) {
     char name[SEGMENT_NAME_BYTES];
-    segment_name(number, name);
-    return file_open_in(folder, name, flags, 0, file);
+    larder_segment_name(number, name);
+    return larder_os_file_open_in(folder, name, flags, 0, file);
 }
 
-larder_status segment_create(int folder, uint32_t number, uint32_t kind, uint64_t capacity,
-                             uint64_t first_sequence, uint64_t as_of, uint64_t store_id,
-                             uint32_t mode, segment **out) {
+larder_status larder_segment_create(int folder, uint32_t number, uint32_t kind, uint64_t capacity,
+                                    uint64_t first_sequence, uint64_t as_of, uint64_t store_id,
+                                    uint32_t mode, segment **out) {
     *out = NULL;
     segment_head head = head_make(number, kind, capacity, first_sequence, as_of, store_id);
     memcpy(head.magic, new_magic, sizeof new_magic);
     char name[SEGMENT_NAME_BYTES], unfinished[SEGMENT_NAME_BYTES];
-    segment_name(number, name);
-    segment_name(number, unfinished);
+    larder_segment_name(number, name);
+    larder_segment_name(number, unfinished);
     memcpy(unfinished + 8, ".new", 5);
     int file;
-    larder_status status = segment_open_file(folder, number, 0, &file);
-    file_close(file);
+    larder_status status = larder_segment_open_file(folder, number, 0, &file);
+    larder_os_file_close(file);
     if (status != ENOENT) return status == LARDER_OK ? EEXIST : status;
     // Of a process that was killed just then.
-    status = file_remove_in(folder, unfinished);
+    status = larder_os_file_remove_in(folder, unfinished);
     if (status != LARDER_OK && status != ENOENT) return status;
-    status =
-        file_open_in(folder, unfinished, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, mode, &file);
+    status = larder_os_file_open_in(
+        folder, unfinished, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, mode, &file);
     if (status != LARDER_OK) return status;
-    status = file_change_mode(file, mode);
-    if (status == LARDER_OK) status = file_reserve(file, head.capacity);
+    status = larder_os_file_change_mode(file, mode);
+    if (status == LARDER_OK) status = larder_os_file_reserve(file, head.capacity);
     if (status == LARDER_OK) status = segment_map(file, &head, true, out);
-    file_close(file);
+    larder_os_file_close(file);
     if (status == LARDER_OK) {
         memcpy((*out)->map, &head, sizeof head);
         // Nothing of it is on the device, not even the head.
         (*out)->synced = 0;
         (*out)->is_measured = true;
-        status = file_rename_in(folder, unfinished, name);
+        status = larder_os_file_rename_in(folder, unfinished, name);
     }
     if (status == LARDER_OK) return LARDER_OK;
     // What cannot be removed goes when that number's turn comes again.
-    (void)file_remove_in(folder, unfinished);
-    segment_close(*out);
+    (void)larder_os_file_remove_in(folder, unfinished);
+    larder_segment_close(*out);
     *out = NULL;
     return status;
 }
@@ -159,12 +159,12 @@ larder_status segment_create(int folder, uint32_t number, uint32_t kind, uint64_
     @return LARDER_EDAMAGED if it is no file, or too short for a head. */
 static larder_status head_read(int folder, uint32_t number, int flags, int *file,
                                segment_head *head, uint64_t *bytes) {
-    file_facts facts = {0};
+    larder_os_facts facts = {0};
     size_t got = 0;
-    larder_status status = segment_open_file(folder, number, flags, file);
-    if (status == LARDER_OK) status = file_facts_get(*file, &facts);
+    larder_status status = larder_segment_open_file(folder, number, flags, file);
+    if (status == LARDER_OK) status = larder_os_file_facts_get(*file, &facts);
     if (status == LARDER_OK && facts.is_regular)
-        status = file_read_at(*file, head, sizeof *head, 0, &got);
+        status = larder_os_file_read_at(*file, head, sizeof *head, 0, &got);
     if (status == LARDER_OK && (got < sizeof *head || facts.bytes > SIZE_MAX / 2))
         status = LARDER_EDAMAGED;
     *bytes = facts.bytes;
@@ -185,20 +185,22 @@ static larder_status head_check(const segment_head *head, uint32_t number, uint6
     return LARDER_OK;
 }
 
-larder_status segment_open(int folder, uint32_t number, uint64_t store_id, bool writes,
-                           segment **out) {
+larder_status larder_segment_open(int folder, uint32_t number, uint64_t store_id, bool writes,
+                                  segment **out) {
     *out = NULL;
     int file;
     segment_head head;
     uint64_t bytes;
-    larder_status status = head_read(folder, number, writes ? FILE_WRITE : 0, &file, &head, &bytes);
+    larder_status status =
+        head_read(folder, number, writes ? LARDER_OS_WRITE : 0, &file, &head, &bytes);
     if (status == LARDER_OK) status = head_check(&head, number, store_id, bytes);
     if (status == LARDER_OK) status = segment_map(file, &head, writes, out);
-    file_close(file);
+    larder_os_file_close(file);
     return status;
 }
 
-larder_status segment_open_damaged(int folder, uint32_t number, uint64_t *store_id, segment **out) {
+larder_status larder_segment_open_damaged(int folder, uint32_t number, uint64_t *store_id,
+                                          segment **out) {
     *out = NULL;
     int file;
     segment_head head;
@@ -212,50 +214,50 @@ larder_status segment_open_damaged(int folder, uint32_t number, uint64_t *store_
         *store_id = head.store_id;
         status = segment_map(file, &head, false, out);
     }
-    file_close(file);
+    larder_os_file_close(file);
     bool is_none = status == LARDER_EDAMAGED || status == ELOOP || status == ENXIO;
     return is_none ? LARDER_OK : status;
 }
 
-bool segment_is_new(const segment *asked) {
+bool larder_segment_is_new(const segment *asked) {
     return memcmp(asked->map, new_magic, sizeof new_magic) == 0;
 }
 
-bool segment_file_is_new(int folder, const char *name) {
+bool larder_segment_file_is_new(int folder, const char *name) {
     uint64_t word = 0;
     size_t got;
     int file;
-    if (file_open_in(folder, name, 0, 0, &file) != LARDER_OK) return false;
-    larder_status status = file_read_at(file, &word, sizeof word, 0, &got);
-    file_close(file);
+    if (larder_os_file_open_in(folder, name, 0, 0, &file) != LARDER_OK) return false;
+    larder_status status = larder_os_file_read_at(file, &word, sizeof word, 0, &got);
+    larder_os_file_close(file);
     return status == LARDER_OK && (word == 0 || memcmp(&word, new_magic, sizeof word) == 0);
 }
 
-larder_status segment_mend(const segment *mended, int folder, uint64_t store_id) {
+larder_status larder_segment_mend(const segment *mended, int folder, uint64_t store_id) {
     int file;
-    larder_status status = segment_open_file(folder, mended->number, FILE_WRITE, &file);
+    larder_status status = larder_segment_open_file(folder, mended->number, LARDER_OS_WRITE, &file);
     if (status != LARDER_OK) return status;
     if (mended->kind == 0) {
         segment_head head =
             head_make(mended->number, SEGMENT_CLEANED, mended->capacity,
                       mended->record_count == 0 ? 1 : mended->first_sequence, 0, store_id);
-        status = file_reserve(file, head.capacity);
-        if (status == LARDER_OK) status = file_write_at(file, &head, sizeof head, 0);
+        status = larder_os_file_reserve(file, head.capacity);
+        if (status == LARDER_OK) status = larder_os_file_write_at(file, &head, sizeof head, 0);
     }
-    if (status == LARDER_OK) status = file_sync(file);
-    file_close(file);
+    if (status == LARDER_OK) status = larder_os_file_sync(file);
+    larder_os_file_close(file);
     return status;
 }
 
-void segment_rest(const segment *resting) {
+void larder_segment_rest(const segment *resting) {
     enum { SMALL_BYTES = 1 << 18 };
     if (resting->capacity <= SMALL_BYTES)
         (void)madvise(resting->map, (size_t)resting->capacity, MADV_DONTNEED);
 }
 
-void segment_close(segment *closed) {
+void larder_segment_close(segment *closed) {
     if (closed == NULL) return;
-    file_unmap(closed->map, (size_t)closed->capacity);
+    larder_os_file_unmap(closed->map, (size_t)closed->capacity);
     free(closed);
 }
 
@@ -270,7 +272,7 @@ static inline void store_first_word(uint8_t *at, uint64_t word, memory_order ord
     atomic_store_explicit((_Atomic uint64_t *)(void *)at, word, order);
 }
 
-larder_status segment_look(const segment *from, uint64_t offset, larder_bytes *out) {
+larder_status larder_segment_look(const segment *from, uint64_t offset, larder_bytes *out) {
     *out = (larder_bytes){NULL, 0};
     if (offset < SEGMENT_HEAD_BYTES || offset % 8 != 0 || offset > from->capacity)
         return LARDER_EDAMAGED;
@@ -286,15 +288,16 @@ larder_status segment_look(const segment *from, uint64_t offset, larder_bytes *o
     return LARDER_OK;
 }
 
-larder_status segment_read(const segment *from, uint64_t *offset, bool verifies, record *out) {
+larder_status larder_segment_read(const segment *from, uint64_t *offset, bool verifies,
+                                  record *out) {
     larder_bytes bytes;
-    larder_status status = segment_look(from, *offset, &bytes);
-    if (status == LARDER_OK) status = record_read(bytes, verifies, out);
+    larder_status status = larder_segment_look(from, *offset, &bytes);
+    if (status == LARDER_OK) status = larder_record_read(bytes, verifies, out);
     if (status == LARDER_OK) *offset += record_padded(bytes.length);
     return status;
 }
 
-void segment_publish(segment *to, size_t length, uint64_t first_word) {
+void larder_segment_publish(segment *to, size_t length, uint64_t first_word) {
     uint64_t start = atomic_load_explicit(&to->end, memory_order_relaxed);
     uint64_t end = start + length;
     if (end < to->capacity) store_first_word(to->map + end, 0, memory_order_relaxed);
@@ -302,20 +305,20 @@ void segment_publish(segment *to, size_t length, uint64_t first_word) {
     atomic_store_explicit(&to->end, end, memory_order_release);
 }
 
-void segment_seal(segment *sealed, uint32_t next, uint64_t sequence) {
+void larder_segment_seal(segment *sealed, uint32_t next, uint64_t sequence) {
     uint8_t *target = sealed->map + atomic_load_explicit(&sealed->end, memory_order_relaxed);
-    size_t length = record_write_bare(target, RECORD_NEXT, (larder_bytes){NULL, 0});
-    uint64_t first_word = record_seal(target, length, sequence, next, false);
+    size_t length = larder_record_write_bare(target, RECORD_NEXT, (larder_bytes){NULL, 0});
+    uint64_t first_word = larder_record_seal(target, length, sequence, next, false);
     sealed->next = next;
     sealed->is_sealed = true;
     sealed->record_count++;
     sealed->bare_count++;
-    segment_publish(sealed, SEGMENT_NEXT_BYTES, first_word);
+    larder_segment_publish(sealed, SEGMENT_NEXT_BYTES, first_word);
 }
 
 // Syncing -----------------------------------------------------------------------------------------
 
-void segment_redirty(segment *dirtied, uint64_t from) {
+void larder_segment_redirty(segment *dirtied, uint64_t from) {
     uint64_t end = atomic_load(&dirtied->end);
     // The first word of each page is below the end: nobody is writing there.
     for (uint64_t at = from / BLOCK_BYTES * BLOCK_BYTES; at < end; at += BLOCK_BYTES)
@@ -323,27 +326,27 @@ void segment_redirty(segment *dirtied, uint64_t from) {
                                  memory_order_relaxed);
 }
 
-larder_status segment_sync_to(segment *synced, int folder, uint64_t end) {
+larder_status larder_segment_sync_to(segment *synced, int folder, uint64_t end) {
     if (synced->synced >= end && !synced->sync_failed) return LARDER_OK;
     // Opened for the moment: thousands of segments need no descriptors.
     int file;
-    larder_status status = segment_open_file(folder, synced->number, FILE_WRITE, &file);
+    larder_status status = larder_segment_open_file(folder, synced->number, LARDER_OS_WRITE, &file);
     if (status != LARDER_OK) return status;
-    if (synced->sync_failed) segment_redirty(synced, synced->synced);
+    if (synced->sync_failed) larder_segment_redirty(synced, synced->synced);
     uint64_t word;
     memcpy(&word, magic, sizeof word);
-    if (segment_is_new(synced)) store_first_word(synced->map, word, memory_order_relaxed);
-    status = file_sync(file);
-    file_close(file);
+    if (larder_segment_is_new(synced)) store_first_word(synced->map, word, memory_order_relaxed);
+    status = larder_os_map_sync(file, synced->map, synced->capacity);
+    larder_os_file_close(file);
     synced->sync_failed = status != LARDER_OK;
     if (status == LARDER_OK) synced->synced = end;
     return status;
 }
 
-larder_status segment_sync(segment *synced, int folder) {
-    larder_status status = segment_sync_to(synced, folder, atomic_load(&synced->end));
+larder_status larder_segment_sync(segment *synced, int folder) {
+    larder_status status = larder_segment_sync_to(synced, folder, atomic_load(&synced->end));
     if (status == LARDER_OK && !synced->is_named) {
-        status = folder_sync(folder);
+        status = larder_os_folder_sync(folder);
         synced->is_named = status == LARDER_OK;
     }
     return status;

@@ -76,66 +76,67 @@ typedef struct segment {
 } segment;
 
 /** "<number>.seg" */
-void segment_name(uint32_t number, char out[SEGMENT_NAME_BYTES]);
+void larder_segment_name(uint32_t number, char out[SEGMENT_NAME_BYTES]);
 /** The number in such a name; false for another one. */
-bool segment_number_of(const char *name, uint32_t *number);
+bool larder_segment_number_of(const char *name, uint32_t *number);
 /** Whether it is the name of a segment that is being made: of one that never was, when the store is
     opened. */
-bool segment_is_unfinished(const char *name);
+bool larder_segment_is_unfinished(const char *name);
 
-/** Opens a segment's file; flags as file_open_in, -1 on failure. */
-LARDER_MUST_CHECK larder_status segment_open_file(int folder, uint32_t number, int flags,
-                                                  int *file);
+/** Opens a segment's file; flags as larder_os_file_open_in, -1 on failure. */
+LARDER_MUST_CHECK larder_status larder_segment_open_file(int folder, uint32_t number, int flags,
+                                                         int *file);
 /** Makes a segment's file, of `capacity` bytes at least: a multiple of 4096. It is not synced.
     @return LARDER_OK; ENOSPC, EDQUOT, EFBIG, EEXIST, ENOMEM or another errno: then there is
     none. */
-LARDER_MUST_CHECK larder_status segment_create(int folder, uint32_t number, uint32_t kind,
-                                               uint64_t capacity, uint64_t first_sequence,
-                                               uint64_t as_of, uint64_t store_id, uint32_t mode,
-                                               segment **out);
+LARDER_MUST_CHECK larder_status larder_segment_create(int folder, uint32_t number, uint32_t kind,
+                                                      uint64_t capacity, uint64_t first_sequence,
+                                                      uint64_t as_of, uint64_t store_id,
+                                                      uint32_t mode, segment **out);
 /** Opens one that is there; `end` is not known yet (SEGMENT_HEAD_BYTES).
     @param writes whether it will be appended to.
     @return LARDER_OK; ENOENT; LARDER_EDAMAGED (its head, or shorter than that says),
             LARDER_EFOREIGN (another store's); ENOMEM or another errno. */
-LARDER_MUST_CHECK larder_status segment_open(int folder, uint32_t number, uint64_t store_id,
-                                             bool writes, segment **out);
+LARDER_MUST_CHECK larder_status larder_segment_open(int folder, uint32_t number, uint64_t store_id,
+                                                    bool writes, segment **out);
 /** Lets go of the mapped pages of one of the least size: they come back with a touch. */
-void segment_rest(const segment *resting);
+void larder_segment_rest(const segment *resting);
 /** Opens one for reading whatever its head says: of kind 0 if that is damaged, without a first
     sequence, and of whatever length it is. NULL if it is no file, or too short for a head.
     @param store_id receives the one in its head; 0 if that is damaged. */
-LARDER_MUST_CHECK larder_status segment_open_damaged(int folder, uint32_t number,
-                                                     uint64_t *store_id, segment **out);
+LARDER_MUST_CHECK larder_status larder_segment_open_damaged(int folder, uint32_t number,
+                                                            uint64_t *store_id, segment **out);
 /** Gives the file of such a segment a head, if that is damaged, as of one that was cleaned: so
     nothing is said of the order of its records, nor of when they were replaced. All of it to the
     device. */
-LARDER_MUST_CHECK larder_status segment_mend(const segment *mended, int folder, uint64_t store_id);
+LARDER_MUST_CHECK larder_status larder_segment_mend(const segment *mended, int folder,
+                                                    uint64_t store_id);
 /** Ends the mapping; NULL is allowed. */
-void segment_close(segment *closed);
+void larder_segment_close(segment *closed);
 /** Whether nothing of it was synced yet. */
-bool segment_is_new(const segment *asked);
+bool larder_segment_is_new(const segment *asked);
 /** Whether the file's head says so, or nothing is left of its head. */
-bool segment_file_is_new(int folder, const char *name);
+bool larder_segment_file_is_new(int folder, const char *name);
 
 /** What lies at `offset`, as long as it has the shape of a record and fits into the mapping. Not
     verified. LARDER_END where nothing was written; LARDER_EDAMAGED. */
-LARDER_MUST_CHECK larder_status segment_look(const segment *from, uint64_t offset,
-                                             larder_bytes *record);
+LARDER_MUST_CHECK larder_status larder_segment_look(const segment *from, uint64_t offset,
+                                                    larder_bytes *record);
 /** The same, taken apart; `offset` moves behind it. */
-LARDER_MUST_CHECK larder_status segment_read(const segment *from, uint64_t *offset, bool verifies,
-                                             record *out);
+LARDER_MUST_CHECK larder_status larder_segment_read(const segment *from, uint64_t *offset,
+                                                    bool verifies, record *out);
 
 /** Publishes what was written at `end`, `length` bytes of whole sealed records of which the first
     has `first_word` still to come. */
-void segment_publish(segment *to, size_t length, uint64_t first_word);
+void larder_segment_publish(segment *to, size_t length, uint64_t first_word);
 /** Says that no more will be appended, and where the log goes on. There is room for that. */
-void segment_seal(segment *sealed, uint32_t next, uint64_t sequence);
+void larder_segment_seal(segment *sealed, uint32_t next, uint64_t sequence);
 
 /** Everything up to `end` to the device. */
-LARDER_MUST_CHECK larder_status segment_sync_to(segment *synced, int folder, uint64_t end);
+LARDER_MUST_CHECK larder_status larder_segment_sync_to(segment *synced, int folder, uint64_t end);
 /** Everything up to its end to the device, and its name. */
-LARDER_MUST_CHECK larder_status segment_sync(segment *synced, int folder);
+LARDER_MUST_CHECK larder_status larder_segment_sync(segment *synced, int folder);
 /** Makes every page from `from` on dirty again, whatever the system thinks of them. */
-void segment_redirty(segment *dirtied, uint64_t from);
+void larder_segment_redirty(segment *dirtied, uint64_t from);
 
 #endif

@@ -26,16 +26,16 @@ static slot *slot_of(const segment_table *table, uint32_t number) {
     return slots == NULL ? NULL : &slots[chunk == 0 ? number : number - chunk_count(chunk)];
 }
 
-void segment_table_free(segment_table *table) {
+void larder_segment_table_free(segment_table *table) {
     for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) free(atomic_load(&table->chunks[chunk]));
 }
 
-segment *segment_table_find(const segment_table *table, uint32_t number) {
+segment *larder_segment_table_find(const segment_table *table, uint32_t number) {
     const slot *place = slot_of(table, number);
     return place == NULL ? NULL : atomic_load_explicit(place, memory_order_acquire);
 }
 
-larder_status segment_table_reserve(segment_table *table, uint32_t number) {
+larder_status larder_segment_table_reserve(segment_table *table, uint32_t number) {
     if (slot_of(table, number) != NULL) return LARDER_OK;
     uint32_t chunk = chunk_of(number);
     slot *slots = calloc(chunk_count(chunk), sizeof *slots);
@@ -44,12 +44,12 @@ larder_status segment_table_reserve(segment_table *table, uint32_t number) {
     return LARDER_OK;
 }
 
-segment *segment_table_set(segment_table *table, uint32_t number, segment *added) {
+segment *larder_segment_table_set(segment_table *table, uint32_t number, segment *added) {
     slot *place = slot_of(table, number);
     return place == NULL ? NULL : atomic_exchange(place, added);
 }
 
-segment *segment_table_next(const segment_table *table, uint32_t from) {
+segment *larder_segment_table_next(const segment_table *table, uint32_t from) {
     for (uint64_t number = from; number <= UINT32_MAX; number++) {
         const slot *place = slot_of(table, (uint32_t)number);
         // The last of a chunk that is not there.

@@ -22,7 +22,8 @@ static bool meta_at(const uint8_t *map, uint64_t map_bytes, uint32_t offset, met
     return true;
 }
 
-larder_status tree_meta_head(const uint8_t *map, uint64_t map_bytes, int which, meta_page *out) {
+larder_status larder_tree_meta_head(const uint8_t *map, uint64_t map_bytes, int which,
+                                    meta_page *out) {
     *out = (meta_page){0};
     if (!meta_at(map, map_bytes, 0, out)) return LARDER_EDAMAGED;
     uint32_t page_bytes = out->free_list.pad;
@@ -43,9 +44,10 @@ larder_status tree_meta_head(const uint8_t *map, uint64_t map_bytes, int which, 
     return is_in_turn ? LARDER_OK : LARDER_EDAMAGED;
 }
 
-larder_status tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int which, tree *out) {
+larder_status larder_tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int which,
+                                       tree *out) {
     meta_page meta;
-    larder_status status = tree_meta_head(map, map_bytes, which, &meta);
+    larder_status status = larder_tree_meta_head(map, map_bytes, which, &meta);
     *out = (tree){.map = map,
                   .page_bytes = meta.free_list.pad,
                   .main = meta.main,

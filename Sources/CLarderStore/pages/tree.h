@@ -6,7 +6,7 @@
     functions check every page and every node before they follow it: the page's own number, its
     kind, that its offsets lie inside it and its children inside the file. What they cannot know is
     whether a page that looks right is the right one; the record in it says so itself, and
-    tree_audit sees it.
+    larder_tree_audit sees it.
 
     The layout is that of LMDB 0.9 (data version 1) on a 64-bit little-endian machine. */
 #ifndef LARDER_TREE_H
@@ -25,7 +25,7 @@ typedef struct tree_counts {
     uint64_t entries;
 } tree_counts;
 
-/** A tree as a meta page has it; tree_audit compares the counts. */
+/** A tree as a meta page has it; larder_tree_audit compares the counts. */
 typedef struct tree_head {
     /** Of the free list the page size. */
     uint32_t pad;
@@ -56,12 +56,13 @@ typedef struct tree {
 /** One of the two meta pages, checked by itself.
     @param which 0 or 1.
     @return LARDER_OK; LARDER_EFOREIGN (not LMDB's), LARDER_EVERSION, LARDER_EDAMAGED. */
-LARDER_MUST_CHECK larder_status tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int which,
-                                                  tree *out);
+LARDER_MUST_CHECK larder_status larder_tree_of_meta_page(const uint8_t *map, uint64_t map_bytes,
+                                                         int which, tree *out);
 
 /** The value under `key`, borrowed from the mapping.
     @return LARDER_OK; LARDER_ENOTFOUND, LARDER_EDAMAGED. O(depth · log page entries). */
-LARDER_MUST_CHECK larder_status tree_get(const tree *tree, larder_bytes key, larder_bytes *value);
+LARDER_MUST_CHECK larder_status larder_tree_get(const tree *tree, larder_bytes key,
+                                                larder_bytes *value);
 
 /** A branch or leaf page whose head was checked. */
 typedef struct tree_page {
@@ -84,20 +85,20 @@ typedef struct tree_cursor {
 } tree_cursor;
 
 /** Places the cursor at the first key that is not less than `key`; LARDER_END behind the last. */
-LARDER_MUST_CHECK larder_status tree_cursor_seek(tree_cursor *cursor, const tree *tree,
-                                                 larder_bytes key);
+LARDER_MUST_CHECK larder_status larder_tree_cursor_seek(tree_cursor *cursor, const tree *tree,
+                                                        larder_bytes key);
 /** Places it at the last key that is less than `key`; LARDER_END before the first. */
-LARDER_MUST_CHECK larder_status tree_cursor_seek_back(tree_cursor *cursor, const tree *tree,
-                                                      larder_bytes key);
+LARDER_MUST_CHECK larder_status larder_tree_cursor_seek_back(tree_cursor *cursor, const tree *tree,
+                                                             larder_bytes key);
 /** Moves on. LARDER_OK; LARDER_END; LARDER_EDAMAGED: a page that cannot be read was passed over,
     and the cursor is behind it; call again. Never the same damage twice, so a loop over it ends. */
-LARDER_MUST_CHECK larder_status tree_cursor_next(tree_cursor *cursor);
-LARDER_MUST_CHECK larder_status tree_cursor_previous(tree_cursor *cursor);
+LARDER_MUST_CHECK larder_status larder_tree_cursor_next(tree_cursor *cursor);
+LARDER_MUST_CHECK larder_status larder_tree_cursor_previous(tree_cursor *cursor);
 /** Key and value at the cursor's place, borrowed from the mapping. */
-LARDER_MUST_CHECK larder_status tree_cursor_get(const tree_cursor *cursor, larder_bytes *key,
-                                                larder_bytes *value);
+LARDER_MUST_CHECK larder_status larder_tree_cursor_get(const tree_cursor *cursor, larder_bytes *key,
+                                                       larder_bytes *value);
 
-/** What tree_audit found. */
+/** What larder_tree_audit found. */
 typedef struct tree_report {
     /** In use, those of the free list's own tree included, and free. */
     uint64_t pages;
@@ -112,11 +113,11 @@ typedef struct tree_report {
     everywhere, the free list in order and apart from what is in use, no page in neither.
     After this LMDB can change the tree without meeting a page that it would crash on.
     @return LARDER_OK; LARDER_EDAMAGED; ENOMEM. O(pages), and one bit of memory for each. */
-LARDER_MUST_CHECK larder_status tree_audit(const tree *tree, tree_report *report);
+LARDER_MUST_CHECK larder_status larder_tree_audit(const tree *tree, tree_report *report);
 /** The same of the free list alone, as far as it can be told without the tree. For tree_guard. */
-LARDER_MUST_CHECK larder_status tree_audit_free_list(const tree *tree);
+LARDER_MUST_CHECK larder_status larder_tree_audit_free_list(const tree *tree);
 
 /** Rows whose key begins with that byte, as far as the pages can be read. O(them). */
-uint64_t tree_count_space(const tree *from, uint8_t space);
+uint64_t larder_tree_count_space(const tree *from, uint8_t space);
 
 #endif

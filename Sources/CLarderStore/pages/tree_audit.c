@@ -48,8 +48,8 @@ static int number_order(larder_bytes a, larder_bytes b) {
     return (first > second) - (first < second);
 }
 
-bool page_is_sound(const tree *state, const tree_page *page, bool is_leaf, bool is_of_free_list,
-                   const page_bounds *bounds) {
+bool larder_page_is_sound(const tree *state, const tree_page *page, bool is_leaf,
+                          bool is_of_free_list, const page_bounds *bounds) {
     int (*order)(larder_bytes, larder_bytes) = is_of_free_list ? number_order : compare_bytes;
     // LMDB stops the whole process at a branch page with one child.
     if ((!is_leaf && page->count < 2) || !page_tiles(page, is_leaf)) return false;
@@ -128,7 +128,7 @@ static void audit_leaf(audit *walk, const tree_page *page) {
         tree_node node;
         larder_bytes value;
         uint64_t overflow;
-        // page_is_sound has seen all of them.
+        // larder_page_is_sound has seen all of them.
         if (!page_node(page, i, &node) || node_value(state, page, &node, &value, &overflow)) return;
         walk->counts.entries++;
         if (overflow != TREE_NO_PAGE) {
@@ -154,7 +154,7 @@ static void audit_walk(audit *walk, uint64_t number, uint32_t height, const page
         return;
     }
     if (!audit_mark(walk, number) ||
-        !page_is_sound(walk->state, &page, is_leaf, walk->is_free_list, bounds)) {
+        !larder_page_is_sound(walk->state, &page, is_leaf, walk->is_free_list, bounds)) {
         audit_damage(walk, number);
         return;
     }
@@ -203,7 +203,7 @@ static larder_status audit_start(audit *walk) {
     return LARDER_OK;
 }
 
-larder_status tree_audit_free_list(const tree *state) {
+larder_status larder_tree_audit_free_list(const tree *state) {
     tree_report report;
     audit walk = {.state = state, .report = &report};
     larder_status status = audit_start(&walk);
@@ -212,7 +212,7 @@ larder_status tree_audit_free_list(const tree *state) {
     return status;
 }
 
-larder_status tree_audit(const tree *state, tree_report *report) {
+larder_status larder_tree_audit(const tree *state, tree_report *report) {
     audit walk = {.state = state, .report = report};
     larder_status status = audit_start(&walk);
     if (status) return status;

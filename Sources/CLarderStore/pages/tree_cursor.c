@@ -9,7 +9,7 @@
     most, and a pass ends after as many steps as the file has nodes, whatever it holds. */
 #include "pages/tree_page.h"
 
-larder_status tree_cursor_bounds(const tree_cursor *cursor, page_bounds *bounds) {
+larder_status larder_tree_cursor_bounds(const tree_cursor *cursor, page_bounds *bounds) {
     *bounds = (page_bounds){{NULL, 0}, {NULL, 0}};
     tree_node node;
     for (uint32_t level = cursor->depth; level-- > 0;) {
@@ -30,7 +30,7 @@ larder_status tree_cursor_bounds(const tree_cursor *cursor, page_bounds *bounds)
 /** Whether the page that the path leads to has its keys where the path says. */
 static larder_status cursor_prove(const tree_cursor *cursor, const tree_page *page, bool is_leaf) {
     page_bounds bounds;
-    larder_status status = tree_cursor_bounds(cursor, &bounds);
+    larder_status status = larder_tree_cursor_bounds(cursor, &bounds);
     if (status) return status;
     tree_node first, last;
     // The first key of a branch page has no meaning; one with a single child has no keys at all.
@@ -60,7 +60,7 @@ static inline larder_status cursor_open(tree_cursor *cursor, bool *is_leaf) {
     return LARDER_OK;
 }
 
-larder_status tree_cursor_enter(tree_cursor *cursor) {
+larder_status larder_tree_cursor_enter(tree_cursor *cursor) {
     bool is_leaf;
     larder_status status = cursor_open(cursor, &is_leaf);
     if (!status) status = cursor_prove(cursor, &cursor->path[cursor->depth].page, is_leaf);
@@ -68,7 +68,7 @@ larder_status tree_cursor_enter(tree_cursor *cursor) {
     return status;
 }
 
-larder_status tree_cursor_aim(tree_cursor *cursor, larder_bytes key, bool *equal) {
+larder_status larder_tree_cursor_aim(tree_cursor *cursor, larder_bytes key, bool *equal) {
     const tree_page *page = &cursor->path[cursor->depth - 1].page;
     uint32_t *at = &cursor->path[cursor->depth - 1].at;
     bool is_leaf = cursor->depth == cursor->tree->main.depth;
@@ -83,7 +83,7 @@ larder_status tree_cursor_aim(tree_cursor *cursor, larder_bytes key, bool *equal
 /** Goes down to the first or the last leaf node below the path. */
 static larder_status cursor_descend(tree_cursor *cursor, bool forward) {
     while (cursor->depth < cursor->tree->main.depth) {
-        larder_status status = tree_cursor_enter(cursor);
+        larder_status status = larder_tree_cursor_enter(cursor);
         if (status) return status;
         if (!forward)
             cursor->path[cursor->depth - 1].at = cursor->path[cursor->depth - 1].page.count - 1;
@@ -99,8 +99,8 @@ static larder_status cursor_find(tree_cursor *cursor, const tree *state, larder_
     cursor->depth = 0;
     larder_status status = LARDER_OK;
     while (!status && cursor->depth < state->main.depth) {
-        status = tree_cursor_enter(cursor);
-        if (!status) status = tree_cursor_aim(cursor, key, &equal);
+        status = larder_tree_cursor_enter(cursor);
+        if (!status) status = larder_tree_cursor_aim(cursor, key, &equal);
     }
     return status;
 }
@@ -117,25 +117,29 @@ static larder_status cursor_step(tree_cursor *cursor, bool forward) {
     return LARDER_END;
 }
 
-larder_status tree_cursor_next(tree_cursor *cursor) { return cursor_step(cursor, true); }
+larder_status larder_tree_cursor_next(tree_cursor *cursor) { return cursor_step(cursor, true); }
 
-larder_status tree_cursor_previous(tree_cursor *cursor) { return cursor_step(cursor, false); }
+larder_status larder_tree_cursor_previous(tree_cursor *cursor) {
+    return cursor_step(cursor, false);
+}
 
-larder_status tree_cursor_seek(tree_cursor *cursor, const tree *state, larder_bytes key) {
+larder_status larder_tree_cursor_seek(tree_cursor *cursor, const tree *state, larder_bytes key) {
     larder_status status = cursor_find(cursor, state, key);
     if (status) return status;
     if (cursor->depth == 0) return LARDER_END;
     uint32_t level = cursor->depth - 1;
     bool is_there = cursor->path[level].at < cursor->path[level].page.count;
-    return is_there ? LARDER_OK : tree_cursor_next(cursor);
+    return is_there ? LARDER_OK : larder_tree_cursor_next(cursor);
 }
 
-larder_status tree_cursor_seek_back(tree_cursor *cursor, const tree *state, larder_bytes key) {
+larder_status larder_tree_cursor_seek_back(tree_cursor *cursor, const tree *state,
+                                           larder_bytes key) {
     larder_status status = cursor_find(cursor, state, key);
-    return status ? status : tree_cursor_previous(cursor);
+    return status ? status : larder_tree_cursor_previous(cursor);
 }
 
-larder_status tree_cursor_get(const tree_cursor *cursor, larder_bytes *key, larder_bytes *value) {
+larder_status larder_tree_cursor_get(const tree_cursor *cursor, larder_bytes *key,
+                                     larder_bytes *value) {
     *key = *value = (larder_bytes){NULL, 0};
     if (cursor->depth == 0 || cursor->depth != cursor->tree->main.depth) return LARDER_EDAMAGED;
     const tree_page *page = &cursor->path[cursor->depth - 1].page;
@@ -147,7 +151,7 @@ larder_status tree_cursor_get(const tree_cursor *cursor, larder_bytes *key, lard
     return node_value(cursor->tree, page, &node, value, &overflow);
 }
 
-larder_status tree_get(const tree *state, larder_bytes key, larder_bytes *value) {
+larder_status larder_tree_get(const tree *state, larder_bytes key, larder_bytes *value) {
     tree_cursor cursor;
     larder_bytes found;
     bool equal = false, is_leaf;
@@ -156,10 +160,10 @@ larder_status tree_get(const tree *state, larder_bytes key, larder_bytes *value)
     for (cursor.depth = 0; cursor.depth < state->main.depth;) {
         larder_status status = cursor_open(&cursor, &is_leaf);
         cursor.depth++;
-        if (!status) status = tree_cursor_aim(&cursor, key, &equal);
+        if (!status) status = larder_tree_cursor_aim(&cursor, key, &equal);
         if (status) return status;
     }
-    if (equal) return tree_cursor_get(&cursor, &found, value);
+    if (equal) return larder_tree_cursor_get(&cursor, &found, value);
     if (state->main.depth == 0) return LARDER_ENOTFOUND;
     // A page from elsewhere in the tree has all its keys on one side of the separators on the way
     // to it. So it is the right one if the key would be between two of its own.
@@ -170,13 +174,13 @@ larder_status tree_get(const tree *state, larder_bytes key, larder_bytes *value)
     return status ? status : LARDER_ENOTFOUND;
 }
 
-uint64_t tree_count_space(const tree *from, uint8_t space) {
+uint64_t larder_tree_count_space(const tree *from, uint8_t space) {
     uint64_t count = 0;
     tree_cursor place;
     larder_bytes key, value;
-    larder_status status = tree_cursor_seek(&place, from, (larder_bytes){&space, 1});
-    for (; !status; status = tree_cursor_next(&place), count++)
-        if (tree_cursor_get(&place, &key, &value) || key.length == 0 ||
+    larder_status status = larder_tree_cursor_seek(&place, from, (larder_bytes){&space, 1});
+    for (; !status; status = larder_tree_cursor_next(&place), count++)
+        if (larder_tree_cursor_get(&place, &key, &value) || key.length == 0 ||
             *(const uint8_t *)key.data != space)
             break;
     return count;

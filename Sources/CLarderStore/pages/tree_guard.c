@@ -6,8 +6,8 @@
 
 #include "pages/tree_page.h"
 
-larder_status tree_guard_begin(tree_guard *guard, const tree *state) {
-    tree_guard_end(guard);
+larder_status larder_tree_guard_begin(tree_guard *guard, const tree *state) {
+    larder_tree_guard_end(guard);
     guard->unseen = malloc((size_t)(state->page_count / 8 + 1));
     if (!guard->unseen) return ENOMEM;
     memset(guard->unseen, 0xFF, (size_t)(state->page_count / 8 + 1));
@@ -15,7 +15,7 @@ larder_status tree_guard_begin(tree_guard *guard, const tree *state) {
     return LARDER_OK;
 }
 
-void tree_guard_end(tree_guard *guard) {
+void larder_tree_guard_end(tree_guard *guard) {
     free(guard->unseen);
     *guard = (tree_guard){0};
 }
@@ -31,11 +31,11 @@ static bool is_seen(const tree_guard *guard, uint64_t number) {
 static larder_status look(tree_guard *guard, tree_cursor *cursor) {
     static const page_bounds none = {{NULL, 0}, {NULL, 0}};
     const tree *state = cursor->tree;
-    larder_status status = tree_cursor_enter(cursor);
+    larder_status status = larder_tree_cursor_enter(cursor);
     if (status) return status;
     const tree_page *page = &cursor->path[cursor->depth - 1].page;
     if (is_seen(guard, page->number)) return LARDER_OK;
-    if (!page_is_sound(state, page, cursor->depth == state->main.depth, false, &none))
+    if (!larder_page_is_sound(state, page, cursor->depth == state->main.depth, false, &none))
         return tree_damaged(state, page->number);
     guard->unseen[page->number >> 3] &= (uint8_t) ~(1u << (page->number & 7));
     return LARDER_OK;
@@ -72,10 +72,10 @@ static void remember(tree_key *bound, larder_bytes key) {
     if (key.length) memcpy(bound->bytes, key.data, key.length);
 }
 
-larder_status tree_guard_look(tree_guard *guard, const tree *state, larder_bytes key) {
+larder_status larder_tree_guard_look(tree_guard *guard, const tree *state, larder_bytes key) {
     if (!guard->unseen) return LARDER_OK;
     if (!guard->has_free_list) {
-        larder_status status = tree_audit_free_list(state);
+        larder_status status = larder_tree_audit_free_list(state);
         if (status) return status;
         guard->has_free_list = true;
     }
@@ -88,13 +88,13 @@ larder_status tree_guard_look(tree_guard *guard, const tree *state, larder_bytes
     larder_status status = look(guard, &cursor);
     while (!status && cursor.depth < state->main.depth) {
         bool equal;
-        status = tree_cursor_aim(&cursor, key, &equal);
+        status = larder_tree_cursor_aim(&cursor, key, &equal);
         if (!status) status = look_beside(guard, &cursor);
         if (!status) status = look(guard, &cursor);
     }
     page_bounds bounds;
     cursor.depth--;
-    if (!status) status = tree_cursor_bounds(&cursor, &bounds);
+    if (!status) status = larder_tree_cursor_bounds(&cursor, &bounds);
     if (status) return status;
     remember(&guard->lower, bounds.lower);
     remember(&guard->upper, bounds.upper);

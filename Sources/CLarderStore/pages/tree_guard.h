@@ -26,11 +26,11 @@ typedef struct tree_guard {
 } tree_guard;
 
 /** Every page of `state` is to be looked at. ENOMEM. */
-LARDER_MUST_CHECK larder_status tree_guard_begin(tree_guard *guard, const tree *state);
-void tree_guard_end(tree_guard *guard);
+LARDER_MUST_CHECK larder_status larder_tree_guard_begin(tree_guard *guard, const tree *state);
+void larder_tree_guard_end(tree_guard *guard);
 /** Looks at what a change at `key` may reach. O(log entries) for a leaf that was not seen last.
     @return LARDER_OK; LARDER_EDAMAGED; ENOMEM. */
-LARDER_MUST_CHECK larder_status tree_guard_look(tree_guard *guard, const tree *state,
-                                                larder_bytes key);
+LARDER_MUST_CHECK larder_status larder_tree_guard_look(tree_guard *guard, const tree *state,
+                                                       larder_bytes key);
 
 #endif

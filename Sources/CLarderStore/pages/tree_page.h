@@ -190,11 +190,11 @@ static inline bool page_search(const tree_page *page, uint32_t from, larder_byte
 
 // tree.c
 
-/** The first part of tree_of_meta_page: that it is a meta page, and its page size and transaction
-    are such as LMDB writes. After a failed write of it LMDB leaves a page of which no more is true;
-    it is the older one then. */
-LARDER_MUST_CHECK larder_status tree_meta_head(const uint8_t *map, uint64_t map_bytes, int which,
-                                               meta_page *out);
+/** The first part of larder_tree_of_meta_page: that it is a meta page, and its page size and
+    transaction are such as LMDB writes. After a failed write of it LMDB leaves a page of which no
+    more is true; it is the older one then. */
+LARDER_MUST_CHECK larder_status larder_tree_meta_head(const uint8_t *map, uint64_t map_bytes,
+                                                      int which, meta_page *out);
 
 // tree_cursor.c
 
@@ -205,20 +205,22 @@ typedef struct page_bounds {
     larder_bytes upper;
 } page_bounds;
 /** Of the page that the path leads to. LARDER_EDAMAGED. */
-LARDER_MUST_CHECK larder_status tree_cursor_bounds(const tree_cursor *cursor, page_bounds *bounds);
+LARDER_MUST_CHECK larder_status larder_tree_cursor_bounds(const tree_cursor *cursor,
+                                                          page_bounds *bounds);
 /** Makes the page that the path leads to its next one, at its first node, if the page's keys lie
     where the path says. LARDER_EDAMAGED. */
-LARDER_MUST_CHECK larder_status tree_cursor_enter(tree_cursor *cursor);
+LARDER_MUST_CHECK larder_status larder_tree_cursor_enter(tree_cursor *cursor);
 /** Gives the path's last page the index where `key` is, or would be: of a branch page, of the child
     that leads there. LARDER_EDAMAGED: the way ends above that page.
     @param equal receives whether it is `key`. */
-LARDER_MUST_CHECK larder_status tree_cursor_aim(tree_cursor *cursor, larder_bytes key, bool *equal);
+LARDER_MUST_CHECK larder_status larder_tree_cursor_aim(tree_cursor *cursor, larder_bytes key,
+                                                       bool *equal);
 
 // tree_audit.c
 
 /** Whether LMDB can change the page: its nodes fill it from `upper` to its end, without a gap and
     without a byte that two of them share, for LMDB moves nodes about as if it were so; its keys are
     such as LMDB takes, ascend, and lie between the bounds; and values lie where they can. */
-bool page_is_sound(const tree *state, const tree_page *page, bool is_leaf, bool is_of_free_list,
-                   const page_bounds *bounds);
+bool larder_page_is_sound(const tree *state, const tree_page *page, bool is_leaf,
+                          bool is_of_free_list, const page_bounds *bounds);
 #endif

@@ -31,7 +31,7 @@ static bool expiry_is_in_rows(const larder_store_cursor *cursor) {
     const larder_store *store = cursor->store;
     return (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) ||
            (atomic_load_explicit(&store->age_ns, memory_order_relaxed) == LARDER_STORE_NEVER &&
-            atomic_load_explicit(&store->end_ns, memory_order_relaxed) > store_now(store));
+            atomic_load_explicit(&store->end_ns, memory_order_relaxed) > larder_store_now(store));
 }
 
 /** Whether the row's entry, that is there, does not count: its time is over. */
@@ -39,11 +39,11 @@ static larder_status look_at(const larder_store_cursor *cursor, cursor_row *row,
     record entry;
     *is_over = false;
     if (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) return LARDER_OK;
-    larder_status status = cursor_resolve(cursor, row);
-    if (!status) status = record_read(row->record, true, &entry);
+    larder_status status = larder_cursor_resolve(cursor, row);
+    if (!status) status = larder_record_read(row->record, true, &entry);
     if (!status)
-        *is_over = store_is_over(cursor->store, cursor->place, &entry,
-                                 store_deadline(cursor->place, &entry), false);
+        *is_over = larder_store_is_over(cursor->store, cursor->place, &entry,
+                                        larder_store_deadline(cursor->place, &entry), false);
     return status;
 }
 
@@ -51,7 +51,7 @@ static larder_status look_at(const larder_store_cursor *cursor, cursor_row *row,
 static larder_status look_up(const larder_store_cursor *cursor, larder_bytes stored,
                              bool *is_over) {
     cursor_row row = {.stored = stored};
-    larder_status status = cursor_find_entry(cursor, stored, &row);
+    larder_status status = larder_cursor_find_entry(cursor, stored, &row);
     if (!status) status = look_at(cursor, &row, is_over);
     return status == LARDER_ENOTFOUND ? LARDER_EDAMAGED : status;
 }
@@ -61,24 +61,25 @@ static larder_status look_up(const larder_store_cursor *cursor, larder_bytes sto
 static larder_status list_due(const larder_store_cursor *cursor, row_array *due) {
     const tree *state = &cursor->place->tree;
     const uint8_t space = SPACE_EXPIRY;
-    int64_t now_ns = store_now(cursor->store);
+    int64_t now_ns = larder_store_now(cursor->store);
     if (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) return LARDER_OK;
     tree_cursor at;
     cursor_row row = {0};
-    larder_status status = tree_cursor_seek(&at, state, (larder_bytes){&space, sizeof space});
-    for (; !status; status = tree_cursor_next(&at)) {
+    larder_status status =
+        larder_tree_cursor_seek(&at, state, (larder_bytes){&space, sizeof space});
+    for (; !status; status = larder_tree_cursor_next(&at)) {
         larder_bytes key;
-        status = tree_cursor_get(&at, &key, &row.stored);
+        status = larder_tree_cursor_get(&at, &key, &row.stored);
         if (status) break;
         const uint8_t *bytes = key.data;
         if (key.length == 0 || bytes[0] != space) break;
         if (key.length != EXPIRY_KEY_BYTES || due->count == DUE_MAX_COUNT) return LARDER_EDAMAGED;
         if (unflip(get_be64(bytes + 1)) > now_ns) break;
-        status = row_array_add(due, &row);
+        status = larder_row_array_add(due, &row);
         if (status) break;
     }
     // An entry counts once, though a write that was damaged may have left a row of its own.
-    cursor_sort(due);
+    larder_cursor_sort(due);
     return status == LARDER_END ? LARDER_OK : status;
 }
 
@@ -88,7 +89,7 @@ static larder_status wrong_count(const larder_store_cursor *cursor, const row_ar
     const row_array *pending = &cursor->pending.by_key;
     for (size_t i = 0; i < pending->count; i++) {
         cursor_row row;
-        larder_status status = cursor_find_entry(cursor, pending->items[i].stored, &row);
+        larder_status status = larder_cursor_find_entry(cursor, pending->items[i].stored, &row);
         if (status && status != LARDER_ENOTFOUND) return status;
         *count += status == LARDER_OK;
     }
@@ -96,7 +97,8 @@ static larder_status wrong_count(const larder_store_cursor *cursor, const row_ar
         const cursor_row *row = &due->items[i];
         bool is_over = false;
         larder_status status = LARDER_OK;
-        if (cursor_wants(cursor, row->value, row->stored) && !rows_find(pending, row->stored))
+        if (larder_cursor_wants(cursor, row->value, row->stored) &&
+            !larder_rows_find(pending, row->stored))
             status = look_up(cursor, row->stored, &is_over);
         if (status) return status;
         *count += is_over;
@@ -108,8 +110,8 @@ static larder_status wrong_count(const larder_store_cursor *cursor, const row_ar
 static larder_status row_counts(const larder_store_cursor *cursor, const row_array *due,
                                 larder_bytes stored, bool *counts) {
     bool is_over;
-    *counts = !rows_find(&cursor->pending.by_key, stored);
-    if (!*counts || !rows_find(due, stored)) return LARDER_OK;
+    *counts = !larder_rows_find(&cursor->pending.by_key, stored);
+    if (!*counts || !larder_rows_find(due, stored)) return LARDER_OK;
     larder_status status = look_up(cursor, stored, &is_over);
     *counts = status || !is_over;
     return status;
@@ -129,7 +131,7 @@ static larder_status leaf_count(const larder_store_cursor *cursor, const row_arr
         if (!page_node(page, i, &node)) return LARDER_EDAMAGED;
         // How many values such a row stands for only the record tells.
         if (is_index && node.key_bytes >= CUT_KEY_MIN_BYTES &&
-            (!tree_key_index_value(node_key(&node), &form_bytes, &is_cut) || is_cut))
+            (!larder_tree_key_index_value(node_key(&node), &form_bytes, &is_cut) || is_cut))
             return LARDER_EDAMAGED;
         if (has_suspects) {
             larder_bytes stored;
@@ -148,7 +150,7 @@ static larder_status range_count(const larder_store_cursor *cursor, const row_ar
                                  uint64_t limit, uint64_t *count) {
     tree_cursor at;
     larder_status status =
-        tree_cursor_seek(&at, &cursor->place->tree, bytes_of_key(&cursor->start));
+        larder_tree_cursor_seek(&at, &cursor->place->tree, bytes_of_key(&cursor->start));
     while (!status && *count < limit) {
         const tree_page *page = &at.path[at.depth - 1].page;
         uint32_t to;
@@ -159,7 +161,7 @@ static larder_status range_count(const larder_store_cursor *cursor, const row_ar
         status = leaf_count(cursor, due, &at, to, limit, count);
         if (to < page->count) break;
         at.path[at.depth - 1].at = to;
-        if (!status) status = tree_cursor_next(&at);
+        if (!status) status = larder_tree_cursor_next(&at);
     }
     return status == LARDER_END ? LARDER_OK : status;
 }
@@ -184,7 +186,7 @@ static larder_status tree_count(const larder_store_cursor *cursor, const row_arr
 
 /** Entries that are pending. */
 static larder_status pending_count(const larder_store_cursor *cursor, uint64_t *count) {
-    const row_array *pending = overlay_rows_ordered(cursor);
+    const row_array *pending = larder_overlay_rows_ordered(cursor);
     for (size_t i = 0; i < pending->count; i++) {
         bool is_over = true;
         cursor_row row = pending->items[i];

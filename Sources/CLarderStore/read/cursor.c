@@ -11,11 +11,12 @@ void larder_store_query_init(larder_store_query *query) { memset(query, 0, sizeo
 
 // Order and range ---------------------------------------------------------------------------------
 
-bool cursor_wants(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored) {
+bool larder_cursor_wants(const larder_store_cursor *cursor, larder_bytes value,
+                         larder_bytes stored) {
     if (cursor->query.order == LARDER_STORE_BY_KEY) {
         // Of a long key the tree knows no more; the rest is compared when its record is read.
         tree_key key;
-        tree_key_of_stored(SPACE_ENTRY, stored, &key);
+        larder_tree_key_of_stored(SPACE_ENTRY, stored, &key);
         return compare_bytes(bytes_of_key(&key), bytes_of_key(&cursor->start)) >= 0 &&
                compare_bytes(bytes_of_key(&key), bytes_of_key(&cursor->end)) < 0;
     }
@@ -29,7 +30,7 @@ bool cursor_wants(const larder_store_cursor *cursor, larder_bytes value, larder_
            begins_with(value, cursor->query.prefix);
 }
 
-int cursor_compare(const void *a, const void *b) {
+int larder_cursor_compare(const void *a, const void *b) {
     const cursor_row *left = a, *right = b;
     // What an order does not go by is alike in all of its rows.
     int order = compare_stamps(left->at, right->at);
@@ -37,34 +38,34 @@ int cursor_compare(const void *a, const void *b) {
     return order ? order : compare_bytes(left->stored, right->stored);
 }
 
-void cursor_sort(row_array *rows) {
+void larder_cursor_sort(row_array *rows) {
     if (rows->count < 2) return;
-    qsort(rows->items, rows->count, sizeof *rows->items, cursor_compare);
+    qsort(rows->items, rows->count, sizeof *rows->items, larder_cursor_compare);
     size_t kept = 1;
     for (size_t i = 1; i < rows->count; i++)
-        if (cursor_compare(&rows->items[kept - 1], &rows->items[i]) != 0)
+        if (larder_cursor_compare(&rows->items[kept - 1], &rows->items[i]) != 0)
             rows->items[kept++] = rows->items[i];
     rows->count = kept;
 }
 
-larder_status cursor_resolve(const larder_store_cursor *cursor, cursor_row *row) {
+larder_status larder_cursor_resolve(const larder_store_cursor *cursor, cursor_row *row) {
     if (!row->is_row) return LARDER_OK;
     row->is_row = false;
-    return store_record_of_row(cursor->store, row->record, &row->record, &row->segment);
+    return larder_store_record_of_row(cursor->store, row->record, &row->record, &row->segment);
 }
 
-larder_status cursor_expand(const larder_store_cursor *cursor, const record *entry,
-                            larder_bytes form, const cursor_row *row, row_array *rows) {
+larder_status larder_cursor_expand(const larder_store_cursor *cursor, const record *entry,
+                                   larder_bytes form, const cursor_row *row, row_array *rows) {
     size_t offset = 0;
     larder_store_index_entry found;
-    while (record_next_index(entry, &offset, &found)) {
+    while (larder_record_next_index(entry, &offset, &found)) {
         if (found.index != cursor->query.index) continue;
-        if (form.length ? !index_value_has_form(found.value, form)
-                        : !cursor_wants(cursor, found.value, row->stored))
+        if (form.length ? !larder_index_value_has_form(found.value, form)
+                        : !larder_cursor_wants(cursor, found.value, row->stored))
             continue;
         cursor_row expanded = *row;
         expanded.value = found.value;
-        larder_status status = row_array_add(rows, &expanded);
+        larder_status status = larder_row_array_add(rows, &expanded);
         if (status) return status;
     }
     return LARDER_OK;
@@ -95,7 +96,7 @@ static larder_status cursor_take_bytes(larder_store_cursor *cursor) {
         taken[i]->data = target;
         target += taken[i]->length;
     }
-    cursor_set_range(cursor);
+    larder_cursor_set_range(cursor);
     return LARDER_OK;
 }
 
@@ -124,9 +125,9 @@ larder_status larder_store_cursor_open(larder_store *store, const larder_store_q
     cursor->store = store;
     cursor->query = *query;
     cursor->descends = (query->flags & LARDER_STORE_DESCENDING) != 0;
-    status = overlay_rows_take(cursor);
+    status = larder_overlay_rows_take(cursor);
     if (!status) status = cursor_take_bytes(cursor);
-    if (!status) status = overlay_rows_make(cursor);
+    if (!status) status = larder_overlay_rows_make(cursor);
     if (status) {
         larder_store_cursor_close(cursor);
         return status;
@@ -137,9 +138,9 @@ larder_status larder_store_cursor_open(larder_store *store, const larder_store_q
 
 void larder_store_cursor_close(larder_store_cursor *cursor) {
     if (!cursor) return;
-    if (cursor->place) environment_release(cursor->place->environment, cursor->place);
-    overlay_rows_free(&cursor->pending);
-    tree_rows_free(&cursor->tree);
+    if (cursor->place) larder_environment_release(cursor->place->environment, cursor->place);
+    larder_overlay_rows_free(&cursor->pending);
+    larder_tree_rows_free(&cursor->tree);
     free(cursor->copies);
     free(cursor);
 }
@@ -148,10 +149,10 @@ void larder_store_cursor_close(larder_store_cursor *cursor) {
 
 /** The next row of both sources, which the caller may change. */
 static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row **row) {
-    const row_array *rows = overlay_rows_ordered(cursor);
+    const row_array *rows = larder_overlay_rows_ordered(cursor);
     for (;;) {
         if (!cursor->has_tree_row) {
-            larder_status status = tree_rows_next(cursor, &cursor->tree_row);
+            larder_status status = larder_tree_rows_next(cursor, &cursor->tree_row);
             if (status && status != LARDER_END) return status;
             cursor->has_tree_row = status == LARDER_OK;
         }
@@ -162,7 +163,7 @@ static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row **r
         if (!pending && !cursor->has_tree_row) return LARDER_END;
         int order = !pending ? 1 : -1;
         if (pending && cursor->has_tree_row) {
-            order = cursor_compare(pending, &cursor->tree_row);
+            order = larder_cursor_compare(pending, &cursor->tree_row);
             if (cursor->descends) order = -order;
         }
         // What the tree has under the key of a pending write is replaced.
@@ -178,7 +179,8 @@ static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row **r
 static bool record_has_stored_key(const larder_store_cursor *cursor, const record *entry,
                                   larder_bytes stored) {
     tree_key scratch;
-    return compare_bytes(stored_key(entry->key, cursor->place->meta.secret, &scratch), stored) == 0;
+    return compare_bytes(larder_stored_key(entry->key, cursor->place->meta.secret, &scratch),
+                         stored) == 0;
 }
 
 static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64_t deadline) {
@@ -186,7 +188,7 @@ static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64
         !begins_with(entry->key, cursor->query.prefix))
         return false;
     return (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) ||
-           !store_is_over(cursor->store, cursor->place, entry, deadline, false);
+           !larder_store_is_over(cursor->store, cursor->place, entry, deadline, false);
 }
 
 /** The next row whose record is sound and asked for, and when that expires. */
@@ -195,18 +197,18 @@ static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row 
     for (;;) {
         larder_status status = cursor_next_row(cursor, row);
         if (status) return status;
-        status = cursor_resolve(cursor, *row);
-        if (!status) status = record_read((*row)->record, !(*row)->is_verified, found);
+        status = larder_cursor_resolve(cursor, *row);
+        if (!status) status = larder_record_read((*row)->record, !(*row)->is_verified, found);
         if (!status && !record_has_stored_key(cursor, found, (*row)->stored))
             status = LARDER_EDAMAGED;
         if (status) return status;
-        *deadline = store_deadline(cursor->place, found);
+        *deadline = larder_store_deadline(cursor->place, found);
         if (is_asked_for(cursor, found, *deadline)) return LARDER_OK;
     }
 }
 
-larder_status cursor_next_record(larder_store_cursor *cursor, record *found, larder_bytes *bytes,
-                                 larder_store_entry *entry) {
+larder_status larder_cursor_next_record(larder_store_cursor *cursor, record *found,
+                                        larder_bytes *bytes, larder_store_entry *entry) {
     cursor_row *row;
     int64_t deadline;
     larder_status status = store_enter(cursor->store);
@@ -217,7 +219,8 @@ larder_status cursor_next_record(larder_store_cursor *cursor, record *found, lar
         memset(entry, 0, sizeof *entry);
         return status;
     }
-    store_entry_of_record(cursor->store, found, deadline, cursor->query.flags, row->segment, entry);
+    larder_store_entry_of_record(cursor->store, found, deadline, cursor->query.flags, row->segment,
+                                 entry);
     entry->index_value = row->value;
     *bytes = row->record;
     return LARDER_OK;
@@ -226,5 +229,5 @@ larder_status cursor_next_record(larder_store_cursor *cursor, record *found, lar
 larder_status larder_store_cursor_next(larder_store_cursor *cursor, larder_store_entry *entry) {
     record found;
     larder_bytes bytes;
-    return cursor_next_record(cursor, &found, &bytes, entry);
+    return larder_cursor_next_record(cursor, &found, &bytes, entry);
 }

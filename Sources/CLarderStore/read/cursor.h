@@ -35,7 +35,8 @@ typedef struct cursor_row {
     stamp at;
     /** Where the record lies, 0 for inline. */
     uint32_t segment;
-    /** `record` is what the tree has of the entry, and leads to the record: see cursor_resolve. */
+    /** `record` is what the tree has of the entry, and leads to the record: see
+        larder_cursor_resolve. */
     bool is_row;
     bool is_removal;
     /** The record's checksum was seen to agree. */
@@ -48,7 +49,7 @@ typedef struct row_array {
     size_t count;
     size_t capacity;
 } row_array;
-LARDER_MUST_CHECK larder_status row_array_add(row_array *rows, const cursor_row *row);
+LARDER_MUST_CHECK larder_status larder_row_array_add(row_array *rows, const cursor_row *row);
 
 /** What was pending, as rows. */
 typedef struct overlay_rows {
@@ -116,46 +117,49 @@ struct larder_store_cursor {
 };
 
 /** Whether a row lies in the range asked for, as far as its order tells; by key, or in an index. */
-bool cursor_wants(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored);
+bool larder_cursor_wants(const larder_store_cursor *cursor, larder_bytes value,
+                         larder_bytes stored);
 /** Finds the record that a row's `record` leads to, if it is not the record yet.
-    @return as store_record_of_row. */
-LARDER_MUST_CHECK larder_status cursor_resolve(const larder_store_cursor *cursor, cursor_row *row);
+    @return as larder_store_record_of_row. */
+LARDER_MUST_CHECK larder_status larder_cursor_resolve(const larder_store_cursor *cursor,
+                                                      cursor_row *row);
 /** Order of two rows, ascending. */
-int cursor_compare(const void *a, const void *b);
+int larder_cursor_compare(const void *a, const void *b);
 /** Sorts by that, and drops all but one of equal rows. */
-void cursor_sort(row_array *rows);
+void larder_cursor_sort(row_array *rows);
 /** Adds a row for each different value by which `entry` is found in the cursor's index, if it has
     `form`, escaped; if that is empty, for it is no row of the tree: if it lies in the range. */
-LARDER_MUST_CHECK larder_status cursor_expand(const larder_store_cursor *cursor,
-                                              const record *entry, larder_bytes form,
-                                              const cursor_row *row, row_array *rows);
+LARDER_MUST_CHECK larder_status larder_cursor_expand(const larder_store_cursor *cursor,
+                                                     const record *entry, larder_bytes form,
+                                                     const cursor_row *row, row_array *rows);
 
 // cursor_overlay.c
 /** Takes the cursor's place, and lists what was pending then. */
-LARDER_MUST_CHECK larder_status overlay_rows_take(larder_store_cursor *cursor);
+LARDER_MUST_CHECK larder_status larder_overlay_rows_take(larder_store_cursor *cursor);
 /** Puts that in order. */
-LARDER_MUST_CHECK larder_status overlay_rows_make(larder_store_cursor *cursor);
-void overlay_rows_free(overlay_rows *rows);
+LARDER_MUST_CHECK larder_status larder_overlay_rows_make(larder_store_cursor *cursor);
+void larder_overlay_rows_free(overlay_rows *rows);
 /** Rows of what was pending in the cursor's order, with removals if that is by key. */
-const row_array *overlay_rows_ordered(const larder_store_cursor *cursor);
+const row_array *larder_overlay_rows_ordered(const larder_store_cursor *cursor);
 /** The row of a stored key among rows that are sorted by them; NULL if there is none. */
-const cursor_row *rows_find(const row_array *rows, larder_bytes stored);
+const cursor_row *larder_rows_find(const row_array *rows, larder_bytes stored);
 
 // cursor_tree.c
 /** The tree's next row in the range. That no pending write replaces it is seen to here but by key,
     where both sources have the same order.
     @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: a row was passed over; ENOMEM. */
-LARDER_MUST_CHECK larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row);
-void tree_rows_free(tree_rows *rows);
+LARDER_MUST_CHECK larder_status larder_tree_rows_next(larder_store_cursor *cursor, cursor_row *row);
+void larder_tree_rows_free(tree_rows *rows);
 /** Fills in `start`, `end` and `has_exact_range`. */
-void cursor_set_range(larder_store_cursor *cursor);
+void larder_cursor_set_range(larder_store_cursor *cursor);
 /** The row of the entry with that stored key.
     @return LARDER_OK; LARDER_ENOTFOUND; LARDER_EDAMAGED. */
-LARDER_MUST_CHECK larder_status cursor_find_entry(const larder_store_cursor *cursor,
-                                                  larder_bytes stored, cursor_row *row);
+LARDER_MUST_CHECK larder_status larder_cursor_find_entry(const larder_store_cursor *cursor,
+                                                         larder_bytes stored, cursor_row *row);
 
 /** As larder_store_cursor_next. `found` and `bytes` receive the record, borrowed until the cursor
     is closed. For copies of a store. */
-LARDER_MUST_CHECK larder_status cursor_next_record(larder_store_cursor *cursor, record *found,
-                                                   larder_bytes *bytes, larder_store_entry *entry);
+LARDER_MUST_CHECK larder_status larder_cursor_next_record(larder_store_cursor *cursor,
+                                                          record *found, larder_bytes *bytes,
+                                                          larder_store_entry *entry);
 #endif

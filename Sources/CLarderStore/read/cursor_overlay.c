@@ -7,7 +7,7 @@
 #include "format/array.h"
 #include "read/cursor.h"
 
-larder_status row_array_add(row_array *rows, const cursor_row *row) {
+larder_status larder_row_array_add(row_array *rows, const cursor_row *row) {
     larder_status status =
         array_reserve(&rows->items, rows->count, &rows->capacity, sizeof *rows->items);
     if (!status) rows->items[rows->count++] = *row;
@@ -19,7 +19,7 @@ static int compare_stored(const void *a, const void *b) {
     return compare_bytes(left->stored, right->stored);
 }
 
-const cursor_row *rows_find(const row_array *rows, larder_bytes stored) {
+const cursor_row *larder_rows_find(const row_array *rows, larder_bytes stored) {
     if (rows->count == 0) return NULL;
     cursor_row wanted = {.stored = stored};
     return bsearch(&wanted, rows->items, rows->count, sizeof wanted, compare_stored);
@@ -39,9 +39,10 @@ static larder_status list_pending(larder_store_cursor *cursor) {
         for (uint32_t at = 0; at < tables[i]->count; at++) {
             const memtable_entry *entry = &tables[i]->entries[at];
             uint64_t sequence = record_sequence(entry->record);
-            larder_bytes key = record_key(entry->record);
+            larder_bytes key = larder_record_key(entry->record);
             // The tree has it, or it was written again since it was frozen.
-            if (sequence <= applied || (i == 1 && memtable_find(store->active, key))) continue;
+            if (sequence <= applied || (i == 1 && larder_memtable_find(store->active, key)))
+                continue;
             cursor_row row = {.stored = key, .segment = entry->segment};
             row.is_removal = record_kind(entry->record) != RECORD_PUT;
             if (!row.is_removal) row.record = record_bytes(entry->record);
@@ -56,10 +57,10 @@ static larder_status list_pending(larder_store_cursor *cursor) {
     return LARDER_OK;
 }
 
-larder_status overlay_rows_take(larder_store_cursor *cursor) {
+larder_status larder_overlay_rows_take(larder_store_cursor *cursor) {
     larder_store *store = cursor->store;
     pthread_mutex_lock(&store->lock);
-    larder_status status = store_look(store, true, &cursor->place);
+    larder_status status = larder_store_look(store, true, &cursor->place);
     if (!status) status = list_pending(cursor);
     pthread_mutex_unlock(&store->lock);
     return status;
@@ -78,7 +79,7 @@ static larder_status shorten_keys(larder_store_cursor *cursor) {
         larder_bytes *stored = &rows->items[i].stored;
         if (stored->length <= KEY_WHOLE_MAX_BYTES) continue;
         tree_key scratch;
-        *stored = stored_key(*stored, cursor->place->meta.secret, &scratch);
+        *stored = larder_stored_key(*stored, cursor->place->meta.secret, &scratch);
         stored->data = memcpy(target, scratch.bytes, KEY_STORED_MAX_BYTES);
         target += KEY_STORED_MAX_BYTES;
     }
@@ -89,14 +90,14 @@ static larder_status shorten_keys(larder_store_cursor *cursor) {
 static larder_status add_in_order(larder_store_cursor *cursor, const cursor_row *row) {
     row_array *ordered = &cursor->pending.ordered;
     if (row->is_removal) return LARDER_OK;
-    if (cursor->query.order == LARDER_STORE_BY_RECENCY) return row_array_add(ordered, row);
+    if (cursor->query.order == LARDER_STORE_BY_RECENCY) return larder_row_array_add(ordered, row);
     record entry;
     // Said when it is read by key; there is no telling which value it would be found by.
-    if (record_read(row->record, false, &entry)) return LARDER_OK;
-    return cursor_expand(cursor, &entry, (larder_bytes){NULL, 0}, row, ordered);
+    if (larder_record_read(row->record, false, &entry)) return LARDER_OK;
+    return larder_cursor_expand(cursor, &entry, (larder_bytes){NULL, 0}, row, ordered);
 }
 
-larder_status overlay_rows_make(larder_store_cursor *cursor) {
+larder_status larder_overlay_rows_make(larder_store_cursor *cursor) {
     row_array *by_key = &cursor->pending.by_key;
     bool is_by_key = cursor->query.order == LARDER_STORE_BY_KEY;
     larder_status status = shorten_keys(cursor);
@@ -104,21 +105,21 @@ larder_status overlay_rows_make(larder_store_cursor *cursor) {
     for (size_t i = 0; i < by_key->count && !status; i++) {
         const cursor_row *row = &by_key->items[i];
         if (!is_by_key) status = add_in_order(cursor, row);
-        else if (cursor_wants(cursor, row->value, row->stored)) by_key->items[kept++] = *row;
+        else if (larder_cursor_wants(cursor, row->value, row->stored)) by_key->items[kept++] = *row;
     }
     if (is_by_key) by_key->count = kept;
     if (!status && by_key->count > 1)
         qsort(by_key->items, by_key->count, sizeof(cursor_row), compare_stored);
-    if (!status) cursor_sort(&cursor->pending.ordered);
+    if (!status) larder_cursor_sort(&cursor->pending.ordered);
     return status;
 }
 
-const row_array *overlay_rows_ordered(const larder_store_cursor *cursor) {
+const row_array *larder_overlay_rows_ordered(const larder_store_cursor *cursor) {
     return cursor->query.order == LARDER_STORE_BY_KEY ? &cursor->pending.by_key
                                                       : &cursor->pending.ordered;
 }
 
-void overlay_rows_free(overlay_rows *rows) {
+void larder_overlay_rows_free(overlay_rows *rows) {
     free(rows->ordered.items);
     free(rows->by_key.items);
     free(rows->long_keys);

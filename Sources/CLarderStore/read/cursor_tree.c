@@ -20,7 +20,7 @@ enum { INDEX_HEAD_BYTES = 3 };
 static void range_prefix(const larder_store_cursor *cursor, tree_key *key) {
     larder_bytes prefix = cursor->query.prefix;
     if (cursor->query.order == LARDER_STORE_BY_INDEX) {
-        tree_key_index_prefix(cursor->query.index, prefix, key);
+        larder_tree_key_index_prefix(cursor->query.index, prefix, key);
         return;
     }
     // In the order of use without rows of it, all entries are gathered, and sorted.
@@ -28,15 +28,15 @@ static void range_prefix(const larder_store_cursor *cursor, tree_key *key) {
     bool has_rows = !is_by_key && cursor->place->meta.has_order;
     if (!is_by_key) prefix.length = 0;
     if (prefix.length > KEY_WHOLE_MAX_BYTES) prefix.length = KEY_WHOLE_MAX_BYTES;
-    tree_key_of_stored(has_rows ? SPACE_ORDER : SPACE_ENTRY, prefix, key);
+    larder_tree_key_of_stored(has_rows ? SPACE_ORDER : SPACE_ENTRY, prefix, key);
 }
 
 static bool value_is_cut(larder_bytes value) {
     tree_key key;
     size_t form_bytes;
     bool is_cut = true;
-    tree_key_index(0, value, NULL, NULL, &key);
-    (void)tree_key_index_value(bytes_of_key(&key), &form_bytes, &is_cut);
+    larder_tree_key_index(0, value, NULL, NULL, &key);
+    (void)larder_tree_key_index_value(bytes_of_key(&key), &form_bytes, &is_cut);
     return is_cut;
 }
 
@@ -44,15 +44,15 @@ static bool value_is_cut(larder_bytes value) {
 static void bound_key(const larder_store_cursor *cursor, larder_bytes bound, bool is_behind,
                       tree_key *key) {
     bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
-    if (is_index) tree_key_index(cursor->query.index, bound, NULL, NULL, key);
-    else tree_key_entry(SPACE_ENTRY, bound, cursor->place->meta.secret, key);
+    if (is_index) larder_tree_key_index(cursor->query.index, bound, NULL, NULL, key);
+    else larder_tree_key_entry(SPACE_ENTRY, bound, cursor->place->meta.secret, key);
     if (!is_behind) return;
     // In an index these are all that begin so. Never false: the first byte of a key is never 0xFF.
-    if (is_index || key->length == TREE_KEY_MAX_BYTES) tree_key_after_prefix(key);
+    if (is_index || key->length == TREE_KEY_MAX_BYTES) larder_tree_key_after_prefix(key);
     else key->bytes[key->length++] = 0;
 }
 
-void cursor_set_range(larder_store_cursor *cursor) {
+void larder_cursor_set_range(larder_store_cursor *cursor) {
     bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
     // Values that are greater or less than a cut bound may share its form.
     bool has_cut_lower = is_index && value_is_cut(cursor->query.lower);
@@ -62,7 +62,7 @@ void cursor_set_range(larder_store_cursor *cursor) {
     cursor->has_exact_range = !has_cut_lower && !has_cut_upper && !has_cut_prefix;
     range_prefix(cursor, &cursor->start);
     cursor->end = cursor->start;
-    tree_key_after_prefix(&cursor->end);
+    larder_tree_key_after_prefix(&cursor->end);
     tree_key bound;
     if (cursor->query.flags & LARDER_STORE_HAS_LOWER) {
         bool is_behind = (cursor->query.flags & LARDER_STORE_LOWER_EXCLUSIVE) && !has_cut_lower;
@@ -87,14 +87,14 @@ static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key,
     larder_bytes start = bytes_of_key(&cursor->start), end = bytes_of_key(&cursor->end);
     larder_status status = LARDER_OK;
     if (!rows->is_placed)
-        status = cursor->descends ? tree_cursor_seek_back(&rows->cursor, state, end)
-                                  : tree_cursor_seek(&rows->cursor, state, start);
+        status = cursor->descends ? larder_tree_cursor_seek_back(&rows->cursor, state, end)
+                                  : larder_tree_cursor_seek(&rows->cursor, state, start);
     else if (!rows->is_ahead)
-        status = cursor->descends ? tree_cursor_previous(&rows->cursor)
-                                  : tree_cursor_next(&rows->cursor);
+        status = cursor->descends ? larder_tree_cursor_previous(&rows->cursor)
+                                  : larder_tree_cursor_next(&rows->cursor);
     rows->is_placed = true;
     rows->is_ahead = false;
-    if (!status) status = tree_cursor_get(&rows->cursor, key, value);
+    if (!status) status = larder_tree_cursor_get(&rows->cursor, key, value);
     if (status) return status;
     // On the other side of the range lies nothing but what a damaged page has there.
     if (compare_bytes(*key, start) < 0) return cursor->descends ? LARDER_END : LARDER_EDAMAGED;
@@ -104,37 +104,38 @@ static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key,
 
 // Rows that lead to an entry ----------------------------------------------------------------------
 
-larder_status cursor_find_entry(const larder_store_cursor *cursor, larder_bytes stored,
-                                cursor_row *row) {
+larder_status larder_cursor_find_entry(const larder_store_cursor *cursor, larder_bytes stored,
+                                       cursor_row *row) {
     if (stored.length > KEY_STORED_MAX_BYTES) return LARDER_EDAMAGED;
     tree_key key;
-    tree_key_of_stored(SPACE_ENTRY, stored, &key);
+    larder_tree_key_of_stored(SPACE_ENTRY, stored, &key);
     row->is_row = true;
-    return tree_get(&cursor->place->tree, bytes_of_key(&key), &row->record);
+    return larder_tree_get(&cursor->place->tree, bytes_of_key(&key), &row->record);
 }
 
 /** The same for an entry that a row leads to, by the stored key that is its value. */
 static larder_status row_follow(const larder_store_cursor *cursor, cursor_row *row) {
-    larder_status status = cursor_find_entry(cursor, row->stored, row);
+    larder_status status = larder_cursor_find_entry(cursor, row->stored, row);
     return status == LARDER_ENOTFOUND ? LARDER_EDAMAGED : status;
 }
 
 /** Adds what one row of an index stands for to the group; nothing, if a pending write replaces
     it. */
 static larder_status group_add(larder_store_cursor *cursor, larder_bytes key, larder_bytes value) {
-    if (rows_find(&cursor->pending.by_key, value)) return LARDER_OK;
+    if (larder_rows_find(&cursor->pending.by_key, value)) return LARDER_OK;
     cursor_row row = {.stored = value, .is_verified = true};
     larder_status status = row_follow(cursor, &row);
     record entry;
-    if (!status) status = cursor_resolve(cursor, &row);
-    if (!status) status = record_read(row.record, true, &entry);
+    if (!status) status = larder_cursor_resolve(cursor, &row);
+    if (!status) status = larder_record_read(row.record, true, &entry);
     size_t form_bytes;
     bool is_cut;
-    if (!status && !tree_key_index_value(key, &form_bytes, &is_cut)) status = LARDER_EDAMAGED;
+    if (!status && !larder_tree_key_index_value(key, &form_bytes, &is_cut))
+        status = LARDER_EDAMAGED;
     if (status) return status;
     larder_bytes form = {(const uint8_t *)key.data + INDEX_HEAD_BYTES, form_bytes};
     size_t before = cursor->tree.group.count;
-    status = cursor_expand(cursor, &entry, form, &row, &cursor->tree.group);
+    status = larder_cursor_expand(cursor, &entry, form, &row, &cursor->tree.group);
     // A row that its entry knows nothing of.
     return !status && cursor->tree.group.count == before ? LARDER_EDAMAGED : status;
 }
@@ -144,7 +145,7 @@ static bool group_head(larder_bytes key, larder_bytes *head) {
     size_t form_bytes;
     bool is_cut;
     *head = key;
-    if (!tree_key_index_value(key, &form_bytes, &is_cut)) return false;
+    if (!larder_tree_key_index_value(key, &form_bytes, &is_cut)) return false;
     size_t head_bytes = INDEX_HEAD_BYTES + form_bytes;
     if (!is_cut) head_bytes += INDEX_KEY_CUT_BYTES;
     if (key.length < head_bytes) return false;
@@ -175,7 +176,7 @@ static larder_status group_fill(larder_store_cursor *cursor) {
         }
     }
     if (status == LARDER_END) rows->has_ended = true;
-    cursor_sort(&rows->group);
+    larder_cursor_sort(&rows->group);
     return LARDER_OK;
 }
 
@@ -183,7 +184,7 @@ static larder_status group_fill(larder_store_cursor *cursor) {
 
 static larder_status gathered_add(tree_rows *rows, larder_bytes key, larder_bytes value) {
     entry_row row;
-    larder_status status = row_read(value, &row);
+    larder_status status = larder_row_read(value, &row);
     if (!status && value.length > UINT16_MAX) status = LARDER_EDAMAGED;
     if (!status)
         status = array_reserve(&rows->gathered, rows->gathered_count, &rows->gathered_capacity,
@@ -270,7 +271,7 @@ static void ask_ahead(larder_store_cursor *cursor) {
         uint64_t overflow;
         if (index < page->count && page_node(page, index, &node) &&
             !node_value(at->tree, page, &node, &value, &overflow) && value.length == ROW_BYTES)
-            log_prefetch(&cursor->store->log, row_location(value.data));
+            larder_log_prefetch(&cursor->store->log, row_location(value.data));
     }
 }
 
@@ -293,7 +294,7 @@ static larder_status next_in_order(larder_store_cursor *cursor, cursor_row *row)
     return LARDER_OK;
 }
 
-larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row) {
+larder_status larder_tree_rows_next(larder_store_cursor *cursor, cursor_row *row) {
     tree_rows *rows = &cursor->tree;
     bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
     bool is_by_key = cursor->query.order == LARDER_STORE_BY_KEY;
@@ -306,15 +307,15 @@ larder_status tree_rows_next(larder_store_cursor *cursor, cursor_row *row) {
         // By key the range is exact as far as the tree knows, and the merge sees what is pending;
         // but it relies on the order of rows, which damage may change, once a pending one was
         // given.
-        bool counts = is_index
-                          ? cursor->has_exact_range || cursor_wants(cursor, row->value, row->stored)
-                          : (is_by_key && cursor->pending_given == 0) ||
-                                !rows_find(&cursor->pending.by_key, row->stored);
+        bool counts = is_index ? cursor->has_exact_range ||
+                                     larder_cursor_wants(cursor, row->value, row->stored)
+                               : (is_by_key && cursor->pending_given == 0) ||
+                                     !larder_rows_find(&cursor->pending.by_key, row->stored);
         if (counts) return row->record.data ? LARDER_OK : row_follow(cursor, row);
     }
 }
 
-void tree_rows_free(tree_rows *rows) {
+void larder_tree_rows_free(tree_rows *rows) {
     free(rows->group.items);
     free(rows->gathered);
 }

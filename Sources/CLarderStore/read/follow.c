@@ -23,13 +23,13 @@ static larder_status follow_from(larder_store *store, const store_meta *meta) {
     follow->first = 0;
     if (meta->end.segment) {
         segment *from;
-        larder_status status = log_segment(&store->log, meta->end.segment, &from);
+        larder_status status = larder_log_segment(&store->log, meta->end.segment, &from);
         if (status && status != LARDER_EDAMAGED) return status;
     }
-    memtable_reset(store->active);
+    larder_memtable_reset(store->active);
     atomic_store_explicit(&store->pending_count, 0, memory_order_release);
     // Nothing here leads to a segment any more, but what was found by those who hold their slots.
-    log_drop_missing(&store->log);
+    larder_log_drop_missing(&store->log);
     follow->next = meta->end;
     // Before the first checkpoint the log is whole.
     if (follow->next.segment == 0) follow->next = (location){1, SEGMENT_HEAD_BYTES};
@@ -55,15 +55,15 @@ static larder_status follow_on(larder_store *store) {
         const uint8_t *first;
         uint32_t count;
         segment *from;
-        larder_status status = log_scan_next(&scan, true, &first, &count, &from);
+        larder_status status = larder_log_scan_next(&scan, true, &first, &count, &from);
         if (status == LARDER_EDAMAGED) {
             follow->has_ended = follow->is_cut;
-            if (follow->has_ended || !log_scan_resync(&scan)) return LARDER_OK;
+            if (follow->has_ended || !larder_log_scan_resync(&scan)) return LARDER_OK;
             continue;
         }
-        if (!status) status = memtable_reserve(store->active, count);
+        if (!status) status = larder_memtable_reserve(store->active, count);
         if (status) return status == LARDER_END ? LARDER_OK : status;
-        store_publish(store, first, count, from->number);
+        larder_store_publish(store, first, count, from->number);
         follow->next = scan.at;
         follow->last = scan.sequence;
     }
@@ -77,7 +77,7 @@ static larder_status follow_to_end(larder_store *store, const store_meta *meta) 
     follower *follow = &store->follower;
     if (follow->has_ended) {
         int64_t ignored;
-        follow->is_cut = store_was_cut(store, &ignored);
+        follow->is_cut = larder_store_was_cut(store, &ignored);
         if (follow->is_cut) return LARDER_OK;
         follow->has_ended = false;
         follow->first = 0;
@@ -87,18 +87,19 @@ static larder_status follow_to_end(larder_store *store, const store_meta *meta) 
     return status ? status : follow_on(store);
 }
 
-larder_status store_look(larder_store *store, bool is_long, snapshot **out) {
+larder_status larder_store_look(larder_store *store, bool is_long, snapshot **out) {
     environment *env = store->environment;
     uint64_t seen = 0;
     for (int attempt = 0;; attempt++) {
         larder_status status = store_enter(store);
         if (!status)
-            status = is_long ? environment_read_long(env, out) : environment_read(env, out);
+            status = is_long ? larder_environment_read_long(env, out)
+                             : larder_environment_read(env, out);
         if (status || !store_is_read_only(store)) return status;
         status = follow_to_end(store, &(*out)->meta);
         if (!status) return LARDER_OK;
         uint64_t transaction = (*out)->tree.transaction;
-        environment_release(env, *out);
+        larder_environment_release(env, *out);
         *out = NULL;
         if (status != ENOENT) return status;
         // Only with a newer tree there is any sense in it.

@@ -5,24 +5,26 @@
 #include <sched.h>
 
 #include "larder_index.h"
+#include "larder_os_machine.h"
 #include "store/store_internal.h"
 
 // Time --------------------------------------------------------------------------------------------
 
-int64_t store_now(const larder_store *store) {
+int64_t larder_store_now(const larder_store *store) {
     if (store->options.clock != NULL) return store->options.clock(store->options.context);
-    return system_wall_clock_ns();
+    return larder_os_wall_clock_ns();
 }
 
-int64_t store_deadline(const snapshot *seen, const record *entry) {
+int64_t larder_store_deadline(const snapshot *seen, const record *entry) {
     if ((entry->flags & (RECORD_EXPIRES | RECORD_IDLES)) == 0) return LARDER_STORE_NEVER;
     int64_t deadline = entry->expires_ns;
     if ((entry->flags & RECORD_IDLES) == 0) return deadline;
     int64_t idle = later_by(entry->written_ns, entry->idle_ns);
     tree_key key;
     larder_bytes row;
-    tree_key_entry(SPACE_RECENCY, entry->key, seen->meta.secret, &key);
-    if (tree_get(&seen->tree, bytes_of_key(&key), &row) == LARDER_OK && row.length == STATE_BYTES) {
+    larder_tree_key_entry(SPACE_RECENCY, entry->key, seen->meta.secret, &key);
+    if (larder_tree_get(&seen->tree, bytes_of_key(&key), &row) == LARDER_OK &&
+        row.length == STATE_BYTES) {
         const uint8_t *parts = row.data;
         // Of an earlier write under the key?
         if (get_be64(parts) >= entry->sequence) idle = unflip(get_be64(parts + 16));
@@ -30,7 +32,7 @@ int64_t store_deadline(const snapshot *seen, const record *entry) {
     return earlier(deadline, idle);
 }
 
-int64_t store_due(const larder_store *store, const record *entry, int64_t deadline) {
+int64_t larder_store_due(const larder_store *store, const record *entry, int64_t deadline) {
     if ((entry->flags & RECORD_OWN_TIMES) != 0) return deadline;
     int64_t age = atomic_load_explicit(&store->age_ns, memory_order_relaxed);
     int64_t end = atomic_load_explicit(&store->end_ns, memory_order_relaxed);
@@ -39,8 +41,8 @@ int64_t store_due(const larder_store *store, const record *entry, int64_t deadli
 
 /** Whether its time is over, by `deadline` and the store's limits of age and end. */
 static bool is_expired(const larder_store *store, const record *entry, int64_t deadline) {
-    int64_t due = store_due(store, entry, deadline);
-    return due != LARDER_STORE_NEVER && due <= store_now(store);
+    int64_t due = larder_store_due(store, entry, deadline);
+    return due != LARDER_STORE_NEVER && due <= larder_store_now(store);
 }
 
 typedef struct touched {
@@ -50,7 +52,7 @@ typedef struct touched {
 
 static void touched_look(void *context, const touch_buffer *touches) {
     touched *search = context;
-    touch_buffer_search(touches, search->hash, search->sequence, &search->deadline_ns);
+    larder_touch_buffer_search(touches, search->hash, search->sequence, &search->deadline_ns);
 }
 
 /** Whether its time is over although it may have been read since the last checkpoint. Waits for
@@ -60,15 +62,15 @@ static void touched_look(void *context, const touch_buffer *touches) {
     place's buffer, or was moved to `folding` before the buffer was emptied, or, if the checkpoint
     has ended since this caller took its place, in a newer tree. Only in that last case an entry
     that was read may seem to have expired. */
-bool store_is_over(larder_store *store, const snapshot *seen, const record *entry, int64_t deadline,
-                   bool is_locked) {
+bool larder_store_is_over(larder_store *store, const snapshot *seen, const record *entry,
+                          int64_t deadline, bool is_locked) {
     if (!is_expired(store, entry, deadline)) return false;
     if ((entry->flags & RECORD_IDLES) == 0 || store_is_read_only(store)) return true;
     tree_key scratch;
-    larder_bytes stored = stored_key(entry->key, seen->meta.secret, &scratch);
+    larder_bytes stored = larder_stored_key(entry->key, seen->meta.secret, &scratch);
     touched search = {larder_index_hash_bytes(stored.data, stored.length), entry->sequence,
                       INT64_MIN};
-    environment_look_at_touches(store->environment, touched_look, &search);
+    larder_environment_look_at_touches(store->environment, touched_look, &search);
     if (__atomic_load_n(&store->folding.count, __ATOMIC_ACQUIRE) != 0) {
         if (!is_locked) pthread_mutex_lock(&store->lock);
         touched_look(&search, &store->folding);
@@ -80,16 +82,16 @@ bool store_is_over(larder_store *store, const snapshot *seen, const record *entr
 
 // Records -----------------------------------------------------------------------------------------
 
-larder_status store_record_of_row(larder_store *store, larder_bytes row, larder_bytes *bytes,
-                                  uint32_t *number) {
+larder_status larder_store_record_of_row(larder_store *store, larder_bytes row, larder_bytes *bytes,
+                                         uint32_t *number) {
     entry_row parts;
-    larder_status status = row_read(row, &parts);
+    larder_status status = larder_row_read(row, &parts);
     if (status) return status;
     *number = 0;
     *bytes = parts.inlined;
     if (parts.inlined.length == 0) {
         *number = parts.at.segment;
-        status = log_record(&store->log, parts.at, bytes);
+        status = larder_log_record(&store->log, parts.at, bytes);
         if (status) return status;
     }
     const uint8_t *at = bytes->data;
@@ -98,8 +100,8 @@ larder_status store_record_of_row(larder_store *store, larder_bytes row, larder_
     return is_it ? LARDER_OK : LARDER_EDAMAGED;
 }
 
-void store_entry_of_record(larder_store *store, const record *found, int64_t deadline,
-                           uint32_t flags, uint32_t number, larder_store_entry *entry) {
+void larder_store_entry_of_record(larder_store *store, const record *found, int64_t deadline,
+                                  uint32_t flags, uint32_t number, larder_store_entry *entry) {
     // Every member: to clear it all first would cost as much again.
     *entry = (larder_store_entry){
         .key = found->key,
@@ -140,7 +142,7 @@ static larder_status find_pending(const larder_store *store, larder_bytes key, u
     const memtable *tables[] = {store->active, store->frozen};
     for (int i = 0; i < 2; i++) {
         if (!tables[i]) continue;
-        const memtable_entry *entry = memtable_find(tables[i], key);
+        const memtable_entry *entry = larder_memtable_find(tables[i], key);
         if (entry && record_sequence(entry->record) > applied) {
             found->record = record_bytes(entry->record);
             found->segment = entry->segment;
@@ -155,16 +157,16 @@ static larder_status find_pending(const larder_store *store, larder_bytes key, u
 static larder_status find_in_tree(larder_store *store, larder_bytes key, finding *found) {
     tree_key wanted;
     larder_bytes row;
-    tree_key_entry(SPACE_ENTRY, key, found->seen->meta.secret, &wanted);
-    larder_status status = tree_get(&found->seen->tree, bytes_of_key(&wanted), &row);
+    larder_tree_key_entry(SPACE_ENTRY, key, found->seen->meta.secret, &wanted);
+    larder_status status = larder_tree_get(&found->seen->tree, bytes_of_key(&wanted), &row);
     if (status) return status;
-    return store_record_of_row(store, row, &found->record, &found->segment);
+    return larder_store_record_of_row(store, row, &found->record, &found->segment);
 }
 
 /** What was written may be in a memtable still: takes a place and looks. As find_pending. */
 static larder_status find_locked(larder_store *store, larder_bytes key, finding *found) {
     pthread_mutex_lock(&store->lock);
-    larder_status status = store_look(store, false, &found->seen);
+    larder_status status = larder_store_look(store, false, &found->seen);
     if (!status) {
         uint64_t applied = store_is_read_only(store) ? found->seen->meta.applied : 0;
         status = find_pending(store, key, applied, found);
@@ -181,7 +183,7 @@ static larder_status find(larder_store *store, larder_bytes key, finding *found)
         status = find_locked(store, key, found);
         if (status != LARDER_END) return status;
     } else {
-        status = environment_read(store->environment, &found->seen);
+        status = larder_environment_read(store->environment, &found->seen);
         if (status) return status;
     }
     return find_in_tree(store, key, found);
@@ -191,23 +193,24 @@ static void note_read(larder_store *store, snapshot *seen, larder_bytes key, int
     tree_key scratch;
     bool is_noted = idle_ns != LARDER_STORE_NEVER || atomic_load(&store->tracks_access);
     if (is_noted && !store_is_read_only(store))
-        store_touch(store, seen, stored_key(key, seen->meta.secret, &scratch), idle_ns);
+        larder_store_touch(store, seen, larder_stored_key(key, seen->meta.secret, &scratch),
+                           idle_ns);
 }
 
 /** What was found, verified, as an entry; notes the read. */
 static larder_status read_finding(larder_store *store, larder_bytes key, uint32_t flags,
                                   const finding *found, larder_store_entry *entry) {
     record parts;
-    larder_status status = record_read(found->record, true, &parts);
+    larder_status status = larder_record_read(found->record, true, &parts);
     if (status) return status;
     // Two long keys can have one hash; then the one that is not there is a miss.
     if (compare_bytes(parts.key, key) != 0)
         return key.length > KEY_WHOLE_MAX_BYTES ? LARDER_ENOTFOUND : LARDER_EDAMAGED;
-    int64_t deadline = store_deadline(found->seen, &parts);
+    int64_t deadline = larder_store_deadline(found->seen, &parts);
     if ((flags & LARDER_STORE_EXPIRED_TOO) == 0 &&
-        store_is_over(store, found->seen, &parts, deadline, false))
+        larder_store_is_over(store, found->seen, &parts, deadline, false))
         return LARDER_ENOTFOUND;
-    store_entry_of_record(store, &parts, deadline, flags, found->segment, entry);
+    larder_store_entry_of_record(store, &parts, deadline, flags, found->segment, entry);
     if ((flags & LARDER_STORE_PEEK) == 0) note_read(store, found->seen, key, parts.idle_ns);
     entry->lease = found->seen;
     return LARDER_OK;
@@ -228,7 +231,7 @@ larder_status larder_store_get(larder_store *store, larder_bytes key, uint32_t f
     if (!status) status = find(store, key, &found);
     if (!status) status = read_finding(store, key, flags, &found, entry);
     if (status) memset(entry, 0, sizeof *entry);
-    if (status && found.seen) environment_release(store->environment, found.seen);
+    if (status && found.seen) larder_environment_release(store->environment, found.seen);
     count_read(store, flags, status);
     return status;
 }
@@ -242,19 +245,19 @@ larder_status larder_store_get_again(larder_store *store, larder_bytes key, int6
     *state = limit != LARDER_STORE_NEVER || store_is_read_only(store) ? 0 : now;
     snapshot *seen;
     larder_status status = store_enter(store);
-    if (!status && (*state == 0 || known != now || expires_ns <= store_now(store)))
+    if (!status && (*state == 0 || known != now || expires_ns <= larder_store_now(store)))
         return LARDER_ENOTFOUND;
-    if (!status) status = environment_read(store->environment, &seen);
+    if (!status) status = larder_environment_read(store->environment, &seen);
     if (status) return status;
     note_read(store, seen, key, idle_ns);
-    environment_release(store->environment, seen);
+    larder_environment_release(store->environment, seen);
     count_read(store, 0, LARDER_OK);
     return LARDER_OK;
 }
 
 void larder_store_release(larder_store_entry *entry) {
     snapshot *seen = entry->lease;
-    if (seen) environment_release(seen->environment, seen);
+    if (seen) larder_environment_release(seen->environment, seen);
     entry->key = entry->value = entry->extended = entry->index_value = (larder_bytes){NULL, 0};
     entry->lease = entry->store = NULL;
 }
@@ -263,12 +266,12 @@ larder_status larder_store_retain_value(larder_store_entry *entry, void **retain
     *retained = NULL;
     larder_store *store = entry->store;
     if (!store || (entry->flags & LARDER_STORE_ENTRY_IN_LOG) == 0) return LARDER_EINVALID;
-    *retained = log_hold(&store->log, entry->segment);
+    *retained = larder_log_hold(&store->log, entry->segment);
     return *retained ? LARDER_OK : LARDER_EINVALID;
 }
 
 void larder_store_release_value(void *retained) {
-    if (retained) log_release(retained);
+    if (retained) larder_log_release(retained);
 }
 
 larder_status larder_store_contains(larder_store *store, larder_bytes key) {
@@ -279,19 +282,20 @@ larder_status larder_store_contains(larder_store *store, larder_bytes key) {
     return status;
 }
 
-larder_status store_version(larder_store *store, larder_bytes key, uint64_t *sequence) {
+larder_status larder_store_version(larder_store *store, larder_bytes key, uint64_t *sequence) {
     *sequence = 0;
     finding found;
-    larder_status status = environment_read(store->environment, &found.seen);
+    larder_status status = larder_environment_read(store->environment, &found.seen);
     if (status) return status;
     status = find_pending(store, key, 0, &found);
     if (status == LARDER_END) status = find_in_tree(store, key, &found);
     record parts;
-    if (!status) status = record_read(found.record, true, &parts);
+    if (!status) status = larder_record_read(found.record, true, &parts);
     if (!status && compare_bytes(parts.key, key) == 0 &&
-        !store_is_over(store, found.seen, &parts, store_deadline(found.seen, &parts), true))
+        !larder_store_is_over(store, found.seen, &parts, larder_store_deadline(found.seen, &parts),
+                              true))
         *sequence = parts.sequence;
-    environment_release(store->environment, found.seen);
+    larder_environment_release(store->environment, found.seen);
     return status == LARDER_ENOTFOUND ? LARDER_OK : status;
 }
 
@@ -305,23 +309,23 @@ enum { RESOLVE_MAX_COUNT = 1024 };
 static void resolve_next(const larder_store *store, const snapshot *seen, memtable *table,
                          uint64_t applied) {
     const memtable_entry *under = &table->entries[table->resolved];
-    larder_bytes key = record_key(under->record), bytes;
+    larder_bytes key = larder_record_key(under->record), bytes;
     const memtable *below = table == store->active ? store->frozen : NULL;
     // What the tree has already adds nothing.
     if (record_sequence(under->record) > applied)
-        under = below && table->cleared <= applied ? memtable_find(below, key) : NULL;
+        under = below && table->cleared <= applied ? larder_memtable_find(below, key) : NULL;
     bool is_there = false;
     entry_row row = {0};
     if (under) {
         is_there = record_kind(under->record) == RECORD_PUT;
-        row.value_bytes = (uint32_t)record_value_length(under->record);
+        row.value_bytes = (uint32_t)larder_record_value_length(under->record);
     } else if (table->cleared <= applied && (!below || below->cleared <= applied)) {
         tree_key wanted;
-        tree_key_entry(SPACE_ENTRY, key, seen->meta.secret, &wanted);
-        is_there = tree_get(&seen->tree, bytes_of_key(&wanted), &bytes) == LARDER_OK &&
-                   row_read(bytes, &row) == LARDER_OK;
+        larder_tree_key_entry(SPACE_ENTRY, key, seen->meta.secret, &wanted);
+        is_there = larder_tree_get(&seen->tree, bytes_of_key(&wanted), &bytes) == LARDER_OK &&
+                   larder_row_read(bytes, &row) == LARDER_OK;
     }
-    memtable_resolve(table, is_there, row.value_bytes);
+    larder_memtable_resolve(table, is_there, row.value_bytes);
 }
 
 /** The lock is held, and the place is of the last transaction that the tables know of.
@@ -350,17 +354,17 @@ static larder_status add_up(const larder_store *store, const snapshot *seen, uin
 /** As larder_store_totals; EAGAIN: another look. */
 static larder_status totals_look(larder_store *store, uint64_t *count, uint64_t *bytes) {
     snapshot *seen;
-    larder_status status = store_look(store, false, &seen);
+    larder_status status = larder_store_look(store, false, &seen);
     if (status) return status;
     if (store_is_read_only(store) && seen->tree.transaction != store->meta.transaction) {
         store->meta = seen->meta;
-        memtable_forget_bases(store->active);
+        larder_memtable_forget_bases(store->active);
     }
     // Between a commit and its news there is a moment in which the tree is newer.
     status = EAGAIN;
     if (seen->tree.transaction == store->meta.transaction)
         status = add_up(store, seen, count, bytes);
-    environment_release(store->environment, seen);
+    larder_environment_release(store->environment, seen);
     return status;
 }
 

@@ -41,11 +41,11 @@ static touch *touch_add(touch_buffer *touches, larder_bytes stored) {
 static void ask_for_checkpoint(larder_store *store) {
     pthread_mutex_lock(&store->lock);
     store->wants_flush = true;
-    store_wake(store);
+    larder_store_wake(store);
     pthread_mutex_unlock(&store->lock);
 }
 
-void store_touch(larder_store *store, snapshot *seen, larder_bytes stored, int64_t idle_ns) {
+void larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored, int64_t idle_ns) {
     touch_buffer *touches = &seen->touches;
     if (!touch_buffer_prepare(touches)) return;
     touch *noted = touch_again(touches, stored);
@@ -53,7 +53,7 @@ void store_touch(larder_store *store, snapshot *seen, larder_bytes stored, int64
     if (is_new) noted = touch_add(touches, stored);
     if (!noted) return;
     bool idles = idle_ns != LARDER_STORE_NEVER;
-    int64_t deadline = idles ? later_by(store_now(store), idle_ns) : LARDER_STORE_NEVER;
+    int64_t deadline = idles ? later_by(larder_store_now(store), idle_ns) : LARDER_STORE_NEVER;
     uint64_t newest = atomic_load_explicit(&store->newest_sequence, memory_order_acquire);
     uint64_t number = atomic_fetch_add_explicit(&store->read_number, 1, memory_order_relaxed);
     __atomic_store_n(&noted->at.sequence, newest, __ATOMIC_RELEASE);

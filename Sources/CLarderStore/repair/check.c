@@ -43,12 +43,12 @@ typedef struct store_check {
 
 static larder_status check_segment_row(store_check *check, larder_bytes key, larder_bytes value) {
     live_segment row, *known;
-    if (key.length != 5 || live_row_read(value, &row) != LARDER_OK) {
+    if (key.length != 5 || larder_live_row_read(value, &row) != LARDER_OK) {
         check->report->inconsistencies++;
         return LARDER_OK;
     }
     row.number = get_be32((const uint8_t *)key.data + 1);
-    larder_status status = live_add(&check->segments, row.number, &known);
+    larder_status status = larder_live_add(&check->segments, row.number, &known);
     if (!status) *known = row;
     return status;
 }
@@ -62,11 +62,11 @@ static bool segment_is_sound(const segment *found, const live_segment *row) {
     while (offset < end) {
         record entry;
         uint64_t at = offset;
-        if (segment_read(found, &offset, false, &entry) != LARDER_OK ||
+        if (larder_segment_read(found, &offset, false, &entry) != LARDER_OK ||
             entry.sequence < row->first_sequence)
             return false;
         bool is_put = entry.kind == RECORD_PUT;
-        if (!is_put && segment_read(found, &at, true, &entry) != LARDER_OK) return false;
+        if (!is_put && larder_segment_read(found, &at, true, &entry) != LARDER_OK) return false;
         count++;
         bare += !is_put;
     }
@@ -78,7 +78,7 @@ static larder_status check_segments(store_check *check, bool is_complete) {
     for (size_t i = 0; i < check->segments.count; i++) {
         const live_segment *row = &check->segments.items[i];
         segment *mapped;
-        larder_status status = log_segment(&check->store->log, row->number, &mapped);
+        larder_status status = larder_log_segment(&check->store->log, row->number, &mapped);
         if (status == ENOMEM || status == EMFILE || status == ENFILE) return status;
         *wrong += status || !segment_is_sound(mapped, row);
         *wrong += is_complete && (row->live_count || row->live_bytes);
@@ -100,8 +100,8 @@ static larder_status check_pending_log(store_check *check) {
         const uint8_t *first;
         uint32_t count;
         segment *from;
-        status = log_scan_next(&scan, true, &first, &count, &from);
-        if (status == LARDER_EDAMAGED && log_scan_resync(&scan)) continue;
+        status = larder_log_scan_next(&scan, true, &first, &count, &from);
+        if (status == LARDER_EDAMAGED && larder_log_scan_resync(&scan)) continue;
         if (status || scan.sequence > check->last_sequence) break;
     }
     report->journal_lost += scan.lost + (status == LARDER_EDAMAGED);
@@ -114,11 +114,11 @@ static int check_file(void *context, const char *name) {
     store_check *check = context;
     const larder_store *store = check->store;
     uint32_t number;
-    if (segment_is_unfinished(name)) return 0;
-    bool is_known = segment_number_of(name, &number) &&
-                    (number >= check->first_new || live_find(&check->segments, number) ||
-                     live_find(&store->live, number));
-    check->report->inconsistencies += !is_known && !live_find(&store->retired, number);
+    if (larder_segment_is_unfinished(name)) return 0;
+    bool is_known = larder_segment_number_of(name, &number) &&
+                    (number >= check->first_new || larder_live_find(&check->segments, number) ||
+                     larder_live_find(&store->live, number));
+    check->report->inconsistencies += !is_known && !larder_live_find(&store->retired, number);
     return 0;
 }
 
@@ -132,17 +132,17 @@ static larder_status check_files(store_check *check) {
     check->first_new = store->log.next_number;
     segment *kept[] = {store->log.active, store->log.spare};
     larder_status status = store_enter(store);
-    if (!status) status = live_add(&check->segments, store->log.prepared, &noted);
+    if (!status) status = larder_live_add(&check->segments, store->log.prepared, &noted);
     for (int i = 0; i < 2 && !status; i++)
-        if (kept[i]) status = live_add(&check->segments, kept[i]->number, &noted);
+        if (kept[i]) status = larder_live_add(&check->segments, kept[i]->number, &noted);
     uint32_t number = store->meta.end.segment ? store->meta.end.segment : 1;
-    for (; !status && !log_segment(&store->log, number, &passed); number = passed->next)
-        status = live_add(&check->segments, number, &noted);
+    for (; !status && !larder_log_segment(&store->log, number, &passed); number = passed->next)
+        status = larder_live_add(&check->segments, number, &noted);
     pthread_mutex_unlock(&store->lock);
-    if (!status) status = log_enter(&store->log);
+    if (!status) status = larder_log_enter(&store->log);
     if (!status) {
-        status = folder_list_in(store->log.folder, check_file, check);
-        log_leave(&store->log);
+        status = larder_os_folder_list_in(store->log.folder, check_file, check);
+        larder_log_leave(&store->log);
     }
     pthread_mutex_unlock(&store->flush_lock);
     return status;
@@ -153,7 +153,7 @@ static larder_status check_files(store_check *check) {
 /** Counts the row, if it is there and leads to `stored`; `must_be` that it is missing. */
 static void check_row(store_check *check, const tree_key *key, larder_bytes stored, bool must_be) {
     larder_bytes value;
-    bool is_there = tree_get(check->tree, bytes_of_key(key), &value) == LARDER_OK &&
+    bool is_there = larder_tree_get(check->tree, bytes_of_key(key), &value) == LARDER_OK &&
                     compare_bytes(value, stored) == 0;
     check->rows[key->bytes[0]] += is_there;
     check->report->inconsistencies += must_be && !is_there;
@@ -163,9 +163,9 @@ static void check_indexes(store_check *check, const record *entry, larder_bytes 
     tree_key seen[LARDER_STORE_INDEX_MAX_COUNT];
     size_t seen_count = 0, offset = 0;
     larder_store_index_entry item;
-    while (record_next_index(entry, &offset, &item)) {
+    while (larder_record_next_index(entry, &offset, &item)) {
         tree_key *key = &seen[seen_count];
-        tree_key_index(item.index, item.value, &stored, check->meta->secret, key);
+        larder_tree_key_index(item.index, item.value, &stored, check->meta->secret, key);
         bool is_new = true;
         for (size_t i = 0; i < seen_count && is_new; i++)
             is_new = compare_bytes(bytes_of_key(&seen[i]), bytes_of_key(key)) != 0;
@@ -177,21 +177,22 @@ static void check_indexes(store_check *check, const record *entry, larder_bytes 
 
 static void check_rows(store_check *check, const record *entry, larder_bytes stored) {
     stamp at = {entry->sequence, entry->minor};
-    int64_t armed_ns = apply_default_due(entry, check->meta->age_ns);
+    int64_t armed_ns = larder_apply_default_due(entry, check->meta->age_ns);
     tree_key key;
     larder_bytes state;
-    tree_key_of_stored(SPACE_RECENCY, stored, &key);
-    if (tree_get(check->tree, bytes_of_key(&key), &state) == LARDER_OK && state.length == 32) {
+    larder_tree_key_of_stored(SPACE_RECENCY, stored, &key);
+    if (larder_tree_get(check->tree, bytes_of_key(&key), &state) == LARDER_OK &&
+        state.length == 32) {
         const uint8_t *bytes = state.data;
         at = (stamp){get_be64(bytes), get_be64(bytes + 8)};
         armed_ns = unflip(get_be64(bytes + 24));
         check->rows[SPACE_RECENCY]++;
     }
-    tree_key_order(at, &key);
+    larder_tree_key_order(at, &key);
     // In the midst of a large checkpoint the newest entries have no place in the order yet.
     check_row(check, &key, stored,
               check->meta->has_order && entry->sequence <= check->meta->applied);
-    tree_key_expiry(armed_ns, entry->sequence, entry->minor, &key);
+    larder_tree_key_expiry(armed_ns, entry->sequence, entry->minor, &key);
     if (armed_ns != LARDER_STORE_NEVER) check_row(check, &key, stored, true);
     if (entry->index_count) check_indexes(check, entry, stored);
 }
@@ -211,15 +212,15 @@ static larder_status check_records(store_check *check, larder_bytes stored, lard
     larder_bytes bytes, original;
     uint32_t number;
     tree_key scratch;
-    larder_status status = store_record_of_row(check->store, value, &bytes, &number);
-    if (!status) status = record_read(bytes, true, out);
+    larder_status status = larder_store_record_of_row(check->store, value, &bytes, &number);
+    if (!status) status = larder_record_read(bytes, true, out);
     if (status) return status;
     *length = bytes.length;
-    if (compare_bytes(stored_key(out->key, check->meta->secret, &scratch), stored) != 0 ||
+    if (compare_bytes(larder_stored_key(out->key, check->meta->secret, &scratch), stored) != 0 ||
         out->value.length != row->value_bytes)
         return LARDER_EDAMAGED;
     if (row->inlined.length == 0) return LARDER_OK;
-    status = log_record(&check->store->log, row->at, &original);
+    status = larder_log_record(&check->store->log, row->at, &original);
     if (!status && compare_bytes(bytes, original) != 0) status = LARDER_EDAMAGED;
     return status;
 }
@@ -227,12 +228,12 @@ static larder_status check_records(store_check *check, larder_bytes stored, lard
 static larder_status check_entry(store_check *check, larder_bytes key, larder_bytes value) {
     larder_bytes stored = {(const uint8_t *)key.data + 1, key.length - 1};
     bool is_hidden = check->cursor->pending.hides_tree ||
-                     rows_find(&check->cursor->pending.by_key, stored) != NULL;
+                     larder_rows_find(&check->cursor->pending.by_key, stored) != NULL;
     entry_row row;
     record entry;
     size_t length;
     check->tree_count++;
-    larder_status status = row_read(value, &row);
+    larder_status status = larder_row_read(value, &row);
     if (!status) status = check_records(check, stored, value, &row, &entry, &length);
     if (status == LARDER_EDAMAGED) {
         uint64_t offset = (uint64_t)((const uint8_t *)value.data - check->tree->map);
@@ -246,7 +247,7 @@ static larder_status check_entry(store_check *check, larder_bytes key, larder_by
     check_rows(check, &entry, stored);
     if (!is_hidden) check_intact(check, &entry);
     live_segment *lies_in;
-    status = live_add(&check->segments, row.at.segment, &lies_in);
+    status = larder_live_add(&check->segments, row.at.segment, &lies_in);
     if (status) return status;
     lies_in->live_count--;
     lies_in->live_bytes -= record_padded(length);
@@ -263,10 +264,10 @@ static larder_status check_told(store_check *check) {
 static larder_status check_tree(store_check *check) {
     tree_cursor place;
     uint8_t first = 0;
-    larder_status status = tree_cursor_seek(&place, check->tree, (larder_bytes){&first, 1});
+    larder_status status = larder_tree_cursor_seek(&place, check->tree, (larder_bytes){&first, 1});
     while (status != LARDER_END) {
         larder_bytes key = {NULL, 0}, value;
-        if (!status) status = tree_cursor_get(&place, &key, &value);
+        if (!status) status = larder_tree_cursor_get(&place, &key, &value);
         if (status == LARDER_EDAMAGED) {
             // The audit has counted the page.
             check->is_cut_short = true;
@@ -278,7 +279,7 @@ static larder_status check_tree(store_check *check) {
             if (!status && space == SPACE_ENTRY) status = check_told(check);
             if (status) return status;
         }
-        status = tree_cursor_next(&place);
+        status = larder_tree_cursor_next(&place);
     }
     return LARDER_OK;
 }
@@ -289,7 +290,7 @@ static larder_status check_pending(store_check *check) {
     for (size_t i = 0; i < rows->count && !status; i++) {
         record entry;
         if (rows->items[i].is_removal) continue;
-        if (record_read(rows->items[i].record, true, &entry)) check->report->damaged++;
+        if (larder_record_read(rows->items[i].record, true, &entry)) check->report->damaged++;
         else check_intact(check, &entry);
         status = check_told(check);
     }
@@ -301,7 +302,7 @@ static larder_status check_pending(store_check *check) {
 static larder_status check_everything(store_check *check) {
     larder_store_report *report = check->report;
     tree_report pages;
-    larder_status status = tree_audit(check->tree, &pages);
+    larder_status status = larder_tree_audit(check->tree, &pages);
     if (status && status != LARDER_EDAMAGED) return status;
     report->damaged_pages = pages.damaged_pages;
     report->first_damage_offset = pages.first_damage_offset;
@@ -348,7 +349,7 @@ larder_status larder_store_check(larder_store *store, larder_progress progress, 
         check.meta = &check.cursor->place->meta;
         status = check_everything(&check);
     }
-    live_free(&check.segments);
+    larder_live_free(&check.segments);
     larder_store_cursor_close(check.cursor);
     return status;
 }

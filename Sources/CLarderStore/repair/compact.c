@@ -11,7 +11,7 @@
 static uint64_t dead_bytes(larder_store *store) {
     uint64_t used, live;
     pthread_mutex_lock(&store->flush_lock);
-    live_totals(&store->live, &used, &live);
+    larder_live_totals(&store->live, &used, &live);
     pthread_mutex_unlock(&store->flush_lock);
     return used > live ? used - live : 0;
 }
@@ -24,22 +24,22 @@ larder_status larder_store_compact(const char *path, larder_store_detail *detail
     options.flags = LARDER_STORE_EXISTING | LARDER_STORE_HOST_MAINTENANCE;
     // New segments have the permissions that the store's file has.
     file_path name;
-    file_facts facts;
-    if (!file_facts_at(environment_path(name, path, "data.mdb"), &facts) && facts.is_regular &&
-        (facts.mode & 0777))
+    larder_os_facts facts;
+    if (!larder_os_file_facts_at(larder_environment_path(name, path, "data.mdb"), &facts) &&
+        facts.is_regular && (facts.mode & 0777))
         options.mode = facts.mode & 0777;
     larder_status status = larder_store_open(path, &options, detail, &store);
     if (status) return status;
     // What is dead in the last segment, too.
     status = larder_store_flush(store);
     pthread_mutex_lock(&store->lock);
-    if (!status) status = log_turn_over(&store->log);
+    if (!status) status = larder_log_turn_over(&store->log);
     pthread_mutex_unlock(&store->lock);
     // Once more than frees anything, for what the last one retired. Removals that have to be
     // remembered stay.
     for (uint64_t dead = UINT64_MAX, before = 0; !status && dead != before;) {
         flush_order order = {.flags = FLUSH_COMPACTS, .progress = progress, .context = context};
-        status = store_flush(store, &order);
+        status = larder_store_checkpoint(store, &order);
         if (!status) status = order.deletion;
         before = dead;
         dead = dead_bytes(store);

@@ -18,7 +18,7 @@ static larder_status backup_cursor(larder_store *store, larder_store_cursor **ou
         const snapshot *place = (*out)->place;
         if ((*out)->pending.hides_tree ||
             (place->meta.has_order &&
-             tree_count_space(&place->tree, SPACE_ORDER) == place->meta.count))
+             larder_tree_count_space(&place->tree, SPACE_ORDER) == place->meta.count))
             return LARDER_OK;
         larder_store_cursor_close(*out);
     }
@@ -27,7 +27,7 @@ static larder_status backup_cursor(larder_store *store, larder_store_cursor **ou
 static larder_status backup_copy(larder_store_cursor *cursor, copy_target *target,
                                  larder_progress progress, void *context) {
     uint64_t total = cursor->place->meta.count, done = 0;
-    uint64_t pending = overlay_rows_ordered(cursor)->count;
+    uint64_t pending = larder_overlay_rows_ordered(cursor)->count;
     if (total < pending) total = pending;
     larder_status status = LARDER_OK;
     while (!status) {
@@ -35,8 +35,8 @@ static larder_status backup_copy(larder_store_cursor *cursor, copy_target *targe
         larder_bytes bytes;
         larder_store_entry entry;
         if (progress && progress(context, done, total < done ? done : total)) return ECANCELED;
-        status = cursor_next_record(cursor, &found, &bytes, &entry);
-        if (!status) status = copy_target_put(target, bytes, entry.expires_ns);
+        status = larder_cursor_next_record(cursor, &found, &bytes, &entry);
+        if (!status) status = larder_copy_target_put(target, bytes, entry.expires_ns);
         if (!status) done++;
     }
     return status == LARDER_END ? LARDER_OK : status;
@@ -55,11 +55,11 @@ larder_status larder_store_backup(larder_store *store, const char *target, larde
     larder_store_options_init(&defaults);
     options.limits = defaults.limits;
     copy_target copy;
-    status = copy_target_open(target, &options, &copy);
+    status = larder_copy_target_open(target, &options, &copy);
     if (status) return status;
     larder_store_cursor *cursor;
     status = backup_cursor(store, &cursor);
     if (!status) status = backup_copy(cursor, &copy, progress, context);
     larder_store_cursor_close(cursor);
-    return copy_target_finish(&copy, status);
+    return larder_copy_target_finish(&copy, status);
 }

@@ -9,22 +9,23 @@
 
 #include "checkpoint/apply.h"
 #include "larder_index.h"
+#include "larder_os_machine.h"
 
 // Removing ----------------------------------------------------------------------------------------
 
 static int remove_one(void *folder, const char *name) {
     file_path path;
-    (void)!file_remove(environment_path(path, folder, name));
+    (void)!larder_os_file_remove(larder_environment_path(path, folder, name));
     return 0;
 }
 
-void folder_remove_all(const char *path) {
+void larder_folder_remove_all(const char *path) {
     file_path log;
     // What cannot be removed stays; there is nobody to tell.
-    (void)!folder_list(environment_path(log, path, "log"), remove_one, log);
-    (void)!folder_remove(log);
-    (void)!folder_list(path, remove_one, (void *)(uintptr_t)path);
-    (void)!folder_remove(path);
+    (void)!larder_os_folder_list(larder_environment_path(log, path, "log"), remove_one, log);
+    (void)!larder_os_folder_remove(log);
+    (void)!larder_os_folder_list(path, remove_one, (void *)(uintptr_t)path);
+    (void)!larder_os_folder_remove(path);
 }
 
 // Opening -----------------------------------------------------------------------------------------
@@ -32,8 +33,8 @@ void folder_remove_all(const char *path) {
 /** EEXIST if there is something at `path`, whatever it is. */
 static larder_status path_is_free(const char *path) {
     int file;
-    larder_status status = file_open(path, 0, 0, &file);
-    file_close(file);
+    larder_status status = larder_os_file_open(path, 0, 0, &file);
+    larder_os_file_close(file);
     if (status == ENOENT) return LARDER_OK;
     return status == LARDER_OK || status == ELOOP || status == EACCES || status == ENXIO ? EEXIST
                                                                                          : status;
@@ -42,23 +43,23 @@ static larder_status path_is_free(const char *path) {
 static void copy_target_abandon(copy_target *target) {
     larder_store_close(target->store);
     target->store = NULL;
-    folder_remove_all(target->working_path);
+    larder_folder_remove_all(target->working_path);
 }
 
-larder_status copy_target_open(const char *path, const larder_store_options *options,
-                               copy_target *out) {
+larder_status larder_copy_target_open(const char *path, const larder_store_options *options,
+                                      copy_target *out) {
     memset(out, 0, sizeof *out);
     if (!path[0]) return ENOENT;
     char *whole;
     larder_status status = path_is_free(path);
-    if (!status) status = path_from_root(path, &whole);
+    if (!status) status = larder_os_absolute_path(path, &whole);
     if (status) return status;
     // Without slashes at its end, which would put the working folder into the target.
     size_t length = strlen(whole);
     while (length > 1 && whole[length - 1] == '/') length--;
     (void)snprintf(out->path, sizeof out->path, "%.*s", (int)length, whole);
     (void)snprintf(out->working_path, sizeof out->working_path, "%.*s.%08x", (int)length, whole,
-                   (unsigned)system_random());
+                   (unsigned)larder_os_random());
     free(whole);
     larder_store_options wanted = *options;
     wanted.flags &=
@@ -66,7 +67,7 @@ larder_status copy_target_open(const char *path, const larder_store_options *opt
     wanted.flags |= LARDER_STORE_HOST_MAINTENANCE;
     wanted.journal_bytes = LARDER_STORE_JOURNAL_DEFAULT_BYTES;
     // The folder is made here, and must be new: what is in it will be removed if we fail.
-    status = folder_make(out->working_path, wanted.mode | (wanted.mode & 0444) >> 2);
+    status = larder_os_folder_make(out->working_path, wanted.mode | (wanted.mode & 0444) >> 2);
     if (status) return status;
     status = larder_store_open(out->working_path, &wanted, NULL, &out->store);
     if (status) copy_target_abandon(out);
@@ -82,7 +83,7 @@ static larder_status copy_target_note(copy_target *target, larder_bytes key, uin
                                       int64_t deadline_ns) {
     larder_store *store = target->store;
     tree_key scratch;
-    larder_bytes stored = stored_key(key, store->meta.secret, &scratch);
+    larder_bytes stored = larder_stored_key(key, store->meta.secret, &scratch);
     touch noted = {.at = {sequence, (uint64_t)1 << 32},
                    .deadline_ns = deadline_ns,
                    .hash = larder_index_hash_bytes(stored.data, stored.length),
@@ -92,50 +93,52 @@ static larder_status copy_target_note(copy_target *target, larder_bytes key, uin
                         .touches = &noted,
                         .bytes = (uint8_t *)(uintptr_t)stored.data};
     pthread_mutex_lock(&store->lock);
-    touch_buffer_move(&one, &store->folding);
+    larder_touch_buffer_move(&one, &store->folding);
     bool is_dropped = store->folding.dropped != 0;
     pthread_mutex_unlock(&store->lock);
     return is_dropped ? (larder_status)ENOMEM : LARDER_OK;
 }
 
-larder_status copy_target_put(copy_target *target, larder_bytes source, int64_t deadline_ns) {
+larder_status larder_copy_target_put(copy_target *target, larder_bytes source,
+                                     int64_t deadline_ns) {
     larder_store *store = target->store;
     record entry;
     uint8_t *copy;
     size_t padded = record_padded(source.length);
-    larder_status status = record_read(source, false, &entry);
-    if (!status) status = store_begin_append(store, padded, 1, false, &copy);
+    larder_status status = larder_record_read(source, false, &entry);
+    if (!status) status = larder_store_begin_append(store, padded, 1, false, &copy);
     if (status) return status;
     memset(copy + padded - 8, 0, 8);
     memcpy(copy + 8, (const uint8_t *)source.data + 8, source.length - 8);
     // It may have been one of a batch.
     copy[21] &= (uint8_t)~RECORD_CONTINUES;
     uint64_t sequence = store->log.last_sequence + 1;
-    uint64_t word = record_seal(copy, source.length, sequence, 0, false);
+    uint64_t word = larder_record_seal(copy, source.length, sequence, 0, false);
     // Only a sync could fail, for which nobody asks.
-    (void)!store_end_append(store, copy, padded, 1, word, 0, NULL);
+    (void)!larder_store_end_append(store, copy, padded, 1, word, 0, NULL);
     bool was_read = (entry.flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&
-                    deadline_ns != apply_default_due(&entry, LARDER_STORE_NEVER);
+                    deadline_ns != larder_apply_default_due(&entry, LARDER_STORE_NEVER);
     return was_read ? copy_target_note(target, entry.key, sequence, deadline_ns) : LARDER_OK;
 }
 
 // The end -----------------------------------------------------------------------------------------
 
-larder_status copy_target_finish(copy_target *target, larder_status status) {
+larder_status larder_copy_target_finish(copy_target *target, larder_status status) {
     file_path inside;
     // Flushes and syncs: nothing waits for a checkpoint when the target gets its name.
     if (!status) status = larder_store_shutdown(target->store);
     // Names below it were synced with the log.
     if (!status)
-        status = file_sync_parent(environment_path(inside, target->working_path, "data.mdb"));
+        status = larder_os_file_sync_parent(
+            larder_environment_path(inside, target->working_path, "data.mdb"));
     if (!status) status = path_is_free(target->path);
     larder_store_close(target->store);
     target->store = NULL;
     // If we crash before this, the working folder is left, and nothing at the target.
-    if (!status) status = file_rename(target->working_path, target->path);
-    larder_status named = status ? LARDER_OK : file_sync_parent(target->path);
+    if (!status) status = larder_os_file_rename(target->working_path, target->path);
+    larder_status named = status ? LARDER_OK : larder_os_file_sync_parent(target->path);
     // Its name may not survive a power cut: then it had better not be there now.
-    if (status || (named && !file_rename(target->path, target->working_path)))
+    if (status || (named && !larder_os_file_rename(target->path, target->working_path)))
         copy_target_abandon(target);
     return status == ENOTEMPTY ? (larder_status)EEXIST : status ? status : named;
 }

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "checkpoint/apply.h"
+#include "larder_os_machine.h"
 #include "repair/copy_target.h"
 #include "repair/salvage.h"
 
@@ -34,7 +35,8 @@ static larder_status rebuild_meta(apply_transaction *apply, const rebuild *work)
     for (size_t i = 0; i < search->segment_count && !status; i++) {
         const segment *from = search->segments[i];
         // Of one in which nothing lies nobody has to know.
-        if (atomic_load(&from->end) > SEGMENT_HEAD_BYTES) status = apply_measure(apply, from, NULL);
+        if (atomic_load(&from->end) > SEGMENT_HEAD_BYTES)
+            status = larder_apply_measure(apply, from, NULL);
     }
     apply->meta.applied = search->last_sequence;
     apply->meta.cleared = search->cleared;
@@ -49,7 +51,7 @@ static larder_status rebuild_part(apply_transaction *apply, void *context) {
     larder_status status = LARDER_OK;
     for (size_t i = work->from; i < work->to && !status; i++) {
         const finding *found = &work->search.findings[i];
-        status = apply_write(apply, found->bytes, (location){found->segment, found->offset});
+        status = larder_apply_write(apply, found->bytes, (location){found->segment, found->offset});
     }
     if (!status && work->to == work->search.count) status = rebuild_meta(apply, work);
     return status;
@@ -57,7 +59,7 @@ static larder_status rebuild_part(apply_transaction *apply, void *context) {
 
 static int compare_keys(const void *a, const void *b) {
     const finding *left = a, *right = b;
-    return compare_bytes(record_key(left->bytes), record_key(right->bytes));
+    return compare_bytes(larder_record_key(left->bytes), larder_record_key(right->bytes));
 }
 
 /** Fills the new index, which is open as the store's environment. */
@@ -69,8 +71,8 @@ static larder_status rebuild_rows(larder_store *store, rebuild *work) {
     do {
         size_t most = (size_t)store->tuning.transaction_max_count;
         work->to = search->count - work->from > most ? work->from + most : search->count;
-        status = salvage_told(search, work->from, search->count);
-        if (!status) status = apply_run(store, rebuild_part, work, &done);
+        status = larder_salvage_told(search, work->from, search->count);
+        if (!status) status = larder_apply_run(store, rebuild_part, work, &done);
         if (!status) work->meta = done.meta;
         work->from = work->to;
     } while (!status && work->to < search->count);
@@ -83,12 +85,12 @@ static larder_status rebuild_rows(larder_store *store, rebuild *work) {
 static larder_status rebuild_index(larder_store *store, const char *path, rebuild *work) {
     const salvage *search = &work->search;
     store_meta fresh = {.content_format = store->options.content_format,
-                        .created_ns = store_now(store),
+                        .created_ns = larder_store_now(store),
                         .age_ns = LARDER_STORE_NEVER,
                         .next_segment = 1,
                         .version = META_VERSION,
                         .store_id = search->store_id};
-    system_random_fill(fresh.secret, sizeof fresh.secret);
+    larder_os_random_fill(fresh.secret, sizeof fresh.secret);
     if (!fresh.store_id) memcpy(&fresh.store_id, search->secret, sizeof fresh.store_id);
     if (search->newest) {
         fresh.content_format = search->meta.content_format;
@@ -97,12 +99,12 @@ static larder_status rebuild_index(larder_store *store, const char *path, rebuil
     }
     larder_store_detail ignored;
     larder_status status =
-        environment_open(path, true, &fresh, store->options.mode, store->options.map_bytes,
-                         &ignored, &store->environment);
+        larder_environment_open(path, true, &fresh, store->options.mode, store->options.map_bytes,
+                                &ignored, &store->environment);
     if (!status) status = rebuild_rows(store, work);
-    environment_close(store->environment, true);
+    larder_environment_close(store->environment, true);
     store->environment = NULL;
-    live_free(&store->live);
+    larder_live_free(&store->live);
     return status;
 }
 
@@ -112,25 +114,26 @@ static larder_status rebuild_log(const larder_store *store, const rebuild *work)
     file_path path;
     segment *next = NULL;
     int log;
-    larder_status status = folder_open(environment_path(path, store->path, "log"), &log);
+    larder_status status =
+        larder_os_folder_open(larder_environment_path(path, store->path, "log"), &log);
     if (status) return status;
     for (size_t i = 0; i < search->segment_count && !status; i++)
-        status = segment_mend(search->segments[i], log, work->meta.store_id);
+        status = larder_segment_mend(search->segments[i], log, work->meta.store_id);
     if (!status)
-        status = segment_create(log, work->meta.end.segment, SEGMENT_WRITTEN,
-                                store->tuning.segment_min_bytes, search->last_sequence + 1, 0,
-                                work->meta.store_id, store->options.mode, &next);
+        status = larder_segment_create(log, work->meta.end.segment, SEGMENT_WRITTEN,
+                                       store->tuning.segment_min_bytes, search->last_sequence + 1,
+                                       0, work->meta.store_id, store->options.mode, &next);
     // It stays one of which nothing was synced, so that whoever opens the store syncs all names
     // before he promises anything: the rename may be done, and its sync fail.
-    if (!status) status = segment_mend(next, log, work->meta.store_id);
-    if (!status) status = folder_sync(log);
-    segment_close(next);
-    file_close(log);
+    if (!status) status = larder_segment_mend(next, log, work->meta.store_id);
+    if (!status) status = larder_os_folder_sync(log);
+    larder_segment_close(next);
+    larder_os_file_close(log);
     return status;
 }
 
-larder_status store_rebuild(larder_store *store, larder_progress progress, void *context,
-                            larder_store_report *report) {
+larder_status larder_store_rebuild_index(larder_store *store, larder_progress progress,
+                                         void *context, larder_store_report *report) {
     rebuild work = {
         .search = {.report = report,
                    .progress = progress,
@@ -140,27 +143,27 @@ larder_status store_rebuild(larder_store *store, larder_progress progress, void 
     uint32_t mode = store->options.mode;
     int lock = -1;
     file_path folder, fresh, data;
-    (void)environment_path(folder, store->path, "index.new");
-    (void)environment_path(fresh, folder, "data.mdb");
-    (void)environment_path(data, store->path, "data.mdb");
-    larder_status status = environment_shut_out(store->path, &lock);
-    if (!status) status = salvage_find(&work.search, store->path);
+    (void)larder_environment_path(folder, store->path, "index.new");
+    (void)larder_environment_path(fresh, folder, "data.mdb");
+    (void)larder_environment_path(data, store->path, "data.mdb");
+    larder_status status = larder_environment_shut_out(store->path, &lock);
+    if (!status) status = larder_salvage_find(&work.search, store->path);
     if (!status && search->opened == LARDER_EVERSION) status = LARDER_EVERSION;
     if (!status && search->has_foreign) status = LARDER_EFOREIGN;
     // What is left out, cleaning deletes: that is for the caller to choose.
     if (!status && report->uncertain && !search->keeps_uncertain) status = LARDER_EDAMAGED;
     if (!status) {
         // Of an attempt that a crash ended.
-        folder_remove_all(folder);
-        status = folder_make(folder, mode | (mode & 0444) >> 2);
+        larder_folder_remove_all(folder);
+        status = larder_os_folder_make(folder, mode | (mode & 0444) >> 2);
         if (!status) status = rebuild_index(store, folder, &work);
         if (!status) status = rebuild_log(store, &work);
         // If we crash before this, the old index is there.
-        if (!status) status = file_rename(fresh, data);
-        if (!status) status = file_sync_parent(data);
-        folder_remove_all(folder);
+        if (!status) status = larder_os_file_rename(fresh, data);
+        if (!status) status = larder_os_file_sync_parent(data);
+        larder_folder_remove_all(folder);
     }
-    file_close(lock);
-    salvage_close(&work.search);
+    larder_os_file_close(lock);
+    larder_salvage_close(&work.search);
     return status;
 }

@@ -10,13 +10,13 @@
 /** LARDER_EBUSY if somebody has the store open for writing. */
 static larder_status source_is_free(const char *source) {
     int folder, lock;
-    larder_status status = folder_open(source, &folder);
+    larder_status status = larder_os_folder_open(source, &folder);
     // A lock that is missing, or is something else, locks nothing.
-    if (!status && !file_open_in(folder, "lock", 0, 0, &lock)) {
-        if (file_is_locked(lock)) status = LARDER_EBUSY;
-        file_close(lock);
+    if (!status && !larder_os_file_open_in(folder, "lock", 0, 0, &lock)) {
+        if (larder_os_file_is_locked(lock)) status = LARDER_EBUSY;
+        larder_os_file_close(lock);
     }
-    file_close(folder);
+    larder_os_file_close(folder);
     return status;
 }
 
@@ -24,11 +24,11 @@ static larder_status copy_found(salvage *search, copy_target *target) {
     larder_status status = LARDER_OK;
     for (size_t i = 0; i < search->count; i++) {
         const uint8_t *at = search->findings[i].bytes;
-        status = salvage_told(search, i, search->count);
-        if (!status) status = copy_target_put(target, record_bytes(at), LARDER_STORE_NEVER);
+        status = larder_salvage_told(search, i, search->count);
+        if (!status) status = larder_copy_target_put(target, record_bytes(at), LARDER_STORE_NEVER);
         if (status) break;
         search->report->intact++;
-        search->report->intact_bytes += record_value_length(at);
+        search->report->intact_bytes += larder_record_value_length(at);
     }
     return status;
 }
@@ -47,11 +47,11 @@ larder_status larder_store_salvage(const char *source, const char *target,
                       .keeps_uncertain = (wanted.flags & LARDER_STORE_WITH_UNCERTAIN) != 0};
     copy_target copy;
     larder_status status = source_is_free(source);
-    if (!status) status = salvage_find(&search, source);
+    if (!status) status = larder_salvage_find(&search, source);
     if (!status && search.newest && wanted.content_format == 0)
         wanted.content_format = search.meta.content_format;
-    if (!status) status = copy_target_open(target, &wanted, &copy);
-    if (!status) status = copy_target_finish(&copy, copy_found(&search, &copy));
-    salvage_close(&search);
+    if (!status) status = larder_copy_target_open(target, &wanted, &copy);
+    if (!status) status = larder_copy_target_finish(&copy, copy_found(&search, &copy));
+    larder_salvage_close(&search);
     return status;
 }

@@ -87,28 +87,29 @@ typedef struct salvage {
     @param path of the store.
     @return LARDER_OK; LARDER_EFOREIGN, LARDER_EVERSION: there is no store in it; ECANCELED; an
             errno. */
-LARDER_MUST_CHECK larder_status salvage_find(salvage *search, const char *path);
+LARDER_MUST_CHECK larder_status larder_salvage_find(salvage *search, const char *path);
 /** `stored` stands for the key that `found` is about. */
-LARDER_MUST_CHECK larder_status salvage_add(salvage *search, const finding *found, larder_bytes key,
-                                            bool is_stored);
-LARDER_MUST_CHECK larder_status salvage_told(salvage *search, uint64_t done, uint64_t total);
+LARDER_MUST_CHECK larder_status larder_salvage_add(salvage *search, const finding *found,
+                                                   larder_bytes key, bool is_stored);
+LARDER_MUST_CHECK larder_status larder_salvage_told(salvage *search, uint64_t done, uint64_t total);
 /** NULL if it is not there. */
-const segment *salvage_segment(const salvage *search, uint32_t number);
+const segment *larder_salvage_segment(const salvage *search, uint32_t number);
 /** Ends the mappings, and frees everything. */
-void salvage_close(salvage *search);
+void larder_salvage_close(salvage *search);
 
 // salvage_log.c
 /** Finds the records of all segments, and what damage there is between them. */
-LARDER_MUST_CHECK larder_status salvage_read_log(salvage *search);
+LARDER_MUST_CHECK larder_status larder_salvage_read_log(salvage *search);
 
 // salvage_choose.c
-void salvage_choose(salvage *search);
+void larder_salvage_choose(salvage *search);
 
 // rebuild.c
 /** Makes data.mdb anew from the segments, and puts it in the place of what is there; the store's
     lock is held, and its log not open. On failure, also by a kill, data.mdb is as it was.
     @return LARDER_OK; LARDER_EBUSY: somebody reads the store; as larder_store_rebuild. */
-LARDER_MUST_CHECK larder_status store_rebuild(larder_store *store, larder_progress progress,
-                                              void *context, larder_store_report *report);
+LARDER_MUST_CHECK larder_status larder_store_rebuild_index(larder_store *store,
+                                                           larder_progress progress, void *context,
+                                                           larder_store_report *report);
 
 #endif

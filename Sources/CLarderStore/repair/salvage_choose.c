@@ -51,7 +51,7 @@ static const finding *choose(salvage *search, const finding *group, size_t count
     return search->keeps_uncertain ? newest : NULL;
 }
 
-void salvage_choose(salvage *search) {
+void larder_salvage_choose(salvage *search) {
     finding *findings = search->findings;
     size_t kept = 0;
     if (search->count) qsort(findings, search->count, sizeof *findings, compare_findings);

@@ -5,22 +5,24 @@
 #include <stdlib.h>
 
 #include "format/array.h"
+#include "larder_os_machine.h"
 #include "repair/salvage.h"
 
-larder_status salvage_told(salvage *search, uint64_t done, uint64_t total) {
+larder_status larder_salvage_told(salvage *search, uint64_t done, uint64_t total) {
     return search->progress && search->progress(search->context, done, total) ? ECANCELED
                                                                               : LARDER_OK;
 }
 
-larder_status salvage_add(salvage *search, const finding *found, larder_bytes key, bool is_stored) {
+larder_status larder_salvage_add(salvage *search, const finding *found, larder_bytes key,
+                                 bool is_stored) {
     tree_key scratch;
     larder_status status = array_reserve(&search->findings, search->count, &search->capacity,
                                          sizeof *search->findings);
     if (status) return status;
     finding *added = &search->findings[search->count++];
     *added = *found;
-    if (!is_stored) key = stored_key(key, search->meta.secret, &scratch);
-    siphash128(search->secret, key, added->hash);
+    if (!is_stored) key = larder_stored_key(key, search->meta.secret, &scratch);
+    larder_siphash128(search->secret, key, added->hash);
     return LARDER_OK;
 }
 
@@ -34,8 +36,9 @@ static larder_status find_tree(salvage *search, const char *path, bool asks_tree
     tree_report pages;
     report->damaged_pages = 1;
     // Nobody writes meanwhile, and so LMDB is not opened.
-    larder_status status = environment_open(path, true, NULL, 0600, 0, &detail, &search->data);
-    if (!status) status = environment_read(search->data, &search->newest);
+    larder_status status =
+        larder_environment_open(path, true, NULL, 0600, 0, &detail, &search->data);
+    if (!status) status = larder_environment_read(search->data, &search->newest);
     search->opened = status;
     report->first_damage_offset = detail.offset;
     if (status)
@@ -50,11 +53,11 @@ static larder_status find_tree(salvage *search, const char *path, bool asks_tree
     search->last_sequence = meta->applied;
     if (meta->next_segment) search->last_number = meta->next_segment - 1;
     if (!asks_tree) return LARDER_OK;
-    status = tree_audit(&search->newest->tree, &pages);
+    status = larder_tree_audit(&search->newest->tree, &pages);
     if (status && status != LARDER_EDAMAGED) return status;
     // Else a page of an older state is in the place of another.
     search->has_tree =
-        !status && tree_count_space(&search->newest->tree, SPACE_ENTRY) == meta->count;
+        !status && larder_tree_count_space(&search->newest->tree, SPACE_ENTRY) == meta->count;
     if (search->has_tree) search->cleared = meta->cleared;
     if (search->has_tree || status) report->damaged_pages = pages.damaged_pages;
     report->first_damage_offset = pages.first_damage_offset;
@@ -76,18 +79,18 @@ static int take_segment(void *context, const char *name) {
     uint32_t number;
     uint64_t store_id;
     segment *found;
-    if (!segment_number_of(name, &number)) return 0;
+    if (!larder_segment_number_of(name, &number)) return 0;
     if (number > search->last_number) search->last_number = number;
     visit->status = array_reserve(&search->segments, search->segment_count,
                                   &search->segment_capacity, sizeof *search->segments);
     if (!visit->status)
-        visit->status = segment_open_damaged(visit->folder, number, &store_id, &found);
+        visit->status = larder_segment_open_damaged(visit->folder, number, &store_id, &found);
     if (visit->status || !found) return visit->status != LARDER_OK;
     if (store_id) {
         bool is_foreign = search->store_id && store_id != search->store_id;
         search->has_foreign = search->has_foreign || is_foreign;
         if (is_foreign && search->newest) {
-            segment_close(found);
+            larder_segment_close(found);
             return 0;
         }
         search->store_id = store_id;
@@ -104,18 +107,19 @@ static int compare_segments(const void *a, const void *b) {
 static larder_status find_segments(salvage *search, const char *path) {
     segment_search visit = {.search = search};
     file_path log;
-    larder_status status = folder_open(environment_path(log, path, "log"), &visit.folder);
+    larder_status status =
+        larder_os_folder_open(larder_environment_path(log, path, "log"), &visit.folder);
     // Without a log, or with something else in its place, there are still the rows.
     if (status == ENOENT || status == ELOOP || status == ENOTDIR) return LARDER_OK;
     if (status) return status;
-    status = folder_list_in(visit.folder, take_segment, &visit);
-    file_close(visit.folder);
+    status = larder_os_folder_list_in(visit.folder, take_segment, &visit);
+    larder_os_file_close(visit.folder);
     if (search->segment_count)
         qsort(search->segments, search->segment_count, sizeof(segment *), compare_segments);
     return visit.status ? visit.status : status;
 }
 
-const segment *salvage_segment(const salvage *search, uint32_t number) {
+const segment *larder_salvage_segment(const salvage *search, uint32_t number) {
     segment wanted = {.number = number}, *key = &wanted;
     if (search->segment_count == 0) return NULL;
     segment *const *found =
@@ -130,9 +134,9 @@ static bool is_of_row(const salvage *search, larder_bytes bytes, const entry_row
                       larder_bytes stored) {
     record entry;
     tree_key scratch;
-    return !record_read(bytes, true, &entry) && entry.kind == RECORD_PUT &&
+    return !larder_record_read(bytes, true, &entry) && entry.kind == RECORD_PUT &&
            entry.sequence == row->sequence && entry.minor == row->minor &&
-           compare_bytes(stored_key(entry.key, search->meta.secret, &scratch), stored) == 0;
+           compare_bytes(larder_stored_key(entry.key, search->meta.secret, &scratch), stored) == 0;
 }
 
 /** Whether there was something where the row leads, for all that the tree knows of its segment, and
@@ -141,9 +145,10 @@ static bool may_be_lost(const salvage *search, const entry_row *row, const segme
     tree_key key;
     larder_bytes value;
     live_segment known;
-    tree_key_segment(row->at.segment, &key);
+    larder_tree_key_segment(row->at.segment, &key);
     if (row->sequence > search->last_sequence ||
-        tree_get(&search->newest->tree, bytes_of_key(&key), &value) || live_row_read(value, &known))
+        larder_tree_get(&search->newest->tree, bytes_of_key(&key), &value) ||
+        larder_live_row_read(value, &known))
         return false;
     // In the midst of a checkpoint its end is not known yet.
     if (row->sequence <= search->meta.applied &&
@@ -156,61 +161,62 @@ static bool may_be_lost(const salvage *search, const entry_row *row, const segme
 static larder_status add_row(salvage *search, larder_bytes stored, larder_bytes value) {
     entry_row row;
     finding found = {.kind = FOUND_ROW};
-    larder_status status = salvage_add(search, &found, stored, true);
-    if (!status) status = row_read(value, &row);
+    larder_status status = larder_salvage_add(search, &found, stored, true);
+    if (!status) status = larder_row_read(value, &row);
     if (status) return status;
-    const segment *in = salvage_segment(search, row.at.segment);
+    const segment *in = larder_salvage_segment(search, row.at.segment);
     larder_bytes bytes;
     found = (finding){.kind = FOUND_PUT,
                       .number = {row.sequence, row.minor},
                       .segment = row.at.segment,
                       .offset = row.at.offset};
-    if (in && !segment_look(in, row.at.offset, &bytes) && is_of_row(search, bytes, &row, stored)) {
+    if (in && !larder_segment_look(in, row.at.offset, &bytes) &&
+        is_of_row(search, bytes, &row, stored)) {
         found.bytes = bytes.data;
         // Beside damage, others lie out of turn, and the walk may have passed it by.
-        return in->is_measured ? LARDER_OK : salvage_add(search, &found, stored, true);
+        return in->is_measured ? LARDER_OK : larder_salvage_add(search, &found, stored, true);
     }
     if (is_of_row(search, row.inlined, &row, stored)) {
         found.kind = FOUND_INLINED;
         found.bytes = row.inlined.data;
-        return salvage_add(search, &found, stored, true);
+        return larder_salvage_add(search, &found, stored, true);
     }
     if (!may_be_lost(search, &row, in)) return LARDER_EDAMAGED;
     found.kind = FOUND_DAMAGE;
     found.before = (stamp){row.sequence, row.minor + 1};
-    return salvage_add(search, &found, stored, true);
+    return larder_salvage_add(search, &found, stored, true);
 }
 
 static larder_status add_rows(salvage *search) {
     tree_cursor place;
     larder_bytes from = {&(uint8_t){SPACE_ENTRY}, 1};
-    larder_status status = tree_cursor_seek(&place, &search->newest->tree, from);
+    larder_status status = larder_tree_cursor_seek(&place, &search->newest->tree, from);
     while (!status) {
         larder_bytes key, value;
-        status = tree_cursor_get(&place, &key, &value);
+        status = larder_tree_cursor_get(&place, &key, &value);
         if (status || key.length == 0 || *(const uint8_t *)key.data != SPACE_ENTRY) break;
         larder_bytes stored = {(const uint8_t *)key.data + 1, key.length - 1};
         status = add_row(search, stored, value);
-        if (!status) status = tree_cursor_next(&place);
+        if (!status) status = larder_tree_cursor_next(&place);
     }
     return status == LARDER_END ? LARDER_OK : status;
 }
 
 static larder_status gather(salvage *search, const char *path, bool asks_tree) {
     memset(search->report, 0, sizeof *search->report);
-    system_random_fill(search->secret, sizeof search->secret);
+    larder_os_random_fill(search->secret, sizeof search->secret);
     larder_status status = find_tree(search, path, asks_tree);
     if (!status) status = find_segments(search, path);
-    if (!status) status = salvage_read_log(search);
+    if (!status) status = larder_salvage_read_log(search);
     return !status && search->has_tree ? add_rows(search) : status;
 }
 
-larder_status salvage_find(salvage *search, const char *path) {
+larder_status larder_salvage_find(salvage *search, const char *path) {
     salvage before = *search;
     larder_status status = gather(search, path, true);
     if (status == LARDER_EDAMAGED) {
         // Rows have no checksum. Where one of them contradicts the log, none is believed.
-        salvage_close(search);
+        larder_salvage_close(search);
         *search = before;
         status = gather(search, path, false);
     }
@@ -218,14 +224,14 @@ larder_status salvage_find(salvage *search, const char *path) {
     if (search->opened == LARDER_EVERSION && !search->count) return LARDER_EVERSION;
     if (search->opened && search->opened != LARDER_EDAMAGED && !search->store_id && !search->count)
         return LARDER_EFOREIGN;
-    salvage_choose(search);
+    larder_salvage_choose(search);
     return LARDER_OK;
 }
 
-void salvage_close(salvage *search) {
-    if (search->newest) environment_release(search->data, search->newest);
-    environment_close(search->data, true);
-    for (size_t i = 0; i < search->segment_count; i++) segment_close(search->segments[i]);
+void larder_salvage_close(salvage *search) {
+    if (search->newest) larder_environment_release(search->data, search->newest);
+    larder_environment_close(search->data, true);
+    for (size_t i = 0; i < search->segment_count; i++) larder_segment_close(search->segments[i]);
     free(search->segments);
     free(search->findings);
 }

@@ -61,8 +61,8 @@ static bool is_in_turn(const segment_walk *walk, const uint8_t *at) {
 /** The whole record at `offset` that may lie there; NULL if there is none. */
 static const uint8_t *record_at(const segment_walk *walk, uint64_t offset, record *out) {
     larder_bytes bytes;
-    if (segment_look(walk->from, offset, &bytes) || !is_in_turn(walk, bytes.data) ||
-        record_read(bytes, true, out))
+    if (larder_segment_look(walk->from, offset, &bytes) || !is_in_turn(walk, bytes.data) ||
+        larder_record_read(bytes, true, out))
         return NULL;
     return bytes.data;
 }
@@ -162,11 +162,11 @@ static bool log_reaches(const salvage *search, uint32_t number) {
     location at = search->meta.end;
     if (at.segment == 0) at = (location){1, SEGMENT_HEAD_BYTES};
     while (at.segment != number) {
-        const segment *in = salvage_segment(search, at.segment);
+        const segment *in = larder_salvage_segment(search, at.segment);
         record next = {.kind = 0};
         if (!in) return true;
         while (next.kind != RECORD_NEXT) {
-            larder_status status = segment_read(in, &at.offset, true, &next);
+            larder_status status = larder_segment_read(in, &at.offset, true, &next);
             if (status == LARDER_END) return used_end(in, at.offset) > at.offset;
             if (status) return true;
         }
@@ -199,7 +199,7 @@ static larder_status note_loss(segment_walk *walk, uint64_t to, stamp before, co
     search->report->journal_lost++;
     if (key) {
         finding found = {.kind = FOUND_DAMAGE, .number = number_of(at), .before = before};
-        return salvage_add(search, &found, *key, false);
+        return larder_salvage_add(search, &found, *key, false);
     }
     search->report->damaged++;
     if (compare_stamps(before, search->horizon) > 0) search->horizon = before;
@@ -266,7 +266,7 @@ static larder_status take_record(segment_walk *walk, const uint8_t *at, const re
                      .segment = from->number,
                      .offset = (uint64_t)(at - from->map),
                      .bytes = at};
-    return salvage_add(search, &found, entry->key, false);
+    return larder_salvage_add(search, &found, entry->key, false);
 }
 
 /** What lies at `offset` is no record. `offset` moves on to the next one, or to the end. */
@@ -300,7 +300,7 @@ static larder_status walk_segment(segment_walk *walk) {
         // What follows was given up after a power cut.
         if (entry.kind == RECORD_NEXT) break;
         if (!status && ++told % 4096 == 0)
-            status = salvage_told(walk->search, 0, walk->search->count);
+            status = larder_salvage_told(walk->search, 0, walk->search->count);
     }
     return status;
 }
@@ -312,7 +312,7 @@ static bool tail_is_lost(const segment_walk *walk) {
            (walk->search->has_tree || record_kind(walk->previous) != RECORD_NEXT);
 }
 
-larder_status salvage_read_log(salvage *search) {
+larder_status larder_salvage_read_log(salvage *search) {
     // From the last one: its first number is the limit of those before it.
     uint64_t limit = UINT64_MAX;
     bool is_exact = false;

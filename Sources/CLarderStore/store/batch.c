@@ -45,7 +45,7 @@ static larder_status chain_add(chain *grown, size_t length, uint8_t **target) {
 
 larder_status larder_store_batch_create(larder_store *store, larder_store_batch **out) {
     *out = NULL;
-    larder_status status = store_enter_to_write(store);
+    larder_status status = larder_store_enter_to_write(store);
     if (status) return status;
     *out = calloc(1, sizeof **out);
     if (*out == NULL) return ENOMEM;
@@ -63,24 +63,24 @@ static larder_status batch_add(larder_store_batch *batch, size_t length, uint8_t
 }
 
 larder_status larder_store_batch_put(larder_store_batch *batch, const larder_store_item *item) {
-    larder_status status = store_enter_to_write(batch->store);
+    larder_status status = larder_store_enter_to_write(batch->store);
     uint8_t *target;
     size_t length;
-    if (!status) status = store_item_size(item, &length);
+    if (!status) status = larder_store_item_size(item, &length);
     if (!status) status = batch_add(batch, length, &target);
     if (status) return status;
     batch->has_put = true;
-    int64_t written = item->written_ns != 0 ? item->written_ns : store_now(batch->store);
-    record_write(target, item, length, written);
+    int64_t written = item->written_ns != 0 ? item->written_ns : larder_store_now(batch->store);
+    larder_record_write(target, item, length, written);
     return LARDER_OK;
 }
 
 larder_status larder_store_batch_remove(larder_store_batch *batch, larder_bytes key) {
-    larder_status status = store_enter_to_write(batch->store);
+    larder_status status = larder_store_enter_to_write(batch->store);
     if (!status && key.length > LARDER_STORE_KEY_MAX_BYTES) status = LARDER_ETOOLARGE;
     uint8_t *target;
     if (!status) status = batch_add(batch, RECORD_HEAD_BYTES + key.length, &target);
-    if (!status) (void)record_write_bare(target, RECORD_REMOVE, key);
+    if (!status) (void)larder_record_write_bare(target, RECORD_REMOVE, key);
     return status;
 }
 
@@ -90,8 +90,8 @@ larder_status larder_store_batch_require(larder_store_batch *batch, larder_bytes
     uint8_t *target;
     larder_status status = chain_add(&batch->required, RECORD_HEAD_BYTES + key.length, &target);
     if (status) return status;
-    size_t length = record_write_bare(target, RECORD_REMOVE, key);
-    (void)record_seal(target, length, sequence, 0, false);
+    size_t length = larder_record_write_bare(target, RECORD_REMOVE, key);
+    (void)larder_record_seal(target, length, sequence, 0, false);
     return LARDER_OK;
 }
 
@@ -100,7 +100,7 @@ static larder_status batch_holds(const larder_store_batch *batch) {
     const uint8_t *at = batch->required.bytes;
     for (uint32_t n = 0; n < batch->required.count; n++) {
         uint64_t sequence;
-        larder_status status = store_version(batch->store, record_key(at), &sequence);
+        larder_status status = larder_store_version(batch->store, larder_record_key(at), &sequence);
         if (status) return status;
         if (sequence != record_sequence(at)) return LARDER_ECONFLICT;
         at += record_padded(record_length(at));
@@ -115,7 +115,7 @@ static uint64_t batch_move(const chain *records, uint8_t *target, uint64_t seque
     uint8_t *at = records->bytes;
     for (uint32_t minor = 0; minor < records->count; minor++) {
         size_t length = record_length(at);
-        uint64_t word = record_seal(at, length, sequence, minor, minor + 1 < records->count);
+        uint64_t word = larder_record_seal(at, length, sequence, minor, minor + 1 < records->count);
         if (minor == 0) first_word = word;
         else memcpy(at, &word, sizeof word);
         at += record_padded(length);
@@ -130,11 +130,11 @@ larder_status larder_store_batch_commit(larder_store_batch *batch, uint32_t flag
     const chain *records = &batch->records;
     uint8_t *target;
     if (sequence != NULL) *sequence = 0;
-    larder_status status = store_enter_to_write(store);
+    larder_status status = larder_store_enter_to_write(store);
     if (!status && (flags & ~(uint32_t)LARDER_STORE_SYNCED) != 0) status = LARDER_EINVALID;
     if (!status && records->count > 0)
-        status =
-            store_begin_append(store, records->length, records->count, !batch->has_put, &target);
+        status = larder_store_begin_append(store, records->length, records->count, !batch->has_put,
+                                           &target);
     else if (!status) pthread_mutex_lock(&store->lock);
     if (!status) {
         // What was reserved and is not published is the next write's.
@@ -144,8 +144,8 @@ larder_status larder_store_batch_commit(larder_store_batch *batch, uint32_t flag
     if (!status && records->count > 0) {
         uint64_t first_word = batch_move(records, target, store->log.last_sequence + 1);
         atomic_fetch_add_explicit(&store->written, records->count, memory_order_relaxed);
-        status = store_end_append(store, target, records->length, records->count, first_word, flags,
-                                  sequence);
+        status = larder_store_end_append(store, target, records->length, records->count, first_word,
+                                         flags, sequence);
     }
     batch->records.length = batch->required.length = 0;
     batch->records.count = batch->required.count = 0;

@@ -13,9 +13,10 @@
 #include <signal.h>
 #include <string.h>
 
-#include "condition.h"
-#include "file_io.h"
 #include "format/array.h"
+#include "larder_os_condition.h"
+#include "larder_os_file.h"
+#include "larder_os_machine.h"
 
 /** Few: a checkpoint waits for the device most of its time, and takes memory while it runs. */
 enum { THREADS_MAX = 4 };
@@ -45,20 +46,20 @@ static void in_child(void) {
     pool.thread_count = pool.running_count = 0;
     pool.has_leader = false;
     pool.generation++;
-    condition_init(&pool.work);
-    condition_init(&pool.done);
+    larder_os_condition_init(&pool.work);
+    larder_os_condition_init(&pool.done);
     pthread_mutex_unlock(&pool.lock);
 }
 
 static void pool_init(void) {
-    condition_init(&pool.work);
-    condition_init(&pool.done);
+    larder_os_condition_init(&pool.work);
+    larder_os_condition_init(&pool.done);
     (void)pthread_atfork(before_fork, in_parent, in_child);
 }
 
 // The queue ---------------------------------------------------------------------------------------
 
-/** There is room: see pool_add. */
+/** There is room: see larder_pool_add. */
 static void queue_put(pool_task *task, int64_t due_ns) {
     size_t from = 0, to = pool.count;
     task->due_ns = due_ns;
@@ -90,10 +91,10 @@ static void wait_for_work(void) {
         pthread_cond_wait(&pool.work, &pool.lock);
         return;
     }
-    int64_t span = queue_first()->due_ns - system_monotonic_ns();
+    int64_t span = queue_first()->due_ns - larder_os_monotonic_ns();
     if (span <= 0) return;
     pool.has_leader = true;
-    condition_wait(&pool.work, &pool.lock, span);
+    larder_os_condition_wait(&pool.work, &pool.lock, span);
     pool.has_leader = false;
 }
 
@@ -135,7 +136,7 @@ static void run_first(void) {
 static void *pool_main(void *generation) {
     pthread_mutex_lock(&pool.lock);
     while (pool.generation == (uintptr_t)generation) {
-        if (pool.count > 0 && queue_first()->due_ns <= system_monotonic_ns()) run_first();
+        if (pool.count > 0 && queue_first()->due_ns <= larder_os_monotonic_ns()) run_first();
         else wait_for_work();
     }
     // It may have been the leader of those that follow.
@@ -146,7 +147,7 @@ static void *pool_main(void *generation) {
 
 // Tasks -------------------------------------------------------------------------------------------
 
-larder_status pool_add(pool_task *task, pool_body body, void *context) {
+larder_status larder_pool_add(pool_task *task, pool_body body, void *context) {
     (void)pthread_once(&pool_once, pool_init);
     pthread_mutex_lock(&pool.lock);
     larder_status status =
@@ -161,7 +162,7 @@ larder_status pool_add(pool_task *task, pool_body body, void *context) {
     return status;
 }
 
-void pool_wake(pool_task *task, int64_t due_ns) {
+void larder_pool_wake(pool_task *task, int64_t due_ns) {
     pthread_mutex_lock(&pool.lock);
     bool is_sooner = task->is_added && due_ns < task->due_ns;
     if (is_sooner && task->is_running) {
@@ -178,7 +179,7 @@ void pool_wake(pool_task *task, int64_t due_ns) {
     pthread_mutex_unlock(&pool.lock);
 }
 
-void pool_remove(pool_task *task) {
+void larder_pool_remove(pool_task *task) {
     if (!task->is_added) return;
     pthread_mutex_lock(&pool.lock);
     task->is_added = false;

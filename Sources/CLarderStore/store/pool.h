@@ -13,7 +13,7 @@
     when it is asked for. */
 typedef int64_t (*pool_body)(void *context);
 
-/** Embedded in what is looked after; zero before pool_add. The pool's lock guards it. */
+/** Embedded in what is looked after; zero before larder_pool_add. The pool's lock guards it. */
 typedef struct pool_task {
     pool_body body;
     void *context;
@@ -24,11 +24,11 @@ typedef struct pool_task {
 } pool_task;
 
 /** @return LARDER_OK; ENOMEM, or why no thread could be started. */
-LARDER_MUST_CHECK larder_status pool_add(pool_task *task, pool_body body, void *context);
+LARDER_MUST_CHECK larder_status larder_pool_add(pool_task *task, pool_body body, void *context);
 /** To be called at `due_ns` at the latest; any thread, also the task's own body. */
-void pool_wake(pool_task *task, int64_t due_ns);
+void larder_pool_wake(pool_task *task, int64_t due_ns);
 /** Waits until the body is not running, and is never called again. Not from the body. Harmless for
     a task that was not added. */
-void pool_remove(pool_task *task);
+void larder_pool_remove(pool_task *task);
 
 #endif

@@ -42,7 +42,7 @@ static larder_status reserve_run(const replay *work) {
         if (all > most) all = most;
         if (all > active->count + wanted) wanted = all - active->count;
     }
-    return memtable_reserve(active, (uint32_t)wanted);
+    return larder_memtable_reserve(active, (uint32_t)wanted);
 }
 
 /** The run becomes part of the memtable: many writes at a time, for each of them waits for memory
@@ -52,7 +52,7 @@ static larder_status publish_run(replay *work) {
     larder_store *store = work->store;
     larder_status status = reserve_run(work);
     if (status) return status;
-    store_publish(store, work->run, work->run_count, work->at->number);
+    larder_store_publish(store, work->run, work->run_count, work->at->number);
     store->active->end = (location){work->at->number, atomic_load(&work->at->end)};
     work->run_count = 0;
     return LARDER_OK;
@@ -78,7 +78,7 @@ static void enter_next(replay *work, segment *entered) {
     entered->is_named = false;
     entered->sync_failed = true;
     if (entered->number == store->meta.end.segment) {
-        const live_segment *before = live_find(&store->live, entered->number);
+        const live_segment *before = larder_live_find(&store->live, entered->number);
         if (before != NULL) {
             entered->record_count = before->record_count;
             entered->bare_count = before->bare_count;
@@ -98,13 +98,13 @@ static segment *next_in_chain(const replay *work, segment *last) {
     if (work->at != NULL) {
         record next;
         uint64_t end = atomic_load(&work->at->end);
-        if (segment_read(work->at, &end, true, &next) != LARDER_OK || next.kind != RECORD_NEXT ||
-            next.minor <= work->at->number)
+        if (larder_segment_read(work->at, &end, true, &next) != LARDER_OK ||
+            next.kind != RECORD_NEXT || next.minor <= work->at->number)
             return last;
         number = next.minor;
     }
     bool is_before = number < last->number;
-    return is_before && log_segment(&store->log, number, &found) == LARDER_OK ? found : last;
+    return is_before && larder_log_segment(&store->log, number, &found) == LARDER_OK ? found : last;
 }
 
 /** The scan has come to `entered`, perhaps through segments that no write is in. */
@@ -146,9 +146,9 @@ static larder_status read_log(replay *work, bool was_power_cut) {
         const uint8_t *first;
         uint32_t count;
         segment *from;
-        status = log_scan_next(&work->scan, true, &first, &count, &from);
+        status = larder_log_scan_next(&work->scan, true, &first, &count, &from);
         if (status == LARDER_EDAMAGED) {
-            bool goes_on = !was_power_cut && log_scan_resync(&work->scan);
+            bool goes_on = !was_power_cut && larder_log_scan_resync(&work->scan);
             report->journal_lost += !goes_on;
             status = goes_on ? LARDER_OK : LARDER_END;
             continue;
@@ -169,8 +169,8 @@ static larder_status wipe_behind(larder_store *store, segment *last) {
     if (word == 0) return LARDER_OK;
     at -= sizeof word;
     memset(last->map + at, 0, (size_t)(last->capacity - at));
-    segment_redirty(last, last->synced);
-    larder_status status = segment_sync(last, store->log.folder);
+    larder_segment_redirty(last, last->synced);
+    larder_status status = larder_segment_sync(last, store->log.folder);
     if (status == LARDER_OK) last->sync_failed = false;
     return status;
 }
@@ -179,7 +179,7 @@ static larder_status wipe_behind(larder_store *store, segment *last) {
 static larder_status resume(replay *work, bool was_power_cut) {
     // It may have gone on in one that nothing was written to yet.
     segment *last;
-    larder_status status = log_segment(&work->store->log, work->scan.at.segment, &last);
+    larder_status status = larder_log_segment(&work->store->log, work->scan.at.segment, &last);
     if (!status) status = enter_segment(work, last);
     if (status) return status == ENOENT ? LARDER_EDAMAGED : status;
     work->store->log.active = last;
@@ -198,14 +198,14 @@ static larder_status begin_anew(const replay *work) {
     segment *first;
     if (work->store->meta.end.segment != 0 || work->at != NULL || work->there.count == 0)
         return LARDER_OK;
-    larder_status status = log_segment(log, 1, &first);
+    larder_status status = larder_log_segment(log, 1, &first);
     if (status != LARDER_EDAMAGED && status != ENOENT) return LARDER_OK;
     for (size_t at = work->there.count; at > 0; at--) {
-        status = log_remove(log, work->there.items[at - 1].number);
+        status = larder_log_remove(log, work->there.items[at - 1].number);
         if (status) return status;
     }
     log->next_number = 1;
-    status = folder_sync(log->folder);
+    status = larder_os_folder_sync(log->folder);
     return status ? status : LARDER_END;
 }
 
@@ -217,12 +217,13 @@ static int note_name(void *context, const char *name) {
     live_segment *ignored;
     segment *found;
     // What cannot be removed goes when its number's turn comes, or with the next open.
-    if (segment_is_unfinished(name)) (void)file_remove_in(log->folder, name);
-    if (!segment_number_of(name, &number)) return 0;
+    if (larder_segment_is_unfinished(name)) (void)larder_os_file_remove_in(log->folder, name);
+    if (!larder_segment_number_of(name, &number)) return 0;
     if (number >= log->next_number) log->next_number = number + 1;
-    if (number >= work->store->meta.end.segment && log_segment(log, number, &found) == LARDER_OK)
+    if (number >= work->store->meta.end.segment &&
+        larder_log_segment(log, number, &found) == LARDER_OK)
         work->capacity_bytes += found->capacity;
-    return live_add(&work->there, number, &ignored) != LARDER_OK;
+    return larder_live_add(&work->there, number, &ignored) != LARDER_OK;
 }
 
 /** Of cleaning that was not committed, or not deleted, and segments made in advance. */
@@ -233,26 +234,28 @@ static larder_status retire_unknown(replay *work, bool was_power_cut) {
         uint32_t number = work->there.items[at].number;
         segment *found;
         bool is_in_chain =
-            log_segment(&store->log, number, &found) == LARDER_OK && found->is_measured;
-        if (!is_in_chain && live_find(&store->live, number) == NULL)
-            status = store_retire(store, number, store->meta.transaction);
+            larder_log_segment(&store->log, number, &found) == LARDER_OK && found->is_measured;
+        if (!is_in_chain && larder_live_find(&store->live, number) == NULL)
+            status = larder_store_retire(store, number, store->meta.transaction);
     }
     if (status) return status;
-    store_delete_retired(store, &(flush_order){0});
+    larder_store_delete_retired(store, &(flush_order){0});
     // What was given up must not come back: its numbers are given again.
-    return was_power_cut && work->there.count > 0 ? folder_sync(store->log.folder) : LARDER_OK;
+    return was_power_cut && work->there.count > 0 ? larder_os_folder_sync(store->log.folder)
+                                                  : LARDER_OK;
 }
 
-larder_status store_replay(larder_store *store, bool was_power_cut, larder_store_detail *detail) {
+larder_status larder_store_replay(larder_store *store, bool was_power_cut,
+                                  larder_store_detail *detail) {
     replay work = {.store = store};
     store_log *log = &store->log;
     const store_meta *meta = &store->meta;
     detail->part = LARDER_STORE_PART_JOURNAL;
     log->next_number = meta->next_segment;
-    larder_status status = folder_list_in(log->folder, note_name, &work);
+    larder_status status = larder_os_folder_list_in(log->folder, note_name, &work);
     // Without memory it stops.
     if (status == ECANCELED) status = ENOMEM;
-    bool has_log = meta->end.segment != 0 || live_find(&work.there, 1) != NULL;
+    bool has_log = meta->end.segment != 0 || larder_live_find(&work.there, 1) != NULL;
     log->last_sequence = log->synced_sequence = meta->applied;
     // The first segment has the first number.
     location start = meta->end.segment != 0 ? meta->end : (location){1, SEGMENT_HEAD_BYTES};
@@ -260,7 +263,7 @@ larder_status store_replay(larder_store *store, bool was_power_cut, larder_store
     // The first one counts also where nothing in it is new but the record that names the next one:
     // it may not be on the device.
     segment *first;
-    if (!status && has_log && log_segment(log, start.segment, &first) == LARDER_OK)
+    if (!status && has_log && larder_log_segment(log, start.segment, &first) == LARDER_OK)
         status = enter_segment(&work, first);
     if (!status && has_log) status = read_log(&work, was_power_cut);
     if (!status && was_power_cut) status = begin_anew(&work);
@@ -268,7 +271,7 @@ larder_status store_replay(larder_store *store, bool was_power_cut, larder_store
     if (!status) status = retire_unknown(&work, was_power_cut);
     if (status == LARDER_END) status = LARDER_OK;
     store->is_partly_applied = store->recovery.journal_intact > 0;
-    live_free(&work.there);
+    larder_live_free(&work.there);
     if (status == LARDER_EDAMAGED) detail->offset = work.scan.at.offset;
     return status;
 }

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "condition.h"
-#include "fork_page.h"
+#include "larder_os_condition.h"
+#include "larder_os_fork.h"
+#include "larder_os_machine.h"
 #include "repair/salvage.h"
 
 enum { PATH_MAX_BYTES = 4000, LOCK_TEXT_BYTES = 64 };
@@ -81,7 +82,7 @@ typedef struct lock_text {
 
 static void boot_text(char out[33]) {
     uint8_t id[16];
-    system_boot_id(id);
+    larder_os_boot_id(id);
     for (int at = 0; at < 16; at++) snprintf(out + 2 * at, 3, "%02x", id[at]);
 }
 
@@ -90,7 +91,7 @@ static lock_text lock_text_read(int file) {
     lock_text text = {.pid = 0};
     size_t got;
     long long pid;
-    if (file_read_at(file, bytes, LOCK_TEXT_BYTES, 0, &got) == LARDER_OK &&
+    if (larder_os_file_read_at(file, bytes, LOCK_TEXT_BYTES, 0, &got) == LARDER_OK &&
         sscanf(bytes, "%19lld %32s", &pid, text.boot) >= 1)
         text.pid = pid;
     boot_text(boot);
@@ -102,7 +103,7 @@ static larder_status lock_text_write(const larder_store *store, int64_t pid) {
     char bytes[LOCK_TEXT_BYTES + 1];
     int length = snprintf(bytes, sizeof bytes, "%lld %s", (long long)pid, store->boot);
     for (int at = length; at < LOCK_TEXT_BYTES; at++) bytes[at] = '\n';
-    return file_write_at(store->lock_file, bytes, LOCK_TEXT_BYTES, 0);
+    return larder_os_file_write_at(store->lock_file, bytes, LOCK_TEXT_BYTES, 0);
 }
 
 /** @param is_clean everything is on the device: 0 instead of the process says so. */
@@ -110,19 +111,19 @@ static void lock_release(larder_store *store, bool is_clean) {
     if (store->lock_file < 0) return;
     // The number of a process that is gone may stay: then the next one syncs once more.
     if (is_clean) (void)!lock_text_write(store, 0);
-    file_unlock(store->lock_file);
-    file_close(store->lock_file);
+    larder_os_file_unlock(store->lock_file);
+    larder_os_file_close(store->lock_file);
     store->lock_file = -1;
 }
 
 static larder_status lock_take(larder_store *store, lock_text *past, larder_store_detail *detail) {
     file_path path;
     detail->part = LARDER_STORE_PART_LOCK;
-    larder_status status =
-        file_open(environment_path(path, store->path, "lock"), FILE_WRITE | FILE_CREATE,
-                  store->options.mode, &store->lock_file);
+    larder_status status = larder_os_file_open(larder_environment_path(path, store->path, "lock"),
+                                               LARDER_OS_WRITE | LARDER_OS_CREATE,
+                                               store->options.mode, &store->lock_file);
     if (status) return status;
-    status = file_lock(store->lock_file);
+    status = larder_os_file_lock(store->lock_file);
     *past = lock_text_read(store->lock_file);
     if (status == LARDER_EBUSY) detail->holder_pid = past->pid;
     if (status) return status;
@@ -132,14 +133,14 @@ static larder_status lock_take(larder_store *store, lock_text *past, larder_stor
     return lock_text_write(store, (int64_t)getpid());
 }
 
-bool store_was_cut(const larder_store *store, int64_t *holder_pid) {
+bool larder_store_was_cut(const larder_store *store, int64_t *holder_pid) {
     file_path path;
     int file;
     // One that cannot be read says nothing.
-    (void)!file_open(environment_path(path, store->path, "lock"), 0, 0, &file);
+    (void)!larder_os_file_open(larder_environment_path(path, store->path, "lock"), 0, 0, &file);
     lock_text text = lock_text_read(file);
-    *holder_pid = file_is_locked(file) ? text.pid : 0;
-    file_close(file);
+    *holder_pid = larder_os_file_is_locked(file) ? text.pid : 0;
+    larder_os_file_close(file);
     return text.is_other_boot;
 }
 
@@ -165,21 +166,22 @@ typedef struct log_visit {
 static int visit_segment(void *context, const char *name) {
     const log_visit *visit = context;
     uint32_t number;
-    if (!segment_number_of(name, &number)) return 0;
-    if (visit->removes) return file_remove_in(visit->folder, name) != LARDER_OK;
-    return !visit->is_synced_only || !segment_file_is_new(visit->folder, name);
+    if (!larder_segment_number_of(name, &number)) return 0;
+    if (visit->removes) return larder_os_file_remove_in(visit->folder, name) != LARDER_OK;
+    return !visit->is_synced_only || !larder_segment_file_is_new(visit->folder, name);
 }
 
 /** @return ECANCELED if there is such a segment; or one that cannot be removed. */
 static larder_status visit_log(const larder_store *store, bool is_synced_only, bool removes) {
     file_path path;
     log_visit visit = {-1, is_synced_only, removes};
-    larder_status status = folder_open(environment_path(path, store->path, "log"), &visit.folder);
+    larder_status status =
+        larder_os_folder_open(larder_environment_path(path, store->path, "log"), &visit.folder);
     if (status) return status;
-    status = folder_list_in(visit.folder, visit_segment, &visit);
+    status = larder_os_folder_list_in(visit.folder, visit_segment, &visit);
     // What is gone must not come back beside what is made next.
-    if (!status && removes) status = folder_sync(visit.folder);
-    file_close(visit.folder);
+    if (!status && removes) status = larder_os_folder_sync(visit.folder);
+    larder_os_file_close(visit.folder);
     return status;
 }
 
@@ -187,14 +189,15 @@ static larder_status visit_log(const larder_store *store, bool is_synced_only, b
     which something was synced: else the making of the store may be what was lost. */
 static bool folder_has_log(const larder_store *store) {
     int64_t ignored;
-    return visit_log(store, store_was_cut(store, &ignored), false) == ECANCELED;
+    return visit_log(store, larder_store_was_cut(store, &ignored), false) == ECANCELED;
 }
 
 /** ENOENT for an empty file, too. What else is wrong with it, whoever opens it will see. */
 static larder_status data_path_exists(const larder_store *store) {
     file_path path;
-    file_facts facts;
-    larder_status status = file_facts_at(environment_path(path, store->path, "data.mdb"), &facts);
+    larder_os_facts facts;
+    larder_status status =
+        larder_os_file_facts_at(larder_environment_path(path, store->path, "data.mdb"), &facts);
     return !status && facts.is_regular && facts.bytes == 0 ? ENOENT : status;
 }
 
@@ -213,9 +216,9 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
     if ((store->options.flags & (LARDER_STORE_EXISTING | LARDER_STORE_READ_ONLY)) != 0)
         return ENOENT;
     uint32_t mode = store->options.mode;
-    larder_status status = folder_make(store->path, mode | (mode & 0444u) >> 2);
+    larder_status status = larder_os_folder_make(store->path, mode | (mode & 0444u) >> 2);
     if (status != EEXIST) return status;
-    status = folder_list(store->path, has_foreign_name, NULL);
+    status = larder_os_folder_list(store->path, has_foreign_name, NULL);
     return status == ECANCELED ? LARDER_EFOREIGN : status;
 }
 
@@ -223,18 +226,18 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
 static larder_status live_load(const tree *from, live_table *table) {
     tree_cursor cursor;
     larder_status status =
-        tree_cursor_seek(&cursor, from, (larder_bytes){&(uint8_t){SPACE_SEGMENT}, 1});
+        larder_tree_cursor_seek(&cursor, from, (larder_bytes){&(uint8_t){SPACE_SEGMENT}, 1});
     while (!status) {
         larder_bytes key, value;
-        status = tree_cursor_get(&cursor, &key, &value);
+        status = larder_tree_cursor_get(&cursor, &key, &value);
         const uint8_t *bytes = key.data;
         if (status || bytes[0] != SPACE_SEGMENT) break;
         live_segment found, *added;
-        status = key.length == 5 ? live_row_read(value, &found) : LARDER_EDAMAGED;
-        if (!status) status = live_add(table, found.number = get_be32(bytes + 1), &added);
+        status = key.length == 5 ? larder_live_row_read(value, &found) : LARDER_EDAMAGED;
+        if (!status) status = larder_live_add(table, found.number = get_be32(bytes + 1), &added);
         if (status) break;
         *added = found;
-        status = tree_cursor_next(&cursor);
+        status = larder_tree_cursor_next(&cursor);
     }
     return status == LARDER_END ? LARDER_OK : status;
 }
@@ -246,13 +249,13 @@ static void resume_use(larder_store *store, const tree *from) {
     const uint8_t behind = SPACE_ORDER + 1, expiry = SPACE_EXPIRY;
     tree_cursor cursor;
     larder_bytes key, value;
-    larder_status status = tree_cursor_seek_back(&cursor, from, (larder_bytes){&behind, 1});
-    if (!status) status = tree_cursor_get(&cursor, &key, &value);
+    larder_status status = larder_tree_cursor_seek_back(&cursor, from, (larder_bytes){&behind, 1});
+    if (!status) status = larder_tree_cursor_get(&cursor, &key, &value);
     const uint8_t *bytes = key.data;
     if (!status && key.length == 17 && bytes[0] == SPACE_ORDER && get_be64(bytes + 9) >> 32 != 0)
         atomic_store(&store->read_number, get_be64(bytes + 9) - ((uint64_t)1 << 32) + 1);
-    status = tree_cursor_seek(&cursor, from, (larder_bytes){&expiry, 1});
-    if (!status) status = tree_cursor_get(&cursor, &key, &value);
+    status = larder_tree_cursor_seek(&cursor, from, (larder_bytes){&expiry, 1});
+    if (!status) status = larder_tree_cursor_get(&cursor, &key, &value);
     bytes = key.data;
     if (!status && key.length > 0 && bytes[0] == SPACE_EXPIRY) store->may_expire = true;
 }
@@ -260,7 +263,7 @@ static void resume_use(larder_store *store, const tree *from) {
 /** Takes over what the tree says. */
 static larder_status data_load(larder_store *store, larder_store_detail *detail) {
     snapshot *seen;
-    larder_status status = environment_read(store->environment, &seen);
+    larder_status status = larder_environment_read(store->environment, &seen);
     if (status) return status;
     store->meta = seen->meta;
     atomic_store(&store->newest_sequence, seen->meta.applied);
@@ -272,33 +275,33 @@ static larder_status data_load(larder_store *store, larder_store_detail *detail)
         status = live_load(&seen->tree, &store->live);
         resume_use(store, &seen->tree);
     }
-    environment_release(store->environment, seen);
+    larder_environment_release(store->environment, seen);
     return status;
 }
 
 static larder_status data_open(larder_store *store, larder_store_detail *detail) {
     bool writes = !store_is_read_only(store);
     store_meta fresh = {.content_format = store->options.content_format,
-                        .created_ns = store_now(store),
+                        .created_ns = larder_store_now(store),
                         .age_ns = LARDER_STORE_NEVER,
                         .has_order = atomic_load(&store->tracks_access),
                         .next_segment = 1,
                         .version = META_VERSION,
-                        .store_id = (uint64_t)system_random() << 32 | system_random() | 1};
-    system_random_fill(fresh.secret, sizeof fresh.secret);
+                        .store_id = (uint64_t)larder_os_random() << 32 | larder_os_random() | 1};
+    larder_os_random_fill(fresh.secret, sizeof fresh.secret);
     detail->part = LARDER_STORE_PART_DATA;
     larder_status status =
-        environment_open(store->path, writes, writes ? &fresh : NULL, store->options.mode,
-                         store->options.map_bytes, detail, &store->environment);
+        larder_environment_open(store->path, writes, writes ? &fresh : NULL, store->options.mode,
+                                store->options.map_bytes, detail, &store->environment);
     // Beside a log it was ours, and nothing of its heads is left.
     if (status == LARDER_EFOREIGN && folder_has_log(store)) return LARDER_EDAMAGED;
     return status ? status : data_load(store, detail);
 }
 
 static void data_close(larder_store *store) {
-    environment_close(store->environment, true);
+    larder_environment_close(store->environment, true);
     store->environment = NULL;
-    live_free(&store->live);
+    larder_live_free(&store->live);
 }
 
 /** As data_open. After a power cut, what is left of a store whose making was not synced may be
@@ -308,20 +311,21 @@ static larder_status data_open_or_remake(larder_store *store, bool is_other_boot
     file_path path;
     larder_status status = data_path_exists(store) == ENOENT ? ENOENT : data_open(store, detail);
     bool is_whole = status != ENOENT && status != LARDER_EDAMAGED && status != LARDER_EFOREIGN;
-    if (is_whole || (status != ENOENT && !(is_other_boot && environment_is_unmade(store->path))) ||
+    if (is_whole ||
+        (status != ENOENT && !(is_other_boot && larder_environment_is_unmade(store->path))) ||
         folder_has_log(store))
         return status;
     data_close(store);
     status = visit_log(store, false, true);
     if (!status || status == ENOENT)
-        status = file_remove(environment_path(path, store->path, "data.mdb"));
+        status = larder_os_file_remove(larder_environment_path(path, store->path, "data.mdb"));
     return !status || status == ENOENT ? data_open(store, detail) : status;
 }
 
 static larder_status log_begin(larder_store *store, larder_store_detail *detail) {
     detail->part = LARDER_STORE_PART_JOURNAL;
-    larder_status status = log_open(store->path, store->meta.store_id, store->options.mode,
-                                    store_is_read_only(store), &store->log);
+    larder_status status = larder_log_open(store->path, store->meta.store_id, store->options.mode,
+                                           store_is_read_only(store), &store->log);
     store->log.segment_min_bytes = store->tuning.segment_min_bytes;
     store->log.segment_max_bytes = store->tuning.segment_max_bytes;
     return status;
@@ -338,17 +342,17 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     if (status == LARDER_EDAMAGED && rebuilds) {
         larder_store_report ignored;
         data_close(store);
-        status = store_rebuild(store, NULL, NULL, &ignored);
+        status = larder_store_rebuild_index(store, NULL, NULL, &ignored);
         if (!status) status = data_open_or_remake(store, past.is_other_boot, detail);
     }
     if (!status) status = log_begin(store, detail);
-    if (!status) status = log_enter(&store->log);
+    if (!status) status = larder_log_enter(&store->log);
     if (status) return status;
-    status = store_replay(store, past.is_other_boot, detail);
-    log_leave(&store->log);
+    status = larder_store_replay(store, past.is_other_boot, detail);
+    larder_log_leave(&store->log);
     bool has_pending = store->active->last_sequence > 0;
     if (past.pid == 0 && !past.is_other_boot && store->recovery.journal_lost == 0) {
-        log_trust(&store->log);
+        larder_log_trust(&store->log);
         store->is_partly_applied = has_pending = false;
         store->recovery.journal_intact = 0;
     }
@@ -358,13 +362,13 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
         status = lock_text_write(store, (int64_t)getpid());
     }
     if (status) return status;
-    store->is_settled = store->log.active != NULL && !segment_is_new(store->log.active);
-    environment_rest(store->environment);
-    if (store->log.active != NULL) segment_rest(store->log.active);
-    environment_reserve(store->environment);
+    store->is_settled = store->log.active != NULL && !larder_segment_is_new(store->log.active);
+    larder_environment_rest(store->environment);
+    if (store->log.active != NULL) larder_segment_rest(store->log.active);
+    larder_environment_reserve(store->environment);
     if ((store->options.flags & LARDER_STORE_HOST_MAINTENANCE) != 0) return LARDER_OK;
-    if (has_pending) store->pending_since_ns = system_monotonic_ns();
-    return store_thread_start(store);
+    if (has_pending) store->pending_since_ns = larder_os_monotonic_ns();
+    return larder_store_thread_start(store);
 }
 
 static larder_status open_to_read(larder_store *store, larder_store_detail *detail) {
@@ -373,7 +377,7 @@ static larder_status open_to_read(larder_store *store, larder_store_detail *deta
     if (!status) status = log_begin(store, detail);
     // A writer notes the new start of the machine once it has gone over the log.
     int64_t ignored;
-    if (!status) store->follower.is_cut = store_was_cut(store, &ignored);
+    if (!status) store->follower.is_cut = larder_store_was_cut(store, &ignored);
     return status;
 }
 
@@ -391,16 +395,16 @@ static larder_status store_make(const char *path, const larder_store_options *op
     pthread_mutex_init(&store->flush_lock, NULL);
     pthread_mutex_init(&store->sync_lock, NULL);
     pthread_mutex_init(&store->shutdown_lock, NULL);
-    condition_init(&store->backpressure.relief);
+    larder_os_condition_init(&store->backpressure.relief);
     *out = store;
     larder_status status = options_check(store);
     void *page = NULL;
-    if (!status) status = fork_page_make(&page);
+    if (!status) status = larder_os_fork_page_make(&page);
     store->not_forked = page;
     if (!status) *(uint8_t *)page = 1;
-    if (!status) status = path_from_root(path, &store->path);
+    if (!status) status = larder_os_absolute_path(path, &store->path);
     if (!status && strlen(store->path) > PATH_MAX_BYTES) status = ENAMETOOLONG;
-    if (!status) status = memtable_create(&store->active);
+    if (!status) status = larder_memtable_create(&store->active);
     if (!status) status = larder_store_limits_set(store, &store->options.limits);
     return status;
 }
@@ -409,17 +413,17 @@ static void store_free(larder_store *store) {
     bool is_ours = store->not_forked == NULL || *store->not_forked != 0;
     // A handle that was shut down has ended its writing already.
     bool writes = !store_is_read_only(store) && !atomic_load(&store->is_shut);
-    if (store->environment != NULL) environment_close(store->environment, writes);
+    if (store->environment != NULL) larder_environment_close(store->environment, writes);
     // The spare's file is the parent's.
     if (!is_ours) store->log.spare = NULL;
-    if (store->log.path != NULL) log_close(&store->log);
+    if (store->log.path != NULL) larder_log_close(&store->log);
     if (is_ours) lock_release(store, false);
-    memtable_destroy(store->active);
-    memtable_destroy(store->frozen);
-    memtable_destroy(store->spare);
-    live_free(&store->live);
-    live_free(&store->retired);
-    touch_buffer_free(&store->folding);
+    larder_memtable_destroy(store->active);
+    larder_memtable_destroy(store->frozen);
+    larder_memtable_destroy(store->spare);
+    larder_live_free(&store->live);
+    larder_live_free(&store->retired);
+    larder_touch_buffer_free(&store->folding);
     // In a child the threads that may have waited here, or held a lock, are gone: it would wait for
     // them for ever.
     if (is_ours) {
@@ -429,7 +433,7 @@ static void store_free(larder_store *store) {
         pthread_mutex_destroy(&store->flush_lock);
         pthread_mutex_destroy(&store->lock);
     }
-    fork_page_free((void *)(uintptr_t)store->not_forked);
+    larder_os_fork_page_free((void *)(uintptr_t)store->not_forked);
     free(store->path);
     free(store);
 }
@@ -452,17 +456,17 @@ larder_status larder_store_rebuild(const char *path, const larder_store_options 
                                    larder_progress progress, void *context,
                                    larder_store_report *report) {
     larder_store_detail ignored = {0};
-    file_facts facts;
+    larder_os_facts facts;
     lock_text past;
     larder_store *store = NULL;
     memset(report, 0, sizeof *report);
     larder_status status = store_make(path, options, &store);
     if (!status && store_is_read_only(store)) status = LARDER_EINVALID;
     if (!status) status = lock_take(store, &past, &ignored);
-    if (!status) status = file_facts_get(store->lock_file, &facts);
+    if (!status) status = larder_os_file_facts_get(store->lock_file, &facts);
     if (!status && options == NULL && (facts.mode & 0777) != 0)
         store->options.mode = facts.mode & 0777;
-    if (!status) status = store_rebuild(store, progress, context, report);
+    if (!status) status = larder_store_rebuild_index(store, progress, context, report);
     if (store != NULL) store_free(store);
     return status;
 }
@@ -477,7 +481,7 @@ static void look_for_touches(void *context, const touch_buffer *touches) {
 static bool may_leave_to_log(larder_store *store) {
     enum { LEFT_MAX_COUNT = 16, LEFT_MAX_BYTES = 4096 };
     bool has_touches = store->folding.count > 0;
-    environment_look_at_touches(store->environment, look_for_touches, &has_touches);
+    larder_environment_look_at_touches(store->environment, look_for_touches, &has_touches);
     pthread_mutex_lock(&store->lock);
     const memtable *active = store->active;
     bool may = !has_touches && store->frozen == NULL && active->cleared == 0 &&
@@ -492,8 +496,8 @@ static larder_status store_shut(larder_store *store) {
     bool writes = !store_is_read_only(store);
     larder_status status = LARDER_OK;
     if (writes) {
-        store_thread_stop(store);
-        status = may_leave_to_log(store) ? store_sync_log(store) : larder_store_flush(store);
+        larder_store_thread_stop(store);
+        status = may_leave_to_log(store) ? larder_store_sync_log(store) : larder_store_flush(store);
     }
     pthread_mutex_lock(&store->flush_lock);
     pthread_mutex_lock(&store->sync_lock);
@@ -501,11 +505,11 @@ static larder_status store_shut(larder_store *store) {
     atomic_store(&store->is_shut, true);
     pthread_mutex_unlock(&store->lock);
     // What came since the flush is in the log.
-    larder_status closed = writes ? store_sync_held(store) : LARDER_OK;
+    larder_status closed = writes ? larder_store_sync_held(store) : LARDER_OK;
     pthread_mutex_lock(&store->lock);
     // As long as nobody else may write: its number may be used again then.
-    if (writes) log_drop_spare(&store->log);
-    if (writes) environment_end_writing(store->environment);
+    if (writes) larder_log_drop_spare(&store->log);
+    if (writes) larder_environment_end_writing(store->environment);
     lock_release(store, !status && !closed);
     pthread_mutex_unlock(&store->lock);
     pthread_mutex_unlock(&store->sync_lock);
@@ -553,7 +557,7 @@ larder_status larder_store_limits_set(larder_store *store, const larder_store_li
         store->may_expire = true;
     if (store->meta.count > limits->count || store->meta.bytes > limits->bytes) {
         store->wants_flush = true;
-        store_wake(store);
+        larder_store_wake(store);
     }
     pthread_mutex_unlock(&store->lock);
     return LARDER_OK;
@@ -582,19 +586,19 @@ larder_status larder_store_statistics_get(larder_store *store,
     memset(statistics, 0, sizeof *statistics);
     larder_status status = store_enter(store);
     if (status) return status;
-    environment_look(store->environment, statistics);
+    larder_environment_look(store->environment, statistics);
     snapshot *seen;
     live_table live = {0};
     pthread_mutex_lock(&store->lock);
-    status = store_look(store, false, &seen);
+    status = larder_store_look(store, false, &seen);
     if (!status) statistics_look(store, seen, statistics);
     pthread_mutex_unlock(&store->lock);
     if (status) return status;
     status = live_load(&seen->tree, &live);
-    environment_release(store->environment, seen);
-    live_totals(&live, &statistics->log_used_bytes, &statistics->log_live_bytes);
+    larder_environment_release(store->environment, seen);
+    larder_live_totals(&live, &statistics->log_used_bytes, &statistics->log_live_bytes);
     statistics->segment_count = live.count;
-    live_free(&live);
+    larder_live_free(&live);
     statistics->hits = atomic_load(&store->hits);
     statistics->misses = atomic_load(&store->misses);
     statistics->damaged = atomic_load(&store->damaged);
@@ -610,7 +614,7 @@ larder_status larder_store_statistics_get(larder_store *store,
     statistics->last_failure = atomic_load(&store->last_failure);
     statistics->read_only = store_is_read_only(store);
     statistics->writer_pid = (int64_t)getpid();
-    if (store_is_read_only(store)) (void)store_was_cut(store, &statistics->writer_pid);
+    if (store_is_read_only(store)) (void)larder_store_was_cut(store, &statistics->writer_pid);
     return status;
 }
 

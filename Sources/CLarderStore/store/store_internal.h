@@ -19,7 +19,7 @@
 #include <pthread.h>
 
 #include "cleaning/live.h"
-#include "file_io.h"
+#include "larder_os_file.h"
 #include "lmdb/environment.h"
 #include "log/log.h"
 #include "log/memtable.h"
@@ -130,7 +130,7 @@ static inline larder_status store_enter(const larder_store *store) {
     return LARDER_OK;
 }
 /** The same for a call that writes: LARDER_EREADONLY too. */
-larder_status store_enter_to_write(const larder_store *store);
+larder_status larder_store_enter_to_write(const larder_store *store);
 static inline bool store_is_read_only(const larder_store *store) {
     return (store->options.flags & LARDER_STORE_READ_ONLY) != 0;
 }
@@ -142,53 +142,56 @@ static inline int64_t later_by(int64_t time, int64_t span) {
     if (__builtin_add_overflow(time, span, &sum)) return span < 0 ? INT64_MIN : LARDER_STORE_NEVER;
     return sum;
 }
-int64_t store_now(const larder_store *store);
+int64_t larder_store_now(const larder_store *store);
 /** When the entry expires, by its own times and the last read that was folded in or is in no
     reader's buffer; not by the store's limits. */
-int64_t store_deadline(const snapshot *snapshot, const record *entry);
+int64_t larder_store_deadline(const snapshot *snapshot, const record *entry);
 /** Whether the time of an entry of `place` is over, by `deadline` and the store's limits of age and
     end; one that idles may have been read since, which was not folded in.
     @param is_locked the caller has `lock`. */
-bool store_is_over(larder_store *store, const snapshot *place, const record *entry,
-                   int64_t deadline, bool is_locked);
+bool larder_store_is_over(larder_store *store, const snapshot *place, const record *entry,
+                          int64_t deadline, bool is_locked);
 /** The earliest of these times. */
-int64_t store_due(const larder_store *store, const record *entry, int64_t deadline);
+int64_t larder_store_due(const larder_store *store, const record *entry, int64_t deadline);
 
 /** Locks `lock` for an append of `length` bytes of `count` records and makes room for it: waits a
     while if writers are ahead of the checkpoint, runs one if need be. On failure nothing is locked.
     @param is_removal may use what is kept back for that on a full disk. */
-LARDER_MUST_CHECK larder_status store_begin_append(larder_store *store, size_t length,
-                                                   uint32_t count, bool is_removal,
-                                                   uint8_t **target);
+LARDER_MUST_CHECK larder_status larder_store_begin_append(larder_store *store, size_t length,
+                                                          uint32_t count, bool is_removal,
+                                                          uint8_t **target);
 /** Whether, with `length` bytes more, the last eighth of what may wait is being used; `lock` is
     held. */
-bool store_is_nearly_full(const larder_store *store, size_t length);
+bool larder_store_is_nearly_full(const larder_store *store, size_t length);
 /** Sleeps a while if writers are ahead of the checkpoint: then true, and everything may have
     changed. `lock` is held, not meanwhile. */
-bool store_hold_back(larder_store *store, size_t length);
+bool larder_store_hold_back(larder_store *store, size_t length);
 /** To be called when a checkpoint made room; `lock` is held. */
-void store_relieve(larder_store *store);
+void larder_store_relieve(larder_store *store);
 /** Of its record. LARDER_EINVALID: flags that there are not; LARDER_ETOOLARGE. */
-LARDER_MUST_CHECK larder_status store_item_size(const larder_store_item *item, size_t *length);
+LARDER_MUST_CHECK larder_status larder_store_item_size(const larder_store_item *item,
+                                                       size_t *length);
 /** Publishes the `count` records that were written at `target`, sealed but for the first word of
     the first one; tells the checkpoint's thread if it is time; unlocks; syncs if `flags` ask for
     it.
     @param sequence receives their number; may be NULL. */
-LARDER_MUST_CHECK larder_status store_end_append(larder_store *store, const uint8_t *target,
-                                                 size_t length, uint32_t count, uint64_t first_word,
-                                                 uint32_t flags, uint64_t *sequence);
+LARDER_MUST_CHECK larder_status larder_store_end_append(larder_store *store, const uint8_t *target,
+                                                        size_t length, uint32_t count,
+                                                        uint64_t first_word, uint32_t flags,
+                                                        uint64_t *sequence);
 /** Records of one write become part of the active table; `lock` is held, room reserved. */
-void store_publish(larder_store *store, const uint8_t *records, uint32_t count, uint32_t number);
+void larder_store_publish(larder_store *store, const uint8_t *records, uint32_t count,
+                          uint32_t number);
 
 /** The version of the entry under `key`, 0 if there is none or it expired; `lock` is held. */
-LARDER_MUST_CHECK larder_status store_version(larder_store *store, larder_bytes key,
-                                              uint64_t *sequence);
+LARDER_MUST_CHECK larder_status larder_store_version(larder_store *store, larder_bytes key,
+                                                     uint64_t *sequence);
 
 /** Everything that was written before on the device. */
-LARDER_MUST_CHECK larder_status store_sync_log(larder_store *store);
+LARDER_MUST_CHECK larder_status larder_store_sync_log(larder_store *store);
 /** The same with `sync_lock` held. Before the first segment is marked as synced, the tree and all
     names are. */
-LARDER_MUST_CHECK larder_status store_sync_held(larder_store *store);
+LARDER_MUST_CHECK larder_status larder_store_sync_held(larder_store *store);
 
 enum {
     /** Look at expiry and free space too. */
@@ -220,40 +223,42 @@ typedef struct flush_order {
     /** ECANCELED if it stopped that. */
     larder_status deletion;
 } flush_order;
-LARDER_MUST_CHECK larder_status store_flush(larder_store *store, flush_order *order);
+LARDER_MUST_CHECK larder_status larder_store_checkpoint(larder_store *store, flush_order *order);
 /** Deletes segments that no state needs any more; the flush lock is held. */
-void store_delete_retired(larder_store *store, flush_order *order);
+void larder_store_delete_retired(larder_store *store, flush_order *order);
 /** Tells the pool when there is something to do; `lock` is held. */
-void store_wake(larder_store *store);
-larder_status store_thread_start(larder_store *store);
-void store_thread_stop(larder_store *store);
+void larder_store_wake(larder_store *store);
+larder_status larder_store_thread_start(larder_store *store);
+void larder_store_thread_stop(larder_store *store);
 
 /** Reads what the log holds behind what the tree has, into the active table, and opens its last
     segment for appending. */
-LARDER_MUST_CHECK larder_status store_replay(larder_store *store, bool was_power_cut,
-                                             larder_store_detail *detail);
+LARDER_MUST_CHECK larder_status larder_store_replay(larder_store *store, bool was_power_cut,
+                                                    larder_store_detail *detail);
 /** Whether whoever had the store open for writing last ran before the machine was started again.
     @param holder_pid receives the process, this one too, that has it open; 0 if there is none. */
-bool store_was_cut(const larder_store *store, int64_t *holder_pid);
+bool larder_store_was_cut(const larder_store *store, int64_t *holder_pid);
 /** Takes a reader's slot, to be released, of a state that everything belongs to that was written
     before; `lock` is held. Of what is pending a handle that writes needs all, whatever the tree has
     of it by then; a read-only one only what is newer than the slot's meta.applied: another process
     writes, and the tree may be newer than what was followed. As store_enter, too. */
-LARDER_MUST_CHECK larder_status store_look(larder_store *store, bool is_long, snapshot **place);
+LARDER_MUST_CHECK larder_status larder_store_look(larder_store *store, bool is_long,
+                                                  snapshot **place);
 
 /** The record that an entry's row leads to: inline, or in its segment. Not verified, but for what
     the row says of it: sequence, minor, and that it is a put.
     @return LARDER_OK; LARDER_EDAMAGED, or an errno.
     @param number receives that of the segment that it lies in, 0 for inline. */
-LARDER_MUST_CHECK larder_status store_record_of_row(larder_store *store, larder_bytes row,
-                                                    larder_bytes *bytes, uint32_t *number);
+LARDER_MUST_CHECK larder_status larder_store_record_of_row(larder_store *store, larder_bytes row,
+                                                           larder_bytes *bytes, uint32_t *number);
 
 /** Notes a read of an entry with that idle time, LARDER_STORE_NEVER for none. */
-void store_touch(larder_store *store, snapshot *snapshot, larder_bytes stored, int64_t idle_ns);
+void larder_store_touch(larder_store *store, snapshot *snapshot, larder_bytes stored,
+                        int64_t idle_ns);
 
 /** Turns a record into an entry: verified before by the caller, who sees to expiry. Bytes stay
     borrowed from where the record lies. `number`: of its segment, 0 for inline. */
-void store_entry_of_record(larder_store *store, const record *found, int64_t deadline,
-                           uint32_t flags, uint32_t number, larder_store_entry *entry);
+void larder_store_entry_of_record(larder_store *store, const record *found, int64_t deadline,
+                                  uint32_t flags, uint32_t number, larder_store_entry *entry);
 
 #endif

@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "larder_os_machine.h"
 #include "store/store_internal.h"
 
-larder_status store_enter_to_write(const larder_store *store) {
+larder_status larder_store_enter_to_write(const larder_store *store) {
     larder_status status = store_enter(store);
     return status == LARDER_OK && store_is_read_only(store) ? LARDER_EREADONLY : status;
 }
@@ -44,11 +45,13 @@ static uint64_t checkpoint_room(const larder_store *store) {
     removal the least of it: so a store that has filled its disk can be emptied. `lock` is held. */
 static bool has_room(larder_store *store, size_t length, bool is_removal) {
     uint64_t room;
-    if (!log_turns_over(&store->log, length) || file_system_room(store->path, &room) != LARDER_OK)
+    if (!larder_log_turns_over(&store->log, length) ||
+        larder_os_file_system_room(store->path, &room) != LARDER_OK)
         return true;
     // The less there is, the sooner this is asked again.
     store->log.capacity_limit_bytes = room / 16 + 1;
-    uint64_t taken = store->log.spare != NULL ? length : log_next_capacity(&store->log) + length;
+    uint64_t taken =
+        store->log.spare != NULL ? length : larder_log_next_capacity(&store->log) + length;
     return room >= taken + (is_removal ? ROOM_LEAST_BYTES : checkpoint_room(store));
 }
 
@@ -56,25 +59,25 @@ static bool has_room(larder_store *store, size_t length, bool is_removal) {
 static larder_status reserve(larder_store *store, size_t length, bool is_removal,
                              uint8_t **target) {
     if (has_room(store, length, is_removal))
-        return log_reserve(&store->log, length, is_removal, target);
-    return is_removal ? log_reserve_kept(&store->log, length, target) : ENOSPC;
+        return larder_log_reserve(&store->log, length, is_removal, target);
+    return is_removal ? larder_log_reserve_kept(&store->log, length, target) : ENOSPC;
 }
 
-/** As store_begin_append, where no checkpoint is needed. LARDER_END: one is. */
+/** As larder_store_begin_append, where no checkpoint is needed. LARDER_END: one is. */
 static larder_status try_append(larder_store *store, size_t length, uint32_t count, bool is_removal,
                                 uint8_t **target) {
     pthread_mutex_lock(&store->lock);
     larder_status status = store_enter(store);
-    while (!status && store_hold_back(store, length)) status = store_enter(store);
-    if (!status) status = memtable_reserve(store->active, count);
+    while (!status && larder_store_hold_back(store, length)) status = store_enter(store);
+    if (!status) status = larder_memtable_reserve(store->active, count);
     if (!status && is_log_full(store, length, count)) status = LARDER_END;
     if (!status) status = reserve(store, length, is_removal, target);
     if (status) pthread_mutex_unlock(&store->lock);
     return status;
 }
 
-larder_status store_begin_append(larder_store *store, size_t length, uint32_t count,
-                                 bool is_removal, uint8_t **target) {
+larder_status larder_store_begin_append(larder_store *store, size_t length, uint32_t count,
+                                        bool is_removal, uint8_t **target) {
     flush_order order = {.flags = FLUSH_FOR_ROOM};
     for (int shortages = 0;; order.flags = 0) {
         larder_status status = try_append(store, length, count, is_removal, target);
@@ -85,28 +88,29 @@ larder_status store_begin_append(larder_store *store, size_t length, uint32_t co
         if (shortages == 2) {
             // What is kept for the tree makes room for the removal that will make more.
             pthread_mutex_lock(&store->flush_lock);
-            environment_unreserve(store->environment);
+            larder_environment_unreserve(store->environment);
             pthread_mutex_unlock(&store->flush_lock);
             continue;
         }
         if (is_short) order.flags = 0;
-        larder_status flushed = store_flush(store, &order);
+        larder_status flushed = larder_store_checkpoint(store, &order);
         if (flushed) return is_short ? status : flushed;
     }
 }
 
-void store_publish(larder_store *store, const uint8_t *records, uint32_t count, uint32_t number) {
+void larder_store_publish(larder_store *store, const uint8_t *records, uint32_t count,
+                          uint32_t number) {
     memtable *active = store->active;
     uint64_t sequence = 0;
     const uint64_t before = memtable_pending(active);
     const uint8_t *at = records;
-    if (count > 1) memtable_prefetch(active, records, count);
+    if (count > 1) larder_memtable_prefetch(active, records, count);
     for (uint32_t n = 0; n < count; n++) {
         sequence = record_sequence(at);
         if (record_kind(at) == RECORD_CLEAR) {
-            memtable_clear(active, sequence);
+            larder_memtable_clear(active, sequence);
         } else {
-            memtable_put(active, at, number);
+            larder_memtable_put(active, at, number);
             if ((at[21] & (RECORD_EXPIRES | RECORD_IDLES)) != 0) store->may_expire = true;
         }
         at += record_padded(record_length(at));
@@ -128,30 +132,30 @@ void store_publish(larder_store *store, const uint8_t *records, uint32_t count, 
 /** Tells the checkpoint's thread of the first write after a pause, and when much waits: the more it
     carries, the fewer times a page of the tree is written. */
 static void store_tell(larder_store *store) {
-    bool is_nearly_full = store_is_nearly_full(store, 0);
+    bool is_nearly_full = larder_store_is_nearly_full(store, 0);
     bool is_first = store->pending_since_ns == 0;
     bool is_first_unsynced = store->unsynced_since_ns == 0;
-    if (is_first) store->pending_since_ns = system_monotonic_ns();
-    if (is_first_unsynced) store->unsynced_since_ns = system_monotonic_ns();
+    if (is_first) store->pending_since_ns = larder_os_monotonic_ns();
+    if (is_first_unsynced) store->unsynced_since_ns = larder_os_monotonic_ns();
     const segment *active = store->log.active;
     if (store->log.spare == NULL && store->spare_asked_for != active->number &&
         atomic_load_explicit(&active->end, memory_order_relaxed) > active->capacity / 2) {
         store->spare_asked_for = active->number;
         store->wants_spare = true;
-        store_wake(store);
+        larder_store_wake(store);
     }
     bool wakes = is_first || is_first_unsynced || (is_nearly_full && !store->wants_flush);
     if (is_nearly_full) store->wants_flush = true;
-    if (wakes) store_wake(store);
+    if (wakes) larder_store_wake(store);
 }
 
-larder_status store_sync_held(larder_store *store) {
+larder_status larder_store_sync_held(larder_store *store) {
     if (!store->is_settled && store->log.active != NULL) {
-        larder_status status = environment_settle(store->environment);
+        larder_status status = larder_environment_settle(store->environment);
         if (status != LARDER_OK) return status;
         store->is_settled = true;
     }
-    return log_sync(&store->log, &store->lock);
+    return larder_log_sync(&store->log, &store->lock);
 }
 
 /** The group commit: whoever waited for the lock while another one synced may find that done. */
@@ -162,20 +166,20 @@ static larder_status sync_through(larder_store *store, uint64_t sequence) {
         pthread_mutex_lock(&store->lock);
         store->unsynced_since_ns = 0;
         pthread_mutex_unlock(&store->lock);
-        status = store_sync_held(store);
+        status = larder_store_sync_held(store);
     }
     pthread_mutex_unlock(&store->sync_lock);
     return status;
 }
 
-larder_status store_sync_log(larder_store *store) { return sync_through(store, UINT64_MAX); }
+larder_status larder_store_sync_log(larder_store *store) { return sync_through(store, UINT64_MAX); }
 
-larder_status store_end_append(larder_store *store, const uint8_t *target, size_t length,
-                               uint32_t count, uint64_t first_word, uint32_t flags,
-                               uint64_t *sequence) {
-    log_publish(&store->log, length, count, first_word);
+larder_status larder_store_end_append(larder_store *store, const uint8_t *target, size_t length,
+                                      uint32_t count, uint64_t first_word, uint32_t flags,
+                                      uint64_t *sequence) {
+    larder_log_publish(&store->log, length, count, first_word);
     const segment *to = store->log.active;
-    store_publish(store, target, count, to->number);
+    larder_store_publish(store, target, count, to->number);
     store->active->end =
         (location){to->number, atomic_load_explicit(&to->end, memory_order_relaxed)};
     uint64_t number = store->log.last_sequence;
@@ -187,8 +191,8 @@ larder_status store_end_append(larder_store *store, const uint8_t *target, size_
 }
 
 larder_status larder_store_sync(larder_store *store) {
-    larder_status status = store_enter_to_write(store);
-    return status == LARDER_OK ? store_sync_log(store) : status;
+    larder_status status = larder_store_enter_to_write(store);
+    return status == LARDER_OK ? larder_store_sync_log(store) : status;
 }
 
 // The calls ---------------------------------------------------------------------------------------
@@ -200,10 +204,10 @@ void larder_store_item_init(larder_store_item *item, larder_bytes key, larder_by
                                 .idle_ns = LARDER_STORE_NEVER};
 }
 
-larder_status store_item_size(const larder_store_item *item, size_t *length) {
+larder_status larder_store_item_size(const larder_store_item *item, size_t *length) {
     const uint32_t flags = LARDER_STORE_SYNCED | LARDER_STORE_OWN_TIMES;
     if ((item->flags & ~flags) != 0) return LARDER_EINVALID;
-    *length = record_size(item);
+    *length = larder_record_size(item);
     return *length == SIZE_MAX ? LARDER_ETOOLARGE : LARDER_OK;
 }
 
@@ -211,31 +215,33 @@ larder_status store_item_size(const larder_store_item *item, size_t *length) {
 static larder_status append(larder_store *store, uint8_t kind, const larder_store_item *item,
                             size_t length, uint64_t *sequence) {
     bool is_put = kind == RECORD_PUT;
-    int64_t written = is_put && item->written_ns == 0 ? store_now(store) : item->written_ns;
+    int64_t written = is_put && item->written_ns == 0 ? larder_store_now(store) : item->written_ns;
     uint8_t *target;
-    larder_status status = store_begin_append(store, record_padded(length), 1, !is_put, &target);
+    larder_status status =
+        larder_store_begin_append(store, record_padded(length), 1, !is_put, &target);
     if (status) return status;
-    if (is_put) record_write(target, item, length, written);
-    else (void)record_write_bare(target, kind, item->key);
-    uint64_t first_word = record_seal(target, length, store->log.last_sequence + 1, 0, false);
+    if (is_put) larder_record_write(target, item, length, written);
+    else (void)larder_record_write_bare(target, kind, item->key);
+    uint64_t first_word =
+        larder_record_seal(target, length, store->log.last_sequence + 1, 0, false);
     if (kind != RECORD_CLEAR)
         atomic_fetch_add_explicit(is_put ? &store->written : &store->removed, 1,
                                   memory_order_relaxed);
-    return store_end_append(store, target, record_padded(length), 1, first_word, item->flags,
-                            sequence);
+    return larder_store_end_append(store, target, record_padded(length), 1, first_word, item->flags,
+                                   sequence);
 }
 
 larder_status larder_store_put(larder_store *store, const larder_store_item *item,
                                uint64_t *sequence) {
     size_t length;
     if (sequence != NULL) *sequence = 0;
-    larder_status status = store_enter_to_write(store);
-    if (!status) status = store_item_size(item, &length);
+    larder_status status = larder_store_enter_to_write(store);
+    if (!status) status = larder_store_item_size(item, &length);
     return status ? status : append(store, RECORD_PUT, item, length, sequence);
 }
 
 larder_status larder_store_remove(larder_store *store, larder_bytes key, uint32_t flags) {
-    larder_status status = store_enter_to_write(store);
+    larder_status status = larder_store_enter_to_write(store);
     if (status) return status;
     if ((flags & ~(uint32_t)LARDER_STORE_SYNCED) != 0) return LARDER_EINVALID;
     if (key.length > LARDER_STORE_KEY_MAX_BYTES) return LARDER_ETOOLARGE;
@@ -245,12 +251,12 @@ larder_status larder_store_remove(larder_store *store, larder_bytes key, uint32_
 
 larder_status larder_store_remove_all(larder_store *store, larder_progress progress,
                                       void *context) {
-    larder_status status = store_enter_to_write(store);
+    larder_status status = larder_store_enter_to_write(store);
     larder_store_item nothing = {.flags = 0};
     if (!status) status = append(store, RECORD_CLEAR, &nothing, RECORD_HEAD_BYTES, NULL);
     if (status || progress == NULL) return status;
     flush_order order = {.progress = progress, .context = context};
-    status = store_flush(store, &order);
+    status = larder_store_checkpoint(store, &order);
     return status ? status : order.deletion;
 }
 

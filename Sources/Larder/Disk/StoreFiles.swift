@@ -1,20 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+internal import CLarderSystem
 import Foundation
 import LarderCore
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
-#if os(Linux) || os(Android)
-  /// `F_OFD_SETLK`, which Swift's view of the C library leaves out.
-  private let lockOfDescription: Int32 = 37
-#endif
 
 /// Deletes the files of a store that is closed.
 enum StoreFiles {
@@ -28,18 +16,20 @@ enum StoreFiles {
   /// - Throws: `.busy` if somebody has the store open for writing.
   static func delete(_ folder: String, others: () -> Void = {}) throws {
     let lock = try lock(folder)
-    defer { if lock >= 0 { _ = close(lock) } }
+    defer { larder_os_file_close(lock) }
     for name in names { try remove(folder + "/" + name) }
     others()
     // The lock goes last, and while it is held: until then, nobody makes a new store here.
     try remove(folder + "/lock")
     // A folder that is gone, or that holds what is not ours, is as it should be.
-    if rmdir(folder) == 0 || [ENOENT, ENOTEMPTY, EEXIST].contains(errno) { return }
-    throw LarderError(status: errno, doing: "delete the folder \(folder)")
+    let status = larder_os_folder_remove(folder)
+    if status == LARDER_OK || [ENOENT, ENOTEMPTY, EEXIST].contains(status) { return }
+    throw LarderError(status: status, doing: "delete the folder \(folder)")
   }
 
   private static func remove(_ path: String) throws {
-    if unlink(path) == 0 || errno == ENOENT { return }
+    let status = larder_os_file_remove(path)
+    if status == LARDER_OK || status == ENOENT { return }
     do {
       try FileManager.default.removeItem(atPath: path)
     } catch {
@@ -51,21 +41,13 @@ enum StoreFiles {
   ///
   /// - Returns: the file, to be closed; −1 if there is none.
   private static func lock(_ folder: String) throws(LarderError) -> Int32 {
-    let file = open(folder + "/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-    if file < 0 {
-      if errno == ENOENT || errno == ENOTDIR { return -1 }
-      throw LarderError(status: errno, doing: "lock \(folder) to delete it")
-    }
-    #if os(Linux) || os(Android)
-      var whole = flock()
-      whole.l_type = Int16(F_WRLCK)
-      whole.l_whence = Int16(SEEK_SET)
-      let isLocked = fcntl(file, lockOfDescription, &whole) == 0
-    #else
-      let isLocked = flock(file, LOCK_EX | LOCK_NB) == 0
-    #endif
-    if isLocked { return file }
-    _ = close(file)
+    var file: Int32 = -1
+    var status = larder_os_file_open(folder + "/lock", Int32(LARDER_OS_WRITE), 0, &file)
+    if status == ENOENT || status == ENOTDIR { return -1 }
+    if status == LARDER_OK { status = larder_os_file_lock(file) }
+    if status == LARDER_OK { return file }
+    larder_os_file_close(file)
+    if status != LARDER_EBUSY { throw LarderError(status: status, doing: "lock \(folder)") }
     throw LarderError(
       .busy, "Could not delete \(folder): somebody has it open for writing; nothing was deleted.")
   }

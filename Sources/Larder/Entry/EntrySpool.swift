@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+internal import CLarderSystem
 import Foundation
 import LarderCore
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// Bytes that come piece by piece: in memory, and above a limit in a file without a name.
 ///
@@ -38,7 +31,7 @@ final class EntrySpool: Sendable {
 
   deinit {
     let file = state.withLock { $0.file }
-    if file >= 0 { _ = close(file) }
+    larder_os_file_close(file)
   }
 
   var count: Int { state.withLock { $0.count } }
@@ -55,7 +48,7 @@ final class EntrySpool: Sendable {
           state.memory.append(contentsOf: bytes)
         } else {
           if state.file < 0 { try moveToFile(&state) }
-          try write(bytes, state.file)
+          try write(bytes, state.file, at: state.count)
         }
         state.count += bytes.count
         return true
@@ -68,38 +61,36 @@ final class EntrySpool: Sendable {
   func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
     let (memory, file, count) = state.withLock { ($0.memory, $0.file, $0.count) }
     if file < 0 || count == 0 { return try memory.withUnsafeBytes(body) }
-    guard let map = mmap(nil, count, PROT_READ, MAP_SHARED, file, 0), map != MAP_FAILED else {
-      throw failure(errno, "map \(count) bytes of a value")
-    }
-    defer { munmap(map, count) }
+    var map: UnsafeMutablePointer<UInt8>?
+    let status = larder_os_file_map(file, count, false, &map)
+    if status != LARDER_OK { throw failure(status, "map \(count) bytes of a value") }
+    defer { larder_os_file_unmap(map, count) }
     return try body(UnsafeRawBufferPointer(start: map, count: count))
   }
 
   private func moveToFile(_ state: inout State) throws(LarderError) {
     let name = "\(Self.namePrefix)\(getpid()).\(UInt64.random(in: 0 ... .max))"
     let path = folder + "/" + name
-    let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    if file < 0 { throw failure(errno, "make a file for a value in \(folder)") }
+    var file: Int32 = -1
+    let flags = LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE
+    let status = larder_os_file_open(path, Int32(flags), 0o600, &file)
+    if status != LARDER_OK { throw failure(status, "make a file for a value in \(folder)") }
     // If we crash here, there is a file that the next opening of the cache deletes.
-    _ = unlink(path)
+    _ = larder_os_file_remove(path)
     state.file = file
     let result = state.memory.withUnsafeBytes { memory in
-      Result { () throws(LarderError) in try write(memory, file) }
+      Result { () throws(LarderError) in try write(memory, file, at: 0) }
     }
     try result.get()
     state.memory = []
   }
 
-  private func write(_ bytes: UnsafeRawBufferPointer, _ file: Int32) throws(LarderError) {
-    var rest = bytes
-    while !rest.isEmpty {
-      let written = systemWrite(file, rest)
-      if written < 0 {
-        if errno == EINTR { continue }
-        throw failure(errno, "write \(bytes.count) bytes of a value")
-      }
-      rest = UnsafeRawBufferPointer(rebasing: rest[written...])
-    }
+  private func write(
+    _ bytes: UnsafeRawBufferPointer, _ file: Int32, at offset: Int
+  ) throws(LarderError) {
+    guard let start = bytes.baseAddress else { return }
+    let status = larder_os_file_write_at(file, start, bytes.count, UInt64(offset))
+    if status != LARDER_OK { throw failure(status, "write \(bytes.count) bytes of a value") }
   }
 
   private func failure(_ status: Int32, _ doing: String) -> LarderError {
@@ -110,11 +101,8 @@ final class EntrySpool: Sendable {
   static func clean(_ folder: String) {
     // A folder that cannot be listed has nothing of ours, or gives an error where it matters.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    for name in names where name.hasPrefix(namePrefix) { _ = unlink(folder + "/" + name) }
+    for name in names where name.hasPrefix(namePrefix) {
+      _ = larder_os_file_remove(folder + "/" + name)
+    }
   }
-}
-
-/// `write(2)`, which a method of that name would hide.
-private func systemWrite(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-  write(file, bytes.baseAddress, bytes.count)
 }

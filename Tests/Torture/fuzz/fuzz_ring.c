@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "larder.h"
-#include "ring_layout.h"
+#include "ring/layout.h"
 
 int LLVMFuzzerInitialize(int *count, char ***values);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -167,7 +167,7 @@ static void repair(uint8_t *data, size_t size, unsigned what) {
     if (what & 8) {
         ring_header header;
         memcpy(&header, data, sizeof header);
-        atomic_store(&header.state.closed_crc, ring_closed_crc(&header));
+        atomic_store(&header.state.closed_crc, larder_ring_closed_crc(&header));
         memcpy(data, &header, sizeof header);
     }
 }

@@ -30,13 +30,13 @@ static void read_bytes(larder_bytes bytes, larder_bytes whole) {
 
 static void read_record(larder_bytes bytes) {
     record entry;
-    if (record_read(bytes, false, &entry) != LARDER_OK) return;
+    if (larder_record_read(bytes, false, &entry) != LARDER_OK) return;
     read_bytes(entry.key, bytes);
     read_bytes(entry.extended, bytes);
     read_bytes(entry.value, bytes);
     size_t offset = 0, count = 0;
     larder_store_index_entry index;
-    while (record_next_index(&entry, &offset, &index)) {
+    while (larder_record_next_index(&entry, &offset, &index)) {
         read_bytes(index.value, bytes);
         HOLD(++count <= LARDER_STORE_INDEX_MAX_COUNT);
     }
@@ -45,7 +45,7 @@ static void read_record(larder_bytes bytes) {
 
 static void read_row(larder_bytes bytes) {
     entry_row row;
-    if (row_read(bytes, &row) != LARDER_OK) return;
+    if (larder_row_read(bytes, &row) != LARDER_OK) return;
     read_bytes(row.inlined, bytes);
     read_record(row.inlined);
 }
@@ -56,30 +56,32 @@ static void read_tree(larder_bytes bytes) {
     tree_report report;
     for (int which = 0; which < 2; which++) {
         tree *state = &states[count];
-        if (tree_of_meta_page(bytes.data, bytes.length, which, state) != LARDER_OK) continue;
+        if (larder_tree_of_meta_page(bytes.data, bytes.length, which, state) != LARDER_OK) continue;
         state->damage_offset = NULL;
         count++;
         larder_bytes key = {"\x10"
                             "a",
                             2},
                      value;
-        if (tree_get(state, key, &value) == LARDER_OK) read_bytes(value, bytes);
+        if (larder_tree_get(state, key, &value) == LARDER_OK) read_bytes(value, bytes);
         for (int back = 0; back < 2; back++) {
             tree_cursor cursor;
             larder_status status =
-                back ? tree_cursor_seek_back(&cursor, state, (larder_bytes){"\xFF", 1})
-                     : tree_cursor_seek(&cursor, state, (larder_bytes){"", 1});
+                back ? larder_tree_cursor_seek_back(&cursor, state, (larder_bytes){"\xFF", 1})
+                     : larder_tree_cursor_seek(&cursor, state, (larder_bytes){"", 1});
             for (unsigned steps = 0; status != LARDER_END; steps++) {
                 HOLD(steps < 1000000);
                 larder_bytes name;
-                if (status == LARDER_OK && tree_cursor_get(&cursor, &name, &value) == LARDER_OK) {
+                if (status == LARDER_OK &&
+                    larder_tree_cursor_get(&cursor, &name, &value) == LARDER_OK) {
                     read_bytes(name, bytes);
                     read_bytes(value, bytes);
                 }
-                status = back ? tree_cursor_previous(&cursor) : tree_cursor_next(&cursor);
+                status =
+                    back ? larder_tree_cursor_previous(&cursor) : larder_tree_cursor_next(&cursor);
             }
         }
-        (void)!tree_audit(state, &report);
+        (void)!larder_tree_audit(state, &report);
     }
 }
 
@@ -98,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     switch (data[0] % 4) {
     case 0: read_record(bytes); break;
     case 1: read_row(bytes); break;
-    case 2: (void)!store_meta_read(bytes, &meta); break;
+    case 2: (void)!larder_store_meta_read(bytes, &meta); break;
     default: read_tree((larder_bytes){copy, length}); break;
     }
     free(exact);

@@ -12,7 +12,9 @@
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wnullability-completeness"
 #endif
-#include "file_io.h"
+#include "larder_os_faults.h"
+#include "larder_os_file.h"
+#include "larder_os_machine.h"
 
 static void fail(const char *what, larder_status status) {
     fprintf(stderr, "make-corpus: %s: %s\n", what, larder_strerror(status));

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "file_io.h"
+#include "larder_os_faults.h"
+#include "larder_os_file.h"
 #include "log/memtable.h"
 #include "log/scan.h"
 
@@ -53,14 +54,14 @@ static void folder_begin(void) {
 }
 
 static int remove_name(void *context, const char *name) {
-    return file_remove_in(*(int *)context, name) != LARDER_OK;
+    return larder_os_file_remove_in(*(int *)context, name) != LARDER_OK;
 }
 
 static void folder_end(void) {
     int folder, log;
-    CHECK(folder_open(folder_path, &folder) == LARDER_OK);
-    CHECK(folder_open_in(folder, "log", &log) == LARDER_OK);
-    CHECK(folder_list_in(log, remove_name, &log) == LARDER_OK);
+    CHECK(larder_os_folder_open(folder_path, &folder) == LARDER_OK);
+    CHECK(larder_os_folder_open_in(folder, "log", &log) == LARDER_OK);
+    CHECK(larder_os_folder_list_in(log, remove_name, &log) == LARDER_OK);
     close(log);
     CHECK(unlinkat(folder, "log", AT_REMOVEDIR) == 0);
     close(folder);
@@ -88,16 +89,16 @@ static const uint64_t STORE_ID = 0x1122334455667788;
 /** The log's folder stays open. */
 static void model_begin(model *m, uint64_t min, uint64_t max) {
     memset(m, 0, sizeof *m);
-    CHECK(log_open(folder_path, STORE_ID, 0600, false, &m->log) == LARDER_OK);
-    CHECK(log_enter(&m->log) == LARDER_OK);
+    CHECK(larder_log_open(folder_path, STORE_ID, 0600, false, &m->log) == LARDER_OK);
+    CHECK(larder_log_enter(&m->log) == LARDER_OK);
     CHECK(pthread_mutex_init(&m->lock, NULL) == 0);
     m->log.segment_min_bytes = min;
     m->log.segment_max_bytes = max;
 }
 
 static void model_end(model *m) {
-    log_leave(&m->log);
-    log_close(&m->log);
+    larder_log_leave(&m->log);
+    larder_log_close(&m->log);
     pthread_mutex_destroy(&m->lock);
     for (size_t at = 0; at < m->count; at++) free(m->writes[at].bytes);
     free(m->writes);
@@ -130,28 +131,29 @@ static size_t random_put(uint8_t *target, larder_bytes key, size_t value_max) {
         item.indexes = indexes;
         item.index_count = below(4);
     }
-    size_t length = record_size(&item);
+    size_t length = larder_record_size(&item);
     CHECK(length != SIZE_MAX);
     memset(target, 0xAA, record_padded(length));
-    record_write(target, &item, length, 77);
+    larder_record_write(target, &item, length, 77);
     memcpy(target, &(uint32_t){(uint32_t)length}, 4);
     for (size_t at = length; at < record_padded(length); at++) CHECK(target[at] == 0);
     memset(target + 4, 0, 4);
     record found;
-    CHECK(record_read((larder_bytes){target, length}, false, &found) == LARDER_OK);
+    CHECK(larder_record_read((larder_bytes){target, length}, false, &found) == LARDER_OK);
     CHECK(compare_bytes(found.key, item.key) == 0 && compare_bytes(found.value, item.value) == 0);
     CHECK(compare_bytes(found.extended, item.extended) == 0 && found.cost == item.cost);
     CHECK(found.expires_ns == item.expires_ns && found.idle_ns == item.idle_ns);
     CHECK(found.written_ns == 77 && found.index_count == item.index_count);
-    CHECK(compare_bytes(record_key(target), item.key) == 0);
-    CHECK(record_value_length(target) == item.value.length);
+    CHECK(compare_bytes(larder_record_key(target), item.key) == 0);
+    CHECK(larder_record_value_length(target) == item.value.length);
     size_t offset = 0;
     larder_store_index_entry entry;
     for (size_t at = 0; at < item.index_count; at++) {
-        CHECK(record_next_index(&found, &offset, &entry) && entry.index == indexes[at].index);
+        CHECK(larder_record_next_index(&found, &offset, &entry) &&
+              entry.index == indexes[at].index);
         CHECK(compare_bytes(entry.value, indexes[at].value) == 0);
     }
-    CHECK(!record_next_index(&found, &offset, &entry));
+    CHECK(!larder_record_next_index(&found, &offset, &entry));
     return length;
 }
 
@@ -161,7 +163,7 @@ static size_t random_record(uint8_t *target, uint32_t id, size_t value_max) {
     size_t dice = below(20);
     if (dice > 3) return random_put(target, key_of(id, key), value_max);
     larder_bytes name = dice > 0 ? key_of(id, key) : (larder_bytes){NULL, 0};
-    size_t length = record_write_bare(target, dice > 0 ? RECORD_REMOVE : RECORD_CLEAR, name);
+    size_t length = larder_record_write_bare(target, dice > 0 ? RECORD_REMOVE : RECORD_CLEAR, name);
     memcpy(target, &(uint32_t){(uint32_t)length}, 4);
     return length;
 }
@@ -173,14 +175,14 @@ static bool model_add(model *m, const uint8_t *records, size_t length, uint32_t 
     memcpy(bytes, records, length);
     pthread_mutex_lock(&m->lock);
     uint8_t *target;
-    larder_status status = log_reserve(&m->log, length, uses_reserve, &target);
+    larder_status status = larder_log_reserve(&m->log, length, uses_reserve, &target);
     if (status == LARDER_OK) {
         uint64_t first_word = 0;
         uint8_t *at = bytes;
         for (uint32_t minor = 0; minor < count; minor++) {
             size_t one = record_length(at);
             uint64_t word =
-                record_seal(at, one, m->log.last_sequence + 1, minor, minor + 1 < count);
+                larder_record_seal(at, one, m->log.last_sequence + 1, minor, minor + 1 < count);
             memcpy(at, &word, 8);
             if (minor == 0) first_word = word;
             at += record_padded(one);
@@ -189,7 +191,7 @@ static bool model_add(model *m, const uint8_t *records, size_t length, uint32_t 
         location place = {m->log.active->number, (uint64_t)(target - m->log.active->map)};
         CHECK(place.offset % 8 == 0);
         CHECK(place.offset + length + SEGMENT_NEXT_BYTES <= m->log.active->capacity);
-        log_publish(&m->log, length, count, first_word);
+        larder_log_publish(&m->log, length, count, first_word);
         m->writes = realloc(m->writes, (m->count + 1) * sizeof *m->writes);
         m->writes[m->count++] = (model_write){bytes, length, count, place};
         CHECK(m->log.last_sequence == m->count);
@@ -219,7 +221,7 @@ static size_t compare_scan(const model *m, log_scan *scan, larder_status *end) {
         const uint8_t *first;
         uint32_t count;
         segment *from;
-        *end = log_scan_next(scan, true, &first, &count, &from);
+        *end = larder_log_scan_next(scan, true, &first, &count, &from);
         if (*end != LARDER_OK) return came;
         CHECK(scan->sequence >= 1 && scan->sequence <= m->count);
         const model_write *expected = &m->writes[scan->sequence - 1];
@@ -247,7 +249,7 @@ static void test_log(void) {
     size_t min = 4096u << below(2), max = below(2) ? 4096 : 65536;
     model_begin(&m, min, max < min ? min : max);
     store_log reader;
-    CHECK(log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
+    CHECK(larder_log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
     log_scan follower = scan_of(&reader);
     size_t followed = 0;
     larder_status end;
@@ -257,11 +259,11 @@ static void test_log(void) {
         if (fails) larder_fault_set(points[below(4)], 1, ENOSPC);
         random_write(&m, 100, below(50) == 0 ? 20000 : 400);
         larder_fault_set(NULL, 0, 0);
-        if (below(5) == 0) log_prepare(&m.log, &m.lock);
+        if (below(5) == 0) larder_log_prepare(&m.log, &m.lock);
         if (below(20) == 0) {
             bool sync_fails = below(3) == 0;
             if (sync_fails) larder_fault_set(below(2) ? "fdatasync" : "fsync", 1, EIO);
-            larder_status status = log_sync(&m.log, &m.lock);
+            larder_status status = larder_log_sync(&m.log, &m.lock);
             larder_fault_set(NULL, 0, 0);
             CHECK(status == LARDER_OK || (sync_fails && status == EIO));
             CHECK(status != LARDER_OK || m.log.synced_sequence == m.count);
@@ -271,30 +273,30 @@ static void test_log(void) {
             CHECK(end == LARDER_END && followed == m.count);
         }
     }
-    CHECK(log_sync(&m.log, &m.lock) == LARDER_OK && m.log.synced_sequence == m.count);
+    CHECK(larder_log_sync(&m.log, &m.lock) == LARDER_OK && m.log.synced_sequence == m.count);
     followed += compare_scan(&m, &follower, &end);
     CHECK(end == LARDER_END && followed == m.count && follower.lost == 0);
     log_scan scan = scan_of(&m.log);
     CHECK(compare_scan(&m, &scan, &end) == m.count && end == LARDER_END);
     for (size_t at = 0; at < m.count; at++) {
         larder_bytes bytes;
-        CHECK(log_record(&m.log, m.writes[at].at, &bytes) == LARDER_OK);
+        CHECK(larder_log_record(&m.log, m.writes[at].at, &bytes) == LARDER_OK);
         CHECK(bytes.length == record_length(m.writes[at].bytes));
     }
     // What is lent out outlives segment and log.
-    segment *held = log_hold(&m.log, 1);
-    CHECK(held != NULL && log_remove(&m.log, 1) == LARDER_OK);
-    CHECK(log_remove(&m.log, 1) == LARDER_OK);
+    segment *held = larder_log_hold(&m.log, 1);
+    CHECK(held != NULL && larder_log_remove(&m.log, 1) == LARDER_OK);
+    CHECK(larder_log_remove(&m.log, 1) == LARDER_OK);
     segment *gone;
-    CHECK(log_segment(&m.log, 1, &gone) == ENOENT);
-    segment *last = log_hold(&m.log, m.log.active->number);
-    log_close(&reader);
+    CHECK(larder_log_segment(&m.log, 1, &gone) == ENOENT);
+    segment *last = larder_log_hold(&m.log, m.log.active->number);
+    larder_log_close(&reader);
     uint32_t number = m.log.active->number;
     model_end(&m);
     CHECK(held->number == 1 && held->map[0] == 'L' && last->map[0] == 'L');
     CHECK(last->number == number);
-    log_release(held);
-    log_release(last);
+    larder_log_release(held);
+    larder_log_release(last);
     folder_end();
 }
 
@@ -307,8 +309,8 @@ static void *prepare_and_sync(void *context) {
     threads *all = context;
     uint64_t synced = 0;
     while (!atomic_load(&all->has_ended)) {
-        log_prepare(&all->m->log, &all->m->lock);
-        CHECK(log_sync(&all->m->log, &all->m->lock) == LARDER_OK);
+        larder_log_prepare(&all->m->log, &all->m->lock);
+        CHECK(larder_log_sync(&all->m->log, &all->m->lock) == LARDER_OK);
         CHECK(all->m->log.synced_sequence >= synced);
         synced = all->m->log.synced_sequence;
     }
@@ -318,7 +320,7 @@ static void *prepare_and_sync(void *context) {
 static void *follow(void *context) {
     threads *all = context;
     store_log reader;
-    CHECK(log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
+    CHECK(larder_log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
     log_scan scan = scan_of(&reader);
     for (;;) {
         bool has_ended = atomic_load(&all->has_ended);
@@ -326,13 +328,13 @@ static void *follow(void *context) {
         uint32_t count;
         segment *from;
         larder_status status;
-        while ((status = log_scan_next(&scan, true, &first, &count, &from)) == LARDER_OK) {
+        while ((status = larder_log_scan_next(&scan, true, &first, &count, &from)) == LARDER_OK) {
         }
         CHECK(status == LARDER_END && scan.lost == 0);
         if (has_ended) break;
     }
     CHECK(scan.sequence == all->m->count);
-    log_close(&reader);
+    larder_log_close(&reader);
     return NULL;
 }
 
@@ -366,12 +368,12 @@ static void test_reserve(void) {
     for (size_t n = 0; n < 200; n++) {
         bool removes = refused > 0;
         size_t length =
-            removes ? record_write_bare(batch, RECORD_REMOVE, (larder_bytes){"k", 1}) : 0;
+            removes ? larder_record_write_bare(batch, RECORD_REMOVE, (larder_bytes){"k", 1}) : 0;
         if (!removes) {
             larder_store_item item = {
                 .key = {"k", 1}, .expires_ns = LARDER_STORE_NEVER, .idle_ns = LARDER_STORE_NEVER};
-            length = record_size(&item);
-            record_write(batch, &item, length, 1);
+            length = larder_record_size(&item);
+            larder_record_write(batch, &item, length, 1);
         }
         memcpy(batch, &(uint32_t){(uint32_t)length}, 4);
         larder_fault_set("fallocate", 1, ENOSPC);
@@ -398,26 +400,27 @@ static void test_circle(void) {
     model_begin(&m, 4096, 4096);
     CHECK(random_write(&m, 10, 10));
     segment *other, *cleaned;
-    CHECK(log_create_cleaned(&m.log, &m.lock, 100, 1, 0, &cleaned) == LARDER_OK);
-    CHECK(segment_create(m.log.folder, 3, SEGMENT_WRITTEN, 1, 2, 0, STORE_ID, 0600, &other) == 0);
+    CHECK(larder_log_create_cleaned(&m.log, &m.lock, 100, 1, 0, &cleaned) == LARDER_OK);
+    CHECK(larder_segment_create(m.log.folder, 3, SEGMENT_WRITTEN, 1, 2, 0, STORE_ID, 0600,
+                                &other) == 0);
     segment *twice;
-    CHECK(segment_create(m.log.folder, 3, SEGMENT_WRITTEN, 1, 2, 0, STORE_ID, 0600, &twice) ==
-          EEXIST);
+    CHECK(larder_segment_create(m.log.folder, 3, SEGMENT_WRITTEN, 1, 2, 0, STORE_ID, 0600,
+                                &twice) == EEXIST);
     static const uint32_t leads[] = {1, 2, 3, 4, 0};
     segment *first = m.log.active;
     uint64_t at = atomic_load(&first->end);
     for (size_t n = 0; n < 5; n++) {
         atomic_store(&first->end, at);
-        segment_seal(first, leads[n], m.log.last_sequence);
+        larder_segment_seal(first, leads[n], m.log.last_sequence);
         atomic_store(&other->end, SEGMENT_HEAD_BYTES);
-        segment_seal(other, (uint32_t)below(4), m.log.last_sequence);
+        larder_segment_seal(other, (uint32_t)below(4), m.log.last_sequence);
         log_scan scan = scan_of(&m.log);
         larder_status end;
         CHECK(compare_scan(&m, &scan, &end) == 1);
         CHECK(end == (leads[n] == 4 ? LARDER_END : LARDER_EDAMAGED));
-        while (log_scan_resync(&scan)) CHECK(compare_scan(&m, &scan, &end) == 0);
+        while (larder_log_scan_resync(&scan)) CHECK(compare_scan(&m, &scan, &end) == 0);
     }
-    segment_close(other);
+    larder_segment_close(other);
     model_end(&m);
     folder_end();
 }
@@ -446,10 +449,11 @@ static void image_begin(model *m, image *out) {
     out->end = (size_t)m->writes[m->count - 1].at.offset + m->writes[m->count - 1].length;
     out->length = 4096;
     out->bytes = malloc(out->length);
-    CHECK(file_open_in(m->log.folder, "00000001.seg", FILE_WRITE, 0, &out->file) == LARDER_OK);
-    CHECK(log_remove(&m->log, m->log.active->number) == LARDER_OK);
+    CHECK(larder_os_file_open_in(m->log.folder, "00000001.seg", LARDER_OS_WRITE, 0, &out->file) ==
+          LARDER_OK);
+    CHECK(larder_log_remove(&m->log, m->log.active->number) == LARDER_OK);
     size_t got;
-    CHECK(file_read_at(out->file, out->bytes, 4096, 0, &got) == LARDER_OK && got == 4096);
+    CHECK(larder_os_file_read_at(out->file, out->bytes, 4096, 0, &got) == LARDER_OK && got == 4096);
 }
 
 static void image_end(model *m, image *used) {
@@ -460,7 +464,7 @@ static void image_end(model *m, image *used) {
 }
 
 static void image_write(const image *used, const uint8_t *bytes) {
-    CHECK(file_write_at(used->file, bytes, used->length, 0) == LARDER_OK);
+    CHECK(larder_os_file_write_at(used->file, bytes, used->length, 0) == LARDER_OK);
 }
 
 static void test_cut(void) {
@@ -468,7 +472,7 @@ static void test_cut(void) {
     image used;
     image_begin(&m, &used);
     store_log reader;
-    CHECK(log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
+    CHECK(larder_log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
     uint8_t *bytes = malloc(used.length);
     for (size_t cut = SEGMENT_HEAD_BYTES; cut <= used.length; cut++) {
         for (int is_garbage = 0; is_garbage < 2; is_garbage++) {
@@ -486,23 +490,23 @@ static void test_cut(void) {
             CHECK(came == scan.sequence && came >= whole && came <= whole + 1);
         }
     }
-    log_close(&reader);
+    larder_log_close(&reader);
     // Shorter than its head says.
     for (size_t cut = 0; cut < used.length; cut += 1 + below(60)) {
         image_write(&used, used.bytes);
-        CHECK(file_truncate(used.file, cut) == LARDER_OK);
+        CHECK(larder_os_file_truncate(used.file, cut) == LARDER_OK);
         segment *opened;
-        CHECK(segment_open(m.log.folder, 1, STORE_ID, false, &opened) == LARDER_EDAMAGED);
+        CHECK(larder_segment_open(m.log.folder, 1, STORE_ID, false, &opened) == LARDER_EDAMAGED);
     }
     image_write(&used, used.bytes);
     segment *opened;
-    CHECK(segment_open(m.log.folder, 1, STORE_ID + 1, false, &opened) == LARDER_EFOREIGN);
-    CHECK(segment_open(m.log.folder, 2, STORE_ID, false, &opened) == ENOENT);
+    CHECK(larder_segment_open(m.log.folder, 1, STORE_ID + 1, false, &opened) == LARDER_EFOREIGN);
+    CHECK(larder_segment_open(m.log.folder, 2, STORE_ID, false, &opened) == ENOENT);
     for (size_t at = 0; at < SEGMENT_HEAD_BYTES; at++) {
         memcpy(bytes, used.bytes, used.length);
         bytes[at] ^= (uint8_t)(1u << below(8));
         image_write(&used, bytes);
-        CHECK(segment_open(m.log.folder, 1, STORE_ID, false, &opened) == LARDER_EDAMAGED);
+        CHECK(larder_segment_open(m.log.folder, 1, STORE_ID, false, &opened) == LARDER_EDAMAGED);
     }
     free(bytes);
     image_end(&m, &used);
@@ -514,7 +518,7 @@ static size_t scan_all(const model *m, log_scan *scan) {
     for (;;) {
         larder_status end;
         came += compare_scan(m, scan, &end);
-        if (end != LARDER_EDAMAGED || !log_scan_resync(scan)) return came;
+        if (end != LARDER_EDAMAGED || !larder_log_scan_resync(scan)) return came;
     }
 }
 
@@ -523,7 +527,7 @@ static void test_flip(void) {
     image used;
     image_begin(&m, &used);
     store_log reader;
-    CHECK(log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
+    CHECK(larder_log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
     uint8_t *bytes = malloc(used.length);
     for (size_t at = SEGMENT_HEAD_BYTES; at < used.length; at++) {
         for (int how = 0; how < 2; how++) {
@@ -551,7 +555,7 @@ static void test_flip(void) {
         size_t came = scan_all(&m, &scan);
         CHECK(came + scan.lost == scan.sequence);
     }
-    log_close(&reader);
+    larder_log_close(&reader);
     free(bytes);
     image_end(&m, &used);
 }
@@ -562,7 +566,7 @@ static void test_splice(void) {
     image used;
     image_begin(&m, &used);
     store_log reader;
-    CHECK(log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
+    CHECK(larder_log_open(folder_path, STORE_ID, 0600, true, &reader) == LARDER_OK);
     uint8_t *bytes = malloc(used.length);
     const uint8_t *records[128];
     size_t count = 0;
@@ -592,11 +596,11 @@ static void test_splice(void) {
         larder_status status;
         size_t came = compare_scan(&m, &scan, &status);
         CHECK(came == whole && scan.lost == 0);
-        while (status == LARDER_EDAMAGED && log_scan_resync(&scan))
+        while (status == LARDER_EDAMAGED && larder_log_scan_resync(&scan))
             came += compare_scan(&m, &scan, &status);
         CHECK(came + scan.lost == scan.sequence);
     }
-    log_close(&reader);
+    larder_log_close(&reader);
     free(bytes);
     image_end(&m, &used);
 }
@@ -606,26 +610,27 @@ static void test_records(void) {
     volatile uint64_t sum = 0;
     for (size_t n = 0; n < 20000; n++) {
         size_t length = random_record(batch, (uint32_t)below(30), 40);
-        uint64_t word = record_seal(batch, length, random64(), (uint32_t)below(100), below(2));
+        uint64_t word =
+            larder_record_seal(batch, length, random64(), (uint32_t)below(100), below(2));
         memcpy(batch, &word, 8);
         record found;
-        CHECK(record_read((larder_bytes){batch, length}, true, &found) == LARDER_OK);
+        CHECK(larder_record_read((larder_bytes){batch, length}, true, &found) == LARDER_OK);
         if (found.kind == RECORD_PUT) {
             uint8_t *row = malloc(ROW_BYTES + length);
             location place = {1 + (uint32_t)below(99), below(1 << 20) * 8};
             bool inlines = below(2);
-            size_t row_bytes = row_write(row, batch, place, inlines);
+            size_t row_bytes = larder_row_write(row, batch, place, inlines);
             place.segment++;
-            row_move(row, place);
+            larder_row_move(row, place);
             entry_row read;
-            CHECK(row_read((larder_bytes){row, row_bytes}, &read) == LARDER_OK);
+            CHECK(larder_row_read((larder_bytes){row, row_bytes}, &read) == LARDER_OK);
             CHECK(read.sequence == found.sequence && read.minor == found.minor);
             CHECK(read.at.segment == place.segment && read.at.offset == place.offset);
             CHECK(read.value_bytes == found.value.length);
             CHECK((read.flags & ~RECORD_INDEXED) == found.flags);
             CHECK(((read.flags & RECORD_INDEXED) != 0) == (found.index_count > 0));
             CHECK(read.inlined.length == (inlines ? length : 0));
-            size_t padded = row_record_padded(&read, found.key);
+            size_t padded = larder_row_record_padded(&read, found.key);
             CHECK(padded == 0 ? !inlines : padded == record_padded(length));
             CHECK(padded != 0 || (found.flags & RECORD_HAS_PARTS) || found.key.length > 494);
             free(row);
@@ -637,7 +642,7 @@ static void test_records(void) {
         for (size_t times = below(4); times > 0 && cut > 0; times--)
             bytes[below(below(2) ? cut : cut < 48 ? cut : 48)] ^= (uint8_t)(1u << below(8));
         if (below(2) && cut >= 4) memcpy(bytes, &(uint32_t){(uint32_t)cut}, 4);
-        if (record_read((larder_bytes){bytes, cut}, false, &found) == LARDER_OK) {
+        if (larder_record_read((larder_bytes){bytes, cut}, false, &found) == LARDER_OK) {
             const larder_bytes all[] = {found.key, found.extended, found.indexes, found.value};
             for (size_t part = 0; part < 4; part++)
                 for (size_t at = 0; at < all[part].length; at++)
@@ -645,13 +650,14 @@ static void test_records(void) {
             CHECK(found.kind == RECORD_PUT || found.value.length == 0);
         }
         entry_row row;
-        if (row_read((larder_bytes){bytes, cut}, &row) == LARDER_OK) sum += row.inlined.length;
+        if (larder_row_read((larder_bytes){bytes, cut}, &row) == LARDER_OK)
+            sum += row.inlined.length;
         free(bytes);
     }
     uint32_t number;
     char name[SEGMENT_NAME_BYTES];
-    segment_name(0x1234ABCD, name);
-    CHECK(segment_number_of(name, &number) && number == 0x1234ABCD);
+    larder_segment_name(0x1234ABCD, name);
+    CHECK(larder_segment_number_of(name, &number) && number == 0x1234ABCD);
     CHECK(strcmp(name, "1234abcd.seg") == 0);
     static const char *const wrong[] = {"",
                                         "1",
@@ -662,7 +668,7 @@ static void test_records(void) {
                                         "1234abcd",
                                         "1234abcde.seg"};
     for (size_t at = 0; at < sizeof wrong / sizeof wrong[0]; at++)
-        CHECK(!segment_number_of(wrong[at], &number));
+        CHECK(!larder_segment_number_of(wrong[at], &number));
 }
 
 // The memtable ------------------------------------------------------------------------------------
@@ -678,7 +684,7 @@ static void compare_table(const memtable *table, const reference *expected) {
     uint32_t count = 0;
     uint8_t key[600];
     for (uint32_t id = 0; id < IDS; id++) {
-        const memtable_entry *found = memtable_find(table, key_of(id, key));
+        const memtable_entry *found = larder_memtable_find(table, key_of(id, key));
         CHECK((found ? found->record : NULL) == expected->at[id]);
         count += found != NULL;
     }
@@ -687,10 +693,10 @@ static void compare_table(const memtable *table, const reference *expected) {
     for (uint32_t at = 0; at < table->resolved; at++) {
         const uint8_t *record_at = table->entries[at].record;
         uint32_t id;
-        larder_bytes name = record_key(record_at);
+        larder_bytes name = larder_record_key(record_at);
         memcpy(&id, (const uint8_t *)name.data + name.length - 4, 4);
         entries += (record_kind(record_at) == RECORD_PUT) - (expected->base[id] != 0);
-        bytes += (int64_t)record_value_length(record_at) -
+        bytes += (int64_t)larder_record_value_length(record_at) -
                  (expected->base[id] ? (int64_t)expected->base[id] - 1 : 0);
     }
     CHECK(entries == table->count_delta && bytes == table->bytes_delta);
@@ -698,7 +704,7 @@ static void compare_table(const memtable *table, const reference *expected) {
 
 static void test_memtable(void) {
     memtable *table;
-    CHECK(memtable_create(&table) == LARDER_OK);
+    CHECK(larder_memtable_create(&table) == LARDER_OK);
     reference *expected = calloc(1, sizeof *expected);
     uint8_t *arena = malloc(16 << 20), *end = arena;
     for (uint32_t id = 0; id < IDS; id++) expected->base[id] = below(2) ? 1 + below(1000) : 0;
@@ -708,43 +714,43 @@ static void test_memtable(void) {
         uint32_t id = (uint32_t)below(range);
         uint8_t key[600];
         larder_bytes name = key_of(id, key);
-        size_t length =
-            below(4) ? random_put(end, name, 60) : record_write_bare(end, RECORD_REMOVE, name);
-        uint64_t word = record_seal(end, length, ++sequence, 0, false);
+        size_t length = below(4) ? random_put(end, name, 60)
+                                 : larder_record_write_bare(end, RECORD_REMOVE, name);
+        uint64_t word = larder_record_seal(end, length, ++sequence, 0, false);
         memcpy(end, &word, 8);
-        CHECK(memtable_reserve(table, 1) == LARDER_OK);
-        memtable_put(table, end, (uint32_t)n);
+        CHECK(larder_memtable_reserve(table, 1) == LARDER_OK);
+        larder_memtable_put(table, end, (uint32_t)n);
         expected->at[id] = end;
         end += record_padded(length);
         CHECK(end < arena + (16 << 20) - 4096 && table->last_sequence == sequence);
         size_t dice = below(3000);
         if (dice == 0) {
-            memtable_clear(table, ++sequence);
+            larder_memtable_clear(table, ++sequence);
             memset(expected->at, 0, sizeof expected->at);
             CHECK(table->cleared == sequence && table->count == 0);
         } else if (dice == 1) {
-            memtable_forget_bases(table);
+            larder_memtable_forget_bases(table);
         } else if (dice == 2) {
-            memtable_reset(table);
+            larder_memtable_reset(table);
             memset(expected->at, 0, sizeof expected->at);
             CHECK(table->cleared == 0 && table->last_sequence == 0);
         } else if (dice < 1200 && table->resolved < table->count) {
-            name = record_key(table->entries[table->resolved].record);
+            name = larder_record_key(table->entries[table->resolved].record);
             memcpy(&id, (const uint8_t *)name.data + name.length - 4, 4);
             uint64_t base = expected->base[id];
-            memtable_resolve(table, base != 0, base ? base - 1 : 99);
+            larder_memtable_resolve(table, base != 0, base ? base - 1 : 99);
         }
         if (below(400) == 0) compare_table(table, expected);
     }
     compare_table(table, expected);
-    memtable_destroy(table);
+    larder_memtable_destroy(table);
     free(expected);
     free(arena);
 }
 
 static int compare_by_key(const void *a, const void *b) {
     const sorted_write *left = a, *right = b;
-    int order = compare_bytes(record_key(left->record), record_key(right->record));
+    int order = compare_bytes(larder_record_key(left->record), larder_record_key(right->record));
     return order ? order : (left->victim != 0) - (right->victim != 0);
 }
 
@@ -762,14 +768,15 @@ static void test_sort(void) {
             size_t length = prefix + below(longest + 1);
             for (size_t i = prefix; i < length; i++) key[i] = (uint8_t)below(alphabet);
             uint8_t *target = arena + at * 128u;
-            size_t bytes = record_write_bare(target, RECORD_REMOVE, (larder_bytes){key, length});
-            uint64_t word = record_seal(target, bytes, at, 0, false);
+            size_t bytes =
+                larder_record_write_bare(target, RECORD_REMOVE, (larder_bytes){key, length});
+            uint64_t word = larder_record_seal(target, bytes, at, 0, false);
             memcpy(target, &word, 8);
             writes[at] = (sorted_write){random64(), target, at, (uint32_t)below(3)};
         }
         memcpy(sorted, writes, count * sizeof *writes);
         qsort(sorted, count, sizeof *sorted, compare_by_key);
-        CHECK(sorted_writes_sort(writes, count) == LARDER_OK);
+        CHECK(larder_sorted_writes_sort(writes, count) == LARDER_OK);
         for (uint32_t at = 0; at < count; at++)
             CHECK(compare_by_key(&writes[at], &sorted[at]) == 0);
         uint64_t sum = 0, other = 0;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Entries as they lie in their segments: marks of reads, steps over all, the check of places.
+#include "index/group.h"
+
+bool larder_index_was_read(const larder_index *index, larder_index_slot slot) {
+    const uint32_t place = index_place_of(slot);
+    const uint8_t *group = group_at(index, index_segment_of(index, slot), place / GROUP_PLACES);
+    return (tag_get(group, place % GROUP_PLACES) & TAG_READ) != 0;
+}
+
+bool larder_index_take_read_mark(larder_index *index, larder_index_slot slot) {
+    const uint32_t place = index_place_of(slot);
+    uint8_t *group = group_at(index, index_segment_of(index, slot), place / GROUP_PLACES);
+    const uint8_t tag = tag_get(group, place % GROUP_PLACES);
+    tag_set(group, place % GROUP_PLACES, tag & TAG_HASH);
+    return (tag & TAG_READ) != 0;
+}
+
+larder_index_slot larder_index_step(const larder_index *index, larder_index_slot slot) {
+    uint32_t id = 0, place = 0;
+    if (slot != LARDER_INDEX_NONE) {
+        id = slot >> SEGMENT_SHIFT;
+        place = index_place_of(slot) + 1;
+    }
+    for (; id < index->segment_count; id++, place = 0) {
+        const index_segment *segment = index->segments[id];
+        if (segment == NULL) continue;
+        for (; place < segment_places(segment); place++) {
+            const uint8_t *group = group_at(index, segment, place / GROUP_PLACES);
+            if (tag_get(group, place % GROUP_PLACES) != 0) return id << SEGMENT_SHIFT | place;
+        }
+    }
+    return LARDER_INDEX_NONE;
+}
+
+// Checking ----------------------------------------------------------------------------------------
+
+// Whether a search that starts at the hash's home reaches the place. Sooner or later it comes to
+// every group of the segment.
+static bool is_reachable(const larder_index *index, const index_segment *segment, uint32_t place) {
+    uint32_t group = home_group(segment, segment->entries[place].hash);
+    while (group != place / GROUP_PLACES) {
+        if (tag_get(group_at(index, segment, group), OVERFLOW) == 0) return false;
+        group = next_group(segment, group);
+    }
+    return true;
+}
+
+static bool is_in_directory(const larder_index *index, const index_segment *segment,
+                            uint32_t word) {
+    const index_segment *at = directory_at(index, word);
+    while (at != NULL && at != segment) at = at->next;
+    return at == segment;
+}
+
+const char *larder_index_segments_check(const larder_index *index) {
+    uint64_t count = 0;
+    for (uint32_t id = 0; id < index->segment_count; id++) {
+        const index_segment *segment = index->segments[id];
+        if (segment == NULL) continue;
+        if (segment->id != id) return "a segment does not know its number";
+        uint32_t used = 0, overflow = 0, displaced = 0;
+        bool is_stuck = false;
+        for (uint32_t place = 0; place < segment_places(segment); place++) {
+            const uint8_t *group = group_at(index, segment, place / GROUP_PLACES);
+            if (tag_get(group, place % GROUP_PLACES) == 0) continue;
+            used++;
+            if (!is_in_directory(index, segment, segment->entries[place].hash))
+                return "the directory does not lead to an entry";
+            if (!is_reachable(index, segment, place)) return "a search does not reach an entry";
+            const uint32_t home = home_group(segment, segment->entries[place].hash);
+            displaced +=
+                (place / GROUP_PLACES + segment->group_count - home) % segment->group_count;
+        }
+        for (uint32_t group = 0; group < segment->group_count; group++) {
+            const uint8_t there = tag_get(group_at(index, segment, group), OVERFLOW);
+            overflow += there;
+            is_stuck = is_stuck || there == OVERFLOW_STUCK;
+        }
+        if (used != segment->used) return "a segment has another number of entries than it says";
+        if (!is_stuck && overflow != displaced)
+            return "groups count other displaced entries than there are";
+        count += used;
+    }
+    return count == index->count ? NULL : "the segments hold another number of entries";
+}

@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: MIT
+/** @file append.c
+    Appending and removing: the hot path. Invariants are those of ring/layout.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <sched.h>
+#include <time.h>
+
+#include "ring/ring_internal.h"
+
+/** How far ahead of the end a first lap's pages are warmed, with one system call. */
+#define WARM_BYTES ((uint64_t)64 * 1024)
+
+// Locking -----------------------------------------------------------------------------------------
+
+static inline void processor_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/** Waits longer and longer, without touching the lock's cache line in between. That is what makes
+    two appending threads as fast as one: the one that holds the line appends hundreds of messages
+    before the other looks again, where a queue would move the line at every message. */
+COLD larder_status larder_ring_lock_slowly(larder_ring *ring) {
+    uint32_t pauses = 64;
+    struct timespec nap = {0, 20000};
+    for (;;) {
+        uint32_t seen = atomic_load_explicit(ring->lock, memory_order_relaxed);
+        if (seen == LOCK_FREE) {
+            if (atomic_compare_exchange_strong_explicit(ring->lock, &seen, LOCK_HELD,
+                                                        memory_order_acquire, memory_order_relaxed))
+                return LARDER_OK;
+        }
+        if (seen == LOCK_FORKED) return LARDER_EFORKED;
+        if (seen == LOCK_SHUT) return LARDER_ECLOSED;
+        if (pauses <= 2048) {
+            for (uint32_t i = 0; i < pauses; i++) processor_pause();
+            pauses *= 2;
+        } else {
+            // The holder may have lost its processor; leave it ours.
+            nanosleep(&nap, NULL);
+            if (nap.tv_nsec < 1000000) nap.tv_nsec *= 2;
+        }
+    }
+}
+
+larder_status larder_ring_begin_writing(larder_ring *ring) {
+    if (ring->read_only) {
+        ring_unlock(ring);
+        return LARDER_EREADONLY;
+    }
+    STORE_RELEASE(ring->header->state.closed_crc, 0);
+    STORE(ring->header->session.unsynced, 1);
+    ring->is_writing = true;
+    if (ring->damaged_oldest) {
+        ring_opened *opened = &ring->header->opened;
+        STORE(opened->lost, LOAD(opened->lost) + ring->damaged_oldest);
+        larder_ring_unsettle(ring);
+        STORE(ring->header->state.count, ring->count);
+        larder_ring_store_oldest(ring);
+        larder_ring_settle(ring);
+        ring->damaged_oldest = 0;
+    }
+    return LARDER_OK;
+}
+
+/** Notes a change; the lock is held. The very first one of a handle wakes nobody: a program that
+    appends one message and ends needs no thread.
+    @return whether the background thread is to be woken. */
+COLD static bool ring_changed_first(larder_ring *ring) {
+    bool wakes = ring->wants_mark || (ring->has_changed && ring->sync_interval_ns > 0);
+    ring->is_dirty = wakes || ring->sync_interval_ns == 0;
+    ring->has_changed = true;
+    return wakes;
+}
+
+bool larder_ring_changed(larder_ring *ring) {
+    return UNLIKELY(!ring->is_dirty) && ring_changed_first(ring);
+}
+
+/** After a change: wakes those who wait for it. The lock is not held any more. */
+static inline void ring_announce(larder_ring *ring, bool wakes) {
+    if (UNLIKELY(wakes)) larder_ring_sync_wake(ring);
+    // A waiter raises `waiters` before it takes the lock to look, so whoever appends after that
+    // look sees it raised.
+    if (UNLIKELY(LOAD(ring->waiters) != 0)) larder_ring_wake_waiters(ring);
+}
+
+// Messages and numbers ----------------------------------------------------------------------------
+
+void larder_ring_unsettle(larder_ring *ring) {
+    STORE(ring->header->session.unsettled, 1);
+    // If we crash here, or before larder_ring_settle, the next open walks the file.
+    atomic_thread_fence(memory_order_seq_cst);
+    ring->is_unsettled = true;
+}
+
+void larder_ring_settle(larder_ring *ring) {
+    ring_session *session = &ring->header->session;
+    uint64_t missing = 0;
+    if (ring->oldest < ring->end) missing = ring->newest - ring->oldest_sequence + 1 - ring->count;
+    STORE(session->missing, missing);
+    STORE(session->missing_complement, ~missing);
+    STORE_RELEASE(session->unsettled, 0);
+    ring->is_unsettled = false;
+}
+
+// The oldest end ----------------------------------------------------------------------------------
+
+void larder_ring_store_oldest(larder_ring *ring) {
+    ring_state *state = &ring->header->state;
+    STORE(state->oldest, ring->oldest);
+    // Invariant 6: before any byte that it protected.
+    atomic_thread_fence(memory_order_release);
+    // If we crash here, `oldest_copy` names a message that was given up but not yet overwritten;
+    // recovery keeps it.
+    STORE(state->oldest_copy, ring->oldest);
+}
+
+static void ring_settle_empty(larder_ring *ring) {
+    ring->oldest = ring->end;
+    ring->oldest_position = ring->end_position;
+    ring->oldest_sequence = ring->next_sequence;
+    ring->oldest_bytes = 0;
+}
+
+void larder_ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t after) {
+    ring_records records = ring_records_of(ring);
+    record_bounds bounds = {after + 1, ring->next_sequence - 1};
+    uint64_t position = offset % ring->data_bytes;
+    while (offset < ring->end) {
+        uint64_t rest = ring->data_bytes - position;
+        uint64_t live = ring->end - offset;
+        uint64_t limit = position + (live < rest ? live : rest);
+        uint64_t found;
+        record_head head;
+        if (larder_record_find(&records, position, limit, bounds, &found, &head)) {
+            ring->oldest = offset + (found - position);
+            ring->oldest_position = found;
+            ring->oldest_sequence = record_sequence(head.tag);
+            ring->oldest_bytes = record_bytes(record_length(head.word));
+            return;
+        }
+        if (live <= rest) break;
+        offset += rest;
+        position = 0;
+    }
+    ring_settle_empty(ring);
+}
+
+/** The slow half of ring_drop_oldest: what follows is not the next number. That is a gap that an
+    earlier recovery left, or damage. */
+static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset, uint64_t dropped_position,
+                              uint64_t next_offset) {
+    ring_records records = ring_records_of(ring);
+    uint64_t dropped = ring->oldest_sequence;
+    uint64_t next_position = next_offset % ring->data_bytes;
+    if (next_offset < ring->end) {
+        record_head head = record_head_at(ring->data, next_position);
+        uint64_t sequence = record_sequence(head.tag);
+        if (head.word != RECORD_PAD && sequence > dropped && sequence < ring->next_sequence &&
+            record_is_plausible(head, next_position, ring->data_bytes) &&
+            record_is_intact(&records, ring->data + next_position, head, next_position)) {
+            ring->oldest = next_offset;
+            ring->oldest_position = next_position;
+            ring->oldest_bytes = record_bytes(record_length(head.word));
+            ring->oldest_sequence = sequence;
+            return;
+        }
+    }
+    // The length that led here may be what is damaged, so look from behind the last head.
+    record_head head = record_head_at(ring->data, dropped_position);
+    bool is_intact =
+        head.word != RECORD_PAD && record_is_plausible(head, dropped_position, ring->data_bytes) &&
+        record_is_intact(&records, ring->data + dropped_position, head, dropped_position);
+    larder_ring_settle_oldest(ring, is_intact ? next_offset : dropped_offset + 8, dropped);
+    larder_ring_unsettle(ring);
+    uint64_t lost = ring->oldest_sequence - dropped - 1;
+    if (lost > ring->count) lost = ring->count;
+    ring->count -= lost;
+    ring_opened *opened = &ring->header->opened;
+    STORE(opened->lost, LOAD(opened->lost) + lost);
+}
+
+/** The next record is not simply the next one in this lap: the ring ends, the lap ends, or
+    something is damaged. */
+COLD static void ring_drop_oldest_slowly(larder_ring *ring) {
+    uint64_t dropped_offset = ring->oldest;
+    uint64_t dropped_position = ring->oldest_position;
+    uint64_t offset = dropped_offset + ring->oldest_bytes;
+    uint64_t position = dropped_position + ring->oldest_bytes;
+    if (offset == ring->end) {
+        ring_settle_empty(ring);
+        return;
+    }
+    uint64_t rest = ring->data_bytes - position;
+    record_head next = {0, 0, 0};
+    if (rest >= RING_HEAD_BYTES) next = record_head_at(ring->data, position);
+    if (offset < ring->end && (rest < RING_HEAD_BYTES || next.word == RECORD_PAD)) {
+        offset += rest;
+        next = record_head_at(ring->data, 0);
+        if (record_sequence(next.tag) == ring->oldest_sequence + 1 && offset < ring->end &&
+            next.word != RECORD_PAD && record_is_plausible(next, 0, ring->data_bytes)) {
+            ring->oldest = offset;
+            ring->oldest_position = 0;
+            ring->oldest_bytes = record_bytes(record_length(next.word));
+            ring->oldest_sequence++;
+            return;
+        }
+    }
+    ring_drop_damaged(ring, dropped_offset, dropped_position, offset);
+}
+
+/** Moves `oldest` past the record it stands at; the lock is held, and the ring is not empty.
+    Only in memory: larder_ring_store_oldest publishes it. Damaged records on the way count as lost.
+    */
+static inline void ring_drop_oldest(larder_ring *ring) {
+    uint64_t bytes = ring->oldest_bytes;
+    uint64_t position = ring->oldest_position + bytes;
+    if (ring->count > 0) ring->count--;
+    if (ring->oldest + bytes < ring->end && ring->data_bytes - position >= RING_HEAD_BYTES) {
+        record_head next = record_head_at(ring->data, position);
+        uint64_t next_bytes = record_bytes(record_length(next.word));
+        if (record_sequence(next.tag) == ring->oldest_sequence + 1 && next.word != RECORD_PAD &&
+            next_bytes <= ring->data_bytes - position) {
+            ring->oldest += bytes;
+            ring->oldest_position = position;
+            ring->oldest_bytes = next_bytes;
+            ring->oldest_sequence++;
+            return;
+        }
+    }
+    ring_drop_oldest_slowly(ring);
+}
+
+// The newest end ----------------------------------------------------------------------------------
+
+/** In the first lap, makes the pages ahead of it cheap to touch; not for a handle that appends but
+    a few messages. */
+COLD static void ring_warm(larder_ring *ring, uint64_t needed) {
+    uint64_t until = needed + WARM_BYTES;
+    if (until > ring->data_bytes) until = ring->data_bytes;
+    uint64_t start = ring->fixed.data_offset;
+    if (ring->has_warmed) larder_os_file_warm(ring->map, start + ring->warmed, start + until);
+    ring->has_warmed = true;
+    ring->warmed = until;
+}
+
+/** Nothing is live: starts at the first data byte, where the longest message fits. */
+COLD static void ring_restart(larder_ring *ring) {
+    ring->end += ring->data_bytes - ring->end_position;
+    ring->end_position = 0;
+    ring_settle_empty(ring);
+    // `oldest` beyond the published `end` also reads as empty, so the order does not matter.
+    larder_ring_store_oldest(ring);
+}
+
+/** Whether the oldest record may not be dropped yet (invariant 9). */
+static inline bool ring_must_mark(const larder_ring *ring) {
+    return UNLIKELY(ring->synced != ring->marked) && ring->oldest_sequence > ring->marked &&
+           ring->oldest_sequence <= ring->synced;
+}
+
+/** Brings the header to the device on the caller's thread: it came round, or ran out of numbers,
+    before the background thread was done. */
+COLD static larder_status ring_mark(larder_ring *ring) {
+    ring_marking marking = larder_ring_mark_begin(ring);
+    larder_status status = larder_ring_sync_file(ring);
+    if (status == LARDER_OK) larder_ring_mark_end(ring, marking);
+    return status;
+}
+
+/** The record about to be written ends behind the soft limit, at `last`. */
+COLD static larder_status ring_reach_limit(larder_ring *ring, uint64_t last) {
+    uint64_t sealed = LOAD(ring->header->session.sealed_limit);
+    if (ring->next_sequence >= ring->floor || (sealed && last > sealed)) {
+        larder_status status = ring_mark(ring);
+        if (status) return status;
+    }
+    sealed = LOAD(ring->header->session.sealed_limit);
+    bool is_half_way = ring->floor - ring->next_sequence <= larder_ring_numbers_ahead / 2 ||
+                       (sealed && last > sealed - larder_ring_window_bytes / 2);
+    if (is_half_way && !ring->wants_mark) {
+        ring->wants_mark = true;
+        ring->is_dirty = false; // So that this change is looked at.
+    }
+    larder_ring_limit(ring);
+    return LARDER_OK;
+}
+
+/** Makes room for a record of `bytes`, which fits the data.
+    @param skip receives how many bytes before the end of the data are to be passed over. */
+static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint64_t bytes,
+                                                         uint64_t *skip) {
+    uint64_t rest = ring->data_bytes - ring->end_position;
+    *skip = 0;
+    uint64_t behind = ring->end + bytes + (bytes > rest ? rest : 0);
+    if (UNLIKELY(behind > ring->soft_limit)) {
+        larder_status status = ring_reach_limit(ring, behind);
+        if (status) return status;
+    }
+    if (UNLIKELY(bytes > rest)) {
+        if (ring->oldest == ring->end) ring_restart(ring);
+        else *skip = rest;
+    }
+    if (ring->end + *skip + bytes - ring->oldest > ring->data_bytes) {
+        if (!ring->overwrite) return LARDER_EFULL;
+        do {
+            larder_status status = ring_must_mark(ring) ? ring_mark(ring) : LARDER_OK;
+            if (status) {
+                larder_ring_store_oldest(ring);
+                if (ring->is_unsettled) larder_ring_settle(ring);
+                return status;
+            }
+            ring_drop_oldest(ring);
+        } while (ring->oldest < ring->end &&
+                 ring->end + *skip + bytes - ring->oldest > ring->data_bytes);
+        if (UNLIKELY(ring->oldest >= ring->end)) {
+            // If we crash here, or before the message is published, an empty ring must look it:
+            // what is left of the dropped messages would come back with a hole.
+            STORE(ring->header->state.count, 0);
+            if (*skip) ring_restart(ring);
+            *skip = 0;
+        }
+#ifndef LARDER_PLANT_EVICT_LATE
+        larder_ring_store_oldest(ring);
+#endif
+    }
+    uint64_t last = *skip ? ring->data_bytes : ring->end_position + bytes;
+    if (UNLIKELY(last > ring->warmed)) ring_warm(ring, last);
+    return LARDER_OK;
+}
+
+/** Writes the head of a record whose payload is in place, and advances the private end. */
+static inline void ring_seal(larder_ring *ring, uint32_t payload_crc, uint32_t word,
+                             uint64_t bytes) {
+    uint8_t *place = ring->data + ring->end_position;
+    record_head head;
+    head.word = word;
+    head.tag = ring->next_sequence | ring->generation_bits;
+    if (UNLIKELY(ring->next_sequence != ring->newest + 1)) {
+        head.tag |= RECORD_AFTER_GAP;
+        larder_ring_unsettle(ring);
+    }
+    head.crc = record_crc(payload_crc, word, ring->end_position, head.tag);
+    memcpy(place, &head, sizeof head);
+    if (UNLIKELY(ring->oldest == ring->end)) ring->oldest_bytes = bytes;
+    ring->end += bytes;
+    ring->end_position += bytes;
+    if (ring->end_position == ring->data_bytes) ring->end_position = 0;
+    ring->newest = ring->next_sequence++;
+    ring->count++;
+}
+
+/** Fills the rest of the lap (invariant 3). */
+COLD static void ring_pad(larder_ring *ring, uint64_t skip) {
+    if (skip >= RING_HEAD_BYTES)
+        record_write_pad(ring->data, ring->end_position, ring->salt,
+                         ring->next_sequence | ring->generation_bits);
+    ring->end += skip;
+    ring->end_position = 0;
+}
+
+/** Shows what was written since. */
+static inline void ring_publish(larder_ring *ring) {
+    ring_state *state = &ring->header->state;
+    ring_publication *published = &state->published[ring->slot];
+    ring->slot ^= 1;
+    STORE(state->count, ring->count);
+    // If we crash here, the other publication has the larger end, and holds.
+    STORE(published->newest, ring->newest);
+    STORE_RELEASE(published->end, ring->end);
+    if (UNLIKELY(ring->is_unsettled)) larder_ring_settle(ring);
+}
+
+static inline ALWAYS_INLINE void ring_write_record(larder_ring *ring, uint64_t skip,
+                                                   const void *message, size_t length,
+                                                   uint32_t payload_crc, uint32_t partial) {
+    if (UNLIKELY(skip != 0)) ring_pad(ring, skip);
+#ifdef LARDER_PLANT_HEAD_FIRST
+    STORE_RELEASE(ring->header->state.published[ring->slot].end, ring->end + record_bytes(length));
+    sched_yield();
+#endif
+    // If we crash here, or in the copy, the bytes lie behind `end` and nothing refers to them.
+    if (length) memcpy(ring->data + ring->end_position + RING_HEAD_BYTES, message, length);
+#ifdef LARDER_PLANT_EVICT_LATE
+    sched_yield();
+    larder_ring_store_oldest(ring);
+#endif
+    ring_seal(ring, payload_crc, (uint32_t)length | partial, record_bytes(length));
+}
+
+larder_status larder_ring_append(larder_ring *ring, const void *message, size_t length,
+                                 uint64_t *sequence) {
+    if (sequence) *sequence = 0;
+    if (UNLIKELY(length > ring->message_max))
+        return ring->read_only ? LARDER_EREADONLY : LARDER_ETOOLARGE;
+    // Before the lock, so that two threads do this part at the same time.
+    uint32_t crc = larder_crc32c(ring->salt, message, length);
+    larder_status status = ring_lock_to_write(ring);
+    if (status) return status;
+    uint64_t skip;
+    status = ring_make_room(ring, record_bytes(length), &skip);
+    if (status) {
+        ring_unlock(ring);
+        return status;
+    }
+    ring_write_record(ring, skip, message, length, crc, 0);
+    ring_publish(ring);
+    if (sequence) *sequence = ring->newest;
+    bool wakes = larder_ring_changed(ring);
+    ring_unlock(ring);
+    ring_announce(ring, wakes);
+    return LARDER_OK;
+}
+
+larder_status larder_ring_append_batch(larder_ring *ring, const larder_message *messages,
+                                       size_t count, size_t *appended, uint64_t *last_sequence) {
+    if (appended) *appended = 0;
+    if (last_sequence) *last_sequence = 0;
+    larder_status status = ring_lock_to_write(ring);
+    if (status) return status;
+    size_t done = 0;
+    uint64_t published = ring->end;
+    for (; done < count; done++) {
+        const larder_message *message = &messages[done];
+        size_t length = message->payload.length;
+        if (length > ring->message_max) status = LARDER_ETOOLARGE;
+        else if (message->flags & ~(uint32_t)LARDER_MESSAGE_PARTIAL) status = LARDER_EINVALID;
+        if (status) break;
+        uint64_t bytes = record_bytes(length);
+        // What is written but not shown yet must not be overwritten by its own batch.
+        if (ring->end + bytes - published > ring->data_bytes / 2) {
+            ring_publish(ring);
+            published = ring->end;
+        }
+        uint64_t skip;
+        status = ring_make_room(ring, bytes, &skip);
+        if (status) break;
+        uint32_t crc = larder_crc32c(ring->salt, message->payload.data, length);
+        uint32_t partial = message->flags & LARDER_MESSAGE_PARTIAL ? RECORD_PARTIAL : 0;
+        ring_write_record(ring, skip, message->payload.data, length, crc, partial);
+    }
+    bool wakes = false;
+    if (done) {
+        ring_publish(ring);
+        if (last_sequence) *last_sequence = ring->newest;
+        ring->has_changed |= done > 1;
+        wakes = larder_ring_changed(ring);
+    }
+    ring_unlock(ring);
+    if (done) ring_announce(ring, wakes);
+    if (appended) *appended = done;
+    return status;
+}
+
+// Reserve and commit ------------------------------------------------------------------------------
+
+larder_status larder_ring_reserve(larder_ring *ring, size_t capacity,
+                                  larder_reservation *reservation) {
+    *reservation = (larder_reservation){NULL, 0};
+    if (ring->read_only) return LARDER_EREADONLY;
+    if (capacity > ring->message_max) return LARDER_ETOOLARGE;
+    larder_status status = ring_lock_to_write(ring);
+    if (status) return status;
+    uint64_t skip;
+    status = ring_make_room(ring, record_bytes(capacity), &skip);
+    if (status) {
+        ring_unlock(ring);
+        return status;
+    }
+    ring->reserved_skip = skip;
+    ring->reserved_position = skip ? 0 : ring->end_position;
+    ring->reserved_capacity = capacity;
+    ring->is_reserved = true;
+    reservation->bytes = ring->data + ring->reserved_position + RING_HEAD_BYTES;
+    reservation->capacity = capacity;
+    return LARDER_OK;
+}
+
+/** Whether this is the reservation whose holder holds the lock. */
+static bool reservation_is_held(const larder_ring *ring, const larder_reservation *reservation) {
+    return reservation->bytes &&
+           atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_HELD &&
+           ring->is_reserved &&
+           reservation->bytes == ring->data + ring->reserved_position + RING_HEAD_BYTES;
+}
+
+larder_status larder_ring_commit(larder_ring *ring, larder_reservation *reservation, size_t length,
+                                 uint32_t flags, uint64_t *sequence) {
+    if (sequence) *sequence = 0;
+    if (!reservation_is_held(ring, reservation) || length > ring->reserved_capacity ||
+        (flags & ~(uint32_t)LARDER_MESSAGE_PARTIAL))
+        return LARDER_EINVALID;
+    uint32_t crc = larder_crc32c(ring->salt, reservation->bytes, length);
+    if (ring->reserved_skip) ring_pad(ring, ring->reserved_skip);
+    uint32_t partial = flags & LARDER_MESSAGE_PARTIAL ? RECORD_PARTIAL : 0;
+    ring_seal(ring, crc, (uint32_t)length | partial, record_bytes(length));
+    ring_publish(ring);
+    if (sequence) *sequence = ring->newest;
+    ring->is_reserved = false;
+    *reservation = (larder_reservation){NULL, 0};
+    bool wakes = larder_ring_changed(ring);
+    ring_unlock(ring);
+    ring_announce(ring, wakes);
+    return LARDER_OK;
+}
+
+void larder_ring_abort(larder_ring *ring, larder_reservation *reservation) {
+    if (reservation_is_held(ring, reservation)) {
+        ring->is_reserved = false;
+        // Making room may have dropped messages and moved the end to the next lap.
+        ring_publish(ring);
+        ring_unlock(ring);
+    }
+    *reservation = (larder_reservation){NULL, 0};
+}
+
+// Removing ----------------------------------------------------------------------------------------
+
+larder_status larder_ring_remove_through(larder_ring *ring, uint64_t sequence, uint64_t *removed) {
+    if (removed) *removed = 0;
+    larder_status status = ring_lock_to_write(ring);
+    if (status) return status;
+    uint64_t before = ring->count;
+    ring_opened *opened = &ring->header->opened;
+    uint64_t lost_before = LOAD(opened->lost);
+    while (!status && ring->oldest < ring->end && ring->oldest_sequence <= sequence) {
+        if (ring_must_mark(ring)) status = ring_mark(ring);
+        if (!status) ring_drop_oldest(ring);
+    }
+    ring_store_removed_through(ring->header, ring->oldest_sequence - 1);
+    // If we crash in between, an empty ring must look it: see ring_make_room.
+    if (ring->oldest == ring->end) STORE(ring->header->state.count, 0);
+    larder_ring_store_oldest(ring);
+    STORE(ring->header->state.count, ring->count);
+    if (ring->is_unsettled) larder_ring_settle(ring);
+    uint64_t lost = LOAD(opened->lost) - lost_before;
+    uint64_t gone = before - ring->count > lost ? before - ring->count - lost : 0;
+    STORE(opened->removed, LOAD(opened->removed) + gone);
+    if (removed) *removed = gone;
+    bool wakes = larder_ring_changed(ring);
+    ring_unlock(ring);
+    ring_announce(ring, wakes);
+    return status;
+}

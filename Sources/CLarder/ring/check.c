@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+/** @file check.c
+    The deep validator: does every byte that means something agree with every other? */
+#include "ring/ring_internal.h"
+
+static void report_damage(larder_ring_report *report, uint64_t offset, uint64_t bytes) {
+    report->damaged_places++;
+    report->damaged_bytes += bytes;
+    if (!report->first_damage_offset) report->first_damage_offset = offset;
+}
+
+/** Goes along the records of [from, view->end), one after the other. */
+static void check_records(const larder_ring *ring, const ring_view *view,
+                          larder_ring_report *report) {
+    ring_records records = ring_records_of(ring);
+    uint64_t offset = view->oldest;
+    uint64_t previous = 0;
+    while (offset < view->end) {
+        uint64_t position = offset % ring->data_bytes;
+        uint64_t rest = ring->data_bytes - position;
+        if (rest < RING_HEAD_BYTES) {
+            offset += rest;
+            continue;
+        }
+        record_head head = record_head_at(ring->data, position);
+        uint64_t sequence = record_sequence(head.tag);
+        bool is_pad = head.word == RECORD_PAD;
+        uint64_t bytes = is_pad ? rest : record_bytes(record_length(head.word));
+        if (record_is_plausible(head, position, ring->data_bytes) && sequence > previous &&
+            sequence <= view->newest && offset + bytes <= view->end &&
+            record_is_intact(&records, ring->data + position, head, position)) {
+            offset += bytes;
+            if (is_pad) continue;
+            if (!report->intact) report->oldest_sequence = sequence;
+            report->newest_sequence = sequence;
+            report->intact++;
+            previous = sequence;
+            continue;
+        }
+        // Damaged: on to the next intact record, in this lap or the next.
+        record_bounds bounds = {previous + 1, view->newest};
+        uint64_t start = offset;
+        uint64_t step = offset + 8;
+        uint64_t found = 0;
+        bool is_found = false;
+        while (step < view->end && !is_found) {
+            uint64_t from = step % ring->data_bytes;
+            uint64_t lap_rest = ring->data_bytes - from;
+            uint64_t live = view->end - step;
+            uint64_t limit = from + (live < lap_rest ? live : lap_rest);
+            is_found = larder_record_find(&records, from, limit, bounds, &found, &head);
+            step += is_found ? found - from : lap_rest;
+        }
+        offset = is_found ? step : view->end;
+        uint64_t next = is_found ? record_sequence(head.tag) : view->newest + 1;
+        // A file that nobody closed may have a torn pad, which the next writer makes good.
+        if (ring->has_private_view && is_found && next == previous + 1) continue;
+        // With no intact record before it, what is missing in front of it cannot be told.
+        if (previous) report->lost += next - previous - 1;
+        report_damage(report, ring->fixed.data_offset + position, offset - start);
+    }
+}
+
+/** Whether the backup is that of this file. Until something was synced it may be torn between
+    zeros, the first one and the second. */
+static bool backup_is_good(const larder_ring *ring) {
+    const uint8_t *backup = ring->map + ring->fixed.capacity_bytes - RING_FIXED_BYTES;
+    ring_fixed second = larder_ring_backup(&ring->fixed, true),
+               first = larder_ring_backup(&ring->fixed, false);
+    if (memcmp(backup, &second, RING_FIXED_BYTES) == 0) return true;
+    if (ring->is_established) return false;
+    const uint8_t *left = (const uint8_t *)&first, *right = (const uint8_t *)&second;
+    for (size_t i = 0; i < RING_FIXED_BYTES; i++) {
+        if (backup[i] && backup[i] != left[i] && backup[i] != right[i]) return false;
+    }
+    return true;
+}
+
+static void check_header(const larder_ring *ring, larder_ring_report *report) {
+    const ring_header *header = ring->header;
+    uint64_t backup = ring->fixed.capacity_bytes - RING_FIXED_BYTES;
+    // A header that a power cut tore before the first sync is made anew by the next writer.
+    bool is_torn = ring->read_only && !ring->is_established;
+    if (memcmp(&header->fixed, &ring->fixed, RING_FIXED_BYTES) != 0 && !is_torn) {
+        report->header_damaged = 1;
+        report_damage(report, 0, RING_FIXED_BYTES);
+    }
+    if (!backup_is_good(ring)) {
+        report->header_damaged = 1;
+        report_damage(report, backup, RING_FIXED_BYTES);
+    }
+    if (!ring->read_only &&
+        (LOAD(header->state.oldest) != ring->oldest || ring_published_end(header) != ring->end ||
+         LOAD(header->state.oldest_copy) != ring->oldest ||
+         ring_published_newest(header) != ring->newest)) {
+        report->state_damaged = 1;
+        report_damage(report, RING_FIXED_BYTES, sizeof header->state);
+    }
+    uint32_t closed = LOAD(header->state.closed_crc);
+    // Behind a walk it is only that a power cut tore the header, which the next writer makes good.
+    if (closed && closed != larder_ring_closed_crc(header) && !ring->has_private_view) {
+        report->state_damaged = 1;
+        report_damage(report, RING_FIXED_BYTES, sizeof header->state);
+    }
+    // A reader may look between the two halves of a writer's change, or of a killed one's.
+    if (ring->read_only) return;
+    uint64_t slots = ring_fixed_slots(&ring->fixed);
+    const ring_cursor_slot *slot = larder_ring_cursor_slots(ring);
+    static const ring_cursor_slot empty;
+    for (uint64_t i = 0; i < slots; i++) {
+        if (larder_cursor_slot_is_taken(&slot[i])
+                ? LOAD(slot[i].acknowledged) == ~LOAD(slot[i].complement)
+                : memcmp(&slot[i], &empty, sizeof empty) == 0 || slot[i].name_length == 0)
+            continue;
+        report_damage(report, RING_HEADER_BYTES + i * RING_CURSOR_BYTES, RING_CURSOR_BYTES);
+    }
+}
+
+/** Everything once; the lock is held. */
+static bool check_all(const larder_ring *ring, const ring_view *view, larder_ring_report *report) {
+    memset(report, 0, sizeof *report);
+    report->was_closed = ring->recovery.was_closed;
+    check_header(ring, report);
+    check_records(ring, view, report);
+    // Of the messages that the state counts, those are missing that no record stands for.
+    if (view->count > report->intact && view->count - report->intact > report->lost)
+        report->lost = view->count - report->intact;
+    if (report->intact != view->count && report->damaged_places == 0) report->state_damaged = 1;
+    return report->damaged_places == 0 && report->intact == view->count;
+}
+
+larder_status larder_ring_check(larder_ring *ring, larder_ring_report *report) {
+    memset(report, 0, sizeof *report);
+    larder_status status = ring_lock(ring);
+    if (status) return status;
+    bool is_sound = false;
+    // A writer in another process goes on meanwhile, and what it overtook looks like damage: look
+    // again until nothing moved, or take what was seen last.
+    for (int attempt = 0; attempt < 16 && !is_sound; attempt++) {
+        ring_view view = larder_ring_view_get(ring);
+        is_sound = check_all(ring, &view, report);
+        ring_view after = larder_ring_view_get(ring);
+        if (after.oldest == view.oldest && after.end == view.end && after.count == view.count)
+            break;
+    }
+    ring_unlock(ring);
+    return is_sound ? LARDER_OK : LARDER_EDAMAGED;
+}

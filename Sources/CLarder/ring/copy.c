@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+/** @file copy.c
+    Salvage and resize: both write a new file from what an old one holds. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ring/ring_internal.h"
+
+/** Progress is told this often. */
+#define PROGRESS_BYTES ((uint64_t)1 << 20)
+
+/** Appends a message under the number that it had. The ring is this call's alone. */
+static larder_status ring_append_as(larder_ring *ring, uint64_t sequence, larder_bytes payload,
+                                    uint32_t flags) {
+    if (sequence > ring->next_sequence) {
+        ring->next_sequence = sequence;
+        if (ring->oldest == ring->end) ring->oldest_sequence = sequence;
+        larder_ring_limit(ring);
+    }
+    larder_message message = {payload, flags};
+    return larder_ring_append_batch(ring, &message, 1, NULL, NULL);
+}
+
+/** Takes over cursors and the numbers given so far. */
+static void ring_inherit(larder_ring *ring, const ring_cursor_slot *slots, size_t count,
+                         uint64_t next_sequence) {
+    if (next_sequence > ring->next_sequence) {
+        ring->next_sequence = next_sequence;
+        STORE(ring->header->floor.given, next_sequence - 1);
+        if (ring->oldest == ring->end) ring->oldest_sequence = next_sequence;
+        larder_ring_limit(ring);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!larder_cursor_slot_is_taken(&slots[i])) continue;
+        larder_bytes name = {slots[i].name, slots[i].name_length};
+        uint64_t acknowledged = larder_cursor_slot_acknowledged(&slots[i]);
+        if (acknowledged >= ring->next_sequence) acknowledged = ring->next_sequence - 1;
+        // A file with fewer slots than cursors keeps the first ones.
+        if (larder_ring_acknowledge(ring, name, acknowledged) != LARDER_OK) break;
+    }
+}
+
+// Salvage -----------------------------------------------------------------------------------------
+
+/** What is left of a file, mapped for reading; larger than it is where it was truncated. */
+typedef struct wreck_file {
+    int file;
+    uint8_t *map;
+    size_t map_bytes;
+    ring_fixed fixed;
+    ring_records records;
+    fixed_state state;
+} wreck_file;
+
+static void wreck_close(wreck_file *wreck) {
+    larder_os_file_unmap(wreck->map, wreck->map_bytes);
+    larder_os_file_close(wreck->file);
+}
+
+static larder_status wreck_open(const char *path, wreck_file *wreck) {
+    memset(wreck, 0, sizeof *wreck);
+    larder_status status = larder_os_file_open(path, 0, 0, &wreck->file);
+    larder_os_facts facts = {0};
+    if (!status) status = larder_os_file_facts_get(wreck->file, &facts);
+    if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
+    if (!status)
+        status = larder_ring_fixed_read(wreck->file, facts.bytes, &wreck->fixed, &wreck->state);
+    if (!status && facts.bytes <= wreck->fixed.data_offset) status = LARDER_EDAMAGED;
+    if (status) return status;
+    uint64_t bytes =
+        facts.bytes < wreck->fixed.capacity_bytes ? facts.bytes : wreck->fixed.capacity_bytes;
+    wreck->map_bytes = (size_t)bytes;
+    status = larder_os_file_map(wreck->file, wreck->map_bytes, false, &wreck->map);
+    if (status) return status;
+    // Of a truncated file, the part that is there; records know their own length.
+    uint64_t data_bytes = (bytes - wreck->fixed.data_offset) & ~(uint64_t)7;
+    if (data_bytes > wreck->fixed.data_bytes) data_bytes = wreck->fixed.data_bytes;
+    wreck->records =
+        (ring_records){wreck->map + wreck->fixed.data_offset, data_bytes, wreck->fixed.salt};
+    return LARDER_OK;
+}
+
+typedef struct wreck_copy {
+    larder_ring *target;
+    larder_progress progress;
+    void *context;
+    uint64_t done_bytes;
+    uint64_t told_bytes;
+    uint64_t first_sequence;
+    uint64_t last_sequence;
+    const record_run *last_run;
+} wreck_copy;
+
+static larder_status wreck_copy_run(const wreck_file *wreck, const record_run *run,
+                                    wreck_copy *copy, larder_ring_report *report) {
+    uint64_t position = run->start;
+    if (copy->last_run && copy->last_sequence) {
+        if (!larder_record_run_joins(copy->last_run, run)) {
+            report->damaged_places++;
+            report->lost += run->first - copy->last_sequence - 1;
+            if (!report->first_damage_offset)
+                report->first_damage_offset = wreck->fixed.data_offset + copy->last_run->end;
+            report->damaged_bytes +=
+                run->start > copy->last_run->end ? run->start - copy->last_run->end : run->start;
+        }
+    }
+    while (position < run->end) {
+        record_head head = record_head_at(wreck->records.data, position);
+        size_t length = record_length(head.word);
+        larder_bytes payload = {wreck->records.data + position + RING_HEAD_BYTES, length};
+        uint64_t sequence = record_sequence(head.tag);
+        position += record_bytes(length);
+        copy->done_bytes += record_bytes(length);
+        if (sequence < copy->first_sequence) continue;
+        larder_status status =
+            ring_append_as(copy->target, sequence, payload, record_flags(head.word));
+        if (status) return status;
+        if (!report->intact) report->oldest_sequence = sequence;
+        report->newest_sequence = copy->last_sequence = sequence;
+        report->intact++;
+        if (copy->progress && copy->done_bytes - copy->told_bytes >= PROGRESS_BYTES) {
+            copy->told_bytes = copy->done_bytes;
+            if (copy->progress(copy->context, copy->done_bytes, wreck->records.data_bytes))
+                return ECANCELED;
+        }
+    }
+    copy->last_run = run;
+    return LARDER_OK;
+}
+
+/** Numbers that the file knows to have been given, beyond its last record. */
+static uint64_t wreck_next_sequence(const wreck_file *wreck, uint64_t highest) {
+    const ring_header *header = (const ring_header *)(const void *)wreck->map;
+    uint64_t named = ring_published_newest(header) + 1;
+    uint64_t given = LOAD(header->floor.given);
+    if (given >= named) named = given + 1;
+    bool is_believable = named > highest + 1 && named <= RING_SEQUENCE_MAX &&
+                         named - highest - 1 <= wreck->fixed.data_bytes / RING_HEAD_BYTES;
+    return is_believable ? named : highest + 1;
+}
+
+static larder_status wreck_copy_all(const wreck_file *wreck, wreck_copy *copy,
+                                    larder_ring_report *report) {
+    record_runs runs;
+    larder_status status = larder_record_runs_scan(&wreck->records, 0, 0, &runs);
+    if (!status) {
+        larder_record_runs_chain(&runs);
+        // What was removed, or dropped for newer messages, is not to come back.
+        const ring_header *header = (const ring_header *)(const void *)wreck->map;
+        oldest_hint hint =
+            wreck->state.is_backup
+                ? oldest_hint_of_damaged(header)
+                : larder_ring_oldest_hint(&wreck->records, wreck->fixed.data_bytes, header);
+        copy->first_sequence = oldest_hint_lower(hint);
+        for (size_t i = 0; i < runs.count && !status; i++)
+            status = wreck_copy_run(wreck, &runs.items[i], copy, report);
+    }
+    larder_record_runs_free(&runs);
+    if (status) return status;
+    uint64_t next = wreck_next_sequence(wreck, copy->last_sequence);
+    // Behind the last record found, what the file still counted is gone.
+    if (copy->last_sequence && next > copy->last_sequence + 1)
+        report->lost += next - 1 - copy->last_sequence;
+    size_t slots = ring_fixed_slots(&wreck->fixed);
+    ring_inherit(copy->target,
+                 (const ring_cursor_slot *)(const void *)(wreck->map + RING_HEADER_BYTES), slots,
+                 next);
+    return larder_ring_sync(copy->target);
+}
+
+/** The options of a new file, from those asked for and those of an old file. */
+static larder_ring_options options_after(const larder_ring_options *asked,
+                                         const ring_fixed *fixed) {
+    larder_ring_options options;
+    larder_ring_options_init(&options);
+    if (asked) options = *asked;
+    if (options.capacity_bytes == 0) {
+        options.capacity_bytes = fixed->capacity_bytes;
+        options.flags = fixed->flags & LARDER_RING_OVERWRITE;
+        options.cursor_slots = ring_fixed_slots(fixed);
+    }
+    if (options.content_format == 0) options.content_format = fixed->content_format;
+    options.flags &= (uint32_t)LARDER_RING_OVERWRITE;
+    options.sync_interval_ns = 0;
+    if (options.mode == 0) options.mode = 0600;
+    return options;
+}
+
+larder_status larder_ring_salvage(const char *source, const char *target,
+                                  const larder_ring_options *options, larder_progress progress,
+                                  void *context, larder_ring_report *report) {
+    memset(report, 0, sizeof *report);
+    wreck_file wreck;
+    larder_status status = wreck_open(source, &wreck);
+    report->header_damaged = wreck.state.is_backup;
+    // A name that is taken stays as it is: making the file is what claims it.
+    int claim = -1;
+    if (!status)
+        status = larder_os_file_open(
+            target, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, 0600, &claim);
+    if (status) {
+        wreck_close(&wreck);
+        return status;
+    }
+    larder_os_file_close(claim);
+    larder_ring_options wanted = options_after(options, &wreck.fixed);
+    wreck_copy copy = {.progress = progress, .context = context};
+    status = larder_ring_open(target, &wanted, NULL, &copy.target);
+    if (!status) {
+        status = wreck_copy_all(&wreck, &copy, report);
+        larder_status closed = larder_ring_shutdown(copy.target);
+        if (!status) status = closed;
+        larder_ring_close(copy.target);
+    }
+    if (status) (void)larder_os_file_remove(target);
+    wreck_close(&wreck);
+    return status;
+}
+
+// Resize ------------------------------------------------------------------------------------------
+
+/** Copies all messages; of a ring that refuses, LARDER_EFULL at the first that does not fit. */
+static larder_status ring_copy_into(larder_ring *source, larder_ring *target) {
+    larder_ring_reader *reader;
+    larder_status status = larder_ring_reader_open(source, 0, &reader);
+    if (status) return status;
+    larder_ring_record record;
+    while ((status = larder_ring_reader_next(reader, &record)) == LARDER_OK) {
+        status = ring_append_as(target, record.sequence, record.payload, record.flags);
+        // Too long for the new file ever to hold: it does not fit, as old ones do not.
+        if (status == LARDER_ETOOLARGE && target->overwrite) continue;
+        if (status == LARDER_ETOOLARGE) status = LARDER_EFULL;
+        if (status) break;
+    }
+    larder_ring_reader_close(reader);
+    if (status != LARDER_END) return status;
+    size_t slots = ring_fixed_slots(&source->fixed);
+    ring_inherit(target, larder_ring_cursor_slots(source), slots, source->next_sequence);
+    ring_opened *opened = &target->header->opened;
+    const ring_opened *before = &source->header->opened;
+    STORE(opened->removed, LOAD(before->removed));
+    STORE(opened->lost, LOAD(before->lost));
+    STORE(opened->skipped, LOAD(before->skipped));
+    return larder_ring_sync(target);
+}
+
+larder_status larder_ring_resize(const char *path, const larder_ring_options *options,
+                                 larder_ring_detail *detail) {
+    larder_ring_detail unused;
+    if (!detail) detail = &unused;
+    memset(detail, 0, sizeof *detail);
+    larder_ring *source = NULL, *target = NULL;
+    larder_ring_options existing;
+    larder_ring_options_init(&existing);
+    existing.flags = LARDER_RING_EXISTING;
+    larder_status status = larder_ring_open(path, &existing, detail, &source);
+    if (status) return status;
+
+    static const char suffix[] = ".resize";
+    char *temporary = malloc(strlen(path) + sizeof suffix);
+    if (!temporary) status = ENOMEM;
+    if (!status) {
+        memcpy(temporary, path, strlen(path));
+        memcpy(temporary + strlen(path), suffix, sizeof suffix);
+        // One that an earlier resize left when it was killed; nobody else uses the name.
+        larder_status removed = larder_os_file_remove(temporary);
+        if (removed && removed != ENOENT) status = removed;
+    }
+    larder_ring_options wanted = options_after(options, &source->fixed);
+    larder_os_facts facts;
+    if (!status) status = larder_os_file_facts_get(source->file, &facts);
+    if (!status) wanted.mode = facts.mode;
+    if (!status) status = larder_ring_open(temporary, &wanted, detail, &target);
+    if (!status) {
+        status = larder_os_file_change_mode(target->file, facts.mode);
+        if (!status) status = ring_copy_into(source, target);
+        larder_status closed = larder_ring_shutdown(target);
+        if (!status) status = closed;
+        larder_ring_close(target);
+        // If we crash here, or before, the old file is whole and the new one is swept up next time.
+        if (!status) status = larder_os_file_rename(temporary, path);
+        if (!status) status = larder_os_file_sync_parent(path);
+        else (void)larder_os_file_remove(temporary);
+    }
+    free(temporary);
+    larder_ring_close(source);
+    return status;
+}

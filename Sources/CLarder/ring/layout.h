@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+/** @file layout.h
+    Private: the bytes of a ring file, version 2. The normative text is "File formats" in the
+    documentation; the static asserts below and the fixture in the tests hold both to it.
+
+        0       64      128      192     256       320             data_offset      capacity-64
+        +-------+-------+--------+-------+---------+---------------+----------------+---------+
+        | fixed | state | opened | floor | session | cursors       | records        | backup  |
+        | header|       |        |       |         | 64 bytes each | 8-byte aligned | of fixed|
+        +-------+-------+--------+-------+---------+---------------+----------------+---------+
+
+        record:  | word u32 | crc u32 | tag u64 | payload | 0 to 7 bytes of padding |
+                   |                    |
+                   |                    bits 0-54 sequence number, bit 55 AFTER GAP,
+                   |                    bits 56-63 sync generation
+                   bits 0-30 payload length, bit 31 PARTIAL; all ones: a pad, see invariant 3
+
+    All integers are little-endian. Places in the ring are counted in two ways. An *offset* is
+    logical: it only grows, and `oldest <= end` always. A *position* is `offset % data_bytes`, the
+    distance from the first data byte.
+
+    Invariants:
+    1. The live bytes are the offsets [oldest, end); `end - oldest <= data_bytes`, so a full ring is
+       not an empty one and a ring of N equal messages holds N.
+    2. A record never crosses the end of the data: its bytes are contiguous.
+    3. Where a record does not fit before the end of the data, a pad (a head without a payload,
+       whose word is all ones and whose sequence number is that of the record after it) fills the
+       rest; a rest of 8 bytes, too short for a head, is passed over without one.
+    4. Sequence numbers grow along the offsets, by one, but for a record whose AFTER GAP bit is set.
+       They start at 1. None is used twice.
+    5. `crc` covers the payload, the word, the position and the tag, and is seeded with the file's
+       salt: neither a record of an earlier lap, nor one that was moved, nor a record's image inside
+       another record's payload is taken for a live one.
+    6. `oldest` is stored before a byte that it protected is overwritten, and `end` after all bytes
+       before it: at each instruction the file in memory is consistent.
+    7. `oldest_copy` follows `oldest`: where the two differ, the smaller one is right or a step
+       late. Of the two publications the one with the larger `end` holds, and its `newest` was
+       stored before it: so a kill at any instruction leaves a state that is believed as it stands.
+    8. `synced` and `syncing` are tags. `synced` names a number up to which everything is on the
+       device, and the generation that the sync which said so began; `syncing` names what the latest
+       sync set out to reach. A record's tag names the last generation completed before it. So after
+       a power cut a surviving record tells whether the sync under way had been completed.
+    9. No record up to `promised` is dropped before a header whose `synced` says so is on the
+       device: what the header on the device calls synced was overwritten only if it was meant to
+       be.
+    10. No number from `next_floor` of the header on the device on is given.
+    11. While the header on the device may be *sealed*, closed with everything synced, no byte from
+       `sealed_limit` on is written. */
+#ifndef LARDER_LAYOUT_H
+#define LARDER_LAYOUT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "checksum/crc32c_inline.h"
+#include "larder_ring.h"
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "The ring maps little-endian integers; a big-endian port has to convert them in this file."
+#endif
+
+#define ALWAYS_INLINE __attribute__((always_inline))
+
+#define RING_MAGIC "LARDRING"
+#define RING_VERSION ((uint32_t)2)
+#define RING_HEADER_BYTES ((uint64_t)320)
+#define RING_FIXED_BYTES ((size_t)64)
+#define RING_CURSOR_BYTES ((uint64_t)64)
+#define RING_HEAD_BYTES ((uint64_t)16)
+
+#define RECORD_PARTIAL ((uint32_t)1 << 31)
+#define RECORD_LENGTH_MASK (~RECORD_PARTIAL)
+#define RECORD_PAD (~(uint32_t)0)
+#define RECORD_GENERATION_SHIFT 56
+#define RECORD_AFTER_GAP ((uint64_t)1 << 55)
+#define RECORD_SEQUENCE_MASK (RECORD_AFTER_GAP - 1)
+/** No file of ours names a larger number: at ten million messages a second it takes 57 years. */
+#define RING_SEQUENCE_MAX ((uint64_t)1 << 54)
+/** In the flags of a backup: nothing of this file was synced yet. */
+#define RING_NEVER_SYNCED ((uint32_t)1 << 31)
+
+/** How many numbers are reserved ahead of those given (invariant 10), and how far a ring may be
+    written behind a sealed end (invariant 11). */
+#ifdef LARDER_FAULTS
+extern uint64_t larder_ring_numbers_ahead;
+extern uint64_t larder_ring_window_bytes;
+/** Changes both for all rings that are opened from now on: a test that is smaller than every
+    threshold shows nothing. */
+LARDER_API void larder_fault_ring_limits(uint64_t numbers_ahead, uint64_t window_bytes);
+#else
+#define larder_ring_numbers_ahead ((uint64_t)1 << 22)
+#define larder_ring_window_bytes ((uint64_t)256 * 1024)
+#endif
+
+/** Never changes after creation. Its CRC covers all bytes before it. */
+typedef struct ring_fixed {
+    char magic[8];
+    uint32_t version;
+    uint32_t flags;
+    uint64_t capacity_bytes;
+    uint64_t data_offset;
+    uint64_t data_bytes;
+    uint64_t content_format;
+    int64_t created_ns;
+    uint32_t salt;
+    uint32_t crc;
+} ring_fixed;
+
+/** What one append, or one batch, made visible. */
+typedef struct ring_publication {
+    /** The number given last. */
+    _Atomic uint64_t newest;
+    /** Stored after it. */
+    _Atomic uint64_t end;
+} ring_publication;
+
+/** One cache line that every append writes. */
+typedef struct ring_state {
+    _Atomic uint64_t oldest;
+    _Atomic uint64_t oldest_copy;
+    /** Written in turns (invariant 7). */
+    ring_publication published[2];
+    _Atomic uint64_t count;
+    /** How often the ring was opened for writing; a reader of another process finds its place anew
+        when it changes. */
+    _Atomic uint32_t epoch;
+    /** CRC of all that follows the fixed header, while the ring is closed; 0 while it is open. */
+    _Atomic uint32_t closed_crc;
+} ring_state;
+
+/** Who wrote last, and what changes seldom. */
+typedef struct ring_opened {
+    _Atomic uint64_t removed;
+    _Atomic uint64_t lost;
+    /** Numbers passed over because a power cut may have taken messages that had them. */
+    _Atomic uint64_t skipped;
+    _Atomic int64_t writer_pid;
+    uint64_t device;
+    uint64_t inode;
+    uint8_t boot_id[16];
+} ring_opened;
+
+/** Numbers that hold after a power cut, too. */
+typedef struct ring_floor {
+    /** After a power cut the next message's number is at least this (invariant 10). */
+    _Atomic uint64_t next_floor;
+    /** No message up to this number is live: the caller removed it or a recovery gave it up. It
+        holds even where the record that `oldest` leads to is lost. */
+    _Atomic uint64_t removed_through;
+    /** `~removed_through`, stored after it; the smaller reading counts, as in a cursor's slot. */
+    _Atomic uint64_t removed_complement;
+    _Atomic uint64_t synced;
+    _Atomic uint64_t syncing;
+    /** Every number up to this was given, or given up. */
+    _Atomic uint64_t given;
+    /** `~next_floor`, stored after it. */
+    _Atomic uint64_t next_complement;
+    uint64_t zero;
+} ring_floor;
+
+/** What holds until the machine starts anew: what is known of the device, and of the state. */
+typedef struct ring_session {
+    /** Of the header on the device: at least this is its `synced`, and its `next_floor`. */
+    _Atomic uint64_t marked;
+    _Atomic uint64_t floor_synced;
+    /** No byte from this offset on is written yet, as the header on the device may be sealed; 0 if
+        it cannot be. */
+    _Atomic uint64_t sealed_limit;
+    /** Up to here callers were told that messages survive a power cut. */
+    _Atomic uint64_t promised;
+    /** Numbers between the oldest and the newest that no record stands for, and its complement. */
+    _Atomic uint64_t missing;
+    _Atomic uint64_t missing_complement;
+    /** Not 0 while `missing` does not agree with the state, or the state cannot be believed. */
+    _Atomic uint64_t unsettled;
+    /** Not 0 if something was changed since everything was synced last. */
+    _Atomic uint64_t unsynced;
+} ring_session;
+
+typedef struct ring_header {
+    ring_fixed fixed;
+    ring_state state;
+    ring_opened opened;
+    ring_floor floor;
+    ring_session session;
+} ring_header;
+
+typedef struct ring_cursor_slot {
+    char name[32];
+    uint32_t name_length;
+    /** CRC of name and length; a slot whose CRC does not agree is free. */
+    uint32_t name_crc;
+    _Atomic uint64_t acknowledged;
+    /** `~acknowledged`, stored after it: where they disagree, a kill came between or a bit flipped,
+        and the smaller of the two readings counts, so that a message is rather seen twice. */
+    _Atomic uint64_t complement;
+    uint64_t reserved;
+} ring_cursor_slot;
+
+typedef struct record_head {
+    uint32_t word;
+    uint32_t crc;
+    uint64_t tag;
+} record_head;
+
+_Static_assert(sizeof(ring_fixed) == 64, "fixed header");
+_Static_assert(offsetof(ring_fixed, version) == 8, "version");
+_Static_assert(offsetof(ring_fixed, flags) == 12, "flags");
+_Static_assert(offsetof(ring_fixed, capacity_bytes) == 16, "capacity_bytes");
+_Static_assert(offsetof(ring_fixed, data_offset) == 24, "data_offset");
+_Static_assert(offsetof(ring_fixed, data_bytes) == 32, "data_bytes");
+_Static_assert(offsetof(ring_fixed, content_format) == 40, "content_format");
+_Static_assert(offsetof(ring_fixed, created_ns) == 48, "created_ns");
+_Static_assert(offsetof(ring_fixed, salt) == 56, "salt");
+_Static_assert(offsetof(ring_fixed, crc) == 60, "crc");
+_Static_assert(sizeof(ring_state) == 64, "state");
+_Static_assert(offsetof(ring_state, published) == 16, "published");
+_Static_assert(offsetof(ring_publication, end) == 8, "end");
+_Static_assert(offsetof(ring_state, count) == 48, "count");
+_Static_assert(offsetof(ring_state, epoch) == 56, "epoch");
+_Static_assert(sizeof(ring_opened) == 64, "opened");
+_Static_assert(offsetof(ring_opened, writer_pid) == 24, "writer_pid");
+_Static_assert(offsetof(ring_opened, boot_id) == 48, "boot_id");
+_Static_assert(sizeof(ring_floor) == 64, "floor");
+_Static_assert(offsetof(ring_floor, synced) == 24, "synced");
+_Static_assert(offsetof(ring_floor, given) == 40, "given");
+_Static_assert(sizeof(ring_session) == 64, "session");
+_Static_assert(offsetof(ring_session, missing) == 32, "missing");
+_Static_assert(sizeof(ring_header) == RING_HEADER_BYTES, "header");
+_Static_assert(sizeof(ring_cursor_slot) == 64, "cursor slot");
+_Static_assert(sizeof(record_head) == 16, "record head");
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "64-bit atomics in a mapping must be lock-free");
+
+#define LOAD(field) atomic_load_explicit(&(field), memory_order_relaxed)
+#define LOAD_ACQUIRE(field) atomic_load_explicit(&(field), memory_order_acquire)
+#define STORE(field, value) atomic_store_explicit(&(field), (value), memory_order_relaxed)
+#define STORE_RELEASE(field, value) atomic_store_explicit(&(field), (value), memory_order_release)
+
+/** The records of one file, as far as reading them goes. */
+typedef struct ring_records {
+    const uint8_t *data;
+    uint64_t data_bytes;
+    uint32_t salt;
+} ring_records;
+
+static inline uint64_t record_bytes(size_t length) {
+    return (RING_HEAD_BYTES + length + 7) & ~(uint64_t)7;
+}
+
+static inline size_t record_length(uint32_t word) { return word & RECORD_LENGTH_MASK; }
+
+/** LARDER_MESSAGE_… flags of a record. */
+static inline uint32_t record_flags(uint32_t word) {
+    return word & RECORD_PARTIAL ? (uint32_t)LARDER_MESSAGE_PARTIAL : 0;
+}
+
+static inline uint64_t record_sequence(uint64_t tag) { return tag & RECORD_SEQUENCE_MASK; }
+
+static inline uint64_t record_tag(uint64_t sequence, uint8_t generation) {
+    return sequence | (uint64_t)generation << RECORD_GENERATION_SHIFT;
+}
+
+static inline bool record_is_after_gap(uint64_t tag) { return (tag & RECORD_AFTER_GAP) != 0; }
+
+static inline uint8_t record_generation(uint64_t tag) {
+    return (uint8_t)(tag >> RECORD_GENERATION_SHIFT);
+}
+
+static inline record_head record_head_at(const uint8_t *data, uint64_t position) {
+    record_head head;
+    memcpy(&head, data + position, sizeof head);
+    return head;
+}
+
+/** The CRC of a record at `position`, from that of its payload (invariant 5). */
+static inline uint32_t record_crc(uint32_t payload_crc, uint32_t word, uint64_t position,
+                                  uint64_t tag) {
+    uint64_t place = (uint64_t)(uint32_t)(position >> 3) << 32;
+    return crc32c_two_words(payload_crc, word | place, tag);
+}
+
+/** Writes the pad of `position` (invariant 3). */
+static inline void record_write_pad(uint8_t *data, uint64_t position, uint32_t salt, uint64_t tag) {
+    record_head head = {RECORD_PAD, 0, tag};
+    head.crc = record_crc(larder_crc32c(salt, NULL, 0), RECORD_PAD, position, tag);
+    memcpy(data + position, &head, sizeof head);
+}
+
+/** Whether a head could stand at `position`: says nothing about the payload yet. */
+static inline bool record_is_plausible(record_head head, uint64_t position, uint64_t data_bytes) {
+    uint64_t sequence = record_sequence(head.tag);
+    if (sequence == 0 || sequence > RING_SEQUENCE_MAX) return false;
+    if (head.word == RECORD_PAD) return true;
+#ifdef LARDER_PLANT_NO_BOUNDS
+    (void)position, (void)data_bytes;
+    return true;
+#else
+    return record_bytes(record_length(head.word)) <= data_bytes - position;
+#endif
+}
+
+/** Whether `bytes` (head and payload, complete) are the record of `position`, whose payload has
+    `length` bytes. */
+static inline ALWAYS_INLINE bool record_agrees(uint32_t salt, const uint8_t *bytes,
+                                               record_head head, size_t length, uint64_t position) {
+#ifdef LARDER_PLANT_SKIP_CRC
+    (void)salt, (void)bytes, (void)head, (void)length, (void)position;
+    return true;
+#else
+    uint32_t crc = larder_crc32c(salt, bytes + RING_HEAD_BYTES, length);
+    return record_crc(crc, head.word, position, head.tag) == head.crc;
+#endif
+}
+
+/** The same for any record, a pad too. */
+static inline bool record_is_intact(const ring_records *records, const uint8_t *bytes,
+                                    record_head head, uint64_t position) {
+    size_t length = head.word == RECORD_PAD ? 0 : record_length(head.word);
+    return record_agrees(records->salt, bytes, head, length, position);
+}
+
+/** What larder_record_find looks for: a number in [minimum, maximum]. */
+typedef struct record_bounds {
+    uint64_t minimum;
+    uint64_t maximum;
+} record_bounds;
+
+/** The first intact record (not a pad) at or after `position` that starts before `limit`.
+    @return false if there is none. Work is bounded by a small multiple of the bytes looked at,
+    whatever they contain. */
+bool larder_record_find(const ring_records *records, uint64_t position, uint64_t limit,
+                        record_bounds bounds, uint64_t *found, record_head *head);
+
+/** What a number says that is followed by its complement: where they disagree, the smaller reading
+    counts. */
+static inline uint64_t ring_smaller_reading(const _Atomic uint64_t *number,
+                                            const _Atomic uint64_t *complement) {
+    uint64_t read = LOAD(*number);
+    uint64_t copy = ~LOAD(*complement);
+    return read < copy ? read : copy;
+}
+
+/** The number that `removed_through` speaks of. */
+static inline uint64_t ring_removed_through(const ring_header *header) {
+    return ring_smaller_reading(&header->floor.removed_through, &header->floor.removed_complement);
+}
+
+static inline void ring_store_removed_through(ring_header *header, uint64_t through) {
+    STORE(header->floor.removed_through, through);
+    atomic_thread_fence(memory_order_release);
+    // If we crash here, the number before this one counts.
+    STORE(header->floor.removed_complement, ~through);
+}
+
+/** The number that `next_floor` speaks of. A power cut may leave its halves of two headers; no
+    number is given that the smaller one does not reserve. */
+static inline uint64_t ring_next_floor(const ring_header *header) {
+    return ring_smaller_reading(&header->floor.next_floor, &header->floor.next_complement);
+}
+
+static inline void ring_store_next_floor(ring_header *header, uint64_t floor) {
+    STORE(header->floor.next_floor, floor);
+    STORE(header->floor.next_complement, ~floor);
+}
+
+/** Which of the two publications holds (invariant 7). */
+static inline unsigned ring_published_slot(const ring_header *header) {
+    const ring_publication *published = header->state.published;
+    return LOAD_ACQUIRE(published[1].end) > LOAD_ACQUIRE(published[0].end);
+}
+
+static inline uint64_t ring_published_end(const ring_header *header) {
+    return LOAD_ACQUIRE(header->state.published[ring_published_slot(header)].end);
+}
+
+static inline uint64_t ring_published_newest(const ring_header *header) {
+    return LOAD(header->state.published[ring_published_slot(header)].newest);
+}
+
+/** The fixed header that belongs to the options, but for what makes each file its own.
+    @return LARDER_OK, or LARDER_EINVALID if there is no such file. */
+larder_status larder_ring_fixed_make(const larder_ring_options *options, ring_fixed *out);
+void larder_ring_fixed_seal(ring_fixed *fixed, int64_t created_ns, uint32_t salt);
+/** How many cursor slots lie between the header and the data. */
+static inline uint32_t ring_fixed_slots(const ring_fixed *fixed) {
+    return (uint32_t)((fixed->data_offset - RING_HEADER_BYTES) / RING_CURSOR_BYTES);
+}
+/** Whether the bytes are a fixed header of some version: magic and CRC agree. */
+bool larder_ring_fixed_is_intact(const ring_fixed *fixed);
+/** Whether this library can use it: its version, and places that agree with each other. */
+larder_status larder_ring_fixed_validate(const ring_fixed *fixed);
+
+uint32_t larder_ring_closed_crc(const ring_header *header);
+
+#endif

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: MIT
+/** @file open.c
+    From a path to a ring: create, or open what is there. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "larder_os_fork.h"
+#include "larder_os_machine.h"
+#include "ring/ring_internal.h"
+
+void larder_ring_options_init(larder_ring_options *options) {
+    *options = (larder_ring_options){
+        .cursor_slots = LARDER_RING_DEFAULT_CURSOR_SLOTS,
+        .mode = 0600,
+    };
+}
+
+// Opening -----------------------------------------------------------------------------------------
+
+static larder_status ring_lock_page_make(larder_ring *ring) {
+    void *memory;
+    larder_status status = larder_os_fork_page_make(&memory);
+    if (status != LARDER_OK) return status;
+    ring->lock = memory;
+    atomic_store_explicit(ring->lock, LOCK_FREE, memory_order_release);
+    return LARDER_OK;
+}
+
+void larder_ring_free(larder_ring *ring) {
+    larder_os_fork_page_free((void *)ring->lock);
+    larder_ring_sync_destroy(ring);
+    free(ring->path);
+    free(ring);
+}
+
+/** Whether the pages that the last writer wrote are certainly all there: it was this very file, and
+    the machine has not started anew since. */
+static bool ring_is_same_start(const ring_header *header, const larder_os_facts *facts) {
+    uint8_t boot[16];
+    static const uint8_t zeros[16];
+    larder_os_boot_id(boot);
+    return memcmp(boot, zeros, sizeof boot) != 0 &&
+           memcmp(boot, header->opened.boot_id, sizeof boot) == 0 &&
+           header->opened.device == facts->device && header->opened.inode == facts->inode;
+}
+
+static bool ring_is_closed(const ring_header *header, uint64_t data_bytes) {
+    uint32_t crc = LOAD_ACQUIRE(header->state.closed_crc);
+    if (crc == 0 || crc != larder_ring_closed_crc(header)) return false;
+    uint64_t oldest = LOAD(header->state.oldest);
+    uint64_t end = ring_published_end(header);
+    return oldest <= end && end - oldest <= data_bytes && oldest % 8 == 0 && end % 8 == 0 &&
+           ring_published_newest(header) <= RING_SEQUENCE_MAX &&
+           LOAD(header->floor.given) <= RING_SEQUENCE_MAX &&
+           ring_next_floor(header) <= RING_SEQUENCE_MAX;
+}
+
+/** How a file is to be opened. */
+typedef enum open_case {
+    /** As it stands: it was closed, or only killed, and the machine ran on. */
+    OPEN_BELIEVED,
+    /** As it stands, too: it was sealed, and the machine has started anew. */
+    OPEN_SEALED,
+    OPEN_WALKED
+} open_case;
+
+static open_case ring_look(const larder_ring *ring, const larder_os_facts *facts,
+                           ring_found *found) {
+    const ring_header *header = ring->header;
+    const ring_records records = ring_records_of(ring);
+    *found = (ring_found){0};
+    bool is_closed = ring_is_closed(header, ring->data_bytes);
+    bool is_same = ring_is_same_start(header, facts);
+    uint64_t given = LOAD(header->floor.given);
+    if (is_closed) {
+        found->oldest = LOAD(header->state.oldest);
+        found->end = ring_published_end(header);
+        found->newest = ring_published_newest(header);
+        found->count = LOAD(header->state.count);
+        found->next_sequence = (given > found->newest ? given : found->newest) + 1;
+        if (is_same) return OPEN_BELIEVED;
+        if (ring->recovery.header_damaged || !larder_ring_seal_holds(&records, header))
+            return OPEN_WALKED;
+        // Who opened it since may have given numbers that the device has no trace of.
+        uint64_t floor = ring_next_floor(header);
+        if (floor > found->next_sequence) {
+            found->skipped = floor - found->next_sequence;
+            found->next_sequence = floor;
+        }
+        return OPEN_SEALED;
+    }
+    if (!is_same || LOAD(header->state.closed_crc) || ring->recovery.header_damaged ||
+        !larder_ring_believe(&records, header, found))
+        return OPEN_WALKED;
+    return OPEN_BELIEVED;
+}
+
+static uint64_t ring_cursors_maximum(const larder_ring *ring) {
+    uint64_t maximum = 0;
+    const ring_cursor_slot *slots = larder_ring_cursor_slots(ring);
+    uint64_t count = ring_fixed_slots(&ring->fixed);
+    for (uint64_t i = 0; i < count; i++) {
+        if (!larder_cursor_slot_is_taken(&slots[i])) continue;
+        uint64_t acknowledged = larder_cursor_slot_acknowledged(&slots[i]);
+        if (acknowledged > maximum) maximum = acknowledged;
+    }
+    return maximum;
+}
+
+/** Finds the ring's state by looking at every record. */
+static larder_status ring_walk(larder_ring *ring, const larder_os_facts *facts, ring_found *found) {
+    ring_records records = ring_records_of(ring);
+    recovery_case known = {
+        .trust = ring_is_same_start(ring->header, facts) ? RECOVERY_KILLED : RECOVERY_POWER_CUT,
+        .overwrites = ring->overwrite,
+        .is_established = ring->is_established,
+        .cursors_maximum = ring_cursors_maximum(ring),
+    };
+    return larder_ring_recover(&records, ring->header, &known, found, &ring->recovery);
+}
+
+/** Reads the state into the writer's handle, walking the records if it has to. */
+static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, ring_found *found,
+                               open_case *how) {
+    *how = ring_look(ring, facts, found);
+    if (*how == OPEN_WALKED) {
+        larder_status status = ring_walk(ring, facts, found);
+        if (status) return status;
+    } else {
+        ring->recovery.was_closed = LOAD(ring->header->state.closed_crc) != 0;
+        if (!ring->recovery.was_closed) ring->recovery.intact = found->count;
+    }
+    ring->end = found->end;
+    ring->end_position = found->end % ring->data_bytes;
+    ring->newest = found->newest;
+    ring->next_sequence = found->next_sequence;
+    ring->count = found->count;
+    ring->slot = 1 - ring_published_slot(ring->header);
+    ring->warmed = found->end >= ring->data_bytes ? ring->data_bytes : ring->end_position;
+    // The record that stands there, or if it was damaged since, the next one.
+    larder_ring_settle_oldest(ring, found->oldest, 0);
+    // Then no more are left than there are numbers from there on.
+    uint64_t numbers = ring->oldest < ring->end ? found->newest - ring->oldest_sequence + 1 : 0;
+    if (ring->count > numbers) {
+        ring->damaged_oldest = ring->count - numbers;
+        ring->count = numbers;
+    }
+    return LARDER_OK;
+}
+
+/** Records behind a torn place were given up. They are intact, so they must not be there any more
+    when new ones lead up to them. */
+static void ring_erase_cut(larder_ring *ring) {
+    ring_records records = ring_records_of(ring);
+    record_bounds cut = {ring->newest + 1, RING_SEQUENCE_MAX};
+    record_head head;
+    for (uint64_t position = 0;
+         larder_record_find(&records, position, ring->data_bytes, cut, &position, &head);
+         position += 8)
+        memset(ring->data + position, 0, RING_HEAD_BYTES);
+}
+
+/** A kill may have come between the two halves of a cursor's place, or into the taking of a slot.
+    */
+static void ring_repair_cursors(larder_ring *ring) {
+    ring_cursor_slot *slots = larder_ring_cursor_slots(ring);
+    uint64_t count = ring_fixed_slots(&ring->fixed);
+    for (uint64_t i = 0; i < count; i++) {
+        if (!larder_cursor_slot_is_taken(&slots[i])) {
+            memset(&slots[i], 0, sizeof slots[i]);
+            continue;
+        }
+        uint64_t acknowledged = larder_cursor_slot_acknowledged(&slots[i]);
+        STORE(slots[i].acknowledged, acknowledged);
+        STORE(slots[i].complement, ~acknowledged);
+    }
+}
+
+/** Puts what a walk found into the file. A kill in the middle leaves a file that was not closed,
+    and the next open walks it again. */
+static larder_status ring_store_recovered(larder_ring *ring, const ring_found *found) {
+    ring_header *header = ring->header;
+    ring_state *state = &header->state;
+    STORE_RELEASE(state->closed_crc, 0);
+    // An odd epoch: a reader of another process waits for the even one.
+    STORE(state->epoch, (LOAD(state->epoch) | 1));
+    atomic_thread_fence(memory_order_seq_cst);
+    // Those in holes still count as in the ring; whoever drops them counts them as lost.
+    uint64_t held = ring->count > ring->recovery.intact ? ring->count - ring->recovery.intact : 0;
+    uint64_t lost = ring->recovery.lost > held ? ring->recovery.lost - held : 0;
+    uint64_t numbered = ring->next_sequence - 1;
+    STORE(header->floor.given, numbered);
+    ring_store_removed_through(header, ring->oldest_sequence - 1);
+    if (ring->recovery.cut) ring_erase_cut(ring);
+    if (found->pad_sequence && ring->data_bytes - found->pad_position >= RING_HEAD_BYTES)
+        record_write_pad(ring->data, found->pad_position, ring->salt, found->pad_sequence);
+    ring_repair_cursors(ring);
+    // Counters of a damaged header may be anything; together with the messages that are here they
+    // are no more than the numbers given.
+    uint64_t gone = numbered - ring->count;
+    uint64_t counters[] = {LOAD(header->opened.removed), LOAD(header->opened.skipped),
+                           LOAD(header->opened.lost)};
+    uint64_t added[] = {0, found->skipped, lost};
+    for (size_t i = 0; i < 3; i++) {
+        if (counters[i] > gone) counters[i] = 0;
+        gone -= counters[i];
+        if (added[i] > gone) added[i] = gone;
+        counters[i] += added[i];
+        gone -= added[i];
+    }
+    STORE(header->opened.removed, counters[0]);
+    STORE(header->opened.skipped, counters[1]);
+    STORE(header->opened.lost, counters[2]);
+    memcpy(&header->fixed, &ring->fixed, sizeof ring->fixed);
+    STORE(state->count, ring->count);
+    for (unsigned i = 0; i < 2; i++) {
+        STORE(state->published[i].newest, ring->newest);
+        STORE(state->published[i].end, ring->end);
+    }
+    larder_ring_store_oldest(ring);
+    larder_ring_settle(ring);
+    ring_store_next_floor(header, 0);
+    STORE(header->session.sealed_limit, 0);
+    ring_marking marking = larder_ring_mark_begin(ring);
+    marking.synced = 0;
+    larder_status status = larder_ring_sync_file(ring);
+    if (status) return status;
+    uint64_t tag = record_tag(ring->newest, record_generation(LOAD(header->floor.syncing)));
+    STORE(header->floor.syncing, tag);
+    STORE(header->floor.synced, tag);
+    STORE(header->session.promised, ring->newest);
+    STORE(header->session.marked, 0);
+    STORE(header->session.floor_synced, marking.floor);
+    larder_ring_mark_end(ring, marking);
+    larder_ring_store_backup(ring);
+    STORE(header->session.unsynced, 1);
+    ring->is_writing = true;
+    if (!ring->overwrite) return LARDER_OK;
+    // So that no append has to (invariant 9).
+    status = larder_os_map_sync(ring->file, ring->map, ring->map_bytes);
+    if (!status) STORE(header->session.marked, ring->newest);
+    return status;
+}
+
+static void ring_sign(larder_ring *ring, const larder_os_facts *facts) {
+    ring_header *header = ring->header;
+    ring_state *state = &header->state;
+    STORE(header->opened.writer_pid, (int64_t)getpid());
+    larder_ring_opened_sign(&header->opened, facts);
+    // Always at least one epoch on, and even.
+    STORE_RELEASE(state->epoch, (LOAD(state->epoch) | 1) + 1);
+    uint64_t synced = LOAD(header->floor.synced);
+    ring->generation_bits = record_tag(0, record_generation(synced));
+    ring->synced = LOAD(header->session.promised);
+    ring->marked = LOAD(header->session.marked);
+    ring->floor = LOAD(header->session.floor_synced);
+    larder_ring_limit(ring);
+}
+
+/** Takes over a file whose state was believed. */
+static larder_status ring_take_over(larder_ring *ring, const larder_os_facts *facts, open_case how,
+                                    uint64_t skipped) {
+    ring_header *header = ring->header;
+    if (!ring->has_backup) larder_ring_store_backup(ring);
+    if (ring->recovery.header_damaged) memcpy(&header->fixed, &ring->fixed, sizeof ring->fixed);
+    bool was_closed = LOAD(header->state.closed_crc) != 0;
+    // Still closed for the next opener, should nothing be written; sign under a fresh checksum.
+    // If we crash in between, the next open looks closer.
+    STORE_RELEASE(header->state.closed_crc, 0);
+    if (!was_closed || how == OPEN_SEALED) ring_repair_cursors(ring);
+    if (how == OPEN_SEALED) {
+        // What the device has of the session is what was sealed. Numbers are reserved before any
+        // is given, which takes a sync in each start of the machine.
+        uint64_t synced = record_sequence(LOAD(header->floor.synced));
+        STORE(header->session.promised, synced);
+        STORE(header->session.marked, synced);
+        STORE(header->opened.skipped, LOAD(header->opened.skipped) + skipped);
+        STORE(header->floor.given, ring->next_sequence - 1);
+        uint64_t floor = ring->next_sequence + larder_ring_numbers_ahead;
+        ring_store_next_floor(header, floor);
+        STORE(header->session.floor_synced, floor);
+    }
+    STORE(header->state.count, ring->count + ring->damaged_oldest);
+    ring_sign(ring, facts);
+    if (was_closed) STORE_RELEASE(header->state.closed_crc, larder_ring_closed_crc(header));
+    if (how != OPEN_SEALED) return LARDER_OK;
+    return larder_os_map_sync(ring->file, ring->map, ring->map_bytes);
+}
+
+/** A handle that only reads a file that nobody writes. */
+static larder_status ring_view_alone(larder_ring *ring, const larder_os_facts *facts) {
+    uint32_t epoch = LOAD_ACQUIRE(ring->header->state.epoch);
+    ring_found found;
+    larder_status status = LARDER_OK;
+    open_case how = ring_look(ring, facts, &found);
+    ring->recovery.was_closed = how != OPEN_WALKED && LOAD(ring->header->state.closed_crc) != 0;
+    if (ring->recovery.was_closed && how == OPEN_BELIEVED) return LARDER_OK;
+    if (how == OPEN_WALKED) status = ring_walk(ring, facts, &found);
+    ring->private_view = (ring_view){
+        .oldest = found.oldest,
+        .end = found.end,
+        .newest = found.newest,
+        .next_sequence = found.next_sequence,
+        .count = found.count,
+        .epoch = epoch,
+    };
+    ring->private_skipped = found.skipped;
+    ring->has_private_view = true;
+    return status;
+}
+
+/** Maps an open file whose fixed header is known, and takes it over. */
+static larder_status ring_adopt(larder_ring *ring, const larder_os_facts *facts) {
+    const ring_fixed *fixed = &ring->fixed;
+    ring->map_bytes = (size_t)fixed->capacity_bytes;
+    larder_status status =
+        larder_os_file_map(ring->file, ring->map_bytes, !ring->read_only, &ring->map);
+    if (status) return status;
+    ring->header = (ring_header *)(void *)ring->map;
+    // A writer's first touch is a write: a read first would be a second fault, and map 16 pages.
+    if (!ring->read_only) atomic_fetch_or(&ring->header->state.closed_crc, 0);
+    ring->data = ring->map + fixed->data_offset;
+    ring->data_bytes = fixed->data_bytes;
+    ring->salt = fixed->salt;
+    // A sync that was completed left its mark also where the backup is gone; a writer puts it back.
+    if (!ring->read_only && !ring->recovery.header_damaged)
+        ring->is_established |= LOAD(ring->header->floor.synced) != 0;
+    ring->overwrite = (fixed->flags & LARDER_RING_OVERWRITE) != 0;
+    uint64_t longest = fixed->data_bytes - RING_HEAD_BYTES;
+    ring->message_max =
+        longest < LARDER_RING_MESSAGE_MAX_BYTES ? (size_t)longest : LARDER_RING_MESSAGE_MAX_BYTES;
+    if (ring->read_only) {
+        // With a live writer the header is read at each look.
+        if (!larder_os_file_is_locked(ring->file)) return ring_view_alone(ring, facts);
+        ring->recovery.was_closed = 1;
+        return LARDER_OK;
+    }
+    ring_found found;
+    open_case how;
+    status = ring_load(ring, facts, &found, &how);
+    if (!status && how != OPEN_WALKED) return ring_take_over(ring, facts, how, found.skipped);
+    if (!status) status = ring_store_recovered(ring, &found);
+    if (!status) ring_sign(ring, facts);
+    return status;
+}
+
+static void detail_of_fixed(larder_ring_detail *detail, const ring_fixed *fixed) {
+    detail->version = fixed->version;
+    detail->flags = fixed->flags & LARDER_RING_OVERWRITE;
+    detail->capacity_bytes = fixed->capacity_bytes;
+    detail->content_format = fixed->content_format;
+}
+
+static larder_status options_check(const larder_ring_options *options, larder_ring_detail *detail) {
+    const uint32_t known = LARDER_RING_OVERWRITE | LARDER_RING_READ_ONLY | LARDER_RING_EXISTING;
+    if (options->flags & ~known) return LARDER_EINVALID;
+    if (options->sync_interval_ns < 0) return LARDER_EINVALID;
+    if (options->cursor_slots > LARDER_RING_CURSOR_SLOTS_MAX) return LARDER_EINVALID;
+    if (options->capacity_bytes == 0) return LARDER_OK;
+    ring_fixed unused;
+    if (larder_ring_fixed_make(options, &unused)) {
+        detail->capacity_bytes = larder_ring_minimum_capacity(options->cursor_slots);
+        return LARDER_EINVALID;
+    }
+    return LARDER_OK;
+}
+
+static larder_status fixed_matches(const ring_fixed *fixed, const larder_ring_options *options) {
+    if (options->capacity_bytes) {
+        if (fixed->capacity_bytes != options->capacity_bytes) return LARDER_EMISMATCH;
+        if ((fixed->flags ^ options->flags) & LARDER_RING_OVERWRITE) return LARDER_EMISMATCH;
+    }
+    if (options->content_format && fixed->content_format &&
+        options->content_format != fixed->content_format)
+        return LARDER_EMISMATCH;
+    return LARDER_OK;
+}
+
+/** The file, open and locked; `is_new` if this call made it. */
+static larder_status ring_file_open(const char *path, const larder_ring_options *options,
+                                    larder_ring_detail *detail, int *file, bool *is_new) {
+    *is_new = false;
+    if (options->flags & LARDER_RING_READ_ONLY) return larder_os_file_open(path, 0, 0, file);
+    larder_status status = larder_os_file_open(path, LARDER_OS_WRITE, 0, file);
+    if (status == ENOENT && options->capacity_bytes && !(options->flags & LARDER_RING_EXISTING)) {
+        status = larder_os_file_open(path, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE,
+                                     options->mode, file);
+        *is_new = status == LARDER_OK;
+        // Another made it meanwhile.
+        if (status == EEXIST) status = larder_os_file_open(path, LARDER_OS_WRITE, 0, file);
+    }
+    if (status) return status;
+    status = larder_os_file_lock(*file);
+    if (status) {
+        // Whoever has the lock owns the file, even if it was this call that made it.
+        *is_new = false;
+        ring_header header;
+        size_t got;
+        if (status == LARDER_EBUSY &&
+            larder_os_file_read_at(*file, &header, sizeof header, 0, &got) == LARDER_OK &&
+            got == sizeof header)
+            detail->holder_pid = LOAD(header.opened.writer_pid);
+    }
+    return status;
+}
+
+static larder_status ring_open_file(larder_ring *ring, const char *path,
+                                    const larder_ring_options *options, larder_ring_detail *detail,
+                                    bool is_new) {
+    larder_os_facts facts;
+    larder_status status = larder_os_file_facts_get(ring->file, &facts);
+    if (status) return status;
+    if (!facts.is_regular) {
+        char probe;
+        size_t got;
+        status = larder_os_file_read_at(ring->file, &probe, 1, 0, &got);
+        return status == EISDIR ? EISDIR : LARDER_EFOREIGN;
+    }
+    fixed_state state = {false, false, false, false};
+    if (facts.bytes > 0) {
+        status = larder_ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &state);
+        detail_of_fixed(detail, &ring->fixed);
+        if (status == LARDER_EFOREIGN && !state.is_blank)
+            state.is_blank = larder_ring_creation_was_torn(ring->file, facts.bytes, options);
+    }
+    if (facts.bytes == 0 || (status == LARDER_EFOREIGN && state.is_blank)) {
+        if (ring->read_only) return LARDER_EFOREIGN;
+        // A missing file would have been ENOENT: nothing says how large to make this one.
+        if (options->capacity_bytes == 0) return LARDER_EINVALID;
+        // Zeros that are longer than the new file would leave its backup in the middle.
+        if (facts.bytes > 0) status = larder_os_file_truncate(ring->file, 0);
+        else status = LARDER_OK;
+        // What was there gave numbers perhaps, but no more than a file that was never synced may.
+        uint64_t first = facts.bytes > 0 ? 1 + larder_ring_numbers_ahead : 1;
+        if (!status) status = larder_ring_create(ring->file, options, first);
+        // Else one power cut after another would give them again.
+        if (!status && first > 1) status = larder_os_file_sync(ring->file);
+        if (status) {
+            // Leave no half-made file: ours goes, and one that was there is empty again.
+            if (is_new) (void)larder_os_file_remove(path);
+            else (void)larder_os_file_truncate(ring->file, 0);
+            return status;
+        }
+        status = larder_os_file_facts_get(ring->file, &facts);
+        if (!status) status = larder_ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &state);
+    }
+    if (status) return status;
+    if (facts.bytes < ring->fixed.capacity_bytes) {
+        detail->offset = facts.bytes;
+        detail->file_bytes = facts.bytes;
+        return LARDER_EDAMAGED;
+    }
+    status = fixed_matches(&ring->fixed, options);
+    if (status) return status;
+    ring->recovery.header_damaged = state.is_backup;
+    ring->is_established = state.is_established;
+    ring->has_backup = state.is_whole;
+    if (!ring->read_only && !ring->is_established)
+        status = larder_os_absolute_path(path, &ring->path);
+    return status ? status : ring_adopt(ring, &facts);
+}
+
+larder_status larder_ring_open(const char *path, const larder_ring_options *options,
+                               larder_ring_detail *detail, larder_ring **out) {
+    *out = NULL;
+    larder_ring_detail unused;
+    if (!detail) detail = &unused;
+    memset(detail, 0, sizeof *detail);
+    larder_ring_options defaults;
+    if (!options) {
+        larder_ring_options_init(&defaults);
+        options = &defaults;
+    }
+    if (!path[0]) return LARDER_EINVALID;
+    larder_status status = options_check(options, detail);
+    if (status) return status;
+
+    larder_ring *ring = calloc(1, sizeof *ring);
+    if (!ring) return ENOMEM;
+    ring->file = -1;
+    ring->read_only = (options->flags & LARDER_RING_READ_ONLY) != 0;
+    larder_ring_sync_init(ring, ring->read_only ? 0 : options->sync_interval_ns);
+    status = ring_lock_page_make(ring);
+    bool is_new = false;
+    if (!status) status = ring_file_open(path, options, detail, &ring->file, &is_new);
+    if (!status) status = ring_open_file(ring, path, options, detail, is_new);
+    if (status) {
+        larder_os_file_unmap(ring->map, ring->map_bytes);
+        if (!ring->read_only && ring->file >= 0) larder_os_file_unlock(ring->file);
+        larder_os_file_close(ring->file);
+        larder_ring_free(ring);
+        return status;
+    }
+    *out = ring;
+    return LARDER_OK;
+}

@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: MIT
+/** @file recovery.c
+    What open does with a file that was not closed.
+
+    All intact records are found first, in *runs* that follow each other without a gap. Ordered by
+    number and taken from the newest back, runs that lie in front of each other around the ring are
+    the *chain*; what does not fit into it is left over from an earlier lap.
+
+    If the writer was only killed, every page is there. The state is believed then as it stands, if
+    the few records that it leads to bear it out, and nothing is walked. Else the whole chain
+    counts, from the `oldest` of the header on, and a hole in it is damage that costs what was in
+    it.
+
+    After a power cut any page that was written since the last sync may be old, new or half of each.
+    Then a hole behind the last synced message ends the log, so that what is left is a prefix; and a
+    hole in front of it may be where unsynced messages overwrote the oldest ones, so what lies
+    before that is given up, too. Which sync was the last that was completed follows from invariant
+    8. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ring/ring_internal.h"
+
+// Runs --------------------------------------------------------------------------------------------
+
+static larder_status record_runs_add(record_runs *runs, record_run run) {
+    if (runs->count == runs->capacity) {
+        size_t capacity = runs->capacity ? runs->capacity * 2 : 16;
+        record_run *items = realloc(runs->items, capacity * sizeof *items);
+        if (!items) return ENOMEM;
+        runs->items = items;
+        runs->capacity = capacity;
+    }
+    runs->items[runs->count++] = run;
+    return LARDER_OK;
+}
+
+void larder_record_runs_free(record_runs *runs) {
+    free(runs->items);
+    *runs = (record_runs){NULL, 0, 0};
+}
+
+/** Whether a record with this tag comes right after number `last`. */
+static bool record_follows(uint64_t tag, uint64_t last) {
+    uint64_t sequence = record_sequence(tag);
+    return sequence == last + 1 || (record_is_after_gap(tag) && sequence > last);
+}
+
+larder_status larder_record_runs_scan(const ring_records *records, uint64_t synced,
+                                      uint8_t generation, record_runs *runs) {
+    *runs = (record_runs){NULL, 0, 0};
+    const record_bounds any = {1, RING_SEQUENCE_MAX};
+    uint64_t position = 0;
+    record_run run = {0};
+    larder_status status = LARDER_OK;
+    while (records->data_bytes - position >= RING_HEAD_BYTES) {
+        record_head head = record_head_at(records->data, position);
+        bool is_intact = record_is_plausible(head, position, records->data_bytes) &&
+                         record_is_intact(records, records->data + position, head, position);
+        bool is_pad = is_intact && head.word == RECORD_PAD;
+        if (is_pad && run.count) run.ends_lap = true;
+        // Behind a pad are records of earlier laps or, if the pad itself is an old page, of later
+        // ones.
+        if ((is_pad || !is_intact) &&
+            !larder_record_find(records, position + 8, records->data_bytes, any, &position, &head))
+            break;
+        uint64_t sequence = record_sequence(head.tag);
+        if (run.count && (run.end != position || !record_follows(head.tag, run.last))) {
+            status = record_runs_add(runs, run);
+            if (status) return status;
+            run.count = 0;
+        }
+        if (!run.count) {
+            run = (record_run){.start = position, .first = sequence};
+            run.is_after_gap = record_is_after_gap(head.tag);
+        }
+        position += record_bytes(record_length(head.word));
+        run.end = position;
+        run.last = sequence;
+        run.count++;
+        if (sequence > synced && record_generation(head.tag) == generation) run.proves_sync = true;
+    }
+    if (run.count) {
+        if (records->data_bytes - run.end < RING_HEAD_BYTES) run.ends_lap = true;
+        status = record_runs_add(runs, run);
+    }
+    return status;
+}
+
+static int record_run_order(const void *left, const void *right) {
+    uint64_t a = ((const record_run *)left)->last;
+    uint64_t b = ((const record_run *)right)->last;
+    return (a > b) - (a < b);
+}
+
+void larder_record_runs_chain(record_runs *runs) {
+    if (runs->count == 0) return;
+    qsort(runs->items, runs->count, sizeof *runs->items, record_run_order);
+    size_t newest = runs->count - 1;
+    uint64_t live_end = runs->items[newest].end;
+    uint64_t start = runs->items[newest].start;
+    bool wrapped = false;
+    size_t kept = newest;
+    for (size_t i = newest; i-- > 0;) {
+        record_run run = runs->items[i];
+        if (run.last >= runs->items[kept].first) continue;
+        if (!wrapped && run.start >= live_end) wrapped = true;
+        else if (run.end > start) continue;
+        if (wrapped && run.start < live_end) continue;
+        start = run.start;
+        runs->items[--kept] = run;
+    }
+    runs->count = newest - kept + 1;
+    memmove(runs->items, runs->items + kept, runs->count * sizeof *runs->items);
+}
+
+bool larder_record_run_joins(const record_run *run, const record_run *next) {
+    // The pad between two laps may be torn: consecutive numbers tell as much.
+    if (next->first == run->last + 1) return next->start == 0;
+    bool touches = run->end == next->start || (run->ends_lap && next->start == 0);
+    return touches && next->is_after_gap;
+}
+
+// Believing ---------------------------------------------------------------------------------------
+
+/** Goes along the records from `offset`, which lie behind each other, as far as `end`.
+    @param last the number of the record before; receives that of the last one.
+    @return where it stopped: `end`, or where no intact record with a larger number is. */
+static uint64_t records_follow(const ring_records *records, uint64_t offset, uint64_t end,
+                               uint64_t *last) {
+    while (offset < end) {
+        uint64_t position = offset % records->data_bytes;
+        uint64_t rest = records->data_bytes - position;
+        if (rest < RING_HEAD_BYTES) {
+            offset += rest;
+            continue;
+        }
+        record_head head = record_head_at(records->data, position);
+        if (record_sequence(head.tag) <= *last ||
+            !record_is_plausible(head, position, records->data_bytes) ||
+            !record_is_intact(records, records->data + position, head, position))
+            break;
+        if (head.word == RECORD_PAD) {
+            offset += rest;
+            continue;
+        }
+        *last = record_sequence(head.tag);
+        offset += record_bytes(record_length(head.word));
+    }
+    return offset;
+}
+
+bool larder_ring_believe(const ring_records *records, const ring_header *header,
+                         ring_found *found) {
+    const ring_session *session = &header->session;
+    unsigned slot = ring_published_slot(header);
+    const ring_publication *published = header->state.published;
+    uint64_t end = LOAD(published[slot].end), before = LOAD(published[1 - slot].end);
+    uint64_t newest = LOAD(published[slot].newest);
+    uint64_t oldest = LOAD(header->state.oldest), given = LOAD(header->floor.given);
+    uint64_t missing = LOAD(session->missing);
+    uint64_t promised = LOAD(session->promised);
+    if (LOAD(session->unsettled) || missing != ~LOAD(session->missing_complement) ||
+        oldest != LOAD(header->state.oldest_copy) || (end | before | oldest) % 8 ||
+        newest > RING_SEQUENCE_MAX || given > RING_SEQUENCE_MAX || promised > newest ||
+        record_sequence(LOAD(header->floor.synced)) < promised ||
+        LOAD(session->floor_synced) > ring_next_floor(header))
+        return false;
+    *found = (ring_found){.oldest = oldest, .end = end, .newest = newest};
+    found->next_sequence = (newest > given ? newest : given) + 1;
+#ifdef LARDER_PLANT_REUSE_SEQUENCE
+    found->next_sequence = 1;
+#endif
+    if (oldest >= end) {
+        // Empty; perhaps the writer was about to go on at the start of the next lap.
+        found->oldest = found->end = oldest;
+        return oldest == end ||
+               (oldest % records->data_bytes == 0 && oldest - end < records->data_bytes);
+    }
+    if (end - oldest > records->data_bytes) return false;
+    uint64_t position = oldest % records->data_bytes;
+    if (records->data_bytes - position < RING_HEAD_BYTES) return false;
+    record_head head = record_head_at(records->data, position);
+    uint64_t first = record_sequence(head.tag);
+    if (head.word == RECORD_PAD || !record_is_plausible(head, position, records->data_bytes) ||
+        !record_is_intact(records, records->data + position, head, position) || first > newest ||
+        first <= ring_removed_through(header) || missing > newest - first)
+        return false;
+    found->count = newest - first + 1 - missing;
+    if (found->count > (end - oldest) / RING_HEAD_BYTES) return false;
+    // What was published last has to lead from the publication before it to this one.
+    uint64_t last = LOAD(published[1 - slot].newest);
+    if (before < oldest) {
+        before = oldest;
+        last = first - 1;
+    }
+    return records_follow(records, before, end, &last) == end && last == newest;
+}
+
+bool larder_ring_seal_holds(const ring_records *records, const ring_header *header) {
+    uint64_t limit = LOAD(header->session.sealed_limit);
+    uint64_t end = ring_published_end(header), newest = ring_published_newest(header);
+    uint64_t synced = LOAD(header->floor.synced);
+    if (limit < end || limit % 8 || synced != LOAD(header->floor.syncing) ||
+        record_sequence(synced) != newest)
+        return false;
+    // Records that a later handle wrote, and that a power cut left behind.
+    const record_bounds later = {newest + 1, RING_SEQUENCE_MAX};
+    if (limit - end > records->data_bytes) limit = end + records->data_bytes;
+    for (uint64_t from = end; from < limit;) {
+        uint64_t position = from % records->data_bytes, found;
+        uint64_t until = position + limit - from;
+        if (until > records->data_bytes) until = records->data_bytes;
+        record_head head;
+        if (larder_record_find(records, position, until, later, &found, &head)) return false;
+        from += until - position;
+    }
+    // Its fragments, in place of the oldest messages.
+    uint64_t oldest = LOAD(header->state.oldest), last = 0;
+    uint64_t overwritten = limit > records->data_bytes ? limit - records->data_bytes : 0;
+    return overwritten <= oldest ||
+           records_follow(records, oldest, overwritten, &last) >= overwritten;
+}
+
+// Choosing ----------------------------------------------------------------------------------------
+
+/** The part [first, last] of a chain. */
+typedef struct chain_part {
+    size_t first;
+    size_t last;
+} chain_part;
+
+static bool part_holds(const record_runs *runs, chain_part part, uint64_t sequence) {
+    for (size_t i = part.first; i <= part.last; i++) {
+        if (runs->items[i].first <= sequence && sequence <= runs->items[i].last) return true;
+    }
+    return false;
+}
+
+static uint64_t part_count(const record_runs *runs, chain_part part) {
+    uint64_t count = 0;
+    for (size_t i = part.first; i <= part.last; i++) count += runs->items[i].count;
+    return count;
+}
+
+/** The part without holes that starts at run `first`. */
+static chain_part part_from(const record_runs *runs, size_t first) {
+    chain_part part = {first, first};
+    while (part.last + 1 < runs->count &&
+           larder_record_run_joins(&runs->items[part.last], &runs->items[part.last + 1]))
+        part.last++;
+    return part;
+}
+
+/** What the header says about a file that was not closed, as far as it can be believed. */
+typedef struct state_hints {
+    oldest_hint oldest;
+    uint64_t synced;
+    uint64_t syncing;
+    /** Of the sync under way. */
+    uint8_t generation;
+    /** A record was begun that belongs behind the sync under way. */
+    bool sync_is_proven;
+    /** A full ring makes room by itself. */
+    bool overwrites;
+} state_hints;
+
+/** Whether the part begins right behind `sequence`, which no run holds. */
+static bool part_follows(const record_runs *runs, chain_part part, uint64_t sequence) {
+    const record_run *run = &runs->items[part.first];
+    if (part.first > 0 && run[-1].last >= sequence) return false;
+    return run->first == sequence + 1 || (run->is_after_gap && run->first > sequence);
+}
+
+/** After a power cut: the part of the chain that is a prefix and holds everything synced.
+    @return false if nothing can be kept. */
+static bool choose_prefix(const record_runs *runs, const state_hints *hints, chain_part *out) {
+    bool sync_is_proven = hints->sync_is_proven;
+    for (size_t i = 0; i < runs->count; i++) sync_is_proven |= runs->items[i].proves_sync;
+    uint64_t last_sync = sync_is_proven ? hints->syncing : hints->synced;
+    bool is_found = false, has_syncing = false, has_before = false;
+    chain_part before = {0, 0}, largest = {0, 0}, syncing = {0, 0}, part;
+    for (size_t i = 0; i < runs->count; i = part.last + 1) {
+        part = part_from(runs, i);
+        // It was on the device: where it is gone, it was dropped, with all before it, for records
+        // that did not arrive whole. Then the sync under way may have been completed, without one
+        // to prove it; but if it was, what it covers begins here and has no hole (invariant 9).
+        if (part_holds(runs, part, last_sync) || part_follows(runs, part, last_sync)) {
+            *out = part;
+            is_found = true;
+        }
+        if (part_holds(runs, part, hints->syncing)) {
+            syncing = part;
+            has_syncing = true;
+        }
+        if (runs->items[part.last].last < last_sync) {
+            before = part;
+            has_before = true;
+        }
+        if (part_count(runs, part) > part_count(runs, largest)) largest = part;
+    }
+    if (is_found) return true;
+    // A sync that was only under way proves nothing of what came before its last message: there may
+    // be a hole. Where the ring came round since, nobody can say where the prefix starts.
+    // A ring that refuses drops only what was removed: of two parts the older one is the prefix.
+    bool is_lapped = hints->overwrites && runs->items[0].start >= runs->items[runs->count - 1].end;
+    has_syncing = has_syncing && is_lapped;
+    if (has_syncing) *out = syncing;
+    else if (has_before) *out = before;
+    else *out = largest;
+    if (has_syncing || has_before) return true;
+    // Nothing that was synced is left. Without a lap in between, a prefix starts at the oldest.
+    if (is_lapped) return true;
+    *out = part_from(runs, 0);
+    return (hints->oldest.is_known && runs->items[0].start == hints->oldest.position) ||
+           runs->items[0].first == oldest_hint_lower(hints->oldest);
+}
+
+/** Drops the records before position `start`/number `first` from the run that contains it. */
+static void record_run_trim(const ring_records *records, record_run *run, uint64_t first) {
+    while (run->count > 1 && run->first < first) {
+        record_head head = record_head_at(records->data, run->start);
+        run->start += record_bytes(record_length(head.word));
+        uint64_t tag = record_head_at(records->data, run->start).tag;
+        run->first = record_sequence(tag);
+        run->is_after_gap = record_is_after_gap(tag);
+        run->count--;
+    }
+}
+
+/** Whether the record with this number can be the one at this offset. The words of a torn header
+    are of different times, and a later lap may have put another record there. */
+static bool hint_is_possible(const ring_header *header, uint64_t lap_bytes, uint64_t offset,
+                             uint64_t sequence) {
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t end = LOAD(header->state.published[i].end);
+        if (end <= offset) continue;
+        // What a publication covers, it has a number for; and it covers no more than a lap.
+        if (end - offset > lap_bytes || sequence > LOAD(header->state.published[i].newest))
+            return false;
+    }
+    return true;
+}
+
+oldest_hint larder_ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
+                                    const ring_header *header) {
+    oldest_hint hint = {.removed_through = ring_removed_through(header)};
+    uint64_t offsets[2] = {LOAD(header->state.oldest), LOAD(header->state.oldest_copy)};
+    uint64_t end = ring_published_end(header);
+    uint64_t newest = ring_published_newest(header);
+    if (end == 0) {
+        // As created: nothing was shown yet. Of a torn header `newest` may be that of a later one.
+        hint.is_known = true;
+        return hint;
+    }
+    if (LOAD(header->state.count) == 0 && offsets[0] >= end && offsets[1] >= end) {
+        hint.number = newest + 1;
+        return hint;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t position = offsets[i] % lap_bytes;
+        if (position % 8 || position + RING_HEAD_BYTES > records->data_bytes) continue;
+        if (!hint.is_known || offsets[i] < offsets[0]) hint.position = position;
+        hint.is_known = true;
+        record_head head = record_head_at(records->data, position);
+        // A number that this header did not know yet: the place was written over since.
+        uint64_t sequence = record_sequence(head.tag);
+        if (sequence > newest || (hint.number && sequence >= hint.number)) continue;
+        if (!hint_is_possible(header, lap_bytes, offsets[i], sequence)) continue;
+        if (head.word != RECORD_PAD && record_is_plausible(head, position, records->data_bytes) &&
+            record_is_intact(records, records->data + position, head, position))
+            hint.number = sequence;
+    }
+    return hint;
+}
+
+/** Whether the head right behind the header's `end` is that of a record appended after the sync
+    under way, even if the rest of it is torn. */
+static bool next_head_proves_sync(const ring_records *records, const ring_header *header) {
+    uint64_t position = ring_published_end(header) % records->data_bytes;
+    if (position % 8 || records->data_bytes - position < RING_HEAD_BYTES) return false;
+    record_head head = record_head_at(records->data, position);
+    return record_sequence(head.tag) == ring_published_newest(header) + 1 &&
+           record_generation(head.tag) == record_generation(LOAD(header->floor.syncing));
+}
+
+/** @return how many messages are missing there. */
+static uint64_t report_hole(larder_ring_report *report, const record_run *run,
+                            const record_run *next, uint64_t data_bytes, uint64_t data_offset) {
+    report->damaged_places++;
+    report->damaged_bytes +=
+        next->start >= run->end ? next->start - run->end : data_bytes - run->end + next->start;
+    if (!report->first_damage_offset) report->first_damage_offset = data_offset + run->end;
+    report->lost += next->first - run->last - 1;
+    return next->first - run->last - 1;
+}
+
+// Numbers -----------------------------------------------------------------------------------------
+
+/** The next number: none is given twice, not those of messages seen, nor those acknowledged, nor
+    those the header speaks of, unless it speaks of more than the file could ever have lost.
+    @param highest of the records, 0 without any.
+    @param skipped receives how many of the numbers in between are only reserved. */
+static uint64_t recovered_next(const ring_records *records, const ring_header *header,
+                               const recovery_case *known, uint64_t highest, uint64_t *skipped) {
+    const uint64_t named[] = {known->cursors_maximum,
+                              ring_published_newest(header),
+                              record_sequence(LOAD(header->floor.synced)),
+                              record_sequence(LOAD(header->floor.syncing)),
+                              ring_removed_through(header),
+                              LOAD(header->floor.given)};
+    uint64_t next = highest + 1;
+    uint64_t reserved = ring_next_floor(header);
+    uint64_t most = highest ? next + records->data_bytes / RING_HEAD_BYTES : RING_SEQUENCE_MAX;
+    if (reserved > RING_SEQUENCE_MAX) reserved = 0;
+    if (reserved > most) most = reserved;
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        if (named[i] >= next && named[i] < most) next = named[i] + 1;
+    }
+    *skipped = 0;
+    if (known->trust == RECOVERY_POWER_CUT) {
+        // A file that was never synced gave no more than these.
+        uint64_t floor = 1 + larder_ring_numbers_ahead;
+        if (reserved > floor) floor = reserved;
+        if (floor > next) {
+            *skipped = floor - next;
+            next = floor;
+        }
+    }
+#ifdef LARDER_PLANT_REUSE_SEQUENCE
+    next = 1;
+#endif
+    return next;
+}
+
+/** What the header says, if it is not one that damage has made. */
+static state_hints hints_of(const ring_records *records, const ring_header *header,
+                            bool overwrites) {
+    uint64_t synced = LOAD(header->floor.synced), syncing = LOAD(header->floor.syncing);
+    return (state_hints){
+        .oldest = larder_ring_oldest_hint(records, records->data_bytes, header),
+        .synced = record_sequence(synced),
+        .syncing = record_sequence(syncing),
+        .generation = record_generation(syncing),
+        .sync_is_proven = record_generation(synced) == record_generation(syncing) ||
+                          next_head_proves_sync(records, header),
+        .overwrites = overwrites,
+    };
+}
+
+/** Puts together what is kept: the runs of the part, with holes in it as damage.
+    @param part NULL if nothing is. */
+static void found_of_part(const ring_records *records, const ring_header *header,
+                          const record_runs *runs, const chain_part *part, ring_found *found,
+                          larder_ring_report *report) {
+    uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header);
+    for (size_t i = 0; i < runs->count; i++) {
+        const record_run *run = &runs->items[i];
+        if (!part || i > part->last) report->cut += run->count;
+        if (!part || i < part->first || i > part->last) continue;
+        found->count += run->count;
+        report->intact += run->count;
+        if (i == part->first) continue;
+        if (run->start == 0) {
+            found->pad_position = run[-1].end;
+            found->pad_sequence = run->first;
+        }
+        if (!larder_record_run_joins(&run[-1], run))
+            found->count += report_hole(report, &run[-1], run, records->data_bytes, data_offset);
+    }
+    // Offsets go on from the header's, so that a reader of another process stays behind them.
+    uint64_t lap = ring_published_end(header) / records->data_bytes;
+    if (lap > (UINT64_MAX / 4) / records->data_bytes) lap = 0;
+    if (!part) {
+        found->end = found->oldest = (lap + 1) * records->data_bytes;
+        report->lost += report->cut;
+        return;
+    }
+    uint64_t start = runs->items[part->first].start, end = runs->items[part->last].end;
+    uint64_t last = runs->items[part->last].last;
+    uint64_t given = found->next_sequence - found->skipped - 1;
+    report->lost += given > last ? given - last : 0;
+    report->oldest_sequence = runs->items[part->first].first;
+    report->newest_sequence = found->newest = last;
+    if (start >= end && lap == 0) lap = 1;
+    found->end = lap * records->data_bytes + end;
+    found->oldest = start >= end ? found->end - end - (records->data_bytes - start)
+                                 : lap * records->data_bytes + start;
+}
+
+larder_status larder_ring_recover(const ring_records *records, const ring_header *header,
+                                  const recovery_case *known, ring_found *found,
+                                  larder_ring_report *report) {
+    recovery_trust trust = known->trust;
+    uint32_t header_damaged = report->header_damaged;
+    memset(report, 0, sizeof *report);
+    report->header_damaged = header_damaged;
+    // A header that something else than a power cut made so.
+    state_hints hints = {.overwrites = known->overwrites};
+    if (known->is_established && (header_damaged || LOAD(header->state.epoch) == 0)) {
+        trust = RECOVERY_KILLED;
+        hints.oldest = oldest_hint_of_damaged(header);
+    } else {
+        hints = hints_of(records, header, known->overwrites);
+    }
+    record_runs runs;
+    larder_status status = larder_record_runs_scan(records, hints.synced, hints.generation, &runs);
+    if (status) {
+        larder_record_runs_free(&runs);
+        return status;
+    }
+    larder_record_runs_chain(&runs);
+    uint64_t highest = runs.count ? runs.items[runs.count - 1].last : 0;
+
+    uint64_t skipped;
+    uint64_t next = recovered_next(records, header, known, highest, &skipped);
+
+    // What the header gave up stays given up.
+    report->state_damaged = runs.count > 0 && !hints.oldest.is_known && !hints.oldest.number;
+    uint64_t lower = oldest_hint_lower(hints.oldest);
+    if (lower > next) lower = 0;
+    size_t first = 0;
+    while (first < runs.count && runs.items[first].last < lower) first++;
+    if (first < runs.count) record_run_trim(records, &runs.items[first], lower);
+    runs.count -= first;
+    if (runs.count) memmove(runs.items, runs.items + first, runs.count * sizeof *runs.items);
+
+    chain_part part = {0, runs.count ? runs.count - 1 : 0};
+    bool keeps = runs.count > 0;
+    if (keeps && trust == RECOVERY_POWER_CUT) keeps = choose_prefix(&runs, &hints, &part);
+    *found = (ring_found){.newest = next - 1, .next_sequence = next, .skipped = skipped};
+    found_of_part(records, header, &runs, keeps ? &part : NULL, found, report);
+    larder_record_runs_free(&runs);
+    return LARDER_OK;
+}

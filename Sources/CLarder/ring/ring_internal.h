@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT
+/** @file ring_internal.h
+    Private: what the ring's source files share. The bytes on disk are in ring/layout.h.
+
+    Who holds what:
+    - `ring_lock` guards everything but what is said below. It is held for the copy of a message, or
+      of a reader's chunk; over a system call only to warm pages ahead, and for the sync of an
+      append that has overtaken the background, ring_mark.
+    - `sync_mutex` guards the group commit and its thread; it may be held when ring_lock is taken,
+      never the other way round.
+    - `wait_mutex` guards sleeping in larder_ring_wait, in the same order. */
+#ifndef LARDER_RING_INTERNAL_H
+#define LARDER_RING_INTERNAL_H
+
+#include <pthread.h>
+
+#include "larder_os_file.h"
+#include "ring/layout.h"
+
+#define COLD __attribute__((noinline, cold))
+
+/** A condition that seldom holds. Clang takes a way with a chance below one in a hundred for cold;
+    with it the return that it leads to, and so the whole function, which it makes small then, not
+    fast. Plain __builtin_expect says one in two thousand. */
+#define UNLIKELY(condition) __builtin_expect_with_probability((condition), 0, 0.98)
+
+/** The lock's word lives in a page that fork(2) hands to the child as zeros: the child finds a lock
+    that is neither free nor held, and its parent's ring is never written by two processes. */
+enum { LOCK_FORKED = 0, LOCK_FREE = 1, LOCK_HELD = 2, LOCK_SHUT = 3 };
+
+/** A consistent reading of the state; of the live header for a handle of another process. */
+typedef struct ring_view {
+    uint64_t oldest;
+    uint64_t end;
+    /** The number given last. */
+    uint64_t newest;
+    uint64_t next_sequence;
+    uint64_t count;
+    uint32_t epoch;
+} ring_view;
+
+struct larder_ring {
+    // What an append touches.
+    _Atomic uint32_t *lock;
+    uint8_t *data;
+    uint64_t data_bytes;
+    size_t message_max;
+    ring_header *header;
+    uint32_t salt;
+    bool overwrite;
+    bool read_only;
+    /** The file is marked as being written; see larder_ring_begin_writing. */
+    bool is_writing;
+    /** The background thread knows that there is work for it, or needs not know. */
+    bool is_dirty;
+    /** The next publication stores `missing`, too; see larder_ring_unsettle. */
+    bool is_unsettled;
+    /** Which of the two publications is the next one. */
+    unsigned slot;
+    uint64_t end;
+    uint64_t end_position;
+    uint64_t next_sequence;
+    uint64_t newest;
+    uint64_t count;
+    uint64_t oldest;
+    uint64_t oldest_position;
+    /** Of the record at `oldest`, with its head; 0 in an empty ring. */
+    uint64_t oldest_bytes;
+    /** Number of the record at `oldest`, or `next_sequence` in an empty ring. */
+    uint64_t oldest_sequence;
+    /** The last generation completed, as a tag without a number. */
+    uint64_t generation_bits;
+    /** What callers were told is on the device, and up to where a header that says so is there, too
+        (invariant 9). */
+    uint64_t synced;
+    uint64_t marked;
+    /** Numbers below it may be given (invariant 10). */
+    uint64_t floor;
+    /** Offset behind which ring_reach_limit is asked (invariants 10 and 11). */
+    uint64_t soft_limit;
+    /** Pages up to here (a position) are warm; data_bytes after the first lap. */
+    uint64_t warmed;
+    _Atomic uint32_t waiters;
+
+    // The reservation under way, if any: its holder holds the lock.
+    uint64_t reserved_position;
+    size_t reserved_capacity;
+    uint64_t reserved_skip;
+    bool is_reserved;
+
+    /** Something was changed by this handle; pages were warmed, or nearly. */
+    bool has_changed;
+    bool has_warmed;
+    /** A header is to be brought to the device in the background (invariants 10 and 11). */
+    bool wants_mark;
+    /** Something was synced before: the backup says so, and the file's name is on the device. */
+    bool is_established;
+    /** The backup needs no look: it would cost a page. */
+    bool has_backup;
+
+    // Once per open.
+    char *path;
+    int file;
+    uint8_t *map;
+    size_t map_bytes;
+    ring_fixed fixed;
+    larder_ring_report recovery;
+    /** Messages at the oldest end that open found damaged in a file that had been closed; counted
+        as lost with the first change. */
+    uint64_t damaged_oldest;
+    /** A read-only handle of a file that nobody closed: what the walk found, which holds as long as
+        the file's epoch is this. */
+    ring_view private_view;
+    bool has_private_view;
+    uint64_t private_skipped;
+
+    pthread_mutex_t sync_mutex;
+    pthread_cond_t sync_done;
+    pthread_cond_t sync_wanted;
+    bool is_syncing;
+    bool has_sync_thread;
+    bool stops_sync_thread;
+    bool is_shut;
+    /** The first failure of a sync stays: after it the kernel may have dropped what it could not
+        write, and a later success would prove nothing. */
+    larder_status sync_failure;
+    /** Callers who wait for a sync now, and who did when the last one set out; how long that took.
+        */
+    uint32_t sync_callers;
+    uint32_t sync_group;
+    int64_t sync_took_ns;
+    pthread_t sync_thread;
+    int64_t sync_interval_ns;
+
+    pthread_mutex_t wait_mutex;
+    pthread_cond_t wait_appended;
+};
+
+/** The records of a ring, for reading. */
+static inline ring_records ring_records_of(const larder_ring *ring) {
+    ring_records records = {ring->data, ring->data_bytes, ring->salt};
+    return records;
+}
+
+// Locking -----------------------------------------------------------------------------------------
+
+larder_status larder_ring_lock_slowly(larder_ring *ring);
+
+static inline larder_status ring_lock(larder_ring *ring) {
+#ifdef LARDER_PLANT_NO_LOCK
+    uint32_t seen = atomic_load_explicit(ring->lock, memory_order_relaxed);
+    if (seen == LOCK_FREE) return LARDER_OK;
+#endif
+    uint32_t expected = LOCK_FREE;
+    if (atomic_compare_exchange_strong_explicit(ring->lock, &expected, LOCK_HELD,
+                                                memory_order_acquire, memory_order_relaxed))
+        return LARDER_OK;
+    return larder_ring_lock_slowly(ring);
+}
+
+static inline void ring_unlock(larder_ring *ring) {
+    atomic_store_explicit(ring->lock, LOCK_FREE, memory_order_release);
+}
+
+/** Marks the file as open before its first change, in memory alone: what the header on the device
+    says is good for long enough (invariant 11). The lock is held; on failure it is not any more. */
+larder_status larder_ring_begin_writing(larder_ring *ring);
+
+/** Notes a change; the lock is held.
+    @return whether larder_ring_sync_wake is to be called when it is not any more. */
+bool larder_ring_changed(larder_ring *ring);
+
+/** Takes the lock for a change; refuses a read-only handle. */
+static inline larder_status ring_lock_to_write(larder_ring *ring) {
+    larder_status status = ring_lock(ring);
+    if (status) return status;
+    if (UNLIKELY(!ring->is_writing)) return larder_ring_begin_writing(ring);
+    return LARDER_OK;
+}
+
+// The ring at one moment --------------------------------------------------------------------------
+
+/** The lock must be held. */
+ring_view larder_ring_view_get(const larder_ring *ring);
+/** The oldest offset now; what was copied before this call from below it may be torn. */
+uint64_t larder_ring_oldest_now(const larder_ring *ring);
+
+void larder_ring_store_oldest(larder_ring *ring);
+
+/** To be called before a change of what lies between numbers and records is published. A kill from
+    here on makes the next open walk the file. */
+void larder_ring_unsettle(larder_ring *ring);
+/** Stores `missing` as it is now; the lock is held. */
+void larder_ring_settle(larder_ring *ring);
+
+/** Sets `oldest` to the first intact record at or after `offset`, whose number exceeds `after`. */
+void larder_ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t after);
+
+// Recovery ----------------------------------------------------------------------------------------
+
+/** What a walk over all records concluded. */
+typedef struct ring_found {
+    uint64_t oldest;
+    uint64_t end;
+    /** Of the last record kept; without one, the last number known to have been given. */
+    uint64_t newest;
+    uint64_t next_sequence;
+    uint64_t count;
+    /** Numbers passed over because messages that had them may be gone without a trace. */
+    uint64_t skipped;
+    /** Where the lap that is live in part ends, and the number it goes on with; 0 without one. The
+        pad there may be torn, or be that of an earlier lap. */
+    uint64_t pad_position;
+    uint64_t pad_sequence;
+} ring_found;
+
+/** How much to believe of a file that was not closed. */
+typedef enum recovery_trust {
+    /** Its writer was killed, but the machine ran on: every page is there. Salvage around damage.
+        */
+    RECOVERY_KILLED,
+    /** Pages may be missing: after the last sync, keep a prefix. */
+    RECOVERY_POWER_CUT
+} recovery_trust;
+
+/** What there is to know of a file besides its bytes. */
+typedef struct recovery_case {
+    recovery_trust trust;
+    /** A full ring overwrites its oldest. */
+    bool overwrites;
+    /** Its backup says that it was synced before: a header that is gone was damaged. */
+    bool is_established;
+    uint64_t cursors_maximum;
+} recovery_case;
+
+larder_status larder_ring_recover(const ring_records *records, const ring_header *header,
+                                  const recovery_case *known, ring_found *found,
+                                  larder_ring_report *report);
+
+/** Takes a state that no walk is needed for: of a file that only a kill left open, in the same
+    start of the machine. Every record that it leads to is looked at, which is a handful.
+    @return false if it cannot be believed as it stands. */
+bool larder_ring_believe(const ring_records *records, const ring_header *header, ring_found *found);
+
+/** Whether nothing was written behind a sealed end, as far as one can see (invariant 11). */
+bool larder_ring_seal_holds(const ring_records *records, const ring_header *header);
+
+/** Where the oldest live record is, as far as a header can be believed. */
+typedef struct oldest_hint {
+    uint64_t position;
+    /** Its number; 0 if there is no such record any more. */
+    uint64_t number;
+    /** No number up to this one is live. */
+    uint64_t removed_through;
+    bool is_known;
+} oldest_hint;
+
+/** What a header may be believed that is damaged elsewhere: a number that agrees with its
+    complement. */
+static inline oldest_hint oldest_hint_of_damaged(const ring_header *header) {
+    oldest_hint hint = {0};
+    uint64_t through = LOAD(header->floor.removed_through);
+    if (through == ~LOAD(header->floor.removed_complement)) hint.removed_through = through;
+    return hint;
+}
+
+/** No smaller number is live. */
+static inline uint64_t oldest_hint_lower(oldest_hint hint) {
+    return hint.number > hint.removed_through ? hint.number : hint.removed_through + 1;
+}
+
+/** @param lap_bytes what positions are counted modulo; more than `records` has of a truncated file.
+    */
+oldest_hint larder_ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
+                                    const ring_header *header);
+
+/** One stretch of records that follow each other without a gap. */
+typedef struct record_run {
+    /** Positions. */
+    uint64_t start;
+    uint64_t end;
+    /** Numbers. */
+    uint64_t first;
+    uint64_t last;
+    uint64_t count;
+    /** The first one's AFTER GAP bit. */
+    bool is_after_gap;
+    /** The lap ends behind it, properly. */
+    bool ends_lap;
+    /** It holds a record that was appended after the sync that the header calls under way. */
+    bool proves_sync;
+} record_run;
+
+typedef struct record_runs {
+    record_run *items;
+    size_t count;
+    size_t capacity;
+} record_runs;
+
+/** All runs of intact records in the data, in order of position. */
+larder_status larder_record_runs_scan(const ring_records *records, uint64_t synced,
+                                      uint8_t generation, record_runs *runs);
+/** Keeps of the runs those that can have been live together, in order of number. */
+void larder_record_runs_chain(record_runs *runs);
+/** Whether `next` follows `run` with nothing missing between them. */
+bool larder_record_run_joins(const record_run *run, const record_run *next);
+void larder_record_runs_free(record_runs *runs);
+
+// Opening, shared with salvage --------------------------------------------------------------------
+
+/** What became of a fixed header and its backup. */
+typedef struct fixed_state {
+    /** The header itself was damaged. */
+    bool is_backup;
+    /** The file is nothing but zeros: a creation that was cut short. */
+    bool is_blank;
+    /** The backup is whole and says that something was synced. */
+    bool is_established;
+    /** And is that of the header. */
+    bool is_whole;
+} fixed_state;
+
+/** Reads the fixed header of an open file, from its backup if need be. */
+larder_status larder_ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *fixed,
+                                     fixed_state *state);
+/** Puts down which file of which start of the machine this is. */
+void larder_ring_opened_sign(ring_opened *opened, const larder_os_facts *facts);
+/** Makes the file a ring whose first number is `first`. Nothing here is synced: until something is,
+    a power cut may leave any part of it. */
+larder_status larder_ring_create(int file, const larder_ring_options *options, uint64_t first);
+/** Whether this is a file of just these options whose header and backup a power cut took, or tore,
+    before they were ever synced. Nothing in it was. */
+bool larder_ring_creation_was_torn(int file, uint64_t file_bytes,
+                                   const larder_ring_options *options);
+/** What the backup of a file is to be. */
+ring_fixed larder_ring_backup(const ring_fixed *fixed, bool is_established);
+/** Puts the backup in its place. */
+void larder_ring_store_backup(larder_ring *ring);
+/** Frees the handle, which has let go of its file. */
+void larder_ring_free(larder_ring *ring);
+ring_cursor_slot *larder_ring_cursor_slots(const larder_ring *ring);
+bool larder_cursor_slot_is_taken(const ring_cursor_slot *slot);
+uint64_t larder_cursor_slot_acknowledged(const ring_cursor_slot *slot);
+
+// Syncing -----------------------------------------------------------------------------------------
+
+void larder_ring_sync_init(larder_ring *ring, int64_t interval_ns);
+/** One sync of everything, before the ring is shut. */
+larder_status larder_ring_sync_last(larder_ring *ring);
+/** Ends the thread, after which no sync of its is under way. */
+void larder_ring_sync_stop(larder_ring *ring);
+/** The file, and with the first sync its name, to the device. */
+larder_status larder_ring_sync_file(larder_ring *ring);
+
+/** What a sync of the header that is about to begin brings to the device. */
+typedef struct ring_marking {
+    uint64_t synced;
+    uint64_t floor;
+} ring_marking;
+
+/** Before a sync: reserves numbers. The lock is held. */
+ring_marking larder_ring_mark_begin(larder_ring *ring);
+/** After it: what it allows. The lock is held. */
+void larder_ring_mark_end(larder_ring *ring, ring_marking marking);
+/** Sets `soft_limit`; the lock is held, or nobody else has the ring yet. */
+void larder_ring_limit(larder_ring *ring);
+void larder_ring_sync_destroy(larder_ring *ring);
+/** Tells the background sync that there is work. The lock must not be held. */
+void larder_ring_sync_wake(larder_ring *ring);
+/** Wakes everybody in larder_ring_wait. */
+void larder_ring_wake_waiters(larder_ring *ring);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+/** @file view.c
+    The ring at one moment: what readers go by, and the figures. */
+#include "ring/ring_internal.h"
+
+ring_view larder_ring_view_get(const larder_ring *ring) {
+    if (!ring->read_only)
+        return (ring_view){ring->oldest,        ring->end,   ring->newest,
+                           ring->next_sequence, ring->count, LOAD(ring->header->state.epoch)};
+    const ring_state *state = &ring->header->state;
+    ring_view view = {0};
+    // A writer that is recovering shows an odd epoch for a moment; one that was killed meanwhile
+    // shows it for ever, and then the last reading has to do.
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        view.epoch = LOAD_ACQUIRE(state->epoch);
+        if (ring->has_private_view && view.epoch == ring->private_view.epoch)
+            return ring->private_view;
+        // `end` first: it only grows, so `oldest` read later may at most exceed it, which is empty.
+        const ring_publication *published = &state->published[ring_published_slot(ring->header)];
+        view.end = LOAD_ACQUIRE(published->end);
+        view.oldest = LOAD_ACQUIRE(state->oldest);
+        view.newest = LOAD(published->newest);
+        uint64_t given = LOAD(ring->header->floor.given);
+        view.next_sequence = (given > view.newest ? given : view.newest) + 1;
+        view.count = LOAD(state->count);
+        atomic_thread_fence(memory_order_acquire);
+        if (view.epoch % 2 == 0 && LOAD(state->epoch) == view.epoch) break;
+    }
+    if (view.oldest > view.end) view.oldest = view.end;
+    if (view.end - view.oldest > ring->data_bytes || view.end % 8 || view.oldest % 8)
+        view.oldest = view.end;
+    return view;
+}
+
+uint64_t larder_ring_oldest_now(const larder_ring *ring) {
+    if (!ring->read_only) return ring->oldest;
+    atomic_thread_fence(memory_order_acquire);
+    uint32_t epoch = LOAD(ring->header->state.epoch);
+    if (ring->has_private_view && epoch == ring->private_view.epoch)
+        return ring->private_view.oldest;
+    return LOAD_ACQUIRE(ring->header->state.oldest);
+}
+
+larder_status larder_ring_recovery(larder_ring *ring, larder_ring_report *report) {
+    larder_status status = ring_lock(ring);
+    memset(report, 0, sizeof *report);
+    if (status) return status;
+    *report = ring->recovery;
+    ring_unlock(ring);
+    return LARDER_OK;
+}
+
+larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statistics *statistics) {
+    memset(statistics, 0, sizeof *statistics);
+    // Outside the lock: a reader asks for the oldest number, which may have to be read.
+    larder_status status = ring_lock(ring);
+    if (status) return status;
+    ring_view view = larder_ring_view_get(ring);
+    const ring_header *header = ring->header;
+    const ring_fixed *fixed = &ring->fixed;
+    statistics->capacity_bytes = fixed->capacity_bytes;
+    statistics->data_bytes = fixed->data_bytes;
+    statistics->used_bytes = view.end - view.oldest;
+    statistics->count = view.count;
+    statistics->next_sequence = view.next_sequence;
+    statistics->synced_sequence = LOAD(header->session.promised);
+    statistics->removed = LOAD(header->opened.removed);
+    statistics->lost = LOAD(header->opened.lost);
+    statistics->skipped = LOAD(header->opened.skipped);
+    if (ring->has_private_view && view.epoch == ring->private_view.epoch) {
+        statistics->lost += ring->recovery.lost;
+        statistics->skipped += ring->private_skipped;
+    }
+    uint64_t accounted = view.count + statistics->removed + statistics->lost + statistics->skipped;
+    if (statistics->next_sequence > accounted + 1)
+        statistics->overwritten = statistics->next_sequence - 1 - accounted;
+    statistics->wraps = view.end ? (view.end - 1) / fixed->data_bytes : 0;
+    statistics->content_format = fixed->content_format;
+    statistics->created_ns = fixed->created_ns;
+    statistics->version = fixed->version;
+    statistics->flags = fixed->flags & LARDER_RING_OVERWRITE;
+    statistics->cursor_slots = ring_fixed_slots(fixed);
+    statistics->read_only = ring->read_only;
+    if (!ring->read_only || larder_os_file_is_locked(ring->file))
+        statistics->writer_pid = LOAD(header->opened.writer_pid);
+    if (view.end > view.oldest) {
+        statistics->newest_sequence = view.newest;
+        if (!ring->read_only) {
+            statistics->oldest_sequence = ring->oldest_sequence;
+        } else {
+            record_head head = record_head_at(ring->data, view.oldest % ring->data_bytes);
+            statistics->oldest_sequence = record_sequence(head.tag);
+        }
+    }
+    ring_unlock(ring);
+    return LARDER_OK;
+}
+
+larder_status larder_ring_next_sequence(larder_ring *ring, uint64_t *sequence) {
+    *sequence = 0;
+    // Of the handle's own process, and there only against the end of the mapping.
+    larder_status status = ring_lock(ring);
+    if (status) return status;
+    *sequence = larder_ring_view_get(ring).next_sequence;
+    ring_unlock(ring);
+    return LARDER_OK;
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+#include "larder_os_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fail_at.h"
+
+larder_status larder_os_file_open(const char *path, int flags, uint32_t mode, int *out) {
+    return larder_os_file_open_in(AT_FDCWD, path, flags, mode, out);
+}
+
+larder_status larder_os_file_open_in(int folder, const char *name, int flags, uint32_t mode,
+                                     int *out) {
+    *out = -1;
+    FAIL_AT("open");
+    // O_NONBLOCK so that a FIFO in the path's place is an error later and not a wait for a writer.
+#ifdef LARDER_PLANT_FOLLOW_LINKS
+#undef O_NOFOLLOW
+#define O_NOFOLLOW 0
+#endif
+    int how = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | ((flags & LARDER_OS_WRITE) ? O_RDWR : O_RDONLY);
+    if (flags & LARDER_OS_CREATE) how |= O_CREAT;
+    if (flags & LARDER_OS_EXCLUSIVE) how |= O_EXCL;
+    int file;
+    do file = openat(folder, name, how, (mode_t)mode);
+    while (file < 0 && errno == EINTR);
+    if (file < 0) return errno;
+    *out = file;
+    return LARDER_OK;
+}
+
+void larder_os_file_close(int file) {
+    // After EINTR the descriptor is gone on Linux; trying again could close somebody else's.
+    if (file >= 0) close(file);
+}
+
+static void facts_of(const struct stat *facts, larder_os_facts *out) {
+#if defined(__APPLE__)
+    struct timespec changed = facts->st_ctimespec;
+#else
+    struct timespec changed = facts->st_ctim;
+#endif
+    out->bytes = (uint64_t)facts->st_size;
+    out->device = (uint64_t)facts->st_dev;
+    out->inode = (uint64_t)facts->st_ino;
+    out->changed_ns = (int64_t)changed.tv_sec * 1000000000 + changed.tv_nsec;
+    out->mode = (uint32_t)facts->st_mode & 07777;
+    out->is_regular = S_ISREG(facts->st_mode);
+    out->is_folder = S_ISDIR(facts->st_mode);
+}
+
+larder_status larder_os_file_facts_get(int file, larder_os_facts *out) {
+    struct stat facts;
+    FAIL_AT("fstat");
+    if (fstat(file, &facts) != 0) return errno;
+    facts_of(&facts, out);
+    return LARDER_OK;
+}
+
+larder_status larder_os_file_facts_at(const char *path, larder_os_facts *out) {
+    struct stat facts;
+    FAIL_AT("lstat");
+    if (lstat(path, &facts) != 0) return errno;
+    facts_of(&facts, out);
+    return LARDER_OK;
+}
+
+/** For file systems that cannot reserve: writing zeros takes the blocks as well. */
+static larder_status file_fill(int file, uint64_t bytes) {
+    static const uint8_t zeros[65536];
+    for (uint64_t offset = 0; offset < bytes;) {
+        uint64_t left = bytes - offset;
+        size_t length = left < sizeof zeros ? (size_t)left : sizeof zeros;
+        larder_status status = larder_os_file_write_at(file, zeros, length, offset);
+        if (status) return status;
+        offset += length;
+    }
+    return LARDER_OK;
+}
+
+larder_status larder_os_file_size_check(uint64_t bytes) {
+    FAIL_AT("getrlimit");
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        bytes > limit.rlim_cur)
+        return EFBIG;
+    return LARDER_OK;
+}
+
+larder_status larder_os_file_reserve(int file, uint64_t bytes) {
+    FAIL_AT("fallocate");
+    larder_status allowed = larder_os_file_size_check(bytes);
+    if (allowed) return allowed;
+#ifdef LARDER_PLANT_NO_RESERVE
+    return larder_os_file_truncate(file, bytes);
+#endif
+#if defined(__APPLE__)
+    fstore_t store = {F_ALLOCATECONTIG | F_ALLOCATEALL, F_PEOFPOSMODE, 0, (off_t)bytes, 0};
+    int result = fcntl(file, F_PREALLOCATE, &store);
+    if (result != 0) {
+        store.fst_flags = F_ALLOCATEALL;
+        result = fcntl(file, F_PREALLOCATE, &store);
+    }
+    if (result == 0) return larder_os_file_truncate(file, bytes);
+    if (errno != ENOTSUP && errno != EINVAL) return errno;
+    return file_fill(file, bytes);
+#else
+    int result;
+    do result = fallocate(file, 0, 0, (off_t)bytes);
+    while (result != 0 && errno == EINTR);
+    if (result == 0) return LARDER_OK;
+    if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
+    return file_fill(file, bytes);
+#endif
+}
+
+larder_status larder_os_file_reserve_behind(int file, uint64_t offset, uint64_t bytes) {
+    FAIL_AT("fallocate behind");
+#if defined(FALLOC_FL_KEEP_SIZE)
+    int result;
+    do result = fallocate(file, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? LARDER_OK : errno;
+#else
+    (void)file;
+    (void)offset;
+    (void)bytes;
+    return ENOTSUP;
+#endif
+}
+
+larder_status larder_os_file_truncate(int file, uint64_t bytes) {
+    FAIL_AT("ftruncate");
+    int result;
+    do result = ftruncate(file, (off_t)bytes);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? LARDER_OK : errno;
+}
+
+larder_status larder_os_file_read_at(int file, void *target, size_t length, uint64_t offset,
+                                     size_t *got) {
+    *got = 0;
+    while (*got < length) {
+        size_t want = length - *got;
+        int fault = FAULT("pread");
+        if (fault > 0 && fault != EINTR) return fault;
+        if (fault < 0) want = 1;
+        ssize_t count = pread(file, (uint8_t *)target + *got, want, (off_t)(offset + *got));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return errno;
+        if (count == 0) break;
+        *got += (size_t)count;
+    }
+    return LARDER_OK;
+}
+
+larder_status larder_os_file_write_at(int file, const void *source, size_t length,
+                                      uint64_t offset) {
+    size_t done = 0;
+    while (done < length) {
+        size_t want = length - done;
+        int fault = FAULT("pwrite");
+        if (fault > 0 && fault != EINTR) return fault;
+        if (fault < 0) want = 1;
+        ssize_t count = pwrite(file, (const uint8_t *)source + done, want, (off_t)(offset + done));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return errno;
+        if (count == 0) return EIO;
+        done += (size_t)count;
+    }
+    return LARDER_OK;
+}
+
+larder_status larder_os_file_map(int file, size_t bytes, bool writable, uint8_t **out) {
+    *out = NULL;
+    FAIL_AT("mmap");
+    int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    void *map = mmap(NULL, bytes, protection, MAP_SHARED, file, 0);
+    if (map == MAP_FAILED) return errno;
+    *out = map;
+    return LARDER_OK;
+}
+
+void larder_os_file_unmap(uint8_t *map, size_t bytes) {
+    if (map) munmap(map, bytes);
+}
+
+void larder_os_file_warm(uint8_t *map, uint64_t from, uint64_t until) {
+#if defined(__linux__)
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    int keep = errno;
+    from -= from % page;
+    until -= until % page;
+    if (until > from) (void)madvise(map + from, (size_t)(until - from), MADV_POPULATE_WRITE);
+    errno = keep;
+#else
+    (void)map, (void)from, (void)until;
+#endif
+}
+
+/** To the medium, and not only to the drive, where fsync leaves it on Apple systems. */
+static int sync_to_medium(int file) {
+    int result;
+#if defined(__APPLE__)
+    do result = fcntl(file, F_FULLFSYNC);
+    while (result != 0 && errno == EINTR);
+    // Not every file system knows it.
+    if (result == 0 || (errno != ENOTSUP && errno != EINVAL)) return result;
+    do result = fsync(file);
+#else
+    do result = fdatasync(file);
+#endif
+    while (result != 0 && errno == EINTR);
+    return result;
+}
+
+larder_status larder_os_file_sync(int file) {
+    FAIL_AT("fdatasync");
+    return sync_to_medium(file) == 0 ? LARDER_OK : errno;
+}
+
+larder_status larder_os_map_sync(int file, uint8_t *map, uint64_t bytes) {
+#if defined(__APPLE__)
+    // F_FULLFSYNC is not said to write the dirty pages of mappings.
+    if (msync(map, (size_t)bytes, MS_SYNC) != 0) return errno;
+#else
+    (void)map, (void)bytes;
+#endif
+    return larder_os_file_sync(file);
+}
+
+larder_status larder_os_file_sync_lower(int file) {
+#if defined(__APPLE__)
+    return sync_to_medium(file) == 0 ? LARDER_OK : errno;
+#else
+    (void)file;
+    return LARDER_OK;
+#endif
+}
+
+larder_status larder_os_file_sync_parent(const char *path) {
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 1;
+    if (slash == path) length = 1;
+    char *parent = malloc(length + 1);
+    if (!parent) return ENOMEM;
+    memcpy(parent, slash ? path : ".", length);
+    parent[length] = 0;
+    int folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(parent);
+#if defined(__APPLE__)
+    // The sandbox may have let the program have this one file, and then there is no more to be
+    // done.
+    if (folder < 0 && errno == EPERM) return LARDER_OK;
+#endif
+    if (folder < 0) return errno;
+    larder_status status = larder_os_folder_sync(folder);
+    close(folder);
+    return status;
+}
+
+larder_status larder_os_file_change_mode(int file, uint32_t mode) {
+    FAIL_AT("fchmod");
+    return fchmod(file, (mode_t)mode) == 0 ? LARDER_OK : errno;
+}
+
+larder_status larder_os_file_rename(const char *from, const char *to) {
+    return larder_os_file_rename_in(AT_FDCWD, from, to);
+}
+
+larder_status larder_os_file_rename_in(int folder, const char *from, const char *to) {
+    FAIL_AT("rename");
+    return renameat(folder, from, folder, to) == 0 ? LARDER_OK : errno;
+}
+
+larder_status larder_os_file_remove(const char *path) {
+    return larder_os_file_remove_in(AT_FDCWD, path);
+}
+
+larder_status larder_os_file_remove_in(int folder, const char *name) {
+    FAIL_AT("unlink");
+    return unlinkat(folder, name, 0) == 0 ? LARDER_OK : errno;
+}
+
+larder_status larder_os_absolute_path(const char *path, char **out) {
+    char folder[4096] = "";
+    *out = NULL;
+    FAIL_AT("getcwd");
+    if (path[0] != '/' && !getcwd(folder, sizeof folder))
+        return errno == ERANGE ? ENAMETOOLONG : errno;
+    size_t length = strlen(folder) + strlen(path) + 2;
+    *out = malloc(length);
+    if (!*out) return ENOMEM;
+    const char *slash = path[0] == '/' || strcmp(folder, "/") == 0 ? "" : "/";
+    (void)snprintf(*out, length, "%s%s%s", folder, slash, path);
+    return LARDER_OK;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+/** @file larder_os_file.h
+    Private to Larder: the only place where Larder's C core makes system calls on files.
+
+    Each function retries after EINTR, returns LARDER_OK or an errno, and passes a fault point named
+    after its system call. Built with LARDER_FAULTS, a test can make the n-th pass of a point fail:
+    that is how each call is seen to fail once. Without it the points cost nothing. */
+#ifndef LARDER_OS_FILE_H
+#define LARDER_OS_FILE_H
+
+#include <stdbool.h>
+
+#include "larder_status.h"
+
+// liblarder-store calls them in liblarder.
+#pragma GCC visibility push(default)
+
+/** What there is to know of an open file. */
+typedef struct larder_os_facts {
+    uint64_t bytes;
+    uint64_t device;
+    uint64_t inode;
+    /** When content or permissions changed last, in nanoseconds since 1970. */
+    int64_t changed_ns;
+    uint32_t mode;
+    bool is_regular;
+    bool is_folder;
+} larder_os_facts;
+
+enum { LARDER_OS_WRITE = 1, LARDER_OS_CREATE = 2, LARDER_OS_EXCLUSIVE = 4 };
+
+/** Opens `path`; never follows a symbolic link in its last component. `flags` of FILE_…. */
+larder_status larder_os_file_open(const char *path, int flags, uint32_t mode, int *out);
+/** The same for a name in the folder that the descriptor `folder` is of. */
+larder_status larder_os_file_open_in(int folder, const char *name, int flags, uint32_t mode,
+                                     int *out);
+void larder_os_file_close(int file);
+larder_status larder_os_file_facts_get(int file, larder_os_facts *out);
+/** Of whatever is at `path`; of a symbolic link itself. */
+larder_status larder_os_file_facts_at(const char *path, larder_os_facts *out);
+
+/** Gives the file `bytes` bytes with every block reserved: a later store into a mapping of it
+    cannot run out of space. The content is zeros. EFBIG instead of SIGXFSZ. */
+larder_status larder_os_file_reserve(int file, uint64_t bytes);
+/** Reserves blocks for a range that may lie behind the file's end, which stays where it is. A
+    system that cannot gives ENOTSUP. */
+larder_status larder_os_file_reserve_behind(int file, uint64_t offset, uint64_t bytes);
+larder_status larder_os_file_truncate(int file, uint64_t bytes);
+/** EFBIG if the process may not make a file of `bytes` bytes: to be asked before a write that makes
+    one grow, which would be SIGXFSZ. */
+larder_status larder_os_file_size_check(uint64_t bytes);
+
+larder_status larder_os_file_read_at(int file, void *target, size_t length, uint64_t offset,
+                                     size_t *got);
+larder_status larder_os_file_write_at(int file, const void *source, size_t length, uint64_t offset);
+
+larder_status larder_os_file_map(int file, size_t bytes, bool writable, uint8_t **out);
+void larder_os_file_unmap(uint8_t *map, size_t bytes);
+/** The whole pages of a range of a mapping, made ready to be written by one call: touched one by
+    one, each would be a fault (measured: 34 cycles more for each message of 100 bytes). A hint:
+    failure is ignored. */
+void larder_os_file_warm(uint8_t *map, uint64_t from, uint64_t until);
+
+/** Content and size to the medium: fdatasync, on Apple systems F_FULLFSYNC. */
+larder_status larder_os_file_sync(int file);
+/** The same for what was stored through a mapping of the file from its start: every sync of mapped
+    stores goes through here. On Apple systems msync comes first. */
+larder_status larder_os_map_sync(int file, uint8_t *map, uint64_t bytes);
+/** What somebody else synced with fsync(2), as LMDB does, from the drive to its medium. Nothing to
+    do but on Apple systems. */
+larder_status larder_os_file_sync_lower(int file);
+/** The name of a file just made or renamed: syncs the folder that holds `path`. */
+larder_status larder_os_file_sync_parent(const char *path);
+
+/** Takes the writer's lock, which belongs to the open file and not to the process, so that a second
+    open in the same process meets it too. LARDER_EBUSY if another has it. */
+larder_status larder_os_file_lock(int file);
+/** Lets go of it at once. Closing alone is not enough: a child that another thread is just starting
+    has the open file too, up to its exec, and with it the lock. */
+void larder_os_file_unlock(int file);
+/** Whether somebody holds the writer's lock. Takes nothing. */
+bool larder_os_file_is_locked(int file);
+
+/** `path` from the root on, so that it means the same after the process goes to another folder; to
+    be freed. Links and dots in it stay as they are. ENOENT if the folder that the process is in was
+    removed, ENAMETOOLONG. */
+LARDER_MUST_CHECK larder_status larder_os_absolute_path(const char *path, char **out);
+
+/** Permissions as they are to be, whatever the umask took away when the file was made. */
+larder_status larder_os_file_change_mode(int file, uint32_t mode);
+larder_status larder_os_file_rename(const char *from, const char *to);
+larder_status larder_os_file_rename_in(int folder, const char *from, const char *to);
+larder_status larder_os_file_remove(const char *path);
+larder_status larder_os_file_remove_in(int folder, const char *name);
+
+/** Opens a folder, for the functions that take one; never follows a symbolic link in the last
+    component. */
+larder_status larder_os_folder_open(const char *path, int *out);
+larder_status larder_os_folder_open_in(int folder, const char *name, int *out);
+/** The names in it to the device. */
+larder_status larder_os_folder_sync(int folder);
+/** Makes a folder with these very permissions. EEXIST if there is something of that name. */
+larder_status larder_os_folder_make(const char *path, uint32_t mode);
+larder_status larder_os_folder_make_in(int folder, const char *name, uint32_t mode);
+/** Removes an empty folder. */
+larder_status larder_os_folder_remove(const char *path);
+/** Calls `body` with each name in the folder but `.` and `..`, in no order; names that are made or
+    removed meanwhile may come or not. Does not follow a symbolic link in the last component.
+    @param body returns 0 to go on, else ECANCELED comes back. */
+larder_status larder_os_folder_list(const char *path, int (*body)(void *context, const char *name),
+                                    void *context);
+larder_status larder_os_folder_list_in(int folder, int (*body)(void *context, const char *name),
+                                       void *context);
+
+/** Bytes that an ordinary user can still write to the file system that holds `path`. */
+larder_status larder_os_file_system_room(const char *path, uint64_t *bytes);
+
+#pragma GCC visibility pop
+
+#endif

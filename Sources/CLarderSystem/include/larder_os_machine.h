@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+/** @file larder_os_machine.h
+    Private to Larder: boot identity, clocks, random numbers and what the processor can do. */
+#ifndef LARDER_OS_MACHINE_H
+#define LARDER_OS_MACHINE_H
+
+#include <stdbool.h>
+
+#include "larder_base.h"
+
+// liblarder-store calls them in liblarder.
+#pragma GCC visibility push(default)
+
+/** 16 bytes that stay the same until the machine restarts; zeros where the system has no such
+    thing. A step of the wall clock does not change them. */
+void larder_os_boot_id(uint8_t out[16]);
+/** Since 1970. */
+int64_t larder_os_wall_clock_ns(void);
+/** Since some moment; never goes backwards. */
+int64_t larder_os_monotonic_ns(void);
+uint32_t larder_os_random(void);
+/** At most 256 bytes. */
+void larder_os_random_fill(uint8_t *out, size_t length);
+/** Whether this 64-bit ARM processor has the instructions for CRC-32C; false on any other. */
+bool larder_os_has_arm_crc32(void);
+
+#pragma GCC visibility pop
+
+#endif

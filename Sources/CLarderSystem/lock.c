@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "fail_at.h"
+#include "larder_os_file.h"
+
+#if defined(F_OFD_SETLK) && defined(F_OFD_GETLK)
+
+larder_status larder_os_file_lock(int file) {
+    FAIL_AT("lock");
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int result;
+    do result = fcntl(file, F_OFD_SETLK, &lock);
+    while (result != 0 && errno == EINTR);
+    if (result == 0) return LARDER_OK;
+    return errno == EAGAIN || errno == EACCES ? LARDER_EBUSY : errno;
+}
+
+void larder_os_file_unlock(int file) {
+    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    (void)fcntl(file, F_OFD_SETLK, &lock);
+}
+
+bool larder_os_file_is_locked(int file) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+#else
+
+larder_status larder_os_file_lock(int file) {
+    FAIL_AT("lock");
+    int result;
+    do result = flock(file, LOCK_EX | LOCK_NB);
+    while (result != 0 && errno == EINTR);
+    if (result == 0) return LARDER_OK;
+    return errno == EWOULDBLOCK ? LARDER_EBUSY : errno;
+}
+
+void larder_os_file_unlock(int file) { (void)flock(file, LOCK_UN); }
+
+bool larder_os_file_is_locked(int file) {
+    // flock has no question without an answer: this takes a shared lock for a moment.
+    if (flock(file, LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+    (void)flock(file, LOCK_UN);
+    return false;
+}
+
+#endif

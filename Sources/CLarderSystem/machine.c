@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "larder_os_machine.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#if defined(__APPLE__)
+#include <sys/random.h>
+#include <sys/sysctl.h>
+#endif
+#include <time.h>
+#include <unistd.h>
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
+#ifdef LARDER_FAULTS
+#include "larder_os_faults.h"
+#endif
+
+static uint8_t boot_id[16];
+
+/** What the system calls this boot: a UUID as text, with or without its end. */
+static bool boot_id_text(char text[37]) {
+#if defined(__linux__)
+    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    ssize_t got = read(file, text, 36);
+    close(file);
+    return got == 36;
+#elif defined(__APPLE__)
+    // Not kern.boottime, which moves with every step of the wall clock.
+    size_t length = 37;
+    return sysctlbyname("kern.bootsessionuuid", text, &length, NULL, 0) == 0;
+#else
+    (void)text;
+    return false;
+#endif
+}
+
+static void boot_id_read(void) {
+    char text[37] = {0};
+    if (!boot_id_text(text)) return;
+    size_t digits = 0;
+    for (size_t i = 0; i < 36 && digits < 32; i++) {
+        char character = text[i];
+        uint8_t value;
+        if (character >= '0' && character <= '9') value = (uint8_t)(character - '0');
+        else if (character >= 'a' && character <= 'f') value = (uint8_t)(character - 'a' + 10);
+        else if (character >= 'A' && character <= 'F') value = (uint8_t)(character - 'A' + 10);
+        else continue;
+        boot_id[digits / 2] = (uint8_t)(boot_id[digits / 2] | (digits % 2 ? value : value << 4));
+        digits++;
+    }
+}
+
+#ifdef LARDER_FAULTS
+static uint8_t fault_boot[16];
+static bool fault_boot_set;
+
+void larder_fault_boot_id(const uint8_t *id) {
+    fault_boot_set = id != NULL;
+    if (id) memcpy(fault_boot, id, sizeof fault_boot);
+}
+#endif
+
+void larder_os_boot_id(uint8_t out[16]) {
+    // A process does not live on when the machine starts anew.
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, boot_id_read);
+    memcpy(out, boot_id, sizeof boot_id);
+#ifdef LARDER_FAULTS
+    if (fault_boot_set) memcpy(out, fault_boot, 16);
+#endif
+}
+
+static int64_t clock_ns(clockid_t clock) {
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0) return 0;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t larder_os_wall_clock_ns(void) { return clock_ns(CLOCK_REALTIME); }
+int64_t larder_os_monotonic_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
+
+void larder_os_random_fill(uint8_t *out, size_t length) {
+    if (getentropy(out, length) == 0) return;
+    for (size_t at = 0; at < length; at++) out[at] = (uint8_t)(larder_os_random() >> (at % 4 * 8));
+}
+
+uint32_t larder_os_random(void) {
+    uint32_t value = 0;
+    if (getentropy(&value, sizeof value) == 0) return value;
+    // Not a secret: only unlikely to be the same in two files.
+    uint64_t mixed = (uint64_t)larder_os_wall_clock_ns() ^ ((uint64_t)getpid() << 32);
+    mixed *= 0x9E3779B97F4A7C15u;
+    return (uint32_t)(mixed >> 32);
+}
+
+bool larder_os_has_arm_crc32(void) {
+#if defined(__aarch64__) && defined(__linux__)
+    const unsigned long hwcap_crc32 = 1ul << 7;
+    return (getauxval(AT_HWCAP) & hwcap_crc32) != 0;
+#elif defined(__aarch64__) && defined(__APPLE__)
+    // Every one that runs a supported system has them.
+    return true;
+#else
+    return false;
+#endif
+}
