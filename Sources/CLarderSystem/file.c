@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +95,25 @@ larder_status larder_os_file_size_check(uint64_t bytes) {
         bytes > limit.rlim_cur)
         return EFBIG;
     return LARDER_OK;
+}
+
+bool larder_os_block_file_size_signal(void) {
+    sigset_t limit, before;
+    sigemptyset(&limit);
+    sigemptyset(&before);
+    sigaddset(&limit, SIGXFSZ);
+    (void)pthread_sigmask(SIG_BLOCK, &limit, &before);
+    return sigismember(&before, SIGXFSZ) == 1;
+}
+
+void larder_os_unblock_file_size_signal(bool was_blocked) {
+    if (was_blocked) return;
+    sigset_t limit, pending;
+    int signal;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    if (sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ)) (void)sigwait(&limit, &signal);
+    (void)pthread_sigmask(SIG_UNBLOCK, &limit, NULL);
 }
 
 larder_status larder_os_file_reserve(int file, uint64_t bytes) {

@@ -54,7 +54,8 @@ build() { # DEFECT CHANGED-SOURCE ITS-REPLACEMENT
         if [ "$source" = "$2" ]; then
             # shellcheck disable=SC2086
             $TORTURE_CC $TORTURE_FLAGS -I"$(dirname "$source")" -w -O1 -c "$3" -o "$object"
-        elif grep -q "LARDER_PLANT_$1" "$source" "$(dirname "$source")"/*.h; then
+        elif grep -qr --include="*.h" --include="${source##*/}" "LARDER_PLANT_$1" \
+            "$(dirname "$source")"; then
             # shellcheck disable=SC2086
             $TORTURE_CC $TORTURE_FLAGS -w -O1 "-DLARDER_PLANT_$1" -c "$source" -o "$object"
         else

@@ -519,11 +519,11 @@ static int64_t store_work(void *context) {
 }
 
 void larder_store_wake(larder_store *store) {
-    if (store->has_thread) larder_pool_wake(&store->task, next_due(store));
+    if (store->has_thread) larder_os_pool_wake(&store->task, next_due(store));
 }
 
 larder_status larder_store_thread_start(larder_store *store) {
-    larder_status status = larder_pool_add(&store->task, store_work, store);
+    larder_status status = larder_os_pool_add(&store->task, store_work, store);
     if (status) return status;
     pthread_mutex_lock(&store->lock);
     store->trimmed_ns = larder_os_monotonic_ns();
@@ -534,7 +534,7 @@ larder_status larder_store_thread_start(larder_store *store) {
 }
 
 void larder_store_thread_stop(larder_store *store) {
-    larder_pool_remove(&store->task);
+    larder_os_pool_remove(&store->task);
     pthread_mutex_lock(&store->lock);
     store->has_thread = false;
     pthread_cond_broadcast(&store->backpressure.relief);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cleaning/clean.h"
 
-#include "format/array.h"
+#include "larder_os_array.h"
 
 // Choosing ----------------------------------------------------------------------------------------
 
@@ -175,7 +175,7 @@ static larder_status gather_victim(cleaning *work, uint32_t index, uint64_t end,
         record whole;
         if (larder_segment_read(from, &at, true, &whole) != LARDER_OK) return LARDER_EDAMAGED;
         if (whole.kind == RECORD_NEXT) continue;
-        status = array_reserve(writes, *count, capacity, sizeof **writes);
+        status = larder_os_array_reserve(writes, *count, capacity, sizeof **writes);
         if (!status && *count == UINT32_MAX) status = ENOMEM;
         if (!status) (*writes)[(*count)++] = (sorted_write){0, found, number, index + 1};
     }

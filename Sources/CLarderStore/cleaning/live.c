@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cleaning/live.h"
 
-#include "format/array.h"
+#include "larder_os_array.h"
 
 larder_status larder_live_row_read(larder_bytes value, live_segment *out) {
     *out = (live_segment){0};
@@ -30,8 +30,8 @@ larder_status larder_live_add(live_table *table, uint32_t number, live_segment *
     size_t at = live_place(table, number);
     *out = NULL;
     if (at == table->count || table->items[at].number != number) {
-        larder_status status =
-            array_reserve(&table->items, table->count, &table->capacity, sizeof *table->items);
+        larder_status status = larder_os_array_reserve(&table->items, table->count,
+                                                       &table->capacity, sizeof *table->items);
         if (status) return status;
         memmove(&table->items[at + 1], &table->items[at],
                 (table->count - at) * sizeof *table->items);

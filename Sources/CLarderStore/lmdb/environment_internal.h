@@ -110,7 +110,7 @@ struct environment {
     /** The state that the transaction under way began with. */
     tree guarded;
     bool is_damaged;
-    bool was_hushed;
+    bool was_blocked;
 
     /** Written by any reader that meets damage, with tree_damaged. */
     uint64_t damage_offset;

@@ -3,34 +3,11 @@
     The one transaction that writes, and how the maps grow. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 
 #include "larder_os_file.h"
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
-
-/** From here on a file size limit gives EFBIG to LMDB's writes in this thread, not SIGXFSZ, which
-    would end the process.
-    @return for environment_unhush: whether it was so before. */
-static bool environment_hush(void) {
-    sigset_t limit, before;
-    sigemptyset(&limit);
-    sigemptyset(&before);
-    sigaddset(&limit, SIGXFSZ);
-    (void)pthread_sigmask(SIG_BLOCK, &limit, &before);
-    return sigismember(&before, SIGXFSZ) == 1;
-}
-
-static void environment_unhush(bool was_hushed) {
-    if (was_hushed) return;
-    sigset_t limit, pending;
-    int signal;
-    sigemptyset(&limit);
-    sigaddset(&limit, SIGXFSZ);
-    if (sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ)) (void)sigwait(&limit, &signal);
-    (void)pthread_sigmask(SIG_UNBLOCK, &limit, NULL);
-}
 
 // Maps --------------------------------------------------------------------------------------------
 
@@ -173,14 +150,14 @@ larder_status larder_environment_begin(environment *env, MDB_txn **txn, MDB_dbi 
     uint64_t used = env->guarded.next_page * env->guarded.page_bytes;
     if (!status && used > env->lmdb_map_bytes / 2) (void)!environment_grow(env);
     for (int attempt = 0; !status; attempt++) {
-        env->was_hushed = environment_hush();
+        env->was_blocked = larder_os_block_file_size_signal();
         int code = mdb_txn_begin(env->lmdb, NULL, 0, txn);
         if (!code) {
             code = mdb_dbi_open(*txn, NULL, 0, main);
             if (!code) return LARDER_OK;
             mdb_txn_abort(*txn);
         }
-        environment_unhush(env->was_hushed);
+        larder_os_unblock_file_size_signal(env->was_blocked);
         *txn = NULL;
         if (code == MDB_MAP_RESIZED && attempt == 0) status = larder_environment_resize(env, 0);
         else if (code == MDB_PANIC && attempt == 0) status = larder_environment_wake(env, true);
@@ -208,7 +185,7 @@ larder_status larder_environment_end(environment *env, MDB_txn *txn, larder_stat
     else status = larder_environment_status(mdb_txn_commit(txn));
     if (!status && mdb_env_get_fd(env->lmdb, &file) == 0) status = larder_os_file_sync_lower(file);
     if (status == EIO) status = reason_of_failure(env);
-    environment_unhush(env->was_hushed);
+    larder_os_unblock_file_size_signal(env->was_blocked);
     if (!status) larder_environment_reset_idle(env, true);
     if (status != EAGAIN) return status;
     status = environment_grow(env);

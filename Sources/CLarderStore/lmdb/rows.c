@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "format/array.h"
+#include "larder_os_array.h"
 
 larder_status larder_row_list_add(row_list *list, const tree_key *key, const larder_bytes *value) {
     size_t value_bytes = value ? value->length : 0;
     if (value_bytes > UINT16_MAX) return LARDER_ETOOLARGE;
     larder_status status =
-        array_reserve(&list->rows, list->count, &list->capacity, sizeof *list->rows);
+        larder_os_array_reserve(&list->rows, list->count, &list->capacity, sizeof *list->rows);
     if (status) return status;
     size_t wanted = list->arena_length + key->length + value_bytes;
     if (wanted > list->arena_capacity) {

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "format/array.h"
+#include "larder_os_array.h"
 #include "read/cursor.h"
 
 larder_status larder_row_array_add(row_array *rows, const cursor_row *row) {
     larder_status status =
-        array_reserve(&rows->items, rows->count, &rows->capacity, sizeof *rows->items);
+        larder_os_array_reserve(&rows->items, rows->count, &rows->capacity, sizeof *rows->items);
     if (!status) rows->items[rows->count++] = *row;
     return status;
 }

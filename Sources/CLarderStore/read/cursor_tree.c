@@ -8,7 +8,7 @@
     first that begins otherwise. */
 #include <stdlib.h>
 
-#include "format/array.h"
+#include "larder_os_array.h"
 #include "pages/tree_page.h"
 #include "read/cursor.h"
 
@@ -187,8 +187,8 @@ static larder_status gathered_add(tree_rows *rows, larder_bytes key, larder_byte
     larder_status status = larder_row_read(value, &row);
     if (!status && value.length > UINT16_MAX) status = LARDER_EDAMAGED;
     if (!status)
-        status = array_reserve(&rows->gathered, rows->gathered_count, &rows->gathered_capacity,
-                               sizeof *rows->gathered);
+        status = larder_os_array_reserve(&rows->gathered, rows->gathered_count,
+                                         &rows->gathered_capacity, sizeof *rows->gathered);
     if (status) return status;
     rows->gathered[rows->gathered_count++] =
         (gathered_row){.sequence = row.sequence,

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "format/array.h"
+#include "larder_os_array.h"
 #include "larder_os_machine.h"
 #include "repair/salvage.h"
 
@@ -16,8 +16,8 @@ larder_status larder_salvage_told(salvage *search, uint64_t done, uint64_t total
 larder_status larder_salvage_add(salvage *search, const finding *found, larder_bytes key,
                                  bool is_stored) {
     tree_key scratch;
-    larder_status status = array_reserve(&search->findings, search->count, &search->capacity,
-                                         sizeof *search->findings);
+    larder_status status = larder_os_array_reserve(&search->findings, search->count,
+                                                   &search->capacity, sizeof *search->findings);
     if (status) return status;
     finding *added = &search->findings[search->count++];
     *added = *found;
@@ -81,8 +81,8 @@ static int take_segment(void *context, const char *name) {
     segment *found;
     if (!larder_segment_number_of(name, &number)) return 0;
     if (number > search->last_number) search->last_number = number;
-    visit->status = array_reserve(&search->segments, search->segment_count,
-                                  &search->segment_capacity, sizeof *search->segments);
+    visit->status = larder_os_array_reserve(&search->segments, search->segment_count,
+                                            &search->segment_capacity, sizeof *search->segments);
     if (!visit->status)
         visit->status = larder_segment_open_damaged(visit->folder, number, &store_id, &found);
     if (visit->status || !found) return visit->status != LARDER_OK;

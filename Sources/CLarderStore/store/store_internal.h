@@ -20,10 +20,10 @@
 
 #include "cleaning/live.h"
 #include "larder_os_file.h"
+#include "larder_os_pool.h"
 #include "lmdb/environment.h"
 #include "log/log.h"
 #include "log/memtable.h"
-#include "store/pool.h"
 
 /** A read-only handle's way through the log of the process that writes. */
 typedef struct follower {
@@ -106,7 +106,7 @@ struct larder_store {
     /** Taken before `lock` and `sync_lock`. */
     pthread_mutex_t flush_lock;
     /** Of the pool: checkpoints, syncs and limits. */
-    pool_task task;
+    larder_os_task task;
     bool has_thread;
     live_table live;
     /** Segments that the tree leads to no more: deleted when nobody looks at an older state. */

@@ -49,6 +49,11 @@ larder_status larder_os_file_truncate(int file, uint64_t bytes);
 /** EFBIG if the process may not make a file of `bytes` bytes: to be asked before a write that makes
     one grow, which would be SIGXFSZ. */
 larder_status larder_os_file_size_check(uint64_t bytes);
+/** From here on a file size limit gives EFBIG to the writes of others, such as LMDB's, in this
+    thread instead of SIGXFSZ, which would end the process.
+    @return for larder_os_unblock_file_size_signal: whether the signal was blocked before. */
+bool larder_os_block_file_size_signal(void);
+void larder_os_unblock_file_size_signal(bool was_blocked);
 
 larder_status larder_os_file_read_at(int file, void *target, size_t length, uint64_t offset,
                                      size_t *got);

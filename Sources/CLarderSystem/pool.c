@@ -7,13 +7,13 @@
     stores has no code of ours running.
 
     A child of fork(2) has none of the threads, and begins with a pool of its own. */
-#include "store/pool.h"
+#include "larder_os_pool.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 
-#include "format/array.h"
+#include "larder_os_array.h"
 #include "larder_os_condition.h"
 #include "larder_os_file.h"
 #include "larder_os_machine.h"
@@ -25,7 +25,7 @@ static struct pool {
     pthread_mutex_t lock;
     pthread_cond_t work;
     pthread_cond_t done;
-    pool_task **queue;
+    larder_os_task **queue;
     size_t count;
     size_t capacity;
     /** Tasks that were added. */
@@ -59,8 +59,8 @@ static void pool_init(void) {
 
 // The queue ---------------------------------------------------------------------------------------
 
-/** There is room: see larder_pool_add. */
-static void queue_put(pool_task *task, int64_t due_ns) {
+/** There is room: see larder_os_pool_add. */
+static void queue_put(larder_os_task *task, int64_t due_ns) {
     size_t from = 0, to = pool.count;
     task->due_ns = due_ns;
     if (due_ns == INT64_MAX) return;
@@ -73,7 +73,7 @@ static void queue_put(pool_task *task, int64_t due_ns) {
     pool.queue[from] = task;
 }
 
-static void queue_take(const pool_task *task) {
+static void queue_take(const larder_os_task *task) {
     size_t at = 0;
     while (at < pool.count && pool.queue[at] != task) at++;
     if (at == pool.count) return;
@@ -81,7 +81,7 @@ static void queue_take(const pool_task *task) {
 }
 
 /** There is one. */
-static pool_task *queue_first(void) { return pool.queue[pool.count - 1]; }
+static larder_os_task *queue_first(void) { return pool.queue[pool.count - 1]; }
 
 // Threads -----------------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ static larder_status start_thread(void) {
 }
 
 static void run_first(void) {
-    pool_task *task = pool.queue[--pool.count];
+    larder_os_task *task = pool.queue[--pool.count];
     task->is_running = true;
     task->due_ns = INT64_MAX;
     pool.running_count++;
@@ -147,22 +147,22 @@ static void *pool_main(void *generation) {
 
 // Tasks -------------------------------------------------------------------------------------------
 
-larder_status larder_pool_add(pool_task *task, pool_body body, void *context) {
+larder_status larder_os_pool_add(larder_os_task *task, larder_os_task_body body, void *context) {
     (void)pthread_once(&pool_once, pool_init);
     pthread_mutex_lock(&pool.lock);
     larder_status status =
-        array_reserve(&pool.queue, pool.task_count, &pool.capacity, sizeof *pool.queue);
+        larder_os_array_reserve(&pool.queue, pool.task_count, &pool.capacity, sizeof *pool.queue);
     if (!status && pool.thread_count == 0) status = start_thread();
     if (!status) {
-        *task =
-            (pool_task){.body = body, .context = context, .due_ns = INT64_MAX, .is_added = true};
+        *task = (larder_os_task){
+            .body = body, .context = context, .due_ns = INT64_MAX, .is_added = true};
         pool.task_count++;
     }
     pthread_mutex_unlock(&pool.lock);
     return status;
 }
 
-void larder_pool_wake(pool_task *task, int64_t due_ns) {
+void larder_os_pool_wake(larder_os_task *task, int64_t due_ns) {
     pthread_mutex_lock(&pool.lock);
     bool is_sooner = task->is_added && due_ns < task->due_ns;
     if (is_sooner && task->is_running) {
@@ -179,7 +179,7 @@ void larder_pool_wake(pool_task *task, int64_t due_ns) {
     pthread_mutex_unlock(&pool.lock);
 }
 
-void larder_pool_remove(pool_task *task) {
+void larder_os_pool_remove(larder_os_task *task) {
     if (!task->is_added) return;
     pthread_mutex_lock(&pool.lock);
     task->is_added = false;
