@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #if defined(__APPLE__)
 #include <sys/random.h>
@@ -82,6 +83,56 @@ static int64_t clock_ns(clockid_t clock) {
 
 int64_t larder_os_wall_clock_ns(void) { return clock_ns(CLOCK_REALTIME); }
 int64_t larder_os_monotonic_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
+
+#if defined(CLOCK_BOOTTIME) && defined(CLOCK_MONOTONIC_COARSE)
+
+/** For how long the machine was suspended, as far as is known, and when that was looked at. */
+static _Atomic int64_t known_ns, asked_ns;
+
+#ifdef LARDER_FAULTS
+static _Atomic int64_t fault_suspended_ns;
+
+void larder_fault_suspend(int64_t ns) {
+    atomic_fetch_add(&fault_suspended_ns, ns);
+    atomic_store(&asked_ns, 0);
+}
+#endif
+
+/** For how long the machine was suspended since it started: what the clock that counts it is ahead
+    of the one that does not. */
+static int64_t suspended_ns(void) {
+    int64_t ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+#ifdef LARDER_FAULTS
+    ns += atomic_load(&fault_suspended_ns);
+#endif
+    return ns;
+}
+
+int64_t larder_os_coarse_ns(void) {
+    enum { SECOND_NS = 1000000000, NOISE_NS = 50000000 };
+    int64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
+    int64_t known = atomic_load_explicit(&known_ns, memory_order_relaxed);
+    int64_t asked = atomic_load_explicit(&asked_ns, memory_order_relaxed);
+    if (now - asked < SECOND_NS) return now + known;
+    atomic_store_explicit(&asked_ns, now, memory_order_relaxed);
+    // The two clocks are not read at once. Less than the noise of that is no suspension, and the
+    // sum never goes back: it grows by one of those who ask, in one step.
+    int64_t found = suspended_ns();
+    if (found > known + NOISE_NS && atomic_compare_exchange_strong(&known_ns, &known, found))
+        known = found;
+    return now + known;
+}
+
+#else
+
+// Where there is no coarse clock; CLOCK_MONOTONIC counts sleep on Apple systems.
+int64_t larder_os_coarse_ns(void) { return larder_os_monotonic_ns(); }
+
+#ifdef LARDER_FAULTS
+void larder_fault_suspend(int64_t ns) { (void)ns; }
+#endif
+
+#endif
 
 void larder_os_random_fill(uint8_t *out, size_t length) {
     if (getentropy(out, length) == 0) return;

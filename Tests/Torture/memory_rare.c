@@ -88,6 +88,32 @@ static void insertions(torture *run) {
     unmade(run, index, count);
 }
 
+/** An entry that has expired, by the clock as it is now: the index looks when it is taken. */
+static larder_index_slot expired_now(larder_index *index) {
+    larder_index_write_end(index);
+    larder_index_write_begin(index);
+    return larder_index_expire(index);
+}
+
+/** Lives go on while the machine is suspended, as it can be on Linux. */
+static void suspended(torture *run) {
+    larder_index *index = made(run, LARDER_INDEX_LRU, LARDER_INDEX_UNLIMITED);
+    const int64_t minute_ns = INT64_C(60000000000);
+    larder_index_expiry expiry = {minute_ns * 60, LARDER_INDEX_NEVER, LARDER_INDEX_NEVER};
+    GIVES(larder_index_set_expiry(index, &expiry), LARDER_OK);
+    GIVES(add(index, mix(1), 0, NULL), LARDER_OK);
+    int64_t before = larder_os_coarse_ns();
+    // Nobody was away for so little: the two clocks are never read at the same moment.
+    larder_fault_suspend(1000000);
+    EXPECT(run, larder_os_coarse_ns() - before < minute_ns, "a millisecond was a minute");
+    larder_fault_suspend(minute_ns * 30);
+    EXPECT(run, larder_os_coarse_ns() - before >= minute_ns * 30, "half an hour was lost");
+    EXPECT(run, expired_now(index) == LARDER_INDEX_NONE, "expired after half of its life");
+    larder_fault_suspend(minute_ns * 31);
+    EXPECT(run, expired_now(index) != LARDER_INDEX_NONE, "still there after its life");
+    unmade(run, index, 0);
+}
+
 /** Numbers of segments run out wherever one is asked for: entries without an equal in their hashes,
     which enlarge segments, and such with, which need a chain. */
 static void segment_numbers(torture *run) {
@@ -257,6 +283,7 @@ static void growing_window(torture *run) {
 void memory_rare(torture *run, void *context) {
     (void)context;
     insertions(run);
+    suspended(run);
     segment_numbers(run);
     endless_costs(run);
     full_notes(run);

@@ -4,15 +4,11 @@
 // A read can only put a deadline off, and does so in the entry alone; the heap keeps the earlier
 // time and finds out when it comes to that (invariant 4). So a read costs no move in the heap,
 // which has four children a node: fewer levels, and the four lie in one cache line.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "index/index_internal.h"
+#include "larder_os_machine.h"
 
 static const larder_index_expiry never = {LARDER_INDEX_NEVER, LARDER_INDEX_NEVER,
                                           LARDER_INDEX_NEVER};
@@ -24,14 +20,7 @@ static bool is_never(const larder_index_expiry *expiry) {
 
 int64_t larder_index_now(const larder_index *index) {
     if (index->options.clock != NULL) return index->options.clock(index->options.context);
-    struct timespec time;
-#if defined(CLOCK_MONOTONIC_COARSE)
-    // A few milliseconds late, and eight times as fast.
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-#else
-    clock_gettime(CLOCK_MONOTONIC, &time);
-#endif
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+    return larder_os_coarse_ns();
 }
 
 static int64_t held_time(const larder_index *index) {

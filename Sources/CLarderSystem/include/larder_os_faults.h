@@ -20,6 +20,8 @@ LARDER_API int larder_fault_at(const char *call);
 LARDER_API int larder_fault_passes(void);
 /** The boot id that the next opens see; NULL for the real one. */
 LARDER_API void larder_fault_boot_id(const uint8_t *LARDER_NULLABLE id);
+/** From now on the machine was suspended `ns` nanoseconds longer. */
+LARDER_API void larder_fault_suspend(int64_t ns);
 LARDER_ASSUME_NONNULL_END
 
 #endif
