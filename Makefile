@@ -63,6 +63,10 @@ build: ## build everything, optimised
 .PHONY: test
 test: deps lint check-c test-c torture-short torture-selftest test-swift ## run every check but the sanitizers
 
+.PHONY: test-bundled-lmdb
+test-bundled-lmdb: ## run the Swift tests with LMDB from a package, as on macOS
+	@SWIFT_TEST="$(SWIFT_TEST)" sh Tests/Apple/bundled-lmdb.sh
+
 # A Python with cbor2, for the tests that hold our CBOR to another's; without it they are skipped.
 PEERS = .build/peers
 WITH_PEERS = LARDER_TEST_PYTHON=$(wildcard $(CURDIR)/$(PEERS)/bin/python3)

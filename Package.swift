@@ -22,6 +22,17 @@ let c: [CSetting] = [
   .disableWarning("nullability-extension"),
 ]
 
+// Apple's systems have no LMDB, and Homebrew's writes other files. Every build for them has a macOS
+// host, which is where a manifest is evaluated.
+#if os(macOS)
+  let defaultTraits: Set<String> = ["BundledLMDB"]
+  let systemLMDB: [Target.Dependency] = []
+#else
+  let defaultTraits: Set<String> = []
+  // By its bare name it would be taken for the package, which would then be fetched.
+  let systemLMDB: [Target.Dependency] = [.target(name: "CLMDB")]
+#endif
+
 let package = Package(
   name: "larder",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -35,13 +46,20 @@ let package = Package(
     .executable(name: "larder", targets: ["LarderTool"]),
   ],
   traits: [
+    .default(enabledTraits: defaultTraits),
+    .trait(
+      name: "BundledLMDB",
+      description: "LMDB 0.9 from a package, instead of the system's; a default on macOS."),
     .trait(
       name: "Encryption",
-      description: "Coders that encrypt, in LarderEncryption; adds a dependency on swift-crypto.")
+      description: "Coders that encrypt, in LarderEncryption; adds a dependency on swift-crypto.",
+      // Whoever names a trait does without the defaults, but not without LMDB.
+      enabledTraits: defaultTraits),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-    // Not even fetched without the trait.
+    // Not even fetched without their traits.
+    .package(url: "https://github.com/agisboye/CLMDB", .upToNextMinor(from: "0.9.24")),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
   ],
   targets: [
@@ -50,10 +68,13 @@ let package = Package(
     .target(
       name: "CLarder", dependencies: ["CLarderSystem"], cSettings: c + [.headerSearchPath(".")]),
     .target(name: "LarderCore", dependencies: ["CLarder"], swiftSettings: swift),
-    .systemLibrary(
-      name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+    .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
     .target(
-      name: "CLarderStore", dependencies: ["CLarder", "CLarderSystem", "CLMDB"],
+      name: "CLarderStore",
+      dependencies: systemLMDB + [
+        "CLarder", "CLarderSystem",
+        .product(name: "LMDB", package: "CLMDB", condition: .when(traits: ["BundledLMDB"])),
+      ],
       cSettings: c + [.define("_GNU_SOURCE"), .headerSearchPath(".")]),
     .target(
       name: "Larder", dependencies: ["LarderCore", "CLarderSystem", "CLarder", "CLarderStore"],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Many stores open in one process: one write in each, then rest, then closed and opened again. What
-// each takes of memory, disk, descriptors and threads is bounded, and one that rests does nothing.
-// --count 10000 is what is promised; the default is small.
+// each takes of memory, address space, disk, descriptors and threads is bounded, and one that rests
+// does nothing. --count 10000 is what is promised; the default is small.
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +171,11 @@ static void open_write_rest_close(torture *run, void *context) {
     getrlimit(RLIMIT_NOFILE, &most);
     most.rlim_cur = most.rlim_max;
     setrlimit(RLIMIT_NOFILE, &most);
+    // A telephone's process has little.
+    const struct rlimit space = {(rlim_t)4 << 30, (rlim_t)4 << 30};
+    if (measures_memory && self->count <= USUAL_COUNT) {
+        EXPECT(run, setrlimit(RLIMIT_AS, &space) == 0, "cannot limit the address space");
+    }
     unsigned descriptors = open_descriptors();
     self->stores = calloc(self->count, sizeof *self->stores);
     if (open_all(run, self) && write_all(run, self, "first")) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
-#include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rivals.h"
 #include "rivals_disk.h"
+#include "rivals_lmdb.h"
 
 struct rivals_lmdb {
     MDB_env *env;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include "rivals_lmdb.h"
 #include "rivals_records.h"
 
 #include <errno.h>
-#include <lmdb.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,7 +12,7 @@
 // Maps --------------------------------------------------------------------------------------------
 
 /** The first map, so that a store grows for a while before there is a second one. */
-static const uint64_t first_map_bytes = UINT64_C(64) << 20;
+static const uint64_t first_map_bytes = UINT64_C(16) << 20;
 
 /** Makes a larger map of the file; `lock` is held. */
 static larder_status map_anew(environment *env, int file, uint64_t bytes) {

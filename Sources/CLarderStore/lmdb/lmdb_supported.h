@@ -6,7 +6,14 @@
 #ifndef LARDER_LMDB_SUPPORTED_H
 #define LARDER_LMDB_SUPPORTED_H
 
+#if __has_include(<clmdb.h>)
+// Of the package that the trait BundledLMDB brings.
+#include <clmdb.h>
+#elif __has_include(<lmdb.h>)
 #include <lmdb.h>
+#else
+#error "There is no lmdb.h: enable the trait BundledLMDB, or install LMDB 0.9."
+#endif
 
 #if MDB_VERSION_MAJOR != 0 || MDB_VERSION_MINOR != 9
 #error "Larder works with LMDB 0.9 (data version 1); the lmdb.h found here is of another version."

@@ -26,6 +26,11 @@ larder_status larder_tree_meta_head(const uint8_t *map, uint64_t map_bytes, int 
                                     meta_page *out) {
     *out = (meta_page){0};
     if (!meta_at(map, map_bytes, 0, out)) return LARDER_EDAMAGED;
+    // Since LMDB 1.0 pages have longer heads, so its mark lies eight bytes further on.
+    if (out->magic != LMDB_MAGIC && (uint32_t)out->address == LMDB_MAGIC) {
+        out->version = (uint32_t)(out->address >> 32);
+        return LARDER_EVERSION;
+    }
     uint32_t page_bytes = out->free_list.pad;
     // The second page is where the first one says, or, if that is unreadable, where it is seen.
     if (which == 1 && (out->magic != LMDB_MAGIC || !is_page_size(page_bytes)))

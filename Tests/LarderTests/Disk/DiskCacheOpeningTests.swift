@@ -80,11 +80,16 @@ struct DiskCacheOpeningTests {
     #expect(try Data(contentsOf: file) == Data("mine, and not a database of anything".utf8))
   }
 
-  @Test func pagesOfAnotherLMDBAreRefusedByName() throws {
+  /// Those of LMDB 1.0 have eight more bytes of head, behind their number.
+  @Test(arguments: [0, 8]) func pagesOfAnotherLMDBAreRefusedByName(added: Int) throws {
     try place.openText().close()
     let file = place.url.appendingPathComponent("data.mdb")
     var bytes = try Data(contentsOf: file)
-    for page in [0, 4096] { bytes[page + 20] = 3 }
+    for page in [0, 4096] {
+      let rest = bytes[page + 8..<page + 4096 - added]
+      bytes.replaceSubrange(page + 8..<page + 4096, with: Data(count: added) + rest)
+      bytes[page + 20 + added] = 3
+    }
     try bytes.write(to: file)
     let failure = error { try place.openText() }
     #expect(failure?.code == .incompatibleVersion)

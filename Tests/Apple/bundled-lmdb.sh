@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs the Swift tests with the trait BundledLMDB, on systems where it is not the default. The
+# package that the trait depends on may be out of reach there, so one of the same shape stands in
+# for it, made of the distribution's source of LMDB. Called by `make test-bundled-lmdb`, which sets
+# SWIFT_TEST. Nothing is installed, and no configuration of the user's changes.
+#
+# .build-lmdb/source     LMDB's source, fetched once
+#            /CLMDB      the stand-in, a git repository with LMDB's version as its tag
+#            /larder     a copy of this package, for SwiftPM notes mirrors beside Package.swift
+#            /pkgconfig  hides the system's LMDB
+set -eu
+cd "$(dirname "$0")/../.."
+mkdir -p .build-lmdb
+folder=$PWD/.build-lmdb
+
+skip() {
+    echo "test-bundled-lmdb skipped: $*"
+    exit 0
+}
+
+# The source is where the binary package is from.
+source=$folder/source
+if ! [ -d "$source" ]; then
+    command -v apt-get >/dev/null 2>&1 || skip "LMDB's source is fetched by apt-get"
+    origin=$(apt-cache policy liblmdb-dev \
+        | sed -n 's,^ *[0-9]* \([a-z+]*://[^ ]*\) \([^ /]*\)/\([^ ]*\) .*,\1 \2 \3,p' | head -n 1)
+    [ -n "$origin" ] || skip "apt does not know where liblmdb-dev is from; run apt-get update"
+    apt=$folder/apt
+    rm -rf "$apt"
+    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/unpacked"
+    echo "deb-src $origin" > "$apt/sources.list"
+    set -- -o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+        -o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt/cache" -o APT::Sandbox::User=root
+    if ! (cd "$apt" && apt-get "$@" update && apt-get "$@" source --download-only lmdb) \
+        > "$folder/apt.log" 2>&1; then
+        skip "LMDB's source cannot be fetched; see $folder/apt.log"
+    fi
+    tar -xf "$apt"/lmdb_*.orig.tar.* -C "$apt/unpacked"
+    mv "$(dirname "$(find "$apt/unpacked" -name mdb.c)")" "$source"
+    rm -rf "$apt"
+fi
+
+# As in the original, the target's sources are links into a folder of LMDB's.
+package=$folder/CLMDB
+rm -rf "$package"
+mkdir -p "$package/lmdb" "$package/Sources/LMDB/include"
+for name in lmdb.h mdb.c midl.c midl.h; do
+    cp "$source/$name" "$package/lmdb"
+    ln -s "../../lmdb/$name" "$package/Sources/LMDB/$name"
+done
+echo '#include "../lmdb.h"' > "$package/Sources/LMDB/include/clmdb.h"
+cat > "$package/Package.swift" <<'END'
+// swift-tools-version:5.0
+import PackageDescription
+
+let package = Package(
+  name: "CLMDB", products: [.library(name: "LMDB", targets: ["LMDB"])],
+  targets: [.target(name: "LMDB")])
+END
+number() {
+    sed -n "s/^#define MDB_VERSION_$1[[:space:]]*\([0-9]*\).*/\1/p" "$source/lmdb.h"
+}
+# The same files are the same commit: SwiftPM remembers which one a version was.
+(
+    cd "$package"
+    git init --quiet
+    git add --all
+    GIT_AUTHOR_DATE='@0 +0000' GIT_COMMITTER_DATE='@0 +0000' git -c user.name=stand-in \
+        -c user.email=stand-in@localhost -c commit.gpgSign=false commit --quiet --message LMDB
+    git -c tag.gpgSign=false tag "$(number MAJOR).$(number MINOR).$(number PATCH)"
+)
+
+# With the files' times, so that only what has changed is built again.
+copy=$folder/larder
+mkdir -p "$copy" "$folder/pkgconfig"
+find "$copy" -mindepth 1 -maxdepth 1 ! -name .build -exec rm -rf {} +
+git ls-files -z --cached --others --exclude-standard \
+    | xargs -0 cp --preserve=timestamps --parents --target-directory "$copy"
+original=$(sed -n 's/.*url: "\([^"]*CLMDB\)".*/\1/p' Package.swift)
+swift package --package-path "$copy" config set-mirror \
+    --original "$original" --mirror "file://$package" >/dev/null
+printf 'Name: lmdb\nDescription: nothing\nVersion: 0\n' > "$folder/pkgconfig/lmdb.pc"
+
+# Whoever does not ask for it does not even fetch it.
+if swift package --package-path "$copy" show-dependencies 2>/dev/null | grep CLMDB; then
+    echo "test-bundled-lmdb: it is fetched without the trait" >&2
+    exit 1
+fi
+
+set -- --package-path "$copy" --traits BundledLMDB --pkg-config-path "$folder/pkgconfig" \
+    --security-path "$folder/security" --disable-dependency-cache
+# shellcheck disable=SC2086
+$SWIFT_TEST "$@"
+tests=$(swift build "$@" --show-bin-path)/larderPackageTests.xctest
+if ldd "$tests" | grep liblmdb || ! nm "$tests" | grep -q ' T mdb_env_open$'; then
+    echo "test-bundled-lmdb: the tests ran with the system's LMDB" >&2
+    exit 1
+fi
