@@ -43,7 +43,7 @@ SOVERSION = 0
 
 .PHONY: help
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: deps
 deps: ## install the system packages that are missing (apt, brew)
@@ -178,9 +178,9 @@ bench: ## measure Larder beside its rivals; AREA=log, coding, memory, disk, entr
 bench-help: ## list the areas and options of make bench, as ROW=, KEYS=, RECORDS= and PAIRS=
 	cd Benchmarks && swift run -c release $(SWIFT_FLAGS) larder-bench --help
 
-.PHONY: bench-readme
-bench-readme: ## put the figures that make bench measured last into the README's tables
-	@.ci/bench-readme .build/bench/results.json README.md
+.PHONY: bench-figures
+bench-figures: ## put the figures that make bench measured last into the page "Performance"
+	@.ci/bench-figures .build/bench/results.json Sources/Larder/Larder.docc/Performance.md
 
 .PHONY: bench-deps
 bench-deps: ## install the rivals that the benchmarks compare with
@@ -276,6 +276,32 @@ uninstall: ## remove what install put there
 	  $(call shared_links,liblarder-store))
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/pkgconfig/,larder.pc larder-store.pc)
 
+# The command line tool ---------------------------------------------------------------------------
+
+# On Linux with the Swift runtime inside, as no system comes with one.
+TOOL_BUILD = swift build -c release --product larder --scratch-path $(BUILD) $(SWIFT_FLAGS) \
+  $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
+BINDIR = $(DESTDIR)$(PREFIX)/bin
+# Where the three shells look for completions of programs that a package put under PREFIX.
+COMPLETIONS = bash:bash-completion/completions/larder zsh:zsh/site-functions/_larder \
+  fish:fish/vendor_completions.d/larder.fish
+
+.PHONY: install-tool
+install-tool: deps ## install larder and its completions for bash, zsh and fish; PREFIX=/usr/local DESTDIR=
+	$(TOOL_BUILD)
+	$(INSTALL) -d $(BINDIR)
+	$(INSTALL) -m 755 -s $$($(TOOL_BUILD) --show-bin-path)/larder $(BINDIR)
+	@set -e; for completion in $(COMPLETIONS); do \
+	  file=$(DESTDIR)$(PREFIX)/share/$${completion#*:}; \
+	  mkdir -p "$$(dirname "$$file")"; \
+	  $(BINDIR)/larder --generate-completion-script $${completion%%:*} > "$$file"; \
+	done
+
+.PHONY: uninstall-tool
+uninstall-tool: ## remove what install-tool put there
+	rm -f $(BINDIR)/larder \
+	  $(foreach file,$(COMPLETIONS),$(DESTDIR)$(PREFIX)/share/$(lastword $(subst :, ,$(file))))
+
 # Housekeeping ------------------------------------------------------------------------------------
 
 SWIFT_CODE = $(wildcard Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources)
@@ -295,21 +321,31 @@ lint: ## check the format of all Swift and C code
 	if [ -n "$$wrong" ]; then echo "lint: make format would change:$$wrong"; exit 1; fi
 	@echo "lint: ok"
 
-# One archive for the Swift modules and the C core, with the articles of Larder's catalogue.
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf .build .build-* Benchmarks/.build
+
+# Documentation -----------------------------------------------------------------------------------
+
+# One site for the Swift modules and the C core, with the articles of Larder's catalogue. A symbol
+# graph needs what a module declares and no code, as an editor's index does: nothing of it is
+# linked, no C compiled and no test built.
+DOCS_BUILD = .build-docs
 SYMBOLS = .build/docs/symbols
-DOCUMENTED = CLarder CLarderStore LarderCore Larder LarderCompression LarderEncryption
-# A list of modules of our own: SwiftPM's covers its tests as well, and fails where those are not
-# built; and of the C core it says nothing.
+DOCUMENTED_SWIFT = Larder LarderCompression LarderEncryption
+DOCUMENTED = CLarder CLarderStore LarderCore $(DOCUMENTED_SWIFT)
+DECLARE = swift build $(TRAITS) $(SWIFT_FLAGS) --scratch-path $(DOCS_BUILD) \
+  --experimental-prepare-for-indexing
 EXTRACT = swift symbolgraph-extract -minimum-access-level public -skip-synthesized-members \
   $(addprefix -I ,$(sort $(dir $(shell find Sources -name module.modulemap)))) \
   $(if $(filter Darwin,$(shell uname)),-sdk $$(xcrun --show-sdk-path))
-DOCC = docc convert $(wildcard Sources/Larder/Larder.docc)
+DOCC = docc convert Sources/Larder/Larder.docc
 
 .PHONY: docs
 docs: ## build the documentation, a static web site, into .build/docs/site
-	swift build --scratch-path $(BUILD) $(TRAITS) $(SWIFT_FLAGS)
+	@set -e; for target in $(DOCUMENTED_SWIFT); do $(DECLARE) --target $$target; done
 	@rm -rf .build/docs && mkdir -p $(SYMBOLS)
-	@set -e; bin=$$(swift build --scratch-path $(BUILD) --show-bin-path); \
+	@set -e; bin=$$(swift build --scratch-path $(DOCS_BUILD) --show-bin-path); \
 	triple=$$(swiftc -print-target-info | sed -n '1,/"triple"/s/.*"triple": "\(.*\)".*/\1/p'); \
 	for module in $(DOCUMENTED); do \
 	  $(EXTRACT) -target $$triple -I $$bin/Modules -module-name $$module -output-dir $(SYMBOLS); \
@@ -318,6 +354,14 @@ docs: ## build the documentation, a static web site, into .build/docs/site
 	  --fallback-display-name Larder --fallback-bundle-identifier larder \
 	  --transform-for-static-hosting
 
-.PHONY: clean
-clean: ## remove everything that was built
-	rm -rf .build .build-* Benchmarks/.build
+.PHONY: check-docs
+check-docs: DOCC += --warnings-as-errors
+check-docs: docs ## build the documentation, and fail on a warning such as a broken link
+
+# Source breaks, not binary ones: the modules are not built for library evolution.
+BASE ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
+
+.PHONY: api-diff
+api-diff: deps ## list public Swift declarations that a change breaks; BASE=, by default the latest tag
+	@[ "$(BASE)" ] || { echo "api-diff: no tag to compare with; name a commit: BASE=main"; exit 64; }
+	swift package --scratch-path $(BUILD) $(TRAITS) diagnose-api-breaking-changes $(BASE)

@@ -9,7 +9,7 @@
     /// The same coder with its bytes encrypted by AES-GCM.
     ///
     /// ```swift
-    /// let key = SymmetricKey(size: .bits256)  // Kept where only this program finds it.
+    /// let key = SymmetricKey(size: .bits256)  // Store it where only this program can read it.
     /// let log = try MessageLog<Event>(
     ///   fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest,
     ///   coder: .cbor.encrypted(with: key))

@@ -20,7 +20,7 @@
       let directory = try TemporaryDirectory()
       let file = directory.file("a.larder")
       // Example: composition
-      let key = SymmetricKey(size: .bits256)  // Kept where only this program finds it.
+      let key = SymmetricKey(size: .bits256)  // Store it where only this program can read it.
       let log = try MessageLog<Event>(
         fileURL: file, maximumBytes: 1 << 20, whenFull: .overwriteOldest,
         coder: .cbor.compressed().encrypted(with: key))

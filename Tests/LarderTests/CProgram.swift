@@ -39,6 +39,9 @@ struct CProgram {
         + (usesStore ? ["-llmdb"] : []) + ["-pthread", "-o", directory.file("example").path])
   }
 
+  /// A file in the folder that all runs share.
+  func file(_ name: String) -> URL { directory.file(name) }
+
   /// What the program prints when it runs in a folder that all its runs share.
   ///
   /// - Throws: if it does not exit with 0.

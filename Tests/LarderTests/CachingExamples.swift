@@ -28,7 +28,7 @@ import Testing
 
     images["logo"] = logo
     images.set(thumbnail, forKey: "thumbnail", cost: 0)
-    images.costLimit = 100  // The logo is larger, and goes now.
+    images.costLimit = 100  // The logo is larger, and is evicted now.
     // End of example
     #expect(images.keys() == ["thumbnail"])
     #expect(images.totalCost == 0)

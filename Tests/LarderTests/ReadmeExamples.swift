@@ -12,8 +12,8 @@ struct Event: Codable, Sendable {
 }
 // End of example
 
-/// The README's Swift examples. `DocumentationTests` holds what stands between the marks to what
-/// the README shows; the tests here run it.
+/// The README's Swift examples, and articles show some of them too. `ReadmeTests` compares what
+/// stands between the marks with what the pages show; the tests here run it.
 @Suite("The README's examples") struct ReadmeExamples {
   private let directory: TemporaryDirectory
   private let file: URL
@@ -106,7 +106,7 @@ struct Event: Codable, Sendable {
     let pages = MemoryCache<String, String>(countLimit: 1000, expiration: .seconds(3600))
     pages["/"] = "<h1>Home</h1>"
 
-    // However many ask at a time, one of them renders.
+    // Concurrent misses for a key share one load.
     let page = try await pages.value(forKey: "/news") { try await render("/news") }
     print(page, pages.totalCount)  // <h1>/news</h1> 2
     // End of example
@@ -119,16 +119,30 @@ struct Event: Codable, Sendable {
     // Example: entries with several values
     let pages = try EntryCache<String>(path: folder.path, valueCount: 2, version: 1)
     try pages.setValues([Data("etag: 7".utf8), Data("<h1>Home</h1>".utf8)], forKey: "/")
-
-    if let editor = try pages.edit("/") {
-      try editor.set("etag: 8", at: 0)
-      try editor.commit()
-    }
+    try pages.update([0: Data("etag: 8".utf8)], forKey: "/")
     if let page = try pages.snapshot(forKey: "/") {
       print(try page.string(at: 0) ?? "", try page.length(at: 1))  // etag: 8 13
     }
     // End of example
     #expect(transcript.lines == ["etag: 8 13"])
+  }
+
+  @Test func elementsFoundByTheirContent() throws {
+    let folder = directory.file("notes")
+    // Example: notes
+    struct Note: Codable, Identifiable, Sendable {
+      var id: Int
+      var text: String
+      var stars: Int
+    }
+
+    let notes = try Archive<Note>(path: folder.path, indexes: [ArchiveIndex("stars", \.stars)])
+    try notes.insert(
+      Note(id: 1, text: "Buy milk", stars: 2), Note(id: 2, text: "Call Ada", stars: 5))
+    let found = try notes.findWhere { $0.stars(.greater(than: 3)) }.getResults()
+    print(found.map(\.text))  // ["Call Ada"]
+    // End of example
+    #expect(transcript.lines == [#"["Call Ada"]"#])
   }
 
   private func uploadAll(_ upload: (Event) throws -> Void) throws {

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
 
 import Foundation
+import Larder
 import Testing
 
 /// What the README and the articles show is what is compiled and run here.
 @Suite("README and articles") struct ReadmeTests {
   @Test func thePagesAreFound() {
-    #expect(Documentation.pages.count == 16)
-    #expect(Documentation.readme.blocks("swift").count == 9)
+    #expect(Documentation.pages.count == 19)
+    #expect(Documentation.readme.blocks("swift").count == 6)
     #expect(Documentation.readme.blocks("c").count == 1)
     #expect(MarkedCode.examples.count >= 10)
+  }
+
+  @Test func theReadmeIsReadInOneSitting() {
+    #expect(Documentation.readme.text.filter { $0 == "\n" }.count <= 250)
   }
 
   @Test(arguments: Documentation.pages)
@@ -42,10 +47,13 @@ import Testing
 
   @Test(
     .enabled(if: CProgram.isCompilerThere, "There is no cc: the C example was not compiled."))
-  func theExampleInCPrintsWhatItAppendedNowAndBefore() throws {
+  func theExampleInCAppendsAMessageEachTimeItRuns() throws {
     let program = try CProgram(try #require(Documentation.readme.blocks("c").first))
-    #expect(try program.run("") == "1 started\n")
-    #expect(try program.run("") == "1 started\n2 started\n")
+    for count in 1...2 {
+      #expect(try program.run("") == "")
+      let log = try MessageLog(readingFrom: program.file("app.larder"), coder: .string)
+      #expect(try log.messages() == Array(repeating: "started", count: count))
+    }
   }
 
   @Test(

@@ -40,4 +40,12 @@ import Testing
     #expect(run.code == 0)
     #expect(run.text.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
   }
+
+  @Test(arguments: ["bash", "zsh", "fish"])
+  func aShellGetsCompletionsOfEveryCommandButHiddenOnes(shell: String) throws {
+    let run = try Tool.run("--generate-completion-script", shell)
+    #expect(run.code == 0 && run.errors.isEmpty)
+    for name in Self.commands.compactMap(\.last) { #expect(run.text.contains(name), "\(name)") }
+    #expect(!run.text.contains("demo-cache-writer"))
+  }
 }

@@ -14,7 +14,7 @@ extension Cache {
   /// runs in a task of its own. A task that is cancelled stops waiting; the load goes on for
   /// the others, and is cancelled when nobody is left who waits.
   ///
-  /// With ``MemoryCacheConfiguration/refreshAfter`` all get the old value until the load
+  /// With ``LarderCore/MemoryCacheConfiguration/refreshAfter`` all get the old value until the load
   /// that the first of them started in the background is done.
   ///
   /// - Parameters:

@@ -23,10 +23,10 @@ extension Cache {
   /// cannot be written from being returned: ``CacheConfiguration/onWriteFailure`` and the
   /// statistics tell.
   ///
-  /// With ``MemoryCacheConfiguration/refreshAfter`` in the configuration of the memory the
-  /// first one who comes upon a value that has been there so long loads it again, here and
-  /// now, and stores it everywhere; until that is done all others get the old value. If this
-  /// load fails, the old value is returned.
+  /// If the memory's configuration sets
+  /// ``LarderCore/MemoryCacheConfiguration/refreshAfter``, the first caller that finds a
+  /// value of that age loads it again, synchronously, and stores it in every tier. Until
+  /// that load is done all others get the old value; if it fails, so does this caller.
   ///
   /// The closure runs while nothing is locked and may use the cache; asking for its own
   /// key throws. Loads that ask for each other's keys wait for each other for ever.

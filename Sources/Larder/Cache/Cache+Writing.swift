@@ -20,7 +20,7 @@ extension Cache {
   ///   that one below it has not. With write-back: what keeps a full queue from becoming
   ///   shorter, and then nothing changed. `.closed`.
   /// - Complexity: That of the tiers; with write-back that of memory. With a durability of
-  ///   `.power` one sync of the device for each tier; for many writes ``sync()`` is cheaper.
+  ///   `.power` one sync of the device for each tier; for many writes `sync()` is cheaper.
   @inlinable
   @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func set(

@@ -21,7 +21,7 @@ public struct TieredCacheStatistics: Sendable, Hashable, Codable, CustomStringCo
   /// Loads that found nothing.
   public internal(set) var emptyLoads: UInt64 = 0
   /// Loads begun because a value was as old as
-  /// ``MemoryCacheConfiguration/refreshAfter`` says.
+  /// ``LarderCore/MemoryCacheConfiguration/refreshAfter`` says.
   public internal(set) var refreshes: UInt64 = 0
   /// How long all loads took together, without the tiers.
   public internal(set) var loadTime: Duration = .zero

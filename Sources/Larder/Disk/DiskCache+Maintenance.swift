@@ -117,7 +117,7 @@ extension DiskCache {
   ///     whether to go on; nil, the default, if nobody wants to know.
   /// - Returns: What was found. Entries whose record is damaged are lost.
   /// - Throws: `.damaged` if the log is so, too, that older entries may be outdated: then
-  ///   ``salvage(from:to:progress:)`` copies what is certain; `.notALarderFile`, `.busy`,
+  ///   `salvage(from:to:progress:)` copies what is certain; `.notALarderFile`, `.busy`,
   ///   `CancellationError` if `progress` said so, `.diskFull`, `.io`. Nothing has changed
   ///   then.
   /// - Complexity: O(bytes of everything).

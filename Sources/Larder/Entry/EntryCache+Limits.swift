@@ -28,7 +28,7 @@ extension EntryCache {
   /// How long entries live that have no expiration of their own.
   ///
   /// A change holds for the entries that are there, too, counted from when they were
-  /// written; but an ``Expiration/afterAccess`` only for those written from now on.
+  /// written; but an ``LarderCore/Expiration/afterAccess`` only for those written from now on.
   ///
   /// - Complexity: O(1). The next flush that removes what expired looks at every entry once.
   public var expiration: Expiration {

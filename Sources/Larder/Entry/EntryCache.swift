@@ -34,7 +34,7 @@ public import LarderCore
 ///
 /// **Durability.** What a call wrote survives the end of the process, whatever ends it.
 /// After a power cut the cache holds a prefix of what was written, with everything that
-/// was synced: see ``Durability``. An entry is wholly old or wholly new.
+/// was synced: see <doc:Durability>. An entry is wholly old or wholly new.
 ///
 /// **Limits.** Keys of up to 64 KiB, 1 to 4096 values an entry, of any size.
 public final class EntryCache<Key: Hashable & Sendable>: Sendable {

@@ -24,7 +24,7 @@ public struct EntryCacheConfiguration: Sendable {
   public var countLimit = Int.max
 
   /// How long entries live that are stored without an expiration of their own;
-  /// ``Expiration/never`` by default.
+  /// ``LarderCore/Expiration/never`` by default.
   public var expiration: Expiration = .never
 
   /// Which keys the cache takes; ``EntryKeyRule/any`` by default.

@@ -17,7 +17,7 @@ import Synchronization
 ///
 /// Values that are not set stay as they are; a new entry wants all of them. While an editor
 /// is open, its key has no other, and nobody else stores anything under it. It ends with
-/// exactly one ``commit(expiration:durability:)`` or ``abort()``; one that nobody refers to
+/// exactly one `commit(expiration:durability:)` or ``abort()``; one that nobody refers to
 /// any more, that a `kill` interrupts or whose cache is closed is aborted, and the entry
 /// stays as it was.
 ///
@@ -100,7 +100,7 @@ public final class EntryEditor: Sendable {
     store.endEdit(key)
   }
 
-  /// Ends the edit, unless it has ended; for a `defer` that stands behind ``edit``.
+  /// Ends the edit, unless it has ended; for a `defer` that follows `edit`.
   ///
   /// - Complexity: O(1).
   public func abortUnlessCommitted() {

@@ -26,7 +26,7 @@ import Synchronization
 /// what is acknowledged but not their places.
 ///
 /// **Durability.** What was acknowledged survives the end of the process, and a
-/// power cut from the next sync on; see ``MessageLog/sync()``.
+/// power cut from the next sync on; see `MessageLog.sync()`.
 public final class LogConsumer<Message: Sendable>: Sendable {
   private struct Place: ~Copyable {
     var cursor: LogCursor?

@@ -18,7 +18,7 @@ extension MessageLog {
   ///   durability of `.power` the message may have been appended.
   /// - Complexity: O(bytes), amortised. At a durability of `.power` a sync, shared
   ///   with concurrent callers, for which it blocks its thread: a task calls
-  ///   ``append(_:durability:)-(_,_)`` with `await` instead. At `.process` it does not
+  ///   `append(_:durability:)` with `await` instead. At `.process` it does not
   ///   wait for the device.
   @discardableResult
   public func append(_ message: Message) throws -> UInt64 {

@@ -51,7 +51,7 @@ extension MessageLog {
     try await sync(for: .everything)
   }
 
-  /// Ends the use of the log; see ``close()-(_)``.
+  /// Ends the use of the log; see `close()`.
   ///
   /// - Throws: `.io` or `.diskFull` if the sync failed; the log is closed all the
   ///   same, and holds what it would hold after a power cut.
@@ -64,7 +64,7 @@ extension MessageLog {
   ///
   /// - Parameter durability: `.power` syncs everything; `.process` leaves it to the
   ///   system.
-  /// - Throws: As ``close()-(_)``.
+  /// - Throws: As `close()`.
   /// - Complexity: At `.power` one sync of the device.
   public func close(durability: Durability) async throws {
     try await LogSyncer.run { try self.closeBlocking(durability: durability) }

@@ -164,7 +164,7 @@ public final class MessageLog<Message: Sendable>: Sendable {
   ///   takes O(1) in any start of the machine. `.process` leaves the sync to the
   ///   system: the next opening takes O(1) in the same start of the machine, and
   ///   O(capacity) after the machine has started anew.
-  /// - Throws: As ``close()-(_)``.
+  /// - Throws: As `close()`.
   /// - Complexity: At `.power` one sync of the device, for which it blocks.
   public func close(durability: Durability) throws {
     try closeBlocking(durability: durability)
