@@ -4,3 +4,4 @@
 .PHONY: check-apple
 check-apple: ## compile the C core and type-check the libraries for Apple's systems, on any other
 	@sh Tests/Apple/check.sh .build/apple
+	@sh Tests/Apple/selftest.sh .build/apple/selftest
