@@ -159,6 +159,7 @@ test-c: ## build a plain C program against an installed copy, run it, uninstall
 include Tests/Torture/torture.mk
 include Tests/Model/model.mk
 include Tests/Coverage/coverage.mk
+include Tests/Apple/apple.mk
 
 # Benchmarks --------------------------------------------------------------------------------------
 

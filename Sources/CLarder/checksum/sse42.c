@@ -17,9 +17,8 @@
 
 #if LARDER_CRC32C_SSE42
 
-#include <nmmintrin.h>
+#include <immintrin.h>
 #include <string.h>
-#include <wmmintrin.h>
 
 /// Compiles one function for these instructions in a file that must not need them.
 #define SSE42 __attribute__((target("sse4.2,pclmul")))

@@ -40,26 +40,26 @@ extension MemoryCache {
 }
 
 #if canImport(UIKit)
-  /// Hears what UIKit tells. The center forgets it when it is gone.
+  /// Hears what UIKit tells, as long as it is there.
   ///
   /// UIKit is not imported, and its notifications are called by name, because
   /// `UIApplication` belongs to the main actor and is missing on watchOS.
-  final class SystemEventObserver: NSObject, Sendable {
-    private let action: @Sendable (SystemEvent) -> Void
+  final class SystemEventObserver: Sendable {
+    /// The center's for us. Set once, and read once more when nobody else is left.
+    private nonisolated(unsafe) let observers: [any NSObjectProtocol]
 
     init(_ action: @escaping @Sendable (SystemEvent) -> Void) {
-      self.action = action
-      super.init()
-      let center = NotificationCenter.default
-      center.addObserver(
-        self, selector: #selector(memoryWarning),
-        name: Notification.Name("UIApplicationDidReceiveMemoryWarningNotification"), object: nil)
-      center.addObserver(
-        self, selector: #selector(background),
-        name: Notification.Name("UIApplicationDidEnterBackgroundNotification"), object: nil)
+      let events: [(String, SystemEvent)] = [
+        ("UIApplicationDidReceiveMemoryWarningNotification", .memoryWarning),
+        ("UIApplicationDidEnterBackgroundNotification", .background),
+      ]
+      observers = events.map { name, event in
+        NotificationCenter.default.addObserver(
+          forName: Notification.Name(name), object: nil, queue: nil
+        ) { _ in action(event) }
+      }
     }
 
-    @objc private func memoryWarning() { action(.memoryWarning) }
-    @objc private func background() { action(.background) }
+    deinit { for observer in observers { NotificationCenter.default.removeObserver(observer) } }
   }
 #endif
