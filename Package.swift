@@ -33,6 +33,33 @@ let c: [CSetting] = [
   let systemLMDB: [Target.Dependency] = [.target(name: "CLMDB")]
 #endif
 
+/// What LMDB defines, all of it.
+let functionsOfLMDB = """
+  cmp cursor_close cursor_count cursor_dbi cursor_del cursor_get cursor_open cursor_put
+  cursor_renew cursor_txn dbi_close dbi_flags dbi_open dcmp del drop env_close env_copy
+  env_copy2 env_copyfd env_copyfd2 env_create env_get_fd env_get_flags env_get_maxkeysize
+  env_get_maxreaders env_get_path env_get_userctx env_info env_open env_set_assert env_set_flags
+  env_set_mapsize env_set_maxdbs env_set_maxreaders env_set_userctx env_stat env_sync get
+  mid2l_append mid2l_insert mid2l_search midl_alloc midl_append midl_append_list
+  midl_append_range midl_free midl_need midl_search midl_shrink midl_sort midl_xmerge put
+  reader_check reader_list set_compare set_dupsort set_relctx set_relfunc stat strerror
+  txn_abort txn_begin txn_commit txn_env txn_id txn_renew txn_reset version
+  """
+let ifBundled = BuildSettingCondition.when(traits: ["BundledLMDB"])
+/// With the trait LMDB is compiled under names of ours, on Apple's systems with locks of ours: see
+/// lmdb/bundled.c.
+let bundledLMDB: [CSetting] =
+  functionsOfLMDB.split(whereSeparator: \.isWhitespace).map { name in
+    .define("mdb_\(name)", to: "larder_mdb_\(name)", ifBundled)
+  } + [
+    .define("LARDER_BUNDLED_LMDB", ifBundled),
+    .define(
+      "LARDER_LMDB_LOCKS",
+      .when(
+        platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS],
+        traits: ["BundledLMDB"])),
+  ]
+
 let package = Package(
   name: "larder",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -75,7 +102,7 @@ let package = Package(
         "CLarder", "CLarderSystem",
         .product(name: "LMDB", package: "CLMDB", condition: .when(traits: ["BundledLMDB"])),
       ],
-      cSettings: c + [.define("_GNU_SOURCE"), .headerSearchPath(".")]),
+      cSettings: c + bundledLMDB + [.define("_GNU_SOURCE"), .headerSearchPath(".")]),
     .target(
       name: "Larder", dependencies: ["LarderCore", "CLarderSystem", "CLarder", "CLarderStore"],
       swiftSettings: swift),

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs the Swift tests with the trait BundledLMDB, on systems where it is not the default. The
-# package that the trait depends on may be out of reach there, so one of the same shape stands in
-# for it, made of the distribution's source of LMDB. Called by `make test-bundled-lmdb`, which sets
-# SWIFT_TEST. Nothing is installed, and no configuration of the user's changes.
+# Runs the Swift tests with the trait BundledLMDB, on systems where it is not the default, and with
+# the locks that LMDB has with it on Apple's. The package that the trait depends on may be out of
+# reach, so one of the same shape stands in for it, made of the distribution's source of LMDB.
+# Called by `make test-bundled-lmdb`, which sets SWIFT_TEST. Nothing is installed, and no
+# configuration of the user's changes.
 #
 # .build-lmdb/source     LMDB's source, fetched once
 #            /CLMDB      the stand-in, a git repository with LMDB's version as its tag
@@ -71,6 +72,14 @@ number() {
     git -c tag.gpgSign=false tag "$(number MAJOR).$(number MINOR).$(number PATCH)"
 )
 
+# The locks by themselves.
+rm -rf "$folder/locks"
+mkdir "$folder/locks"
+${CC:-cc} -std=c11 -D_GNU_SOURCE -DLARDER_BUNDLED_LMDB -DLARDER_LMDB_LOCKS -O2 -pthread \
+    -ISources/CLarderSystem -ISources/CLarderSystem/include -I"$package/Sources/LMDB/include" \
+    Tests/Apple/lmdb_locks.c Sources/CLarderSystem/*.c -o "$folder/lmdb-locks"
+"$folder/lmdb-locks" "$folder/locks"
+
 # With the files' times, so that only what has changed is built again.
 copy=$folder/larder
 mkdir -p "$copy" "$folder/pkgconfig"
@@ -89,11 +98,11 @@ if swift package --package-path "$copy" show-dependencies 2>/dev/null | grep CLM
 fi
 
 set -- --package-path "$copy" --traits BundledLMDB --pkg-config-path "$folder/pkgconfig" \
-    --security-path "$folder/security" --disable-dependency-cache
+    --security-path "$folder/security" --disable-dependency-cache -Xcc -DLARDER_LMDB_LOCKS
 # shellcheck disable=SC2086
 $SWIFT_TEST "$@"
 tests=$(swift build "$@" --show-bin-path)/larderPackageTests.xctest
-if ldd "$tests" | grep liblmdb || ! nm "$tests" | grep -q ' T mdb_env_open$'; then
+if ldd "$tests" | grep liblmdb || ! nm "$tests" | grep -q ' [Tt] larder_mdb_env_open$'; then
     echo "test-bundled-lmdb: the tests ran with the system's LMDB" >&2
     exit 1
 fi
