@@ -34,7 +34,8 @@ PUBLIC_INCLUDES = $(addsuffix /include,$(addprefix -I,$(SYSTEM_DIR) $(C_DIR) $(S
 CORE_INCLUDES = $(PUBLIC_INCLUDES) -I$(SYSTEM_DIR) -I$(C_DIR) -I$(STORE_DIR)
 LMDB_CFLAGS := $(shell pkg-config --cflags lmdb 2>/dev/null)
 LMDB_LIBS := $(shell pkg-config --libs lmdb 2>/dev/null || echo -llmdb)
-VERSION := $(shell sed -n 's/^.define LARDER_VERSION "\(.*\)"/\1/p' $(SYSTEM_DIR)/include/larder_base.h)
+VERSION := $(shell sed -n 's/^.define LARDER_VERSION "\(.*\)"/\1/p' \
+  $(SYSTEM_DIR)/include/larder_base.h)
 # Grows with each change that breaks a program linked to the library.
 SOVERSION = 0
 
@@ -61,7 +62,7 @@ build: ## build everything, optimised
 # Tests -------------------------------------------------------------------------------------------
 
 .PHONY: test
-test: deps lint check-c test-c torture-short torture-selftest test-swift ## run every check but the sanitizers
+test: deps lint check-c check-apple test-c torture-short torture-selftest test-swift ## run every check but the sanitizers
 
 .PHONY: test-bundled-lmdb
 test-bundled-lmdb: ## run the Swift tests with LMDB from a package, as on macOS

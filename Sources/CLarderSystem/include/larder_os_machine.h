@@ -19,7 +19,8 @@ int64_t larder_os_wall_clock_ns(void);
 /** Since some moment; never goes backwards. */
 int64_t larder_os_monotonic_ns(void);
 /** The same, a few milliseconds late and several times as fast, and the time for which the machine
-    was suspended counts, up to a second after it woke: an hour's life ends in a laptop's bag, too. */
+    was suspended counts, up to a second after it woke: an hour's life ends in a laptop's
+    bag, too. */
 int64_t larder_os_coarse_ns(void);
 uint32_t larder_os_random(void);
 /** At most 256 bytes. */
