@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "failing_calls.h"
 #include "faults.h"
 #include "store_rare.h"
 
@@ -792,6 +793,33 @@ static void limits_by_hand(torture *run, void *context) {
     larder_store_close(store);
 }
 
+/** The order of use is made in several transactions. What is there of it when one fails, or when a
+    crash comes between them, means nothing. */
+static void half_an_order(torture *run, void *context) {
+    const rare *self = context;
+    larder_store *store = limited(run, self->path, LARDER_STORE_HOST_MAINTENANCE);
+    if (!store || failing_call_count == 0) {
+        larder_store_close(store);
+        return;
+    }
+    GIVES(larder_store_flush(store), LARDER_OK);
+    larder_fault_set("mdb_txn_commit", 2, EIO);
+    larder_status status = larder_store_trim(store, 900, LARDER_STORE_UNLIMITED, NULL);
+    larder_fault_set(NULL, 0, 0);
+    EXPECT(run, status == EIO, "a trim whose second transaction failed gave %d", status);
+    for (unsigned i = 0; i < 1000; i++) {
+        EXPECT_STATUS(run, rare_put(store, i, "again"), LARDER_OK);
+    }
+    larder_store_report report;
+    GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_OK);
+    // And it is made whole all the same.
+    GIVES(larder_store_trim(store, 900, LARDER_STORE_UNLIMITED, NULL), LARDER_OK);
+    GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_OK);
+    EXPECT(run, rare_count(run, store) == 900, "%llu are left, not 900",
+           (unsigned long long)rare_count(run, store));
+    larder_store_close(store);
+}
+
 static bool comes_to(torture *run, larder_store *store, uint64_t most) {
     struct timespec nap = {0, 2000000};
     for (unsigned i = 0; i < 5000 && rare_count(run, store) > most; i++) {
@@ -981,6 +1009,6 @@ static void frozen(torture *run, void *context) {
 void family_store_rare(torture *run) {
     RARE_EACH(run, "", NULL, wrong_options, lmdb_codes, lmdb_refusals, lmdb_growth,
               lmdb_for_reading, odd_names, odd_files, foreign_segments, other_version, unmade,
-              targets, removals, batches, no_order, limits_by_hand, limits_by_thread, real_room,
-              many_reads, many_keys, formats_and_values, frozen);
+              targets, removals, batches, no_order, limits_by_hand, half_an_order, limits_by_thread,
+              real_room, many_reads, many_keys, formats_and_values, frozen);
 }
