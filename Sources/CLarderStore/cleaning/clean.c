@@ -142,7 +142,6 @@ static void choose(cleaning *work, uint32_t flags, const live_segment *candidate
 larder_status larder_cleaning_begin(larder_store *store, uint32_t flags, cleaning *out) {
     *out = (cleaning){.store = store, .as_of = store->meta.applied};
     pthread_mutex_lock(&store->lock);
-    out->first_made = store->log.next_number;
     out->next_capacity = larder_log_next_capacity(&store->log);
     pthread_mutex_unlock(&store->lock);
     size_t count = 0;
@@ -221,9 +220,14 @@ static larder_status target_make(cleaning *work, size_t length) {
     if (room < store->tuning.segment_min_bytes) room = store->tuning.segment_min_bytes;
     if (room < length) room = length;
     room += SEGMENT_HEAD_BYTES + SEGMENT_NEXT_BYTES;
+    larder_status status = larder_os_array_reserve(&work->made, work->made_count,
+                                                   &work->made_capacity, sizeof *work->made);
     // The least sequence is not known yet; none is smaller than 1.
-    return larder_log_create_cleaned(&store->log, &store->lock, room, 1, work->as_of,
-                                     &work->target);
+    if (!status)
+        status = larder_log_create_cleaned(&store->log, &store->lock, room, 1, work->as_of,
+                                           &work->target);
+    if (!status) work->made[work->made_count++] = work->target->number;
+    return status;
 }
 
 /** Copies a record into a cleaned segment; of what is no live put, a removal with its sequence.
@@ -343,17 +347,12 @@ void larder_cleaning_end(cleaning *work, uint64_t transaction) {
         // Without memory its file stays until the store is opened again.
         (void)!larder_store_retire(store, work->victims[at].number, transaction);
     }
-    pthread_mutex_lock(&store->lock);
-    uint32_t end = store->log.next_number;
-    pthread_mutex_unlock(&store->lock);
-    segment *made;
-    for (uint32_t number = work->first_made; number < end; number++) {
-        if (larder_log_segment(&store->log, number, &made) != LARDER_OK ||
-            made->kind != SEGMENT_CLEANED || larder_live_find(&store->live, number) != NULL)
-            continue;
+    for (size_t at = 0; at < work->made_count; at++) {
         // Nothing leads there.
-        (void)larder_log_remove(&store->log, number);
+        if (larder_live_find(&store->live, work->made[at]) == NULL)
+            (void)larder_log_remove(&store->log, work->made[at]);
     }
+    free(work->made);
     free(work->victims);
     memset(work, 0, sizeof *work);
 }

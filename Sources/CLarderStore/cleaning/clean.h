@@ -39,9 +39,12 @@ typedef struct cleaning {
     uint64_t as_of;
     /** Bytes that may still have to be copied. */
     uint64_t left_bytes;
-    /** The one that is being filled; the least number that one can have which is made for this. */
+    /** The one that is being filled. */
     segment *target;
-    uint32_t first_made;
+    /** The numbers of those that were made. */
+    uint32_t *made;
+    size_t made_count;
+    size_t made_capacity;
     /** What the log's next segment will have: so much may be taken beyond the bound. */
     uint64_t next_capacity;
 } cleaning;
