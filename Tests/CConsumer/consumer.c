@@ -344,7 +344,7 @@ static void a_map_is_written_and_read_as_cbor(void) {
     CHECK(larder_cbor_check(bytes, used - 1, 2, &detail) == LARDER_EINCOMPLETE);
     bytes[used - 1] = 0xff;
     CHECK(larder_cbor_check(bytes, used, 2, &detail) == LARDER_EDAMAGED);
-    CHECK_TEXT(larder_cbor_fault_text(detail.fault), "a text is not UTF-8");
+    CHECK_TEXT(larder_cbor_fault_text(detail.fault), "text is not valid UTF-8");
 }
 
 int main(int count, char **arguments) {

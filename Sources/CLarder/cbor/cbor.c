@@ -176,16 +176,16 @@ larder_status larder_cbor_find_duplicate(const uint8_t *source, size_t length, s
 
 const char *larder_cbor_fault_text(larder_cbor_fault fault) {
     switch (fault) {
-    case LARDER_CBOR_GOOD: return "nothing is wrong";
-    case LARDER_CBOR_CUT_OFF: return "the bytes end inside an item";
-    case LARDER_CBOR_RESERVED: return "a head has a form that means nothing";
-    case LARDER_CBOR_STRAY_BREAK: return "a break is where there is nothing to end";
-    case LARDER_CBOR_BAD_CHUNK: return "a chunk of a string is not a string of its type";
-    case LARDER_CBOR_BAD_SIMPLE: return "a simple value below 32 takes two bytes";
-    case LARDER_CBOR_BAD_UTF8: return "a text is not UTF-8";
-    case LARDER_CBOR_DUPLICATE_KEY: return "a map has the same key twice";
-    case LARDER_CBOR_TOO_DEEP: return "the items are nested too deeply";
-    case LARDER_CBOR_TRAILING: return "more bytes follow the item";
+    case LARDER_CBOR_GOOD: return "well-formed";
+    case LARDER_CBOR_CUT_OFF: return "truncated item";
+    case LARDER_CBOR_RESERVED: return "reserved additional information";
+    case LARDER_CBOR_STRAY_BREAK: return "unexpected break";
+    case LARDER_CBOR_BAD_CHUNK: return "chunk of another type in a string";
+    case LARDER_CBOR_BAD_SIMPLE: return "simple value below 32 in two bytes";
+    case LARDER_CBOR_BAD_UTF8: return "text is not valid UTF-8";
+    case LARDER_CBOR_DUPLICATE_KEY: return "duplicate map key";
+    case LARDER_CBOR_TOO_DEEP: return "items nested too deeply";
+    case LARDER_CBOR_TRAILING: return "bytes after the item";
     }
-    return "an unknown fault";
+    return "unknown fault";
 }

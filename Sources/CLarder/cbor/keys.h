@@ -12,8 +12,8 @@
 
     A few keys are compared each with each. Of more, a table of bits sorts out those that have no
     equal, which commonly is all of them, and what is left is sorted. There is no hash that an
-    attacker could make slow: whoever defeats the table has his keys sorted, and every comparison in
-    that costs no more than the shorter key. */
+    attacker could make slow: keys that defeat the table are sorted, and every comparison in that
+    costs no more than the shorter key. */
 #ifndef LARDER_KEYS_H
 #define LARDER_KEYS_H
 

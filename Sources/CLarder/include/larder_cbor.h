@@ -192,7 +192,7 @@ typedef struct larder_cbor_detail {
     size_t offset;
 } larder_cbor_detail;
 
-/** A clause for people, without a final full stop: "a map has the same key twice". Static. */
+/** A phrase for people, without a full stop: "duplicate map key". Static. */
 LARDER_API const char *larder_cbor_fault_text(larder_cbor_fault fault);
 
 /** Checks that the `length` bytes at `source` are one well-formed, valid item and nothing else.

@@ -11,7 +11,7 @@ protocol CBORArray {
   static func moderate(at offset: Int, _ source: CBORSource) -> (start: Int, count: Int)?
 
   /// Decodes so many elements.
-  static func decode(_ elements: (start: Int, count: Int), _ place: CBORPlace) throws -> Self
+  static func decode(_ elements: (start: Int, count: Int), _ position: CBORPosition) throws -> Self
 }
 
 extension Array: CBORArray where Element: Decodable {
@@ -26,26 +26,26 @@ extension Array: CBORArray where Element: Decodable {
   }
 
   static func decode(
-    _ elements: (start: Int, count: Int), _ place: CBORPlace
+    _ elements: (start: Int, count: Int), _ position: CBORPosition
   ) throws -> [Element] {
-    let (input, source) = (place.input, place.source)
+    let (input, source) = (position.input, position.source)
     let (start, length) = elements
     // Of length 0 it would be the empty array of all threads that is written to.
     if length == 0 { return [] }
     var next = start
-    var step: CBORPlace?
+    var step: CBORPosition?
     return try [Element](unsafeUninitializedCapacity: length) { buffer, count in
       guard let first = buffer.baseAddress else { return }
       while count < length {
         let element = try input.decode(Element.self, at: next) {
-          CBORPlace.element(count, of: place, reusing: &step)
+          CBORPosition.element(count, of: position, reusing: &step)
         }
         (first + count).initialize(to: element)
         do throws(CBORFault) {
           next = try source.end(of: next)
         } catch {
           (first + count).deinitialize(count: 1)
-          throw input.error(error, Element.self, CBORPlace(input, place, index: count))
+          throw input.error(error, Element.self, CBORPosition(input, position, index: count))
         }
         count += 1
       }
@@ -57,8 +57,8 @@ extension CBORInput {
   /// Decodes `T`, which is the array `A`.
   @inline(never)
   static func decode<A: CBORArray, T: Decodable>(
-    _ array: A.Type, as type: T.Type, _ elements: (start: Int, count: Int), _ place: CBORPlace
+    _ array: A.Type, as type: T.Type, _ elements: (start: Int, count: Int), _ position: CBORPosition
   ) throws -> T {
-    unsafeBitCast(try A.decode(elements, place), to: T.self)
+    unsafeBitCast(try A.decode(elements, position), to: T.self)
   }
 }

@@ -6,7 +6,7 @@
 
 /// Makes containers to decode from.
 class CBORDecodingMaker<Key: CodingKey> {
-  func container(of map: CBORPlace) -> KeyedDecodingContainer<Key> {
+  func container(of map: CBORPosition) -> KeyedDecodingContainer<Key> {
     KeyedDecodingContainer(CBORKeyedDecoding<Key>(map: map))
   }
 }
@@ -14,7 +14,7 @@ class CBORDecodingMaker<Key: CodingKey> {
 private final class CBORDecodingMakerFor<Container: CBORKeyedDecodingContainer>:
   CBORDecodingMaker<Container.Key>
 {
-  override func container(of map: CBORPlace) -> KeyedDecodingContainer<Container.Key> {
+  override func container(of map: CBORPosition) -> KeyedDecodingContainer<Container.Key> {
     KeyedDecodingContainer(Container(map: map))
   }
 }
@@ -40,7 +40,7 @@ private final class CBOREncodingMakerFor<Container: CBORKeyedEncodingContainer>:
 
 /// What there is to a keyed container to decode from, whatever its keys are.
 protocol CBORKeyedDecodingContainer: KeyedDecodingContainerProtocol {
-  init(map: CBORPlace)
+  init(map: CBORPosition)
 }
 
 /// What there is to a keyed container to encode into, whatever its keys are.
@@ -49,10 +49,10 @@ protocol CBORKeyedEncodingContainer: KeyedEncodingContainerProtocol {
 }
 
 extension CBORInput {
-  /// A container for the map at a place of this input.
+  /// A container for the map at a position of this input.
   @inline(__always)
   func container<Key: CodingKey>(
-    of map: CBORPlace, _ type: Key.Type
+    of map: CBORPosition, _ type: Key.Type
   ) -> KeyedDecodingContainer<Key> {
     let maker = makers.answer(for: ObjectIdentifier(type)) {
       CBORDecodingMakerFor<CBORKeyedDecoding<Key>>()

@@ -16,8 +16,8 @@ public import Foundation
 /// UTF-8, no key of a map twice, and not too deep; else the result is an error.
 /// Memory is taken for what is there, never for what a length claims.
 ///
-/// Types change: keys of the bytes that the type does not ask for are passed over,
-/// in whatever order they are, and optional properties may be missing.
+/// Types change: unknown keys are ignored, keys may come in any order, and optional
+/// properties may be missing.
 ///
 /// **Concurrency.** A value; safe to pass between threads and to use by several at
 /// a time.
@@ -117,7 +117,7 @@ public struct CBORDecoder: Sendable {
     let input = CBORInput.take(options)
     do {
       try begin(input, bytes)
-      let value = try input.decode(type, at: 0) { CBORPlace(input) }
+      let value = try input.decode(type, at: 0) { CBORPosition(input) }
       CBORInput.giveBack(input)
       return value
     } catch {
@@ -151,9 +151,9 @@ public struct CBORDecoder: Sendable {
     let why =
       detail.fault == LARDER_CBOR_GOOD
       ? String(cString: larder_strerror(status))
-      : String(cString: larder_cbor_fault_text(detail.fault)) + ", at offset \(detail.offset)"
+      : String(cString: larder_cbor_fault_text(detail.fault)) + " at offset \(detail.offset)"
     return .dataCorrupted(
-      DecodingError.Context(codingPath: [], debugDescription: "This is no good CBOR: \(why)."))
+      DecodingError.Context(codingPath: [], debugDescription: "Not well-formed CBOR: \(why)."))
   }
 }
 

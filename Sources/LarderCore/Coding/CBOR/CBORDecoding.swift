@@ -2,26 +2,26 @@
 
 import CLarder
 
-/// What a type's `init(from:)` is given: a place in the input.
+/// What a type's `init(from:)` is given: a position in the input.
 struct CBORDecoding: Decoder {
-  let place: CBORPlace
+  let position: CBORPosition
   /// Where the value begins; negative for one that is missing, and so null.
   let offset: Int
 
-  private var input: CBORInput { place.input }
+  private var input: CBORInput { position.input }
 
-  var codingPath: [any CodingKey] { CBORPlace?.some(place).keys }
+  var codingPath: [any CodingKey] { CBORPosition?.some(position).keys }
 
   var userInfo: [CodingUserInfoKey: Any] { input.options.values.userInfo }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    let map = try place.map(
+    let map = try position.map(
       at: offset, isDictionary: ObjectIdentifier(type) == DictionaryKeys.codingKeyType)
     return input.container(of: map, type)
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    try CBORUnkeyedDecoding(place: place, offset: offset)
+    try CBORUnkeyedDecoding(position: position, offset: offset)
   }
 
   func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
@@ -31,10 +31,12 @@ extension CBORDecoding: SingleValueDecodingContainer {
   /// Reads the value, and says where it was if that fails.
   @inline(__always)
   private func read<T>(_ body: (CBORSource, Int) throws(CBORFault) -> T) throws -> T {
-    do { return try body(place.source, offset) } catch { throw input.error(error, T.self, place) }
+    do { return try body(position.source, offset) } catch {
+      throw input.error(error, T.self, position)
+    }
   }
 
-  func decodeNil() -> Bool { place.source.isNil(at: offset) }
+  func decodeNil() -> Bool { position.source.isNil(at: offset) }
   func decode(_ type: Bool.Type) throws -> Bool {
     try read { source, offset throws(CBORFault) in try source.bool(at: offset) }
   }
@@ -64,7 +66,7 @@ extension CBORDecoding: SingleValueDecodingContainer {
   func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
   func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
-    try input.decode(type, at: offset) { place }
+    try input.decode(type, at: offset) { position }
   }
 }
 

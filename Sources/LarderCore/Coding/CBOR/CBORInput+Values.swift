@@ -6,9 +6,9 @@ import Foundation
 extension CBORInput {
   /// Decodes any value: those of known types at once, others by their `init(from:)`.
   ///
-  /// - Parameter place: The value's own; asked for only if it is needed.
+  /// - Parameter position: The value's own; asked for only if it is needed.
   func decode<T: Decodable>(
-    _ type: T.Type, at offset: Int, _ place: () -> CBORPlace
+    _ type: T.Type, at offset: Int, _ position: () -> CBORPosition
   ) throws -> T {
     // Comparing a type with one that is known costs a compare; asking it costs a container. Nothing
     // here is generic over `T?`, the metadata of which would have to be looked up.
@@ -68,18 +68,18 @@ extension CBORInput {
       }
       if T.self == CBORValue.self { return unsafeBitCast(try source.value(at: offset), to: T.self) }
     } catch {
-      throw self.error(error, type, place())
+      throw self.error(error, type, position())
     }
-    let place = place()
+    let position = position()
     let array = arrays.answer(for: ObjectIdentifier(type)) { type as? any CBORArray.Type }
     if let array, arrayDepth < Self.mostArrayDepth,
       let elements = array.moderate(at: offset, source)
     {
       arrayDepth += 1
       defer { arrayDepth -= 1 }
-      return try Self.decode(array, as: type, elements, place)
+      return try Self.decode(array, as: type, elements, position)
     }
-    let decoding = CBORDecoding(place: place, offset: offset)
+    let decoding = CBORDecoding(position: position, offset: offset)
     if T.self == Date.self, case .custom(let decode) = options.values.dates {
       return unsafeBitCast(try decode(decoding), to: T.self)
     }

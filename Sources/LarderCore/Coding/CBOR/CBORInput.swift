@@ -65,8 +65,8 @@ final class CBORInput {
     hasPlainKeys = options.values.hasPlainKeys
   }
 
-  /// Ends the use of the bytes, which belong to the caller again, and keeps the input for the next
-  /// one who needs it, if nobody else refers to it.
+  /// Ends the use of the bytes, which belong to the caller again, and keeps the input for reuse,
+  /// unless something else refers to it.
   static func giveBack(_ input: consuming CBORInput) {
     input.source.end()
     // What a caller put into options, such as userInfo, lives no longer than the call.
@@ -86,7 +86,7 @@ struct CBORSource {
     var count = 0
     /// Where containers end, and which keys they may have.
     var index = larder_cbor_index()
-    /// The place in the index behind the container that was asked for last.
+    /// The position in the index behind the container that was asked for last.
     var next = 0
   }
 

@@ -2,9 +2,9 @@
 
 /// The values of a map by their keys.
 struct CBORKeyedDecoding<Key: CodingKey>: CBORKeyedDecodingContainer {
-  let map: CBORPlace
+  let map: CBORPosition
 
-  var codingPath: [any CodingKey] { CBORPlace?.some(map).keys }
+  var codingPath: [any CodingKey] { CBORPosition?.some(map).keys }
 
   var allKeys: [Key] {
     map.keys.compactMap { $0.codingKey(as: Key.self) }
@@ -71,14 +71,14 @@ struct CBORKeyedDecoding<Key: CodingKey>: CBORKeyedDecodingContainer {
   func decodeNil(forKey key: Key) throws -> Bool { map.source.isNil(at: try offset(of: key)) }
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-    try map.input.decode(type, at: try offset(of: key)) { CBORPlace(map.input, map, key) }
+    try map.input.decode(type, at: try offset(of: key)) { CBORPosition(map.input, map, key) }
   }
 
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
     let offset: Int?
     do { offset = try map.value(for: key) } catch { throw map.input.error(error, type, map) }
     guard let offset, !map.source.isNil(at: offset) else { return nil }
-    return try map.input.decode(type, at: offset) { CBORPlace(map.input, map, key) }
+    return try map.input.decode(type, at: offset) { CBORPosition(map.input, map, key) }
   }
 
   func nestedContainer<NestedKey: CodingKey>(
@@ -92,7 +92,7 @@ struct CBORKeyedDecoding<Key: CodingKey>: CBORKeyedDecodingContainer {
   }
 
   private func decoder(_ key: Key) throws -> CBORDecoding {
-    CBORDecoding(place: CBORPlace(map.input, map, key), offset: try offset(of: key))
+    CBORDecoding(position: CBORPosition(map.input, map, key), offset: try offset(of: key))
   }
 
   func superDecoder() throws -> any Decoder { superDecoder(CBORKey.super) }
@@ -102,7 +102,7 @@ struct CBORKeyedDecoding<Key: CodingKey>: CBORKeyedDecodingContainer {
   /// A superclass that encoded nothing is null, and decides itself what to make of that.
   private func superDecoder(_ key: some CodingKey) -> any Decoder {
     let offset = (try? map.value(for: key)) ?? nil
-    return CBORDecoding(place: CBORPlace(map.input, map, key), offset: offset ?? -1)
+    return CBORDecoding(position: CBORPosition(map.input, map, key), offset: offset ?? -1)
   }
 }
 

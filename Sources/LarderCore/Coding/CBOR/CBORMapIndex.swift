@@ -22,7 +22,7 @@ final class CBORMapIndex {
   private var texts: [String: Int] = [:]
   private var numbers: [Int: Int] = [:]
 
-  init(_ map: CBORPlace, _ pairs: [larder_cbor_pair]) {
+  init(_ map: CBORPosition, _ pairs: [larder_cbor_pair]) {
     let input = map.input
     keys = pairs.compactMap { pair in
       guard let key = map.source.key(at: pair.key) else { return nil }

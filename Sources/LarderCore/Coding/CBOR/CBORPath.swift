@@ -9,7 +9,7 @@ class CBORPath {
   final let parent: CBORPath?
   /// nil for an element of an array, and for the outermost value.
   private let key: (any CodingKey)?
-  /// The place in an array, or -1. Changed only by whoever made the step and knows that nobody
+  /// The position in an array, or -1. Changed only by whoever made the step and knows that nobody
   /// else refers to it.
   final var index = -1
 
@@ -31,7 +31,7 @@ class CBORPath {
     key = nil
   }
 
-  /// Another step to the same place.
+  /// Another step to the same position.
   init(beside other: CBORPath) {
     parent = other.parent
     key = other.key
@@ -74,7 +74,7 @@ extension CodingKey {
   }
 }
 
-/// A key that no type of the caller's has: a place in an array, `super`, or what
+/// A key that no type of the caller's has: a position in an array, `super`, or what
 /// a key strategy made of a key.
 ///
 /// Small enough to be kept without a box, and spelled only when it is asked for.

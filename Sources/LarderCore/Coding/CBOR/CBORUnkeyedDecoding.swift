@@ -4,41 +4,41 @@ import CLarder
 
 /// The elements of an array, one after the other.
 struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
-  private let place: CBORPlace
+  private let position: CBORPosition
   private let length: Int
   /// Where the next element begins.
   private var next: Int
   private(set) var currentIndex = 0
-  /// The place of an element, for the next one to use again.
-  private var step: CBORPlace?
+  /// The position of an element, for the next one to use again.
+  private var step: CBORPosition?
 
-  init(place: CBORPlace, offset: Int) throws {
-    self.place = place
-    let input = place.input
+  init(position: CBORPosition, offset: Int) throws {
+    self.position = position
+    let input = position.input
     do throws(CBORFault) {
       var inner = offset
-      let head = try place.source.head(at: &inner)
-      guard Int(head.major) == LARDER_CBOR_ARRAY else { throw place.source.mismatch(head) }
+      let head = try position.source.head(at: &inner)
+      guard Int(head.major) == LARDER_CBOR_ARRAY else { throw position.source.mismatch(head) }
       next = inner + Int(head.length)
-      length = try place.source.length(head, at: inner)
+      length = try position.source.length(head, at: inner)
     } catch {
-      throw input.error(error, [Any].self, place)
+      throw input.error(error, [Any].self, position)
     }
   }
 
-  private var input: CBORInput { place.input }
+  private var input: CBORInput { position.input }
 
-  var codingPath: [any CodingKey] { CBORPlace?.some(place).keys }
+  var codingPath: [any CodingKey] { CBORPosition?.some(position).keys }
   var count: Int? { length }
   var isAtEnd: Bool { currentIndex >= length }
 
-  private var elementPlace: CBORPlace { CBORPlace(input, place, index: currentIndex) }
+  private var elementPosition: CBORPosition { CBORPosition(input, position, index: currentIndex) }
 
   /// Goes behind the element that was read.
   @inline(__always)
   private mutating func advance(_ type: Any.Type) throws {
-    do { next = try place.source.end(of: next) } catch {
-      throw input.error(error, type, elementPlace)
+    do { next = try position.source.end(of: next) } catch {
+      throw input.error(error, type, elementPosition)
     }
     currentIndex += 1
   }
@@ -53,7 +53,7 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
     .valueNotFound(
       type,
       DecodingError.Context(
-        codingPath: CBORPath?.some(elementPlace).keys,
+        codingPath: CBORPath?.some(elementPosition).keys,
         debugDescription: "The array has no more than \(length) elements."))
   }
 
@@ -63,9 +63,9 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
     try checkEnd(T.self)
     let value: T
     do {
-      value = try body(place.source, next)
+      value = try body(position.source, next)
     } catch {
-      throw input.error(error, T.self, elementPlace)
+      throw input.error(error, T.self, elementPosition)
     }
     try advance(T.self)
     return value
@@ -73,7 +73,7 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
 
   mutating func decodeNil() throws -> Bool {
     try checkEnd(Any?.self)
-    guard place.source.isNil(at: next) else { return false }
+    guard position.source.isNil(at: next) else { return false }
     try advance(Any?.self)
     return true
   }
@@ -81,7 +81,7 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
     try checkEnd(type)
     let value = try input.decode(type, at: next) {
-      CBORPlace.element(currentIndex, of: place, reusing: &step)
+      CBORPosition.element(currentIndex, of: position, reusing: &step)
     }
     try advance(type)
     return value
@@ -138,7 +138,7 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
 
   private func decoder(_ type: Any.Type) throws -> CBORDecoding {
     try checkEnd(type)
-    return CBORDecoding(place: elementPlace, offset: next)
+    return CBORDecoding(position: elementPosition, offset: next)
   }
 }
 

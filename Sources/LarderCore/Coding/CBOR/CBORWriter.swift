@@ -151,7 +151,7 @@ final class CBORWriter {
     depthLimit = options.values.depthLimit
   }
 
-  /// Keeps the writer for the next one who needs it, if nobody else refers to it.
+  /// Keeps the writer for reuse, unless something else refers to it.
   @inline(__always)
   static func giveBack(_ writer: consuming CBORWriter) {
     writer.count = 0

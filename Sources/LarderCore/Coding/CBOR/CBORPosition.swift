@@ -3,13 +3,13 @@
 import CLarder
 import Foundation
 
-/// A place in the input that a type decodes itself from: the path to it and, if there is a map and
-/// the type asks for its keys, where their values are.
+/// A position in the input that a type decodes itself from: the path to it and, if there is a map
+/// and the type asks for its keys, the offsets of their values.
 ///
-/// It stands before the pair behind the one that was asked for last, which is most often the one
-/// that is asked for next. A key that is not there is looked for among all pairs, one after the
-/// other in a small map, unless its bit tells, and by an index in a large one.
-final class CBORPlace: CBORPath {
+/// It is before the pair after the one requested last, which is usually the one requested next. A
+/// missing key is searched among all pairs, one after the other in a small map, unless its bit
+/// tells, and through an index in a large one.
+final class CBORPosition: CBORPath {
   let input: CBORInput
   /// That of the input.
   let source: CBORSource
@@ -36,25 +36,25 @@ final class CBORPlace: CBORPath {
     super.init(parent, key)
   }
 
-  /// The place of an element of an array.
+  /// The position of an element of an array.
   init(_ input: CBORInput, _ parent: CBORPath, index: Int) {
     self.input = input
     source = input.source
     super.init(parent, index: index)
   }
 
-  /// The place of the outermost value.
+  /// The position of the outermost value.
   init(_ input: CBORInput) {
     self.input = input
     source = input.source
     super.init()
   }
 
-  /// A place on the same path.
-  private init(beside place: CBORPlace) {
-    input = place.input
-    source = place.source
-    super.init(beside: place)
+  /// A position on the same path.
+  private init(beside position: CBORPosition) {
+    input = position.input
+    source = position.source
+    super.init(beside: position)
   }
 
   /// Takes the step to another element of the same array, for whoever alone refers to it.
@@ -64,33 +64,32 @@ final class CBORPlace: CBORPath {
     lookup = nil
   }
 
-  /// The place of an element: that of another one if nobody else refers to it.
+  /// The position of an element: that of another one if nobody else refers to it.
   static func element(
-    _ index: Int, of array: CBORPlace, reusing step: inout CBORPlace?
-  ) -> CBORPlace {
+    _ index: Int, of array: CBORPosition, reusing step: inout CBORPosition?
+  ) -> CBORPosition {
     if isKnownUniquelyReferenced(&step), let step {
       step.move(toIndex: index)
       return step
     }
-    let place = CBORPlace(array.input, array, index: index)
-    step = place
-    return place
+    let position = CBORPosition(array.input, array, index: index)
+    step = position
+    return position
   }
 
   // MARK: - The map
 
-  /// The place where the map at `offset` stands before its first pair: this one if nobody reads a
-  /// map here yet.
+  /// The position before the first pair of the map at `offset`: this one if it reads no map yet.
   ///
   /// - Parameter isDictionary: Whether its keys are data, and no strategy's business.
-  func map(at offset: Int, isDictionary: Bool) throws -> CBORPlace {
-    let place = self.offset < 0 ? self : CBORPlace(beside: self)
+  func map(at offset: Int, isDictionary: Bool) throws -> CBORPosition {
+    let position = self.offset < 0 ? self : CBORPosition(beside: self)
     do throws(CBORFault) {
-      try place.open(at: offset, convertsKeys: !input.hasPlainKeys && !isDictionary)
+      try position.open(at: offset, convertsKeys: !input.hasPlainKeys && !isDictionary)
     } catch {
       throw input.error(error, [String: Any].self, self)
     }
-    return place
+    return position
   }
 
   @inline(__always)
@@ -194,15 +193,15 @@ final class CBORPlace: CBORPath {
     _ key: some CodingKey, _ text: UnsafeBufferPointer<UInt8>
   ) throws(CBORFault) -> Int? {
     var pair = firstPair
-    for place in 0..<max(count, 0) {
+    for position in 0..<max(count, 0) {
       if let length = source.lengthOfShortText(at: pair) {
         if source.bytes(at: pair + 1, length, equal: text) {
-          passed = place
+          passed = position
           pass(value: pair + 1 + length)
           return lastValue
         }
       } else if let value = try value(at: pair, ifLong: key) {
-        passed = place
+        passed = position
         pass(value: value)
         return value
       }
