@@ -63,7 +63,7 @@ extension Cache {
       return value
     }
     if isKnownAbsent(key) { return nil }
-    return try await fly(key, cost, expiration, mustFind: false, load)
+    return try await run(key, cost, expiration, mustFind: false, load)
   }
 
   @usableFromInline
@@ -71,7 +71,7 @@ extension Cache {
     _ key: Key, _ cost: Int?, _ expiration: Expiration?,
     _ load: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    guard let value = try await fly(key, cost, expiration, mustFind: true, load) else {
+    guard let value = try await run(key, cost, expiration, mustFind: true, load) else {
       throw LarderError(.invalidArgument, "A load ended without a value.")
     }
     return value
@@ -82,59 +82,59 @@ extension Cache {
     _ key: Key, _ cost: Int?, _ expiration: Expiration?,
     _ load: @escaping @Sendable () async throws -> Value?
   ) {
-    guard let flight = flights.joinUnlessBusy(key) else { return }
-    flights.refreshes.add(1, ordering: .relaxed)
-    takeOff(flight, key) { [self] in
-      try await loadAndStore(flight, key, cost, expiration, replaces: true, load)
+    guard let ongoing = loads.joinUnlessBusy(key) else { return }
+    loads.refreshes.add(1, ordering: .relaxed)
+    start(ongoing, key) { [self] in
+      try await loadAndStore(ongoing, key, cost, expiration, replaces: true, load)
     }
   }
 
-  private func takeOff(
-    _ flight: MemoryFlight<Value?>, _ key: Key,
+  private func start(
+    _ ongoing: MemoryLoad<Value?>, _ key: Key,
     _ body: @escaping @Sendable () async throws -> Value?
   ) {
-    let task = MemoryLoading.$flights.withValue(MemoryLoading.flights + [flight.id]) {
+    let task = MemoryLoading.$ids.withValue(MemoryLoading.ids + [ongoing.id]) {
       Task {
         let outcome: Result<Value?, any Error>
         do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
-        flights.end(flight, key, with: outcome)
+        loads.end(ongoing, key, with: outcome)
       }
     }
-    flight.setTask(task)
+    ongoing.setTask(task)
   }
 
-  private nonisolated(nonsending) func fly(
+  private nonisolated(nonsending) func run(
     _ key: Key, _ cost: Int?, _ expiration: Expiration?, mustFind: Bool,
     _ load: @escaping @Sendable () async throws -> Value?
   ) async throws -> Value? {
     try checkOpen()
     while true {
       try Task.checkCancellation()
-      switch try flights.join(key) {
-      case .wait(let flight):
-        if let value = try await flight.value() { return value }
+      switch try loads.join(key) {
+      case .wait(let ongoing):
+        if let value = try await ongoing.value() { return value }
         if !mustFind { return nil }
-      case .load(let flight):
-        takeOff(flight, key) { [self] in
-          try await find(flight, key, cost, expiration, load)
+      case .load(let ongoing):
+        start(ongoing, key) { [self] in
+          try await find(ongoing, key, cost, expiration, load)
         }
-        return try await flight.value()
+        return try await ongoing.value()
       }
     }
   }
 
   private func find(
-    _ flight: MemoryFlight<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+    _ ongoing: MemoryLoad<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
     _ load: @Sendable () async throws -> Value?
   ) async throws -> Value? {
     if let value = memoryCache.peek(forKey: key) { return value }
     // A tier that fails, and has counted that, is no reason not to load.
     if let entry = try? await lowerEntry(forKey: key) { return entry.value }
-    return try await loadAndStore(flight, key, cost, expiration, replaces: false, load)
+    return try await loadAndStore(ongoing, key, cost, expiration, replaces: false, load)
   }
 
   private func loadAndStore(
-    _ flight: MemoryFlight<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+    _ ongoing: MemoryLoad<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
     replaces: Bool, _ load: @Sendable () async throws -> Value?
   ) async throws -> Value? {
     let start = ContinuousClock.now
@@ -146,7 +146,7 @@ extension Cache {
       if value != nil { try await makeRoom(for: key) }
       let token = await writers.begin(key)
       defer { writers.end(key, token) }
-      if flight.isSuperseded { return value }
+      if ongoing.isSuperseded { return value }
       guard let value else {
         if replaces { try await store(nil, key, token) }
         absent?.set(true, forKey: key)

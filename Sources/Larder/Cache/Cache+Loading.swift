@@ -79,7 +79,7 @@ extension Cache {
       return isOld ? try refresh(value, key, cost, expiration, load) : value
     }
     if isKnownAbsent(key) { return nil }
-    return try fly(key, cost, expiration, mustFind: false, load)
+    return try run(key, cost, expiration, mustFind: false, load)
   }
 
   @usableFromInline
@@ -87,12 +87,12 @@ extension Cache {
     _ old: Value, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
     _ load: () throws -> Value?
   ) throws -> Value? {
-    guard let flight = flights.joinUnlessBusy(key) else { return old }
-    flights.refreshes.add(1, ordering: .relaxed)
-    let outcome = outcome(of: flight) {
-      try loadAndStore(flight, key, cost, expiration, replaces: true, load)
+    guard let ongoing = loads.joinUnlessBusy(key) else { return old }
+    loads.refreshes.add(1, ordering: .relaxed)
+    let outcome = outcome(of: ongoing) {
+      try loadAndStore(ongoing, key, cost, expiration, replaces: true, load)
     }
-    flights.end(flight, key, with: outcome)
+    loads.end(ongoing, key, with: outcome)
     // The failure is counted, and there is a value.
     if case .failure = outcome { return old }
     return try outcome.get()
@@ -102,52 +102,52 @@ extension Cache {
   func load(
     _ key: Key, _ cost: Int?, _ expiration: Expiration?, _ load: () throws -> Value
   ) throws -> Value {
-    guard let value = try fly(key, cost, expiration, mustFind: true, load) else {
+    guard let value = try run(key, cost, expiration, mustFind: true, load) else {
       throw LarderError(.invalidArgument, "A load ended without a value.")
     }
     return value
   }
 
-  private func fly(
+  private func run(
     _ key: Key, _ cost: Int?, _ expiration: Expiration?, mustFind: Bool,
     _ load: () throws -> Value?
   ) throws -> Value? {
     try checkOpen()
     while true {
-      switch try flights.join(key) {
-      case .wait(let flight):
-        if let value = try flight.wait() { return value }
+      switch try loads.join(key) {
+      case .wait(let ongoing):
+        if let value = try ongoing.wait() { return value }
         // That one looked for something that need not exist, and this one must.
         if !mustFind { return nil }
-      case .load(let flight):
-        let outcome = outcome(of: flight) { try find(flight, key, cost, expiration, load) }
-        flights.end(flight, key, with: outcome)
+      case .load(let ongoing):
+        let outcome = outcome(of: ongoing) { try find(ongoing, key, cost, expiration, load) }
+        loads.end(ongoing, key, with: outcome)
         return try outcome.get()
       }
     }
   }
 
   private func outcome(
-    of flight: MemoryFlight<Value?>, _ body: () throws -> Value?
+    of ongoing: MemoryLoad<Value?>, _ body: () throws -> Value?
   ) -> Result<Value?, any Error> {
     Result {
-      try MemoryLoading.$flights.withValue(MemoryLoading.flights + [flight.id], operation: body)
+      try MemoryLoading.$ids.withValue(MemoryLoading.ids + [ongoing.id], operation: body)
     }
   }
 
   private func find(
-    _ flight: MemoryFlight<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+    _ ongoing: MemoryLoad<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
     _ load: () throws -> Value?
   ) throws -> Value? {
     // Another load may have ended between this one's miss and its beginning.
     if let value = memoryCache.peek(forKey: key) { return value }
     // A tier that fails, and has counted that, is no reason not to load.
     if let entry = try? lowerEntry(forKey: key) { return entry.value }
-    return try loadAndStore(flight, key, cost, expiration, replaces: false, load)
+    return try loadAndStore(ongoing, key, cost, expiration, replaces: false, load)
   }
 
   private func loadAndStore(
-    _ flight: MemoryFlight<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+    _ ongoing: MemoryLoad<Value?>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
     replaces: Bool, _ load: () throws -> Value?
   ) throws -> Value? {
     let start = ContinuousClock.now
@@ -158,8 +158,8 @@ extension Cache {
       if value != nil { try makeRoom(for: key) }
       let token = writers.begin(key)
       defer { writers.end(key, token) }
-      // Who writes the key says so before it gives the lock away.
-      if flight.isSuperseded { return value }
+      // A writer of the key says so before it releases the lock.
+      if ongoing.isSuperseded { return value }
       guard let value else {
         if replaces { try storeNothing(key) }
         absent?.set(true, forKey: key)
@@ -188,7 +188,7 @@ extension Cache {
     case .failure: hasFailed = true
     }
     let (seconds, attoseconds) = (ContinuousClock.now - start).components
-    flights.count(
+    loads.count(
       nanoseconds: seconds * 1_000_000_000 + attoseconds / 1_000_000_000, failed: hasFailed)
   }
 }

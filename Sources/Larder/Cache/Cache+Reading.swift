@@ -9,11 +9,11 @@ extension Cache {
 
   /// Reads the value under a key: from memory, else from the tiers below.
   ///
-  /// What a tier has is promoted. A tier that fails is passed over if one below it has an
+  /// What a tier has is promoted. A tier that fails is skipped if one below it has an
   /// answer.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The value; nil if there is none or its time is over.
+  /// - Returns: The value; nil if there is none, or it has expired.
   /// - Throws: What a tier throws that could not be read, `.damaged` or `.decoding` for
   ///   example, if no other one has the value; `.closed`.
   /// - Complexity: O(1) expected for what is in memory, which costs no system call; else
@@ -28,7 +28,7 @@ extension Cache {
   /// Reads a value together with what is kept with it, from the tiers below memory.
   ///
   /// - Parameter key: The key.
-  /// - Returns: Both; nil if there is no entry or its time is over.
+  /// - Returns: Both; nil if there is no entry, or it has expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: That of the tiers.
   @available(*, noasync, message: "It blocks; await the asynchronous form.")
@@ -41,7 +41,7 @@ extension Cache {
   /// Reads what is kept with a value, from the tiers below memory.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The data; nil if there is none, no entry, or its time is over.
+  /// - Returns: The data; nil if there is none, no entry, or the entry has expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: That of the tiers.
   @available(*, noasync, message: "It blocks; await the asynchronous form.")
@@ -52,7 +52,7 @@ extension Cache {
   /// Whether there is a value under a key, in memory or in a tier below; promotes nothing.
   ///
   /// - Parameter key: The key.
-  /// - Returns: False also if its time is over.
+  /// - Returns: False also if it has expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: As `value(forKey:)`.
   @available(*, noasync, message: "It blocks; await the asynchronous form.")
@@ -109,7 +109,7 @@ extension Cache {
   /// for all others the caller's thread is left.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The value; nil if there is none or its time is over.
+  /// - Returns: The value; nil if there is none, or it has expired.
   /// - Throws: As the blocking form.
   /// - Complexity: As the blocking form.
   @inlinable
@@ -121,7 +121,7 @@ extension Cache {
   /// Reads a value together with what is kept with it, from the tiers below memory.
   ///
   /// - Parameter key: The key.
-  /// - Returns: Both; nil if there is no entry or its time is over.
+  /// - Returns: Both; nil if there is no entry, or it has expired.
   /// - Throws: As the blocking form.
   /// - Complexity: That of the tiers.
   public func valueWithExtendedData(
@@ -133,7 +133,7 @@ extension Cache {
   /// Reads what is kept with a value, from the tiers below memory.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The data; nil if there is none, no entry, or its time is over.
+  /// - Returns: The data; nil if there is none, no entry, or the entry has expired.
   /// - Throws: As the blocking form.
   /// - Complexity: That of the tiers.
   public func extendedData(forKey key: Key) async throws -> Data? {
@@ -143,7 +143,7 @@ extension Cache {
   /// Whether there is a value under a key, in memory or in a tier below; promotes nothing.
   ///
   /// - Parameter key: The key.
-  /// - Returns: False also if its time is over.
+  /// - Returns: False also if it has expired.
   /// - Throws: As the blocking form.
   /// - Complexity: As `value(forKey:)`.
   public func contains(_ key: Key) async throws -> Bool {

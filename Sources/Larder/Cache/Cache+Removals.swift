@@ -61,7 +61,7 @@ extension Cache {
   /// - Returns: The newest write that waits.
   private func beginRemovingAll() -> UInt64 {
     writers.beginAll()
-    flights.supersedeAll()
+    loads.supersedeAll()
     return queue?.lastVersion ?? 0
   }
 

@@ -15,12 +15,12 @@ extension Cache {
     statistics.memory = memoryCache.statistics
     statistics.tiers = slots.map(\.statistics)
     statistics.promotions = counters.promotions.load(ordering: .relaxed)
-    statistics.loads = flights.loads.load(ordering: .relaxed)
-    statistics.loadFailures = flights.loadFailures.load(ordering: .relaxed)
-    statistics.refreshes = flights.refreshes.load(ordering: .relaxed)
+    statistics.loads = loads.loadCount.load(ordering: .relaxed)
+    statistics.loadFailures = loads.loadFailures.load(ordering: .relaxed)
+    statistics.refreshes = loads.refreshes.load(ordering: .relaxed)
     statistics.emptyLoads = counters.emptyLoads.load(ordering: .relaxed)
     statistics.loadTime = .nanoseconds(
-      Int64(clamping: flights.loadNanoseconds.load(ordering: .relaxed)))
+      Int64(clamping: loads.loadNanoseconds.load(ordering: .relaxed)))
     statistics.negativeHits = counters.negativeHits.load(ordering: .relaxed)
     statistics.pendingWrites = queue?.count ?? 0
     statistics.pendingHits = counters.pendingHits.load(ordering: .relaxed)
@@ -36,10 +36,10 @@ extension Cache {
   public func resetStatistics() {
     memoryCache.resetStatistics()
     for slot in slots { slot.resetStatistics() }
-    flights.loads.store(0, ordering: .relaxed)
-    flights.loadFailures.store(0, ordering: .relaxed)
-    flights.refreshes.store(0, ordering: .relaxed)
-    flights.loadNanoseconds.store(0, ordering: .relaxed)
+    loads.loadCount.store(0, ordering: .relaxed)
+    loads.loadFailures.store(0, ordering: .relaxed)
+    loads.refreshes.store(0, ordering: .relaxed)
+    loads.loadNanoseconds.store(0, ordering: .relaxed)
     counters.promotions.store(0, ordering: .relaxed)
     counters.emptyLoads.store(0, ordering: .relaxed)
     counters.negativeHits.store(0, ordering: .relaxed)

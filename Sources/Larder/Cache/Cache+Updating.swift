@@ -20,7 +20,7 @@ extension Cache {
   ///   - expiration: How long it lives from now on; nil: as each tier has it.
   ///   - durability: What the change survives once the call returns; nil: as each tier has
   ///     it. As `set` with write-back.
-  ///   - body: Gets the value, nil if there is none or its time is over, and leaves what is
+  ///   - body: Gets the value, nil if there is none, or it has expired, and leaves what is
   ///     to be stored, nil for nothing. If it throws, nothing changes.
   /// - Returns: What the closure returns.
   /// - Throws: What the closure throws; as `set` and `value(forKey:)`.
@@ -57,7 +57,7 @@ extension Cache {
   ///   - expiration: How long it lives from now on; nil: as each tier has it.
   ///   - durability: What the change survives once the call returns; nil: as each tier has
   ///     it. As `set` with write-back.
-  ///   - body: Gets the value, nil if there is none or its time is over, and leaves what is
+  ///   - body: Gets the value, nil if there is none, or it has expired, and leaves what is
   ///     to be stored, nil for nothing. If it throws, nothing changes.
   /// - Returns: What the closure returns.
   /// - Throws: What the closure throws; as `set` and `value(forKey:)`.

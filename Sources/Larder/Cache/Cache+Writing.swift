@@ -187,7 +187,7 @@ extension Cache {
     memoryCache.replace(
       with: entry.value, forKey: key, cost: entry.cost, expiration: entry.expiration
     ) { writers.isGoodForAll(token) }
-    if flights.isBusy { flights.supersede(key) }
+    if loads.isBusy { loads.supersede(key) }
   }
 
   /// What is in memory may not be what the tiers have. The key's lock is held.
@@ -195,6 +195,6 @@ extension Cache {
   func forget(_ key: Key) {
     memoryCache.remove(forKey: key)
     if let absent { absent.remove(forKey: key) }
-    if flights.isBusy { flights.supersede(key) }
+    if loads.isBusy { loads.supersede(key) }
   }
 }

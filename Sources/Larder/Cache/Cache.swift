@@ -49,7 +49,7 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// Keys of which a load found nothing; nil if that is not remembered.
   @usableFromInline let absent: MemoryCache<Key, Bool>?
   @usableFromInline let writers = CacheWriters<Key>()
-  @usableFromInline let flights = MemoryFlights<Key, Value?>()
+  @usableFromInline let loads = MemoryLoads<Key, Value?>()
   /// Held by whoever copies between tiers, and by removals of everything.
   let gate = CacheLock()
   /// Held by whoever empties the queue, and by removals of everything, behind the gate.

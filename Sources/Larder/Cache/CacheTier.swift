@@ -3,7 +3,7 @@
 /// Something that keeps entries below a ``Cache``'s memory: a disk, another machine.
 ///
 /// ``DiskCache`` is one. To make one of your own, say how it does these few things; a
-/// cache does the rest: promotion, single flight, consistency.
+/// cache does the rest: promotion, one load per key, consistency.
 ///
 /// ```swift
 /// struct Shared: CacheTier {
@@ -24,7 +24,7 @@
 /// What a tier has to keep to:
 /// - A read that begins after a write has returned finds what was written, or nothing.
 /// - A write that throws leaves the old entry, the new one or none; never a mixture.
-/// - An entry whose time is over is not there.
+/// - An expired entry is a miss.
 ///
 /// A cache writes one key at a time; different keys at the same time.
 ///
@@ -41,8 +41,8 @@ public protocol CacheTier<Key, Value>: Sendable {
   /// Reads what is stored under a key.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The entry, with the life that it has left; nil if there is none or its
-  ///   time is over.
+  /// - Returns: The entry, with its remaining time to live; nil if there is none, or it
+  ///   has expired.
   /// - Throws: Why it cannot be told. A miss is not an error.
   func entry(forKey key: Key) async throws -> CacheTierEntry<Value>?
 

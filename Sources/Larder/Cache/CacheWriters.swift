@@ -4,20 +4,20 @@ import Dispatch
 import LarderCore
 public import Synchronization
 
-/// Who writes which key, so that copies of what was read never outlive it.
+/// Which keys are being written, so that copies of what was read never outlive it.
 ///
 /// A cache keeps copies of what is further down. They agree because of three rules:
 ///
 /// 1. **One writer a key.** A write goes from the last tier up to memory, and holds the
 ///    key's lock meanwhile: two writes of one key arrive everywhere in the same order.
-/// 2. **A copy is made only if nobody wrote.** Who reads further down and wants to copy
-///    that to memory takes a token before it reads. A writer is *begun* before it changes
-///    anything and *ended* after it has changed memory. A token holds the number of writers
-///    that had ended; it is good as long as that many, and no more, have begun: then nobody
-///    was writing when the read began, and nobody has begun since. That is asked while
-///    memory is locked. If a writer begins after the answer, its own change of memory
-///    comes after the copy, and undoes it. So what was removed does not come back, and
-///    what was replaced neither.
+/// 2. **A copy is made only if nobody wrote.** A reader that wants to copy what it finds
+///    further down to memory takes a token before it reads. A writer is *begun* before it
+///    changes anything and *ended* after it has changed memory. A token holds the number of
+///    writers that had ended. It is valid as long as that many, and no more, have begun:
+///    then nobody was writing when the read began, and nobody has begun since. That is
+///    checked while memory is locked. If a writer begins after the check, its own change of
+///    memory comes after the copy, and undoes it. So neither what was removed nor what was
+///    replaced comes back.
 /// 3. **Copies between tiers are writes.** They hold the key's lock, and the cache's gate,
 ///    which a removal of everything holds too; the token is asked once both are held.
 ///
@@ -92,7 +92,7 @@ final class CacheWriters<Key: Hashable & Sendable>: @unchecked Sendable {
       return true
     }
 
-    /// Gives a key that is held to the next, who is to be woken, or to nobody.
+    /// Passes a key that is held to the next waiter, if any, for the caller to wake.
     mutating func pass(_ key: Key) -> CacheWaiter? {
       if free(key) { return nil }
       if held == key { return waiting.removeFirst() }

@@ -8,8 +8,8 @@ extension DiskCache: CacheTier {
   /// Reads the entry under a key, which counts as a use, on a thread of the cache's own.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The entry, with the life that it has left; nil if there is none or its time
-  ///   is over.
+  /// - Returns: The entry, with its remaining time to live; nil if there is none, or it has
+  ///   expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: As `value(forKey:)`.
   public func entry(forKey key: Key) async throws -> CacheTierEntry<Value>? {

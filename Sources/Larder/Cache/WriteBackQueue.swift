@@ -27,7 +27,7 @@ final class WriteBackQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     let since: UInt64
 
     /// The entry as it is to be written: its life ends when it would have ended had it been
-    /// written at once. nil for a removal, and if its time is over.
+    /// written at once. nil for a removal, and if it has expired.
     func entry(at now: Date) -> Entry? {
       guard var entry else { return nil }
       guard let expiration = entry.expiration, expiration != .never else { return entry }

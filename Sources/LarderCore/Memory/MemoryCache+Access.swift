@@ -17,7 +17,7 @@ extension MemoryCache {
   /// Reads the value under a key, which counts as a use.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The value; nil if there is none or its time is over. In the second case
+  /// - Returns: The value; nil if there is none, or it has expired. In the second case
   ///   it is removed, with everything else that has expired.
   /// - Complexity: O(1) expected. No allocation.
   @inlinable
@@ -37,7 +37,7 @@ extension MemoryCache {
   /// nor the statistics change.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The value; nil if there is none or its time is over.
+  /// - Returns: The value; nil if there is none, or it has expired.
   /// - Complexity: O(1) expected. No allocation.
   @inlinable
   public func peek(forKey key: Key) -> Value? {
@@ -51,7 +51,7 @@ extension MemoryCache {
   /// Whether there is a value under a key; leaves no trace, as ``peek(forKey:)``.
   ///
   /// - Parameter key: The key.
-  /// - Returns: False also if the value's time is over.
+  /// - Returns: False also if the value has expired.
   /// - Complexity: O(1) expected. No allocation.
   @inlinable
   public func contains(_ key: Key) -> Bool {
@@ -86,13 +86,13 @@ extension MemoryCache {
     let cost = weigh(key, value, cost)
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
-    var departures = Departures()
-    let candidate = beginLocked(hash, &probe, &departures)
-    if flights.isBusy { flights.supersede(key) }
-    let replaced = put(value, key, cost, expiration, candidate, &probe, &departures)
-    end(&probe, &departures)
+    var removedEntries = RemovedEntries()
+    let candidate = beginLocked(hash, &probe, &removedEntries)
+    if loads.isBusy { loads.supersede(key) }
+    let replaced = put(value, key, cost, expiration, candidate, &probe, &removedEntries)
+    end(&probe, &removedEntries)
     if let replaced { settle(replaced: replaced, key) }
-    settle(&departures)
+    settle(&removedEntries)
   }
 
   /// Removes a key and its value.
@@ -107,12 +107,12 @@ extension MemoryCache {
   public func remove(forKey key: Key) -> Value? {
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
-    var departures = Departures()
-    let candidate = beginLocked(hash, &probe, &departures)
-    if flights.isBusy { flights.supersede(key) }
+    var removedEntries = RemovedEntries()
+    let candidate = beginLocked(hash, &probe, &removedEntries)
+    if loads.isBusy { loads.supersede(key) }
     let removed = takeLocked(key, candidate, &probe)
-    end(&probe, &departures)
-    settle(&departures)
+    end(&probe, &removedEntries)
+    settle(&removedEntries)
     guard let removed else { return nil }
     settle(removed: removed)
     return removed.value

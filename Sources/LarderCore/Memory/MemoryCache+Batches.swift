@@ -51,19 +51,19 @@ extension MemoryCache {
   ) {
     if chunk.isEmpty { return }
     var probe = MemoryProbe()
-    var departures = Departures()
+    var removedEntries = RemovedEntries()
     var replaced: [Entry] = []
     index.beginWriting()
     for (entry, cost, hash) in chunk {
-      while let payload = index.leave(&probe) { departures.take(payload, probe.cause) }
-      if flights.isBusy { flights.supersede(entry.key) }
+      while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
+      if loads.isBusy { loads.supersede(entry.key) }
       let candidate = index.first(hash, &probe)
-      let old = put(entry.value, entry.key, cost, expiration, candidate, &probe, &departures)
+      let old = put(entry.value, entry.key, cost, expiration, candidate, &probe, &removedEntries)
       if let old { replaced.append(Entry(key: entry.key, value: old)) }
     }
-    end(&probe, &departures)
+    end(&probe, &removedEntries)
     for entry in replaced { settle(replaced: entry.value, entry.key) }
-    settle(&departures)
+    settle(&removedEntries)
   }
 
   /// Removes many keys and their values.
@@ -92,17 +92,17 @@ extension MemoryCache {
   func removeChunk(_ chunk: [(key: Key, hash: UInt64)]) -> Int {
     if chunk.isEmpty { return 0 }
     var probe = MemoryProbe()
-    var departures = Departures()
+    var removedEntries = RemovedEntries()
     var removed: [Entry] = []
     index.beginWriting()
-    while let payload = index.leave(&probe) { departures.take(payload, probe.cause) }
+    while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
     for (key, hash) in chunk {
-      if flights.isBusy { flights.supersede(key) }
+      if loads.isBusy { loads.supersede(key) }
       if let entry = takeLocked(key, index.first(hash, &probe), &probe) { removed.append(entry) }
     }
-    end(&probe, &departures)
+    end(&probe, &removedEntries)
     for entry in removed { settle(removed: entry) }
-    settle(&departures)
+    settle(&removedEntries)
     return removed.count
   }
 }

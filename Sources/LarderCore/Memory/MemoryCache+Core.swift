@@ -3,7 +3,7 @@
 import Synchronization
 
 // The parts of which the calls are made. "Locked" in a name: while the index is locked
-// for writing. What leaves it then goes into departures, and is settled afterwards.
+// for writing. What leaves it then goes into removedEntries, and is settled afterwards.
 extension MemoryCache {
   @inlinable
   func weigh(_ key: Key, _ value: Value, _ cost: Int?) -> UInt64 {
@@ -26,20 +26,20 @@ extension MemoryCache {
 
   /// Replaces the value of the candidate with this key, or adds an entry.
   ///
-  /// - Returns: The value that was there. (Not in the departures, which have the
+  /// - Returns: The value that was there. (Not in the removedEntries, which have the
   ///   key too: it stays.)
   @inlinable @inline(__always)
   func put(
     _ value: Value, _ key: Key, _ cost: UInt64, _ expiration: Expiration?,
     _ candidate: UnsafeMutableRawPointer?, _ probe: inout MemoryProbe,
-    _ departures: inout Departures
+    _ removedEntries: inout RemovedEntries
   ) -> Value? {
     if let entry = match(key, candidate, &probe) {
       var old = value
       swap(&old, &entry.pointee.value)
       index.rewrite(&probe, cost: cost)
       if stampOffset != 0 { index.stamp(entry, stampOffset) }
-      if let expiration { live(expiration, &probe, &departures) }
+      if let expiration { live(expiration, &probe, &removedEntries) }
       return old
     }
     guard canStore, let payload = index.insert(cost: cost, &probe) else {
@@ -48,7 +48,7 @@ extension MemoryCache {
     }
     payload.initializeMemory(as: Entry.self, to: Entry(key: key, value: value))
     if stampOffset != 0 { index.stamp(payload, stampOffset) }
-    if let expiration { live(expiration, &probe, &departures) }
+    if let expiration { live(expiration, &probe, &removedEntries) }
     return nil
   }
 
@@ -64,26 +64,28 @@ extension MemoryCache {
 
   /// Takes out what has expired or is too much, and unlocks.
   @inlinable @inline(__always)
-  func end(_ probe: inout MemoryProbe, _ departures: inout Departures) {
-    while let payload = index.leaveOrEndWriting(&probe) { departures.take(payload, probe.cause) }
+  func end(_ probe: inout MemoryProbe, _ removedEntries: inout RemovedEntries) {
+    while let payload = index.leaveOrEndWriting(&probe) {
+      removedEntries.take(payload, probe.cause)
+    }
     if probe.isTimed, trimmer.isWanted { startTrimming() }
   }
 
   /// Locks for writing, and finds the first candidate when what has expired is out.
   @inlinable @inline(__always)
   func beginLocked(
-    _ hash: UInt64, _ probe: inout MemoryProbe, _ departures: inout Departures
+    _ hash: UInt64, _ probe: inout MemoryProbe, _ removedEntries: inout RemovedEntries
   ) -> UnsafeMutableRawPointer? {
     let candidate = index.beginWriting(hash, &probe)
-    return probe.isDue ? expireLocked(hash, &probe, &departures) : candidate
+    return probe.isDue ? expireLocked(hash, &probe, &removedEntries) : candidate
   }
 
   /// Takes out what has expired, then finds the first candidate.
   @inlinable @inline(never)
   func expireLocked(
-    _ hash: UInt64, _ probe: inout MemoryProbe, _ departures: inout Departures
+    _ hash: UInt64, _ probe: inout MemoryProbe, _ removedEntries: inout RemovedEntries
   ) -> UnsafeMutableRawPointer? {
-    while let payload = index.leaveExpired(&probe) { departures.take(payload, probe.cause) }
+    while let payload = index.leaveExpired(&probe) { removedEntries.take(payload, probe.cause) }
     return index.first(hash, &probe)
   }
 
@@ -91,23 +93,23 @@ extension MemoryCache {
   @inlinable @inline(never)
   func expire() {
     var probe = MemoryProbe()
-    var departures = Departures()
+    var removedEntries = RemovedEntries()
     index.beginWriting()
-    end(&probe, &departures)
-    settle(&departures)
+    end(&probe, &removedEntries)
+    settle(&removedEntries)
   }
 
   /// Gives the entry just written a life of its own.
   @usableFromInline
   func live(
-    _ expiration: Expiration, _ probe: inout MemoryProbe, _ departures: inout Departures
+    _ expiration: Expiration, _ probe: inout MemoryProbe, _ removedEntries: inout RemovedEntries
   ) {
     if index.setExpiration(expiration, clock, &probe) { return }
     // Better no value than one that outlives its time.
     countFailure()
     let slot = probe.slot
     index.take(&probe)
-    departures.take(index.payload(slot), RemovalCause.removed.number)
+    removedEntries.take(index.payload(slot), RemovalCause.removed.number)
   }
 
   @usableFromInline
@@ -142,24 +144,24 @@ extension MemoryCache {
 
   /// Reports what left and has it destroyed.
   @inlinable @inline(__always)
-  func settle(_ departures: inout Departures) {
-    if departures.isEmpty { return }
-    if isHeard { report(departures) }
-    if let releaser { release(&departures, releaser) }
+  func settle(_ removedEntries: inout RemovedEntries) {
+    if removedEntries.isEmpty { return }
+    if isHeard { report(removedEntries) }
+    if let releaser { release(&removedEntries, releaser) }
   }
 
   @usableFromInline @inline(never)
-  func report(_ departures: Departures) {
-    guard let first = departures.first else { return }
-    report(first.value, first.key, RemovalCause(number: departures.firstCause))
-    for (entry, cause) in zip(departures.rest, departures.restCauses) {
+  func report(_ removedEntries: RemovedEntries) {
+    guard let first = removedEntries.first else { return }
+    report(first.value, first.key, RemovalCause(number: removedEntries.firstCause))
+    for (entry, cause) in zip(removedEntries.rest, removedEntries.restCauses) {
       report(entry.value, entry.key, RemovalCause(number: cause))
     }
   }
 
   @inlinable @inline(never)
-  func release(_ departures: inout Departures, _ releaser: MemoryReleaser<Entry>) {
-    releaser.release(&departures.first)
-    if !departures.rest.isEmpty { releaser.release(&departures.rest) }
+  func release(_ removedEntries: inout RemovedEntries, _ releaser: MemoryReleaser<Entry>) {
+    releaser.release(&removedEntries.first)
+    if !removedEntries.rest.isEmpty { releaser.release(&removedEntries.rest) }
   }
 }

@@ -46,16 +46,16 @@ extension MemoryCache {
     _ order: CacheOrder, limit: Int, _ body: (UInt32, borrowing Entry) -> R
   ) -> [R] {
     var probe = MemoryProbe()
-    var departures = Departures()
+    var removedEntries = RemovedEntries()
     index.beginWriting()
-    while let payload = index.leave(&probe) { departures.take(payload, probe.cause) }
+    while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
     let slots = index.list(order, limit: limit)
     if slots == nil { countFailure() }
     let results = (slots ?? []).map { slot in
       body(slot, index.payload(slot).assumingMemoryBound(to: Entry.self).pointee)
     }
-    end(&probe, &departures)
-    settle(&departures)
+    end(&probe, &removedEntries)
+    settle(&removedEntries)
     return results
   }
 }

@@ -76,13 +76,13 @@ extension MemoryCache {
   /// Changes settings and index together.
   private func changing(_ body: (inout Settings) -> Void) {
     var probe = MemoryProbe()
-    var departures = Departures()
+    var removedEntries = RemovedEntries()
     settings.withLock { settings in
       index.beginWriting()
       body(&settings)
-      end(&probe, &departures)
+      end(&probe, &removedEntries)
     }
-    settle(&departures)
+    settle(&removedEntries)
   }
 
   /// Evicts entries, in the policy's order, until there are no more than this.
@@ -121,9 +121,9 @@ extension MemoryCache {
   ///   - isEnough: Whether no more has to leave.
   private func trim(_ cause: RemovalCause, limit: () -> Int, isEnough: () -> Bool) {
     var probe = MemoryProbe()
-    var departures = Departures()
+    var removedEntries = RemovedEntries()
     index.beginWriting()
-    while let payload = index.leave(&probe) { departures.take(payload, probe.cause) }
+    while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
     let limit = limit()
     if limit > 0 {
       let slots = index.list(.leastRecentFirst, limit: limit)
@@ -132,10 +132,10 @@ extension MemoryCache {
         // Pinned entries come last.
         if isEnough() || index.isPinned(slot) { break }
         index.take(slot, cause)
-        departures.take(index.payload(slot), cause.number)
+        removedEntries.take(index.payload(slot), cause.number)
       }
     }
-    end(&probe, &departures)
-    settle(&departures)
+    end(&probe, &removedEntries)
+    settle(&removedEntries)
   }
 }

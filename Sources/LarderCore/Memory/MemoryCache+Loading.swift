@@ -12,17 +12,17 @@ extension MemoryCache {
   /// let rows = try cache.value(forKey: query) { try database.run(query) }
   /// ```
   ///
-  /// However many ask for a key at once, one of them loads and the others wait for it,
-  /// blocking their threads, and get the same value or the same error. An error is not
-  /// stored: who asks next loads again.
+  /// Concurrent misses for a key share one load: one caller loads, and the others block
+  /// their threads and get the same value or the same error. An error is not stored: the
+  /// next caller loads again.
   ///
-  /// What is set or removed under the key while a load is under way is newer than what
-  /// it loads: those who waited get that, but it is not stored, and who asks from then
-  /// on starts a load of their own.
+  /// What is set or removed under the key during a load is newer than what it loads. The
+  /// callers that waited still get the loaded value, but it is not stored, and later
+  /// callers start a load of their own.
   ///
-  /// With ``MemoryCacheConfiguration/refreshAfter`` the first one who comes upon a value
-  /// of that age loads it again, here and now; until that is done all others get the
-  /// old value. If this load fails, the old value is returned.
+  /// With ``MemoryCacheConfiguration/refreshAfter`` the first caller that finds a value of
+  /// that age loads it again, synchronously; until that is done all others get the old
+  /// value. If this load fails, the old value is returned.
   ///
   /// The closure runs while nothing is locked and may use the cache; asking for its own
   /// key throws. Loads that ask for each other's keys wait for each other for ever.
@@ -56,10 +56,9 @@ extension MemoryCache {
   /// let user = try await users.value(forKey: id) { try await server.user(id) }
   /// ```
   ///
-  /// As the blocking form of the same name, but those who wait are suspended, and the load
-  /// runs in a task of its own. A task that is cancelled
-  /// stops waiting; the load goes on for the others, and is cancelled when nobody is left
-  /// who waits.
+  /// As the blocking form of the same name, but callers that wait are suspended, and the
+  /// load runs in a task of its own. A cancelled task stops waiting; the load continues for
+  /// the others, and is cancelled with the last of them.
   ///
   /// With ``MemoryCacheConfiguration/refreshAfter`` all get the old value until the load
   /// that the first of them started in the background is done.
@@ -95,12 +94,12 @@ extension MemoryCache {
   func load(
     _ key: Key, _ cost: Int?, _ expiration: Expiration?, _ load: () throws -> Value
   ) throws -> Value {
-    switch try flights.join(key) {
-    case .wait(let flight):
-      return try flight.wait()
-    case .load(let flight):
-      if let value = landed(flight, key) { return value }
-      return try fly(flight, key, cost, expiration, load)
+    switch try loads.join(key) {
+    case .wait(let ongoing):
+      return try ongoing.wait()
+    case .load(let ongoing):
+      if let value = valueLoadedMeanwhile(ongoing, key) { return value }
+      return try run(ongoing, key, cost, expiration, load)
     }
   }
 
@@ -111,21 +110,21 @@ extension MemoryCache {
     guard let (value, isOld) = agedValue(forKey: key) else {
       return try self.load(key, cost, expiration, load)
     }
-    guard isOld, let flight = flights.joinUnlessBusy(key) else { return value }
-    flights.refreshes.add(1, ordering: .relaxed)
+    guard isOld, let ongoing = loads.joinUnlessBusy(key) else { return value }
+    loads.refreshes.add(1, ordering: .relaxed)
     // The failure is counted, and there is a value.
-    return (try? fly(flight, key, cost, expiration, load)) ?? value
+    return (try? run(ongoing, key, cost, expiration, load)) ?? value
   }
 
-  private func fly(
-    _ flight: MemoryFlight<Value>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+  private func run(
+    _ ongoing: MemoryLoad<Value>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
     _ load: () throws -> Value
   ) throws -> Value {
     let start = index.now
     let outcome = Result {
-      try MemoryLoading.$flights.withValue(MemoryLoading.flights + [flight.id], operation: load)
+      try MemoryLoading.$ids.withValue(MemoryLoading.ids + [ongoing.id], operation: load)
     }
-    land(flight, key, cost, expiration, outcome, start)
+    finish(ongoing, key, cost, expiration, outcome, start)
     return try outcome.get()
   }
 
@@ -137,13 +136,13 @@ extension MemoryCache {
     _ load: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     try Task.checkCancellation()
-    switch try flights.join(key) {
-    case .wait(let flight):
-      return try await flight.value()
-    case .load(let flight):
-      if let value = landed(flight, key) { return value }
-      takeOff(flight, key, cost, expiration, load)
-      return try await flight.value()
+    switch try loads.join(key) {
+    case .wait(let ongoing):
+      return try await ongoing.value()
+    case .load(let ongoing):
+      if let value = valueLoadedMeanwhile(ongoing, key) { return value }
+      start(ongoing, key, cost, expiration, load)
+      return try await ongoing.value()
     }
   }
 
@@ -152,68 +151,68 @@ extension MemoryCache {
     _ key: Key, _ cost: Int?, _ expiration: Expiration?,
     _ load: @escaping @Sendable () async throws -> Value
   ) {
-    guard let flight = flights.joinUnlessBusy(key) else { return }
-    flights.refreshes.add(1, ordering: .relaxed)
-    takeOff(flight, key, cost, expiration, load)
+    guard let ongoing = loads.joinUnlessBusy(key) else { return }
+    loads.refreshes.add(1, ordering: .relaxed)
+    start(ongoing, key, cost, expiration, load)
   }
 
-  private func takeOff(
-    _ flight: MemoryFlight<Value>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+  private func start(
+    _ ongoing: MemoryLoad<Value>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
     _ load: @escaping @Sendable () async throws -> Value
   ) {
     let start = index.now
-    let task = MemoryLoading.$flights.withValue(MemoryLoading.flights + [flight.id]) {
+    let task = MemoryLoading.$ids.withValue(MemoryLoading.ids + [ongoing.id]) {
       Task {
         let outcome: Result<Value, any Error>
         do { outcome = .success(try await load()) } catch { outcome = .failure(error) }
-        land(flight, key, cost, expiration, outcome, start)
+        finish(ongoing, key, cost, expiration, outcome, start)
       }
     }
-    flight.setTask(task)
+    ongoing.setTask(task)
   }
 
-  // MARK: - Landing
+  // MARK: - Finishing
 
-  /// Another load may have ended between this one's miss and its beginning.
-  private func landed(_ flight: MemoryFlight<Value>, _ key: Key) -> Value? {
+  /// Another load may have finished between this one's miss and its start.
+  private func valueLoadedMeanwhile(_ ongoing: MemoryLoad<Value>, _ key: Key) -> Value? {
     guard let value = peek(forKey: key) else { return nil }
-    flights.end(flight, key, with: .success(value))
+    loads.end(ongoing, key, with: .success(value))
     return value
   }
 
-  private func land(
-    _ flight: MemoryFlight<Value>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
+  private func finish(
+    _ ongoing: MemoryLoad<Value>, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
     _ outcome: Result<Value, any Error>, _ start: Int64
   ) {
     let (nanoseconds, _) = index.now.subtractingReportingOverflow(start)
     switch outcome {
     case .success(let value):
-      flights.count(nanoseconds: nanoseconds, failed: false)
-      store(value, key, cost, expiration, of: flight)
+      loads.count(nanoseconds: nanoseconds, failed: false)
+      store(value, key, cost, expiration, of: ongoing)
     case .failure:
-      flights.count(nanoseconds: nanoseconds, failed: true)
+      loads.count(nanoseconds: nanoseconds, failed: true)
     }
-    flights.end(flight, key, with: outcome)
+    loads.end(ongoing, key, with: outcome)
   }
 
   /// Stores what was loaded, unless the key was written or removed meanwhile: those who
   /// do that say so while the index is locked.
   private func store(
     _ value: Value, _ key: Key, _ cost: Int?, _ expiration: Expiration?,
-    of flight: MemoryFlight<Value>
+    of ongoing: MemoryLoad<Value>
   ) {
     let cost = weigh(key, value, cost)
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
-    var departures = Departures()
+    var removedEntries = RemovedEntries()
     var replaced: Value?
-    let candidate = beginLocked(hash, &probe, &departures)
-    if !flight.isSuperseded {
-      replaced = put(value, key, cost, expiration, candidate, &probe, &departures)
+    let candidate = beginLocked(hash, &probe, &removedEntries)
+    if !ongoing.isSuperseded {
+      replaced = put(value, key, cost, expiration, candidate, &probe, &removedEntries)
     }
-    end(&probe, &departures)
+    end(&probe, &removedEntries)
     if let replaced { settle(replaced: replaced, key) }
-    settle(&departures)
+    settle(&removedEntries)
   }
 
   /// As ``value(forKey:)``, and whether it is time to load it again.

@@ -4,9 +4,8 @@ extension MemoryCache {
   /// Exempts the entry under a key from eviction.
   ///
   /// It counts for the limits all the same, so that other entries leave earlier, and
-  /// the cache is over its limits if what is pinned alone is too much. It can be
-  /// replaced, which leaves it pinned, removed, and its time can be over, which ends
-  /// the pin.
+  /// the cache exceeds its limits if pinned entries alone do. It can be replaced, which
+  /// leaves it pinned; if it is removed or expires, that ends the pin.
   ///
   /// - Parameter key: The key.
   /// - Returns: False if there is no such entry; also if there is no memory, and
@@ -37,15 +36,15 @@ extension MemoryCache {
   private func setPinned(_ key: Key, _ isPinned: Bool) -> Bool {
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
-    var departures = Departures()
+    var removedEntries = RemovedEntries()
     var succeeded = false
-    let candidate = beginLocked(hash, &probe, &departures)
+    let candidate = beginLocked(hash, &probe, &removedEntries)
     if match(key, candidate, &probe) != nil {
       succeeded = index.pin(probe.slot, isPinned)
       if !succeeded { countFailure() }
     }
-    end(&probe, &departures)
-    settle(&departures)
+    end(&probe, &removedEntries)
+    settle(&removedEntries)
     return succeeded
   }
 }

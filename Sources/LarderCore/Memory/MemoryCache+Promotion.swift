@@ -17,17 +17,17 @@ extension MemoryCache {
     let cost = weigh(key, value, cost)
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
-    var departures = Departures()
+    var removedEntries = RemovedEntries()
     var inserts = false
-    let candidate = beginLocked(hash, &probe, &departures)
+    let candidate = beginLocked(hash, &probe, &removedEntries)
     if match(key, candidate, &probe) == nil, condition() {
       inserts = true
-      // The search is begun anew, because the one above may stand behind the end.
+      // Searched again, because the candidate above may be past the end.
       let candidate = index.first(hash, &probe)
-      _ = put(value, key, cost, expiration, candidate, &probe, &departures)
+      _ = put(value, key, cost, expiration, candidate, &probe, &removedEntries)
     }
-    end(&probe, &departures)
-    settle(&departures)
+    end(&probe, &removedEntries)
+    settle(&removedEntries)
     return inserts
   }
 
@@ -44,19 +44,19 @@ extension MemoryCache {
     let cost = weigh(key, value, cost)
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
-    var departures = Departures()
+    var removedEntries = RemovedEntries()
     var replaced: Value?
     var removed: Entry?
-    let candidate = beginLocked(hash, &probe, &departures)
-    if flights.isBusy { flights.supersede(key) }
+    let candidate = beginLocked(hash, &probe, &removedEntries)
+    if loads.isBusy { loads.supersede(key) }
     if condition() {
-      replaced = put(value, key, cost, expiration, candidate, &probe, &departures)
+      replaced = put(value, key, cost, expiration, candidate, &probe, &removedEntries)
     } else {
       removed = takeLocked(key, candidate, &probe)
     }
-    end(&probe, &departures)
+    end(&probe, &removedEntries)
     if let replaced { settle(replaced: replaced, key) }
-    settle(&departures)
+    settle(&removedEntries)
     if let removed { settle(removed: removed) }
   }
 }

@@ -9,7 +9,7 @@ extension MemoryCache {
   /// - Complexity: O(n).
   public func removeAll(keepingCapacity: Bool = false) {
     index.beginWriting()
-    if flights.isBusy { flights.supersedeAll() }
+    if loads.isBusy { loads.supersedeAll() }
     var entries = moveAll()
     index.clear(keepingCapacity: keepingCapacity)
     index.endWriting()
@@ -34,14 +34,14 @@ extension MemoryCache {
   @discardableResult
   public func removeAll(where isUnwanted: (Key, Value) throws -> Bool) rethrows -> Int {
     var probe = MemoryProbe()
-    var departures = Departures()
+    var removedEntries = RemovedEntries()
     var removed = 0
     index.beginWriting()
     defer {
-      end(&probe, &departures)
-      settle(&departures)
+      end(&probe, &removedEntries)
+      settle(&removedEntries)
     }
-    while let payload = index.leave(&probe) { departures.take(payload, probe.cause) }
+    while let payload = index.leave(&probe) { removedEntries.take(payload, probe.cause) }
     guard let slots = index.list(.unordered) else {
       countFailure()
       return 0
@@ -52,17 +52,17 @@ extension MemoryCache {
     }
     for slot in unwanted {
       let payload = index.payload(slot)
-      if flights.isBusy {
-        flights.supersede(payload.assumingMemoryBound(to: Entry.self).pointee.key)
+      if loads.isBusy {
+        loads.supersede(payload.assumingMemoryBound(to: Entry.self).pointee.key)
       }
       index.take(slot, .removed)
-      departures.take(payload, RemovalCause.removed.number)
+      removedEntries.take(payload, RemovalCause.removed.number)
       removed += 1
     }
     return removed
   }
 
-  /// Removes everything whose time is over.
+  /// Removes everything that has expired.
   ///
   /// No read ever finds such an entry; this frees its memory early.
   ///
@@ -73,17 +73,17 @@ extension MemoryCache {
     var removed = 0
     while true {
       var probe = MemoryProbe()
-      var departures = Departures()
+      var removedEntries = RemovedEntries()
       var isMore = false
       index.beginWriting()
       while let payload = index.leaveExpired(&probe) {
-        departures.take(payload, probe.cause)
-        isMore = departures.count == 1024
+        removedEntries.take(payload, probe.cause)
+        isMore = removedEntries.count == 1024
         if isMore { break }
       }
       index.endWriting()
-      removed += departures.count
-      settle(&departures)
+      removed += removedEntries.count
+      settle(&removedEntries)
       if !isMore { return removed }
     }
   }

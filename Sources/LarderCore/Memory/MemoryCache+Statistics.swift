@@ -13,11 +13,11 @@ extension MemoryCache {
     index.beginWriting()
     var statistics = index.statistics()
     index.endWriting()
-    statistics.loads = flights.loads.load(ordering: .relaxed)
-    statistics.loadFailures = flights.loadFailures.load(ordering: .relaxed)
-    statistics.refreshes = flights.refreshes.load(ordering: .relaxed)
+    statistics.loads = loads.loadCount.load(ordering: .relaxed)
+    statistics.loadFailures = loads.loadFailures.load(ordering: .relaxed)
+    statistics.refreshes = loads.refreshes.load(ordering: .relaxed)
     statistics.loadTime = .nanoseconds(
-      Int64(clamping: flights.loadNanoseconds.load(ordering: .relaxed)))
+      Int64(clamping: loads.loadNanoseconds.load(ordering: .relaxed)))
     statistics.failures = failures.load(ordering: .relaxed)
     return statistics
   }
@@ -29,10 +29,10 @@ extension MemoryCache {
     index.beginWriting()
     index.resetStatistics()
     index.endWriting()
-    flights.loads.store(0, ordering: .relaxed)
-    flights.loadFailures.store(0, ordering: .relaxed)
-    flights.refreshes.store(0, ordering: .relaxed)
-    flights.loadNanoseconds.store(0, ordering: .relaxed)
+    loads.loadCount.store(0, ordering: .relaxed)
+    loads.loadFailures.store(0, ordering: .relaxed)
+    loads.refreshes.store(0, ordering: .relaxed)
+    loads.loadNanoseconds.store(0, ordering: .relaxed)
     failures.store(0, ordering: .relaxed)
   }
 }

@@ -17,7 +17,7 @@ extension MemoryCache {
   ///   - cost: What the entry weighs afterwards; nil: what
   ///     ``MemoryCacheConfiguration/cost`` says, else what it weighed before.
   ///   - expiration: How long it lives from now on; nil: as ``expiration`` says.
-  ///   - body: Gets the value, nil if there is none or its time is over, and leaves
+  ///   - body: Gets the value, nil if there is none, or it has expired, and leaves
   ///     what is to be stored, nil for nothing. If it throws, what it left until then
   ///     is stored.
   /// - Returns: What the closure returns.
@@ -30,16 +30,16 @@ extension MemoryCache {
   ) rethrows -> R {
     let hash = hashing.hash(key)
     var probe = MemoryProbe()
-    var departures = Departures()
+    var removedEntries = RemovedEntries()
     // A copy of what was there. It is wanted by those who hear of it, and for objects,
     // whose end may use the cache; for others it would make the body copy the value.
     let keeps = isHeard || Value.self is AnyObject.Type
     var kept: Value?
     var removedKey: Key?
-    let candidate = beginLocked(hash, &probe, &departures)
-    if flights.isBusy { flights.supersede(key) }
+    let candidate = beginLocked(hash, &probe, &removedEntries)
+    if loads.isBusy { loads.supersede(key) }
     defer {
-      end(&probe, &departures)
+      end(&probe, &removedEntries)
       if let kept {
         if let removedKey {
           settle(removed: Entry(key: removedKey, value: kept))
@@ -47,7 +47,7 @@ extension MemoryCache {
           settle(replaced: kept, key)
         }
       }
-      settle(&departures)
+      settle(&removedEntries)
     }
     if let entry = match(key, candidate, &probe) {
       if keeps { kept = entry.pointee.value }
@@ -59,7 +59,7 @@ extension MemoryCache {
           place.initialize(to: changed)
           index.rewrite(&probe, cost: cost.map(Self.weight) ?? weigh(entry, &probe))
           if stampOffset != 0 { index.stamp(entry, stampOffset) }
-          if let expiration { live(expiration, &probe, &departures) }
+          if let expiration { live(expiration, &probe, &removedEntries) }
         } else {
           index.take(&probe)
           removedKey = UnsafeMutableRawPointer(entry).assumingMemoryBound(to: Key.self).move()
@@ -70,7 +70,7 @@ extension MemoryCache {
     var value: Value?
     defer {
       if let value {
-        _ = put(value, key, weigh(key, value, cost), expiration, nil, &probe, &departures)
+        _ = put(value, key, weigh(key, value, cost), expiration, nil, &probe, &removedEntries)
       }
     }
     return try body(&value)

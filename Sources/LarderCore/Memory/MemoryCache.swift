@@ -13,8 +13,8 @@ import Synchronization
 /// The limits hold whenever a call returns: what is too much leaves before, chosen by
 /// the ``EvictionPolicy``. An entry that costs more than the whole limit is not kept,
 /// and nothing else leaves for it, except what was stored under its key. Pinned entries
-/// never leave for a limit. An expired value is never given out; its memory is freed by
-/// the next read that comes upon it, by the next change of the cache, or in the
+/// never leave for a limit. An expired value is never returned; its memory is freed by
+/// the next read that finds it, by the next change of the cache, or in the
 /// background.
 ///
 /// All but loads are synchronous: they take nanoseconds and never suspend, so
@@ -34,7 +34,7 @@ import Synchronization
 /// `Int.max`; less counts as 0.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline typealias Entry = MemoryEntry<Key, Value>
-  @usableFromInline typealias Departures = MemoryDepartures<Key, Value>
+  @usableFromInline typealias RemovedEntries = MemoryRemovedEntries<Key, Value>
 
   /// What can be changed and is not in the index.
   struct Settings {
@@ -55,7 +55,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   @usableFromInline let canStore: Bool
   @usableFromInline let costOfEntry: (@Sendable (Key, Value) -> Int)?
   @usableFromInline let clock: CacheClock
-  @usableFromInline let flights = MemoryFlights<Key, Value>()
+  @usableFromInline let loads = MemoryLoads<Key, Value>()
   @usableFromInline let releaser: MemoryReleaser<Entry>?
   @usableFromInline let trimmer: MemoryTrimmer
   @usableFromInline let hub: RemovalHub<Key, Value>

@@ -69,10 +69,10 @@ public struct MemoryCacheConfiguration<Key: Hashable & Sendable, Value: Sendable
   /// Called when the app is put in the background, before entries go.
   public var onEnterBackground: (@Sendable (MemoryCache<Key, Value>) -> Void)?
 
-  /// The age from which a value that is asked for with a load is loaded again while
-  /// the old one is still given out; nil, the default: never. 0 and less: at every read.
+  /// The age from which a value that is read with a load is loaded again, while the old
+  /// one is still returned; nil, the default: never. 0 and less: at every read.
   ///
-  /// The age is the time since the value came into this memory, be it from a tier below.
+  /// The age is the time since the value entered this memory, possibly from a tier below.
   /// Takes 8 bytes for each entry.
   public var refreshAfter: Duration?
 

@@ -12,7 +12,7 @@ public struct CacheEntry<Key: Sendable, Value: Sendable>: Sendable {
   public let value: Value
   /// What it weighs for the limit of cost.
   public let cost: Int
-  /// When its time is over; nil if that never comes.
+  /// When it expires; nil if that never comes.
   public let expires: Date?
   /// Whether it is exempt from eviction.
   public let isPinned: Bool
@@ -25,7 +25,7 @@ public struct CacheEntry<Key: Sendable, Value: Sendable>: Sendable {
   ///   - key: What it is stored under.
   ///   - value: What is stored.
   ///   - cost: What it weighs.
-  ///   - expires: When its time is over; nil for never.
+  ///   - expires: When it expires; nil for never.
   ///   - isPinned: Whether it is exempt from eviction.
   /// - Complexity: O(1).
   public init(

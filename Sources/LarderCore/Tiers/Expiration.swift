@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// When the time of a cache's entries is over.
+/// When the entries of a cache expire.
 ///
 /// There are three ends, and the earliest counts: so long after it was written, so
 /// long after it was last written or read, and a fixed date. At the very deadline

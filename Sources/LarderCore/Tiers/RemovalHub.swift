@@ -2,7 +2,7 @@
 
 public import Synchronization
 
-/// Everyone who wants to hear of a cache's removals.
+/// The observers of a cache's removals.
 @usableFromInline
 final class RemovalHub<Key: Sendable, Value: Sendable>: Sendable {
   private struct Listeners {

@@ -6,7 +6,7 @@
 /// let removals = cache.removals
 /// Task {
 ///   for await removal in removals where removal.cause == .expired {
-///     print("\(removal.key) is over")
+///     print("\(removal.key) expired")
 ///   }
 /// }
 /// ```

@@ -3,16 +3,16 @@
 import Dispatch
 import Synchronization
 
-/// One load of one key, and all who wait for it.
-package final class MemoryFlight<Value: Sendable>: Sendable {
+/// One load of one key, and the callers that wait for it.
+package final class MemoryLoad<Value: Sendable>: Sendable {
   package typealias Outcome = Result<Value, any Error>
 
   private struct State {
     var outcome: Outcome?
     var tasks: [UInt64: CheckedContinuation<Value, any Error>] = [:]
     var threads: [DispatchSemaphore] = []
-    /// All who want the outcome, the one who loads included; while it is not 0 the
-    /// load goes on.
+    /// How many callers want the outcome, the one that loads included; the load
+    /// continues while this is not 0.
     var interested: Int
     var nextID: UInt64 = 0
     var task: Task<Void, Never>?
@@ -34,7 +34,7 @@ package final class MemoryFlight<Value: Sendable>: Sendable {
 
   func supersede() { superseded.store(true, ordering: .releasing) }
 
-  /// One more wants the outcome.
+  /// One more caller wants the outcome.
   ///
   /// - Returns: False if it is too late.
   func join() -> Bool {
@@ -54,7 +54,7 @@ package final class MemoryFlight<Value: Sendable>: Sendable {
     if isAbandoned { task.cancel() }
   }
 
-  /// Gives everyone the outcome.
+  /// Resumes every caller with the outcome.
   func finish(_ outcome: Outcome) {
     let (tasks, threads) = state.withLock { state in
       state.outcome = outcome
@@ -72,12 +72,12 @@ package final class MemoryFlight<Value: Sendable>: Sendable {
   /// Blocks until there is an outcome.
   package func wait() throws -> Value {
     let semaphore = DispatchSemaphore(value: 0)
-    let isOver = state.withLock { state in
+    let isFinished = state.withLock { state in
       if state.outcome != nil { return true }
       state.threads.append(semaphore)
       return false
     }
-    if !isOver { semaphore.wait() }
+    if !isFinished { semaphore.wait() }
     // A semaphore is signalled only behind an outcome.
     guard let outcome = state.withLock({ $0.outcome }) else { throw CancellationError() }
     return try outcome.get()
@@ -107,7 +107,7 @@ package final class MemoryFlight<Value: Sendable>: Sendable {
     }
   }
 
-  /// One does not wait any more. The load ends with the last.
+  /// One caller stops waiting. The load is cancelled with the last.
   private func cancel(_ id: UInt64) {
     let (continuation, task) = state.withLock { state in
       guard let continuation = state.tasks.removeValue(forKey: id) else {
@@ -123,9 +123,9 @@ package final class MemoryFlight<Value: Sendable>: Sendable {
   }
 }
 
-/// The loads that the current task is in the middle of.
+/// The loads that the current task is running.
 package enum MemoryLoading {
-  @TaskLocal package static var flights: [UInt64] = []
+  @TaskLocal package static var ids: [UInt64] = []
   private static let lastID = Atomic<UInt64>(0)
 
   static func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }

@@ -5,7 +5,7 @@
 ///
 /// The first lies in the struct itself, as there is seldom more than one.
 @usableFromInline
-struct MemoryDepartures<Key, Value> {
+struct MemoryRemovedEntries<Key, Value> {
   @usableFromInline var first: MemoryEntry<Key, Value>?
   /// A `larder_index_cause`.
   @usableFromInline var firstCause: UInt32
