@@ -15,7 +15,7 @@ public enum Durability: Sendable, Hashable {
 
   /// Survives a power cut. Concurrent callers share one sync of the device.
   ///
-  /// On Apple systems syncing means `F_FULLFSYNC`. When the sync fails the call throws, and what it
-  /// wrote is there all the same: a power cut may take it. The next sync writes it anew.
+  /// On Apple systems syncing means `F_FULLFSYNC`. If the sync fails, the call throws, but what it
+  /// wrote is still there: a power cut may lose it. The next sync writes it again.
   case power
 }

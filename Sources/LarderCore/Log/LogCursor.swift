@@ -22,7 +22,7 @@ struct RawEntry {
 @usableFromInline
 final class LogCursor {
   private let reader: RingReader
-  /// The last number to give out; so a pass over a log that is being written ends.
+  /// The last number to return, so that a pass over a log that is being written ends.
   private let last: UInt64
 
   init(_ reader: consuming RingReader, last: UInt64 = .max) {

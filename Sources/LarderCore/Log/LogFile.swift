@@ -8,7 +8,7 @@ enum LogFile {
   /// The path that the system knows a URL by.
   static func path(of url: URL) throws(LarderError) -> String {
     guard url.isFileURL else {
-      throw LarderError(.invalidArgument, "A log needs a file URL, and \(url) is none.")
+      throw LarderError(.invalidArgument, "A log needs a file URL, not \(url).")
     }
     let path = url.path
     try RingHandle.validate(path: path)

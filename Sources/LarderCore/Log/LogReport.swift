@@ -15,7 +15,7 @@ public struct LogReport: Sendable, Hashable {
   public internal(set) var lost: UInt64
   /// Places where the walk had to look for the next intact message.
   public internal(set) var damagedPlaces: UInt64
-  /// The bytes passed over there.
+  /// The bytes skipped there.
   public internal(set) var damagedBytes: UInt64
   /// Intact messages behind a hole that a power cut tore, given up so that what
   /// is left is a prefix. Counted in ``lost`` too.

@@ -29,8 +29,8 @@ public struct LogStatistics: Sendable, Hashable {
   public internal(set) var removed: UInt64
   /// Messages lost to damage since the file was created.
   public internal(set) var lost: UInt64
-  /// Numbers passed over since then: they were reserved when the power was cut, or
-  /// the machine started anew, and nobody can tell which of them had been given.
+  /// Numbers skipped since then: they were reserved when the power was cut, or the
+  /// machine rebooted, and nobody can tell which of them had been assigned.
   public internal(set) var skipped: UInt64
   /// How often writing came round to the file's start.
   public internal(set) var wraps: UInt64

@@ -162,8 +162,8 @@ public final class MessageLog<Message: Sendable>: Sendable {
   ///
   /// - Parameter durability: `.power` syncs everything, and then the next opening
   ///   takes O(1) in any start of the machine. `.process` leaves the sync to the
-  ///   system: the next opening takes O(1) in the same start of the machine, and
-  ///   O(capacity) after the machine has started anew.
+  ///   system: the next opening takes O(1) within the same boot, and O(capacity)
+  ///   after a reboot.
   /// - Throws: As `close()`.
   /// - Complexity: At `.power` one sync of the device, for which it blocks.
   public func close(durability: Durability) throws {

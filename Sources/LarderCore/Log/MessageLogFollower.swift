@@ -25,8 +25,8 @@ public enum FollowStart: Sendable, Hashable {
 /// what it missed in ``LogEntry/lost`` and goes on.
 ///
 /// The sequence ends when the log is closed or the task is cancelled; messages not
-/// read until then are not given out any more. It does not end when another
-/// process that writes the log ends, as the next one may go on.
+/// read by then are not returned any more. It does not end when another process
+/// that writes the log ends, because the next one may continue it.
 ///
 /// **Concurrency.** The sequence is a value; safe to pass between tasks. Each
 /// iterator belongs to one task at a time, and any number may follow one log.
@@ -35,7 +35,7 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
   public typealias Element = LogEntry<Message>
 
   let log: MessageLog<Message>
-  /// The first number to give out; 0 begins with the oldest.
+  /// The first number to return; 0 begins with the oldest.
   let start: UInt64
   /// The number before the first that is known to have been there.
   let previous: UInt64?

@@ -4,7 +4,7 @@
 public enum OverflowPolicy: Sendable, Hashable {
   /// Drops as many of the oldest messages as are needed, and no more.
   ///
-  /// For those who care about what happened last.
+  /// For logs whose latest messages matter most.
   case overwriteOldest
 
   /// Throws `.full` and stays as it is; a shorter message may still fit.

@@ -53,7 +53,7 @@ package struct RingHandle: ~Copyable, @unchecked Sendable {
     self.path = path
   }
 
-  /// Ends all use: marks the file as closed, lets go of the lock. Any number of times.
+  /// Ends all use: marks the file as closed, releases the lock. Any number of times.
   ///
   /// - Parameter syncs: Whether everything is synced before.
   package func shutdown(syncs: Bool = true) throws(LarderError) {
@@ -120,7 +120,7 @@ package struct RingHandle: ~Copyable, @unchecked Sendable {
 
   /// Blocks until there is a message after `sequence`.
   ///
-  /// - Returns: false when the time is over.
+  /// - Returns: False when the timeout is reached.
   package func wait(after sequence: UInt64, timeout: Duration?) throws(LarderError) -> Bool {
     var nanoseconds: Int64 = -1
     if let timeout {
@@ -148,7 +148,7 @@ package struct RingHandle: ~Copyable, @unchecked Sendable {
   /// C ends a path at its first NUL, so one inside would name another file.
   static func validate(path: String) throws(LarderError) {
     guard !path.isEmpty, !path.utf8.contains(0) else {
-      throw LarderError(.invalidArgument, "A file's path is neither empty nor contains a NUL.")
+      throw LarderError(.invalidArgument, "A file's path must not be empty or contain NUL.")
     }
   }
 }

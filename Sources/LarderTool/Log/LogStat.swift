@@ -62,7 +62,7 @@ struct LogStat: ParsableCommand {
     rows.append(("wraps", Quantity.count(s.wraps)))
     rows.append(("next number", Quantity.count(s.nextSequence)))
     rows.append(("on the disk to", Quantity.count(s.syncedSequence)))
-    rows.append(("written by", s.writerProcess.map { "process \($0)" } ?? "nobody now"))
+    rows.append(("written by", s.writerProcess.map { "process \($0)" } ?? "no process"))
     rows.append(("message format", s.format.isEmpty ? "any" : s.format))
     rows.append(("created", s.created.formatted(.iso8601)))
     rows.append(("file format", "version \(s.formatVersion)"))

@@ -4,9 +4,9 @@ import LarderCore
 /// Reads every message of a log, whose checksums are verified on the way, and notes which numbers
 /// are missing; also while another process writes.
 ///
-/// A number that was passed over is missing only if the log has not moved beyond it. A writer moves
+/// A skipped number is missing only if the log has not moved beyond it. A writer moves
 /// the log's oldest number before it overwrites a byte, so what the log says is oldest *after* a
-/// number was passed over tells whether its message had merely been overwritten.
+/// number was skipped tells whether its message had merely been overwritten.
 struct MessageWalk {
   private(set) var intact: UInt64 = 0
   /// Numbers without a message, in order: damaged now, or lost before.

@@ -47,7 +47,7 @@ import Testing
     #expect(consumers[0]["name"] as? String == "mailer")
     #expect(consumers[0]["behind"] as? Int == 600)
     try writer.close()
-    #expect(try Tool.run("log", "stat", log).text.contains("nobody now"))
+    #expect(try Tool.run("log", "stat", log).text.contains("no process"))
   }
 
   @Test func verifyOfAGoodLogSaysSo() throws {
