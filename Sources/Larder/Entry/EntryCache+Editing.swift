@@ -21,7 +21,7 @@ extension EntryCache {
   /// Begins to change an entry that has not changed since it was read.
   ///
   /// - Parameter snapshot: The entry as it was read from this cache.
-  /// - Returns: An editor; nil if the entry has been written anew, removed or evicted
+  /// - Returns: An editor; nil if the entry has been overwritten, removed or evicted
   ///   since, another editor is open on its key, or the key is being written to at this
   ///   moment.
   /// - Throws: `.invalidArgument` (a snapshot of another cache), `.readOnly`, `.closed`,
@@ -30,7 +30,7 @@ extension EntryCache {
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func edit(_ snapshot: EntrySnapshot) throws -> EntryEditor? {
     guard snapshot.bytes.header.reference === store.reference else {
-      throw LarderError(.invalidArgument, "The snapshot is of another cache than \(path).")
+      throw LarderError(.invalidArgument, "The snapshot does not come from the cache at \(path).")
     }
     return try store.edit(snapshot.bytes.key, of: snapshot)
   }
@@ -66,7 +66,7 @@ extension EntryCache {
 extension EntrySnapshot {
   /// Begins to change the entry, if it has not changed since it was read.
   ///
-  /// - Returns: An editor; nil if the entry has been written anew, removed or evicted
+  /// - Returns: An editor; nil if the entry has been overwritten, removed or evicted
   ///   since, another editor is open on its key, or the key is being written to at this
   ///   moment.
   /// - Throws: `.closed` (also if the cache is gone), `.readOnly`, `.io`.
@@ -89,7 +89,7 @@ extension EntrySnapshot {
 
   private func openStore() throws(LarderError) -> EntryStore {
     if let store = bytes.header.reference.store { return store }
-    throw LarderError(.closed, "The cache that the snapshot is of is gone.")
+    throw LarderError(.closed, "The snapshot's cache no longer exists; read the entry again.")
   }
 }
 

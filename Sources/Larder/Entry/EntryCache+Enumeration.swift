@@ -42,8 +42,8 @@ extension EntryCache {
   /// What there is to know of one entry besides its values; leaves no trace.
   ///
   /// - Parameter key: The key.
-  /// - Returns: Lengths, version and times; nil if there is no entry, its time is over, or
-  ///   it is damaged.
+  /// - Returns: Lengths, version and times; nil if there is no entry, or it is expired or
+  ///   damaged.
   /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
   ///   `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), the latter for the checksum.
@@ -115,8 +115,8 @@ extension EntryCache {
   /// entry besides its values.
   ///
   /// - Parameter key: The key.
-  /// - Returns: Lengths, version and times; nil if there is no entry, its time is over, or
-  ///   it is damaged.
+  /// - Returns: Lengths, version and times; nil if there is no entry, or it is expired or
+  ///   damaged.
   /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.closed`, `.io`.
   /// - Complexity: O(log n), and a change of threads.
   public func info(forKey key: Key) async throws -> EntryInfo<Key>? {

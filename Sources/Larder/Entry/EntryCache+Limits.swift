@@ -36,7 +36,7 @@ extension EntryCache {
     set { store.changeLimits { $0.expiration = newValue } }
   }
 
-  /// How many entries there are, those included whose time is over and that were not
+  /// How many entries there are, including expired ones that were not
   /// removed yet.
   ///
   /// - Throws: `.closed`, `.damaged`, `.io`.

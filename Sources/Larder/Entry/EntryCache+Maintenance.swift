@@ -85,7 +85,7 @@ extension EntryCache {
   public var statistics: DiskCacheStatistics {
     get throws {
       var raw = try store.handle.statistics()
-      raw.damaged &+= store.strange.load(ordering: .relaxed)
+      raw.damaged &+= store.unreadable.load(ordering: .relaxed)
       return DiskCacheStatistics(raw)
     }
   }

@@ -8,7 +8,7 @@ extension EntryCache {
   /// Nothing is written by it. Values of more than 20 KiB together are not copied.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The values; nil if there is no entry, its time is over, or it is damaged,
+  /// - Returns: The values; nil if there is no entry, or it is expired or damaged,
   ///   which the ``statistics`` count.
   /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
   ///   `.closed`, `.io`.
@@ -42,7 +42,7 @@ extension EntryCache {
   /// Whether there is an entry under a key; leaves no trace.
   ///
   /// - Parameter key: The key.
-  /// - Returns: False also if the entry's time is over. Its values are not looked at.
+  /// - Returns: False also if the entry has expired. Its values are not looked at.
   /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
   ///   `.closed`, `.io`.
   /// - Complexity: O(log n).
@@ -59,7 +59,7 @@ extension EntryCache {
   /// entry, of one version.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The values; nil if there is no entry, its time is over, or it is damaged.
+  /// - Returns: The values; nil if there is no entry, or it is expired or damaged.
   /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), and a change of threads.
   public func snapshot(forKey key: Key) async throws -> EntrySnapshot? {
@@ -86,7 +86,7 @@ extension EntryCache {
   /// under a key.
   ///
   /// - Parameter key: The key.
-  /// - Returns: False also if the entry's time is over.
+  /// - Returns: False also if the entry has expired.
   /// - Throws: `.encoding` (of the key), `.invalidArgument`, `.closed`, `.io`.
   /// - Complexity: O(log n), and a change of threads.
   public func contains(_ key: Key) async throws -> Bool {

@@ -36,7 +36,7 @@ extension EntryCache {
   /// ```
   ///
   /// - Parameters:
-  ///   - values: Values by index. With none, only the entry's life begins anew.
+  ///   - values: Values by index. With none, only the entry's expiration is renewed.
   ///   - key: The key, which has an entry.
   ///   - expiration: How long the entry lives from now on; nil: as ``expiration`` says.
   ///   - durability: What it survives once the call returns; nil: as the configuration

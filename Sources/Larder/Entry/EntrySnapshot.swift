@@ -5,7 +5,7 @@ import LarderCore
 
 /// The values of one version of an entry, as they were when it was read.
 ///
-/// It stays as it is whatever happens to the entry: that it is written anew, removed or
+/// It stays as it is whatever happens to the entry: that it is overwritten, removed or
 /// evicted, and that its cache is closed or deleted. Values of up to 20 KiB together were
 /// copied when the entry was read; longer ones lie on the pages of the log, and as long as
 /// the snapshot is kept, the room that their segment takes is not given back.

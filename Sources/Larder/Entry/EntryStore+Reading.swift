@@ -32,7 +32,7 @@ extension EntryStore {
     }
     if let found { return EntrySnapshot(found) }
     if !isThere { return nil }
-    strange.add(1, ordering: .relaxed)
+    unreadable.add(1, ordering: .relaxed)
     throw LarderError(
       .damaged, "Could not read an entry of \(path): it was not made by a cache of entries.")
   }

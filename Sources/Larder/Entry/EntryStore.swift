@@ -15,8 +15,8 @@ final class EntryStore: Sendable {
   let executor: DiskExecutor
   let limits: Mutex<StoreLimits>
   let editing = EntryEditing()
-  /// Entries that the store found whole, but that are none of this cache's.
-  let strange = Atomic<UInt64>(0)
+  /// Entries that the store found whole, but that this cache cannot read.
+  let unreadable = Atomic<UInt64>(0)
   let reference = EntryReference()
 
   var path: String { handle.path }
@@ -26,7 +26,7 @@ final class EntryStore: Sendable {
     if configuration.byteLimit <= 0 {
       throw LarderError(
         .invalidArgument,
-        "A cache of \(configuration.byteLimit) bytes could keep no entry; 1 is the least.")
+        "A byte limit of \(configuration.byteLimit) leaves no room for an entry; use at least 1.")
     }
     let options = configuration.options(format)
     handle = try EntryOpening.open(path, format, options)

@@ -69,7 +69,7 @@ public final class EntryWriter: Sendable {
     }
     throw LarderError(
       .conflict,
-      "The writer of value \(index) takes nothing more: it was closed, or its editor has ended.")
+      "The writer of value \(index) is closed, or its editor has ended.")
   }
 
   /// As the synchronous form, on a thread of the cache's own: writes bytes behind those
