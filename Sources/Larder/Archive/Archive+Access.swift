@@ -8,9 +8,9 @@ extension Archive {
   /// Reads the element with a primary key, which counts as an access.
   ///
   /// - Parameter id: The primary key.
-  /// - Returns: The element; nil if there is none or its time is over.
-  /// - Throws: `.damaged` (there is one, but its bytes are not what was stored: it is not
-  ///   given out, and not deleted), `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
+  /// - Returns: The element; nil if there is none, or it has expired.
+  /// - Throws: `.damaged` (there is one, but its bytes are not what was stored: it is
+  ///   neither returned nor deleted), `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n), and what decoding takes if the element is not in memory.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   @inlinable
@@ -21,7 +21,7 @@ extension Archive {
   /// Whether there is an element with a primary key; does not count as an access.
   ///
   /// - Parameter id: The primary key.
-  /// - Returns: False also if the element's time is over.
+  /// - Returns: False also if the element has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n).
   @available(*, noasync, message: "Use `await` in asynchronous code.")
@@ -58,7 +58,7 @@ extension Archive {
   /// for reading only notes none, and shows those that were flushed.
   ///
   /// - Parameter id: The primary key.
-  /// - Returns: The time; nil if there is no element or its time is over.
+  /// - Returns: The time; nil if there is no element, or it has expired.
   /// - Throws: `.encoding` (of the key), `.closed`, `.damaged`, `.diskFull`, `.io`.
   /// - Complexity: O(log n), and a flush if there were accesses since the last one.
   @available(*, noasync, message: "Use `await` in asynchronous code.")

@@ -7,7 +7,7 @@ extension Archive {
   /// primary key, which counts as an access.
   ///
   /// - Parameter id: The primary key.
-  /// - Returns: The element; nil if there is none or its time is over.
+  /// - Returns: The element; nil if there is none, or it has expired.
   /// - Throws: `.damaged`, `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n), and what decoding takes if the element is not in memory, and a
   ///   change of threads.
@@ -19,7 +19,7 @@ extension Archive {
   /// with a primary key.
   ///
   /// - Parameter id: The primary key.
-  /// - Returns: False also if the element's time is over.
+  /// - Returns: False also if the element has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n), and a change of threads.
   public func contains(_ id: Element.ID) async throws -> Bool {
@@ -40,7 +40,7 @@ extension Archive {
   /// primary key was accessed or recorded last.
   ///
   /// - Parameter id: The primary key.
-  /// - Returns: The time; nil if there is no element or its time is over.
+  /// - Returns: The time; nil if there is no element, or it has expired.
   /// - Throws: `.encoding` (of the key), `.closed`, `.damaged`, `.diskFull`, `.io`.
   /// - Complexity: O(log n), and a flush if there were accesses since the last one.
   public func latestAccessTime(of id: Element.ID) async throws -> Date? {

@@ -109,8 +109,8 @@ extension Archive {
     try await executor.run { try self.removeAll(olderThan: age) }
   }
 
-  /// As the synchronous form, on a thread of the archive's own: deletes the elements whose
-  /// time is over.
+  /// As the synchronous form, on a thread of the archive's own: deletes expired
+  /// elements.
   ///
   /// - Returns: How many elements were deleted.
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.

@@ -38,8 +38,8 @@ extension Archive {
   ///     configuration said.
   ///   - body: Gets the element and leaves what is to be stored, under the same primary key.
   ///     May be run several times. If it throws, nothing changes.
-  /// - Returns: The element as it was stored; nil, and the body was not run, if there is none
-  ///   or its time is over.
+  /// - Returns: The element as it was stored; nil, and the body was not run, if there is none,
+  ///   or it has expired.
   /// - Throws: What the closure throws; `.invalidArgument` if it changed the primary key;
   ///   `.conflict` if others were faster a thousand times; `.encoding`, `.tooLarge`,
   ///   `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.

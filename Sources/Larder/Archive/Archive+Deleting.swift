@@ -111,7 +111,7 @@ extension Archive {
     try removeAll(olderThan: age)
   }
 
-  /// Deletes the elements whose time is over; happens by itself too.
+  /// Deletes expired elements; happens by itself too.
   ///
   /// - Returns: How many elements were deleted.
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.

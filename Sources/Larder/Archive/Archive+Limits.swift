@@ -4,7 +4,7 @@ public import LarderCore
 import Synchronization
 
 extension Archive {
-  /// How many elements there are, those included whose time is over and that were not
+  /// How many elements there are, including expired ones that were not
   /// removed yet.
   ///
   /// - Throws: `.closed`, `.damaged`, `.io`.

@@ -20,8 +20,8 @@ public import Synchronization
 /// ```
 ///
 /// The primary key is the element's `id`: recording an element replaces the one of the
-/// same id. Elements that were accessed lately are kept in memory too, and are given out
-/// again without being decoded.
+/// same id. Recently accessed elements are kept in memory too, and are returned again
+/// without being decoded.
 ///
 /// With ``ArchiveConfiguration/maximumDiskSize`` an archive stays within that size: what
 /// was accessed least recently leaves for what is recorded.

@@ -26,7 +26,7 @@ final class ArchiveFactoryLink: Sendable {
     if let owned { return owned }
     guard let factory = owner.withLock({ $0.factory }) else {
       throw LarderError(
-        .closed, "The factory that the archive came from is gone, and with it its archives.")
+        .closed, "The archive's factory no longer exists, and has closed its archives.")
     }
     return factory
   }

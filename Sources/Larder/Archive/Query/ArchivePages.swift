@@ -145,7 +145,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 }
 
 extension ArchivePlan {
-  /// Whether results can be taken up again behind any of them.
+  /// Whether a page can begin after any result.
   fileprivate var isContinuous: Bool {
     if let sorting, sorting.count > 1 { return false }
     return stages.allSatisfy { if case .sort = $0 { false } else { true } }

@@ -68,7 +68,7 @@ extension ArchiveQuery {
   /// If there are no filters, or one index says all that they say, no element is read or
   /// decoded: then one whose bytes are damaged counts, too.
   ///
-  /// - Returns: How many results there are. Elements whose time is over do not count.
+  /// - Returns: How many results there are. Expired elements do not count.
   /// - Throws: What filters throw; `.invalidArgument`, `.decoding`, `.closed`, `.damaged`,
   ///   `.io`.
   /// - Complexity: O(log n + elements counted), and what decoding takes if it is needed;
@@ -79,7 +79,7 @@ extension ArchiveQuery {
 
   /// Counts the results, on a thread of the archive's own.
   ///
-  /// - Returns: How many results there are. Elements whose time is over do not count.
+  /// - Returns: How many results there are. Expired elements do not count.
   /// - Throws: `CancellationError`; what filters throw; `.invalidArgument`, `.decoding`,
   ///   `.closed`, `.damaged`, `.io`.
   /// - Complexity: As the synchronous form, and a change of threads.

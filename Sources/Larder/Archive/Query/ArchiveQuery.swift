@@ -24,7 +24,7 @@ public import Foundation
 /// they are found: that of the primary keys' bytes, or of the index that was used.
 ///
 /// **What it sees.** Everything written before the call, flushed or not, and nothing written
-/// after it began. Elements whose time is over are not seen. A query leaves no trace in the
+/// after it began. Expired elements are not seen. A query leaves no trace in the
 /// order of use. Elements that are in memory in their version are not decoded again where memory
 /// has room for all; see ``ArchiveConfiguration/maximumMemorySize``.
 ///

@@ -55,7 +55,7 @@ struct ArchiveRegex: Sendable {
       expression = .success(try NSRegularExpression(pattern: pattern))
     } catch {
       expression = .failure(
-        LarderError(.invalidArgument, "A pattern is no regular expression.", cause: error))
+        LarderError(.invalidArgument, "Not a valid regular expression.", cause: error))
     }
   }
 

@@ -15,8 +15,8 @@ extension ArchiveQuery {
   ///
   /// The first results come at once, further ones after a write through the same ``Archive``
   /// that changes them: another element, another order, or an element that was written again.
-  /// What was written while nobody asked comes as one. Results that change because an element's
-  /// time is over, or by what another process writes, are noticed with the next write.
+  /// What was written while nobody asked comes as one. Results that change because an element
+  /// expired, or because another process wrote, are noticed with the next write.
   ///
   /// The sequence ends when the archive is closed or gone, or the task is cancelled. It does not
   /// keep the archive.
@@ -76,7 +76,7 @@ where Item.ID: Codable & Sendable & SendableMetatype {
     /// - Returns: All results; nil when the archive was closed or is gone, or the task was
     ///   cancelled.
     /// - Throws: What filters throw; `.invalidArgument`, `.decoding`, `.damaged`, `.io`. After
-    ///   that the sequence is over.
+    ///   that the sequence ends.
     /// - Complexity: That of the query, for each change.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
