@@ -12,9 +12,9 @@ extension DiskCache {
   /// pages of the log, and stays good whatever happens to the entry.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The value; nil if there is none or its time is over.
-  /// - Throws: `.damaged` (there is one, but its bytes are not what was stored: it is not
-  ///   given out, and not deleted), `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
+  /// - Returns: The value; nil if there is none, or it has expired.
+  /// - Throws: `.damaged` (there is one, but its bytes are not what was stored: it is
+  ///   neither returned nor deleted), `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), the latter for the checksum and for decoding. No disk
   ///   read if the system has the pages in memory.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
@@ -27,7 +27,7 @@ extension DiskCache {
   /// statistics change.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The value; nil if there is none or its time is over.
+  /// - Returns: The value; nil if there is none, or it has expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: As `value(forKey:)`.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
@@ -39,7 +39,7 @@ extension DiskCache {
   /// Whether there is a value under a key; leaves no trace.
   ///
   /// - Parameter key: The key.
-  /// - Returns: False also if the value's time is over.
+  /// - Returns: False also if the value has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n).
   @available(*, noasync, message: "Use `await` in asynchronous code.")

@@ -7,9 +7,9 @@ extension DiskCache {
   /// Reads the value under a key, which counts as a use, on a thread of the cache's own.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The value; nil if there is none or its time is over.
-  /// - Throws: `.damaged` (there is one, but its bytes are not what was stored: it is not
-  ///   given out, and not deleted), `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
+  /// - Returns: The value; nil if there is none, or it has expired.
+  /// - Throws: `.damaged` (there is one, but its bytes are not what was stored: it is
+  ///   neither returned nor deleted), `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n) and what decoding takes, and a change of threads.
   public func value(forKey key: Key) async throws -> Value? {
     try await executor.run { try self.value(forKey: key) }
@@ -18,7 +18,7 @@ extension DiskCache {
   /// Reads the value under a key and leaves no trace, on a thread of the cache's own.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The value; nil if there is none or its time is over.
+  /// - Returns: The value; nil if there is none, or it has expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: O(log n) and what decoding takes, and a change of threads.
   public func peek(forKey key: Key) async throws -> Value? {
@@ -28,7 +28,7 @@ extension DiskCache {
   /// Whether there is a value under a key; leaves no trace.
   ///
   /// - Parameter key: The key.
-  /// - Returns: False also if the value's time is over.
+  /// - Returns: False also if the value has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n), and a change of threads.
   public func contains(_ key: Key) async throws -> Bool {

@@ -78,8 +78,8 @@ extension DiskCache {
   /// What there is to know of one entry besides its value; leaves no trace.
   ///
   /// - Parameter key: The key.
-  /// - Returns: Size, version, times and extended data; nil if there is no entry or its
-  ///   time is over.
+  /// - Returns: Size, version, times and extended data; nil if there is no entry, or
+  ///   it has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n), and a change of threads.
   public func info(forKey key: Key) async throws -> DiskCacheInfo<Key>? {

@@ -73,7 +73,7 @@ extension DiskCache {
     }
   }
 
-  /// As the synchronous form, on another thread: makes the index of a closed cache anew.
+  /// As the synchronous form, on another thread: rebuilds the index of a closed cache.
   ///
   /// - Parameters:
   ///   - path: The folder, which nobody has open.

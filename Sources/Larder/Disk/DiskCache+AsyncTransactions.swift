@@ -50,7 +50,7 @@ extension DiskCache {
   /// with its version.
   ///
   /// - Parameter key: The key.
-  /// - Returns: Value and version; nil if there is no value or its time is over.
+  /// - Returns: Value and version; nil if there is no value, or it has expired.
   /// - Throws: `.damaged`, `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n), and what decoding takes.
   public func versionedValue(

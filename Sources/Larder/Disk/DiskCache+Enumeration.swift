@@ -86,8 +86,8 @@ extension DiskCache {
   /// What there is to know of one entry besides its value; leaves no trace.
   ///
   /// - Parameter key: The key.
-  /// - Returns: Size, version, times and extended data; nil if there is no entry or its
-  ///   time is over.
+  /// - Returns: Size, version, times and extended data; nil if there is no entry, or
+  ///   it has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), the latter for the checksum.
   @available(*, noasync, message: "Use `await` in asynchronous code.")

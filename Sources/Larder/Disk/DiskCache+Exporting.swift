@@ -30,7 +30,7 @@ extension DiskCache {
   /// - Parameters:
   ///   - key: The key.
   ///   - directory: The folder, which has to exist. A file of that name is replaced, whole.
-  /// - Returns: The file; nil if there is no value or its time is over.
+  /// - Returns: The file; nil if there is no value, or it has expired.
   /// - Throws: As ``fileName(forKey:)``; `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(bytes).
   @available(*, noasync, message: "Use `await` in asynchronous code.")
@@ -54,7 +54,7 @@ extension DiskCache {
   /// - Parameters:
   ///   - key: The key.
   ///   - directory: The folder, which has to exist. A file of that name is replaced, whole.
-  /// - Returns: The file; nil if there is no value or its time is over.
+  /// - Returns: The file; nil if there is no value, or it has expired.
   /// - Throws: As ``fileName(forKey:)``; `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(bytes), and a change of threads.
   @discardableResult

@@ -6,7 +6,7 @@ extension DiskCache {
   /// Reads what was stored with a value, without the value; leaves no trace.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The extended data; nil if there is none, no entry, or its time is over.
+  /// - Returns: The extended data; nil if there is none, no entry, or the entry has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), the latter for the checksum.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
@@ -23,7 +23,7 @@ extension DiskCache {
   /// Reads the value under a key with what was stored with it, which counts as a use.
   ///
   /// - Parameter key: The key.
-  /// - Returns: Value and extended data; nil if there is no value or its time is over.
+  /// - Returns: Value and extended data; nil if there is no value, or it has expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: As `value(forKey:)`.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
@@ -44,7 +44,7 @@ extension DiskCache {
   /// value, without the value.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The extended data; nil if there is none, no entry, or its time is over.
+  /// - Returns: The extended data; nil if there is none, no entry, or the entry has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n), and a change of threads.
   public func extendedData(forKey key: Key) async throws -> Data? {
@@ -55,7 +55,7 @@ extension DiskCache {
   /// with what was stored with it, which counts as a use.
   ///
   /// - Parameter key: The key.
-  /// - Returns: Value and extended data; nil if there is no value or its time is over.
+  /// - Returns: Value and extended data; nil if there is no value, or it has expired.
   /// - Throws: `.damaged`, `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n) and what decoding takes, and a change of threads.
   public func valueWithExtendedData(

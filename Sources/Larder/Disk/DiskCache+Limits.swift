@@ -52,7 +52,7 @@ extension DiskCache {
     set { changeLimits { $0.freeSpace = newValue } }
   }
 
-  /// How many entries there are, those included whose time is over and that were not
+  /// How many entries there are, including expired ones that were not
   /// removed yet.
   ///
   /// - Throws: `.closed`, `.damaged`, `.io`.

@@ -100,7 +100,7 @@ extension DiskCache {
     try StoreHandle.compact(path, progress: progress)
   }
 
-  /// Makes the index of a closed cache anew, where it is, from its log.
+  /// Rebuilds the index of a closed cache in place, from its log.
   ///
   /// The log has every entry; the index, the file data.mdb, only says where. So a cache
   /// whose index is damaged or missing comes back complete, and no value is copied. The

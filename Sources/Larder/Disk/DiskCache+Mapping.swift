@@ -12,7 +12,7 @@ extension DiskCache {
   /// not given back. Their checksum was verified.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The bytes; nil if there is no value or its time is over.
+  /// - Returns: The bytes; nil if there is no value, or it has expired.
   /// - Throws: `.damaged`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), the latter for the checksum.
   @available(*, noasync, message: "Use `await` in asynchronous code.")
@@ -31,7 +31,7 @@ extension DiskCache {
   ///   - key: The key.
   ///   - body: Gets the bytes, which are valid until it returns. They hold a reader
   ///     slot of the cache meanwhile, so be quick.
-  /// - Returns: What the closure returns; nil if there is no value or its time is over.
+  /// - Returns: What the closure returns; nil if there is no value, or it has expired.
   /// - Throws: What the closure throws; as `mappedValue(forKey:)`.
   /// - Complexity: O(log n + bytes), the latter for the checksum.
   public func withValueBytes<R>(
@@ -48,7 +48,7 @@ extension DiskCache {
   /// a key, without a copy if they are more than 20 KiB.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The bytes; nil if there is no value or its time is over.
+  /// - Returns: The bytes; nil if there is no value, or it has expired.
   /// - Throws: `.damaged`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), and a change of threads.
   public func mappedValue(forKey key: Key) async throws -> Data? {

@@ -9,8 +9,8 @@ extension DiskCache {
   /// try cache.removeAll { $0.size > 1 << 20 || $0.written < yesterday }
   /// ```
   ///
-  /// It goes over the entries that there are when the call begins, and sees none whose time
-  /// is over. An entry that was written again meanwhile stays.
+  /// It goes over the entries that there are when the call begins, and skips expired
+  /// ones. An entry that was written again meanwhile stays.
   ///
   /// - Parameters:
   ///   - selection: Which entries to look at; all by default.

@@ -54,7 +54,7 @@ extension DiskCache {
   ///   - expiration: How long the entry lives from now on; nil: as ``expiration`` says.
   ///   - durability: What the change survives once the call returns; nil: as the
   ///     configuration said.
-  ///   - body: Gets the value, nil if there is none or its time is over, and leaves what is
+  ///   - body: Gets the value, nil if there is none, or it has expired, and leaves what is
   ///     to be stored, nil for nothing. May be run several times. If it throws, nothing
   ///     changes.
   /// - Returns: What the closure returned when it was run last.
@@ -82,7 +82,7 @@ extension DiskCache {
   /// no trace.
   ///
   /// - Parameter key: The key.
-  /// - Returns: Value and version; nil if there is no value or its time is over.
+  /// - Returns: Value and version; nil if there is no value, or it has expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: O(log n), and what decoding takes.
   @available(*, noasync, message: "Use `await` in asynchronous code.")

@@ -40,7 +40,7 @@ extension DiskCache {
     try store.trim(count: .max, cost: StoreLimits.raw(cost))
   }
 
-  /// Removes every entry whose time is over.
+  /// Removes every expired entry.
   ///
   /// - Returns: How many went.
   /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
@@ -76,8 +76,8 @@ extension DiskCache {
     try await executor.run { try self.trim(toCost: cost) }
   }
 
-  /// As the synchronous form, on a thread of the cache's own: removes every entry whose
-  /// time is over.
+  /// As the synchronous form, on a thread of the cache's own: removes every expired
+  /// entry.
   ///
   /// - Returns: How many went.
   /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.

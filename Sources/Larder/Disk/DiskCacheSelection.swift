@@ -55,12 +55,12 @@ public struct DiskCacheSelection<Key: Sendable>: Sendable {
     if lower != nil || upper != nil, !coder.keepsOrder {
       throw LarderError(
         .invalidArgument,
-        "The key coder of \(Key.self) does not keep the order of keys, so there are no ranges.")
+        "The key coder of \(Key.self) does not preserve the order of keys, so ranges do not work.")
     }
     if prefix != nil, !coder.keepsPrefixes {
       throw LarderError(
         .invalidArgument,
-        "The key coder of \(Key.self) does not keep what keys begin with, so there are no prefixes."
+        "The key coder of \(Key.self) does not preserve prefixes; select by key instead."
       )
     }
     if let lower {

@@ -17,7 +17,7 @@ public struct DiskCacheTransaction<Key: Hashable & Sendable, Value: Sendable>: ~
   /// as a use.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The value; nil if there is none or its time is over.
+  /// - Returns: The value; nil if there is none, or it has expired.
   /// - Throws: `.damaged`, `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n) the first time, and what decoding takes.
   public mutating func value(forKey key: Key) throws -> Value? {

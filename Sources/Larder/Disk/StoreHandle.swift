@@ -61,7 +61,7 @@ final class StoreHandle: @unchecked Sendable {
   /// C ends a path at its first NUL, so one inside would name another folder.
   static func validate(path: String) throws(LarderError) {
     guard !path.isEmpty, !path.utf8.contains(0) else {
-      throw LarderError(.invalidArgument, "A folder's path is neither empty nor contains a NUL.")
+      throw LarderError(.invalidArgument, "A folder's path must not be empty or contain NUL.")
     }
   }
 

@@ -125,7 +125,7 @@ extension StoreHandle {
       reason: StoreFailure.reason(status, detail: detail, asked: larder_store_options()))
   }
 
-  /// Makes the index of a store anew, where it is.
+  /// Rebuilds the index of a store in place.
   static func rebuild(
     _ path: String, progress: StoreProgressReport?
   ) throws -> larder_store_report {
