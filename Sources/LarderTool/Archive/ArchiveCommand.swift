@@ -18,7 +18,7 @@ struct ArchiveCommand: ParsableCommand {
         larder archive ls --long users.archive       what there is, by primary key
         larder archive get users.archive ada | jq .  one element
         larder archive query users.archive --where 'age >= 30' --sort name
-        larder archive stat users.archive            how much it holds, who has it
+        larder archive stat users.archive            how much it holds, its writer
       """,
     subcommands: [ArchiveLs.self, ArchiveGet.self, ArchiveQuery.self, ArchiveStat.self])
 }

@@ -11,7 +11,7 @@ struct ArchiveGet: ParsableCommand {
     discussion: """
       Prints the element as JSON and a newline: dates as text, bytes as base64url; --raw prints \
       what is stored, with nothing behind it. Leaves no trace in the times of access. Exits with 3 \
-      if there is no such element, or its time is over.
+      if there is no such element, or it has expired.
 
       EXAMPLES
         larder archive get users.archive ada | jq .name

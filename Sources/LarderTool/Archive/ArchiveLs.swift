@@ -10,7 +10,7 @@ struct ArchiveLs: ParsableCommand {
     discussion: """
       Prints one primary key a line, in the order of their bytes, without touching the elements; \
       --long adds the size of the element, and when it was recorded and ends. It shows one state \
-      of the archive, whatever a program writes meanwhile. Elements whose time is over are left \
+      of the archive, whatever a program writes meanwhile. Expired elements are left \
       out, and so are damaged ones, of which a note says how many there are.
 
       With --json, sizes are in bytes and times in seconds since 1970; "accessed" is when the \

@@ -5,7 +5,7 @@ import Larder
 struct ArchiveStat: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stat",
-    abstract: "Show an archive's figures: elements, room, who has it.",
+    abstract: "Show an archive's figures: elements, room, which process has it open.",
     discussion: """
       Works while a program uses the archive. Versions number its writes from the beginning. With \
       --json, sizes are in bytes and the time is in seconds since 1970.

@@ -19,7 +19,7 @@ struct CacheCommand: ParsableCommand {
         larder cache ls --long users.cache        what there is, by key
         larder cache get users.cache ada | jq .   one value
         larder cache set tokens.cache ada s3cret --expires 1h
-        larder cache stat users.cache             how much it holds, who has it
+        larder cache stat users.cache             how much it holds, its writer
       """,
     subcommands: [
       CacheLs.self, CacheGet.self, CacheSet.self, CacheRm.self, CacheStat.self, CacheVerify.self,

@@ -12,7 +12,7 @@ struct CacheGet: ParsableCommand {
       Prints the bytes of the value as they are, with nothing behind them. A value that is CBOR, \
       which Codable types are unless their cache was made with another coder, comes out as JSON \
       and a newline: dates as text, bytes as base64url; --raw prints what is stored. Leaves no \
-      trace in the order of use. Exits with 3 if there is no such entry, or its time is over.
+      trace in the order of use. Exits with 3 if there is no such entry, or it has expired.
 
       EXAMPLES
         larder cache get pages.cache https://swift.org/ > page.html

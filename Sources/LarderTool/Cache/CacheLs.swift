@@ -10,7 +10,7 @@ struct CacheLs: ParsableCommand {
     discussion: """
       Prints one key a line, in the order of their bytes, without touching the values; --long adds \
       the size of the value and when the entry was written and ends. It shows one state of the \
-      cache, whatever a program writes meanwhile. Entries whose time is over are left out. How \
+      cache, whatever a program writes meanwhile. Expired entries are left out. How \
       long entries live that were given no time of their own is a setting of the program, not of \
       the folder, so that is not shown. Damaged entries are left out, and a note says how many.
 

@@ -5,7 +5,7 @@ import Larder
 struct CacheRebuild: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rebuild",
-    abstract: "Make the index of a cache anew, where it is, from its log.",
+    abstract: "Rebuild the index of a cache in place, from its log.",
     discussion: """
       For a cache whose data.mdb is damaged or missing: its log has every entry. No value is \
       copied, and after a crash or Ctrl-C in the middle the cache is as it was. No process may \

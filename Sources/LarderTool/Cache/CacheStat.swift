@@ -7,7 +7,7 @@ import LarderCore
 struct CacheStat: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stat",
-    abstract: "Show a cache's figures: entries, room, log, who has it.",
+    abstract: "Show a cache's figures: entries, room, log, which process has it open.",
     discussion: """
       Works while a program uses the cache. Versions number the writes of a cache from its \
       beginning. With --json, sizes are in bytes and the time is in seconds since 1970.

@@ -17,7 +17,7 @@ struct EntryCommand: ParsableCommand {
       EXAMPLES
         larder entry ls --long pages.entries          what there is, by key
         larder entry get pages.entries home 1 > body  the second value
-        larder entry stat pages.entries               how much it holds, who has it
+        larder entry stat pages.entries               how much it holds, its writer
       """,
     subcommands: [EntryLs.self, EntryGet.self, EntryStat.self])
 }

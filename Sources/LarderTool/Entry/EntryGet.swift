@@ -11,7 +11,7 @@ struct EntryGet: ParsableCommand {
     discussion: """
       Prints the bytes of the value as they are, with nothing behind them. Values are numbered \
       from 0; where entries have only one, its number can be left out. Leaves no trace in the \
-      order of use. Exits with 3 if there is no such entry, or its time is over.
+      order of use. Exits with 3 if there is no such entry, or it has expired.
 
       EXAMPLES
         larder entry get pages.entries home 0         the first value
@@ -65,7 +65,7 @@ struct EntryGet: ParsableCommand {
     _ key: Data, from cache: RawCache
   ) throws -> (info: DiskCacheInfo<Data>, value: Data)? {
     while let info = try cache.info(forKey: key), let value = try cache.peek(forKey: key) {
-      // A program may have written it anew in between.
+      // A program may have written it again in between.
       if try cache.info(forKey: key)?.version == info.version { return (info, value) }
     }
     return nil

@@ -10,7 +10,7 @@ struct EntryLs: ParsableCommand {
     discussion: """
       Prints one key a line, in the order of their bytes, without touching the values; --long adds \
       the size of all values of the entry together, and when it was written and ends. It shows one \
-      state of the cache, whatever a program writes meanwhile. Entries whose time is over are left \
+      state of the cache, whatever a program writes meanwhile. Expired entries are left \
       out, and so are damaged ones, of which a note says how many there are.
 
       With --json, sizes are in bytes and times in seconds since 1970; "sizes" has that of each \

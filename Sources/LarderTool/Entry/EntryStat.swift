@@ -6,7 +6,7 @@ import LarderCore
 struct EntryStat: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stat",
-    abstract: "Show an entry cache's figures: entries, values, room, who has it.",
+    abstract: "Show an entry cache's figures: entries, values, room, which process has it open.",
     discussion: """
       Works while a program uses the cache. The cache's version is the number that its program \
       gives it, to start afresh with another one; the other versions number the writes from its \
