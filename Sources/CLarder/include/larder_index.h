@@ -113,7 +113,7 @@ LARDER_API void larder_index_destroy(larder_index *LARDER_NULLABLE index);
     @return a token for larder_index_read_end. */
 LARDER_API uint32_t larder_index_read_begin(larder_index *index);
 
-/** Lets go. To be called by the thread that began.
+/** Ends reading. To be called by the thread that began.
     @param token what larder_index_read_begin gave.
     @param outcome the entry that was read (a hit: the policy hears of it), LARDER_INDEX_NONE (a
            miss) or LARDER_INDEX_QUIET (nothing to count). */
@@ -124,7 +124,7 @@ LARDER_API void larder_index_read_end(larder_index *index, uint32_t token,
     eviction now. The index's time is taken here, if any entry has a deadline. */
 LARDER_API void larder_index_write_begin(larder_index *index);
 
-/** Lets go. */
+/** Ends writing. */
 LARDER_API void larder_index_write_end(larder_index *index);
 
 // Finding -----------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_index_write_insert(larder_inde
                                                                      larder_index_probe *probe);
 
 /** larder_index_expire, larder_index_evict and larder_index_write_end in one call: takes out one
-    entry that has to go, or lets go of the index if there is none.
+    entry to evict, or releases the index if there is none.
     @param probe is left at the entry, whose payload is to be moved away before the next call.
     @param cause receives why it had to go.
     @return whether there was one; if not, the index is not held any more. */
@@ -247,7 +247,7 @@ LARDER_API bool larder_index_is_due(const larder_index *index);
     Frees the memory unless `keep_capacity`. */
 LARDER_API void larder_index_clear(larder_index *index, bool keep_capacity);
 
-/** Sets the limits. What is over them goes with larder_index_evict, which must follow.
+/** Sets the limits. larder_index_evict, which must follow, evicts what exceeds them.
     O(n) when the first limit is set, and when the last is lifted: entries of an index without
     limits are in no list, see index/index_internal.h.
     @return LARDER_OK; ENOMEM, and then the limits are as they were. */

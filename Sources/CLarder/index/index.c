@@ -242,7 +242,7 @@ static void read_end_exclusive(larder_index *index, larder_index_slot outcome) {
     unlock_write(index);
 }
 
-// Lets go of a reader's place, and, if need be, has a writer take up what was noted.
+// Releases a reader's slot, and has a writer apply what was recorded if need be.
 static void leave_reader(larder_index *index, index_reader *reader, bool wants_writer) {
     atomic_store_explicit(&reader->busy, 0, memory_order_release);
 #ifndef LARDER_PLANT_INDEX_NOTES // A defect that tests can put in.

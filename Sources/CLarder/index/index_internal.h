@@ -164,8 +164,8 @@ typedef struct index_policy {
     void (*approach)(const larder_index *index, larder_index_slot slot);
     /** An entry was read or written again. */
     void (*touched)(larder_index *index, larder_index_slot slot);
-    /** Says who has to go; may move entries between lists, and remember the one that goes. There is
-        an entry that is not pinned. The chosen one is taken out of its list by the caller. */
+    /** Chooses what to evict; may move entries between lists, and remember the one evicted. There
+        is an entry that is not pinned. The caller removes the chosen one from its list. */
     larder_index_slot (*victim)(larder_index *index);
     /** Puts entries that are in no list, the first to go first, into lists, after `start`. `read`
         says for each if it was read since it was inserted. */

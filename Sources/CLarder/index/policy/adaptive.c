@@ -32,9 +32,9 @@
       reason to grow further, out of nothing.
     - The sketch counts from when the cache is half full. What is used while it fills says little
       about what to keep when it is full, and would only wear the counters out.
-    - Who loses with six uses or more is still admitted once in 128 times. Otherwise what was used
-      much, and never will be again, could keep all others out; and who knows the hashes could
-      arrange that.
+    - A candidate that loses with six uses or more is still admitted once in 128 times. Otherwise
+      what was used much, and never will be again, could keep all others out; and somebody who knows
+      the hashes could arrange that.
     - The window is kept as a share, not as a number, so it follows the number of entries where only
       the cost is limited, and pinned entries do not count.
 
