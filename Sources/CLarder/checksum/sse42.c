@@ -29,7 +29,7 @@
 #define WORDS_MAX ((size_t)64)
 
 /// How far ahead of a long message memory is asked for. A processor's own prefetching ends with
-/// each page and starts anew behind it; where 100 KB are not in a cache this halves the time.
+/// each page and starts again after it; where 100 KB are not in a cache this halves the time.
 #define AHEAD_BYTES ((size_t)4096)
 #define CACHE_LINE_BYTES ((size_t)64)
 

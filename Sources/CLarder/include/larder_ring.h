@@ -3,27 +3,26 @@
     A message log in one memory-mapped file that survives `kill -9` at memory speed.
 
     Messages are byte strings of 0 to 2 GiB. Each gets a sequence number: 1 for the first, never
-    used twice, also not after a power cut. Numbers are reserved on the device in steps, and after a
-    power cut those that may have been given are passed over: up to 2^22, or 2^14 if the ring had
+    reused, not even after a power cut. Numbers are reserved on the device in steps, and after a
+    power cut those that may have been assigned are skipped: up to 2^22, or 2^14 if the ring had
     been closed. Any other gap says how many messages were lost in it. The file has a fixed
     capacity, reserved on the disk when it is created; a full ring either overwrites its oldest
     messages or refuses the new one.
 
-    **Processes.** One handle writes; opening a second one for writing, in any process, gives
+    **Processes.** One handle writes; opening a second one for writing, in any process, returns
     LARDER_EBUSY. Any number of read-only handles, in any process, read while it writes.
     **Threads.** Every function that takes a ring may be called from any thread at any time, except
     `larder_ring_close`, which must be the last call. A reader belongs to one thread at a time.
     **Durability.** When an append returns, the message survives the end of the process. When
     `larder_ring_sync_through` returns for it, it survives a power cut. After a power cut a ring
     holds a prefix of what was appended that includes everything synced.
-    **Waiting.** Only the calls that sync wait for the device: larder_ring_sync and its kin, and
-    larder_ring_shutdown and larder_ring_close if something was changed; and larder_ring_open, if
-    the machine has started anew since the ring was written. An append waits in three cases, in
-    which it is faster than the device: if it uses up 2^21 numbers, or writes 128 KiB into a ring
-    that was closed with a sync and is open anew, in less time than one sync takes; or if it
-    overwrites the whole ring between two calls of larder_ring_sync_through, or of
-    larder_ring_append_synced.
-    **fork(2).** A child must not use its parent's handle; calls give LARDER_EFORKED.
+    **Waiting.** Only the calls that sync wait for the device: larder_ring_sync and its variants;
+    larder_ring_shutdown and larder_ring_close if something was changed; and larder_ring_open if the
+    machine has rebooted since the ring was written. An append waits only where it outpaces the
+    device: if it uses up 2^21 numbers, or writes 128 KiB to a reopened ring that was closed with a
+    sync, in less time than one sync takes; or if it overwrites the whole ring between two calls of
+    larder_ring_sync_through or larder_ring_append_synced.
+    **fork(2).** A child must not use its parent's handle; calls return LARDER_EFORKED.
 
     The file format is in ring/layout.h and in the documentation ("File formats"). */
 #ifndef LARDER_RING_H
@@ -63,11 +62,11 @@ LARDER_API uint64_t larder_ring_capacity_for(uint64_t count, size_t length, uint
 // Opening and closing -----------------------------------------------------------------------------
 
 enum {
-    /** A full ring makes room by dropping its oldest messages. Else it refuses the new one. */
+    /** A full ring makes room by dropping its oldest messages. Otherwise it refuses the new one. */
     LARDER_RING_OVERWRITE = 1u << 0,
     /** Open for reading only; the file must exist. Takes no lock and writes nothing. */
     LARDER_RING_READ_ONLY = 1u << 1,
-    /** Give ENOENT for a file that is missing, rather than create it. */
+    /** Return ENOENT for a missing file instead of creating it. */
     LARDER_RING_EXISTING = 1u << 2
 };
 
@@ -79,8 +78,8 @@ typedef struct larder_ring_options {
     uint32_t flags;
     /** Cursor slots of a new file. An existing file keeps its own. */
     uint32_t cursor_slots;
-    /** What the messages are made of, for example the coder's name in ASCII, as a number. Kept in
-        the file; 0 says nothing and matches everything. */
+    /** The messages' format, for example the coder's name in ASCII, as a number. Kept in the file;
+        0 means unknown and matches everything. */
     uint64_t content_format;
     /** Sync in the background so that no message waits longer than this. 0: never. */
     int64_t sync_interval_ns;
@@ -113,9 +112,9 @@ typedef struct larder_ring_detail {
 /** Opens the ring at `path`, creating it if the file is missing or empty.
 
     Creation reserves the whole capacity, so a full disk is ENOSPC here and never a signal later.
-    A file whose writer was killed is taken as it stands. After a power cut, and where the state is
-    damaged, the file is walked first: every intact message is kept, the number of those that are
-    not is reported by `larder_ring_recovery`. A damaged header is rebuilt from its backup.
+    A file whose writer was killed is used as it is. After a power cut, and where the state is
+    damaged, the file is walked first: every intact message is kept, and `larder_ring_recovery`
+    reports how many are not. A damaged header is rebuilt from its backup.
     A file that is not a ring is left alone.
 
     @param options NULL takes an existing file with its own capacity and policy.
@@ -127,24 +126,23 @@ typedef struct larder_ring_detail {
             LARDER_EFOREIGN; ENOENT, ENOSPC, EFBIG (file size limit), EACCES, EISDIR, ELOOP (the
             path is a symbolic link), ENOMEM, or another errno of open, flock, fallocate, mmap,
             fstat.
-    Costs O(1), and no sync, in the same start of the machine, whether the ring was closed or its
-    writer was killed; O(1) and a sync for one that larder_ring_shutdown closed before; O(capacity)
-    and a sync for another. */
+    O(1) without a sync within the same boot, whether the ring was closed or its writer was killed.
+    After a reboot, O(1) and a sync if larder_ring_shutdown closed it; O(capacity) and a sync
+    otherwise. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_open(
     const char *path, const larder_ring_options *LARDER_NULLABLE options,
     larder_ring_detail *LARDER_NULLABLE detail, larder_ring *LARDER_NULLABLE *LARDER_NONNULL out);
 
-/** Ends all use of the ring: syncs, marks the file closed, lets go of lock and mapping. Calls that
-    are under way finish first; later ones give LARDER_ECLOSED. The handle still needs
+/** Ends all use of the ring: syncs, marks the file closed, releases lock and mapping. Calls that
+    are under way finish first; later ones return LARDER_ECLOSED. The handle still needs
     larder_ring_close. Any thread, any number of times.
     @return LARDER_OK, or the errno of the sync; the ring is shut down all the same. */
 LARDER_API larder_status larder_ring_shutdown(larder_ring *ring);
 
-/** The same without waiting for the device: what was not synced gets there when the system comes to
-    it, which takes half a minute or so. In the same start of the machine the next open finds
-    everything, and takes no longer for it. A power cut before then leaves what it would leave of an
-    open ring; and the first open after the machine has started anew walks the file. Waits for a
-    sync that is under way. */
+/** The same without waiting for the device: the system writes what was not synced within half a
+    minute or so. Within the same boot the next open finds everything, and takes no longer for it. A
+    power cut before then leaves what it would leave of an open ring, and the first open after a
+    reboot walks the file. Waits for a sync that is under way. */
 LARDER_API larder_status larder_ring_shutdown_unsynced(larder_ring *ring);
 
 /** Shuts the ring down if that was not done, and frees it. NULL is allowed. No other call may be
@@ -158,17 +156,17 @@ LARDER_API void larder_ring_close(larder_ring *LARDER_NULLABLE ring);
     @param sequence receives the message's number, 0 on failure; may be NULL.
     @return LARDER_OK; LARDER_ETOOLARGE, LARDER_EFULL (the ring is unchanged in both cases),
             LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of a sync, see below.
-    O(length), amortised; no allocation, and no system call but these: one that warms fresh pages,
-    every 64 KiB of the first lap but the first; one that starts the thread in the background, with
-    the second message after opening; and a sync where it waits, see above. */
+    O(length), amortised; no allocation, and no system call except these: one that prepares new
+    pages, every 64 KiB of the first lap after its first 64 KiB; one that starts the background
+    thread, with the second message after opening; and a sync where it waits, see above. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_append(larder_ring *ring,
                                                               const void *LARDER_NULLABLE message,
                                                               size_t length,
                                                               uint64_t *LARDER_NULLABLE sequence);
 
 enum {
-    /** The message is not ended: it is the last line of an input without a final newline, or a
-        piece that the next message goes on with. Larder keeps the mark and does nothing else. */
+    /** The message is incomplete: the last line of an input without a final newline, or a part
+        that the next message continues. Larder keeps the mark and does nothing else with it. */
     LARDER_MESSAGE_PARTIAL = 1u << 0
 };
 
@@ -198,8 +196,8 @@ typedef struct larder_reservation {
 } larder_reservation;
 
 /** Makes room for a message of up to `capacity` bytes, to be written in place. No other thread can
-    append until the reservation is committed or aborted, by the thread that made it; so keep it
-    short, and make no other call on the ring meanwhile: it would wait for itself. Making room may
+    append until the thread that made the reservation commits or aborts it; so keep it short, and
+    make no other call on the ring meanwhile: it would deadlock. Making room may
     drop the oldest messages of an overwriting ring for good.
     @return as larder_ring_append. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reserve(larder_ring *ring, size_t capacity,
@@ -214,12 +212,12 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_commit(larder_ring *ring,
                                                               size_t length, uint32_t flags,
                                                               uint64_t *LARDER_NULLABLE sequence);
 
-/** Gives the reservation up; nothing was appended. Harmless for one that was committed. */
+/** Abandons the reservation; nothing was appended. Harmless for one that was committed. */
 LARDER_API void larder_ring_abort(larder_ring *ring, larder_reservation *reservation);
 
 /** Removes the oldest messages up to and including `sequence`. A number beyond the newest removes
     all. In memory at once; durable with the next sync.
-    @param removed receives how many messages went; may be NULL.
+    @param removed receives how many messages were removed; may be NULL.
     @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED. O(messages removed). */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_ring_remove_through(larder_ring *ring, uint64_t sequence, uint64_t *LARDER_NULLABLE removed);
@@ -263,7 +261,7 @@ enum {
     LARDER_RING_BORROW = 1u << 0
 };
 
-/** Makes a reader that stands before the oldest message.
+/** Creates a reader positioned before the oldest message.
     @param flags 0 or LARDER_RING_BORROW.
     @param out receives the reader, owned by the caller; NULL on failure.
     @return LARDER_OK; LARDER_EINVALID, LARDER_ECLOSED, LARDER_EFORKED, ENOMEM. */
@@ -281,28 +279,28 @@ LARDER_API void larder_ring_reader_close(larder_ring_reader *LARDER_NULLABLE rea
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_next(larder_ring_reader *reader,
                                                                    larder_ring_record *record);
 
-/** Reads the message before the reader's place, towards the oldest: after `next` returned message
-    7, `previous` returns message 7. `lost` is 0.
+/** Reads the message before the reader's position, towards the oldest: after `next` returned
+    message 7, `previous` returns message 7. `lost` is 0.
     @return as larder_ring_reader_next. O(payload) amortised. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_previous(larder_ring_reader *reader,
                                                                        larder_ring_record *record);
 
 /** Places the reader before the first message whose number is at least `sequence`. 0 goes to the
-    oldest, UINT64_MAX behind the newest. O(log capacity). */
+    oldest, UINT64_MAX after the newest. O(log capacity). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_seek(larder_ring_reader *reader,
                                                                    uint64_t sequence);
 
 /** Waits until the ring holds a message with a number greater than `sequence`. Appends through the
-    same handle wake it; those of another process are noticed by looking every few milliseconds.
+    same handle wake it; those of another process are found by polling every few milliseconds.
     @param timeout_ns how long at most; negative waits for ever.
-    @return LARDER_OK; LARDER_END when the time is over; LARDER_ECLOSED, also when the ring is shut
+    @return LARDER_OK; LARDER_END at the timeout; LARDER_ECLOSED, also when the ring is shut
             down meanwhile; LARDER_EFORKED. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_wait(larder_ring *ring, uint64_t sequence,
                                                             int64_t timeout_ns);
 
 // Named cursors -----------------------------------------------------------------------------------
 
-/** A consumer's place in the log, kept in the file. */
+/** A consumer's position in the log, kept in the file. */
 typedef struct larder_ring_cursor {
     /** NUL-terminated for C's convenience. */
     char name[33];
@@ -311,12 +309,12 @@ typedef struct larder_ring_cursor {
     uint64_t acknowledged;
 } larder_ring_cursor;
 
-/** Remembers under `name` that every message up to `sequence` is done with. The first call for a
-    name takes a slot; with a `sequence` of 0 it does no more than that, so that a consumer learns
-    before its work whether its place can be kept. A place only moves forward: a smaller number
-    changes nothing.
+/** Records under `name` that every message up to `sequence` is done. The first call for a name
+    takes a slot; with a `sequence` of 0 it does nothing else, so that a consumer learns before its
+    work whether its position can be kept. A position only moves forward: a smaller number changes
+    nothing.
     @param name 1 to 32 bytes of any kind.
-    @return LARDER_OK; LARDER_EINVALID (name, or a number that was not given out yet),
+    @return LARDER_OK; LARDER_EINVALID (name, or a number that was not assigned yet),
             LARDER_ENOSLOT, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED. O(slots). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_acknowledge(larder_ring *ring,
                                                                    larder_bytes name,
@@ -337,7 +335,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_cursor_remove(larder_ring
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_cursors(
     larder_ring *ring, larder_ring_cursor *LARDER_NULLABLE cursors, size_t capacity, size_t *count);
 
-// Looking inside ----------------------------------------------------------------------------------
+// Inspection --------------------------------------------------------------------------------------
 
 /** A ring's figures at one moment. */
 typedef struct larder_ring_statistics {
@@ -360,10 +358,10 @@ typedef struct larder_ring_statistics {
     uint64_t overwritten;
     uint64_t removed;
     uint64_t lost;
-    /** Numbers passed over since then: they were reserved when the power was cut, and nobody can
-        tell which of them had been given. */
+    /** Numbers skipped since then: they were reserved when the power was cut, and nobody can tell
+        which of them had been assigned. */
     uint64_t skipped;
-    /** How often the ring came round to its start. */
+    /** How often the ring wrapped around to its start. */
     uint64_t wraps;
     /** As in the file. */
     uint64_t content_format;
@@ -382,7 +380,7 @@ LARDER_API LARDER_MUST_CHECK larder_status
 larder_ring_statistics_get(larder_ring *ring, larder_ring_statistics *statistics);
 
 /** The number that the next message gets, as in the statistics, without the rest of them: for a
-    reader who asks again and again whether there is something new.
+    reader that polls for new messages.
     @param sequence receives the number; 0 on failure.
     @return LARDER_OK; LARDER_ECLOSED, LARDER_EFORKED. O(1), and no system call: another process's
             appends are seen in the mapping. Any thread. */
@@ -395,10 +393,10 @@ typedef struct larder_ring_report {
     uint64_t intact;
     /** Messages known to be missing between them, or at the end of a damaged one. */
     uint64_t lost;
-    /** Places where the walk had to look for the next intact record, and the bytes passed over. */
+    /** Places where the walk had to search for the next intact record, and the bytes skipped. */
     uint64_t damaged_places;
     uint64_t damaged_bytes;
-    /** Intact records behind a hole that a power cut tore: given up, so that what is left is a
+    /** Intact records after a hole that a power cut tore: given up, so that what is left is a
         prefix. Included in `lost`. */
     uint64_t cut;
     /** File offset of the first damage; 0 if there was none. */
@@ -414,8 +412,8 @@ typedef struct larder_ring_report {
     uint32_t reserved;
 } larder_ring_report;
 
-/** What open found in the file: `was_closed` and all counts 0 for one that had been closed. Of one
-    that was taken as it stood after a kill, `intact` is what it counts. */
+/** What open found in the file: `was_closed` and all counts 0 for one that had been closed. After a
+    kill, without a walk, `intact` is the file's own count. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_recovery(larder_ring *ring,
                                                                 larder_ring_report *report);
 
@@ -426,8 +424,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_recovery(larder_ring *rin
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_check(larder_ring *ring,
                                                              larder_ring_report *report);
 
-/** Tells how far a long call is. Called from the calling thread.
-    @return 0 to go on, another value to stop with ECANCELED. */
+/** Reports the progress of a long call, in the calling thread.
+    @return 0 to continue, another value to stop with ECANCELED. */
 typedef int (*larder_progress)(void *LARDER_NULLABLE context, uint64_t done_bytes,
                                uint64_t total_bytes);
 
@@ -438,16 +436,16 @@ typedef int (*larder_progress)(void *LARDER_NULLABLE context, uint64_t done_byte
     @param progress may be NULL.
     @param report receives what was found.
     @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a ring; LARDER_EDAMAGED if it
-    ends inside its header; EEXIST if `target`
-            exists; ECANCELED; or as larder_ring_open. On failure no file is left at `target`. */
+            ends inside its header; EEXIST if `target` exists; ECANCELED; or as larder_ring_open.
+            On failure no file is left at `target`. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_salvage(
     const char *source, const char *target, const larder_ring_options *LARDER_NULLABLE options,
     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,
     larder_ring_report *report);
 
 /** Gives the closed ring at `path` another capacity, policy or format. Keeps the newest messages
-    that fit, their numbers, and the cursors. The new file is written beside the old one, synced and
-    renamed over it: a crash leaves the one or the other.
+    that fit, their numbers, and the cursors. The new file is written next to the old one, synced
+    and renamed over it: a crash leaves one or the other.
     @param options the capacity, policy, cursor slots and content format to have from now on.
     @param detail as for larder_ring_open; may be NULL.
     @return as larder_ring_open. LARDER_EFULL if the messages do not fit and the new policy is to

@@ -295,7 +295,7 @@ COLD static larder_status ring_reach_limit(larder_ring *ring, uint64_t last) {
 }
 
 /** Makes room for a record of `bytes`, which fits the data.
-    @param skip receives how many bytes before the end of the data are to be passed over. */
+    @param skip receives how many bytes before the end of the data are to be skipped. */
 static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint64_t bytes,
                                                          uint64_t *skip) {
     uint64_t rest = ring->data_bytes - ring->end_position;

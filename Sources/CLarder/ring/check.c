@@ -79,7 +79,7 @@ static bool backup_is_good(const larder_ring *ring) {
 static void check_header(const larder_ring *ring, larder_ring_report *report) {
     const ring_header *header = ring->header;
     uint64_t backup = ring->fixed.capacity_bytes - RING_FIXED_BYTES;
-    // A header that a power cut tore before the first sync is made anew by the next writer.
+    // A header that a power cut tore before the first sync is rewritten by the next writer.
     bool is_torn = ring->read_only && !ring->is_established;
     if (memcmp(&header->fixed, &ring->fixed, RING_FIXED_BYTES) != 0 && !is_torn) {
         report->header_damaged = 1;

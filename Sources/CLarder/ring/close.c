@@ -24,7 +24,7 @@ static void ring_seal_file(larder_ring *ring) {
     STORE(header->session.unsynced, 0);
 }
 
-/** Marks the file as closed, unless a sync has failed, and lets go of it; both locks are held. */
+/** Marks the file as closed, unless a sync has failed, and releases it; both locks are held. */
 static larder_status ring_leave(larder_ring *ring, larder_status status, bool syncs) {
     ring->is_shut = true;
     ring_header *header = ring->header;

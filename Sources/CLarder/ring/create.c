@@ -95,7 +95,7 @@ larder_status larder_ring_create(int file, const larder_ring_options *options, u
     STORE(header.state.closed_crc, larder_ring_closed_crc(&header));
     uint64_t capacity = header.fixed.capacity_bytes;
     status = larder_os_file_reserve(file, capacity);
-    // If we crash here, the file is all zeros, and the next open creates it anew. The header is
+    // If we crash here, the file is all zeros, and the next open creates it again. The header is
     // inside one page, so a kill leaves all of it or nothing.
     if (!status) status = larder_os_file_write_at(file, &header, sizeof header, 0);
     // If we crash here, or half-way through the backup, the next open for writing completes it.

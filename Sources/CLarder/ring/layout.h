@@ -25,9 +25,9 @@
     2. A record never crosses the end of the data: its bytes are contiguous.
     3. Where a record does not fit before the end of the data, a pad (a head without a payload,
        whose word is all ones and whose sequence number is that of the record after it) fills the
-       rest; a rest of 8 bytes, too short for a head, is passed over without one.
-    4. Sequence numbers grow along the offsets, by one, but for a record whose AFTER GAP bit is set.
-       They start at 1. None is used twice.
+       rest; a rest of 8 bytes, too short for a head, is skipped without one.
+    4. Sequence numbers grow along the offsets, by one except for a record whose AFTER GAP bit is
+       set. They start at 1. None is reused.
     5. `crc` covers the payload, the word, the position and the tag, and is seeded with the file's
        salt: neither a record of an earlier lap, nor one that was moved, nor a record's image inside
        another record's payload is taken for a live one.
@@ -122,18 +122,18 @@ typedef struct ring_state {
     /** Written in turns (invariant 7). */
     ring_publication published[2];
     _Atomic uint64_t count;
-    /** How often the ring was opened for writing; a reader of another process finds its place anew
-        when it changes. */
+    /** How often the ring was opened for writing; a reader of another process finds its
+        position again when it changes. */
     _Atomic uint32_t epoch;
     /** CRC of all that follows the fixed header, while the ring is closed; 0 while it is open. */
     _Atomic uint32_t closed_crc;
 } ring_state;
 
-/** Who wrote last, and what changes seldom. */
+/** Who wrote last, and what rarely changes. */
 typedef struct ring_opened {
     _Atomic uint64_t removed;
     _Atomic uint64_t lost;
-    /** Numbers passed over because a power cut may have taken messages that had them. */
+    /** Numbers skipped because messages lost in a power cut may have had them. */
     _Atomic uint64_t skipped;
     _Atomic int64_t writer_pid;
     uint64_t device;
@@ -159,7 +159,7 @@ typedef struct ring_floor {
     uint64_t zero;
 } ring_floor;
 
-/** What holds until the machine starts anew: what is known of the device, and of the state. */
+/** What holds during one boot: what is known of the device, and of the state. */
 typedef struct ring_session {
     /** Of the header on the device: at least this is its `synced`, and its `next_floor`. */
     _Atomic uint64_t marked;

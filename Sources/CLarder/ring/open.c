@@ -39,7 +39,7 @@ void larder_ring_free(larder_ring *ring) {
 }
 
 /** Whether the pages that the last writer wrote are certainly all there: it was this very file, and
-    the machine has not started anew since. */
+    the machine has not rebooted since. */
 static bool ring_is_same_start(const ring_header *header, const larder_os_facts *facts) {
     uint8_t boot[16];
     static const uint8_t zeros[16];
@@ -62,9 +62,9 @@ static bool ring_is_closed(const ring_header *header, uint64_t data_bytes) {
 
 /** How a file is to be opened. */
 typedef enum open_case {
-    /** As it stands: it was closed, or only killed, and the machine ran on. */
+    /** Trusted: it was closed, or only killed, in this boot. */
     OPEN_BELIEVED,
-    /** As it stands, too: it was sealed, and the machine has started anew. */
+    /** Trusted too: it was sealed, in another boot. */
     OPEN_SEALED,
     OPEN_WALKED
 } open_case;

@@ -206,7 +206,7 @@ typedef struct ring_found {
     uint64_t newest;
     uint64_t next_sequence;
     uint64_t count;
-    /** Numbers passed over because messages that had them may be gone without a trace. */
+    /** Numbers skipped because messages that had them may be gone without a trace. */
     uint64_t skipped;
     /** Where the lap that is live in part ends, and the number it goes on with; 0 without one. The
         pad there may be torn, or be that of an earlier lap. */
@@ -336,7 +336,7 @@ bool larder_ring_creation_was_torn(int file, uint64_t file_bytes,
 ring_fixed larder_ring_backup(const ring_fixed *fixed, bool is_established);
 /** Puts the backup in its place. */
 void larder_ring_store_backup(larder_ring *ring);
-/** Frees the handle, which has let go of its file. */
+/** Frees the handle, which has released its file. */
 void larder_ring_free(larder_ring *ring);
 ring_cursor_slot *larder_ring_cursor_slots(const larder_ring *ring);
 bool larder_cursor_slot_is_taken(const ring_cursor_slot *slot);
