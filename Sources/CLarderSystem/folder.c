@@ -89,7 +89,7 @@ larder_status larder_os_folder_list(const char *path, int (*body)(void *context,
 
 larder_status larder_os_folder_list_in(int folder, int (*body)(void *context, const char *name),
                                        void *context) {
-    // Opened anew: a listing moves its descriptor's place, and ends with closing it.
+    // Opened again: a listing moves its descriptor's position, and closes it at the end.
     int file;
     larder_status status = larder_os_folder_open_in(folder, ".", &file);
     return status ? status : list_opened(file, body, context);

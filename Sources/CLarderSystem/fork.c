@@ -77,9 +77,8 @@ static void pages_remove(fork_page *page) {
 
 // Pages -------------------------------------------------------------------------------------------
 
-/** Pages that the kernel empties, kept for who opens next: making one and letting go of it is a
-    quarter of what opening a log and closing it costs. Without a lock, as a child may be made at
-    any moment. */
+/** Pages that the kernel empties, kept for reuse: creating and releasing one is a quarter of what
+    opening and closing a log costs. Without a lock, because a child may be forked at any moment. */
 static _Atomic(fork_page *) kept[8];
 
 static fork_page *kept_take(void) {

@@ -66,7 +66,7 @@ void larder_fault_boot_id(const uint8_t *id) {
 #endif
 
 void larder_os_boot_id(uint8_t out[16]) {
-    // A process does not live on when the machine starts anew.
+    // No process outlives a boot.
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, boot_id_read);
     memcpy(out, boot_id, sizeof boot_id);

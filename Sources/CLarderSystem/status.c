@@ -13,7 +13,7 @@ static const char *strerror_own(larder_status status) {
     case LARDER_EMISMATCH: return "the file has another capacity, policy or content format";
     case LARDER_EDAMAGED: return "the data is damaged";
     case LARDER_EREADONLY: return "the file was opened for reading only";
-    case LARDER_ECLOSED: return "the handle was shut down";
+    case LARDER_ECLOSED: return "the handle is closed";
     case LARDER_EINVALID: return "an argument is out of range";
     case LARDER_EFOREIGN: return "the file is not a Larder file of this kind";
     case LARDER_EFORKED: return "the handle belongs to the parent process";

@@ -80,7 +80,7 @@ larder_status larder_os_file_sync_parent(const char *path);
 /** Takes the writer's lock, which belongs to the open file and not to the process, so that a second
     open in the same process meets it too. LARDER_EBUSY if another has it. */
 larder_status larder_os_file_lock(int file);
-/** Lets go of it at once. Closing alone is not enough: a child that another thread is just starting
+/** Releases it at once. Closing alone is not enough: a child that another thread is just starting
     has the open file too, up to its exec, and with it the lock. */
 void larder_os_file_unlock(int file);
 /** Whether somebody holds the writer's lock. Takes nothing. */

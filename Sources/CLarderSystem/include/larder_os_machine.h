@@ -18,9 +18,9 @@ void larder_os_boot_id(uint8_t out[16]);
 int64_t larder_os_wall_clock_ns(void);
 /** Since some moment; never goes backwards. */
 int64_t larder_os_monotonic_ns(void);
-/** The same, a few milliseconds late and several times as fast, and the time for which the machine
-    was suspended counts, up to a second after it woke: an hour's life ends in a laptop's
-    bag, too. */
+/** The same, a few milliseconds late and several times as fast, and including the time for which
+    the machine was suspended, up to a second after it woke: an entry also expires in a laptop's
+    bag. */
 int64_t larder_os_coarse_ns(void);
 uint32_t larder_os_random(void);
 /** At most 256 bytes. */
