@@ -87,7 +87,7 @@ static larder_status apply_end(apply_transaction *apply) {
     return larder_apply_row(apply, &key, &(larder_bytes){bytes, sizeof bytes});
 }
 
-/** Commits if `status` is LARDER_OK, and lets go of everything. EAGAIN: the map was too small and
+/** Commits if `status` is LARDER_OK, and releases everything. EAGAIN: the map was too small and
     has grown. */
 static larder_status apply_finish(apply_transaction *apply, larder_status status) {
     if (apply->entries != NULL) mdb_cursor_close(apply->entries);

@@ -191,7 +191,7 @@ larder_status larder_pass_order_clear(apply_transaction *apply, const tree_key *
     return row_list_delete(&apply->rows, row);
 }
 
-/** For SPACE_ENTRY: makes the order of use anew. */
+/** For SPACE_ENTRY: rebuilds the order of use. */
 larder_status larder_pass_order_make(apply_transaction *apply, const tree_key *row,
                                      larder_bytes stored, const apply_entry *entry) {
     (void)row;

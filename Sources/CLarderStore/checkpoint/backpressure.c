@@ -3,11 +3,10 @@
     Slows writers that are faster than checkpoints, each a little, instead of stopping one of them
     for a whole checkpoint.
 
-    The last eighth of what may wait is given out over the checkpoint that the first byte of it
-    calls for: after the time t, of about T that the last one took, t / (t + T/8) of it. That hands
-    out seven eighths in the time T, and never all: a checkpoint that takes ten times as long makes
-    the wait for a small write longer by some hundred microseconds, not by the rest of the
-    checkpoint. */
+    The last eighth of what may wait is released over the checkpoint that its first byte starts:
+    after the time t, of about T that the last one took, t / (t + T/8) of it. That releases seven
+    eighths in the time T, and never all: a checkpoint that takes ten times as long makes the wait
+    for a small write longer by some hundred microseconds, not by the rest of the checkpoint. */
 #include "larder_os_condition.h"
 #include "larder_os_machine.h"
 #include "store/store_internal.h"

@@ -7,7 +7,7 @@
     What is still needed of a victim:
     - a put that the tree leads to;
     - a removal (of a key, or of everything), as long as another segment may hold an older put that
-      it has to hide from whoever makes the tree anew from the segments alone;
+      it has to hide when the tree is rebuilt from the segments alone;
     - of a put whose key the tree does not have (it was evicted, expired or removed): a removal in
       its place, under the same condition, because it hides older puts, too.
 

@@ -4,15 +4,15 @@
     LMDB as its index.
 
     A write is an append to a memory-mapped segment of the log, and survives `kill -9` when the call
-    returns. A checkpoint brings what was written since the last one into LMDB's tree, sorted, in
-    large synced transactions: where each value is, and the value itself only if it is short.
+    returns. A checkpoint applies the writes since the last one to LMDB's tree, sorted, in large
+    synced transactions: the location of each value, and the value itself only if it is short.
     Cleaning copies what is still needed out of segments that hold little of it, and deletes them. A
-    read looks into the memtable of what is not in the tree yet, then at LMDB's pages, which it
-    checks as it goes, and then at the record in its mapped segment, whose checksum it verifies; it
-    never writes.
+    read searches the memtable of writes that are not in the tree yet, then LMDB's pages, which it
+    checks as it goes, and then reads the record in its mapped segment, whose checksum it verifies.
+    It never writes.
 
-    **Keys** are byte strings of 0 to 64 KiB, kept in the order of their bytes; among keys that
-    share their first 494 bytes the order is another, but always the same one. **Values** have up to
+    **Keys** are byte strings of 0 to 64 KiB, ordered by their bytes; keys that share their first
+    494 bytes have another order among themselves, but always the same one. **Values** have up to
     4 GiB, less 4 KiB and what the rest of the entry takes.
     **Processes.** One handle writes; opening a second one for writing, in any process, gives
     LARDER_EBUSY. Any number of read-only handles, in any process, read while it writes.
@@ -21,14 +21,14 @@
     thread at a time.
     **Durability.** What a call wrote survives the end of the process when it returns, and a power
     cut after `larder_store_sync`, or with LARDER_STORE_SYNCED. What comes back after either is a
-    prefix of what was written: never a newer write without an older one, eviction and expiry aside.
-    Reads that no checkpoint has noted in the order of use are forgotten with the process.
-    **Damage** costs the entries whose records it hit. data.mdb can be made anew from the log: see
-    larder_store_salvage.
-    **fork(2).** A child must not use its parent's handle; calls give LARDER_EFORKED.
+    prefix of what was written: never a newer write without an older one, except for eviction and
+    expiration. Reads that no checkpoint has recorded in the order of use are lost with the process.
+    **Corruption** loses only the affected entries. data.mdb can be rebuilt from the log: see
+    larder_store_rebuild.
+    **fork(2).** A child must not use its parent's handle; calls return LARDER_EFORKED.
     **Idle stores** take one descriptor each, no thread and no time: LMDB is open only while there
     is something to write, or another handle of the process is open. The store's folder is found by
-    its path, and must stay where it is while the store is open.
+    its path, and must not move while the store is open.
     **Global state.** A process keeps a table of the LMDB files that it has open, because LMDB must
     not open one twice in a process; handles on one folder share one. And it keeps a pool of up to
     four threads, which serve all its stores and end with the last one.
@@ -60,7 +60,7 @@ typedef struct larder_store_cursor larder_store_cursor;
 /** The most index entries of an entry, and the longest value of one. */
 #define LARDER_STORE_INDEX_MAX_COUNT ((size_t)64)
 #define LARDER_STORE_INDEX_VALUE_MAX_BYTES ((size_t)4096)
-/** The largest value that can lie in LMDB too, whatever the threshold. */
+/** The largest value that can be stored in LMDB too, whatever the threshold. */
 #define LARDER_STORE_INLINE_MAX_BYTES ((uint64_t)1024)
 /** The least that `journal_bytes` can be, and the default. */
 #define LARDER_STORE_JOURNAL_MIN_BYTES ((uint64_t)64 << 10)
@@ -75,17 +75,17 @@ typedef struct larder_store_cursor larder_store_cursor;
 enum {
     /** Open for reading only; the store must exist. */
     LARDER_STORE_READ_ONLY = 1u << 0,
-    /** Give ENOENT for a store that is missing, rather than create it. */
+    /** Return ENOENT for a missing store instead of creating it. */
     LARDER_STORE_EXISTING = 1u << 1,
-    /** No thread serves the store: the caller calls larder_store_maintain now and then. Where too
+    /** The store has no threads: the caller calls larder_store_maintain from time to time. If too
         much waits for a checkpoint, the next write runs one. */
     LARDER_STORE_HOST_MAINTENANCE = 1u << 2,
-    /** Remember the order of reads although there is no limit that needs it. */
+    /** Record the order of reads although no limit needs it. */
     LARDER_STORE_TRACK_ACCESS = 1u << 3,
-    /** Salvage and rebuilding keep entries that may be outdated. */
+    /** Salvage and rebuild keep entries that may be outdated. */
     LARDER_STORE_WITH_UNCERTAIN = 1u << 4,
-    /** Where opening finds data.mdb damaged or missing, as larder_store_rebuild first. Nothing for
-        a store that is only read. */
+    /** If opening finds data.mdb damaged or missing, call larder_store_rebuild first. Ignored for a
+        store that is only read. */
     LARDER_STORE_REBUILDS = 1u << 5
 };
 
@@ -101,8 +101,8 @@ typedef struct larder_store_limits {
     int64_t age_ns;
     /** When everything expires, in nanoseconds since 1970; LARDER_STORE_NEVER for never. */
     int64_t end_ns;
-    /** Room to be left on the file system: each trim evicts as many bytes of values as are missing;
-        0 for none. */
+    /** Space to leave free on the file system: each trim evicts as many bytes of values as are
+        missing; 0 for none. */
     uint64_t free_bytes;
 } larder_store_limits;
 
@@ -142,8 +142,8 @@ typedef struct larder_store_options {
     uint32_t flags;
     /** Permissions of new files; folders get the right to search them too. */
     uint32_t mode;
-    /** What the values are made of, for example the coder's name in ASCII, as a number. Kept in the
-        store; 0 says nothing and matches everything. */
+    /** The values' format, for example the coder's name in ASCII, as a number. Kept in the store; 0
+        means unknown and matches everything. */
     uint64_t content_format;
     /** A checkpoint begins when seven eighths of this were written since the last one. While it is
         under way, as many bytes as this may be written again, the last eighth of them slowed. So
@@ -151,22 +151,22 @@ typedef struct larder_store_options {
     uint64_t journal_bytes;
     /** How far LMDB can grow before the map has to; 0 for some times the file's size. */
     uint64_t map_bytes;
-    /** Values up to this lie in LMDB too, beside their key, so that a read need not look into the
-        log; except where the whole record, with key and extended data, has more than 1,400 bytes.
-        Above LARDER_STORE_INLINE_MAX_BYTES it counts as that. */
+    /** Values up to this length are stored in LMDB too, with their key, so that a read need not
+        access the log; except where the whole record, with key and extended data, has more than
+        1,400 bytes. Above LARDER_STORE_INLINE_MAX_BYTES it counts as that. */
     uint64_t inline_threshold_bytes;
     /** A sync begins no later than this after a write; 0: only with a checkpoint. */
     int64_t sync_interval_ns;
-    /** A checkpoint begins no later than this after a write, unless there are so few beside what
-        the tree holds that it is not worth it yet; 0: only when `journal_bytes` asks for one. */
+    /** A checkpoint begins no later than this after a write, unless the waiting writes are too few
+        compared with the tree to be worth it yet; 0: only when `journal_bytes` asks for one. */
     int64_t flush_interval_ns;
-    /** How often limits of age and free space are looked at; 0: only by larder_store_maintain. */
+    /** How often limits of age and free space are checked; 0: only by larder_store_maintain. */
     int64_t trim_interval_ns;
     larder_store_limits limits;
     /** Nanoseconds since 1970; NULL for the system's clock. Called while locked, from any thread.
         */
     int64_t (*LARDER_NULLABLE clock)(void *LARDER_NULLABLE context);
-    /** Room on the store's file system; NULL to ask the system. */
+    /** Free space on the store's file system; NULL to ask the system. */
     uint64_t (*LARDER_NULLABLE free_space)(void *LARDER_NULLABLE context);
     void *LARDER_NULLABLE context;
     /** Thresholds; NULL for the usual ones. Borrowed for the call. */
@@ -174,7 +174,7 @@ typedef struct larder_store_options {
 } larder_store_options;
 
 /** Sets the defaults: no limits, mode 0600, 256 MiB may wait for a checkpoint, values up to 64
-    bytes lie in LMDB too, sync after 1 s, checkpoint after 5 s, trim every 60 s. */
+    bytes are in LMDB too, sync after 1 s, checkpoint after 5 s, trim every 60 s. */
 LARDER_API void larder_store_options_init(larder_store_options *options);
 
 /** The part of a store that a failure is about. */
@@ -187,7 +187,7 @@ typedef enum larder_store_part {
     LARDER_STORE_PART_DATA
 } larder_store_part;
 
-/** What it is whose version Larder does not know. */
+/** What has a version that Larder does not know. */
 typedef enum larder_store_version_of {
     /** Larder's own: a later Larder wrote the part. */
     LARDER_STORE_VERSION_OF_LARDER = 0,
@@ -215,11 +215,11 @@ typedef struct larder_store_detail {
 /** Opens the store in the folder at `path`, creating folder and store if they are missing (not the
     folders above it). A relative path means what it means now, wherever the process goes later.
 
-    What no checkpoint has applied is read from the log. After a kill, a damaged write there costs
-    itself; after a power cut, the log ends at the first write that is not whole.
-    larder_store_recovery tells of it. A folder that holds something else is left alone, and so is a
+    Writes that no checkpoint has applied are replayed from the log. After a kill, a damaged write
+    there loses only itself; after a power cut, the log ends at the first write that is not whole.
+    larder_store_recovery reports it. A folder that holds something else is left alone, and so is a
     store whose data.mdb is damaged or missing, unless LARDER_STORE_REBUILDS says otherwise:
-    larder_store_rebuild makes that file anew, larder_store_salvage copies what is intact.
+    larder_store_rebuild rebuilds that file, larder_store_salvage copies what is intact.
 
     @param options NULL for the defaults.
     @param detail receives what is known about a failure; may be NULL.
@@ -234,11 +234,11 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_open(
     larder_store_detail *LARDER_NULLABLE detail, larder_store *LARDER_NULLABLE *LARDER_NONNULL out);
 
 /** Ends all use of the store: syncs, runs a checkpoint unless so little waits that the next open
-    reads it from the log sooner, releases the lock. Calls that are under way finish first; later
-    ones give LARDER_ECLOSED. The handle still needs larder_store_close. Any thread, any number of
+    replays it sooner, releases the lock. Calls that are under way finish first; later ones return
+    LARDER_ECLOSED. The handle still needs larder_store_close. Any thread, any number of
     times.
     @return LARDER_OK, or why the checkpoint or the sync failed: what the checkpoint did not apply
-            stays in the log, and the next open reads it. */
+            stays in the log, and the next open replays it. */
 LARDER_API larder_status larder_store_shutdown(larder_store *store);
 
 /** Shuts the store down if that was not done, and frees it. NULL is allowed. No other call may be
@@ -247,7 +247,7 @@ LARDER_API void larder_store_close(larder_store *LARDER_NULLABLE store);
 
 // Writing -----------------------------------------------------------------------------------------
 
-/** What an entry is found by besides its key. */
+/** A value under which an entry is found besides its key. */
 typedef struct larder_store_index_entry {
     /** The index, chosen by the caller. */
     uint16_t index;
@@ -274,7 +274,7 @@ typedef struct larder_store_item {
     int64_t idle_ns;
     /** When it was written; 0 for now. */
     int64_t written_ns;
-    /** A number of the caller's, kept with the entry. */
+    /** The caller's number, kept with the entry. */
     uint64_t cost;
     const larder_store_index_entry *LARDER_NULLABLE indexes;
     size_t index_count;
@@ -289,20 +289,20 @@ LARDER_API void larder_store_item_init(larder_store_item *item, larder_bytes key
 /** Stores an entry; another one under its key is replaced, whole.
     @param sequence receives the entry's version, a number that grows with every write; may be NULL.
     @return LARDER_OK; LARDER_ETOOLARGE (key, value, extended data or index entries),
-            LARDER_EINVALID (flags that there are not), LARDER_EREADONLY, LARDER_ECLOSED,
+            LARDER_EINVALID (unknown flags), LARDER_EREADONLY, LARDER_ECLOSED,
             LARDER_EFORKED; ENOSPC, EIO, ENOMEM or another errno of a new segment; LARDER_EDAMAGED,
             ENOSPC, EIO … of the checkpoint that had to make room. ENOSPC comes before the disk is
-            quite full: room is left for checkpoints and removals. On failure nothing was stored,
-            unless it was the sync of LARDER_STORE_SYNCED that failed: then it is stored, and may or
-            may not survive a power cut, until a larder_store_sync succeeds.
-    O(bytes). Waits for no disk, and makes no system call but to wake the store's thread now and
-    then, unless a segment is full, or too much waits for a checkpoint. */
+            completely full: space is left for checkpoints and removals. On failure nothing was
+            stored, unless the sync of LARDER_STORE_SYNCED failed: then the entry is stored, and may
+            or may not survive a power cut until a larder_store_sync succeeds.
+    O(bytes). Waits for no disk, and makes no system call except to wake the store's thread from
+    time to time, unless a segment is full, or too much waits for a checkpoint. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
                                                             const larder_store_item *item,
                                                             uint64_t *LARDER_NULLABLE sequence);
 
-/** Removes the entry under `key`, if there is one. Appends to the log like a put, also where there
-    is none, but may use room on a full disk that is kept for removals.
+/** Removes the entry under `key`, if there is one. Appends to the log like a put, even if there
+    is none, but on a full disk may use the space reserved for removals.
     @param flags LARDER_STORE_SYNCED or 0.
     @return as larder_store_put. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove(larder_store *store,
@@ -322,7 +322,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove_all(
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove_prefix(
     larder_store *store, larder_bytes prefix, uint64_t *LARDER_NULLABLE removed);
 
-/** Makes an empty batch. @return LARDER_OK; ENOMEM, LARDER_ECLOSED, LARDER_EREADONLY,
+/** Creates an empty batch. @return LARDER_OK; ENOMEM, LARDER_ECLOSED, LARDER_EREADONLY,
     LARDER_EFORKED. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_create(
     larder_store *store, larder_store_batch *LARDER_NULLABLE *LARDER_NONNULL out);
@@ -338,7 +338,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_put(larder_store_b
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_remove(larder_store_batch *batch,
                                                                      larder_bytes key);
 
-/** Makes the commit depend on `key` having that version still; 0: on there being no entry. */
+/** Makes the commit require that `key` still has that version; 0: that it has no entry. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_require(larder_store_batch *batch,
                                                                       larder_bytes key,
                                                                       uint64_t sequence);
@@ -351,13 +351,13 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_require(larder_sto
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_commit(
     larder_store_batch *batch, uint32_t flags, uint64_t *LARDER_NULLABLE sequence);
 
-/** Frees the batch, with what was not committed. NULL is allowed. */
+/** Frees the batch, and discards what was not committed. NULL is allowed. */
 LARDER_API void larder_store_batch_destroy(larder_store_batch *LARDER_NULLABLE batch);
 
 // Reading -----------------------------------------------------------------------------------------
 
 enum {
-    /** The value lies in a segment of the log, and can be retained there. */
+    /** The value is in a segment of the log, and can be retained there. */
     LARDER_STORE_ENTRY_IN_LOG = 1u << 0,
     /** It was stored with LARDER_STORE_OWN_TIMES. */
     LARDER_STORE_ENTRY_OWN_TIMES = 1u << 1
@@ -370,14 +370,14 @@ typedef struct larder_store_entry {
     /** Empty, with LARDER_STORE_WITHOUT_VALUE. */
     larder_bytes value;
     larder_bytes extended;
-    /** Of the value, even where it was not asked for. */
+    /** Of the value, even if it was not requested. */
     uint64_t value_bytes;
     /** The version: grows with every write to the store. */
     uint64_t sequence;
     int64_t written_ns;
     /** When it expires by its own times; LARDER_STORE_NEVER for never. */
     int64_t expires_ns;
-    /** As it was stored with; LARDER_STORE_NEVER for none. */
+    /** As stored; LARDER_STORE_NEVER for none. */
     int64_t idle_ns;
     uint64_t cost;
     /** In an index's order: the value it is found by. */
@@ -393,11 +393,11 @@ typedef struct larder_store_entry {
 } larder_store_entry;
 
 enum {
-    /** Do not count the read, nor remember it for the order of use. */
+    /** Do not count the read, nor record it in the order of use. */
     LARDER_STORE_PEEK = 1u << 0,
-    /** Leave the value away. */
+    /** Omit the value. */
     LARDER_STORE_WITHOUT_VALUE = 1u << 1,
-    /** Find expired entries too that were not removed yet. */
+    /** Also find expired entries that were not removed yet. */
     LARDER_STORE_EXPIRED_TOO = 1u << 2
 };
 
@@ -406,7 +406,7 @@ enum {
     @param entry receives the entry, to be released; all zero on failure, when releasing it does
            nothing.
     @return LARDER_OK; LARDER_ENOTFOUND if there is none or it has expired; LARDER_EDAMAGED if there
-            is one but its record or the pages on the way are damaged;
+            is one but its record or the pages on the path are damaged;
             LARDER_ECLOSED, LARDER_EFORKED; ENOMEM, EMFILE or another errno.
             LARDER_ENOSLOT: all of the store's 960 reader slots in this process, or 1,022 in all
             processes, are held by entries and cursors: release some.
@@ -417,12 +417,12 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_get(larder_store *store,
                                                             uint32_t flags,
                                                             larder_store_entry *entry);
 
-/** Counts and notes a read, as larder_store_get does, of an entry that the caller kept: if it must
-    be what it was.
-    @param expires_ns, idle_ns as larder_store_get gave them.
+/** Counts and records a read, as larder_store_get does, of an entry that the caller kept, if it is
+    certainly unchanged.
+    @param expires_ns, idle_ns as larder_store_get returned them.
     @param state this handle's number that changes whenever entries are written, removed, evicted or
-           expire, as it was before the entry was read; receives what it is now: 0, which says
-           nothing, where limits of time are set, and for a handle that only reads. Begin with 0.
+           expire, as it was before the entry was read; receives the current one: 0, which means
+           unknown, if limits of time are set, and for a handle that only reads. Start with 0.
     @return LARDER_OK; LARDER_ENOTFOUND if the entry has to be looked up, also because it may have
             expired; LARDER_ECLOSED, LARDER_EFORKED, LARDER_ENOSLOT; ENOMEM or another errno.
     O(1). */
@@ -435,10 +435,9 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_get_again(larder_store *
 LARDER_API void larder_store_release(larder_store_entry *entry);
 
 /** Keeps a value readable beyond the entry's release, and beyond the store's close, without copying
-    it: the segment that it lies in stays mapped, and takes its room on disk, even when it is
-    deleted.
+    it: its segment stays mapped, and takes its space on disk, even after it is deleted.
     @param retained receives what larder_store_release_value ends.
-    @return LARDER_OK; LARDER_EINVALID if the entry has not LARDER_STORE_ENTRY_IN_LOG. */
+    @return LARDER_OK; LARDER_EINVALID if the entry lacks LARDER_STORE_ENTRY_IN_LOG. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_retain_value(
     larder_store_entry *entry, void *LARDER_NULLABLE *LARDER_NONNULL retained);
 
@@ -450,7 +449,7 @@ LARDER_API void larder_store_release_value(void *LARDER_NULLABLE retained);
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_contains(larder_store *store,
                                                                  larder_bytes key);
 
-/** Entries and the bytes of their values, those included that expired but were not removed yet.
+/** Entries and the bytes of their values, including expired ones that were not removed yet.
     O(1), and once for each write since the last call O(log entries). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_totals(larder_store *store, uint64_t *count,
                                                                uint64_t *bytes);
@@ -459,7 +458,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_totals(larder_store *sto
 typedef enum larder_store_order {
     /** By key. */
     LARDER_STORE_BY_KEY = 0,
-    /** Least recently used first; where reads are not remembered, oldest write first. A store whose
+    /** Least recently used first; if reads are not recorded, oldest write first. A store whose
         limits never needed this order, nor LARDER_STORE_TRACK_ACCESS, does not keep it: then the
         first entry takes O(entries · log entries), and the cursor 32 bytes for each. */
     LARDER_STORE_BY_RECENCY,
@@ -472,12 +471,12 @@ enum {
     /** `lower` or `upper` is a bound; without its flag there is none. */
     LARDER_STORE_HAS_LOWER = 1u << 9,
     LARDER_STORE_HAS_UPPER = 1u << 10,
-    /** A bound does not belong to the range. */
+    /** The range excludes the bound. */
     LARDER_STORE_LOWER_EXCLUSIVE = 1u << 11,
     LARDER_STORE_UPPER_EXCLUSIVE = 1u << 12
 };
 
-/** What to go over. Fill with larder_store_query_init, then change what matters. */
+/** What to list. Fill with larder_store_query_init, then change what matters. */
 typedef struct larder_store_query {
     larder_store_order order;
     /** LARDER_STORE_DESCENDING …, and LARDER_STORE_WITHOUT_VALUE, LARDER_STORE_EXPIRED_TOO. */
@@ -496,7 +495,7 @@ LARDER_API void larder_store_query_init(larder_store_query *query);
 
 /** Opens a cursor. It sees the store as it is now, whatever is written meanwhile. It holds that
     snapshot: no page of it is reused and no segment deleted, so that files grow. Close it soon.
-    Reads of a cursor are not remembered for the order of use.
+    Reads through a cursor are not recorded in the order of use.
     @return LARDER_OK; LARDER_EINVALID, LARDER_ECLOSED, LARDER_EFORKED, LARDER_EDAMAGED;
             LARDER_ENOSLOT: 512 are open, or see larder_store_get; ENOMEM or another errno. */
 LARDER_API LARDER_MUST_CHECK larder_status
@@ -505,27 +504,27 @@ larder_store_cursor_open(larder_store *store, const larder_store_query *query,
 
 /** The next entry.
     @param entry receives it, borrowed until the next call; need not be released.
-    @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: the entry is damaged, and a further call goes on
-            behind it as far as the pages can be read, or gives LARDER_END; as larder_store_get. */
+    @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: the entry is damaged, and a further call
+            continues after it as far as the pages can be read, or returns LARDER_END; as
+            larder_store_get. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_cursor_next(larder_store_cursor *cursor,
                                                                     larder_store_entry *entry);
 
 /** Frees the cursor. NULL is allowed. */
 LARDER_API void larder_store_cursor_close(larder_store_cursor *LARDER_NULLABLE cursor);
 
-/** Counts the entries that a cursor would give, as the store is now.
+/** Counts the entries that a cursor would return, as the store is now.
 
-    Their values are not looked at, and their records only where there is no telling without: where
-    a limit of age or an end may make them expire, where a bound, a prefix or a value in the range
+    Their values are not read, and their records only where that is necessary: where a limit of age
+    or an end may make them expire, where a bound, a prefix or a value in the range
     is longer than the rows of the tree are (240 bytes of an index, a zero byte as two; 494 of a
-    prefix of keys), and where pages are damaged. So an entry whose record is damaged counts
-    otherwise, as it does for larder_store_totals: only larder_store_check and who reads it would
-    see. For what has no bound and no prefix, nothing but what is pending and what expired is looked
-    at.
+    prefix of keys), and where pages are damaged. So an entry whose record is damaged still
+    counts otherwise, as it does for larder_store_totals: only larder_store_check and a read of it
+    would find out. Without a bound and a prefix, only waiting writes and expired entries are read.
 
     @param query LARDER_STORE_EXPIRED_TOO counts; which order it is, and which direction, does not,
            but that an entry counts in an index once for each different value that it has there.
-    @param limit when there are so many, that is enough; LARDER_STORE_UNLIMITED to count all.
+    @param limit stop at this many; LARDER_STORE_UNLIMITED to count all.
     @param count receives how many there are, `limit` at most; 0 on failure, but on LARDER_EDAMAGED
            how many can be read.
     @return LARDER_OK; LARDER_EDAMAGED: pages or records that had to be read are damaged; as
@@ -540,26 +539,26 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_count(larder_store *stor
 
 /** Makes everything written before this call survive a power cut.
     @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; EIO, ENOSPC or another
-            errno: then everything is stored as before, and a power cut may take what no sync before
-            it had covered. The next sync, or checkpoint, has the system write all of that again. */
+            errno: then everything is stored as before, and a power cut may lose what no earlier
+            sync covered. The next sync, or checkpoint, has the system write all of that again. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_sync(larder_store *store);
 
-/** Runs a checkpoint: syncs the log, brings what was written into LMDB's tree, with the reads that
-    were noted for the order of use, evicts what exceeds the limits, and cleans segments.
+/** Runs a checkpoint: syncs the log, applies the writes and the reads recorded for the order of use
+    to LMDB's tree, evicts what exceeds the limits, and cleans segments.
     @return LARDER_OK; LARDER_EDAMAGED, LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; ENOSPC,
             EIO, ENOMEM: then all stays in the log, and a later checkpoint tries again.
     O(writes · log entries), and O(live bytes) of what it cleans. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_flush(larder_store *store);
 
 /** Gives the store another content format, in the last transaction of a checkpoint: after a crash
-    the new format is never there without everything that was written before. For a caller who has
-    brought what the store holds into another form, or removed it.
+    the new format is never there without everything that was written before. For a caller that has
+    converted or removed what the store holds.
     @return as larder_store_flush; on failure the format is the old one. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_content_format_set(larder_store *store,
                                                                            uint64_t content_format);
 
-/** What the store's thread does now and then: runs a checkpoint, removes what expired, enforces the
-    limits, cleans and deletes segments, clears the slots of readers that died. */
+/** The store's maintenance, which its threads run from time to time: runs a checkpoint, removes
+    what expired, enforces the limits, cleans and deletes segments, clears stale readers. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_maintain(larder_store *store);
 
 /** The limits as they are now. */
@@ -583,7 +582,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_trim(larder_store *store
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_remove_expired(larder_store *store, uint64_t *LARDER_NULLABLE removed);
 
-// Looking inside ----------------------------------------------------------------------------------
+// Inspection --------------------------------------------------------------------------------------
 
 /** A store's figures. Counters start with the handle. */
 typedef struct larder_store_statistics {
@@ -636,7 +635,7 @@ typedef struct larder_store_statistics {
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_statistics_get(larder_store *store, larder_store_statistics *statistics);
 
-/** What a check, a salvage or a rebuilding found. */
+/** What a check, a salvage or a rebuild found. */
 typedef struct larder_store_report {
     /** Intact entries, and the bytes of their values. */
     uint64_t intact;
@@ -647,13 +646,13 @@ typedef struct larder_store_report {
     uint64_t uncertain;
     /** Pages of LMDB's file that cannot be read. */
     uint64_t damaged_pages;
-    /** Where the first of all these is in data.mdb; 0 if it is nowhere there. */
+    /** Where the first of these is in data.mdb; 0 if none is there. */
     uint64_t first_damage_offset;
-    /** Rows of order, expiry, indexes and segments that do not agree with the entries, and segments
-        that are there for no reason. */
+    /** Rows of order, expiration, indexes and segments that disagree with the entries, and orphaned
+        segments. */
     uint64_t inconsistencies;
-    /** Writes behind the last checkpoint that were or would be read from the log, and those of them
-        that are damaged. */
+    /** Writes after the last checkpoint that were or would be replayed from the log, and those of
+        them that are damaged. */
     uint64_t journal_intact;
     uint64_t journal_lost;
 } larder_store_report;
@@ -681,10 +680,10 @@ LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_backup(larder_store *store, const char *target,
                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
 
-/** Frees the room in the log of the store at `path` that replaced and removed entries left there,
-    by cleaning every segment that has any. The store must not be open for writing, but may be read
-    meanwhile; a segment that a reader still needs is deleted when the store is opened next. What
-    becomes free in data.mdb is used again; that file does not get smaller.
+/** Reclaims the space in the log of the store at `path` that replaced and removed entries left, by
+    cleaning every segment that has any. The store must not be open for writing, but may be read
+    meanwhile; a segment that a reader still needs is deleted when the store is opened next. Free
+    pages in data.mdb are reused; that file does not shrink.
     @param progress told of segments deleted; may be NULL. When it stops the call, what was done
            stays.
     @return as larder_store_open; ECANCELED. O(live bytes) of the segments that it cleans. */
@@ -692,24 +691,24 @@ LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE detail,
                      larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
 
-/** Makes data.mdb anew, where it is: it is the index of the log, which has every entry. No value is
+/** Rebuilds data.mdb in place: it is the index of the log, which has every entry. No value is
     copied. The old file is not needed; if it is sound it tells what was evicted, and what is
     newest. Without it, some of what was evicted comes back. The order of use becomes that of
-    writing, and an entry that idles counts as not read since it was written.
+    writing, and an entry with an idle time counts as not read since it was written.
 
-    A damaged record costs its entry; an older version of that does not come back. The segment with
-    the damage stays as long as anything in it is alive, and larder_store_check tells of it;
-    larder_store_salvage makes a store without. Where all that is known is that something was lost,
-    so that older entries are uncertain, nothing is changed, for cleaning would delete what is left
-    out: with LARDER_STORE_WITH_UNCERTAIN they are kept.
+    A damaged record loses its entry; an older version of it does not come back. The segment with
+    the damage stays as long as anything in it is live, and larder_store_check reports it;
+    larder_store_salvage creates a store without. Where all that is known is that something was
+    lost, so that older entries are uncertain, nothing is changed, because cleaning would delete
+    what is left out: with LARDER_STORE_WITH_UNCERTAIN they are kept.
 
-    When the call is cut short, by a kill or a power cut too, the old data.mdb is there, and the
-    next call begins anew. Only damaged heads of segments are written over before that.
+    If the call is interrupted, also by a kill or a power cut, the old data.mdb is there, and the
+    next call starts again. Only damaged heads of segments are overwritten before that.
     @param options as for larder_store_open: permissions, and the content format, if the old file
            does not tell. NULL for the defaults, and the permissions that the lock's file has.
     @param progress told of entries; may be NULL.
     @param report receives what was found, also on LARDER_EDAMAGED.
-    @return LARDER_OK; LARDER_EBUSY if the store is open, in whatever process, to read too;
+    @return LARDER_OK; LARDER_EBUSY if the store is open, in any process, even for reading;
             LARDER_EDAMAGED: there would be uncertain entries; LARDER_EFOREIGN if nothing in the
             folder looks like a store, or there are segments of another one; LARDER_EVERSION;
             LARDER_EINVALID; ECANCELED; ENOENT, EACCES, ENOSPC, EIO (a segment cannot be read) or

@@ -56,7 +56,7 @@ larder_status larder_environment_status(int code) {
     case MDB_CURSOR_FULL:
     case MDB_PAGE_FULL:
     case MDB_INCOMPATIBLE: return LARDER_EDAMAGED;
-    // After a failed write of the meta page LMDB refuses everything until it is opened anew.
+    // After a failed write of the meta page LMDB refuses everything until it is reopened.
     case MDB_PANIC: return EIO;
     default: return code > 0 ? code : EIO;
     }

@@ -57,10 +57,10 @@ LARDER_MUST_CHECK larder_status larder_environment_open(const char *folder, bool
 /** To be called by the writer when nothing waits to be written: closes LMDB, unless other handles
     or readers of older states need it. The next transaction opens it again. */
 void larder_environment_rest(environment *environment);
-/** The handle that writes will not write any more, though it is still there: before it lets go of
-    its lock, for another handle may write then. */
+/** The writing handle will not write any more, although it stays open: to be called before it
+    releases its lock, because another handle may write then. */
 void larder_environment_end_writing(environment *environment);
-/** Lets go of it; the last handle closes the file. A child of fork(2) only forgets it.
+/** Releases it; the last handle closes the file. A child of fork(2) only forgets it.
     @param environment may be NULL.
     @param writes as at larder_environment_open. */
 void larder_environment_close(environment *environment, bool writes);
@@ -100,8 +100,8 @@ void larder_environment_look_at_touches(environment *environment,
                                         void *context);
 
 /** Begins the one transaction that writes; it must end in the same thread. If the last one failed
-    so that LMDB refuses to go on, its part is opened anew first, for which no reader may look at an
-    older state: EIO otherwise.
+    so that LMDB refuses to continue, LMDB is reopened first, for which no reader may hold an older
+    snapshot: EIO otherwise.
     @param main receives LMDB's number of the one database. */
 LARDER_MUST_CHECK larder_status larder_environment_begin(environment *environment, MDB_txn **txn,
                                                          MDB_dbi *main);
@@ -117,8 +117,8 @@ LARDER_MUST_CHECK larder_status larder_environment_guard_all(environment *enviro
 LARDER_MUST_CHECK larder_status larder_environment_row(environment *environment, MDB_txn *txn,
                                                        MDB_dbi main, larder_bytes key,
                                                        const larder_bytes *value);
-/** Ends the transaction: commits if `status` is LARDER_OK, with LMDB's full sync, and lets go of
-    the readers' places of older states.
+/** Ends the transaction: commits if `status` is LARDER_OK, with LMDB's full sync, and releases
+    the reader slots of older snapshots.
     @return EAGAIN where the map was too small and has grown: begin again. Of an EIO the reason, if
             there is one: a write that was cut short is EIO to LMDB, be it that the disk is full or
             a limit reached. Else `status`, or why the commit failed. */

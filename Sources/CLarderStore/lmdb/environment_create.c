@@ -65,7 +65,7 @@ larder_status larder_environment_settle(environment *env) {
     if (status) return status;
     pthread_mutex_lock(&env->lmdb_lock);
     // An earlier sync may have failed, here or in another process: its pages count as clean then,
-    // and only what is written anew is sure to get to the device. What LMDB has committed since is
+    // and only what is written again is sure to reach the device. What LMDB has committed since is
     // there.
     if (!env->lmdb) {
         status = larder_os_file_read_at(file, image, sizeof image, 0, &got);
@@ -115,7 +115,7 @@ larder_status larder_environment_create(const char *folder, const store_meta *fr
     if (!status) status = larder_os_file_truncate(file, 0);
     if (!status) status = larder_os_file_change_mode(file, mode);
     if (!status) status = larder_os_file_write_at(file, image, CREATE_BYTES, 0);
-    // If we crash here, there is no data.mdb yet, and the next open makes it anew.
+    // If we crash here, there is no data.mdb yet, and the next open creates it.
     if (!status)
         status =
             larder_os_file_rename(unfinished, larder_environment_path(path, folder, "data.mdb"));

@@ -43,9 +43,9 @@ enum {
     NEW_PAGE_BYTES = 4096
 };
 
-/** Our own map of the file. It reaches beyond the file's end, so that it need not be made anew each
-    time the file grows. Those that were left behind stay until the environment is closed: as each
-    is twice as large as the one before, they take no more address space than the last. */
+/** Our own map of the file. It reaches beyond the file's end, so that it need not be replaced each
+    time the file grows. Replaced maps stay until the environment is closed: as each is twice as
+    large as the one before, together they take no more address space than the last. */
 typedef struct environment_map {
     uint8_t *bytes;
     size_t length;
@@ -171,9 +171,9 @@ LARDER_MUST_CHECK larder_status larder_environment_resize(environment *env, uint
 bool larder_environment_has_room(uint64_t bytes);
 
 /** Opens LMDB's part if it is closed; nobody reads unprotected then.
-    @param anew it is open, and is closed first: after a failed write of a meta page it refuses
-           everything until then. EIO if somebody reads an older state. */
-LARDER_MUST_CHECK larder_status larder_environment_wake(environment *env, bool anew);
+    @param reopens it is open, and is closed first: after a failed write of a meta page it refuses
+           everything until then. EIO if a reader holds an older snapshot. */
+LARDER_MUST_CHECK larder_status larder_environment_wake(environment *env, bool reopens);
 /** Between these two no place calls LMDB, and no other thread changes its part. */
 void larder_environment_begin_change(environment *env);
 void larder_environment_end_change(environment *env);

@@ -151,10 +151,10 @@ static larder_status wake(environment *env) {
     return status;
 }
 
-larder_status larder_environment_wake(environment *env, bool anew) {
+larder_status larder_environment_wake(environment *env, bool reopens) {
     larder_environment_begin_change(env);
-    larder_status status = anew && has_older_readers(env) ? EIO : LARDER_OK;
-    if (!status && anew) close_lmdb(env);
+    larder_status status = reopens && has_older_readers(env) ? EIO : LARDER_OK;
+    if (!status && reopens) close_lmdb(env);
     if (!status && !env->lmdb) status = wake(env);
     larder_environment_end_change(env);
     return status;

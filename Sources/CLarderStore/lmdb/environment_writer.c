@@ -15,7 +15,7 @@
 static const uint64_t first_map_bytes = UINT64_C(16) << 20;
 
 /** Makes a larger map of the file; `lock` is held. */
-static larder_status map_anew(environment *env, int file, uint64_t bytes) {
+static larder_status replace_map(environment *env, int file, uint64_t bytes) {
     if (bytes < PAGE_MIN_BYTES) return LARDER_EDAMAGED;
     if (bytes > SIZE_MAX / 4) return EFBIG;
     if (env->map_count == MAPS_MAX) return ENOMEM;
@@ -60,7 +60,7 @@ larder_status larder_environment_extend(environment *env) {
     if (status) return status;
     pthread_mutex_lock(&env->lock);
     environment_map *map = atomic_load(&env->map);
-    if (!map || facts.bytes > map->length) status = map_anew(env, file, facts.bytes);
+    if (!map || facts.bytes > map->length) status = replace_map(env, file, facts.bytes);
     else if (facts.bytes > atomic_load(&map->covered)) atomic_store(&map->covered, facts.bytes);
     pthread_mutex_unlock(&env->lock);
     larder_os_file_close(file);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file log.c
-    The chain of segments: appending, turning over to the next one, syncing, letting go.
+    The chain of segments: appending, changing over to the next one, syncing, releasing.
 
     A segment's number is greater than that of the one that leads to it: a chain cannot run in a
     circle, and whatever is made in advance and overtaken is removed. */

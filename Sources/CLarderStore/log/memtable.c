@@ -42,7 +42,7 @@ static void memtable_empty(memtable *table) {
 }
 
 void larder_memtable_reset(memtable *table) {
-    // Memory that was not needed by far is let go of; what follows grows it again if need be.
+    // Memory that was mostly unused is released; later writes grow it again if need be.
     if (table->capacity > KEPT_CAPACITY && table->count <= table->capacity / 8)
         memtable_release(table);
     else memtable_empty(table);

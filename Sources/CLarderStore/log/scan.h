@@ -15,7 +15,7 @@ typedef struct log_scan {
     location at;
     /** Of the last write that it gave. */
     uint64_t sequence;
-    /** Writes that it passed over. */
+    /** Writes that it skipped. */
     uint64_t lost;
     /** The next one need not have the next number. */
     bool has_resynced;
@@ -29,10 +29,10 @@ typedef struct log_scan {
 LARDER_MUST_CHECK larder_status larder_log_scan_next(log_scan *scan, bool verifies,
                                                      const uint8_t **first, uint32_t *count,
                                                      segment **from);
-/** Looks behind the damaged place for the next sound record in the same segment that a write begins
+/** Searches after the damage for the next sound record in the same segment that a write begins
     with or that leads to the next segment; without one, for the segment that the log goes on in.
-    Then the scan goes on there, and with the write that it gives next, `lost` has those that were
-    passed over. */
+    Then the scan continues there, and after the write that it returns next, `lost` includes those
+    that were skipped. */
 bool larder_log_scan_resync(log_scan *scan);
 
 #endif

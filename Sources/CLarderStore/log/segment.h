@@ -99,7 +99,7 @@ LARDER_MUST_CHECK larder_status larder_segment_create(int folder, uint32_t numbe
             LARDER_EFOREIGN (another store's); ENOMEM or another errno. */
 LARDER_MUST_CHECK larder_status larder_segment_open(int folder, uint32_t number, uint64_t store_id,
                                                     bool writes, segment **out);
-/** Lets go of the mapped pages of one of the least size: they come back with a touch. */
+/** Releases the mapped pages of a segment of the least size: they are read again on access. */
 void larder_segment_rest(const segment *resting);
 /** Opens one for reading whatever its head says: of kind 0 if that is damaged, without a first
     sequence, and of whatever length it is. NULL if it is no file, or too short for a head.

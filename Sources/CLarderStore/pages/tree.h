@@ -90,8 +90,8 @@ LARDER_MUST_CHECK larder_status larder_tree_cursor_seek(tree_cursor *cursor, con
 /** Places it at the last key that is less than `key`; LARDER_END before the first. */
 LARDER_MUST_CHECK larder_status larder_tree_cursor_seek_back(tree_cursor *cursor, const tree *tree,
                                                              larder_bytes key);
-/** Moves on. LARDER_OK; LARDER_END; LARDER_EDAMAGED: a page that cannot be read was passed over,
-    and the cursor is behind it; call again. Never the same damage twice, so a loop over it ends. */
+/** Moves on. LARDER_OK; LARDER_END; LARDER_EDAMAGED: a page that cannot be read was skipped, and
+    the cursor is after it; call again. Never the same damage twice, so a loop over it ends. */
 LARDER_MUST_CHECK larder_status larder_tree_cursor_next(tree_cursor *cursor);
 LARDER_MUST_CHECK larder_status larder_tree_cursor_previous(tree_cursor *cursor);
 /** Key and value at the cursor's place, borrowed from the mapping. */

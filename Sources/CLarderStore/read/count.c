@@ -4,9 +4,9 @@
 
     A range is one run of tree keys, and so its rows are counted without a look at the records: in
     the order of keys each row is an entry, and in an index each is one value of an entry. That is
-    too many where a pending write replaces the entry, and where its time is over but it was not
-    removed yet. Both are few, and can be told: what is pending is in the overlay, and what can be
-    over has a row of SPACE_EXPIRY that is due (apply.c, invariant 2). By key each of them is looked
+    too many where a pending write replaces the entry, and where it has expired but was not removed
+    yet. Both are few, and can be told: what is pending is in the overlay, and what can have expired
+    has a row of SPACE_EXPIRY that is due (apply.c, invariant 2). By key each of them is looked
     up and taken off; in an index each row is looked at, where there are any. Those of pending
     writes are added.
 
@@ -25,7 +25,7 @@ enum {
     EXPIRY_KEY_BYTES = 1 + 8 + 8 + 4
 };
 
-/** Whether everything in the tree whose time is over has a row that is due. Under a limit of age,
+/** Whether everything in the tree that has expired has a row that is due. Under a limit of age,
     entries that were written while there was another one may have a later row, or none. */
 static bool expiry_is_in_rows(const larder_store_cursor *cursor) {
     const larder_store *store = cursor->store;
@@ -34,25 +34,25 @@ static bool expiry_is_in_rows(const larder_store_cursor *cursor) {
             atomic_load_explicit(&store->end_ns, memory_order_relaxed) > larder_store_now(store));
 }
 
-/** Whether the row's entry, that is there, does not count: its time is over. */
-static larder_status look_at(const larder_store_cursor *cursor, cursor_row *row, bool *is_over) {
+/** Whether the row's entry does not count because it has expired. */
+static larder_status look_at(const larder_store_cursor *cursor, cursor_row *row, bool *is_expired) {
     record entry;
-    *is_over = false;
+    *is_expired = false;
     if (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) return LARDER_OK;
     larder_status status = larder_cursor_resolve(cursor, row);
     if (!status) status = larder_record_read(row->record, true, &entry);
     if (!status)
-        *is_over = larder_store_is_over(cursor->store, cursor->place, &entry,
-                                        larder_store_deadline(cursor->place, &entry), false);
+        *is_expired = larder_store_is_expired(cursor->store, cursor->place, &entry,
+                                              larder_store_deadline(cursor->place, &entry), false);
     return status;
 }
 
 /** The same for the tree's entry of a stored key. */
 static larder_status look_up(const larder_store_cursor *cursor, larder_bytes stored,
-                             bool *is_over) {
+                             bool *is_expired) {
     cursor_row row = {.stored = stored};
     larder_status status = larder_cursor_find_entry(cursor, stored, &row);
-    if (!status) status = look_at(cursor, &row, is_over);
+    if (!status) status = look_at(cursor, &row, is_expired);
     return status == LARDER_ENOTFOUND ? LARDER_EDAMAGED : status;
 }
 
@@ -95,13 +95,13 @@ static larder_status wrong_count(const larder_store_cursor *cursor, const row_ar
     }
     for (size_t i = 0; i < due->count; i++) {
         const cursor_row *row = &due->items[i];
-        bool is_over = false;
+        bool is_expired = false;
         larder_status status = LARDER_OK;
         if (larder_cursor_wants(cursor, row->value, row->stored) &&
             !larder_rows_find(pending, row->stored))
-            status = look_up(cursor, row->stored, &is_over);
+            status = look_up(cursor, row->stored, &is_expired);
         if (status) return status;
-        *count += is_over;
+        *count += is_expired;
     }
     return LARDER_OK;
 }
@@ -109,11 +109,11 @@ static larder_status wrong_count(const larder_store_cursor *cursor, const row_ar
 /** Whether a row of an index counts, which leads to the entry of that stored key. */
 static larder_status row_counts(const larder_store_cursor *cursor, const row_array *due,
                                 larder_bytes stored, bool *counts) {
-    bool is_over;
+    bool is_expired;
     *counts = !larder_rows_find(&cursor->pending.by_key, stored);
     if (!*counts || !larder_rows_find(due, stored)) return LARDER_OK;
-    larder_status status = look_up(cursor, stored, &is_over);
-    *counts = status || !is_over;
+    larder_status status = look_up(cursor, stored, &is_expired);
+    *counts = status || !is_expired;
     return status;
 }
 
@@ -188,11 +188,11 @@ static larder_status tree_count(const larder_store_cursor *cursor, const row_arr
 static larder_status pending_count(const larder_store_cursor *cursor, uint64_t *count) {
     const row_array *pending = larder_overlay_rows_ordered(cursor);
     for (size_t i = 0; i < pending->count; i++) {
-        bool is_over = true;
+        bool is_expired = true;
         cursor_row row = pending->items[i];
-        larder_status status = row.is_removal ? LARDER_OK : look_at(cursor, &row, &is_over);
+        larder_status status = row.is_removal ? LARDER_OK : look_at(cursor, &row, &is_expired);
         if (status) return status;
-        *count += !is_over;
+        *count += !is_expired;
     }
     return LARDER_OK;
 }

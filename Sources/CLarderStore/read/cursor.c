@@ -102,7 +102,7 @@ static larder_status cursor_take_bytes(larder_store_cursor *cursor) {
 
 /** Has a checkpoint come first where much is pending, or where the order of use depends on reads
     that only it folds in. If it fails the cursor still shows everything: the failure is counted,
-    and told to who asks the store to flush. */
+    and reported by the next flush. */
 static void flush_first(larder_store *store, const larder_store_query *query) {
     if (store_is_read_only(store)) return;
     bool is_much = atomic_load_explicit(&store->pending_count, memory_order_acquire) >
@@ -188,7 +188,7 @@ static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64
         !begins_with(entry->key, cursor->query.prefix))
         return false;
     return (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) ||
-           !larder_store_is_over(cursor->store, cursor->place, entry, deadline, false);
+           !larder_store_is_expired(cursor->store, cursor->place, entry, deadline, false);
 }
 
 /** The next row whose record is sound and asked for, and when that expires. */

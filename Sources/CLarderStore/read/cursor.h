@@ -147,7 +147,7 @@ const cursor_row *larder_rows_find(const row_array *rows, larder_bytes stored);
 // cursor_tree.c
 /** The tree's next row in the range. That no pending write replaces it is seen to here but by key,
     where both sources have the same order.
-    @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: a row was passed over; ENOMEM. */
+    @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: a row was skipped; ENOMEM. */
 LARDER_MUST_CHECK larder_status larder_tree_rows_next(larder_store_cursor *cursor, cursor_row *row);
 void larder_tree_rows_free(tree_rows *rows);
 /** Fills in `start`, `end` and `has_exact_range`. */

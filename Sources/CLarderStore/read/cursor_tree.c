@@ -79,7 +79,7 @@ void larder_cursor_set_range(larder_store_cursor *cursor) {
 }
 
 /** Moves to the next row between `start` and `end`.
-    LARDER_EDAMAGED: something was passed over. */
+    LARDER_EDAMAGED: something was skipped. */
 static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key,
                                larder_bytes *value) {
     tree_rows *rows = &cursor->tree;

@@ -13,7 +13,7 @@
 #include "log/scan.h"
 #include "store/store_internal.h"
 
-/** How often a look begins anew because the tree moved on, and the log with it. */
+/** How often following starts again because the tree, and with it the log, moved on. */
 enum { LOOK_ATTEMPTS = 16 };
 
 /** Begins behind what the tree has.

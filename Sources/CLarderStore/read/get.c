@@ -39,7 +39,7 @@ int64_t larder_store_due(const larder_store *store, const record *entry, int64_t
     return earlier(earlier(deadline, end), later_by(entry->written_ns, age));
 }
 
-/** Whether its time is over, by `deadline` and the store's limits of age and end. */
+/** Whether it has expired, by `deadline` and the store's limits of age and end. */
 static bool is_expired(const larder_store *store, const record *entry, int64_t deadline) {
     int64_t due = larder_store_due(store, entry, deadline);
     return due != LARDER_STORE_NEVER && due <= larder_store_now(store);
@@ -55,15 +55,15 @@ static void touched_look(void *context, const touch_buffer *touches) {
     larder_touch_buffer_search(touches, search->hash, search->sequence, &search->deadline_ns);
 }
 
-/** Whether its time is over although it may have been read since the last checkpoint. Waits for
+/** Whether it has expired although it may have been read since the last checkpoint. Waits for
     nobody, and takes `lock`, unless the caller has it, only while a checkpoint folds reads in.
 
     No read is missed that was noted before this began, be its place in use or not: it is in the
     place's buffer, or was moved to `folding` before the buffer was emptied, or, if the checkpoint
     has ended since this caller took its place, in a newer tree. Only in that last case an entry
     that was read may seem to have expired. */
-bool larder_store_is_over(larder_store *store, const snapshot *seen, const record *entry,
-                          int64_t deadline, bool is_locked) {
+bool larder_store_is_expired(larder_store *store, const snapshot *seen, const record *entry,
+                             int64_t deadline, bool is_locked) {
     if (!is_expired(store, entry, deadline)) return false;
     if ((entry->flags & RECORD_IDLES) == 0 || store_is_read_only(store)) return true;
     tree_key scratch;
@@ -208,7 +208,7 @@ static larder_status read_finding(larder_store *store, larder_bytes key, uint32_
         return key.length > KEY_WHOLE_MAX_BYTES ? LARDER_ENOTFOUND : LARDER_EDAMAGED;
     int64_t deadline = larder_store_deadline(found->seen, &parts);
     if ((flags & LARDER_STORE_EXPIRED_TOO) == 0 &&
-        larder_store_is_over(store, found->seen, &parts, deadline, false))
+        larder_store_is_expired(store, found->seen, &parts, deadline, false))
         return LARDER_ENOTFOUND;
     larder_store_entry_of_record(store, &parts, deadline, flags, found->segment, entry);
     if ((flags & LARDER_STORE_PEEK) == 0) note_read(store, found->seen, key, parts.idle_ns);
@@ -292,8 +292,8 @@ larder_status larder_store_version(larder_store *store, larder_bytes key, uint64
     record parts;
     if (!status) status = larder_record_read(found.record, true, &parts);
     if (!status && compare_bytes(parts.key, key) == 0 &&
-        !larder_store_is_over(store, found.seen, &parts, larder_store_deadline(found.seen, &parts),
-                              true))
+        !larder_store_is_expired(store, found.seen, &parts,
+                                 larder_store_deadline(found.seen, &parts), true))
         *sequence = parts.sequence;
     larder_environment_release(store->environment, found.seen);
     return status == LARDER_ENOTFOUND ? LARDER_OK : status;

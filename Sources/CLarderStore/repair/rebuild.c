@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file rebuild.c
-    Rebuilding the index: data.mdb anew, from what salvage finds. No value is copied: rows lead to
+    Rebuilding the index: a new data.mdb, from what salvage finds. No value is copied: rows lead to
     the records where they are.
 
     1. The new index grows in a folder of its own, `index.new`, in several transactions.
@@ -123,8 +123,8 @@ static larder_status rebuild_log(const larder_store *store, const rebuild *work)
         status = larder_segment_create(log, work->meta.end.segment, SEGMENT_WRITTEN,
                                        store->tuning.segment_min_bytes, search->last_sequence + 1,
                                        0, work->meta.store_id, store->options.mode, &next);
-    // It stays one of which nothing was synced, so that whoever opens the store syncs all names
-    // before he promises anything: the rename may be done, and its sync fail.
+    // It stays marked as never synced, so that the next open syncs all names before it promises
+    // anything: the rename may succeed, and its sync fail.
     if (!status) status = larder_segment_mend(next, log, work->meta.store_id);
     if (!status) status = larder_os_folder_sync(log);
     larder_segment_close(next);

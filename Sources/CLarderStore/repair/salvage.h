@@ -105,8 +105,8 @@ LARDER_MUST_CHECK larder_status larder_salvage_read_log(salvage *search);
 void larder_salvage_choose(salvage *search);
 
 // rebuild.c
-/** Makes data.mdb anew from the segments, and puts it in the place of what is there; the store's
-    lock is held, and its log not open. On failure, also by a kill, data.mdb is as it was.
+/** Rebuilds data.mdb from the segments and replaces the old one; the store's lock is held, and its
+    log not open. On failure, also by a kill, data.mdb is as it was.
     @return LARDER_OK; LARDER_EBUSY: somebody reads the store; as larder_store_rebuild. */
 LARDER_MUST_CHECK larder_status larder_store_rebuild_index(larder_store *store,
                                                            larder_progress progress, void *context,

@@ -30,8 +30,8 @@ typedef struct replay {
 
 enum { RUN_MAX_COUNT = 32, SAMPLE_COUNT = 4096 };
 
-/** Room for the run. A table that grew by doubling would be filled anew each time: what was read so
-    far tells how many entries there will be. */
+/** Room for the run. A table that grew by doubling would be refilled each time: what was
+    read so far tells how many entries there will be. */
 static larder_status reserve_run(const replay *work) {
     larder_store *store = work->store;
     memtable *active = store->active;
@@ -193,7 +193,7 @@ static larder_status resume(replay *work, bool was_power_cut) {
 /** The first segment of a log that no checkpoint knows may have been lost to a power cut while it
     was made: then whatever is left goes, so that the first segment has the first number.
     @return LARDER_END if so. */
-static larder_status begin_anew(const replay *work) {
+static larder_status restart_log(const replay *work) {
     store_log *log = &work->store->log;
     segment *first;
     if (work->store->meta.end.segment != 0 || work->at != NULL || work->there.count == 0)
@@ -266,7 +266,7 @@ larder_status larder_store_replay(larder_store *store, bool was_power_cut,
     if (!status && has_log && larder_log_segment(log, start.segment, &first) == LARDER_OK)
         status = enter_segment(&work, first);
     if (!status && has_log) status = read_log(&work, was_power_cut);
-    if (!status && was_power_cut) status = begin_anew(&work);
+    if (!status && was_power_cut) status = restart_log(&work);
     if (!status && has_log) status = resume(&work, was_power_cut);
     if (!status) status = retire_unknown(&work, was_power_cut);
     if (status == LARDER_END) status = LARDER_OK;

@@ -76,7 +76,7 @@ typedef struct lock_text {
     /** 0: it was shut down, with all that it had on the device. */
     int64_t pid;
     char boot[33];
-    /** The machine has started anew since then: pages may be missing that nobody synced. */
+    /** The machine has rebooted since then: pages may be missing that nobody synced. */
     bool is_other_boot;
 } lock_text;
 
@@ -304,8 +304,8 @@ static void data_close(larder_store *store) {
     larder_live_free(&store->live);
 }
 
-/** As data_open. After a power cut, what is left of a store whose making was not synced may be
-    anything: as nothing was promised of it, it is made anew. */
+/** As data_open. After a power cut, what is left of a store whose creation was not synced may be
+    anything: as nothing was promised of it, it is created again. */
 static larder_status data_open_or_remake(larder_store *store, bool is_other_boot,
                                          larder_store_detail *detail) {
     file_path path;

@@ -146,11 +146,11 @@ int64_t larder_store_now(const larder_store *store);
 /** When the entry expires, by its own times and the last read that was folded in or is in no
     reader's buffer; not by the store's limits. */
 int64_t larder_store_deadline(const snapshot *snapshot, const record *entry);
-/** Whether the time of an entry of `place` is over, by `deadline` and the store's limits of age and
-    end; one that idles may have been read since, which was not folded in.
+/** Whether an entry of `place` has expired, by `deadline` and the store's limits of age and end.
+    One with an idle time may have been read since, which was not folded in.
     @param is_locked the caller has `lock`. */
-bool larder_store_is_over(larder_store *store, const snapshot *place, const record *entry,
-                          int64_t deadline, bool is_locked);
+bool larder_store_is_expired(larder_store *store, const snapshot *place, const record *entry,
+                             int64_t deadline, bool is_locked);
 /** The earliest of these times. */
 int64_t larder_store_due(const larder_store *store, const record *entry, int64_t deadline);
 

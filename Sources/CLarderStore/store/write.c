@@ -31,7 +31,7 @@ static bool is_log_full(const larder_store *store, size_t length, uint32_t count
 enum { ROOM_LEAST_BYTES = 4 << 10 };
 
 /** Room that a checkpoint may take for what waits and what the tree has, so that it never fails for
-    the want of it as long as nobody else fills the disk: pages that it writes anew, and new
+    the want of it as long as nobody else fills the disk: pages that it rewrites, and new
     rows. */
 static uint64_t checkpoint_room(const larder_store *store) {
     const uint64_t row_bytes = 200;
