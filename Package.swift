@@ -60,6 +60,14 @@ let bundledLMDB: [CSetting] =
         traits: ["BundledLMDB"])),
   ]
 
+/// Apple's tools look for it in the bundle of a target that has resources. Elsewhere a target with
+/// resources gets a source file for nothing.
+#if os(macOS)
+  let privacy = (excluded: [String](), resources: [Resource.copy("PrivacyInfo.xcprivacy")])
+#else
+  let privacy = (excluded: ["PrivacyInfo.xcprivacy"], resources: [Resource]())
+#endif
+
 let package = Package(
   name: "larder",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -94,7 +102,9 @@ let package = Package(
     .target(name: "CLarderSystem", cSettings: c + [.define("_GNU_SOURCE")]),
     .target(
       name: "CLarder", dependencies: ["CLarderSystem"], cSettings: c + [.headerSearchPath(".")]),
-    .target(name: "LarderCore", dependencies: ["CLarder"], swiftSettings: swift),
+    .target(
+      name: "LarderCore", dependencies: ["CLarder"], exclude: privacy.excluded,
+      resources: privacy.resources, swiftSettings: swift),
     .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
     .target(
       name: "CLarderStore",

@@ -268,6 +268,33 @@ struct HouseTests {
     expectNoLine(in: files) { line in traps.contains { line.contains($0) } }
   }
 
+  @Test func thePrivacyManifestNamesWhatTheSourcesCall() throws {
+    let url = SourceTree.top.appendingPathComponent("Sources/LarderCore/PrivacyInfo.xcprivacy")
+    let manifest = try PropertyListSerialization.propertyList(
+      from: try Data(contentsOf: url), format: nil)
+    let types = (manifest as? [String: Any])?["NSPrivacyAccessedAPITypes"] as? [[String: Any]]
+    let reasons = Dictionary(
+      uniqueKeysWithValues: try #require(types).map { type in
+        (
+          type["NSPrivacyAccessedAPIType"] as? String ?? "",
+          type["NSPrivacyAccessedAPITypeReasons"] as? [String] ?? []
+        )
+      })
+    // After Apple's list of required reason APIs, by the functions of C that are among them.
+    let calls: [(category: String, pattern: String)] = [
+      ("FileTimestamp", #"\b(fstat|lstat|stat|fstatat|getattrlist)\("#),
+      ("DiskSpace", #"\b(statvfs|fstatvfs|statfs|fstatfs)\("#),
+      ("SystemBootTime", #"\b(mach_absolute_time|clock_gettime)\("#),
+    ]
+    let sources = SourceTree.c.filter { $0.path.hasPrefix("Sources/") }
+    for (category, pattern) in calls {
+      let call = try Regex(pattern)
+      #expect(sources.contains { $0.text.contains(call) }, "\(category)")
+      #expect(reasons["NSPrivacyAccessedAPICategory" + category]?.isEmpty == false, "\(category)")
+    }
+    #expect(reasons.count == calls.count)
+  }
+
   @Test func thePackageStaysUsableAsADependency() {
     expectNoLine(in: SourceTree.swift.filter { $0.path.hasSuffix("Package.swift") }) { line in
       line.contains("unsafe" + "Flags")
