@@ -65,9 +65,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   let onSystemEvent: SystemEventActions<Key, Value>
   /// The index calls it as long as it is there.
   private let host: MemoryHost
-  #if canImport(UIKit)
-    private let observer = Mutex<SystemEventObserver?>(nil)
-  #endif
+  private let observation = Mutex<SystemEvents.Observation?>(nil)
 
   /// Makes an empty cache.
   ///
@@ -109,9 +107,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     onSystemEvent = SystemEventActions(configuration)
     setLimits(count: configuration.countLimit, cost: configuration.costLimit)
     expiration = configuration.expiration
-    #if canImport(UIKit)
-      observer.withLock { $0 = SystemEventObserver { [weak self] in self?.handle($0) } }
-    #endif
+    let observation = configuration.systemEvents.observe { [weak self] in self?.handle($0) }
+    self.observation.withLock { $0 = observation }
   }
 
   /// Makes an empty cache with the settings that are asked for most.

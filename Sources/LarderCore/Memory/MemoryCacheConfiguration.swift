@@ -55,8 +55,7 @@ public struct MemoryCacheConfiguration<Key: Hashable & Sendable, Value: Sendable
   /// own. Values without anything to destroy are dropped at once.
   public var releasesAsynchronously = true
 
-  /// Whether all entries go when the system is short of memory: iOS, tvOS and visionOS
-  /// tell.
+  /// Whether all entries go when the system is short of memory: Apple's systems tell.
   public var removesAllOnMemoryWarning = true
 
   /// Whether all entries go when the app is put in the background: iOS, tvOS and
@@ -80,6 +79,9 @@ public struct MemoryCacheConfiguration<Key: Hashable & Sendable, Value: Sendable
   /// after the cache is unlocked; nil, the default, costs nothing. May use the cache.
   /// What threads do at the same time can be reported in another order than it happened.
   public var onRemoval: (@Sendable (Removal<Key, Value>) -> Void)?
+
+  /// What tells of memory and background.
+  package var systemEvents = SystemEvents.shared
 
   /// The defaults.
   ///
