@@ -33,5 +33,9 @@ struct Family: Sendable {
       area: "archive", name: "kill", share: 5,
       summary: "SIGKILL at a random moment: elements and indexes agree",
       body: ArchiveKillFamily.run),
+    Family(
+      area: "suspend", name: "kill", share: 3,
+      summary: "suspended and resumed under load, SIGKILL at a random moment",
+      body: SuspendKillFamily.run),
   ]
 }

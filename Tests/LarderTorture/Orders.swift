@@ -74,10 +74,10 @@ struct Orders {
         atPath: folder, withIntermediateDirectories: true)
       try family.body(run)
     case .die:
-      if family.area == "entry" {
-        try EntryVictim(self).live()
-      } else {
-        try ArchiveVictim(self).live()
+      switch family.area {
+      case "entry": try EntryVictim(self).live()
+      case "suspend": try SuspendVictim(self).live()
+      default: try ArchiveVictim(self).live()
       }
     }
   }

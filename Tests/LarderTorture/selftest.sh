@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Shows that the harness for entries and archives can fail: each planted defect has to be found.
+# Shows that the harness for entries, archives and suspensions can fail: each planted defect has to
+# be found.
 # Some are between the library and its trials, and the harness itself has them; others are those of
 # the C core that Tests/Torture knows: its object is compiled with the defect and linked in place of
 # the one without. Called by `make torture-selftest`, which sets TORTURE_CC, TORTURE_OUT,
@@ -100,6 +101,8 @@ planted stale-index archive model
 planted limit-ignored archive model
 planted delete-forgets archive model
 planted neighbour archive damage
+planted keeps-lock suspend kill
+planted early-acknowledgement suspend kill
 if [ "$(uname)" = Linux ]; then
     # shellcheck disable=SC2046
     relink "$out/LarderTorture-relinked" "" $(homes STORE_)
@@ -115,4 +118,4 @@ if [ "$failed" -gt 0 ]; then
     echo "$failed of $tried are not as they should be"
     exit 1
 fi
-echo "every planted defect of entries and archives was found"
+echo "every planted defect of entries, archives and suspensions was found"

@@ -347,9 +347,15 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_require(larder_sto
     @param flags LARDER_STORE_SYNCED or 0.
     @param sequence receives the version of all its entries; may be NULL.
     @return as larder_store_put; LARDER_ECONFLICT if a requirement does not hold: then nothing was
-            written, and the batch is empty too. */
+            written, and the batch is empty too. LARDER_ECLOSED: it was not emptied, and can be
+            moved. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_commit(
     larder_store_batch *batch, uint32_t flags, uint64_t *LARDER_NULLABLE sequence);
+
+/** Moves the batch to another handle of the same folder, which was shut down and opened again.
+    @return LARDER_OK; LARDER_ECLOSED, LARDER_EREADONLY, LARDER_EFORKED. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_move(larder_store_batch *batch,
+                                                                   larder_store *store);
 
 /** Frees the batch, and discards what was not committed. NULL is allowed. */
 LARDER_API void larder_store_batch_destroy(larder_store_batch *LARDER_NULLABLE batch);

@@ -53,6 +53,12 @@ larder_status larder_store_batch_create(larder_store *store, larder_store_batch 
     return LARDER_OK;
 }
 
+larder_status larder_store_batch_move(larder_store_batch *batch, larder_store *store) {
+    larder_status status = larder_store_enter_to_write(store);
+    if (!status) batch->store = store;
+    return status;
+}
+
 static larder_status batch_add(larder_store_batch *batch, size_t length, uint8_t **target) {
     const chain *records = &batch->records;
     if (records->count == RECORD_MINOR_MAX ||
@@ -147,6 +153,8 @@ larder_status larder_store_batch_commit(larder_store_batch *batch, uint32_t flag
         status = larder_store_end_append(store, target, records->length, records->count, first_word,
                                          flags, sequence);
     }
+    // One that a shutdown forestalled can be moved.
+    if (status == LARDER_ECLOSED) return status;
     batch->records.length = batch->required.length = 0;
     batch->records.count = batch->required.count = 0;
     batch->has_put = false;

@@ -18,14 +18,14 @@ extension Archive {
   ///
   /// - Throws: `.diskFull` or `.io` if the flush failed; the archive is closed all the same.
   /// - Complexity: O(writes that wait · log n), and some syncs of the device.
-  public func close() async throws { try await executor.run { try self.close() } }
+  public func close() async throws { try await executor.runAnyway { try self.close() } }
 
   /// As the synchronous form, on a thread of the archive's own: closes the archive and
   /// deletes its files, and the folder if nothing else is in it.
   ///
   /// - Throws: `.readOnly`, and then nothing has changed; `.io`.
   /// - Complexity: O(segments of the log).
-  public func delete() async throws { try await executor.run { try self.delete() } }
+  public func delete() async throws { try await executor.runAnyway { try self.delete() } }
 
   /// As the synchronous form, on a thread of the archive's own: verifies everything.
   ///

@@ -91,7 +91,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     self.indexes = opened.hasOtherIndexes && configuration.isReadOnly ? [] : indexes
     store = opened.store
     keyCoder = .standard
-    executor = DiskExecutor("larder.archive")
+    executor = DiskExecutor("larder.archive", store.suspension)
     durability = configuration.durability
     isReadOnly = configuration.isReadOnly
     expiration = configuration.expiration

@@ -59,6 +59,9 @@ public struct ArchiveConfiguration: Sendable {
   /// Permissions of new files, as for `chmod(2)`; `0o600` by default.
   public var permissions: UInt16 = 0o600
 
+  /// What Apple's systems are told of the files: data protection, backups.
+  public var files = FileAttributes()
+
   /// Whose archives get the properties of an ``Archivable`` element that are archivable
   /// themselves; nil, the default: they are only stored within the element. A factory's own
   /// archives have that factory here.
@@ -93,6 +96,7 @@ public struct ArchiveConfiguration: Sendable {
     options.limits.cost = maximumDiskSize.map { max(0, $0.bytes) } ?? .max
     options.limits.expiration = expiration
     options.permissions = UInt32(permissions)
+    options.files = files
     options.clock = clock
     return options
   }

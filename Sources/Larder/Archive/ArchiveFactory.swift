@@ -10,9 +10,9 @@ import Synchronization
 /// let users = try ArchiveFactory.shared.archive(for: User.self, maximumDiskSize: 10.megabytes)
 /// ```
 ///
-/// An archive has the folder ``Archivable/archiveName`` in the factory's, which is the user's
-/// caches folder unless you name another one. It stays open as long as the factory does, or
-/// until it is closed; then the next call opens it again.
+/// An archive has the folder ``Archivable/archiveName`` in the factory's, which is the program's
+/// in the user's caches folder unless you name another one. It stays open as long as the factory
+/// does, or until it is closed; then the next call opens it again.
 ///
 /// **Concurrency.** Safe to use from any number of threads and tasks at a time.
 public final class ArchiveFactory: Sendable {
@@ -111,6 +111,38 @@ public final class ArchiveFactory: Sendable {
     if let failure { throw failure }
   }
 
+  /// Suspends all archives that are open; see `Archive.suspend(calls:)`.
+  ///
+  /// - Parameter calls: What calls do until the archives are resumed; they fail by default.
+  /// - Throws: The first error of any of them; all are suspended all the same.
+  /// - Complexity: As that of `flush()` for each.
+  public func suspendAll(calls: SuspendedCalls = .fail) throws {
+    try forEachArchive { try $0.suspendBlocking(calls) }
+  }
+
+  /// Resumes all archives that are suspended; see `Archive.resume()`.
+  ///
+  /// - Throws: The first error of any of them, which stays suspended; the others are resumed all
+  ///   the same.
+  /// - Complexity: As opening, for each.
+  public func resumeAll() throws {
+    try forEachArchive { try $0.resumeBlocking() }
+  }
+
+  private func forEachArchive(_ body: (any ArchiveEnding) throws -> Void) throws {
+    var failure: (any Error)?
+    for slot in slots.withLock({ Array($0.values) }) {
+      do {
+        try slot.archive.withLock { archive in
+          if let archive, !archive.isClosed { try body(archive) }
+        }
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+  }
+
   private func slot<Element: Archivable>(for type: Element.Type) throws -> ArchiveSlot {
     try slots.withLock { slots in
       let name = Element.archiveName
@@ -163,9 +195,14 @@ private final class ArchiveSlot: Sendable {
 
 /// An archive of whatever type.
 private protocol ArchiveEnding: AnyObject, Sendable {
+  var isClosed: Bool { get }
   func end() throws
+  func suspendBlocking(_ calls: SuspendedCalls) throws
+  func resumeBlocking() throws
 }
 
 extension Archive: ArchiveEnding {
   fileprivate func end() throws { try close() }
+  fileprivate func suspendBlocking(_ calls: SuspendedCalls) throws { try suspend(calls: calls) }
+  fileprivate func resumeBlocking() throws { try resume() }
 }

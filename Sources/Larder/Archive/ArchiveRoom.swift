@@ -43,6 +43,9 @@ final class ArchiveRoom: Sendable {
     }
   }
 
+  /// Believes nothing that was counted: others may have written.
+  func forget() { bound.withLock { $0 = .max } }
+
   /// Calls the body, which writes so many bytes, when there is room for them.
   ///
   /// - Parameters:

@@ -87,6 +87,11 @@ extension Cache {
   /// Begins to write what waits. Keeps the cache until that is done.
   func drainInBackground() {
     guard let queue else { return }
+    if isSuspended {
+      // What waits is written when the cache is resumed.
+      _ = queue.stopDraining(true)
+      return
+    }
     Task.detached(priority: .utility) { [self] in
       // What could not be written is tried again with the next write, flush or close.
       while true {

@@ -58,6 +58,11 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let onWriteFailure: (@Sendable (CacheWriteFailure<Key>) -> Void)?
   let counters = CacheCounters()
   @usableFromInline let isClosed = Atomic(false)
+  /// Held by whoever suspends or resumes.
+  let suspensionLock = CacheLock()
+  let suspended = Atomic(false)
+  /// The number of the disk's last write before it was suspended.
+  let lastDiskState = Mutex<UInt64?>(nil)
 
   /// Puts memory over tiers of your choice.
   ///

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+public import LarderCore
+
 /// Something that keeps entries below a ``Cache``'s memory: a disk, another machine.
 ///
 /// ``DiskCache`` is one. To make one of your own, say how it does these few things; a
@@ -113,6 +115,17 @@ public protocol CacheTier<Key, Value>: Sendable {
   /// - Throws: Why it might not.
   func sync() async throws
 
+  /// Releases locks, descriptors and mappings until ``resume()``. Does nothing by default.
+  ///
+  /// - Parameter calls: What calls do until then.
+  /// - Throws: What went wrong; the tier is suspended all the same.
+  func suspend(calls: SuspendedCalls) async throws
+
+  /// Ends a suspension, if the tier is suspended. Does nothing by default.
+  ///
+  /// - Throws: Why it cannot; the tier stays suspended then.
+  func resume() async throws
+
   /// Ends the use of the tier. Does nothing by default.
   ///
   /// - Throws: What went wrong; the tier is closed all the same.
@@ -163,6 +176,17 @@ extension CacheTier {
   ///
   /// - Complexity: O(1).
   public func sync() async throws {}
+
+  /// Does nothing.
+  ///
+  /// - Parameter calls: What calls do until the tier is resumed.
+  /// - Complexity: O(1).
+  public func suspend(calls: SuspendedCalls) async throws {}
+
+  /// Does nothing.
+  ///
+  /// - Complexity: O(1).
+  public func resume() async throws {}
 
   /// Does nothing.
   ///

@@ -18,7 +18,7 @@ extension DiskCache {
   ///
   /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is closed all the same.
   /// - Complexity: O(writes that wait · log n), and some syncs of the device.
-  public func close() async throws { try await executor.run { try self.close() } }
+  public func close() async throws { try await executor.runAnyway { try self.close() } }
 
   /// As the synchronous form, on a thread of the cache's own: verifies everything.
   ///

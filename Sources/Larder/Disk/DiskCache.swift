@@ -96,7 +96,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     self.path = path
     self.coder = coder
     self.keyCoder = keyCoder
-    executor = DiskExecutor("larder.disk.\(name)")
+    executor = DiskExecutor("larder.disk.\(name)", store.suspension)
     inlineThreshold = configuration.inlineThreshold
     durability = configuration.durability
     isReadOnly = configuration.isReadOnly

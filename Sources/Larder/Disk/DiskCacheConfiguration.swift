@@ -76,6 +76,9 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
   /// Permissions of new files, as for `chmod(2)`; `0o600` by default.
   public var permissions: UInt16 = 0o600
 
+  /// What Apple's systems are told of the files: data protection, backups.
+  public var files = FileAttributes()
+
   /// Gives a file name to a key, for `exportValue(forKey:to:)`; nil, the
   /// default: a name is made of the key's bytes.
   ///
@@ -117,6 +120,7 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
     options.limits.expiration = expiration
     options.limits.freeSpace = freeDiskSpaceLimit
     options.permissions = UInt32(permissions)
+    options.files = files
     options.clock = clock
     options.freeSpace = freeDiskSpace
     options.tuning = tuning

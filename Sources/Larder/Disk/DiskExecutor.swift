@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Dispatch
+import LarderCore
 
 /// Threads for calls that may wait for a disk, so that neither the caller's thread nor one
 /// of the few that run tasks has to.
@@ -10,17 +11,28 @@ final class DiskExecutor: Sendable {
   @TaskLocal static var mayBlockItsThread = false
 
   private let queue: DispatchQueue
+  private let suspension: SuspendableHandle?
 
-  init(_ label: String) {
+  /// - Parameter suspension: Of the store that the calls are for; nil if there is none.
+  init(_ label: String, _ suspension: SuspendableHandle? = nil) {
     queue = DispatchQueue(label: label, qos: .userInitiated, attributes: .concurrent)
+    self.suspension = suspension
   }
 
   /// Runs the body on a thread of the executor.
   func run<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     if Self.mayBlockItsThread { return try body() }
+    // So that a task waits for a resumption, and not a thread; but for one that comes too late.
+    try await suspension?.untilResumed()
     return try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Result(catching: body)) }
     }
+  }
+
+  /// The same for what also works while the store is suspended.
+  func runAnyway(_ body: @escaping @Sendable () throws -> Void) async throws {
+    if Self.mayBlockItsThread { return try body() }
+    try await SuspendableHandle.run(body)
   }
 
   /// Runs a long body, which asks now and then whether it is to go on: not any more when

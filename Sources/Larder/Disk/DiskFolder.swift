@@ -5,16 +5,26 @@ import LarderCore
 
 /// Names of folders and files.
 enum DiskFolder {
-  /// The path of a folder of that name in the user's caches folder, which is created.
-  static func caches(_ name: String) throws(LarderError) -> String {
+  /// The path of a folder of that name in the program's part of the user's caches folder, which
+  /// is created.
+  static func caches(_ name: String, program: String = program) throws(LarderError) -> String {
     try validate(name)
+    try validate(program)
     do {
       let caches = try FileManager.default.url(
         for: .cachesDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
-      return caches.appendingPathComponent(name, isDirectory: true).path
+      let part = caches.appendingPathComponent(program, isDirectory: true)
+      try FileManager.default.createDirectory(at: part, withIntermediateDirectories: true)
+      return part.appendingPathComponent(name, isDirectory: true).path
     } catch {
       throw LarderError(.io, "Could not find or create the user's caches folder.", cause: error)
     }
+  }
+
+  /// What tells this program's caches from those of others: the identifier of its bundle, else the
+  /// name of its executable.
+  static var program: String {
+    Bundle.main.bundleIdentifier ?? lastComponent(of: CommandLine.arguments.first ?? "")
   }
 
   /// The last part of a path, as far as the path itself says.

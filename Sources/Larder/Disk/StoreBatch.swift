@@ -4,25 +4,47 @@ import CLarder
 import CLarderStore
 import LarderCore
 
-/// Owns one `larder_store_batch`, and keeps its store open meanwhile.
+/// Owns one `larder_store_batch`, which goes on with its store when that was suspended and resumed.
 ///
 /// Belongs to one thread at a time.
 struct StoreBatch: ~Copyable {
+  /// What the batch belongs to has to be kept as long.
+  private final class Binding {
+    var owner: any SuspendableHandle.Owner
+
+    init(_ owner: any SuspendableHandle.Owner) { self.owner = owner }
+  }
+
   private let batch: OpaquePointer
   private let store: StoreHandle
+  private let binding: Binding
 
   init(_ store: StoreHandle) throws(LarderError) {
     var made: OpaquePointer?
-    let status = larder_store_batch_create(store.store, &made)
+    let (status, owner) = try store.suspension.callKeeping {
+      larder_store_batch_create($0, &made)
+    }
     guard status == LARDER_OK, let made else {
       throw store.failure(
         status == LARDER_OK ? Int32(LARDER_EINVALID) : status, "begin a batch for \(store.path)")
     }
     batch = made
     self.store = store
+    binding = Binding(owner)
   }
 
   deinit { larder_store_batch_destroy(batch) }
+
+  /// Calls C; if the store was suspended, again with the reopened one.
+  private func call(_ body: (OpaquePointer) -> larder_status) throws(LarderError) -> larder_status {
+    while true {
+      let status = body(batch)
+      if status != LARDER_ECLOSED { return status }
+      let moved = try store.suspension.callKeeping { larder_store_batch_move(batch, $0) }
+      if moved.status != LARDER_OK { return moved.status }
+      binding.owner = moved.owner
+    }
+  }
 
   func put(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
@@ -30,7 +52,7 @@ struct StoreBatch: ~Copyable {
   ) throws(LarderError) {
     var item = StoreItem.make(key, value, extended: extended, terms: terms)
     try store.check(
-      larder_store_batch_put(batch, &item),
+      call { larder_store_batch_put($0, &item) },
       "store \(value.count) bytes under a key of \(key.count) bytes in a batch for \(store.path)")
   }
 
@@ -40,7 +62,9 @@ struct StoreBatch: ~Copyable {
     extended: UnsafeRawBufferPointer, terms: StoreTerms, indexes: [StoreIndexValue]
   ) throws(LarderError) {
     var item = StoreItem.make(key, value, extended: extended, terms: terms)
-    let status = indexes.withItems(in: &item) { larder_store_batch_put(batch, &$0) }
+    let status = try call { batch in
+      indexes.withItems(in: &item) { larder_store_batch_put(batch, &$0) }
+    }
     try store.check(
       status,
       "store \(value.count) bytes under a key of \(key.count) bytes in a batch for \(store.path)")
@@ -48,7 +72,7 @@ struct StoreBatch: ~Copyable {
 
   func remove(_ key: UnsafeRawBufferPointer) throws(LarderError) {
     try store.check(
-      larder_store_batch_remove(batch, larder_bytes(key)),
+      call { larder_store_batch_remove($0, larder_bytes(key)) },
       "remove an entry in a batch for \(store.path)")
   }
 
@@ -57,7 +81,7 @@ struct StoreBatch: ~Copyable {
     _ key: UnsafeRawBufferPointer, version: UInt64
   ) throws(LarderError) {
     try store.check(
-      larder_store_batch_require(batch, larder_bytes(key), version),
+      call { larder_store_batch_require($0, larder_bytes(key), version) },
       "require a version in a batch for \(store.path)")
   }
 
@@ -66,8 +90,9 @@ struct StoreBatch: ~Copyable {
   /// - Returns: the version of all entries; nil if a requirement did not hold.
   func commit(isSynced: Bool) throws(LarderError) -> UInt64? {
     var sequence: UInt64 = 0
-    let status = larder_store_batch_commit(
-      batch, isSynced ? UInt32(LARDER_STORE_SYNCED) : 0, &sequence)
+    let status = try call {
+      larder_store_batch_commit($0, isSynced ? UInt32(LARDER_STORE_SYNCED) : 0, &sequence)
+    }
     if status == LARDER_ECONFLICT { return nil }
     try store.check(status, "commit a batch to \(store.path)")
     return sequence

@@ -4,23 +4,27 @@ import CLarder
 import CLarderStore
 import LarderCore
 
-/// Owns one `larder_store_cursor`, and keeps its store open meanwhile.
+/// Owns one `larder_store_cursor`, and keeps what it reads from mapped meanwhile.
 ///
 /// Belongs to one thread at a time.
 struct StoreCursor: ~Copyable {
   private let cursor: OpaquePointer
   private let store: StoreHandle
+  private let owner: any SuspendableHandle.Owner
 
   init(_ store: StoreHandle, _ selection: StoreSelection) throws(LarderError) {
     var opened: OpaquePointer?
     // The bounds are copied by the call.
-    let status = selection.withQuery { larder_store_cursor_open(store.store, &$0, &opened) }
+    let (status, owner) = try store.suspension.callKeeping { pointer in
+      selection.withQuery { larder_store_cursor_open(pointer, &$0, &opened) }
+    }
     guard status == LARDER_OK, let opened else {
       throw store.failure(
         status == LARDER_OK ? Int32(LARDER_EINVALID) : status, "list the entries of \(store.path)")
     }
     cursor = opened
     self.store = store
+    self.owner = owner
   }
 
   deinit { larder_store_cursor_close(cursor) }
@@ -29,16 +33,25 @@ struct StoreCursor: ~Copyable {
   /// the store's statistics.
   ///
   /// - Returns: false at the end.
+  /// - Throws: `.suspended` if the store was suspended since the cursor was opened.
   mutating func next(_ body: (inout StoreEntry) throws -> Void) throws -> Bool {
     while true {
       var entry = StoreEntry(raw: larder_store_entry())
       let status = larder_store_cursor_next(cursor, &entry.raw)
       if status == LARDER_END { return false }
       if status == LARDER_EDAMAGED { continue }
+      if status == LARDER_ECLOSED, !store.suspension.isClosed { throw interruption }
       try store.check(status, "list the entries of \(store.path)")
       try body(&entry)
       return true
     }
+  }
+
+  /// What comes after the resumption is another state of the store.
+  private var interruption: LarderError {
+    LarderError(
+      .suspended,
+      "\(store.path) was suspended while its entries were being listed; list them again.")
   }
 }
 
@@ -112,7 +125,9 @@ extension StoreHandle {
   func count(_ selection: StoreSelection, upTo limit: Int) throws(LarderError) -> Int {
     if limit <= 0 { return 0 }
     var count: UInt64 = 0
-    let status = selection.withQuery { larder_store_count(store, &$0, UInt64(limit), &count) }
+    let status = try suspension.call { store in
+      selection.withQuery { larder_store_count(store, &$0, UInt64(limit), &count) }
+    }
     if status != LARDER_EDAMAGED { try check(status, "count the entries of \(path)") }
     return Int(clamping: count)
   }

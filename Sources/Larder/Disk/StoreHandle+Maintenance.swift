@@ -3,6 +3,7 @@
 import CLarder
 import CLarderStore
 import LarderCore
+import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -20,77 +21,115 @@ extension StoreHandle {
   func totals() throws(LarderError) -> (count: UInt64, cost: UInt64) {
     var count: UInt64 = 0
     var bytes: UInt64 = 0
-    try check(larder_store_totals(store, &count, &bytes), "count the entries of \(path)")
+    try check(
+      suspension.call { larder_store_totals($0, &count, &bytes) }, "count the entries of \(path)")
     return (count, bytes)
   }
 
   /// Sets the limits. That only fails for a store that is not to be written to any more,
   /// where no limit matters.
   func setLimits(_ limits: StoreLimits) {
-    var raw = limits.raw
-    _ = larder_store_limits_set(store, &raw)
+    options.withLock { $0.limits = limits }
+    applyLimits()
+  }
+
+  private func applyLimits() {
+    var raw = options.withLock { $0.limits }.raw
+    _ = suspension.withPointer { larder_store_limits_set($0, &raw) }
   }
 
   func trim(count: UInt64, cost: UInt64) throws(LarderError) -> Int {
     var removed: UInt64 = 0
-    try check(larder_store_trim(store, count, cost, &removed), "trim \(path)")
+    try check(suspension.call { larder_store_trim($0, count, cost, &removed) }, "trim \(path)")
     return Int(clamping: removed)
   }
 
   func removeExpired() throws(LarderError) -> Int {
     var removed: UInt64 = 0
     try check(
-      larder_store_remove_expired(store, &removed), "remove expired entries from \(path)")
+      suspension.call { larder_store_remove_expired($0, &removed) },
+      "remove expired entries from \(path)")
     return Int(clamping: removed)
   }
 
   func remove(prefix: UnsafeRawBufferPointer) throws(LarderError) -> Int {
     var removed: UInt64 = 0
-    try check(
-      larder_store_remove_prefix(store, larder_bytes(prefix), &removed),
-      "remove entries from \(path) by prefix")
+    let status = try suspension.call { store in
+      // A suspension may come between two batches.
+      var count: UInt64 = 0
+      defer { removed += count }
+      return larder_store_remove_prefix(store, larder_bytes(prefix), &count)
+    }
+    try check(status, "remove entries from \(path) by prefix")
     return Int(clamping: removed)
   }
 
   func removeAll(progress: StoreProgressReport?) throws {
-    let status = StoreProgress.with(progress) { larder_store_remove_all(store, $0, $1) }
+    let status = try with(progress) { larder_store_remove_all($0, $1, $2) }
     if status == ECANCELED { throw CancellationError() }
     try check(status, "remove all entries from \(path)")
   }
 
   /// Makes everything written so far survive a power cut.
-  func sync() throws(LarderError) { try check(larder_store_sync(store), "sync \(path)") }
+  func sync() throws(LarderError) {
+    try check(suspension.call { larder_store_sync($0) }, "sync \(path)")
+  }
 
   /// A checkpoint, which enforces limits and ages.
-  func flush() throws(LarderError) { try check(larder_store_flush(store), "flush \(path)") }
+  func flush() throws(LarderError) {
+    try check(suspension.call { larder_store_flush($0) }, "flush \(path)")
+  }
 
   /// Gives the store another content format, in one transaction with everything that was
   /// written before.
   func setContentFormat(_ format: UInt64) throws(LarderError) {
     try check(
-      larder_store_content_format_set(store, format), "give \(path) another content format")
+      suspension.call { larder_store_content_format_set($0, format) },
+      "give \(path) another content format")
+    options.withLock { $0.contentFormatNumber = format }
   }
 
   /// What is done now and then.
   func maintain() throws(LarderError) {
-    try check(larder_store_maintain(store), "look after \(path)")
+    try check(suspension.call { larder_store_maintain($0) }, "look after \(path)")
   }
 
   /// Ends all use. Any number of times.
   func shutdown() throws(LarderError) {
-    try check(larder_store_shutdown(store), "flush \(path) while closing it")
+    try suspension.close { store throws(LarderError) in
+      try check(larder_store_shutdown(store), "flush \(path) while closing it")
+    }
   }
 
-  func statistics() throws(LarderError) -> larder_store_statistics {
+  /// Flushes, syncs and releases the folder until ``resume()``.
+  func suspend(calls: SuspendedCalls) throws(LarderError) {
+    try suspension.suspend(calls: calls) { store throws(LarderError) in
+      try check(larder_store_shutdown(store), "flush \(path) while suspending it")
+    }
+  }
+
+  /// Opens the folder as it was opened first, with the limits of now.
+  func resume() throws(LarderError) {
+    try suspension.resume { () throws(LarderError) in
+      var unused: UInt64 = 0
+      return try Self.open(location, options.withLock { $0 }, foundFormat: &unused)
+    }
+    // They may have been set after the options were looked at.
+    applyLimits()
+  }
+
+  func statistics(waits: Bool = true) throws(LarderError) -> larder_store_statistics {
     var statistics = larder_store_statistics()
-    try check(larder_store_statistics_get(store, &statistics), "look into \(path)")
+    try check(
+      suspension.call(waits: waits) { larder_store_statistics_get($0, &statistics) },
+      "look into \(path)")
     return statistics
   }
 
   /// What opening found in the log.
   func recovery() throws(LarderError) -> larder_store_report {
     var report = larder_store_report()
-    try check(larder_store_recovery(store, &report), "look into \(path)")
+    try check(suspension.call { larder_store_recovery($0, &report) }, "look into \(path)")
     return report
   }
 
@@ -99,7 +138,7 @@ extension StoreHandle {
     progress: StoreProgressReport?
   ) throws -> (isIntact: Bool, report: larder_store_report) {
     var report = larder_store_report()
-    let status = StoreProgress.with(progress) { larder_store_check(store, $0, $1, &report) }
+    let status = try with(progress) { larder_store_check($0, $1, $2, &report) }
     if status == ECANCELED { throw CancellationError() }
     if status != LARDER_EDAMAGED { try check(status, "verify \(path)") }
     return (status == LARDER_OK, report)
@@ -108,9 +147,16 @@ extension StoreHandle {
   /// Copies everything into a new store.
   func backup(to target: String, progress: StoreProgressReport?) throws {
     try Self.validate(path: target)
-    let status = StoreProgress.with(progress) { larder_store_backup(store, target, $0, $1) }
+    let status = try with(progress) { larder_store_backup($0, target, $1, $2) }
     if status == ECANCELED { throw CancellationError() }
     try check(status, "copy \(path) to \(target)")
+  }
+
+  private func with(
+    _ progress: StoreProgressReport?,
+    _ body: (OpaquePointer, larder_progress?, UnsafeMutableRawPointer?) -> Int32
+  ) throws(LarderError) -> Int32 {
+    try suspension.call { store in StoreProgress.with(progress) { body(store, $0, $1) } }
   }
 
   /// Frees the room that replaced and removed entries left in a closed store's log.

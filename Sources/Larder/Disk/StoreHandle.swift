@@ -4,19 +4,37 @@ import CLarder
 import CLarderStore
 import Foundation
 public import LarderCore
+import Synchronization
 
-/// Owns one `larder_store`: bytes in, bytes out, every status an error.
+/// Closes a store when its handle, and what else uses it, are gone.
 ///
-/// Sendable, although Swift cannot see it: the pointer never changes, and every
-/// function that is called with it may be called from any thread at any time; `deinit`
-/// is the last call.
-@usableFromInline
-final class StoreHandle: @unchecked Sendable {
-  let store: OpaquePointer
-  /// The folder, as given to the system; for messages too.
-  let path: String
+/// Sendable, although Swift cannot see it: the pointer never changes, and the C core allows
+/// `larder_store_close` on any thread as the last call, which `deinit` is.
+private final class StoreOwner: @unchecked Sendable {
+  private let store: OpaquePointer
   /// C calls it as long as the store is open.
   private let host: StoreHost
+
+  init(_ store: OpaquePointer, _ host: StoreHost) {
+    self.store = store
+    self.host = host
+  }
+
+  deinit { larder_store_close(store) }
+}
+
+/// Owns one `larder_store`, which can be suspended: bytes in, bytes out, every status an error.
+///
+/// Any function may be called from any thread at any time.
+@usableFromInline
+final class StoreHandle: Sendable {
+  @usableFromInline let suspension: SuspendableHandle
+  /// The folder, as given to the system; for messages too.
+  let path: String
+  /// The same from the root, wherever the process goes.
+  let location: String
+  /// How to open it again.
+  let options: Mutex<StoreOptions>
 
   /// Opens the store in the folder at `path`.
   ///
@@ -30,9 +48,21 @@ final class StoreHandle: @unchecked Sendable {
   /// The same; `foundFormat` receives the content format that a `.configurationMismatch`
   /// is about.
   init(path: String, options: StoreOptions, foundFormat: inout UInt64) throws(LarderError) {
-    try Self.validate(path: path)
+    suspension = SuspendableHandle(
+      "The store at \(path)", try Self.open(path, options, foundFormat: &foundFormat))
+    self.path = path
+    location = URL(fileURLWithPath: path, isDirectory: true).path
+    self.options = Mutex(options)
+  }
+
+  deinit { suspension.abandon() }
+
+  static func open(
+    _ path: String, _ options: StoreOptions, foundFormat: inout UInt64
+  ) throws(LarderError) -> SuspendableHandle.Opened {
+    try validate(path: path)
     var raw = try options.raw()
-    host = StoreHost(options)
+    let host = StoreHost(options)
     host.install(in: &raw)
     var detail = larder_store_detail()
     var opened: OpaquePointer?
@@ -52,11 +82,10 @@ final class StoreHandle: @unchecked Sendable {
         status: status == LARDER_OK ? Int32(LARDER_EINVALID) : status, doing: "open \(path)",
         reason: StoreFailure.reason(status, detail: detail, asked: raw))
     }
-    self.store = opened
-    self.path = path
+    let owner = StoreOwner(opened, host)
+    if !options.isReadOnly { try options.files.apply(to: path) }
+    return SuspendableHandle.Opened(pointer: opened, owner: owner)
   }
-
-  deinit { larder_store_close(store) }
 
   /// C ends a path at its first NUL, so one inside would name another folder.
   static func validate(path: String) throws(LarderError) {
@@ -75,7 +104,7 @@ final class StoreHandle: @unchecked Sendable {
   ) throws(LarderError) -> UInt64 {
     var item = StoreItem.make(key, value, extended: extended, terms: terms)
     var sequence: UInt64 = 0
-    let status = larder_store_put(store, &item, &sequence)
+    let status = try suspension.call { larder_store_put($0, &item, &sequence) }
     if status != LARDER_OK { throw putFailure(status, key: key.count, value: value.count) }
     return sequence
   }
@@ -87,7 +116,9 @@ final class StoreHandle: @unchecked Sendable {
   ) throws(LarderError) -> UInt64 {
     var item = StoreItem.make(key, value, extended: extended, terms: terms)
     var sequence: UInt64 = 0
-    let status = indexes.withItems(in: &item) { larder_store_put(store, &$0, &sequence) }
+    let status = try suspension.call { store in
+      indexes.withItems(in: &item) { larder_store_put(store, &$0, &sequence) }
+    }
     if status != LARDER_OK { throw putFailure(status, key: key.count, value: value.count) }
     return sequence
   }
@@ -95,8 +126,9 @@ final class StoreHandle: @unchecked Sendable {
   /// Removes the entry under a key, if there is one.
   @usableFromInline
   func remove(_ key: UnsafeRawBufferPointer, isSynced: Bool) throws(LarderError) {
-    let status = larder_store_remove(
-      store, larder_bytes(key), isSynced ? UInt32(LARDER_STORE_SYNCED) : 0)
+    let status = try suspension.call {
+      larder_store_remove($0, larder_bytes(key), isSynced ? UInt32(LARDER_STORE_SYNCED) : 0)
+    }
     if status != LARDER_OK { throw failure(status, "remove an entry from \(path)") }
   }
 
@@ -110,13 +142,24 @@ final class StoreHandle: @unchecked Sendable {
     _ key: UnsafeRawBufferPointer, _ how: StoreReading,
     _ body: (inout StoreEntry) throws -> Void
   ) throws -> Bool {
-    var entry = StoreEntry(raw: larder_store_entry())
-    let status = larder_store_get(store, larder_bytes(key), how.rawValue, &entry.raw)
-    if status == LARDER_ENOTFOUND { return false }
-    if status != LARDER_OK { throw failure(status, "read an entry of \(path)") }
-    defer { larder_store_release(&entry.raw) }
-    try body(&entry)
-    return true
+    while true {
+      let found = try suspension.withPointer { store -> Bool? in
+        var entry = StoreEntry(raw: larder_store_entry())
+        let status = larder_store_get(store, larder_bytes(key), how.rawValue, &entry.raw)
+        if status == LARDER_OK {
+          defer { larder_store_release(&entry.raw) }
+          try body(&entry)
+          return true
+        }
+        if status == LARDER_ENOTFOUND { return false }
+        if status == LARDER_ECLOSED { return nil }
+        throw failure(status, "read an entry of \(path)")
+      }
+      if case let found?? = found { return found }
+      guard try suspension.waitForResumption() else {
+        throw failure(Int32(LARDER_ECLOSED), "read an entry of \(path)")
+      }
+    }
   }
 
   /// Whether the entry that a trace is of is still the same: then this counts as a read. Else
@@ -125,8 +168,14 @@ final class StoreHandle: @unchecked Sendable {
   func readAgain(
     _ key: UnsafeRawBufferPointer, _ trace: inout StoreTrace
   ) throws(LarderError) -> Bool {
-    let status = larder_store_get_again(
-      store, larder_bytes(key), trace.expires, trace.idle, &trace.state)
+    let resumptions = suspension.resumptionCount
+    // After a resumption the store counts its states from the start.
+    if trace.resumptions != resumptions { trace.state = 0 }
+    trace.resumptions = resumptions
+    let status = try suspension.call { store in
+      larder_store_get_again(
+        store, larder_bytes(key), trace.expires, trace.idle, &trace.state)
+    }
     if status == LARDER_OK { return true }
     if status == LARDER_ENOTFOUND { return false }
     throw failure(status, "read an entry of \(path)")
@@ -135,7 +184,7 @@ final class StoreHandle: @unchecked Sendable {
   /// Whether there is an entry under a key.
   @usableFromInline
   func contains(_ key: UnsafeRawBufferPointer) throws(LarderError) -> Bool {
-    let status = larder_store_contains(store, larder_bytes(key))
+    let status = try suspension.call { larder_store_contains($0, larder_bytes(key)) }
     if status == LARDER_OK { return true }
     if status == LARDER_ENOTFOUND { return false }
     throw failure(status, "look for an entry in \(path)")

@@ -25,6 +25,8 @@ struct StoreOptions: Sendable {
   var trimInterval: Duration?
   var limits = StoreLimits()
   var permissions: UInt32 = 0o600
+  /// What the folder gets when it is opened for writing.
+  var files = FileAttributes()
   var clock: CacheClock = .system
   /// Room on the file system; nil asks the system.
   var freeSpace: (@Sendable () -> UInt64)?

@@ -14,6 +14,8 @@ struct StoreTrace: Sendable {
   /// The store's, from when on it has this version: changes whenever entries do; 0 if it is to
   /// be asked.
   @usableFromInline var state: UInt64 = 0
+  /// After how many resumptions of the store that was.
+  @usableFromInline var resumptions: UInt64 = 0
 
   @usableFromInline
   init(version: UInt64 = 0) {

@@ -29,5 +29,5 @@ extension EntryCache {
   ///
   /// - Throws: `.readOnly`, `.busy`, `.io`.
   /// - Complexity: O(segments of the log).
-  public func delete() async throws { try await store.executor.run { try self.delete() } }
+  public func delete() async throws { try await store.executor.runAnyway { try self.delete() } }
 }

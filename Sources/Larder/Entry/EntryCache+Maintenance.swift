@@ -109,7 +109,7 @@ extension EntryCache {
   ///
   /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is closed all the same.
   /// - Complexity: O(writes that wait · log n), and some syncs of the device.
-  public func close() async throws { try await store.executor.run { try self.close() } }
+  public func close() async throws { try await store.executor.runAnyway { try self.close() } }
 
   /// As the synchronous form, on a thread of the cache's own: verifies everything.
   ///

@@ -17,8 +17,9 @@ extension EntryCache {
   /// Opens the cache of that name in the user's caches folder, and creates it if it is
   /// missing.
   ///
-  /// The folder is `Library/Caches` on Apple systems, else `$XDG_CACHE_HOME` or
-  /// `~/.cache`; it is created if it is missing.
+  /// That is `Library/Caches` on Apple systems, else `$XDG_CACHE_HOME` or `~/.cache`. In it the
+  /// program has a folder that is named by the identifier of its bundle, or without a bundle by
+  /// its executable; the cache lies in that one. All of them are created if they are missing.
   ///
   /// - Parameters:
   ///   - name: The name of a folder: not empty, without slashes.

@@ -72,6 +72,9 @@ public struct EntryCacheConfiguration: Sendable {
   /// Permissions of new files, as for `chmod(2)`; `0o600` by default.
   public var permissions: UInt16 = 0o600
 
+  /// What Apple's systems are told of the files: data protection, backups.
+  public var files = FileAttributes()
+
   /// The time; the system's by default. Only its date counts here.
   public var clock: CacheClock = .system
 
@@ -100,6 +103,7 @@ public struct EntryCacheConfiguration: Sendable {
     options.limits.expiration = expiration
     options.limits.freeSpace = freeDiskSpaceLimit
     options.permissions = UInt32(permissions)
+    options.files = files
     options.clock = clock
     options.tuning = tuning
     return options

@@ -35,7 +35,7 @@ final class EntryStore: Sendable {
     durability = configuration.durability
     isReadOnly = configuration.isReadOnly
     clock = configuration.clock
-    executor = DiskExecutor("larder.entries")
+    executor = DiskExecutor("larder.entries", handle.suspension)
     limits = Mutex(options.limits)
     reference.set(self)
   }

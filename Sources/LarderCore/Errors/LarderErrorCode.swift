@@ -11,7 +11,7 @@ extension LarderError {
     private enum Value: String {
       case tooLarge, full, busy, incompatibleVersion, configurationMismatch, damaged
       case notALarderFile, readOnly, diskFull, closed, io, encoding, decoding, invalidArgument
-      case conflict, remote
+      case conflict, remote, suspended
     }
 
     private let value: Value
@@ -42,6 +42,9 @@ extension LarderError {
     public static let diskFull = Code(.diskFull)
     /// Use after `close()`, or of a log inherited over `fork(2)`.
     public static let closed = Code(.closed)
+    /// Use after `suspend()` and before `resume()`; or of something that a suspension
+    /// interrupted, an enumeration for example: begin that again.
+    public static let suspended = Code(.suspended)
     /// The system failed; see ``LarderError/errno``.
     public static let io = Code(.io)
     /// A coder could not turn a value into bytes; see ``LarderError/cause``.

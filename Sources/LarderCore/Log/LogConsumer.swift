@@ -129,7 +129,7 @@ public final class LogConsumer<Message: Sendable>: Sendable {
 
   private func open(_ place: inout Place) throws(LarderError) -> LogCursor {
     if let cursor = place.cursor { return cursor }
-    let cursor = LogCursor(try log.handle.makeReader())
+    let cursor = try LogCursor(log.handle)
     place.previous = try log.handle.acknowledged(name) ?? 0
     if place.previous > 0 { try cursor.seek(to: place.previous + 1) }
     place.cursor = cursor

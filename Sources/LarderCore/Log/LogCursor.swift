@@ -9,37 +9,100 @@ struct RawEntry {
   /// Borrowed: valid until the cursor's next call.
   @usableFromInline let bytes: UnsafeRawBufferPointer
 
+  /// - Parameter missing: Messages missing before it that the reader does not know of.
   @inline(__always)
-  init(_ record: RingRecord) {
+  init(_ record: RingRecord, missing: UInt64 = 0) {
     self.sequence = record.sequence
-    self.lost = record.lost
+    self.lost = record.lost + missing
     self.isPartial = record.isPartial
     self.bytes = record.bytes
   }
 }
 
 /// A place in a log, for the generic code around it. Belongs to one thread at a time.
+///
+/// Continues by the number of the next message when the log was suspended and resumed.
 @usableFromInline
 final class LogCursor {
-  private let reader: RingReader
+  private var reader: RingReader
+  private let ring: SuspendableHandle
+  private let path: String
   /// The last number to return, so that a pass over a log that is being written ends.
   private let last: UInt64
+  /// The least number that `next` may return; 0 as long as it begins with the oldest.
+  private var place: UInt64 = 0
+  /// The place is after a message that was returned, so that a gap before the next counts.
+  private var isBehindMessage = false
+  /// The same, and the reader does not know because it is a new one.
+  private var countsGap = false
 
-  init(_ reader: consuming RingReader, last: UInt64 = .max) {
-    self.reader = reader
+  init(
+    _ handle: borrowing RingHandle, last: UInt64 = .max, waits: Bool = true
+  ) throws(LarderError) {
+    reader = try handle.makeReader(waits: waits)
+    ring = handle.suspension
+    path = handle.path
     self.last = last
   }
 
   @usableFromInline
-  func next() throws(LarderError) -> RawEntry? {
-    guard let record = try reader.next(), record.sequence <= last else { return nil }
-    return RawEntry(record)
+  func next() throws(LarderError) -> RawEntry? { try next(waits: true) }
+
+  /// - Parameter waits: Whether the thread may be blocked until the log is resumed.
+  func next(waits: Bool) throws(LarderError) -> RawEntry? {
+    while true {
+      do {
+        guard let record = try reader.next(), record.sequence <= last else { return nil }
+        let missing = countsGap ? record.sequence - min(record.sequence, place) : 0
+        place = record.sequence + 1
+        isBehindMessage = true
+        countsGap = false
+        return RawEntry(record, missing: missing)
+      } catch {
+        try reopen(after: error, waits: waits)
+      }
+    }
   }
 
   @usableFromInline
   func previous() throws(LarderError) -> RawEntry? {
-    try reader.previous().map(RawEntry.init)
+    while true {
+      do {
+        guard let record = try reader.previous() else { return nil }
+        place = record.sequence
+        isBehindMessage = false
+        countsGap = false
+        return RawEntry(record)
+      } catch {
+        try reopen(after: error, waits: true)
+      }
+    }
   }
 
-  func seek(to sequence: UInt64) throws(LarderError) { try reader.seek(to: sequence) }
+  func seek(to sequence: UInt64, waits: Bool = true) throws(LarderError) {
+    place = sequence
+    isBehindMessage = false
+    countsGap = false
+    do {
+      try reader.seek(to: sequence)
+    } catch {
+      try reopen(after: error, waits: waits)
+    }
+  }
+
+  /// Goes to the same place of a log that was resumed; throws the error for any other.
+  @inline(never)
+  private func reopen(after error: LarderError, waits: Bool) throws(LarderError) {
+    var error = error
+    while true {
+      guard error.code == .closed, try ring.waitForResumption(waits: waits) else { throw error }
+      do {
+        reader = try RingReader(ring, path: path, waits: waits)
+        countsGap = isBehindMessage
+        return try reader.seek(to: place)
+      } catch let failure {
+        error = failure
+      }
+    }
+  }
 }

@@ -25,6 +25,7 @@ enum LogFile {
       capacity: capacity, overwrite: whenFull == .overwriteOldest, cursorSlots: slots,
       contentFormat: format, syncInterval: configuration.syncInterval)
     options.syncsAtEnd = configuration.durability == .power
+    options.files = configuration.files
     return options
   }
 

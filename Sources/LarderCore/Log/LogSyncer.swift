@@ -47,13 +47,6 @@ final class LogSyncer: Sendable {
     }
   }
 
-  /// Runs a blocking call on a thread that may wait.
-  static func run(_ body: @escaping @Sendable () throws -> Void) async throws {
-    try await withCheckedThrowingContinuation { continuation in
-      queue.async { continuation.resume(with: Result(catching: body)) }
-    }
-  }
-
   private func serve(_ sync: (Target) throws -> Void) {
     while let waiters = next() {
       let result = Result { try sync(Self.all(of: waiters)) }

@@ -50,7 +50,7 @@ extension MessageLog {
   }
 
   /// Appends a message, and waits for nothing.
-  func appendInMemory(_ message: Message) throws -> UInt64 {
+  func appendInMemory(_ message: Message, waits: Bool = true) throws -> UInt64 {
     let sequence: UInt64
     do {
       // Encoded first and copied once. In a reservation of the ring it would be encoded in place,
@@ -58,7 +58,7 @@ extension MessageLog {
       // is encoded would wait for itself, and room for the longest message would cost old ones.
       // The copy of a hundred bytes takes a hundredth of the time that encoding them does.
       sequence = try coder.borrow(message) { bytes throws(LarderError) in
-        try handle.append(bytes)
+        try handle.append(bytes, waits: waits)
       }
     } catch {
       throw appendFailure(error)
@@ -79,7 +79,7 @@ extension MessageLog {
   ///   of `.power`.
   @discardableResult
   public func append(contentsOf messages: some Sequence<Message>) throws -> UInt64? {
-    guard let last = try appendInMemory(contentsOf: messages) else { return nil }
+    guard let last = try appendInMemory(batch(of: messages)) else { return nil }
     do {
       if durability == .power { try handle.sync(through: last) }
     } catch {
@@ -88,8 +88,8 @@ extension MessageLog {
     return last
   }
 
-  /// Appends messages together, and waits for nothing.
-  func appendInMemory(contentsOf messages: some Sequence<Message>) throws -> UInt64? {
+  /// The messages, encoded.
+  func batch(of messages: some Sequence<Message>) throws -> RingBatch {
     var batch = RingBatch()
     for message in messages {
       do {
@@ -98,11 +98,18 @@ extension MessageLog {
         throw Coder<Message>.encodingFailure(error)
       }
     }
+    return batch
+  }
+
+  /// Appends messages together, and waits for nothing.
+  ///
+  /// - Returns: nil for an empty batch.
+  func appendInMemory(_ batch: borrowing RingBatch, waits: Bool = true) throws -> UInt64? {
     if batch.count == 0 { return nil }
     // Those before one that failed are there to be read, too.
     defer { signal.notify() }
     do {
-      return try handle.append(batch)
+      return try handle.append(batch, waits: waits)
     } catch {
       throw appendFailure(error)
     }

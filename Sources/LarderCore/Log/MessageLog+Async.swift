@@ -19,7 +19,9 @@ extension MessageLog {
   ///   wait; at `.process` it does not suspend.
   @discardableResult
   public func append(_ message: Message, durability: Durability) async throws -> UInt64 {
-    let sequence = try appendInMemory(message)
+    let sequence = try await handle.suspension.retryingWhenResumed {
+      try appendInMemory(message, waits: false)
+    }
     if durability == .power { try await sync(for: .message(sequence)) }
     return sequence
   }
@@ -37,7 +39,11 @@ extension MessageLog {
   public func append(
     contentsOf messages: some Sequence<Message>, durability: Durability
   ) async throws -> UInt64? {
-    guard let last = try appendInMemory(contentsOf: messages) else { return nil }
+    let batch = try batch(of: messages)
+    let last = try await handle.suspension.retryingWhenResumed {
+      try appendInMemory(batch, waits: false)
+    }
+    guard let last else { return nil }
     if durability == .power { try await sync(for: .message(last)) }
     return last
   }
@@ -57,7 +63,7 @@ extension MessageLog {
   ///   same, and holds what it would hold after a power cut.
   /// - Complexity: At a durability of `.power` one sync of the device.
   public func close() async throws {
-    try await LogSyncer.run { try self.closeBlocking(durability: self.durability) }
+    try await SuspendableHandle.run { try self.closeBlocking(durability: self.durability) }
   }
 
   /// Ends the use of the log, with a durability of its own.
@@ -67,7 +73,7 @@ extension MessageLog {
   /// - Throws: As `close()`.
   /// - Complexity: At `.power` one sync of the device.
   public func close(durability: Durability) async throws {
-    try await LogSyncer.run { try self.closeBlocking(durability: durability) }
+    try await SuspendableHandle.run { try self.closeBlocking(durability: durability) }
   }
 
   private func sync(for target: LogSyncer.Target) async throws {

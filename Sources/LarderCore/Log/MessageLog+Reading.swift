@@ -47,7 +47,7 @@ extension MessageLog {
   /// - Throws: `.closed`, `.io` if there is not enough memory.
   /// - Complexity: O(1).
   public func makeReader() throws -> LogReader<Message> {
-    LogReader(cursor: LogCursor(try handle.makeReader()), coder: coder)
+    LogReader(cursor: try LogCursor(handle), coder: coder)
   }
 
   /// Reads the bytes of messages without making messages of them.
@@ -75,13 +75,13 @@ extension MessageLog {
   /// A cursor at `sequence` that ends with the message that is the newest now.
   func cursor(from sequence: UInt64) throws(LarderError) -> LogCursor {
     let next = try handle.nextSequence()
-    let cursor = LogCursor(try handle.makeReader(), last: next - min(next, 1))
+    let cursor = try LogCursor(handle, last: next - min(next, 1))
     if sequence > 0 { try cursor.seek(to: sequence) }
     return cursor
   }
 
   func reverseCursor() throws(LarderError) -> LogCursor {
-    let cursor = LogCursor(try handle.makeReader())
+    let cursor = try LogCursor(handle)
     try cursor.seek(to: .max)
     return cursor
   }
@@ -92,6 +92,6 @@ extension MessageLog {
     let next = statistics.nextSequence
     // A damaged count must not decide how much memory to ask for.
     let count = min(statistics.count, Int(clamping: statistics.size / 16))
-    return (LogCursor(try handle.makeReader(), last: next - min(next, 1)), count)
+    return (try LogCursor(handle, last: next - min(next, 1)), count)
   }
 }

@@ -39,6 +39,9 @@ public struct MessageLogConfiguration: Sendable, Hashable {
   /// What to do with an existing file of another capacity or policy.
   public var onMismatch: MismatchHandling
 
+  /// What Apple's systems are told of the file: data protection, backups.
+  public var files = FileAttributes()
+
   /// Makes a configuration.
   ///
   /// - Parameters:

@@ -24,9 +24,10 @@ public enum FollowStart: Sendable, Hashable {
 /// to 20 times a second, while nothing comes. One that the writer overtakes counts
 /// what it missed in ``LogEntry/lost`` and goes on.
 ///
-/// The sequence ends when the log is closed or the task is cancelled; messages not
-/// read by then are not returned any more. It does not end when another process
-/// that writes the log ends, because the next one may continue it.
+/// While the log is suspended the sequence waits, and continues with the next message when it is
+/// resumed. It ends when the log is closed or the task is cancelled; messages not read by then
+/// are not returned any more. It does not end when another process that writes the log ends,
+/// because the next one may continue it.
 ///
 /// **Concurrency.** The sequence is a value; safe to pass between tasks. Each
 /// iterator belongs to one task at a time, and any number may follow one log.
@@ -76,9 +77,14 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
       if isFinished { return nil }
       do {
         var idle = Idleness()
+        let suspension = log.handle.suspension
         while !Task.isCancelled {
-          if let entry = try step() { return entry }
-          try await idle.wait(for: log)
+          let entry: LogEntry<Message>? = try await suspension.retryingWhenResumed(always: true) {
+            if let entry = try step() { return entry }
+            try await idle.wait(for: log)
+            return nil
+          }
+          if let entry { return entry }
         }
       } catch let error as LarderError where error.code == .closed {
         // The end that the documentation promises.
@@ -92,7 +98,7 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
 
     private mutating func step() throws -> LogEntry<Message>? {
       let cursor = try self.cursor ?? makeCursor()
-      guard let raw = try cursor.next() else { return nil }
+      guard let raw = try cursor.next(waits: false) else { return nil }
       var entry = LogEntry(raw, coder: log.coder)
       if let previous {
         entry = entry.losing(raw.sequence - Swift.min(raw.sequence, previous + 1))
@@ -102,8 +108,8 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
     }
 
     private mutating func makeCursor() throws -> LogCursor {
-      let cursor = LogCursor(try log.handle.makeReader())
-      if start > 0 { try cursor.seek(to: start) }
+      let cursor = try LogCursor(log.handle, waits: false)
+      if start > 0 { try cursor.seek(to: start, waits: false) }
       self.cursor = cursor
       return cursor
     }
@@ -127,11 +133,11 @@ private struct Idleness {
     }
     // The number is taken before the last look, so that what is appended between
     // that look and the wait is noticed: the first time round just looks again.
-    let next = try log.handle.nextSequence()
+    let next = try log.handle.nextSequence(waits: false)
     if seen == next {
       await log.signal.wait {
-        // A log that cannot say is closed: looking again finds that out.
-        (try? log.handle.nextSequence()) != next
+        // A log that cannot say is closed or suspended: looking again finds that out.
+        (try? log.handle.nextSequence(waits: false)) != next
       }
     }
     seen = next

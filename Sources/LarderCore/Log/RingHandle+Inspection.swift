@@ -9,26 +9,30 @@ extension RingHandle {
     try LogStatistics(rawStatistics())
   }
 
-  func rawStatistics() throws(LarderError) -> larder_ring_statistics {
+  func rawStatistics(waits: Bool = true) throws(LarderError) -> larder_ring_statistics {
     var statistics = larder_ring_statistics()
-    try check(larder_ring_statistics_get(ring, &statistics), "look into \(path)")
+    try check(
+      suspension.call(waits: waits) { larder_ring_statistics_get($0, &statistics) },
+      "look into \(path)")
     return statistics
   }
 
   /// The number that the next message gets.
-  func nextSequence() throws(LarderError) -> UInt64 { try rawStatistics().next_sequence }
+  func nextSequence(waits: Bool = true) throws(LarderError) -> UInt64 {
+    try rawStatistics(waits: waits).next_sequence
+  }
 
   /// What opening found in the file.
   package func recovery() throws(LarderError) -> LogReport {
     var report = larder_ring_report()
-    try check(larder_ring_recovery(ring, &report), "look into \(path)")
+    try check(suspension.call { larder_ring_recovery($0, &report) }, "look into \(path)")
     return LogReport(report)
   }
 
   /// Verifies everything in the ring. Damage is a result and not an error.
   package func verify() throws(LarderError) -> LogReport {
     var report = larder_ring_report()
-    let status = larder_ring_check(ring, &report)
+    let status = try suspension.call { larder_ring_check($0, &report) }
     if status != LARDER_EDAMAGED { try check(status, "verify \(path)") }
     var result = LogReport(report)
     result.isIntact = status == LARDER_OK && result.isIntact
@@ -37,7 +41,7 @@ extension RingHandle {
 
   /// Remembers under `name` that messages up to `sequence` are done with.
   package func acknowledge(_ name: String, through sequence: UInt64) throws(LarderError) {
-    let status = Self.withName(name) { larder_ring_acknowledge(ring, $0, sequence) }
+    let status = try withName(name) { larder_ring_acknowledge($0, $1, sequence) }
     if status == LARDER_ENOSLOT {
       let slots = try rawStatistics().cursor_slots
       throw LarderError(
@@ -53,7 +57,7 @@ extension RingHandle {
   /// What was acknowledged under `name`; nil if that name was never used.
   package func acknowledged(_ name: String) throws(LarderError) -> UInt64? {
     var sequence: UInt64 = 0
-    let status = Self.withName(name) { larder_ring_acknowledged(ring, $0, &sequence) }
+    let status = try withName(name) { larder_ring_acknowledged($0, $1, &sequence) }
     if status == LARDER_ENOTFOUND { return nil }
     try check(status, "find consumer \"\(name)\" in \(path)")
     return sequence
@@ -63,7 +67,7 @@ extension RingHandle {
   ///
   /// - Returns: false if there was nothing to forget.
   package func removeCursor(_ name: String) throws(LarderError) -> Bool {
-    let status = Self.withName(name) { larder_ring_cursor_remove(ring, $0) }
+    let status = try withName(name) { larder_ring_cursor_remove($0, $1) }
     if status == LARDER_ENOTFOUND { return false }
     try check(status, "remove consumer \"\(name)\" from \(path)")
     return true
@@ -76,7 +80,8 @@ extension RingHandle {
       repeating: empty, count: Int(LARDER_RING_CURSOR_SLOTS_MAX))
     var count = 0
     try check(
-      larder_ring_cursors(ring, &cursors, cursors.count, &count), "list the consumers of \(path)")
+      suspension.call { larder_ring_cursors($0, &cursors, cursors.count, &count) },
+      "list the consumers of \(path)")
     var result: [String: UInt64] = [:]
     for cursor in cursors.prefix(count) {
       let name = withUnsafeBytes(of: cursor.name) {
@@ -87,9 +92,13 @@ extension RingHandle {
     return result
   }
 
-  private static func withName(_ name: String, _ body: (larder_bytes) -> Int32) -> Int32 {
+  private func withName(
+    _ name: String, _ body: (OpaquePointer, larder_bytes) -> Int32
+  ) throws(LarderError) -> Int32 {
     var name = name
-    return name.withUTF8 { body(larder_bytes(data: $0.baseAddress, length: $0.count)) }
+    return try suspension.call { ring in
+      name.withUTF8 { body(ring, larder_bytes(data: $0.baseAddress, length: $0.count)) }
+    }
   }
 }
 

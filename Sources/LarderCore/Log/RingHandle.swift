@@ -23,13 +23,10 @@ final class RingOwner: @unchecked Sendable {
   }
 }
 
-/// Owns one `larder_ring`: bytes in, bytes out, every status an error.
-///
-/// Sendable, although Swift cannot see it: the pointer never changes, and every
-/// function that is called with it may be called from any thread at any time.
-package struct RingHandle: ~Copyable, @unchecked Sendable {
-  let ring: OpaquePointer
-  let owner: RingOwner
+/// Owns one `larder_ring`, which can be suspended: bytes in, bytes out, every status an error.
+package struct RingHandle: ~Copyable, Sendable {
+  let suspension: SuspendableHandle
+  private let options: RingOptions
   /// As given to the system; for messages.
   package let path: String
 
@@ -38,7 +35,18 @@ package struct RingHandle: ~Copyable, @unchecked Sendable {
   /// - Throws: what ``LarderError`` makes of the statuses of `larder_ring_open`;
   ///   the message of `.busy` names the process that holds the file.
   package init(path: String, options: RingOptions) throws(LarderError) {
-    try Self.validate(path: path)
+    suspension = SuspendableHandle("The log at \(path)", try Self.open(path, options))
+    self.options = options
+    self.path = path
+  }
+
+  // Readers that are left go on with an open log; one that is suspended is so for good.
+  deinit { suspension.abandon() }
+
+  private static func open(
+    _ path: String, _ options: RingOptions
+  ) throws(LarderError) -> SuspendableHandle.Opened {
+    try validate(path: path)
     var raw = try options.raw()
     var detail = larder_ring_detail()
     var opened: OpaquePointer?
@@ -48,34 +56,52 @@ package struct RingHandle: ~Copyable, @unchecked Sendable {
         status: status == LARDER_OK ? Int32(LARDER_EINVALID) : status, doing: "open \(path)",
         reason: RingFailure.reason(status, detail: detail, asked: raw))
     }
-    self.ring = opened
-    self.owner = RingOwner(opened, syncsAtEnd: options.syncsAtEnd)
-    self.path = path
+    let owner = RingOwner(opened, syncsAtEnd: options.syncsAtEnd)
+    if !options.readOnly { try options.files.apply(to: path) }
+    return SuspendableHandle.Opened(pointer: opened, owner: owner)
   }
 
   /// Ends all use: marks the file as closed, releases the lock. Any number of times.
   ///
   /// - Parameter syncs: Whether everything is synced before.
   package func shutdown(syncs: Bool = true) throws(LarderError) {
-    try check(
-      syncs ? larder_ring_shutdown(ring) : larder_ring_shutdown_unsynced(ring),
-      "sync \(path) while closing it")
+    try suspension.close { ring throws(LarderError) in
+      try check(
+        syncs ? larder_ring_shutdown(ring) : larder_ring_shutdown_unsynced(ring),
+        "sync \(path) while closing it")
+    }
+  }
+
+  /// Syncs and releases the file until ``resume()``.
+  package func suspend(calls: SuspendedCalls) throws(LarderError) {
+    try suspension.suspend(calls: calls) { ring throws(LarderError) in
+      try check(larder_ring_shutdown(ring), "sync \(path) while suspending it")
+    }
+  }
+
+  /// Opens the file as it was opened first.
+  package func resume() throws(LarderError) {
+    try suspension.resume { () throws(LarderError) in try Self.open(path, options) }
   }
 
   /// Appends one message and gives its sequence number.
   @inline(__always)
-  package func append(_ bytes: UnsafeRawBufferPointer) throws(LarderError) -> UInt64 {
+  package func append(
+    _ bytes: UnsafeRawBufferPointer, waits: Bool = true
+  ) throws(LarderError) -> UInt64 {
     var sequence: UInt64 = 0
-    let status = larder_ring_append(ring, bytes.baseAddress, bytes.count, &sequence)
+    let status = try suspension.call(waits: waits) { ring in
+      larder_ring_append(ring, bytes.baseAddress, bytes.count, &sequence)
+    }
     if status != LARDER_OK { throw appendFailure(status, bytes: bytes.count) }
     return sequence
   }
 
   /// Appends one message and syncs it before it returns.
   package func appendSynced(_ bytes: UnsafeRawBufferPointer) throws(LarderError) -> UInt64 {
-    var sequence: UInt64 = 0
-    let status = larder_ring_append_synced(ring, bytes.baseAddress, bytes.count, &sequence)
-    if status != LARDER_OK { throw appendFailure(status, bytes: bytes.count) }
+    // Not in one call: one that finds the ring shut in between must not append again.
+    let sequence = try append(bytes)
+    try sync(through: sequence)
     return sequence
   }
 
@@ -83,13 +109,15 @@ package struct RingHandle: ~Copyable, @unchecked Sendable {
   ///
   /// - Returns: the number of the last one; 0 for an empty batch.
   @discardableResult
-  package func append(_ batch: borrowing RingBatch) throws(LarderError) -> UInt64 {
-    let (status, appended, last) = batch.withMessages { messages in
-      var appended = 0
-      var last: UInt64 = 0
-      let status = larder_ring_append_batch(
-        ring, messages.baseAddress, messages.count, &appended, &last)
-      return (status, appended, last)
+  package func append(
+    _ batch: borrowing RingBatch, waits: Bool = true
+  ) throws(LarderError) -> UInt64 {
+    var appended = 0
+    var last: UInt64 = 0
+    let status = try suspension.call(waits: waits) { ring in
+      batch.withMessages { messages in
+        larder_ring_append_batch(ring, messages.baseAddress, messages.count, &appended, &last)
+      }
     }
     if status != LARDER_OK {
       throw LarderError(
@@ -103,19 +131,25 @@ package struct RingHandle: ~Copyable, @unchecked Sendable {
   package func remove(through sequence: UInt64) throws(LarderError) -> UInt64 {
     var removed: UInt64 = 0
     try check(
-      larder_ring_remove_through(ring, sequence, &removed),
+      suspension.call { larder_ring_remove_through($0, sequence, &removed) },
       "remove messages up to \(sequence) from \(path)")
     return removed
   }
 
   /// Makes everything appended so far survive a power cut.
   package func sync() throws(LarderError) {
-    try check(larder_ring_sync(ring), "sync \(path)")
+    try check(suspension.call { larder_ring_sync($0) }, "sync \(path)")
   }
 
   /// Makes messages up to `sequence` survive a power cut; concurrent callers share a sync.
   package func sync(through sequence: UInt64) throws(LarderError) {
-    try check(larder_ring_sync_through(ring, sequence), "sync \(path) through \(sequence)")
+    var status = suspension.withPointer { larder_ring_sync_through($0, sequence) }
+    if status ?? Int32(LARDER_ECLOSED) == LARDER_ECLOSED {
+      // What was appended before a suspension was synced by it.
+      if suspension.isSuspendedWell { return }
+      status = try suspension.call { larder_ring_sync_through($0, sequence) }
+    }
+    try check(status ?? Int32(LARDER_ECLOSED), "sync \(path) through \(sequence)")
   }
 
   /// Blocks until there is a message after `sequence`.
@@ -128,7 +162,7 @@ package struct RingHandle: ~Copyable, @unchecked Sendable {
       let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
       nanoseconds = overflow ? .max : max(0, product + attoseconds / 1_000_000_000)
     }
-    let status = larder_ring_wait(ring, sequence, nanoseconds)
+    let status = try suspension.call { larder_ring_wait($0, sequence, nanoseconds) }
     if status == LARDER_END { return false }
     try check(status, "wait for messages in \(path)")
     return true
@@ -136,8 +170,8 @@ package struct RingHandle: ~Copyable, @unchecked Sendable {
 
   /// Makes a reader that stands before the oldest message. The ring stays open
   /// until it is shut down, or this handle and all its readers are gone.
-  package func makeReader() throws(LarderError) -> RingReader {
-    try RingReader(owner: owner, path: path)
+  package func makeReader(waits: Bool = true) throws(LarderError) -> RingReader {
+    try RingReader(suspension, path: path, waits: waits)
   }
 
   @inline(never)

@@ -17,6 +17,8 @@ package struct RingOptions: Sendable {
   package var syncInterval: Duration?
   /// Whether a handle that nobody closed waits for the device when it goes.
   package var syncsAtEnd = true
+  /// What the file gets when it is opened for writing.
+  package var files = FileAttributes()
 
   package init(
     capacity: UInt64 = 0, overwrite: Bool = false, readOnly: Bool = false, existing: Bool = false,

@@ -15,12 +15,15 @@ package struct RingRecord {
 /// Owns one `larder_ring_reader`, and keeps the memory of its ring.
 package struct RingReader: ~Copyable {
   private let reader: OpaquePointer
-  private let owner: RingOwner
+  /// Keeps the ring, also one that was suspended since: that is a little memory.
+  private let owner: any SuspendableHandle.Owner
   private let path: String
 
-  init(owner: RingOwner, path: String) throws(LarderError) {
+  init(_ ring: SuspendableHandle, path: String, waits: Bool) throws(LarderError) {
     var opened: OpaquePointer?
-    let status = larder_ring_reader_open(owner.ring, 0, &opened)
+    let (status, owner) = try ring.callKeeping(waits: waits) {
+      larder_ring_reader_open($0, 0, &opened)
+    }
     guard status == LARDER_OK, let opened else {
       throw LarderError(
         status: status == LARDER_OK ? Int32(LARDER_EINVALID) : status, doing: "read \(path)")

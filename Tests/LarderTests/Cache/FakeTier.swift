@@ -25,6 +25,8 @@ final class FakeTier<Key: Hashable & Sendable, Value: Sendable & Equatable>: Cac
     var deeds: [(deed: TierDeed, key: Key?)] = []
     var isClosed = false
     var syncs = 0
+    /// nil for a resumption.
+    var suspensions: [SuspendedCalls?] = []
   }
 
   let name: String
@@ -47,6 +49,7 @@ final class FakeTier<Key: Hashable & Sendable, Value: Sendable & Equatable>: Cac
   var keysWritten: [Key] {
     state.withLock { $0.deeds.filter { $0.deed == .write }.compactMap(\.key) }
   }
+  var suspensions: [SuspendedCalls?] { state.withLock { $0.suspensions } }
   func count(_ deed: TierDeed) -> Int { state.withLock { $0.deeds.count { $0.deed == deed } } }
   func live(_ key: Key) -> CacheTierEntry<Value>? {
     state.withLock { read($0, key) }
@@ -163,6 +166,10 @@ final class FakeTier<Key: Hashable & Sendable, Value: Sendable & Equatable>: Cac
   func contains(_ key: Key) async throws -> Bool { try containsNow(key) }
   func remove(prefix: Key) async throws -> Int { try removeNow(prefix: prefix) }
   func sync() async throws { try syncNow() }
+  func suspend(calls: SuspendedCalls) async throws {
+    state.withLock { $0.suspensions.append(calls) }
+  }
+  func resume() async throws { state.withLock { $0.suspensions.append(nil) } }
   func close() async throws { state.withLock { $0.isClosed = true } }
 }
 

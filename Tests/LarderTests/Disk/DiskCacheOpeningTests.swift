@@ -52,7 +52,8 @@ struct DiskCacheOpeningTests {
     defer { try? FileManager.default.removeItem(at: cache.directoryURL) }
     let caches = try FileManager.default.url(
       for: .cachesDirectory, in: .userDomainMask, appropriateFor: nil, create: false)
-    #expect(cache.directoryURL.path == caches.appendingPathComponent(name).path)
+    let folder = caches.appendingPathComponent(DiskFolder.program).appendingPathComponent(name)
+    #expect(cache.directoryURL.path == folder.path)
     #expect(cache.name == name)
     try cache.set(Data([1]), forKey: "a")
     #expect(try cache.value(forKey: "a") == Data([1]))

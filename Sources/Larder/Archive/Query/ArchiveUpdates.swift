@@ -18,8 +18,8 @@ extension ArchiveQuery {
   /// What was written while nobody asked comes as one. Results that change because an element
   /// expired, or because another process wrote, are noticed with the next write.
   ///
-  /// The sequence ends when the archive is closed or gone, or the task is cancelled. It does not
-  /// keep the archive.
+  /// While the archive is suspended the sequence waits. It ends when the archive is closed or
+  /// gone, or the task is cancelled. It does not keep the archive.
   ///
   /// - Returns: An asynchronous sequence of all results at a time.
   /// - Complexity: O(1); for each change that of the query.
@@ -88,7 +88,7 @@ where Item.ID: Codable & Sendable & SendableMetatype {
           if Task.isCancelled || updates.signal.isFinished { break }
           // Counted before reading: what is written meanwhile is looked at again.
           let changes = updates.signal.changes
-          guard let rows = try await updates.read() else { break }
+          guard let rows = try await updates.readWhenResumed() else { break }
           seen = changes
           let found = rows.map { Version(id: $0.element.id, version: $0.version) }
           if found == versions { continue }
@@ -106,6 +106,12 @@ where Item.ID: Codable & Sendable & SendableMetatype {
       isOver = true
       return nil
     }
+  }
+
+  /// As `read`, also of an archive that is suspended first.
+  fileprivate func readWhenResumed() async throws -> [ArchiveRow<Item>]? {
+    guard let suspension = archive.archive?.store.suspension else { return nil }
+    return try await suspension.retryingWhenResumed(always: true) { try await read() }
   }
 
   /// nil if the archive is gone.

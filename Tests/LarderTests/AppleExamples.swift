@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+// Example: stores of an app
+/// The stores of an app.
+struct Stores: Sendable {
+  let log: MessageLog<String>
+  let pages: Cache<String, Data>
+
+  /// Before the app is suspended. A failure is that of a sync; no lock is left all the same.
+  func suspend() async throws {
+    var failure: (any Error)?
+    do { try await log.suspend() } catch { failure = error }
+    try await pages.suspend()
+    if let failure { throw failure }
+  }
+
+  /// When it is active again. What others keep locked is tried again later.
+  func resume() async throws {
+    try await log.resume()
+    try await pages.resume()
+  }
+}
+// End of example
+
+/// The Swift examples of the article on Apple's systems, as far as they are not of an app alone.
+@Suite("The examples for apps") struct AppleExamples {
+  private let directory: TemporaryDirectory
+  private let folder: URL
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    folder = directory.file("cache")
+  }
+
+  @Test func background() async throws {
+    let log = try MessageLog(
+      fileURL: directory.file("log"), maximumBytes: 1 << 16, whenFull: .refuse, coder: .string)
+    let stores = Stores(log: log, pages: try Cache(path: folder.path, coder: .data))
+    try await stores.suspend()
+    #expect(stores.log.isSuspended && stores.pages.isSuspended)
+    #expect(filesHeld(under: directory.url) == [])
+    try await stores.resume()
+    #expect(!stores.log.isSuspended && !stores.pages.isSuspended)
+  }
+
+  @Test func protection() throws {
+    // Example: data protection
+    var configuration = DiskCacheConfiguration<String, Data>()
+    configuration.files.protection = .complete
+    configuration.files.isExcludedFromBackup = true
+    let pages = try DiskCache(path: folder.path, configuration: configuration)
+    // End of example
+    #expect(try pages.isEmpty)
+  }
+}
