@@ -32,8 +32,10 @@ CORE_HEADERS := $(shell find $(SYSTEM_DIR) $(C_DIR) $(STORE_DIR) -name '*.h')
 PRIVATE_HEADERS = $(filter-out $(C_HEADERS) $(STORE_HEADERS),$(CORE_HEADERS))
 PUBLIC_INCLUDES = $(addsuffix /include,$(addprefix -I,$(SYSTEM_DIR) $(C_DIR) $(STORE_DIR)))
 CORE_INCLUDES = $(PUBLIC_INCLUDES) -I$(SYSTEM_DIR) -I$(C_DIR) -I$(STORE_DIR)
-LMDB_CFLAGS := $(shell pkg-config --cflags lmdb 2>/dev/null)
-LMDB_LIBS := $(shell pkg-config --libs lmdb 2>/dev/null || echo -llmdb)
+# Asked once, when needed: `make deps` may have to install pkg-config first.
+LMDB_CFLAGS = $(eval LMDB_CFLAGS := $(shell pkg-config --cflags lmdb 2>/dev/null))$(LMDB_CFLAGS)
+LMDB_LIBS = $(eval LMDB_LIBS := $(shell pkg-config --libs lmdb 2>/dev/null || \
+  echo -llmdb))$(LMDB_LIBS)
 VERSION := $(shell sed -n 's/^.define LARDER_VERSION "\(.*\)"/\1/p' \
   $(SYSTEM_DIR)/include/larder_base.h)
 # Grows with each change that breaks a program linked to the library.

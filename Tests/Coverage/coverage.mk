@@ -11,7 +11,7 @@ COVERAGE_CC ?= clang
 COVERAGE_LLVM = $(patsubst %/,%,$(dir $(shell readlink -f "$$(command -v $(COVERAGE_CC))")))
 COVERAGE_OUT := .build/coverage
 # Counters lie in a mapped file: those of a child that is killed, or ends by _exit, count as well.
-COVERAGE_FLAGS := $(TORTURE_FLAGS) -O1 -g -fprofile-instr-generate -fcoverage-mapping \
+COVERAGE_FLAGS = $(TORTURE_FLAGS) -O1 -g -fprofile-instr-generate -fcoverage-mapping \
   -fprofile-update=atomic -Wno-nullability-completeness -mllvm -runtime-counter-relocation
 COVERAGE_OBJECTS := $(patsubst %.c,$(COVERAGE_OUT)/%.o,$(TORTURE_C))
 COVERAGE_TESTS := $(patsubst %.c,$(COVERAGE_OUT)/%.o,$(TORTURE_SOURCES))
