@@ -11,7 +11,7 @@ extension Cache {
   public var isSuspended: Bool { suspended.load(ordering: .acquiring) }
 
   /// Flushes what waits to be written back and suspends the tiers: a disk releases its lock,
-  /// descriptors and mappings until ``resume()``, so that another process can open its folder
+  /// descriptors and mappings until `resume()`, so that another process can open its folder
   /// for writing.
   ///
   /// For an app in an app group's container: the system ends one that it suspends while it
@@ -41,7 +41,7 @@ extension Cache {
     if let failure { throw failure }
   }
 
-  /// Resumes the tiers after ``suspend(calls:)``, and writes back what waits.
+  /// Resumes the tiers after `suspend(calls:)`, and writes back what waits.
   ///
   /// Memory is emptied if another process wrote to the disk meanwhile. Resuming a cache that is
   /// not suspended is harmless.

@@ -6,7 +6,7 @@ extension MessageLog {
   /// - Complexity: O(1).
   public var isSuspended: Bool { handle.suspension.isSuspended }
 
-  /// Syncs the log and releases its lock, descriptor and mapping until ``resume()``, so that
+  /// Syncs the log and releases its lock, descriptor and mapping until `resume()`, so that
   /// another process can open the file for writing.
   ///
   /// For an app in an app group's container: the system ends one that it suspends while it
@@ -22,7 +22,7 @@ extension MessageLog {
   /// consumers and loops over the log keep their position: they return what they have read
   /// ahead, which is up to 64 KiB, and continue by number after the resumption. So does whoever
   /// follows the log, who waits meanwhile in either case. What others overwrote or removed until
-  /// then counts as ``LogEntry/lost``. ``close()`` ends a suspended log, too. Suspending twice is
+  /// then counts as ``LogEntry/lost``. `close()` ends a suspended log, too. Suspending twice is
   /// harmless: the first `calls` holds.
   ///
   /// - Parameter calls: What calls do until the log is resumed; they fail by default.
@@ -33,7 +33,7 @@ extension MessageLog {
     try suspendBlocking(calls)
   }
 
-  /// Opens the log again after ``suspend(calls:)``, as it was opened first.
+  /// Opens the log again after `suspend(calls:)`, as it was opened first.
   ///
   /// A missing file is created again, with numbers from 1 on. Resuming a log that is
   /// not suspended is harmless.
@@ -45,7 +45,7 @@ extension MessageLog {
     try resumeBlocking()
   }
 
-  /// Suspends the log without blocking the thread; see ``suspend(calls:)``.
+  /// Suspends the log without blocking the thread; see `suspend(calls:)`.
   ///
   /// - Parameter calls: What calls do until the log is resumed; they fail by default.
   /// - Throws: `.io`, `.diskFull`, `.closed`.
@@ -54,7 +54,7 @@ extension MessageLog {
     try await SuspendableHandle.run { try self.suspendBlocking(calls) }
   }
 
-  /// Resumes the log without blocking the thread; see ``resume()``.
+  /// Resumes the log without blocking the thread; see `resume()`.
   ///
   /// - Throws: As opening. The log stays suspended then.
   /// - Complexity: As opening.
