@@ -216,7 +216,11 @@ struct EntryEditorTests {
   }
 
   @Test func aKilledEditKeepsTheOldValues() throws {
-    let cache = try place.open { $0.inlineThreshold = 10 }
+    let cache = try place.open {
+      $0.inlineThreshold = 10
+      // No checkpoint comes while the files are copied.
+      $0.journalCapacity = 16 << 20
+    }
     try cache.setValues([entryBytes(100), Data("B".utf8)], forKey: "a")
     let editor = try cache.editor("a")
     try editor.set("C", at: 0)
