@@ -15,27 +15,46 @@ package final class SystemEvents: Sendable {
   /// Lasts as long as somebody refers to it.
   package final class Observation: Sendable {
     private let id: UInt64
-    private let events: SystemEvents
+    private let observers: Observers
 
-    fileprivate init(_ id: UInt64, _ events: SystemEvents) {
+    fileprivate init(_ id: UInt64, _ observers: Observers) {
       self.id = id
-      self.events = events
+      self.observers = observers
     }
 
-    deinit { events.end(id) }
+    deinit { observers.remove(id) }
   }
 
-  private struct State {
-    var actions: [UInt64: Action] = [:]
-    var lastID: UInt64 = 0
-    /// What brings the events, from the first observation on.
-    var source: (any Sendable)?
+  /// What observers want done. The source refers to it, and nothing here refers to the source.
+  fileprivate final class Observers: Sendable {
+    private let actions = Mutex<[UInt64: Action]>([:])
+    private let lastID = Atomic<UInt64>(0)
+
+    func add(_ action: @escaping Action) -> UInt64 {
+      let id = lastID.add(1, ordering: .relaxed).newValue
+      actions.withLock { $0[id] = action }
+      return id
+    }
+
+    func remove(_ id: UInt64) {
+      // Released after the lock, as it may hold anything.
+      let action = actions.withLock { $0.removeValue(forKey: id) }
+      withExtendedLifetime(action) {}
+    }
+
+    /// Runs them, one after the other.
+    func post(_ event: SystemEvent) {
+      // Not under the lock: an action may make or release a cache.
+      for action in actions.withLock({ Array($0.values) }) { action(event) }
+    }
   }
 
   /// Those of the system that this was built for.
   package static let shared = SystemEvents { SystemEventSource($0) }
 
-  private let state = Mutex(State())
+  private let observers = Observers()
+  /// What brings the events, from the first observation on.
+  private let source = Mutex<(any Sendable)?>(nil)
   private let makeSource: @Sendable (@escaping Action) -> any Sendable
 
   /// - Parameter makeSource: Makes what posts the events, and is kept.
@@ -44,25 +63,9 @@ package final class SystemEvents: Sendable {
   }
 
   package func observe(_ action: @escaping Action) -> Observation {
-    let id = state.withLock { state in
-      if state.source == nil { state.source = makeSource { [weak self] in self?.post($0) } }
-      state.lastID += 1
-      state.actions[state.lastID] = action
-      return state.lastID
+    source.withLock { [observers] source in
+      if source == nil { source = makeSource { observers.post($0) } }
     }
-    return Observation(id, self)
-  }
-
-  /// Runs what observers want done, one after the other.
-  package func post(_ event: SystemEvent) {
-    // Not under the lock: an action may make or release a cache.
-    let actions = state.withLock { Array($0.actions.values) }
-    for action in actions { action(event) }
-  }
-
-  private func end(_ id: UInt64) {
-    // Released behind the lock, as it may hold anything.
-    let action = state.withLock { $0.actions.removeValue(forKey: id) }
-    withExtendedLifetime(action) {}
+    return Observation(observers.add(action), observers)
   }
 }
