@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "larder_os_faults.h"
 #include "larder_os_file.h"
 #include "lmdb/environment_internal.h"
 
