@@ -153,7 +153,7 @@ in_swift() {
 }
 
 in_swift macOS "a decoder of which Combine cannot say what from" "does not conform to protocol" \
-  Coding/CBOR/CBORDecoder.swift '/typealias Input = Data/d'
+  Coding/CBOR/Decoding/CBORDecoder.swift '/typealias Input = Data/d'
 in_swift iOS "a process to start on a telephone" "'Process' is unavailable" \
   Errors/Status.swift '$ a let planted = Process()'
 in_swift macOS "a sync in Swift" "'fsync' is unavailable" \
