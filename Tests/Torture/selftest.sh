@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Shows that the harness can fail: for each defect that can be planted in the library, builds a
 # harness with it and runs the family that has to find it. Called by `make torture-selftest`, which
-# sets TORTURE_CC, TORTURE_FLAGS, TORTURE_LINK, TORTURE_OUT, C_SOURCES, STORE_SOURCES and
-# LMDB_LIBS.
+# sets TORTURE_CC, TORTURE_FLAGS, TORTURE_LINK, TORTURE_OUT, TORTURE_OBJECTS, C_SOURCES,
+# STORE_SOURCES and LMDB_LIBS.
 set -eu
 
 SEED=${SEED:-1}
@@ -64,7 +64,7 @@ build() { # DEFECT CHANGED-SOURCE ITS-REPLACEMENT
         objects="$objects $object"
     done
     # shellcheck disable=SC2086
-    $TORTURE_CC -pthread $TORTURE_LINK "$TORTURE_OUT"/*.o $objects $LMDB_LIBS \
+    $TORTURE_CC -pthread $TORTURE_LINK $TORTURE_OBJECTS $objects $LMDB_LIBS \
         -o "$out/larder-torture-$1"
 }
 

@@ -14,7 +14,7 @@ struct Documentation {
   }
 
   static let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
   static let readme = page("README.md")
   static let articles: [Page] = {
@@ -66,7 +66,7 @@ enum MarkedCode {
   /// In this folder, in that of the pages for those who move here, and with the modules that not
   /// everybody links.
   private static let folders = [
-    "Tests/LarderTests", "Tests/LarderTests/Migration", "Tests/LarderEncryptionTests",
+    "Tests/LarderTests/Documentation", "Tests/LarderTests/Migration", "Tests/LarderEncryptionTests",
   ]
 
   private static let files: [String] = folders.flatMap { folder in

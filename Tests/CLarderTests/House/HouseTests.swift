@@ -180,6 +180,16 @@ struct HouseTests {
     expectNoLine(in: upper) { line in line.hasSuffix("import CLarderStore") }
   }
 
+  @Test func aFolderIsTakenInAtAGlance() throws {
+    // Fuzzers' inputs are no files that somebody reads.
+    let files = SourceTree.files(in: ["Sources", "Tests", "Benchmarks"], suffixes: [""])
+      .map(\.path).filter { !$0.contains("/corpus-") }
+    let folders = Dictionary(grouping: files) { $0.split(separator: "/").dropLast() }
+    for (folder, files) in folders where files.count > 25 {
+      Issue.record("\(files.count) files in \(folder.joined(separator: "/"))")
+    }
+  }
+
   @Test func theFloorsOfTheStoreLookDownwards() throws {
     // What stands on one line may look at each other.
     let floors = [

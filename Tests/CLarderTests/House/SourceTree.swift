@@ -11,7 +11,7 @@ struct SourceTree {
   }
 
   static let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
   /// Every file below `folders` (or each of them that is a file) whose name has one of `suffixes`.
   /// Folders and files whose name begins with a dot are passed over: builds are there.
