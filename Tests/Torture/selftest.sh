@@ -145,13 +145,13 @@ changed STORE_BELIEVES_SYNC log/segment.c \
     's/synced->sync_failed = status != LARDER_OK;/synced->synced = end;/' store-explore
 changed STORE_KEEPS_NO_ROOM lmdb/environment_writer.c \
     's/if (!larder_environment_is_short(env) ||/return; if (/' store-exhaustion
-changed STORE_NAMES_UNSYNCED store/write.c \
+changed STORE_NAMES_UNSYNCED handle/sync.c \
     's/if (!store->is_settled && store->log.active != NULL)/if (0)/' store-explore
 changed STORE_PATH_AS_GIVEN store/store.c \
     's/= larder_os_absolute_path(path, &store->path);/= (store->path = strdup(path)) == NULL;/' \
     store-promises
 changed STORE_ANY_FOLDER log/log.c \
-    's/^    if (status == LARDER_OK && (facts.device != log->device.*/    if (0)/' store-promises
+    's/^    if (!status && (facts.device != log->device.*/    if (0)/' store-promises
 changed STORE_FOLLOWS_ON read/follow.c \
     's/if (is_outdated(follow, meta->applied))/if (follow->first == 0)/' store-concurrency
 changed STORE_ALWAYS_COPIES checkpoint/checkpoint.c \

@@ -68,7 +68,7 @@ static const char *check_entries(const larder_index *index) {
         timed += larder_index_deadline(index, slot) != LARDER_INDEX_NEVER;
         if (!index->is_limited && list != LIST_NONE)
             return "an entry of an index without limits is marked for a list";
-        if (index->is_limited && (list == LIST_PINNED) != larder_index_is_pinned(index, slot))
+        if (index->is_limited && (list == LIST_PINNED) != index_is_pinned(index, slot))
             return "pinned entries are others than those in the list of pinned ones";
     }
     if (cost != index->total_cost) return "the total cost is not the sum of costs";

@@ -37,11 +37,6 @@ void larder_index_options_init(larder_index_options *options) {
     };
 }
 
-void larder_index_empty_lists(larder_index *index) {
-    for (uint32_t list = 0; list < LISTS; list++)
-        index->lists[list] = (index_list){LARDER_INDEX_NONE, LARDER_INDEX_NONE, 0};
-}
-
 static larder_status index_set_up(larder_index *index) {
     const larder_index_options *options = &index->options;
     const size_t alignment =

@@ -256,6 +256,9 @@ static inline _Atomic uint32_t *index_stamp_of(const larder_index *index, larder
 static inline uint8_t *index_mark_of(const larder_index *index, larder_index_slot slot) {
     return &index_segment_of(index, slot)->marks[index_place_of(slot)];
 }
+static inline bool index_is_pinned(const larder_index *index, larder_index_slot slot) {
+    return (*index_mark_of(index, slot) & MARK_PINNED) != 0;
+}
 
 static inline index_link *index_link_of(const larder_index *index, larder_index_slot slot) {
     return &index_segment_of(index, slot)->links[index_place_of(slot)];

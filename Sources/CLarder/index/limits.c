@@ -31,7 +31,7 @@ static larder_status make_lists(larder_index *index) {
         size_t unpinned = 0;
         for (size_t i = 0; i < count; i++) {
             const bool was_read = larder_index_take_read_mark(index, slots[i]);
-            if (larder_index_is_pinned(index, slots[i])) {
+            if (index_is_pinned(index, slots[i])) {
                 index_list_put_first(index, LIST_PINNED, slots[i]);
                 continue;
             }
@@ -80,7 +80,7 @@ larder_status larder_index_set_limits(larder_index *index, uint64_t count_limit,
 }
 
 larder_status larder_index_pin(larder_index *index, larder_index_slot slot, bool pinned) {
-    if (larder_index_is_pinned(index, slot) == pinned) return LARDER_OK;
+    if (index_is_pinned(index, slot) == pinned) return LARDER_OK;
     *index_mark_of(index, slot) ^= MARK_PINNED;
     if (!index->is_limited) return LARDER_OK;
     index_list_remove(index, slot);
@@ -90,5 +90,5 @@ larder_status larder_index_pin(larder_index *index, larder_index_slot slot, bool
 }
 
 bool larder_index_is_pinned(const larder_index *index, larder_index_slot slot) {
-    return (*index_mark_of(index, slot) & MARK_PINNED) != 0;
+    return index_is_pinned(index, slot);
 }

@@ -55,9 +55,9 @@ static larder_status order_by_stamp(larder_index *index, larder_index_slot *slot
     sort_ranked(items, sorted, count);
     size_t at = 0;
     for (i = 0; i < count; i++)
-        if (!larder_index_is_pinned(index, sorted[i].slot)) slots[at++] = sorted[i].slot;
+        if (!index_is_pinned(index, sorted[i].slot)) slots[at++] = sorted[i].slot;
     for (i = 0; i < count; i++)
-        if (larder_index_is_pinned(index, sorted[i].slot)) slots[at++] = sorted[i].slot;
+        if (index_is_pinned(index, sorted[i].slot)) slots[at++] = sorted[i].slot;
     free(items);
     return LARDER_OK;
 }
@@ -127,4 +127,9 @@ larder_status larder_index_list(larder_index *index, larder_index_order order,
     *count = wanted;
     free(all);
     return LARDER_OK;
+}
+
+void larder_index_empty_lists(larder_index *index) {
+    for (uint32_t list = 0; list < LISTS; list++)
+        index->lists[list] = (index_list){LARDER_INDEX_NONE, LARDER_INDEX_NONE, 0};
 }

@@ -16,6 +16,8 @@
 
 #include <errno.h>
 
+#include "handle/entry.h"
+
 larder_status larder_apply_seek(apply_transaction *apply, MDB_cursor_op where, MDB_val *key,
                                 MDB_val *value) {
     larder_status status =
@@ -167,7 +169,7 @@ larder_status larder_apply_find(apply_transaction *apply, larder_bytes stored, t
     larder_status status = larder_apply_get(apply, key, &row);
     if (status) return status == LARDER_END ? LARDER_ENOTFOUND : status;
     status = larder_row_read(row, &out->row);
-    out->is_damaged = status != LARDER_OK;
+    out->is_damaged = status;
     if (status) return LARDER_OK;
     const entry_row *found = &out->row;
     out->padded = larder_row_record_padded(found, stored);
@@ -183,7 +185,7 @@ larder_status larder_apply_find(apply_transaction *apply, larder_bytes stored, t
         // Without it, the rows that it asked for stay, and are found to lead nowhere when their
         // time comes.
         if (status && status != LARDER_EDAMAGED) return status;
-        is_read = status == LARDER_OK;
+        is_read = !status;
         if (is_read) out->padded = record_padded(bytes.length);
     }
     if (!is_read)

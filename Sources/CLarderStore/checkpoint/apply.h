@@ -4,8 +4,8 @@
 #ifndef LARDER_APPLY_H
 #define LARDER_APPLY_H
 
+#include "handle/handle.h"
 #include "lmdb/rows.h"
-#include "store/store_internal.h"
 
 typedef struct apply_transaction {
     larder_store *store;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "checkpoint/apply.h"
+#include "handle/entry.h"
 
 // Reads -------------------------------------------------------------------------------------------
 
@@ -114,7 +115,7 @@ larder_status larder_apply_pass(apply_transaction *apply, pass_body *body, uint6
         status = gather(apply, from, rows);
         if (!status) status = pass_gathered(apply, body, rows);
         *is_done = rows->is_end || status == LARDER_END;
-        if (status == LARDER_OK || status == LARDER_END) status = larder_apply_rows(apply);
+        if (!status || status == LARDER_END) status = larder_apply_rows(apply);
         handled += rows->count;
     }
     free(rows);

@@ -12,11 +12,14 @@
        the tree. If we crash behind it, their files are found to belong to nothing, and deleted.
     5. Limits, in transactions of their own.
     6. Segments go that nobody's state leads to. */
+#include "checkpoint/checkpoint.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "checkpoint/apply.h"
 #include "cleaning/clean.h"
+#include "handle/pending.h"
 #include "larder_os_condition.h"
 #include "larder_os_machine.h"
 
@@ -373,7 +376,7 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
 }
 
 larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
-    larder_status status = larder_store_enter_to_write(store);
+    larder_status status = store_enter_to_write(store);
     if (status) return status;
     pthread_mutex_lock(&store->flush_lock);
     status = store_enter(store);
@@ -383,7 +386,7 @@ larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
     if (!status && is_needed) status = larder_log_enter(&store->log);
     if (!status && is_needed) {
         status = flush_once(store, order);
-        atomic_fetch_add(status == LARDER_OK ? &store->flushes : &store->flush_failures, 1);
+        atomic_fetch_add(!status ? &store->flushes : &store->flush_failures, 1);
         atomic_store(&store->last_failure, status);
         if (!status) {
             larder_store_delete_retired(store, order);
@@ -438,7 +441,7 @@ static uint64_t bytes_for_free_space(larder_store *store) {
 }
 
 larder_status larder_store_maintain(larder_store *store) {
-    larder_status status = larder_store_enter_to_write(store);
+    larder_status status = store_enter_to_write(store);
     if (status) return status;
     larder_environment_clear_stale_readers(store->environment);
     uint64_t bytes = bytes_for_free_space(store);
@@ -450,24 +453,6 @@ larder_status larder_store_maintain(larder_store *store) {
 
 // The thread --------------------------------------------------------------------------------------
 
-/** So long after `since`; INT64_MAX where one of the two is 0, for never. */
-static int64_t due_after(int64_t since_ns, int64_t interval_ns) {
-    return since_ns == 0 || interval_ns == 0 ? INT64_MAX : later_by(since_ns, interval_ns);
-}
-
-static int64_t trim_due(const larder_store *store) {
-    return store->may_expire ? due_after(store->trimmed_ns, store->options.trim_interval_ns)
-                             : INT64_MAX;
-}
-
-static int64_t flush_due(const larder_store *store) {
-    return due_after(store->pending_since_ns, store->options.flush_interval_ns);
-}
-
-static int64_t sync_due(const larder_store *store) {
-    return due_after(store->unsynced_since_ns, store->options.sync_interval_ns);
-}
-
 /** Whether what waits is worth a checkpoint by its age alone: enough beside what the tree holds, or
     nothing came since the last look. `lock` is held. */
 static bool is_worth_it(larder_store *store) {
@@ -477,21 +462,15 @@ static bool is_worth_it(larder_store *store) {
     return rests || store->active->count >= least;
 }
 
-/** When there is something to do next; INT64_MAX: when a call asks for it. `lock` is held. */
-static int64_t next_due(const larder_store *store) {
-    if (store->wants_flush || store->wants_spare) return 0;
-    return earlier(trim_due(store), earlier(flush_due(store), sync_due(store)));
-}
-
 /** Does the most urgent thing. `lock` is held, not meanwhile. */
 static larder_status work_once(larder_store *store, int64_t now) {
     larder_status status = LARDER_OK;
-    bool prepares = store->wants_spare, trims = now >= trim_due(store);
-    if (!prepares && now >= flush_due(store) && !store->wants_flush) {
+    bool prepares = store->wants_spare, trims = now >= larder_schedule_trim(store);
+    if (!prepares && now >= larder_schedule_flush(store) && !store->wants_flush) {
         store->wants_flush = is_worth_it(store);
         if (!store->wants_flush) store->pending_since_ns = now;
     }
-    bool flushes = store->wants_flush, syncs = now >= sync_due(store);
+    bool flushes = store->wants_flush, syncs = now >= larder_schedule_sync(store);
     if (prepares) store->wants_spare = false;
     else store->wants_flush = false;
     if (!prepares && trims) store->trimmed_ns = now;
@@ -509,17 +488,12 @@ static int64_t store_work(void *context) {
     pthread_mutex_lock(&store->lock);
     larder_status status = work_once(store, larder_os_monotonic_ns());
     // last_failure says why; the next try is an interval away, or when a write finds no room.
-    if (status != LARDER_OK && store->pending_since_ns != 0)
-        store->pending_since_ns = larder_os_monotonic_ns();
-    if (status != LARDER_OK && store->unsynced_since_ns != 0)
+    if (status && store->pending_since_ns != 0) store->pending_since_ns = larder_os_monotonic_ns();
+    if (status && store->unsynced_since_ns != 0)
         store->unsynced_since_ns = larder_os_monotonic_ns();
-    int64_t due = next_due(store);
+    int64_t due = larder_schedule_next(store);
     pthread_mutex_unlock(&store->lock);
     return due;
-}
-
-void larder_store_wake(larder_store *store) {
-    if (store->has_thread) larder_os_pool_wake(&store->task, next_due(store));
 }
 
 larder_status larder_store_thread_start(larder_store *store) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cleaning/clean.h"
 
+#include "checkpoint/checkpoint.h"
 #include "larder_os_array.h"
 
 // Choosing ----------------------------------------------------------------------------------------
@@ -168,7 +169,7 @@ static larder_status gather_victim(cleaning *work, uint32_t index, uint64_t end,
     uint32_t number = work->victims[index].number;
     segment *from;
     larder_status status = larder_log_segment(&work->store->log, number, &from);
-    work->victims[index].from = status == LARDER_OK ? from : NULL;
+    work->victims[index].from = !status ? from : NULL;
     for (uint64_t at = SEGMENT_HEAD_BYTES; !status && at < end;) {
         const uint8_t *found = from->map + at;
         record whole;
@@ -195,7 +196,7 @@ larder_status larder_cleaning_gather(cleaning *work, sorted_write **writes, uint
             status = gather_victim(work, at, SEGMENT_HEAD_BYTES + facts->used_bytes, writes, count,
                                    &capacity);
         // Where nothing leads, what it had to remember cannot be read by anybody.
-        if (status == LARDER_OK || (is_dead && status == LARDER_EDAMAGED)) {
+        if (!status || (is_dead && status == LARDER_EDAMAGED)) {
             at++;
             continue;
         }
@@ -332,7 +333,7 @@ larder_status larder_store_retire(larder_store *store, uint32_t number, uint64_t
     segment *found;
     live_segment *gone;
     larder_status status = larder_log_segment(&store->log, number, &found);
-    bool is_there = status == LARDER_OK;
+    bool is_there = !status;
     if (status != ENOMEM) status = larder_live_add(&store->retired, number, &gone);
     if (status) return status;
     gone->retired_by = transaction;

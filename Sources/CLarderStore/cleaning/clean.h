@@ -21,6 +21,7 @@
 #define LARDER_CLEAN_H
 
 #include "checkpoint/apply.h"
+#include "checkpoint/checkpoint.h"
 
 typedef struct victim {
     uint32_t number;
@@ -72,5 +73,9 @@ void larder_cleaning_end(cleaning *work, uint64_t transaction);
 /** Notes a segment that nothing leads to, found when the store was opened. */
 LARDER_MUST_CHECK larder_status larder_store_retire(larder_store *store, uint32_t number,
                                                     uint64_t transaction);
+/** Deletes segments that no state needs any more; the flush lock is held. */
+void larder_store_delete_retired(larder_store *store, flush_order *order);
+/** Deletes segments that no state needs any more; the flush lock is held. */
+void larder_store_delete_retired(larder_store *store, flush_order *order);
 
 #endif

@@ -13,11 +13,6 @@
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 
-char *larder_environment_path(file_path out, const char *folder, const char *name) {
-    (void)snprintf(out, sizeof(file_path), "%s/%s", folder, name);
-    return out;
-}
-
 static void store16(uint8_t *target, uint32_t value) { memcpy(target, &value, 2); }
 
 enum { CREATE_PAGES = 3, CREATE_BYTES = CREATE_PAGES * NEW_PAGE_BYTES, CREATE_LEAF = 2 };

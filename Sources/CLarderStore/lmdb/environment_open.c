@@ -183,18 +183,6 @@ static uint64_t open_map_bytes(uint64_t wanted, uint64_t file_bytes) {
     return bytes;
 }
 
-larder_status larder_environment_file(const environment *env, int flags, int *file,
-                                      larder_os_facts *facts) {
-    file_path path;
-    larder_status status =
-        larder_os_file_open(larder_environment_path(path, env->folder, "data.mdb"), flags, 0, file);
-    if (status) return status;
-    status = larder_os_file_facts_get(*file, facts);
-    if (!status && (facts->device != env->device || facts->inode != env->inode)) status = ENOENT;
-    if (status) larder_os_file_close(*file);
-    return status;
-}
-
 larder_status larder_environment_start(environment *env, uint64_t map_bytes) {
     larder_status status = larder_environment_extend(env);
     if (status) return status;

@@ -35,21 +35,20 @@ static void close_folder(store_log *log) {
 static larder_status open_folder(store_log *log) {
     larder_os_facts facts;
     larder_status status = larder_os_folder_open(log->path, &log->folder);
-    if (status == LARDER_OK) status = larder_os_file_facts_get(log->folder, &facts);
-    if (status == LARDER_OK && log->inode == 0) {
+    if (!status) status = larder_os_file_facts_get(log->folder, &facts);
+    if (!status && log->inode == 0) {
         log->device = facts.device;
         log->inode = facts.inode;
     }
-    if (status == LARDER_OK && (facts.device != log->device || facts.inode != log->inode))
-        status = ENOENT;
-    if (status != LARDER_OK) close_folder(log);
+    if (!status && (facts.device != log->device || facts.inode != log->inode)) status = ENOENT;
+    if (status) close_folder(log);
     return status;
 }
 
 larder_status larder_log_enter(store_log *log) {
     pthread_mutex_lock(&log->table_lock);
     larder_status status = log->folder_users > 0 ? LARDER_OK : open_folder(log);
-    if (status == LARDER_OK) log->folder_users++;
+    if (!status) log->folder_users++;
     pthread_mutex_unlock(&log->table_lock);
     return status;
 }
@@ -69,13 +68,13 @@ larder_status larder_log_open(const char *store, uint64_t store_id, uint32_t mod
     out->next_number = 1;
     out->folder = -1;
     larder_status status = pthread_mutex_init(&out->table_lock, NULL);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     if (asprintf(&out->path, "%s/log", store) < 0) out->path = NULL;
     if (out->path == NULL) status = ENOMEM;
     // Its name is synced with the store's.
     else if (!is_read_only) status = larder_os_folder_make(out->path, mode | (mode & 0444u) >> 2);
-    if (status == LARDER_OK || status == EEXIST) status = larder_log_enter(out);
-    if (status == LARDER_OK) larder_log_leave(out);
+    if (!status || status == EEXIST) status = larder_log_enter(out);
+    if (!status) larder_log_leave(out);
     else larder_log_close(out);
     return status;
 }
@@ -102,8 +101,8 @@ void larder_log_close(store_log *log) {
 static larder_status map_segment(store_log *log, uint32_t number, segment **out) {
     larder_status status =
         larder_segment_open(log->folder, number, log->store_id, !log->is_read_only, out);
-    if (status == LARDER_OK) status = larder_segment_table_reserve(&log->table, number);
-    if (status == LARDER_OK) {
+    if (!status) status = larder_segment_table_reserve(&log->table, number);
+    if (!status) {
         larder_segment_table_set(&log->table, number, *out);
         return LARDER_OK;
     }
@@ -117,7 +116,7 @@ larder_status larder_log_segment(store_log *log, uint32_t number, segment **out)
     if (*out != NULL) return LARDER_OK;
     if (number == 0) return ENOENT;
     larder_status status = larder_log_enter(log);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     pthread_mutex_lock(&log->table_lock);
     *out = larder_segment_table_find(&log->table, number);
     if (*out == NULL) status = map_segment(log, number, out);
@@ -130,7 +129,7 @@ larder_status larder_log_record(store_log *log, location at, larder_bytes *out) 
     *out = (larder_bytes){NULL, 0};
     segment *from;
     larder_status status = larder_log_segment(log, at.segment, &from);
-    if (status == LARDER_OK) status = larder_segment_look(from, at.offset, out);
+    if (!status) status = larder_segment_look(from, at.offset, out);
     return status == ENOENT || status == LARDER_END ? LARDER_EDAMAGED : status;
 }
 
@@ -147,13 +146,13 @@ static larder_status make_segment(store_log *log, uint32_t number, uint32_t kind
                                   uint64_t first_sequence, uint64_t as_of, segment **out) {
     *out = NULL;
     larder_status status = larder_log_enter(log);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     pthread_mutex_lock(&log->table_lock);
     status = larder_segment_table_reserve(&log->table, number);
-    if (status == LARDER_OK)
+    if (!status)
         status = larder_segment_create(log->folder, number, kind, capacity, first_sequence, as_of,
                                        log->store_id, log->mode, out);
-    if (status == LARDER_OK) larder_segment_table_set(&log->table, number, *out);
+    if (!status) larder_segment_table_set(&log->table, number, *out);
     pthread_mutex_unlock(&log->table_lock);
     larder_log_leave(log);
     return status;
@@ -180,7 +179,7 @@ larder_status larder_log_remove(store_log *log, uint32_t number) {
     char name[SEGMENT_NAME_BYTES];
     larder_segment_name(number, name);
     larder_status status = larder_log_enter(log);
-    if (status == LARDER_OK) {
+    if (!status) {
         status = larder_os_file_remove_in(log->folder, name);
         if (status == ENOENT) status = LARDER_OK;
         larder_log_leave(log);
@@ -205,7 +204,7 @@ void larder_log_drop_missing(store_log *log) {
 /** The names of its files to the device. */
 static larder_status log_sync_names(store_log *log) {
     larder_status status = larder_log_enter(log);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     status = larder_os_folder_sync(log->folder);
     larder_log_leave(log);
     return status;
@@ -270,7 +269,7 @@ static larder_status turn_over(store_log *log, size_t length) {
             bool is_short = status == ENOSPC || status == EDQUOT || status == EFBIG;
             if (!is_short || capacity / 2 < needed + BLOCK_BYTES) break;
         }
-        if (status != LARDER_OK) return status;
+        if (status) return status;
         log->next_number++;
         larder_log_drop_spare(log);
         log->spare = next;
@@ -279,7 +278,7 @@ static larder_status turn_over(store_log *log, size_t length) {
     // lost. The first of all needs none.
     if (log->active != NULL && !next->is_named) {
         larder_status status = log_sync_names(log);
-        if (status != LARDER_OK) return status;
+        if (status) return status;
         next->is_named = true;
     }
     log->spare = NULL;
@@ -314,9 +313,9 @@ larder_status larder_log_reserve(store_log *log, size_t length, bool uses_reserv
     if (larder_log_turns_over(log, length)) {
         larder_status status = turn_over(log, length);
         // What is kept back for removals is for when there is no other room.
-        bool is_kept = status != LARDER_OK && uses_reserve &&
-                       larder_log_reserve_kept(log, length, target) == LARDER_OK;
-        if (status != LARDER_OK) return is_kept ? LARDER_OK : status;
+        bool is_kept =
+            status && uses_reserve && larder_log_reserve_kept(log, length, target) == LARDER_OK;
+        if (status) return is_kept ? LARDER_OK : status;
     }
     *target = log->active->map + end_of(log->active);
     return LARDER_OK;
@@ -366,10 +365,10 @@ static larder_status sync_chain(store_log *log, uint32_t number, segment *last, 
     for (;;) {
         segment *at;
         larder_status status = larder_log_segment(log, number, &at);
-        if (status == LARDER_OK)
+        if (!status)
             status =
                 larder_segment_sync_to(at, log->folder, at == last ? end : atomic_load(&at->end));
-        if (status != LARDER_OK || at == last) return status;
+        if (status || at == last) return status;
         at->is_named = true;
         number = at->next;
     }
@@ -384,14 +383,14 @@ larder_status larder_log_sync(store_log *log, pthread_mutex_t *store_lock) {
     pthread_mutex_unlock(store_lock);
     if (last == NULL) return LARDER_OK;
     larder_status status = larder_log_enter(log);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     if (!last->is_named) status = larder_os_folder_sync(log->folder);
-    if (status == LARDER_OK) {
+    if (!status) {
         last->is_named = true;
         status = sync_chain(log, first, last, end);
     }
     larder_log_leave(log);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     pthread_mutex_lock(store_lock);
     log->first_unsynced = last->number;
     pthread_mutex_unlock(store_lock);

@@ -19,7 +19,7 @@ static larder_status follow_next(log_scan *scan, const segment *here, uint64_t o
         return LARDER_EDAMAGED;
     segment *there;
     larder_status status = larder_log_segment(scan->log, next.minor, &there);
-    if (status != LARDER_OK) return status == ENOENT ? LARDER_END : status;
+    if (status) return status == ENOENT ? LARDER_END : status;
     if (there->kind != SEGMENT_WRITTEN) return LARDER_EDAMAGED;
     scan->lost += next.sequence - scan->sequence;
     scan->sequence = next.sequence;
@@ -51,19 +51,19 @@ larder_status larder_log_scan_next(log_scan *scan, bool verifies, const uint8_t 
     for (;;) {
         segment *here;
         larder_status status = larder_log_segment(scan->log, scan->at.segment, &here);
-        if (status != LARDER_OK) return status == ENOENT ? LARDER_END : status;
+        if (status) return status == ENOENT ? LARDER_END : status;
         if (here->kind != SEGMENT_WRITTEN) return LARDER_EDAMAGED;
         larder_bytes bytes;
         status = larder_segment_look(here, scan->at.offset, &bytes);
-        if (status != LARDER_OK) return status;
+        if (status) return status;
         if (record_kind(bytes.data) == RECORD_NEXT) {
             status = follow_next(scan, here, scan->at.offset);
-            if (status != LARDER_OK) return status;
+            if (status) return status;
             continue;
         }
         uint64_t end = scan->at.offset;
         status = read_write(scan, here, verifies, &end, count);
-        if (status != LARDER_OK) return status;
+        if (status) return status;
         uint64_t sequence = record_sequence(bytes.data);
         scan->lost += sequence - scan->sequence - 1;
         scan->sequence = sequence;

@@ -104,7 +104,7 @@ static larder_status segment_map(int file, const segment_head *head, bool writes
     segment *fresh = segment_new(head);
     if (fresh == NULL) return ENOMEM;
     larder_status status = larder_os_file_map(file, (size_t)fresh->capacity, writes, &fresh->map);
-    if (status == LARDER_OK) *out = fresh;
+    if (!status) *out = fresh;
     else free(fresh);
     return status;
 }
@@ -128,25 +128,25 @@ larder_status larder_segment_create(int folder, uint32_t number, uint32_t kind, 
     int file;
     larder_status status = larder_segment_open_file(folder, number, 0, &file);
     larder_os_file_close(file);
-    if (status != ENOENT) return status == LARDER_OK ? EEXIST : status;
+    if (status != ENOENT) return !status ? EEXIST : status;
     // Of a process that was killed just then.
     status = larder_os_file_remove_in(folder, unfinished);
-    if (status != LARDER_OK && status != ENOENT) return status;
+    if (status && status != ENOENT) return status;
     status = larder_os_file_open_in(
         folder, unfinished, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, mode, &file);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     status = larder_os_file_change_mode(file, mode);
-    if (status == LARDER_OK) status = larder_os_file_reserve(file, head.capacity);
-    if (status == LARDER_OK) status = segment_map(file, &head, true, out);
+    if (!status) status = larder_os_file_reserve(file, head.capacity);
+    if (!status) status = segment_map(file, &head, true, out);
     larder_os_file_close(file);
-    if (status == LARDER_OK) {
+    if (!status) {
         memcpy((*out)->map, &head, sizeof head);
         // Nothing of it is on the device, not even the head.
         (*out)->synced = 0;
         (*out)->is_measured = true;
         status = larder_os_file_rename_in(folder, unfinished, name);
     }
-    if (status == LARDER_OK) return LARDER_OK;
+    if (!status) return LARDER_OK;
     // What cannot be removed goes when that number's turn comes again.
     (void)larder_os_file_remove_in(folder, unfinished);
     larder_segment_close(*out);
@@ -162,11 +162,10 @@ static larder_status head_read(int folder, uint32_t number, int flags, int *file
     larder_os_facts facts = {0};
     size_t got = 0;
     larder_status status = larder_segment_open_file(folder, number, flags, file);
-    if (status == LARDER_OK) status = larder_os_file_facts_get(*file, &facts);
-    if (status == LARDER_OK && facts.is_regular)
+    if (!status) status = larder_os_file_facts_get(*file, &facts);
+    if (!status && facts.is_regular)
         status = larder_os_file_read_at(*file, head, sizeof *head, 0, &got);
-    if (status == LARDER_OK && (got < sizeof *head || facts.bytes > SIZE_MAX / 2))
-        status = LARDER_EDAMAGED;
+    if (!status && (got < sizeof *head || facts.bytes > SIZE_MAX / 2)) status = LARDER_EDAMAGED;
     *bytes = facts.bytes;
     return status;
 }
@@ -193,8 +192,8 @@ larder_status larder_segment_open(int folder, uint32_t number, uint64_t store_id
     uint64_t bytes;
     larder_status status =
         head_read(folder, number, writes ? LARDER_OS_WRITE : 0, &file, &head, &bytes);
-    if (status == LARDER_OK) status = head_check(&head, number, store_id, bytes);
-    if (status == LARDER_OK) status = segment_map(file, &head, writes, out);
+    if (!status) status = head_check(&head, number, store_id, bytes);
+    if (!status) status = segment_map(file, &head, writes, out);
     larder_os_file_close(file);
     return status;
 }
@@ -206,7 +205,7 @@ larder_status larder_segment_open_damaged(int folder, uint32_t number, uint64_t 
     segment_head head;
     uint64_t bytes;
     larder_status status = head_read(folder, number, 0, &file, &head, &bytes);
-    if (status == LARDER_OK) {
+    if (!status) {
         if (head_check(&head, number, head.store_id, bytes) != LARDER_OK)
             head = (segment_head){.first_sequence = UINT64_MAX};
         head.number = number;
@@ -230,21 +229,21 @@ bool larder_segment_file_is_new(int folder, const char *name) {
     if (larder_os_file_open_in(folder, name, 0, 0, &file) != LARDER_OK) return false;
     larder_status status = larder_os_file_read_at(file, &word, sizeof word, 0, &got);
     larder_os_file_close(file);
-    return status == LARDER_OK && (word == 0 || memcmp(&word, new_magic, sizeof word) == 0);
+    return !status && (word == 0 || memcmp(&word, new_magic, sizeof word) == 0);
 }
 
 larder_status larder_segment_mend(const segment *mended, int folder, uint64_t store_id) {
     int file;
     larder_status status = larder_segment_open_file(folder, mended->number, LARDER_OS_WRITE, &file);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     if (mended->kind == 0) {
         segment_head head =
             head_make(mended->number, SEGMENT_CLEANED, mended->capacity,
                       mended->record_count == 0 ? 1 : mended->first_sequence, 0, store_id);
         status = larder_os_file_reserve(file, head.capacity);
-        if (status == LARDER_OK) status = larder_os_file_write_at(file, &head, sizeof head, 0);
+        if (!status) status = larder_os_file_write_at(file, &head, sizeof head, 0);
     }
-    if (status == LARDER_OK) status = larder_os_file_sync(file);
+    if (!status) status = larder_os_file_sync(file);
     larder_os_file_close(file);
     return status;
 }
@@ -292,8 +291,8 @@ larder_status larder_segment_read(const segment *from, uint64_t *offset, bool ve
                                   record *out) {
     larder_bytes bytes;
     larder_status status = larder_segment_look(from, *offset, &bytes);
-    if (status == LARDER_OK) status = larder_record_read(bytes, verifies, out);
-    if (status == LARDER_OK) *offset += record_padded(bytes.length);
+    if (!status) status = larder_record_read(bytes, verifies, out);
+    if (!status) *offset += record_padded(bytes.length);
     return status;
 }
 
@@ -331,7 +330,7 @@ larder_status larder_segment_sync_to(segment *synced, int folder, uint64_t end) 
     // Opened for the moment: thousands of segments need no descriptors.
     int file;
     larder_status status = larder_segment_open_file(folder, synced->number, LARDER_OS_WRITE, &file);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     if (synced->sync_failed) larder_segment_redirty(synced, synced->synced);
     uint64_t word;
     memcpy(&word, magic, sizeof word);
@@ -339,15 +338,15 @@ larder_status larder_segment_sync_to(segment *synced, int folder, uint64_t end) 
     status = larder_os_map_sync(file, synced->map, synced->capacity);
     larder_os_file_close(file);
     synced->sync_failed = status != LARDER_OK;
-    if (status == LARDER_OK) synced->synced = end;
+    if (!status) synced->synced = end;
     return status;
 }
 
 larder_status larder_segment_sync(segment *synced, int folder) {
     larder_status status = larder_segment_sync_to(synced, folder, atomic_load(&synced->end));
-    if (status == LARDER_OK && !synced->is_named) {
+    if (!status && !synced->is_named) {
         status = larder_os_folder_sync(folder);
-        synced->is_named = status == LARDER_OK;
+        synced->is_named = !status;
     }
     return status;
 }

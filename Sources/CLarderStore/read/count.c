@@ -14,6 +14,7 @@
     expire that have no such row. Otherwise the entries are gone over, one after the other. */
 #include <stdlib.h>
 
+#include "handle/entry.h"
 #include "pages/tree_page.h"
 #include "read/cursor.h"
 
@@ -91,7 +92,7 @@ static larder_status wrong_count(const larder_store_cursor *cursor, const row_ar
         cursor_row row;
         larder_status status = larder_cursor_find_entry(cursor, pending->items[i].stored, &row);
         if (status && status != LARDER_ENOTFOUND) return status;
-        *count += status == LARDER_OK;
+        *count += !status;
     }
     for (size_t i = 0; i < due->count; i++) {
         const cursor_row *row = &due->items[i];

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "handle/entry.h"
+
 void larder_store_query_init(larder_store_query *query) { memset(query, 0, sizeof *query); }
 
 // Order and range ---------------------------------------------------------------------------------
@@ -154,7 +156,7 @@ static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row **r
         if (!cursor->has_tree_row) {
             larder_status status = larder_tree_rows_next(cursor, &cursor->tree_row);
             if (status && status != LARDER_END) return status;
-            cursor->has_tree_row = status == LARDER_OK;
+            cursor->has_tree_row = !status;
         }
         cursor_row *pending = NULL;
         if (cursor->pending_given < rows->count)

@@ -16,7 +16,7 @@
 #ifndef LARDER_CURSOR_H
 #define LARDER_CURSOR_H
 
-#include "store/store_internal.h"
+#include "handle/handle.h"
 
 enum {
     QUERY_BOUNDS = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER | LARDER_STORE_LOWER_EXCLUSIVE |

@@ -6,6 +6,7 @@
 
 #include "larder_os_array.h"
 #include "read/cursor.h"
+#include "read/read.h"
 
 larder_status larder_row_array_add(row_array *rows, const cursor_row *row) {
     larder_status status =

@@ -8,10 +8,14 @@
     look began. Rows that a checkpoint brought into the tree early are among the latter. The writer
     removes no segment that the place's tree or the log behind it needs. So one that is missing is
     lost, or the place was not in LMDB's table when it mattered: then a newer state is there. */
+#include "read/read.h"
+
 #include <errno.h>
 
+#include "handle/handle.h"
+#include "handle/owner.h"
+#include "handle/pending.h"
 #include "log/scan.h"
-#include "store/store_internal.h"
 
 /** How often following starts again because the tree, and with it the log, moved on. */
 enum { LOOK_ATTEMPTS = 16 };

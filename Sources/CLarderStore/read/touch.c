@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 /** @file touch.c
     Noting reads. */
+#include "read/read.h"
+
 #include <stdlib.h>
 
+#include "handle/entry.h"
+#include "handle/handle.h"
+#include "handle/pending.h"
 #include "larder_index.h"
-#include "store/store_internal.h"
 
 static bool touch_buffer_prepare(touch_buffer *touches) {
     if (!touches->touches) touches->touches = malloc(TOUCH_MAX_COUNT * sizeof *touches->touches);

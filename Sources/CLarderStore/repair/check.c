@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "checkpoint/apply.h"
+#include "handle/entry.h"
 #include "log/scan.h"
 #include "read/cursor.h"
 

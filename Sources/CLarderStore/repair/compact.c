@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/store_internal.h"
+#include "checkpoint/checkpoint.h"
+#include "handle/handle.h"
 
 /** Bytes of segments that the tree does not lead to. */
 static uint64_t dead_bytes(larder_store *store) {

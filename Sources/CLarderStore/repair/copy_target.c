@@ -10,23 +10,7 @@
 #include "checkpoint/apply.h"
 #include "larder_index.h"
 #include "larder_os_machine.h"
-
-// Removing ----------------------------------------------------------------------------------------
-
-static int remove_one(void *folder, const char *name) {
-    file_path path;
-    (void)!larder_os_file_remove(larder_environment_path(path, folder, name));
-    return 0;
-}
-
-void larder_folder_remove_all(const char *path) {
-    file_path log;
-    // What cannot be removed stays; there is nobody to tell.
-    (void)!larder_os_folder_list(larder_environment_path(log, path, "log"), remove_one, log);
-    (void)!larder_os_folder_remove(log);
-    (void)!larder_os_folder_list(path, remove_one, (void *)(uintptr_t)path);
-    (void)!larder_os_folder_remove(path);
-}
+#include "write/write.h"
 
 // Opening -----------------------------------------------------------------------------------------
 
@@ -36,8 +20,7 @@ static larder_status path_is_free(const char *path) {
     larder_status status = larder_os_file_open(path, 0, 0, &file);
     larder_os_file_close(file);
     if (status == ENOENT) return LARDER_OK;
-    return status == LARDER_OK || status == ELOOP || status == EACCES || status == ENXIO ? EEXIST
-                                                                                         : status;
+    return !status || status == ELOOP || status == EACCES || status == ENXIO ? EEXIST : status;
 }
 
 static void copy_target_abandon(copy_target *target) {

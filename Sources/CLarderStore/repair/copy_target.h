@@ -6,7 +6,7 @@
 #ifndef LARDER_COPY_TARGET_H
 #define LARDER_COPY_TARGET_H
 
-#include "store/store_internal.h"
+#include "handle/handle.h"
 
 typedef struct copy_target {
     file_path path;

@@ -3,9 +3,9 @@
     Salvage: what is found in the remains of a store, into a new one. */
 #include "repair/salvage.h"
 
-#include "repair/copy_target.h"
-
 #include <errno.h>
+
+#include "repair/copy_target.h"
 
 /** LARDER_EBUSY if somebody has the store open for writing. */
 static larder_status source_is_free(const char *source) {

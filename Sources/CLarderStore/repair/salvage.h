@@ -11,8 +11,8 @@
 #ifndef LARDER_SALVAGE_H
 #define LARDER_SALVAGE_H
 
+#include "handle/handle.h"
 #include "log/segment.h"
-#include "store/store_internal.h"
 
 /** Of one number the last in this order counts. Cleaning leaves a removal in the place of a put
     that was evicted; a put that lives must never lose to it. */

@@ -85,7 +85,7 @@ static int take_segment(void *context, const char *name) {
                                             &search->segment_capacity, sizeof *search->segments);
     if (!visit->status)
         visit->status = larder_segment_open_damaged(visit->folder, number, &store_id, &found);
-    if (visit->status || !found) return visit->status != LARDER_OK;
+    if (visit->status || !found) return visit->status;
     if (store_id) {
         bool is_foreign = search->store_id && store_id != search->store_id;
         search->has_foreign = search->has_foreign || is_foreign;

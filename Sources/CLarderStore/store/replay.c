@@ -9,9 +9,13 @@
     A process that was killed leaves every page, so a write that is not whole is damage there: it
     costs itself, and the writes behind it are kept. But pages whose sync failed before may be taken
     for clean by the system; they are made dirty again before the next sync. */
+#include "store/replay.h"
+
 #include <errno.h>
 
+#include "checkpoint/checkpoint.h"
 #include "cleaning/clean.h"
+#include "handle/pending.h"
 #include "log/scan.h"
 
 typedef struct replay {
@@ -122,7 +126,7 @@ static larder_status take_write(replay *work, const uint8_t *first, uint32_t cou
     if (work->run_count >= RUN_MAX_COUNT ||
         (uint64_t)(first - from->map) != atomic_load(&from->end)) {
         larder_status status = publish_run(work);
-        if (status != LARDER_OK) return status;
+        if (status) return status;
     }
     if (work->run_count == 0) work->run = first;
     work->run_count += count;
@@ -171,7 +175,7 @@ static larder_status wipe_behind(larder_store *store, segment *last) {
     memset(last->map + at, 0, (size_t)(last->capacity - at));
     larder_segment_redirty(last, last->synced);
     larder_status status = larder_segment_sync(last, store->log.folder);
-    if (status == LARDER_OK) last->sync_failed = false;
+    if (!status) last->sync_failed = false;
     return status;
 }
 

@@ -2,16 +2,21 @@
 /** @file store.c
     Opening and closing, limits and figures. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "checkpoint/checkpoint.h"
+#include "handle/entry.h"
+#include "handle/owner.h"
+#include "handle/pending.h"
 #include "larder_os_condition.h"
 #include "larder_os_fork.h"
 #include "larder_os_machine.h"
+#include "read/read.h"
 #include "repair/salvage.h"
+#include "store/replay.h"
 
-enum { PATH_MAX_BYTES = 4000, LOCK_TEXT_BYTES = 64 };
+enum { PATH_MAX_BYTES = 4000 };
 
 void larder_store_options_init(larder_store_options *options) {
     *options = (larder_store_options){
@@ -67,81 +72,6 @@ static larder_status options_check(larder_store *store) {
     if (options->inline_threshold_bytes > LARDER_STORE_INLINE_MAX_BYTES)
         options->inline_threshold_bytes = LARDER_STORE_INLINE_MAX_BYTES;
     return LARDER_OK;
-}
-
-// The lock ----------------------------------------------------------------------------------------
-
-/** What the last handle that wrote left in the lock's file. */
-typedef struct lock_text {
-    /** 0: it was shut down, with all that it had on the device. */
-    int64_t pid;
-    char boot[33];
-    /** The machine has rebooted since then: pages may be missing that nobody synced. */
-    bool is_other_boot;
-} lock_text;
-
-static void boot_text(char out[33]) {
-    uint8_t id[16];
-    larder_os_boot_id(id);
-    for (int at = 0; at < 16; at++) snprintf(out + 2 * at, 3, "%02x", id[at]);
-}
-
-static lock_text lock_text_read(int file) {
-    char bytes[LOCK_TEXT_BYTES + 1] = {0}, boot[33];
-    lock_text text = {.pid = 0};
-    size_t got;
-    long long pid;
-    if (larder_os_file_read_at(file, bytes, LOCK_TEXT_BYTES, 0, &got) == LARDER_OK &&
-        sscanf(bytes, "%19lld %32s", &pid, text.boot) >= 1)
-        text.pid = pid;
-    boot_text(boot);
-    text.is_other_boot = strcmp(text.boot, boot) != 0;
-    return text;
-}
-
-static larder_status lock_text_write(const larder_store *store, int64_t pid) {
-    char bytes[LOCK_TEXT_BYTES + 1];
-    int length = snprintf(bytes, sizeof bytes, "%lld %s", (long long)pid, store->boot);
-    for (int at = length; at < LOCK_TEXT_BYTES; at++) bytes[at] = '\n';
-    return larder_os_file_write_at(store->lock_file, bytes, LOCK_TEXT_BYTES, 0);
-}
-
-/** @param is_clean everything is on the device: 0 instead of the process says so. */
-static void lock_release(larder_store *store, bool is_clean) {
-    if (store->lock_file < 0) return;
-    // The number of a process that is gone may stay: then the next one syncs once more.
-    if (is_clean) (void)!lock_text_write(store, 0);
-    larder_os_file_unlock(store->lock_file);
-    larder_os_file_close(store->lock_file);
-    store->lock_file = -1;
-}
-
-static larder_status lock_take(larder_store *store, lock_text *past, larder_store_detail *detail) {
-    file_path path;
-    detail->part = LARDER_STORE_PART_LOCK;
-    larder_status status = larder_os_file_open(larder_environment_path(path, store->path, "lock"),
-                                               LARDER_OS_WRITE | LARDER_OS_CREATE,
-                                               store->options.mode, &store->lock_file);
-    if (status) return status;
-    status = larder_os_file_lock(store->lock_file);
-    *past = lock_text_read(store->lock_file);
-    if (status == LARDER_EBUSY) detail->holder_pid = past->pid;
-    if (status) return status;
-    // The new start of the machine is noted when the store is whole again: an open that fails in
-    // between must not hide it from the next one.
-    memcpy(store->boot, past->boot, sizeof store->boot);
-    return lock_text_write(store, (int64_t)getpid());
-}
-
-bool larder_store_was_cut(const larder_store *store, int64_t *holder_pid) {
-    file_path path;
-    int file;
-    // One that cannot be read says nothing.
-    (void)!larder_os_file_open(larder_environment_path(path, store->path, "lock"), 0, 0, &file);
-    lock_text text = lock_text_read(file);
-    *holder_pid = larder_os_file_is_locked(file) ? text.pid : 0;
-    larder_os_file_close(file);
-    return text.is_other_boot;
 }
 
 // Opening -----------------------------------------------------------------------------------------
@@ -332,11 +262,11 @@ static larder_status log_begin(larder_store *store, larder_store_detail *detail)
 }
 
 static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
-    lock_text past;
+    owner_text past;
     bool rebuilds = (store->options.flags & LARDER_STORE_REBUILDS) != 0;
     larder_status status = folder_prepare(store, detail);
     bool is_lost = status == LARDER_EDAMAGED && rebuilds;
-    if (!status || is_lost) status = lock_take(store, &past, detail);
+    if (!status || is_lost) status = larder_owner_take(store, &past, detail);
     if (status) return status;
     status = is_lost ? LARDER_EDAMAGED : data_open_or_remake(store, past.is_other_boot, detail);
     if (status == LARDER_EDAMAGED && rebuilds) {
@@ -358,8 +288,8 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     }
     // The store is whole again: this start of the machine is the one that counts from here on.
     if (!status && past.is_other_boot) {
-        boot_text(store->boot);
-        status = lock_text_write(store, (int64_t)getpid());
+        larder_owner_boot(store->boot);
+        status = larder_owner_write(store, (int64_t)getpid());
     }
     if (status) return status;
     store->is_settled = store->log.active != NULL && !larder_segment_is_new(store->log.active);
@@ -417,7 +347,7 @@ static void store_free(larder_store *store) {
     // The spare's file is the parent's.
     if (!is_ours) store->log.spare = NULL;
     if (store->log.path != NULL) larder_log_close(&store->log);
-    if (is_ours) lock_release(store, false);
+    if (is_ours) larder_owner_release(store, false);
     larder_memtable_destroy(store->active);
     larder_memtable_destroy(store->frozen);
     larder_memtable_destroy(store->spare);
@@ -457,12 +387,12 @@ larder_status larder_store_rebuild(const char *path, const larder_store_options 
                                    larder_store_report *report) {
     larder_store_detail ignored = {0};
     larder_os_facts facts;
-    lock_text past;
+    owner_text past;
     larder_store *store = NULL;
     memset(report, 0, sizeof *report);
     larder_status status = store_make(path, options, &store);
     if (!status && store_is_read_only(store)) status = LARDER_EINVALID;
-    if (!status) status = lock_take(store, &past, &ignored);
+    if (!status) status = larder_owner_take(store, &past, &ignored);
     if (!status) status = larder_os_file_facts_get(store->lock_file, &facts);
     if (!status && options == NULL && (facts.mode & 0777) != 0)
         store->options.mode = facts.mode & 0777;
@@ -510,7 +440,7 @@ static larder_status store_shut(larder_store *store) {
     // As long as nobody else may write: its number may be used again then.
     if (writes) larder_log_drop_spare(&store->log);
     if (writes) larder_environment_end_writing(store->environment);
-    lock_release(store, !status && !closed);
+    larder_owner_release(store, !status && !closed);
     pthread_mutex_unlock(&store->lock);
     pthread_mutex_unlock(&store->sync_lock);
     pthread_mutex_unlock(&store->flush_lock);

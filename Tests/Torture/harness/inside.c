@@ -2,7 +2,7 @@
 // Looks into a store's handle. By itself, because the library's own headers and the harness's have
 // names in common.
 #include "faults.h"
-#include "store/store_internal.h"
+#include "handle/handle.h"
 
 bool store_is_inside(larder_store *store) {
     if (!store || pthread_mutex_trylock(&store->flush_lock) != 0) {

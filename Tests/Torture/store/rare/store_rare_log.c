@@ -18,11 +18,12 @@
 #include "store_rare.h"
 #undef record_bytes
 
+#include "checkpoint/checkpoint.h"
 #include "faults.h"
 #include "larder_index.h"
 #include "lmdb/touch.h"
 #include "log/scan.h"
-#include "store/store_internal.h"
+#include "write/write.h"
 
 enum { SMALL_BYTES = 4096, STORE_ID = 77 };
 

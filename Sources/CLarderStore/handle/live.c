@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cleaning/live.h"
+#include "handle/live.h"
 
 #include "larder_os_array.h"
 

@@ -7,9 +7,11 @@
     after the time t, of about T that the last one took, t / (t + T/8) of it. That releases seven
     eighths in the time T, and never all: a checkpoint that takes ten times as long makes the wait
     for a small write longer by some hundred microseconds, not by the rest of the checkpoint. */
+#include "handle/pending.h"
+
+#include "handle/handle.h"
 #include "larder_os_condition.h"
 #include "larder_os_machine.h"
-#include "store/store_internal.h"
 
 enum {
     /** A writer may be so far ahead; a sleep is at least as long, so that sleeps are few. */

@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/store_internal.h"
+#include "handle/entry.h"
+#include "handle/handle.h"
+#include "read/read.h"
+#include "write/write.h"
 
 /** Records, one behind the other. */
 typedef struct chain {
@@ -45,7 +48,7 @@ static larder_status chain_add(chain *grown, size_t length, uint8_t **target) {
 
 larder_status larder_store_batch_create(larder_store *store, larder_store_batch **out) {
     *out = NULL;
-    larder_status status = larder_store_enter_to_write(store);
+    larder_status status = store_enter_to_write(store);
     if (status) return status;
     *out = calloc(1, sizeof **out);
     if (*out == NULL) return ENOMEM;
@@ -54,7 +57,7 @@ larder_status larder_store_batch_create(larder_store *store, larder_store_batch 
 }
 
 larder_status larder_store_batch_move(larder_store_batch *batch, larder_store *store) {
-    larder_status status = larder_store_enter_to_write(store);
+    larder_status status = store_enter_to_write(store);
     if (!status) batch->store = store;
     return status;
 }
@@ -69,7 +72,7 @@ static larder_status batch_add(larder_store_batch *batch, size_t length, uint8_t
 }
 
 larder_status larder_store_batch_put(larder_store_batch *batch, const larder_store_item *item) {
-    larder_status status = larder_store_enter_to_write(batch->store);
+    larder_status status = store_enter_to_write(batch->store);
     uint8_t *target;
     size_t length;
     if (!status) status = larder_store_item_size(item, &length);
@@ -82,7 +85,7 @@ larder_status larder_store_batch_put(larder_store_batch *batch, const larder_sto
 }
 
 larder_status larder_store_batch_remove(larder_store_batch *batch, larder_bytes key) {
-    larder_status status = larder_store_enter_to_write(batch->store);
+    larder_status status = store_enter_to_write(batch->store);
     if (!status && key.length > LARDER_STORE_KEY_MAX_BYTES) status = LARDER_ETOOLARGE;
     uint8_t *target;
     if (!status) status = batch_add(batch, RECORD_HEAD_BYTES + key.length, &target);
@@ -136,7 +139,7 @@ larder_status larder_store_batch_commit(larder_store_batch *batch, uint32_t flag
     const chain *records = &batch->records;
     uint8_t *target;
     if (sequence != NULL) *sequence = 0;
-    larder_status status = larder_store_enter_to_write(store);
+    larder_status status = store_enter_to_write(store);
     if (!status && (flags & ~(uint32_t)LARDER_STORE_SYNCED) != 0) status = LARDER_EINVALID;
     if (!status && records->count > 0)
         status = larder_store_begin_append(store, records->length, records->count, !batch->has_put,

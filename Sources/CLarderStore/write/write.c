@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 /** @file write.c
     Writing: into the log, and into the memtable. */
+#include "write/write.h"
+
 #include <errno.h>
-#include <unistd.h>
 
+#include "checkpoint/checkpoint.h"
+#include "handle/entry.h"
+#include "handle/pending.h"
 #include "larder_os_machine.h"
-#include "store/store_internal.h"
-
-larder_status larder_store_enter_to_write(const larder_store *store) {
-    larder_status status = store_enter(store);
-    return status == LARDER_OK && store_is_read_only(store) ? LARDER_EREADONLY : status;
-}
 
 // Appending ---------------------------------------------------------------------------------------
 
@@ -98,82 +96,6 @@ larder_status larder_store_begin_append(larder_store *store, size_t length, uint
     }
 }
 
-void larder_store_publish(larder_store *store, const uint8_t *records, uint32_t count,
-                          uint32_t number) {
-    memtable *active = store->active;
-    uint64_t sequence = 0;
-    const uint64_t before = memtable_pending(active);
-    const uint8_t *at = records;
-    if (count > 1) larder_memtable_prefetch(active, records, count);
-    for (uint32_t n = 0; n < count; n++) {
-        sequence = record_sequence(at);
-        if (record_kind(at) == RECORD_CLEAR) {
-            larder_memtable_clear(active, sequence);
-        } else {
-            larder_memtable_put(active, at, number);
-            if ((at[21] & (RECORD_EXPIRES | RECORD_IDLES)) != 0) store->may_expire = true;
-        }
-        at += record_padded(record_length(at));
-#ifdef LARDER_PLANT_STORE_HALF_A_BATCH
-        if (n == 0 && store->has_thread) {
-            pthread_mutex_unlock(&store->lock);
-            usleep(20);
-            pthread_mutex_lock(&store->lock);
-        }
-#endif
-    }
-    active->bytes += (uint64_t)(at - records);
-    if (active->first_segment == 0) active->first_segment = number;
-    atomic_fetch_add_explicit(&store->pending_count, memtable_pending(active) - before,
-                              memory_order_release);
-    atomic_store_explicit(&store->newest_sequence, sequence, memory_order_release);
-}
-
-/** Tells the checkpoint's thread of the first write after a pause, and when much waits: the more it
-    carries, the fewer times a page of the tree is written. */
-static void store_tell(larder_store *store) {
-    bool is_nearly_full = larder_store_is_nearly_full(store, 0);
-    bool is_first = store->pending_since_ns == 0;
-    bool is_first_unsynced = store->unsynced_since_ns == 0;
-    if (is_first) store->pending_since_ns = larder_os_monotonic_ns();
-    if (is_first_unsynced) store->unsynced_since_ns = larder_os_monotonic_ns();
-    const segment *active = store->log.active;
-    if (store->log.spare == NULL && store->spare_asked_for != active->number &&
-        atomic_load_explicit(&active->end, memory_order_relaxed) > active->capacity / 2) {
-        store->spare_asked_for = active->number;
-        store->wants_spare = true;
-        larder_store_wake(store);
-    }
-    bool wakes = is_first || is_first_unsynced || (is_nearly_full && !store->wants_flush);
-    if (is_nearly_full) store->wants_flush = true;
-    if (wakes) larder_store_wake(store);
-}
-
-larder_status larder_store_sync_held(larder_store *store) {
-    if (!store->is_settled && store->log.active != NULL) {
-        larder_status status = larder_environment_settle(store->environment);
-        if (status != LARDER_OK) return status;
-        store->is_settled = true;
-    }
-    return larder_log_sync(&store->log, &store->lock);
-}
-
-/** The group commit: whoever waited for the lock while another one synced may find that done. */
-static larder_status sync_through(larder_store *store, uint64_t sequence) {
-    pthread_mutex_lock(&store->sync_lock);
-    larder_status status = LARDER_OK;
-    if (store->log.synced_sequence < sequence) {
-        pthread_mutex_lock(&store->lock);
-        store->unsynced_since_ns = 0;
-        pthread_mutex_unlock(&store->lock);
-        status = larder_store_sync_held(store);
-    }
-    pthread_mutex_unlock(&store->sync_lock);
-    return status;
-}
-
-larder_status larder_store_sync_log(larder_store *store) { return sync_through(store, UINT64_MAX); }
-
 larder_status larder_store_end_append(larder_store *store, const uint8_t *target, size_t length,
                                       uint32_t count, uint64_t first_word, uint32_t flags,
                                       uint64_t *sequence) {
@@ -183,16 +105,12 @@ larder_status larder_store_end_append(larder_store *store, const uint8_t *target
     store->active->end =
         (location){to->number, atomic_load_explicit(&to->end, memory_order_relaxed)};
     uint64_t number = store->log.last_sequence;
-    store_tell(store);
+    larder_schedule_tell(store);
     pthread_mutex_unlock(&store->lock);
     atomic_fetch_add_explicit(&store->appended_bytes, length, memory_order_relaxed);
     if (sequence != NULL) *sequence = number;
-    return (flags & LARDER_STORE_SYNCED) != 0 ? sync_through(store, number) : LARDER_OK;
-}
-
-larder_status larder_store_sync(larder_store *store) {
-    larder_status status = larder_store_enter_to_write(store);
-    return status == LARDER_OK ? larder_store_sync_log(store) : status;
+    return (flags & LARDER_STORE_SYNCED) != 0 ? larder_store_sync_through(store, number)
+                                              : LARDER_OK;
 }
 
 // The calls ---------------------------------------------------------------------------------------
@@ -235,13 +153,13 @@ larder_status larder_store_put(larder_store *store, const larder_store_item *ite
                                uint64_t *sequence) {
     size_t length;
     if (sequence != NULL) *sequence = 0;
-    larder_status status = larder_store_enter_to_write(store);
+    larder_status status = store_enter_to_write(store);
     if (!status) status = larder_store_item_size(item, &length);
     return status ? status : append(store, RECORD_PUT, item, length, sequence);
 }
 
 larder_status larder_store_remove(larder_store *store, larder_bytes key, uint32_t flags) {
-    larder_status status = larder_store_enter_to_write(store);
+    larder_status status = store_enter_to_write(store);
     if (status) return status;
     if ((flags & ~(uint32_t)LARDER_STORE_SYNCED) != 0) return LARDER_EINVALID;
     if (key.length > LARDER_STORE_KEY_MAX_BYTES) return LARDER_ETOOLARGE;
@@ -251,41 +169,11 @@ larder_status larder_store_remove(larder_store *store, larder_bytes key, uint32_
 
 larder_status larder_store_remove_all(larder_store *store, larder_progress progress,
                                       void *context) {
-    larder_status status = larder_store_enter_to_write(store);
+    larder_status status = store_enter_to_write(store);
     larder_store_item nothing = {.flags = 0};
     if (!status) status = append(store, RECORD_CLEAR, &nothing, RECORD_HEAD_BYTES, NULL);
     if (status || progress == NULL) return status;
     flush_order order = {.progress = progress, .context = context};
     status = larder_store_checkpoint(store, &order);
     return status ? status : order.deletion;
-}
-
-larder_status larder_store_remove_prefix(larder_store *store, larder_bytes prefix,
-                                         uint64_t *removed) {
-    enum { BATCH_MAX_COUNT = 1024 };
-    if (removed != NULL) *removed = 0;
-    larder_store_query query;
-    larder_store_query_init(&query);
-    query.prefix = prefix;
-    query.flags = LARDER_STORE_WITHOUT_VALUE | LARDER_STORE_EXPIRED_TOO;
-    larder_store_cursor *cursor = NULL;
-    larder_store_batch *batch;
-    larder_status status = larder_store_batch_create(store, &batch);
-    if (!status) status = larder_store_cursor_open(store, &query, &cursor);
-    for (uint64_t waiting = 0; !status;) {
-        larder_store_entry entry;
-        larder_status added = larder_store_cursor_next(cursor, &entry);
-        // A damaged entry has no key that could be believed; it stays.
-        if (added == LARDER_EDAMAGED) continue;
-        if (!added) added = larder_store_batch_remove(batch, entry.key);
-        if (!added && ++waiting < BATCH_MAX_COUNT) continue;
-        status = larder_store_batch_commit(batch, 0, NULL);
-        if (!status && removed != NULL) *removed += waiting;
-        waiting = added == LARDER_ETOOLARGE ? 1 : 0;
-        // The batch was full.
-        if (!status) status = waiting > 0 ? larder_store_batch_remove(batch, entry.key) : added;
-    }
-    larder_store_batch_destroy(batch);
-    larder_store_cursor_close(cursor);
-    return status == LARDER_END ? LARDER_OK : status;
 }
