@@ -102,6 +102,11 @@ for program in consumer index store; do
   fi
 done
 
+# A program with functions that Larder might have called so.
+use larder-store
+cc -std=c11 $strict -c Tests/CConsumer/namesakes.c -o "$work/namesakes.o"
+try store cc-c11-namesakes "$work/namesakes.o $static" cc -std=c11 -D_POSIX_C_SOURCE=200809L
+
 # What a program that logs one message waits for.
 if [ "$(uname)" = Linux ]; then
   use larder

@@ -180,6 +180,17 @@ struct HouseTests {
     expectNoLine(in: upper) { line in line.hasSuffix("import CLarderStore") }
   }
 
+  @Test func aFunctionOfTheCoreHasSeventyLinesAtMost() {
+    for file in SourceTree.c where file.path.hasPrefix("Sources/") {
+      // Within a function lines are indented.
+      var begin = 0
+      for (number, line) in file.lines.enumerated() {
+        if line.first?.isLetter == true { begin = number }
+        if line == "}", number - begin >= 70 { Issue.record("\(file.path):\(begin + 1)") }
+      }
+    }
+  }
+
   @Test func aFolderIsTakenInAtAGlance() throws {
     // Fuzzers' inputs are no files that somebody reads.
     let files = SourceTree.files(in: ["Sources", "Tests", "Benchmarks"], suffixes: [""])
@@ -231,18 +242,52 @@ struct HouseTests {
 
   @Test func everySymbolOfTheCoreHasThePrefix() throws {
     // Of the objects themselves: a program that links them statically defines what it likes.
+    for (path, symbols) in try Self.symbols.get() {
+      #expect(symbols.defined.allSatisfy { $0.hasPrefix("larder_") }, "\(path): \(symbols.defined)")
+    }
+  }
+
+  @Test func aCircleHasThreeFilesAtMost() throws {
+    let symbols = try Self.symbols.get()
+    let home = Dictionary(
+      symbols.flatMap { path, symbols in symbols.defined.map { ($0, path) } },
+      uniquingKeysWith: { first, _ in first })
+    let calls = symbols.mapValues { Set($0.undefined.compactMap { home[$0] }) }
+    /// The files whose functions may run when one of the file's does.
+    func reached(from path: String) -> Set<String> {
+      var found: Set<String> = []
+      var next = Array(calls[path] ?? [])
+      while let path = next.popLast() {
+        if found.insert(path).inserted { next += calls[path] ?? [] }
+      }
+      return found
+    }
+    let reach = calls.keys.reduce(into: [:]) { $0[$1] = reached(from: $1) }
+    for (path, others) in reach {
+      let circle = others.filter { reach[$0]?.contains(path) == true }
+      #expect(circle.count <= 3, "\(circle.sorted())")
+    }
+  }
+
+  /// Of each C file: the external symbols that its object defines, and those that it needs.
+  private static let symbols = Result {
     let directory = try TemporaryDirectory()
     let includes = ["CLarderSystem", "CLarder", "CLarderStore"].flatMap {
       ["-I", "Sources/\($0)", "-I", "Sources/\($0)/include"]
     }
+    var symbols: [String: (defined: [String], undefined: [String])] = [:]
     for file in SourceTree.c where file.path.hasPrefix("Sources/") && file.path.hasSuffix(".c") {
       let object = directory.file("object.o").path
       _ = try run(
         "cc", ["-std=c11", "-D_GNU_SOURCE", "-w", "-c", file.path, "-o", object] + includes)
-      let symbols = try run("nm", ["-g", "--defined-only", object]).split(separator: "\n")
-      let names = symbols.compactMap { $0.split(separator: " ").last.map(String.init) }
-      #expect(names.allSatisfy { $0.hasPrefix("larder_") }, "\(file.path): \(names)")
+      let lines = try run("nm", ["-g", object]).split(separator: "\n")
+        .map { $0.split(separator: " ") }
+      symbols[file.path] = (
+        lines.filter { $0.count == 3 }.map { String($0[2]) },
+        lines.filter { $0.count == 2 }.map { String($0[1]) }
+      )
     }
+    return symbols
   }
 
   @Test func dependenciesPointDownwards() {
