@@ -16,7 +16,7 @@ COVERAGE_FLAGS = $(TORTURE_FLAGS) -O1 -g -fprofile-instr-generate -fcoverage-map
 COVERAGE_OBJECTS := $(patsubst %.c,$(COVERAGE_OUT)/%.o,$(TORTURE_C))
 COVERAGE_TESTS := $(patsubst %.c,$(COVERAGE_OUT)/%.o,$(TORTURE_SOURCES))
 COVERAGE_PROGRAMS := $(addprefix $(COVERAGE_OUT)/bin/,torture $(notdir $(basename \
-  $(wildcard Tests/CConsumer/*.c $(TORTURE_DIR)/fuzz/fuzz_*.c))))
+  $(filter-out %/namesakes.c,$(wildcard Tests/CConsumer/*.c $(TORTURE_DIR)/fuzz/fuzz_*.c)))))
 COVERAGE_LINK = $(COVERAGE_CC) -pthread -fprofile-instr-generate -Wno-unused-command-line-argument
 # At least so many percent.
 COVERAGE_LEAST ?= 95

@@ -66,7 +66,7 @@ $(TORTURE_OUT)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(TORTURE_H)
 
 $(TORTURE_OUT)/core/%.o: Sources/%.c $(TORTURE_H)
 	@mkdir -p $(@D)
-	$(TORTURE_CC) $(TORTURE_FLAGS) -O2 -g -c $< -o $@
+	$(TORTURE_CC) $(TORTURE_FLAGS) -Werror=implicit-function-declaration -O2 -g -c $< -o $@
 
 TORTURE_OBJECTS := $(patsubst $(TORTURE_DIR)/%.c,$(TORTURE_OUT)/%.o,$(TORTURE_SOURCES))
 TORTURE_LIBRARY := $(patsubst Sources/%.c,$(TORTURE_OUT)/core/%.o,$(TORTURE_C))
