@@ -127,7 +127,7 @@ planted STORE_HALF_A_BATCH store-concurrency
 planted STORE_SKIPS_CLEANED_SYNC store-explore
 planted STORE_FORGETS_APPLIED store-kill
 changed STORE_COMMITS_EARLY checkpoint/checkpoint.c \
-    's/if (!status && (store->frozen != NULL || leaves)) status = larder_store_sync_log(store);//' \
+    '/^    if (!status && (store->pending.frozen != NULL || leaves))$/{N;d;}' \
     store-explore
 changed STORE_FORGETS_REMOVALS cleaning/clean.c 's/^    return least;/    return UINT64_MAX;/' \
     store-promises
@@ -142,13 +142,13 @@ changed STORE_APPLIED_EARLY checkpoint/checkpoint.c \
 changed STORE_LAST_SYNCED_ONLY log/log.c \
     's/sync_chain(log, first, /sync_chain(log, last->number, /' store-explore
 changed STORE_BELIEVES_SYNC log/segment.c \
-    's/synced->sync_failed = status != LARDER_OK;/synced->synced = end;/' store-explore
+    's/synced->sync_failed = status;/synced->synced = end;/' store-explore
 changed STORE_KEEPS_NO_ROOM lmdb/environment_writer.c \
     's/if (!larder_environment_is_short(env) ||/return; if (/' store-exhaustion
-changed STORE_NAMES_UNSYNCED handle/sync.c \
-    's/if (!store->is_settled && store->log.active != NULL)/if (0)/' store-explore
+changed STORE_NAMES_UNSYNCED handle/syncing.c \
+    's/if (!store->syncing.is_settled && store->pending.log.active != NULL)/if (0)/' store-explore
 changed STORE_PATH_AS_GIVEN store/store.c \
-    's/= larder_os_absolute_path(path, &store->path);/= (store->path = strdup(path)) == NULL;/' \
+    's/= larder_os_absolute_path(path, &\(.*path\));/= (\1 = strdup(path)) == NULL;/' \
     store-promises
 changed STORE_ANY_FOLDER log/log.c \
     's/^    if (!status && (facts.device != log->device.*/    if (0)/' store-promises
@@ -163,7 +163,7 @@ changed STORE_NEVER_LEAVES checkpoint/checkpoint.c \
 changed STORE_WIPES_NOTHING store/replay.c \
     's/^    if (was_power_cut) return wipe_behind.*/    (void)was_power_cut;/' store-promises
 changed STORE_WIPES_UNSYNCED store/replay.c \
-    's/= larder_segment_sync(last, store->log.folder);/= LARDER_OK;/' store-promises
+    's/= larder_segment_sync(last, store->pending.log.folder);/= LARDER_OK;/' store-promises
 planted_for_fuzzer NO_BOUNDS ring 30 8192
 planted_for_fuzzer CBOR_LENGTH cbor 30 4096
 

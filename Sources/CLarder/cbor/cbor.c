@@ -17,7 +17,7 @@ ALWAYS_INLINE larder_status check(const uint8_t *source, size_t length, uint32_t
         cbor_keys_init(&keys, in.bytes, in.length);
         status = walk(&in, depth_limit, &keys, index);
         larder_cbor_keys_destroy(&keys);
-        if (status == LARDER_OK && in.at < in.length) {
+        if (!status && in.at < in.length) {
             status = fail(&in, LARDER_CBOR_TRAILING, in.at);
         }
     }
@@ -38,7 +38,7 @@ larder_status larder_cbor_check_and_index(const uint8_t *source, size_t length,
                                           larder_cbor_detail *detail) {
     index->count = 0;
     larder_status status = check(source, length, depth_limit, index, detail);
-    if (status != LARDER_OK) {
+    if (status) {
         index->count = 0;
     }
     return status;
@@ -70,8 +70,8 @@ ALWAYS_INLINE larder_status skip(input *in, uint32_t depth_limit) {
     size_t start = in->at;
     larder_cbor_head head;
     larder_status status = read_head(in, &head);
-    if (status != LARDER_OK || head_is_leaf(&head)) {
-        return status != LARDER_OK ? status : read_leaf(in, start, &head, false);
+    if (status || head_is_leaf(&head)) {
+        return status ? status : read_leaf(in, start, &head, false);
     }
     in->at = start;
     return skip_nested(in, depth_limit);
@@ -84,7 +84,7 @@ larder_status larder_cbor_skip(const uint8_t *source, size_t length, size_t offs
     }
     input in = {source, length, offset, LARDER_CBOR_GOOD};
     larder_status status = skip(&in, LARDER_CBOR_MAX_DEPTH);
-    if (status == LARDER_OK) {
+    if (!status) {
         *end = in.at;
     }
     return status;
@@ -101,19 +101,19 @@ larder_status larder_cbor_map_pairs(const uint8_t *source, size_t length, size_t
     larder_cbor_head head;
     uint64_t left = 0;
     larder_status status = read_head(&in, &head);
-    if (status == LARDER_OK) {
+    if (!status) {
         status =
             head.major == LARDER_CBOR_MAP ? read_count(&in, offset, &head, &left) : LARDER_EDAMAGED;
     }
     size_t found = 0;
-    for (; status == LARDER_OK && (left & left_count); left -= 2) {
+    for (; !status && (left & left_count); left -= 2) {
         if ((left & left_indefinite) && in.at < length && in.bytes[in.at] == LARDER_CBOR_BREAK) {
             in.at++;
             break;
         }
         larder_cbor_pair pair = {in.at, 0};
         status = skip(&in, LARDER_CBOR_MAX_DEPTH - 1);
-        if (status == LARDER_OK) {
+        if (!status) {
             pair.value = in.at;
             status = skip(&in, LARDER_CBOR_MAX_DEPTH - 1);
         }
@@ -122,7 +122,7 @@ larder_status larder_cbor_map_pairs(const uint8_t *source, size_t length, size_t
         }
         found++;
     }
-    if (status == LARDER_OK) {
+    if (!status) {
         *count = found;
         *end = in.at;
     }
@@ -150,22 +150,22 @@ larder_status larder_cbor_find_duplicate(const uint8_t *source, size_t length, s
     cbor_keys keys;
     cbor_keys_init(&keys, source, length);
     larder_status status = LARDER_OK;
-    for (size_t i = 0; i < pair_count && status == LARDER_OK; i++) {
+    for (size_t i = 0; i < pair_count && !status; i++) {
         status = cbor_keys_begin(&keys, in.at);
-        if (status == LARDER_OK) {
+        if (!status) {
             status = skip(&in, LARDER_CBOR_MAX_DEPTH - 1);
         }
-        if (status == LARDER_OK) {
+        if (!status) {
             status = cbor_keys_end(&keys, in.at);
         }
-        if (status == LARDER_OK) {
+        if (!status) {
             status = skip(&in, LARDER_CBOR_MAX_DEPTH - 1);
         }
     }
-    if (status == LARDER_OK) {
+    if (!status) {
         size_t first_key, second_key;
         status = larder_cbor_keys_find_equal(&keys, 0, &first_key, &second_key);
-        if (status == LARDER_OK) {
+        if (!status) {
             *first = pair_at(in, first_key);
             *second = pair_at(in, second_key);
         }

@@ -76,7 +76,7 @@ larder_status larder_cbor_keys_find_equal(cbor_keys *keys, size_t base, size_t *
 static inline larder_status cbor_keys_begin(cbor_keys *keys, size_t offset) {
     if (keys->count == keys->capacity) {
         larder_status status = larder_cbor_keys_grow(keys);
-        if (status != LARDER_OK) {
+        if (status) {
             return status;
         }
     }

@@ -112,10 +112,10 @@ static inline larder_status read_chunks(input *in, unsigned major, bool is_text)
         }
         larder_cbor_head head;
         larder_status status = read_head(in, &head);
-        if (status == LARDER_OK) {
+        if (!status) {
             status = read_content(in, start, head.argument, is_text);
         }
-        if (status != LARDER_OK) {
+        if (status) {
             return status;
         }
     }
@@ -167,7 +167,7 @@ static inline larder_status close_map(input *in, cbor_keys *keys, size_t base) {
     size_t first, second;
     larder_status status = larder_cbor_keys_find_equal(keys, base, &first, &second);
     keys->count = base;
-    if (status == LARDER_OK) {
+    if (!status) {
         return fail(in, LARDER_CBOR_DUPLICATE_KEY, second);
     }
     return status == LARDER_END ? LARDER_OK : status;
@@ -185,7 +185,7 @@ ALWAYS_INLINE larder_status open_container(larder_cbor_index *index, size_t star
     }
     if (index->count == index->capacity) {
         larder_status status = larder_cbor_index_grow(index);
-        if (status != LARDER_OK) {
+        if (status) {
             return status;
         }
     }

@@ -73,7 +73,7 @@ larder_status larder_frame_read(const uint8_t *source, size_t length, larder_byt
     uint64_t payload_length;
     size_t prefix;
     larder_status status = larder_varint_read(source, length, &payload_length, &prefix);
-    if (status != LARDER_OK) {
+    if (status) {
         return status;
     }
     if (payload_length > length - prefix) {

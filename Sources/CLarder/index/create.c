@@ -58,8 +58,8 @@ static larder_status index_set_up(larder_index *index) {
                                         index->cost_limit != LARDER_INDEX_UNLIMITED);
     larder_index_empty_lists(index);
     larder_status status = larder_index_readers_create(index);
-    if (status == LARDER_OK) status = larder_index_segments_create(index);
-    if (status == LARDER_OK && index->is_limited) status = index->policy->start(index, true);
+    if (!status) status = larder_index_segments_create(index);
+    if (!status && index->is_limited) status = index->policy->start(index, true);
     return status;
 }
 
@@ -74,7 +74,7 @@ larder_status larder_index_create(const larder_index_options *options, larder_in
     larder_index *index = memset(memory, 0, sizeof *index);
     index->options = *options;
     const larder_status status = index_set_up(index);
-    if (status != LARDER_OK) larder_index_destroy(index);
+    if (status) larder_index_destroy(index);
     else *out = index;
     return status;
 }

@@ -185,7 +185,7 @@ larder_status larder_index_set_expiry(larder_index *index, const larder_index_ex
         return LARDER_OK;
     }
     const larder_status status = larder_index_make_timed(index);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     index->expiry = *expiry;
     for (larder_index_slot slot = larder_index_step(index, LARDER_INDEX_NONE);
          slot != LARDER_INDEX_NONE; slot = larder_index_step(index, slot))
@@ -197,7 +197,7 @@ larder_status larder_index_set_entry_expiry(larder_index *index, larder_index_sl
                                             const larder_index_expiry *expiry) {
     if (expiry == NULL && !index->has_times) return LARDER_OK;
     const larder_status status = larder_index_make_timed(index);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     uint8_t *mark = index_mark_of(index, slot);
     if (expiry != NULL) {
         *mark |= MARK_OWN_EXPIRY;

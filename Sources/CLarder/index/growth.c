@@ -217,7 +217,7 @@ larder_status larder_index_place(larder_index *index, uint64_t hash, larder_inde
         else if (!is_chained && may_split(index, segment))
             status = segment_split(index, segment, word);
         else status = segment_chain(index, segment, word);
-        if (status != LARDER_OK) return status;
+        if (status) return status;
         segment = directory_at(index, word);
     }
     const uint32_t place = segment_place(index, segment, word, hash_tag(hash));

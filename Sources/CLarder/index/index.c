@@ -95,7 +95,7 @@ static uint64_t *cost_of(const larder_index *index, larder_index_slot slot) {
 static larder_status make_costly(larder_index *index) {
     if (index->has_costs) return LARDER_OK;
     const larder_status status = larder_index_add_array(index, ARRAY_COSTS);
-    index->has_costs = status == LARDER_OK;
+    index->has_costs = !status;
     return status;
 }
 
@@ -313,7 +313,7 @@ bool larder_index_write_first(larder_index *index, uint64_t hash, larder_index_p
 larder_status larder_index_write_insert(larder_index *index, uint64_t cost,
                                         larder_index_probe *probe) {
     const larder_status status = larder_index_insert(index, probe->hash, cost, &probe->slot);
-    probe->payload = status == LARDER_OK ? larder_index_payload(index, probe->slot) : NULL;
+    probe->payload = !status ? larder_index_payload(index, probe->slot) : NULL;
     return status;
 }
 

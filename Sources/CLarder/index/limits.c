@@ -23,10 +23,10 @@ static larder_status make_lists(larder_index *index) {
     bool *read = index_memory(count + 1, sizeof *read);
     larder_status status =
         slots != NULL && read != NULL ? larder_index_sort(index, slots) : (larder_status)ENOMEM;
-    if (status == LARDER_OK) status = larder_index_add_array(index, ARRAY_LINKS);
-    if (status == LARDER_OK && (status = index->policy->start(index, true)) != LARDER_OK)
+    if (!status) status = larder_index_add_array(index, ARRAY_LINKS);
+    if (!status && (status = index->policy->start(index, true)) != LARDER_OK)
         larder_index_drop_array(index, ARRAY_LINKS);
-    if (status == LARDER_OK) {
+    if (!status) {
         larder_index_set_limited(index, true);
         size_t unpinned = 0;
         for (size_t i = 0; i < count; i++) {
@@ -72,7 +72,7 @@ larder_status larder_index_set_limits(larder_index *index, uint64_t count_limit,
     if (is_limited && !was_limited) status = make_lists(index);
     else if (!is_limited && was_limited) status = drop_lists(index);
     else if (is_limited) status = index->policy->start(index, false);
-    if (status != LARDER_OK) {
+    if (status) {
         index->count_limit = old_count;
         index->cost_limit = old_cost;
     }

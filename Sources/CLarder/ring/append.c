@@ -272,7 +272,7 @@ static inline bool ring_must_mark(const larder_ring *ring) {
 COLD static larder_status ring_mark(larder_ring *ring) {
     ring_marking marking = larder_ring_mark_begin(ring);
     larder_status status = larder_ring_sync_file(ring);
-    if (status == LARDER_OK) larder_ring_mark_end(ring, marking);
+    if (!status) larder_ring_mark_end(ring, marking);
     return status;
 }
 

@@ -25,7 +25,7 @@ void larder_ring_options_init(larder_ring_options *options) {
 static larder_status ring_lock_page_make(larder_ring *ring) {
     void *memory;
     larder_status status = larder_os_fork_page_make(&memory);
-    if (status != LARDER_OK) return status;
+    if (status) return status;
     ring->lock = memory;
     atomic_store_explicit(ring->lock, LOCK_FREE, memory_order_release);
     return LARDER_OK;
@@ -390,7 +390,7 @@ static larder_status ring_file_open(const char *path, const larder_ring_options 
     if (status == ENOENT && options->capacity_bytes && !(options->flags & LARDER_RING_EXISTING)) {
         status = larder_os_file_open(path, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE,
                                      options->mode, file);
-        *is_new = status == LARDER_OK;
+        *is_new = !status;
         // Another made it meanwhile.
         if (status == EEXIST) status = larder_os_file_open(path, LARDER_OS_WRITE, 0, file);
     }

@@ -271,7 +271,7 @@ static larder_status reader_pass_rest(larder_ring_reader *reader, uint64_t posit
                                       reader_step *step) {
     uint64_t data_bytes = reader->ring->data_bytes;
     larder_status status = reader_refill(reader, RING_HEAD_BYTES, false, step);
-    if (status == LARDER_OK && *step != STEP_END && reader->offset % data_bytes == position)
+    if (!status && *step != STEP_END && reader->offset % data_bytes == position)
         reader->offset += data_bytes - position;
     return status;
 }

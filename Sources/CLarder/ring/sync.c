@@ -122,8 +122,8 @@ static larder_status sync_mark(larder_ring *ring, uint64_t promise) {
     ring_unlock(ring);
     ring->is_syncing = true;
     larder_status status = sync_unlocked(ring);
-    if (status == LARDER_OK) status = ring_lock(ring);
-    if (status == LARDER_OK) {
+    if (!status) status = ring_lock(ring);
+    if (!status) {
         larder_ring_mark_end(ring, marking);
         if (promise > ring->synced) {
             ring->synced = promise;
@@ -160,8 +160,8 @@ static larder_status sync_once(larder_ring *ring, bool keeps_silent, uint64_t *s
     ring_unlock(ring);
 
     status = sync_unlocked(ring);
-    if (status == LARDER_OK) status = ring_lock(ring);
-    if (status == LARDER_OK) {
+    if (!status) status = ring_lock(ring);
+    if (!status) {
         larder_ring_mark_end(ring, marking);
         ring->generation_bits = record_tag(0, generation);
         STORE(floor->synced, record_tag(target, generation));
@@ -202,7 +202,7 @@ static larder_status sync_until(larder_ring *ring, uint64_t sequence, sync_kind 
     larder_status status = LARDER_OK;
     pthread_mutex_lock(&ring->sync_mutex);
     ring->sync_callers++;
-    while (status == LARDER_OK) {
+    while (!status) {
         if (ring->is_shut) status = LARDER_ECLOSED;
         else if (ring->sync_failure) status = ring->sync_failure;
         else if (kind == SYNC_MESSAGE && LOAD(ring->header->session.promised) >= sequence) break;

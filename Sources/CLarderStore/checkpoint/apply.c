@@ -14,16 +14,10 @@
     6. Of each key the tree has the newest write up to meta.applied, or a newer one. */
 #include "checkpoint/apply.h"
 
-#include <errno.h>
-
-#include "handle/entry.h"
-
-larder_status larder_apply_seek(apply_transaction *apply, MDB_cursor_op where, MDB_val *key,
-                                MDB_val *value) {
-    larder_status status =
-        larder_environment_guard(apply->store->environment, key->mv_data, key->mv_size);
+larder_status larder_apply_seek(apply_txn *apply, MDB_cursor_op op, MDB_val *key, MDB_val *value) {
+    larder_status status = larder_environment_guard(apply->environment, key->mv_data, key->mv_size);
     if (status) return status;
-    int code = mdb_cursor_get(apply->entries, key, value, where);
+    int code = mdb_cursor_get(apply->entries, key, value, op);
     return code == MDB_NOTFOUND ? LARDER_END : larder_environment_status(code);
 }
 
@@ -31,31 +25,31 @@ static MDB_val val_of(larder_bytes bytes) {
     return (MDB_val){bytes.length, (void *)(uintptr_t)bytes.data};
 }
 
-larder_status larder_apply_get(apply_transaction *apply, const tree_key *key, larder_bytes *row) {
+larder_status larder_apply_get(apply_txn *apply, const tree_key *key, larder_bytes *row) {
     MDB_val name = val_of(bytes_of_key(key)), value;
     larder_status status = larder_apply_seek(apply, MDB_SET, &name, &value);
     if (!status) *row = (larder_bytes){value.mv_data, value.mv_size};
     return status;
 }
 
-larder_status larder_apply_row(apply_transaction *apply, const tree_key *key,
-                               const larder_bytes *value) {
-    return larder_environment_row(apply->store->environment, apply->txn, apply->main,
-                                  bytes_of_key(key), value);
+larder_status larder_apply_row(apply_txn *apply, const tree_key *key, const larder_bytes *value) {
+    return larder_environment_row(apply->environment, apply->txn, apply->main, bytes_of_key(key),
+                                  value);
 }
 
-larder_status larder_apply_rows(apply_transaction *apply) {
-    return larder_row_list_apply(&apply->rows, apply->store->environment, apply->txn, apply->main);
+larder_status larder_apply_rows(apply_txn *apply) {
+    return larder_row_list_apply(&apply->rows, apply->environment, apply->txn, apply->main);
 }
 
 // The transaction ---------------------------------------------------------------------------------
 
-static larder_status apply_begin(larder_store *store, apply_transaction *out) {
+static larder_status apply_begin(larder_store *store, apply_txn *out) {
     memset(out, 0, sizeof *out);
     out->store = store;
-    out->now_ns = larder_store_now(store);
-    larder_status status = larder_live_copy(&store->live, &out->live);
-    if (!status) status = larder_environment_begin(store->environment, &out->txn, &out->main);
+    out->environment = store->index.environment;
+    out->now_ns = expiry_now(&store->expiry);
+    larder_status status = larder_live_copy(&store->index.live, &out->live);
+    if (!status) status = larder_environment_begin(out->environment, &out->txn, &out->main);
     if (status) return status;
     int code = mdb_cursor_open(out->txn, out->main, &out->entries);
     if (code != 0) return larder_environment_status(code);
@@ -71,7 +65,7 @@ static larder_status apply_begin(larder_store *store, apply_transaction *out) {
 }
 
 /** Rows of the segments that the transaction changed, rows that follow from entries, and meta. */
-static larder_status apply_end(apply_transaction *apply) {
+static larder_status apply_end(apply_txn *apply) {
     larder_status status = larder_apply_rows(apply);
     for (size_t at = 0; at < apply->live.count && !status; at++) {
         live_segment *changed = &apply->live.items[at];
@@ -91,12 +85,12 @@ static larder_status apply_end(apply_transaction *apply) {
 
 /** Commits if `status` is LARDER_OK, and releases everything. EAGAIN: the map was too small and
     has grown. */
-static larder_status apply_finish(apply_transaction *apply, larder_status status) {
+static larder_status apply_finish(apply_txn *apply, larder_status status) {
     if (apply->entries != NULL) mdb_cursor_close(apply->entries);
-    if (apply->txn) status = larder_environment_end(apply->store->environment, apply->txn, status);
+    if (apply->txn) status = larder_environment_end(apply->environment, apply->txn, status);
     if (!status) {
-        live_table before = apply->store->live;
-        apply->store->live = apply->live;
+        live_table before = apply->store->index.live;
+        apply->store->index.live = apply->live;
         apply->live = before;
     }
     larder_row_list_free(&apply->rows);
@@ -105,7 +99,7 @@ static larder_status apply_finish(apply_transaction *apply, larder_status status
 }
 
 larder_status larder_apply_run(larder_store *store, apply_body body, void *context,
-                               apply_transaction *out) {
+                               apply_txn *out) {
     larder_status status;
     do {
         status = apply_begin(store, out);
@@ -128,7 +122,7 @@ int64_t larder_apply_default_due(const record *entry, int64_t age_ns) {
 }
 
 /** The entry's state: of its row in SPACE_RECENCY, or as it was when it was written. */
-static larder_status read_state(apply_transaction *apply, larder_bytes stored, apply_entry *out) {
+static larder_status read_state(apply_txn *apply, larder_bytes stored, apply_entry *out) {
     const record *entry = &out->record;
     out->state = (entry_state){{entry->sequence, entry->minor},
                                own_deadline(entry),
@@ -148,7 +142,7 @@ static larder_status read_state(apply_transaction *apply, larder_bytes stored, a
     return LARDER_OK;
 }
 
-larder_status larder_apply_set_state(apply_transaction *apply, larder_bytes stored,
+larder_status larder_apply_set_state(apply_txn *apply, larder_bytes stored,
                                      const entry_state *state) {
     uint8_t bytes[STATE_BYTES];
     put_be64(bytes, state->at.sequence);
@@ -161,7 +155,7 @@ larder_status larder_apply_set_state(apply_transaction *apply, larder_bytes stor
     return row_list_put(&apply->rows, &key, (larder_bytes){bytes, sizeof bytes});
 }
 
-larder_status larder_apply_find(apply_transaction *apply, larder_bytes stored, tree_key *key,
+larder_status larder_apply_find(apply_txn *apply, larder_bytes stored, tree_key *key,
                                 apply_entry *out) {
     memset(out, 0, sizeof *out);
     larder_tree_key_of_stored(SPACE_ENTRY, stored, key);
@@ -176,11 +170,12 @@ larder_status larder_apply_find(apply_transaction *apply, larder_bytes stored, t
     const uint8_t telling = RECORD_EXPIRES | RECORD_IDLES | RECORD_INDEXED;
     bool is_read = false;
     if ((found->flags & telling) != 0 || apply->meta.age_ns != LARDER_STORE_NEVER ||
-        atomic_load_explicit(&apply->store->age_ns, memory_order_relaxed) != LARDER_STORE_NEVER ||
+        atomic_load_explicit(&apply->store->expiry.age_ns, memory_order_relaxed) !=
+            LARDER_STORE_NEVER ||
         out->padded == 0) {
         larder_bytes bytes;
         uint32_t segment_number;
-        status = larder_store_record_of_row(apply->store, row, &bytes, &segment_number);
+        status = larder_log_row(&apply->store->pending.log, row, &bytes, &segment_number);
         if (!status) status = larder_record_read(bytes, false, &out->record);
         // Without it, the rows that it asked for stay, and are found to lead nowhere when their
         // time comes.
@@ -199,8 +194,7 @@ larder_status larder_apply_find(apply_transaction *apply, larder_bytes stored, t
     return read_state(apply, stored, out);
 }
 
-larder_status larder_apply_measure(apply_transaction *apply, const segment *from,
-                                   const memtable *frozen) {
+larder_status larder_apply_measure(apply_txn *apply, const segment *from, const memtable *frozen) {
     live_segment *measured;
     larder_status status = larder_live_add(&apply->live, from->number, &measured);
     if (status) return status;
@@ -215,8 +209,7 @@ larder_status larder_apply_measure(apply_transaction *apply, const segment *from
     return LARDER_OK;
 }
 
-larder_status larder_apply_live(apply_transaction *apply, uint32_t number, size_t padded,
-                                bool is_dead) {
+larder_status larder_apply_live(apply_txn *apply, uint32_t number, size_t padded, bool is_dead) {
     live_segment *changed = larder_live_find(&apply->live, number);
     if (is_dead && changed == NULL) return LARDER_OK;
     larder_status status = larder_live_add(&apply->live, number, &changed);
@@ -233,7 +226,7 @@ larder_status larder_apply_live(apply_transaction *apply, uint32_t number, size_
     return LARDER_OK;
 }
 
-larder_status larder_apply_arm(apply_transaction *apply, larder_bytes stored, const record *entry,
+larder_status larder_apply_arm(apply_txn *apply, larder_bytes stored, const record *entry,
                                int64_t from_ns, int64_t to_ns) {
     tree_key key;
     larder_status status = LARDER_OK;
@@ -246,7 +239,7 @@ larder_status larder_apply_arm(apply_transaction *apply, larder_bytes stored, co
     return row_list_put(&apply->rows, &key, stored);
 }
 
-static larder_status index_rows(apply_transaction *apply, larder_bytes stored, const record *entry,
+static larder_status index_rows(apply_txn *apply, larder_bytes stored, const record *entry,
                                 bool are_deleted) {
     size_t offset = 0;
     larder_store_index_entry item;
@@ -261,8 +254,7 @@ static larder_status index_rows(apply_transaction *apply, larder_bytes stored, c
 }
 
 /** Rows of an entry that goes deleted, and its bytes no longer live. */
-static larder_status retire_entry(apply_transaction *apply, larder_bytes stored,
-                                  const apply_entry *old) {
+static larder_status retire_entry(apply_txn *apply, larder_bytes stored, const apply_entry *old) {
     tree_key key;
     larder_status status =
         larder_apply_arm(apply, stored, &old->record, old->state.armed_ns, LARDER_STORE_NEVER);
@@ -280,9 +272,9 @@ static larder_status retire_entry(apply_transaction *apply, larder_bytes stored,
 }
 
 /** Rows of an entry that comes, but that of the order of use. */
-static larder_status install_entry(apply_transaction *apply, larder_bytes stored,
-                                   const record *fresh, uint32_t segment_number, size_t padded) {
-    int64_t age = atomic_load_explicit(&apply->store->age_ns, memory_order_relaxed);
+static larder_status install_entry(apply_txn *apply, larder_bytes stored, const record *fresh,
+                                   uint32_t segment_number, size_t padded) {
+    int64_t age = atomic_load_explicit(&apply->store->expiry.age_ns, memory_order_relaxed);
     int64_t due = larder_apply_default_due(fresh, age);
     larder_status status = larder_apply_arm(apply, stored, fresh, LARDER_STORE_NEVER, due);
     if (!status) status = index_rows(apply, stored, fresh, false);
@@ -295,8 +287,7 @@ static larder_status install_entry(apply_transaction *apply, larder_bytes stored
     return larder_apply_set_state(apply, stored, &state);
 }
 
-larder_status larder_apply_remove(apply_transaction *apply, larder_bytes stored,
-                                  const apply_entry *old) {
+larder_status larder_apply_remove(apply_txn *apply, larder_bytes stored, const apply_entry *old) {
     larder_status status = retire_entry(apply, stored, old);
     if (status) return status;
     tree_key key;
@@ -306,7 +297,7 @@ larder_status larder_apply_remove(apply_transaction *apply, larder_bytes stored,
 
 // Writes ------------------------------------------------------------------------------------------
 
-larder_status larder_apply_write(apply_transaction *apply, const uint8_t *at, location where) {
+larder_status larder_apply_write(apply_txn *apply, const uint8_t *at, location where) {
     tree_key scratch, key;
     larder_bytes stored = larder_stored_key(larder_record_key(at), apply->meta.secret, &scratch);
     apply_entry old;
@@ -336,8 +327,8 @@ larder_status larder_apply_write(apply_transaction *apply, const uint8_t *at, lo
     return install_entry(apply, stored, &fresh, where.segment, record_padded(record_length(at)));
 }
 
-larder_status larder_apply_clear(apply_transaction *apply, uint64_t sequence) {
-    larder_status status = larder_environment_guard_all(apply->store->environment);
+larder_status larder_apply_clear(apply_txn *apply, uint64_t sequence) {
+    larder_status status = larder_environment_guard_all(apply->environment);
     if (status) return status;
     mdb_cursor_close(apply->entries);
     apply->entries = NULL;
@@ -357,16 +348,14 @@ larder_status larder_apply_clear(apply_transaction *apply, uint64_t sequence) {
     return LARDER_OK;
 }
 
-larder_status larder_apply_order(apply_transaction *apply, const memtable *from) {
+larder_status larder_apply_order(apply_txn *apply, const memtable *from) {
     for (uint32_t n = 0; apply->meta.has_order && n < from->count; n++) {
         const uint8_t *at = from->entries[n].record;
         if (record_kind(at) != RECORD_PUT) continue;
-        tree_key scratch, key;
-        larder_bytes stored =
-            larder_stored_key(larder_record_key(at), apply->meta.secret, &scratch);
+        tree_key room, key;
+        larder_bytes stored = larder_stored_key(larder_record_key(at), apply->meta.secret, &room);
         larder_tree_key_order((stamp){record_sequence(at), record_minor(at)}, &key);
-        larder_status status =
-            larder_environment_guard(apply->store->environment, key.bytes, key.length);
+        larder_status status = larder_environment_guard(apply->environment, key.bytes, key.length);
         if (status) return status;
         MDB_val name = {key.length, key.bytes}, value = val_of(stored);
         int code = mdb_put(apply->txn, apply->main, &name, &value, MDB_APPEND);

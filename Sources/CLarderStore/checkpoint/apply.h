@@ -7,8 +7,9 @@
 #include "handle/handle.h"
 #include "lmdb/rows.h"
 
-typedef struct apply_transaction {
+typedef struct apply_txn {
     larder_store *store;
+    environment *environment;
     MDB_txn *txn;
     MDB_dbi main;
     MDB_cursor *entries;
@@ -20,36 +21,35 @@ typedef struct apply_transaction {
     /** There are rows of SPACE_RECENCY. */
     bool has_recency;
     /** Evicted or expired in this transaction: what lies under pending writes has changed. */
-    uint64_t evicted;
-    uint64_t expired;
+    uint64_t evicted, expired;
     /** Rows that passes went over. */
     uint64_t passed;
     /** What passes keep to. */
     const larder_store_limits *limits;
-} apply_transaction;
+} apply_txn;
 
 /** Runs `body` in a transaction and commits; again from the start when the map had to grow. Then
     the store has what follows for `live`, and `out` what else the transaction came to. Where `body`
     gives LARDER_END, nothing is committed. */
-typedef larder_status (*apply_body)(apply_transaction *apply, void *context);
+typedef larder_status (*apply_body)(apply_txn *apply, void *context);
 LARDER_MUST_CHECK larder_status larder_apply_run(larder_store *store, apply_body body,
-                                                 void *context, apply_transaction *out);
+                                                 void *context, apply_txn *out);
 
 /** Moves the cursor `entries`: to the first row from `key` on (MDB_SET_RANGE), or to the one behind
     it (MDB_NEXT). After a look at the pages that this leads
     to: LMDB trusts what it reads, too.
     @return LARDER_OK; LARDER_END; LARDER_EDAMAGED, or an errno. */
-LARDER_MUST_CHECK larder_status larder_apply_seek(apply_transaction *apply, MDB_cursor_op where,
+LARDER_MUST_CHECK larder_status larder_apply_seek(apply_txn *apply, MDB_cursor_op where,
                                                   MDB_val *key, MDB_val *value);
 /** The row of `key`, borrowed until the next change; the cursor moves there. As larder_apply_seek.
     */
-LARDER_MUST_CHECK larder_status larder_apply_get(apply_transaction *apply, const tree_key *key,
+LARDER_MUST_CHECK larder_status larder_apply_get(apply_txn *apply, const tree_key *key,
                                                  larder_bytes *row);
 /** Puts a row, or deletes it if `value` is NULL, after a look at the pages that this changes. */
-LARDER_MUST_CHECK larder_status larder_apply_row(apply_transaction *apply, const tree_key *key,
+LARDER_MUST_CHECK larder_status larder_apply_row(apply_txn *apply, const tree_key *key,
                                                  const larder_bytes *value);
 /** Applies `rows`. */
-LARDER_MUST_CHECK larder_status larder_apply_rows(apply_transaction *apply);
+LARDER_MUST_CHECK larder_status larder_apply_rows(apply_txn *apply);
 
 /** When an entry was used last, by what is folded in, its deadline, and under which one it stands
     among those to expire. */
@@ -73,49 +73,47 @@ typedef struct apply_entry {
 } apply_entry;
 /** The entry under a stored key. LARDER_ENOTFOUND. Borrowed until the transaction's next write.
     @param key receives its row's. */
-LARDER_MUST_CHECK larder_status larder_apply_find(apply_transaction *apply, larder_bytes stored,
+LARDER_MUST_CHECK larder_status larder_apply_find(apply_txn *apply, larder_bytes stored,
                                                   tree_key *key, apply_entry *out);
 /** Sets the row of an entry that was read since it was written: once `rows` are applied. */
-LARDER_MUST_CHECK larder_status larder_apply_set_state(apply_transaction *apply,
-                                                       larder_bytes stored,
+LARDER_MUST_CHECK larder_status larder_apply_set_state(apply_txn *apply, larder_bytes stored,
                                                        const entry_state *state);
 /** Moves an entry among those to expire, once `rows` are applied; LARDER_STORE_NEVER for a place
     that it does not have. */
-LARDER_MUST_CHECK larder_status larder_apply_arm(apply_transaction *apply, larder_bytes stored,
+LARDER_MUST_CHECK larder_status larder_apply_arm(apply_txn *apply, larder_bytes stored,
                                                  const record *entry, int64_t from_ns,
                                                  int64_t to_ns);
 /** Takes an entry out altogether. */
-LARDER_MUST_CHECK larder_status larder_apply_remove(apply_transaction *apply, larder_bytes stored,
+LARDER_MUST_CHECK larder_status larder_apply_remove(apply_txn *apply, larder_bytes stored,
                                                     const apply_entry *old);
 /** Bytes of a segment come to life, or die. */
-LARDER_MUST_CHECK larder_status larder_apply_live(apply_transaction *apply, uint32_t segment,
-                                                  size_t padded, bool is_dead);
+LARDER_MUST_CHECK larder_status larder_apply_live(apply_txn *apply, uint32_t segment, size_t padded,
+                                                  bool is_dead);
 /** What there is in a segment, up to its end, counts from now on.
     @param frozen if the log still goes on in it: up to the end of that memtable. NULL. */
-LARDER_MUST_CHECK larder_status larder_apply_measure(apply_transaction *apply, const segment *from,
+LARDER_MUST_CHECK larder_status larder_apply_measure(apply_txn *apply, const segment *from,
                                                      const memtable *frozen);
 /** A write: `record`, which lies, or lay, at `where`, wherever it can be read. */
-LARDER_MUST_CHECK larder_status larder_apply_write(apply_transaction *apply, const uint8_t *record,
+LARDER_MUST_CHECK larder_status larder_apply_write(apply_txn *apply, const uint8_t *record,
                                                    location where);
 /** Rows in the order of use of everything in a memtable that was not replaced in it. */
-LARDER_MUST_CHECK larder_status larder_apply_order(apply_transaction *apply, const memtable *from);
+LARDER_MUST_CHECK larder_status larder_apply_order(apply_txn *apply, const memtable *from);
 /** Everything goes that was written before. */
-LARDER_MUST_CHECK larder_status larder_apply_clear(apply_transaction *apply, uint64_t sequence);
+LARDER_MUST_CHECK larder_status larder_apply_clear(apply_txn *apply, uint64_t sequence);
 
 /** Folds reads into the order of use. */
-LARDER_MUST_CHECK larder_status larder_apply_touches(apply_transaction *apply,
-                                                     touch_buffer *touches);
+LARDER_MUST_CHECK larder_status larder_apply_touches(apply_txn *apply, touch_buffer *touches);
 
 /** What a pass does with a row that leads to an entry: NULL if that is gone, or even its row is
     damaged. Its changes go into `rows`, but for whole entries. LARDER_END ends the pass. */
-typedef larder_status pass_body(apply_transaction *apply, const tree_key *row, larder_bytes stored,
+typedef larder_status pass_body(apply_txn *apply, const tree_key *row, larder_bytes stored,
                                 const apply_entry *entry);
 pass_body larder_pass_expiry, larder_pass_eviction, larder_pass_sweep, larder_pass_order_clear,
     larder_pass_order_make;
 /** Goes over the rows of one name space from `from` on, about `most` of them; `from` moves on.
     `is_done` receives whether that was all. */
-LARDER_MUST_CHECK larder_status larder_apply_pass(apply_transaction *apply, pass_body *body,
-                                                  uint64_t most, tree_key *from, bool *is_done);
+LARDER_MUST_CHECK larder_status larder_apply_pass(apply_txn *apply, pass_body *body, uint64_t most,
+                                                  tree_key *from, bool *is_done);
 /** When an entry stands among those to expire, unless SPACE_RECENCY says otherwise. */
 int64_t larder_apply_default_due(const record *entry, int64_t age_ns);
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT
 /** @file apply_limits.c
     What goes by itself, and the reads that decide about it. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "checkpoint/apply.h"
-#include "handle/entry.h"
 
 // Reads -------------------------------------------------------------------------------------------
 
-static larder_status apply_touch(apply_transaction *apply, larder_bytes stored,
-                                 const touch *noted) {
+static larder_status apply_touch(apply_txn *apply, larder_bytes stored, const touch *noted) {
     apply_entry found;
     tree_key key;
     larder_status status = larder_apply_find(apply, stored, &key, &found);
@@ -37,7 +32,7 @@ static larder_status apply_touch(apply_transaction *apply, larder_bytes stored,
     return status ? status : larder_apply_rows(apply);
 }
 
-larder_status larder_apply_touches(apply_transaction *apply, touch_buffer *touches) {
+larder_status larder_apply_touches(apply_txn *apply, touch_buffer *touches) {
     larder_status status = larder_apply_rows(apply);
     for (uint32_t at = 0; at < touches->count && !status; at++) {
         const touch *noted = &touches->touches[at];
@@ -66,7 +61,7 @@ static void tree_key_copy(larder_bytes bytes, tree_key *out) {
 
 /** Copies rows from `from` on, which moves behind them. The stored key is the value, of entries
     what follows the name space. */
-static larder_status gather(apply_transaction *apply, tree_key *from, gathered *out) {
+static larder_status gather(apply_txn *apply, tree_key *from, gathered *out) {
     uint8_t space = from->bytes[0];
     MDB_val key = {from->length, from->bytes}, value;
     out->count = 0;
@@ -89,8 +84,7 @@ static larder_status gather(apply_transaction *apply, tree_key *from, gathered *
     return status == LARDER_END ? LARDER_OK : status;
 }
 
-static larder_status pass_gathered(apply_transaction *apply, pass_body *body,
-                                   const gathered *rows) {
+static larder_status pass_gathered(apply_txn *apply, pass_body *body, const gathered *rows) {
     larder_status status = LARDER_OK;
     for (uint32_t at = 0; at < rows->count && !status; at++) {
         tree_key ignored;
@@ -105,8 +99,8 @@ static larder_status pass_gathered(apply_transaction *apply, pass_body *body,
     return status;
 }
 
-larder_status larder_apply_pass(apply_transaction *apply, pass_body *body, uint64_t most,
-                                tree_key *from, bool *is_done) {
+larder_status larder_apply_pass(apply_txn *apply, pass_body *body, uint64_t most, tree_key *from,
+                                bool *is_done) {
     gathered *rows = malloc(sizeof *rows);
     if (rows == NULL) return ENOMEM;
     larder_status status = LARDER_OK;
@@ -124,9 +118,9 @@ larder_status larder_apply_pass(apply_transaction *apply, pass_body *body, uint6
 
 /** Removes an entry that expired; moves another one among those to expire.
     @param from_ns where it stands, LARDER_STORE_NEVER if it does no more. */
-static larder_status expire(apply_transaction *apply, larder_bytes stored, const apply_entry *entry,
+static larder_status expire(apply_txn *apply, larder_bytes stored, const apply_entry *entry,
                             int64_t from_ns, int64_t to_ns) {
-    int64_t due = larder_store_due(apply->store, &entry->record, entry->state.deadline_ns);
+    int64_t due = expiry_due(&apply->store->expiry, &entry->record, entry->state.deadline_ns);
     if (due <= apply->now_ns) {
         apply->expired++;
         return larder_apply_remove(apply, stored, entry);
@@ -139,7 +133,7 @@ static larder_status expire(apply_transaction *apply, larder_bytes stored, const
 }
 
 /** For SPACE_EXPIRY: removes what expired. */
-larder_status larder_pass_expiry(apply_transaction *apply, const tree_key *row, larder_bytes stored,
+larder_status larder_pass_expiry(apply_txn *apply, const tree_key *row, larder_bytes stored,
                                  const apply_entry *entry) {
     bool has_form = row->length == 1 + 8 + 8 + 4;
     int64_t at = has_form ? unflip(get_be64(row->bytes + 1)) : INT64_MIN;
@@ -151,14 +145,14 @@ larder_status larder_pass_expiry(apply_transaction *apply, const tree_key *row, 
         return status;
     // Where it is not due, it was read since, or the limit of age was raised. A row that is not its
     // own goes, no more.
-    int64_t due = larder_store_due(apply->store, &entry->record, entry->state.deadline_ns);
+    int64_t due = expiry_due(&apply->store->expiry, &entry->record, entry->state.deadline_ns);
     bool is_own = entry->state.armed_ns == at;
     return expire(apply, stored, entry, LARDER_STORE_NEVER, is_own ? due : entry->state.armed_ns);
 }
 
 /** For SPACE_ORDER: evicts the least recently used until the limits hold. */
-larder_status larder_pass_eviction(apply_transaction *apply, const tree_key *row,
-                                   larder_bytes stored, const apply_entry *entry) {
+larder_status larder_pass_eviction(apply_txn *apply, const tree_key *row, larder_bytes stored,
+                                   const apply_entry *entry) {
     if (apply->meta.count <= apply->limits->count && apply->meta.bytes <= apply->limits->bytes)
         return LARDER_END;
     larder_status status = row_list_delete(&apply->rows, row);
@@ -169,7 +163,7 @@ larder_status larder_pass_eviction(apply_transaction *apply, const tree_key *row
 
 /** For SPACE_ENTRY: removes what the limits of age and end let expire, and gives the others their
     deadlines in the tree. */
-larder_status larder_pass_sweep(apply_transaction *apply, const tree_key *row, larder_bytes stored,
+larder_status larder_pass_sweep(apply_txn *apply, const tree_key *row, larder_bytes stored,
                                 const apply_entry *entry) {
     (void)row;
     if (entry == NULL) return LARDER_OK;
@@ -186,15 +180,15 @@ larder_status larder_pass_sweep(apply_transaction *apply, const tree_key *row, l
 }
 
 /** For SPACE_ORDER: deletes it. */
-larder_status larder_pass_order_clear(apply_transaction *apply, const tree_key *row,
-                                      larder_bytes stored, const apply_entry *entry) {
+larder_status larder_pass_order_clear(apply_txn *apply, const tree_key *row, larder_bytes stored,
+                                      const apply_entry *entry) {
     (void)stored, (void)entry;
     return row_list_delete(&apply->rows, row);
 }
 
 /** For SPACE_ENTRY: rebuilds the order of use. */
-larder_status larder_pass_order_make(apply_transaction *apply, const tree_key *row,
-                                     larder_bytes stored, const apply_entry *entry) {
+larder_status larder_pass_order_make(apply_txn *apply, const tree_key *row, larder_bytes stored,
+                                     const apply_entry *entry) {
     (void)row;
     if (entry == NULL) return LARDER_OK;
     tree_key key;

@@ -14,14 +14,7 @@
     6. Segments go that nobody's state leads to. */
 #include "checkpoint/checkpoint.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "checkpoint/apply.h"
 #include "cleaning/clean.h"
-#include "handle/pending.h"
-#include "larder_os_condition.h"
-#include "larder_os_machine.h"
 
 /** A checkpoint under way, or a pass over the tree that follows one. */
 typedef struct checkpoint {
@@ -32,40 +25,39 @@ typedef struct checkpoint {
     /** Writes and moves in the order of keys; those of the transaction under way. */
     sorted_write *writes;
     uint32_t count;
-    uint32_t from;
-    uint32_t to;
+    uint32_t from, to;
     cleaning cleaning;
     /** How far a pass had come with the last commit, and with this one. */
-    tree_key passed;
-    tree_key passing;
+    tree_key passed, passing;
     /** The transaction under way is the last one. */
     bool is_done;
-    apply_transaction apply;
+    apply_txn apply;
 } checkpoint;
 
 /** What a committed transaction changes for everybody. */
 static void publish_commit(checkpoint *run) {
     larder_store *store = run->store;
-    const apply_transaction *done = &run->apply;
-    pthread_mutex_lock(&store->lock);
-    store->meta = done->meta;
-    if (done->evicted + done->expired > 0) larder_memtable_forget_bases(store->active);
-    if (store->frozen != NULL) larder_memtable_forget_bases(store->frozen);
+    pending_writes *pending = &store->pending;
+    const apply_txn *done = &run->apply;
+    pthread_mutex_lock(&pending->lock);
+    store->index.meta = done->meta;
+    if (done->evicted + done->expired > 0) larder_memtable_forget_bases(pending->active);
+    if (pending->frozen != NULL) larder_memtable_forget_bases(pending->frozen);
     if (run->frozen != NULL && run->is_done) {
-        uint64_t bytes = store->frozen->bytes, *grace = &store->clean_grace_bytes;
+        uint64_t bytes = pending->frozen->bytes, *grace = &store->index.clean_grace_bytes;
         *grace -= bytes < *grace ? bytes : *grace;
-        store->log.unapplied_bytes -= bytes;
-        atomic_fetch_sub(&store->pending_count, memtable_pending(store->frozen));
-        store->spare = store->frozen;
-        store->frozen = NULL;
-        larder_memtable_reset(store->spare);
-        larder_store_relieve(store);
+        pending->log.unapplied_bytes -= bytes;
+        atomic_fetch_sub(&pending->count, memtable_pending(pending->frozen));
+        pending->spare = pending->frozen;
+        pending->frozen = NULL;
+        larder_memtable_reset(pending->spare);
+        larder_pending_relieve(pending);
     }
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&pending->lock);
     run->order->evicted += done->evicted;
     run->order->expired += done->expired;
-    atomic_fetch_add(&store->evicted, done->evicted);
-    atomic_fetch_add(&store->expired, done->expired);
+    atomic_fetch_add(&store->figures.evicted, done->evicted);
+    atomic_fetch_add(&store->figures.expired, done->expired);
 }
 
 /** Runs `body` in as many transactions as it takes. */
@@ -84,12 +76,12 @@ static larder_status run_all(checkpoint *run, apply_body body) {
 
 /** Every segment that the log went through is measured: the last one as it was when the memtable
     was frozen. */
-static larder_status apply_segments(apply_transaction *apply, const memtable *frozen) {
+static larder_status apply_segments(apply_txn *apply, const memtable *frozen) {
     uint32_t number = apply->meta.end.segment;
     if (number == 0) number = frozen->first_segment;
     for (;;) {
         segment *passed;
-        larder_status status = larder_log_segment(&apply->store->log, number, &passed);
+        larder_status status = larder_log_segment(&apply->store->pending.log, number, &passed);
         bool is_last = number == frozen->end.segment;
         if (!status) status = larder_apply_measure(apply, passed, is_last ? frozen : NULL);
         if (status || is_last) return status;
@@ -99,11 +91,11 @@ static larder_status apply_segments(apply_transaction *apply, const memtable *fr
 
 /** Where the last segment was sealed and nothing came behind it, the log goes on in the next one:
     so that it can be cleaned, too. */
-static larder_status pass_sealed(apply_transaction *apply) {
+static larder_status pass_sealed(apply_txn *apply) {
     location *end = &apply->meta.end;
     segment *last;
     if (end->segment == 0) return LARDER_OK;
-    larder_status status = larder_log_segment(&apply->store->log, end->segment, &last);
+    larder_status status = larder_log_segment(&apply->store->pending.log, end->segment, &last);
     if (status || last->next == 0 || end->offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
         return status;
     *end = (location){last->next, SEGMENT_HEAD_BYTES};
@@ -111,7 +103,7 @@ static larder_status pass_sealed(apply_transaction *apply) {
 }
 
 /** What the last transaction has besides: the order of use, reads, and how far the log came. */
-static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
+static larder_status apply_last(apply_txn *apply, checkpoint *run) {
     const memtable *frozen = run->frozen;
     larder_status status = LARDER_OK;
     if (frozen != NULL) {
@@ -129,20 +121,20 @@ static larder_status apply_last(apply_transaction *apply, checkpoint *run) {
         status = pass_sealed(apply);
     if ((run->order->flags & FLUSH_SETS_FORMAT) != 0)
         apply->meta.content_format = run->order->content_format;
-    if (!status) status = larder_apply_touches(apply, &run->store->folding);
+    if (!status) status = larder_apply_touches(apply, &run->store->index.folding);
     if (!status) status = larder_cleaning_retire(&run->cleaning, apply);
     return status;
 }
 
-static larder_status apply_one(apply_transaction *apply, const sorted_write *next) {
+static larder_status apply_one(apply_txn *apply, const sorted_write *next) {
     segment *from;
-    larder_status status = larder_log_segment(&apply->store->log, next->segment, &from);
+    larder_status status = larder_log_segment(&apply->store->pending.log, next->segment, &from);
     if (status) return status;
     location where = {next->segment, (uint64_t)(next->record - from->map)};
     return larder_apply_write(apply, next->record, where);
 }
 
-static larder_status apply_part(apply_transaction *apply, void *context) {
+static larder_status apply_part(apply_txn *apply, void *context) {
     checkpoint *run = context;
     larder_store *store = run->store;
     larder_status status = LARDER_OK;
@@ -159,17 +151,17 @@ static larder_status apply_part(apply_transaction *apply, void *context) {
     if (!status && run->is_done) status = apply_last(apply, run);
     if (!status) status = larder_cleaning_settle(&run->cleaning, apply);
     // Rows of every part may lead to new segments.
-    pthread_mutex_lock(&store->lock);
-    if (store->log.next_number > apply->meta.next_segment)
-        apply->meta.next_segment = store->log.next_number;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_lock(&store->pending.lock);
+    if (store->pending.log.next_number > apply->meta.next_segment)
+        apply->meta.next_segment = store->pending.log.next_number;
+    pthread_mutex_unlock(&store->pending.lock);
     return status;
 }
 
 /** Writes and moves, sorted. */
 static larder_status prepare(checkpoint *run) {
     const memtable *frozen = run->frozen;
-    larder_status status = larder_cleaning_begin(run->store, run->order->flags, &run->cleaning);
+    larder_status status = larder_cleaning_begin(&run->cleaning, run->order->flags);
     if (status) return status;
     uint32_t count = frozen == NULL ? 0 : frozen->count;
     run->writes = malloc(((size_t)count + 1) * sizeof *run->writes);
@@ -184,24 +176,31 @@ static larder_status prepare(checkpoint *run) {
 
 /** Applies what is frozen, with everything else that waits. */
 static larder_status checkpoint_once(larder_store *store, flush_order *order) {
-    larder_environment_drain_touches(store->environment, &store->folding, &store->lock);
-    checkpoint run = {.store = store, .order = order, .frozen = store->frozen};
+    store_index *index = &store->index;
+    larder_environment_drain_touches(index->environment, &index->folding, &store->pending.lock);
+    checkpoint run = {.store = store,
+                      .order = order,
+                      .frozen = store->pending.frozen,
+                      .cleaning = {.index = index,
+                                   .pending = &store->pending,
+                                   .tuning = &store->tuning,
+                                   .figures = &store->figures}};
     larder_status status = prepare(&run);
     bool has_work = run.frozen != NULL || run.cleaning.victim_count > 0 ||
-                    store->folding.count > 0 ||
+                    index->folding.count > 0 ||
                     (order->flags & (FLUSH_SETS_FORMAT | FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
     if (!status && has_work) {
-        store->is_partly_applied = true;
+        index->is_partly_applied = true;
         status = run_all(&run, apply_part);
-        if (!status) store->is_partly_applied = false;
+        if (!status) index->is_partly_applied = false;
     }
     larder_cleaning_end(&run.cleaning, !status && has_work ? run.apply.meta.transaction : 0);
     free(run.writes);
     if (status) return status;
-    pthread_mutex_lock(&store->lock);
-    atomic_fetch_add(&store->touches_dropped, store->folding.dropped);
-    larder_touch_buffer_free(&store->folding);
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_lock(&store->pending.lock);
+    atomic_fetch_add(&store->figures.touches_dropped, index->folding.dropped);
+    larder_touch_buffer_free(&index->folding);
+    pthread_mutex_unlock(&store->pending.lock);
     return LARDER_OK;
 }
 
@@ -223,7 +222,7 @@ static tree_key *pass_on(checkpoint *run, uint8_t space) {
     return &run->passing;
 }
 
-static larder_status make_order(apply_transaction *apply, void *context) {
+static larder_status make_order(apply_txn *apply, void *context) {
     checkpoint *run = context;
     larder_status status = LARDER_OK;
     tree_key first = {{SPACE_ORDER}, 1};
@@ -242,12 +241,13 @@ static larder_status make_order(apply_transaction *apply, void *context) {
 /** When a limit comes that asks for it, or something is evicted without one, every entry gets its
     row in the order of use. */
 static larder_status ensure_order(larder_store *store, flush_order *order, bool evicts) {
-    if (store->meta.has_order || !(evicts || atomic_load(&store->tracks_access))) return LARDER_OK;
+    if (store->index.meta.has_order || !(evicts || atomic_load(&store->expiry.tracks_access)))
+        return LARDER_OK;
     checkpoint run = {.store = store, .order = order};
     return run_all(&run, make_order);
 }
 
-static larder_status apply_limits(apply_transaction *apply, void *context) {
+static larder_status apply_limits(apply_txn *apply, void *context) {
     checkpoint *run = context;
     const larder_store_limits *limits = apply->limits = &run->order->limits;
     uint64_t most = run->store->tuning.remove_max_count;
@@ -275,15 +275,15 @@ static larder_status enforce_limits(larder_store *store, flush_order *order) {
     checkpoint run = {.store = store, .order = order};
     const larder_store_limits asked = order->limits;
     larder_store_limits *limits = &order->limits;
-    pthread_mutex_lock(&store->lock);
-    const store_meta *now = &store->meta;
+    pthread_mutex_lock(&store->pending.lock);
+    const store_meta *now = &store->index.meta;
     bool evicts = (order->flags & FLUSH_EVICTS) != 0;
-    *limits = store->limits;
+    *limits = store->expiry.limits;
     if (evicts && asked.count < limits->count) limits->count = asked.count;
     if (evicts && asked.bytes < limits->bytes) limits->bytes = asked.bytes;
-    bool trims = (order->flags & FLUSH_TRIMS) != 0 && store->may_expire && now->count > 0;
+    bool trims = (order->flags & FLUSH_TRIMS) != 0 && store->expiry.may_expire && now->count > 0;
     bool has_work = trims || now->count > limits->count || now->bytes > limits->bytes;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&store->pending.lock);
     // Only now: an order that nothing asked for would have reads count that nobody tracks.
     larder_status status = has_work ? ensure_order(store, order, evicts) : LARDER_OK;
     return status || !has_work ? status : run_all(&run, apply_limits);
@@ -294,9 +294,9 @@ static larder_status enforce_limits(larder_store *store, flush_order *order) {
 /** What the last segment of the frozen table has in it; `lock` is held. The log may have gone on in
     another one that nothing was written to yet. */
 static larder_status count_to_the_end(larder_store *store) {
-    memtable *frozen = store->frozen;
+    memtable *frozen = store->pending.frozen;
     segment *last;
-    larder_status status = larder_log_segment(&store->log, frozen->end.segment, &last);
+    larder_status status = larder_log_segment(&store->pending.log, frozen->end.segment, &last);
     if (status) return status;
     uint64_t next = last->is_sealed ? 1 : 0;
     frozen->end_record_count = last->record_count - next;
@@ -307,55 +307,56 @@ static larder_status count_to_the_end(larder_store *store) {
 /** Takes over what was written so far. Behind a checkpoint that failed it joins what that one had:
     so what was removed since need not come into the tree first, for which there may be no room. */
 static larder_status freeze(larder_store *store) {
+    pending_writes *pending = &store->pending;
     larder_status status = LARDER_OK;
-    pthread_mutex_lock(&store->lock);
-    bool is_new = store->active->last_sequence > store->meta.applied;
-    if (is_new && store->frozen != NULL) {
-        status = larder_memtable_merge(store->frozen, store->active);
-        if (!status) atomic_store(&store->pending_count, memtable_pending(store->frozen));
+    pthread_mutex_lock(&pending->lock);
+    bool is_new = pending->active->last_sequence > store->index.meta.applied;
+    if (is_new && pending->frozen != NULL) {
+        status = larder_memtable_merge(pending->frozen, pending->active);
+        if (!status) atomic_store(&pending->count, memtable_pending(pending->frozen));
     } else if (is_new) {
-        if (store->spare == NULL) status = larder_memtable_create(&store->spare);
+        if (pending->spare == NULL) status = larder_memtable_create(&pending->spare);
         if (!status) {
-            store->frozen = store->active;
-            store->active = store->spare;
-            store->spare = NULL;
+            pending->frozen = pending->active;
+            pending->active = pending->spare;
+            pending->spare = NULL;
         }
     }
     if (is_new && !status) {
-        store->pending_since_ns = 0;
-        store->wants_flush = false;
+        store->maintenance.pending_since_ns = 0;
+        store->maintenance.wants_flush = false;
     }
-    if (!status && store->frozen != NULL) status = count_to_the_end(store);
-    pthread_mutex_unlock(&store->lock);
+    if (!status && pending->frozen != NULL) status = count_to_the_end(store);
+    pthread_mutex_unlock(&pending->lock);
     return status;
 }
 
 /** Whether the segment that is appended to holds little, where every block counts: it is the one
     that cleaning does not reach. */
 static bool is_worth_leaving(larder_store *store) {
-    pthread_mutex_lock(&store->lock);
-    const segment *active = store->log.active;
+    pthread_mutex_lock(&store->pending.lock);
+    const segment *active = store->pending.log.active;
     const live_segment *held =
-        active == NULL ? NULL : larder_live_find(&store->live, active->number);
+        active == NULL ? NULL : larder_live_find(&store->index.live, active->number);
     bool is_empty = held != NULL && held->live_bytes < held->used_bytes / 4 &&
-                    held->used_bytes > active->capacity / 2 && store->active->count == 0 &&
-                    store->active->cleared == 0;
-    pthread_mutex_unlock(&store->lock);
-    return is_empty && larder_environment_is_short(store->environment);
+                    held->used_bytes > active->capacity / 2 && store->pending.active->count == 0 &&
+                    store->pending.active->cleared == 0;
+    pthread_mutex_unlock(&store->pending.lock);
+    return is_empty && larder_environment_is_short(store->index.environment);
 }
 
 /** The log goes on in another, small segment. On a full disk what is reserved for the tree makes
     way for it, for a moment. */
 static larder_status leave_segment(larder_store *store, flush_order *order) {
-    larder_environment_unreserve(store->environment);
-    pthread_mutex_lock(&store->lock);
-    larder_status status = larder_log_turn_over(&store->log);
-    pthread_mutex_unlock(&store->lock);
-    larder_environment_reserve(store->environment);
+    larder_environment_unreserve(store->index.environment);
+    pthread_mutex_lock(&store->pending.lock);
+    larder_status status = larder_log_turn_over(&store->pending.log);
+    pthread_mutex_unlock(&store->pending.lock);
+    larder_environment_reserve(store->index.environment);
     // It stays as it is, then.
     if (status) return LARDER_OK;
     order->flags |= FLUSH_PASSES;
-    status = larder_store_sync_log(store);
+    status = larder_store_sync_through(store, UINT64_MAX);
     if (!status) status = run_checkpoint(store, order);
     order->flags &= ~(uint32_t)FLUSH_PASSES;
     return status;
@@ -366,36 +367,38 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
     larder_status status = ensure_order(store, order, false);
     if (!status) status = freeze(store);
     // Rows lead to records on the device only.
-    if (!status && (store->frozen != NULL || leaves)) status = larder_store_sync_log(store);
+    if (!status && (store->pending.frozen != NULL || leaves))
+        status = larder_store_sync_through(store, UINT64_MAX);
     if (!status) status = run_checkpoint(store, order);
     if (!status) status = enforce_limits(store, order);
     if (!status && !leaves && is_worth_leaving(store)) status = leave_segment(store, order);
     // Segments that died of it: removing everything gives its room back at once.
-    if (!status && larder_cleaning_has_dead(store)) status = run_checkpoint(store, order);
+    if (!status && larder_cleaning_has_dead(&store->index)) status = run_checkpoint(store, order);
     return status;
 }
 
 larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
     larder_status status = store_enter_to_write(store);
     if (status) return status;
-    pthread_mutex_lock(&store->flush_lock);
+    pthread_mutex_lock(&store->index.lock);
     status = store_enter(store);
-    pthread_mutex_lock(&store->lock);
-    bool is_needed = (order->flags & FLUSH_FOR_ROOM) == 0 || larder_store_is_nearly_full(store, 0);
-    pthread_mutex_unlock(&store->lock);
-    if (!status && is_needed) status = larder_log_enter(&store->log);
-    if (!status && is_needed) {
+    pthread_mutex_lock(&store->pending.lock);
+    bool runs = (order->flags & FLUSH_FOR_ROOM) == 0 || pending_is_nearly_full(&store->pending, 0);
+    pthread_mutex_unlock(&store->pending.lock);
+    if (!status && runs) status = larder_log_enter(&store->pending.log);
+    if (!status && runs) {
         status = flush_once(store, order);
-        atomic_fetch_add(!status ? &store->flushes : &store->flush_failures, 1);
-        atomic_store(&store->last_failure, status);
+        atomic_fetch_add(status ? &store->figures.flush_failures : &store->figures.flushes, 1);
+        atomic_store(&store->figures.last_failure, status);
         if (!status) {
-            larder_store_delete_retired(store, order);
-            larder_environment_reserve(store->environment);
+            larder_segments_delete_retired(&store->index, &store->pending.log, order);
+            larder_environment_reserve(store->index.environment);
         }
-        larder_log_leave(&store->log);
-        if (atomic_load(&store->pending_count) == 0) larder_environment_rest(store->environment);
+        larder_log_leave(&store->pending.log);
+        if (atomic_load(&store->pending.count) == 0)
+            larder_environment_rest(store->index.environment);
     }
-    pthread_mutex_unlock(&store->flush_lock);
+    pthread_mutex_unlock(&store->index.lock);
     return status;
 }
 
@@ -427,14 +430,14 @@ larder_status larder_store_content_format_set(larder_store *store, uint64_t cont
     for; UINT64_MAX for no change. What is freed inside LMDB's file does not come back to the file
     system, but is used again; so one round frees so much, and no more. */
 static uint64_t bytes_for_free_space(larder_store *store) {
-    pthread_mutex_lock(&store->lock);
-    uint64_t wanted = store->limits.free_bytes;
-    uint64_t there = store->meta.bytes;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_lock(&store->pending.lock);
+    uint64_t wanted = store->expiry.limits.free_bytes;
+    uint64_t there = store->index.meta.bytes;
+    pthread_mutex_unlock(&store->pending.lock);
     if (wanted == 0) return LARDER_STORE_UNLIMITED;
     uint64_t room = 0;
     if (store->options.free_space != NULL) room = store->options.free_space(store->options.context);
-    else if (larder_os_file_system_room(store->path, &room) != LARDER_OK)
+    else if (larder_os_file_system_room(store->identity.path, &room) != LARDER_OK)
         return LARDER_STORE_UNLIMITED;
     if (room >= wanted) return LARDER_STORE_UNLIMITED;
     return there > wanted - room ? there - (wanted - room) : 0;
@@ -443,74 +446,10 @@ static uint64_t bytes_for_free_space(larder_store *store) {
 larder_status larder_store_maintain(larder_store *store) {
     larder_status status = store_enter_to_write(store);
     if (status) return status;
-    larder_environment_clear_stale_readers(store->environment);
+    larder_environment_clear_stale_readers(store->index.environment);
     uint64_t bytes = bytes_for_free_space(store);
     flush_order order = {.flags = FLUSH_TRIMS,
                          .limits = {.count = LARDER_STORE_UNLIMITED, .bytes = bytes}};
     if (bytes != LARDER_STORE_UNLIMITED) order.flags |= FLUSH_EVICTS;
     return larder_store_checkpoint(store, &order);
-}
-
-// The thread --------------------------------------------------------------------------------------
-
-/** Whether what waits is worth a checkpoint by its age alone: enough beside what the tree holds, or
-    nothing came since the last look. `lock` is held. */
-static bool is_worth_it(larder_store *store) {
-    uint64_t least = store->meta.count / 1000 * store->tuning.checkpoint_permille;
-    bool rests = store->written_when_due == store->active->last_sequence;
-    store->written_when_due = store->active->last_sequence;
-    return rests || store->active->count >= least;
-}
-
-/** Does the most urgent thing. `lock` is held, not meanwhile. */
-static larder_status work_once(larder_store *store, int64_t now) {
-    larder_status status = LARDER_OK;
-    bool prepares = store->wants_spare, trims = now >= larder_schedule_trim(store);
-    if (!prepares && now >= larder_schedule_flush(store) && !store->wants_flush) {
-        store->wants_flush = is_worth_it(store);
-        if (!store->wants_flush) store->pending_since_ns = now;
-    }
-    bool flushes = store->wants_flush, syncs = now >= larder_schedule_sync(store);
-    if (prepares) store->wants_spare = false;
-    else store->wants_flush = false;
-    if (!prepares && trims) store->trimmed_ns = now;
-    pthread_mutex_unlock(&store->lock);
-    if (prepares) larder_log_prepare(&store->log, &store->lock);
-    else if (trims) status = larder_store_maintain(store);
-    else if (flushes) status = larder_store_flush(store);
-    else if (syncs) status = larder_store_sync(store);
-    pthread_mutex_lock(&store->lock);
-    return status;
-}
-
-static int64_t store_work(void *context) {
-    larder_store *store = context;
-    pthread_mutex_lock(&store->lock);
-    larder_status status = work_once(store, larder_os_monotonic_ns());
-    // last_failure says why; the next try is an interval away, or when a write finds no room.
-    if (status && store->pending_since_ns != 0) store->pending_since_ns = larder_os_monotonic_ns();
-    if (status && store->unsynced_since_ns != 0)
-        store->unsynced_since_ns = larder_os_monotonic_ns();
-    int64_t due = larder_schedule_next(store);
-    pthread_mutex_unlock(&store->lock);
-    return due;
-}
-
-larder_status larder_store_thread_start(larder_store *store) {
-    larder_status status = larder_os_pool_add(&store->task, store_work, store);
-    if (status) return status;
-    pthread_mutex_lock(&store->lock);
-    store->trimmed_ns = larder_os_monotonic_ns();
-    store->has_thread = true;
-    larder_store_wake(store);
-    pthread_mutex_unlock(&store->lock);
-    return LARDER_OK;
-}
-
-void larder_store_thread_stop(larder_store *store) {
-    larder_os_pool_remove(&store->task);
-    pthread_mutex_lock(&store->lock);
-    store->has_thread = false;
-    pthread_cond_broadcast(&store->backpressure.relief);
-    pthread_mutex_unlock(&store->lock);
 }

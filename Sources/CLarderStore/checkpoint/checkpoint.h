@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file checkpoint.h
-    Private: checkpoints, and the thread that runs them. */
+    Private: what is asked of checkpoints, by calls, by writers that are faster, and by time. */
 #ifndef LARDER_CHECKPOINT_H
 #define LARDER_CHECKPOINT_H
 
@@ -28,8 +28,7 @@ typedef struct flush_order {
     uint32_t flags;
     larder_store_limits limits;
     uint64_t content_format;
-    uint64_t evicted;
-    uint64_t expired;
+    uint64_t evicted, expired;
     /** Told of segments deleted; NULL if nobody asks. */
     larder_progress progress;
     void *context;
@@ -37,6 +36,16 @@ typedef struct flush_order {
     larder_status deletion;
 } flush_order;
 LARDER_MUST_CHECK larder_status larder_store_checkpoint(larder_store *store, flush_order *order);
+
+// backpressure.c
+/** Sleeps a while if writers are ahead of the checkpoint: then true, and everything may have
+    changed. `lock` is held, not meanwhile. */
+bool larder_store_hold_back(larder_store *store, size_t length);
+/** To be called when a checkpoint made room; `lock` is held. */
+void larder_pending_relieve(pending_writes *pending);
+
+// thread.c
+/** The pool looks after the store from here on, until the other call. */
 larder_status larder_store_thread_start(larder_store *store);
 void larder_store_thread_stop(larder_store *store);
 

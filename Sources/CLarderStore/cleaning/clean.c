@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "cleaning/clean.h"
 
-#include "checkpoint/checkpoint.h"
-#include "larder_os_array.h"
-
 // Choosing ----------------------------------------------------------------------------------------
 
 /** Everything in it is in the tree, and nothing is appended to it any more. */
-static bool may_be_cleaned(const larder_store *store, const live_segment *candidate) {
-    return !store->is_partly_applied && !candidate->is_damaged &&
-           candidate->number != store->meta.end.segment;
+static bool may_be_cleaned(const store_index *index, const live_segment *candidate) {
+    return !index->is_partly_applied && !candidate->is_damaged &&
+           candidate->number != index->meta.end.segment;
 }
 
-bool larder_cleaning_has_dead(const larder_store *store) {
-    for (size_t at = 0; at < store->live.count; at++)
-        if (store->live.items[at].live_count == 0 && may_be_cleaned(store, &store->live.items[at]))
+bool larder_cleaning_has_dead(const store_index *index) {
+    for (size_t at = 0; at < index->live.count; at++)
+        if (index->live.items[at].live_count == 0 && may_be_cleaned(index, &index->live.items[at]))
             return true;
     return false;
 }
@@ -52,21 +49,21 @@ static bool is_victim(const cleaning *work, uint32_t number) {
 /** Up to which sequence removals in a segment may go. Of the victims those are deleted before it,
     and their names are off the device by then, that come before it in the order of deletion. */
 static uint64_t forgettable(const cleaning *work, const live_segment *facts) {
-    const larder_store *store = work->store;
+    const store_index *index = work->index;
     uint64_t least = UINT64_MAX;
-    for (size_t at = 0; at < store->live.count; at++) {
-        const live_segment *other = &store->live.items[at];
+    for (size_t at = 0; at < index->live.count; at++) {
+        const live_segment *other = &index->live.items[at];
         if (other->number == facts->number || !has_dead(other) ||
             (goes_before(other, facts) && is_victim(work, other->number)))
             continue;
         if (hides_from(other) < least) least = hides_from(other);
     }
-    for (size_t at = 0; at < store->retired.count; at++)
-        if (hides_from(&store->retired.items[at]) < least)
-            least = hides_from(&store->retired.items[at]);
+    for (size_t at = 0; at < index->retired.count; at++)
+        if (hides_from(&index->retired.items[at]) < least)
+            least = hides_from(&index->retired.items[at]);
     // What the last removal of everything hides needs no other: that one stays as long as it has
     // to.
-    if (store->meta.cleared > 0 && least < store->meta.cleared - 1) least = store->meta.cleared - 1;
+    if (index->meta.cleared > 0 && least < index->meta.cleared - 1) least = index->meta.cleared - 1;
     return least;
 }
 
@@ -78,11 +75,11 @@ static bool is_all_memory(const live_segment *facts) {
 
 /** The segment that keeps removals from being forgotten: the oldest one with anything dead in
     it. */
-static const live_segment *oldest_with_dead(const larder_store *store) {
+static const live_segment *oldest_with_dead(const store_index *index) {
     const live_segment *oldest = NULL;
-    for (size_t at = 0; at < store->live.count; at++) {
-        const live_segment *other = &store->live.items[at];
-        if (has_dead(other) && may_be_cleaned(store, other) &&
+    for (size_t at = 0; at < index->live.count; at++) {
+        const live_segment *other = &index->live.items[at];
+        if (has_dead(other) && may_be_cleaned(index, other) &&
             (oldest == NULL || goes_before(other, oldest)))
             oldest = other;
     }
@@ -103,26 +100,25 @@ static void add_victim(cleaning *work, const live_segment *facts, uint64_t *used
 /** What segments may take beyond `bound` for now. What was too much already when the store was
     opened is cleaned as more is written, not by the first checkpoint, which may have to read most
     of the tree for it. */
-static uint64_t grace(larder_store *store, uint64_t used, uint64_t bound) {
-    uint64_t *left = &store->clean_grace_bytes;
-    if (used <= bound || *left == 0 || larder_environment_is_short(store->environment))
+static uint64_t grace(const cleaning *work, uint64_t used, uint64_t bound) {
+    uint64_t *left = &work->index->clean_grace_bytes;
+    if (used <= bound || *left == 0 || larder_environment_is_short(work->index->environment))
         return *left = 0;
-    uint64_t most = used - bound + store->tuning.segment_max_bytes;
+    uint64_t most = used - bound + work->tuning->segment_max_bytes;
     if (*left > most) *left = most;
     return *left < bound / 4 ? *left : bound / 4;
 }
 
 /** Chooses among `candidates`, the emptiest first. */
 static void choose(cleaning *work, uint32_t flags, const live_segment *candidates, size_t count) {
-    larder_store *store = work->store;
     uint64_t used, live, cleaned = 0;
-    larder_live_totals(&store->live, &used, &live);
-    uint64_t bound = live / 100 * store->tuning.space_percent + work->next_capacity;
-    bound += grace(store, used, bound);
+    larder_live_totals(&work->index->live, &used, &live);
+    uint64_t bound = live / 100 * work->tuning->space_percent + work->next_capacity;
+    bound += grace(work, used, bound);
     for (size_t at = 0; at < count; at++) {
         const live_segment *candidate = &candidates[at];
         bool is_dead = candidate->live_count == 0 && candidate->bare_count <= 1;
-        bool is_due = used > bound && cleaned < store->tuning.clean_max_bytes;
+        bool is_due = used > bound && cleaned < work->tuning->clean_max_bytes;
         bool has_use =
             (flags & FLUSH_COMPACTS) != 0 && candidate->record_count - candidate->live_count > 1;
         if (!is_dead && !is_due && !has_use) continue;
@@ -131,7 +127,7 @@ static void choose(cleaning *work, uint32_t flags, const live_segment *candidate
             continue;
         if (is_due && !is_dead && is_all_memory(candidate)) {
             // To copy it would free nothing.
-            const live_segment *cause = oldest_with_dead(store);
+            const live_segment *cause = oldest_with_dead(work->index);
             if (cause == NULL || cause->number == candidate->number) continue;
             if (hides_from(cause) < candidate->first_sequence)
                 add_victim(work, cause, &used, &cleaned);
@@ -140,23 +136,23 @@ static void choose(cleaning *work, uint32_t flags, const live_segment *candidate
     }
 }
 
-larder_status larder_cleaning_begin(larder_store *store, uint32_t flags, cleaning *out) {
-    *out = (cleaning){.store = store, .as_of = store->meta.applied};
-    pthread_mutex_lock(&store->lock);
-    out->next_capacity = larder_log_next_capacity(&store->log);
-    pthread_mutex_unlock(&store->lock);
+larder_status larder_cleaning_begin(cleaning *work, uint32_t flags) {
+    const live_table *live = &work->index->live;
+    work->as_of = work->index->meta.applied;
+    pthread_mutex_lock(&work->pending->lock);
+    work->next_capacity = larder_log_next_capacity(&work->pending->log);
+    pthread_mutex_unlock(&work->pending->lock);
     size_t count = 0;
-    live_segment *candidates = malloc((store->live.count + 1) * sizeof *candidates);
-    out->victims = calloc(store->live.count + 1, sizeof *out->victims);
-    if (candidates == NULL || out->victims == NULL) {
+    live_segment *candidates = malloc((live->count + 1) * sizeof *candidates);
+    work->victims = calloc(live->count + 1, sizeof *work->victims);
+    if (candidates == NULL || work->victims == NULL) {
         free(candidates);
         return ENOMEM;
     }
-    for (size_t at = 0; at < store->live.count; at++)
-        if (may_be_cleaned(store, &store->live.items[at]))
-            candidates[count++] = store->live.items[at];
+    for (size_t at = 0; at < live->count; at++)
+        if (may_be_cleaned(work->index, &live->items[at])) candidates[count++] = live->items[at];
     qsort(candidates, count, sizeof *candidates, compare_ratios);
-    choose(out, flags, candidates, count);
+    choose(work, flags, candidates, count);
     free(candidates);
     return LARDER_OK;
 }
@@ -168,7 +164,7 @@ static larder_status gather_victim(cleaning *work, uint32_t index, uint64_t end,
                                    sorted_write **writes, uint32_t *count, size_t *capacity) {
     uint32_t number = work->victims[index].number;
     segment *from;
-    larder_status status = larder_log_segment(&work->store->log, number, &from);
+    larder_status status = larder_log_segment(&work->pending->log, number, &from);
     work->victims[index].from = !status ? from : NULL;
     for (uint64_t at = SEGMENT_HEAD_BYTES; !status && at < end;) {
         const uint8_t *found = from->map + at;
@@ -187,7 +183,7 @@ larder_status larder_cleaning_gather(cleaning *work, sorted_write **writes, uint
     size_t capacity = before;
     for (uint32_t at = 0; at < work->victim_count;) {
         victim *next = &work->victims[at];
-        live_segment *facts = larder_live_find(&work->store->live, next->number);
+        live_segment *facts = larder_live_find(&work->index->live, next->number);
         bool is_dead = facts->live_count == 0;
         next->forgettable = forgettable(work, facts);
         larder_status status = LARDER_OK;
@@ -214,27 +210,26 @@ larder_status larder_cleaning_gather(cleaning *work, sorted_write **writes, uint
 // Copying -----------------------------------------------------------------------------------------
 
 static larder_status target_make(cleaning *work, size_t length) {
-    larder_store *store = work->store;
-    uint64_t room = work->left_bytes < store->tuning.segment_max_bytes
-                        ? work->left_bytes
-                        : store->tuning.segment_max_bytes;
-    if (room < store->tuning.segment_min_bytes) room = store->tuning.segment_min_bytes;
+    const larder_store_tuning *tuning = work->tuning;
+    uint64_t room = work->left_bytes;
+    if (room > tuning->segment_max_bytes) room = tuning->segment_max_bytes;
+    if (room < tuning->segment_min_bytes) room = tuning->segment_min_bytes;
     if (room < length) room = length;
     room += SEGMENT_HEAD_BYTES + SEGMENT_NEXT_BYTES;
     larder_status status = larder_os_array_reserve(&work->made, work->made_count,
                                                    &work->made_capacity, sizeof *work->made);
     // The least sequence is not known yet; none is smaller than 1.
     if (!status)
-        status = larder_log_create_cleaned(&store->log, &store->lock, room, 1, work->as_of,
-                                           &work->target);
+        status = larder_log_create_cleaned(&work->pending->log, &work->pending->lock, room, 1,
+                                           work->as_of, &work->target);
     if (!status) work->made[work->made_count++] = work->target->number;
     return status;
 }
 
 /** Copies a record into a cleaned segment; of what is no live put, a removal with its sequence.
     @param to receives where it lies. */
-static larder_status copy_record(cleaning *work, apply_transaction *apply, const uint8_t *at,
-                                 bool is_live, location *to) {
+static larder_status copy_record(cleaning *work, apply_txn *apply, const uint8_t *at, bool is_live,
+                                 location *to) {
     larder_bytes key = larder_record_key(at);
     size_t length = is_live ? record_length(at) : RECORD_HEAD_BYTES + key.length;
     size_t padded = record_padded(length);
@@ -262,12 +257,12 @@ static larder_status copy_record(cleaning *work, apply_transaction *apply, const
     uint64_t sequence = record_sequence(at);
     if (sequence > target->last_sequence) target->last_sequence = sequence;
     work->left_bytes -= padded < work->left_bytes ? padded : work->left_bytes;
-    atomic_fetch_add_explicit(&work->store->cleaned_bytes, padded, memory_order_relaxed);
+    atomic_fetch_add_explicit(&work->figures->cleaned_bytes, padded, memory_order_relaxed);
     return LARDER_OK;
 }
 
 /** Copies the record that the cursor's row leads to, and moves the row. */
-static larder_status move_entry(cleaning *work, apply_transaction *apply, const sorted_write *found,
+static larder_status move_entry(cleaning *work, apply_txn *apply, const sorted_write *found,
                                 tree_key *key, larder_bytes row) {
     uint8_t moved[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
     if (row.length > sizeof moved) return LARDER_EDAMAGED;
@@ -283,8 +278,7 @@ static larder_status move_entry(cleaning *work, apply_transaction *apply, const 
     return status ? status : larder_apply_live(apply, to.segment, padded, false);
 }
 
-larder_status larder_cleaning_move(cleaning *work, apply_transaction *apply,
-                                   const sorted_write *found) {
+larder_status larder_cleaning_move(cleaning *work, apply_txn *apply, const sorted_write *found) {
     const victim *of = &work->victims[found->victim - 1];
     const uint8_t *at = found->record;
     tree_key key;
@@ -307,10 +301,10 @@ larder_status larder_cleaning_move(cleaning *work, apply_transaction *apply,
     return move_entry(work, apply, found, &key, bytes);
 }
 
-larder_status larder_cleaning_settle(cleaning *work, apply_transaction *apply) {
+larder_status larder_cleaning_settle(cleaning *work, apply_txn *apply) {
     if (work->target == NULL) return LARDER_OK;
 #ifndef LARDER_PLANT_STORE_SKIPS_CLEANED_SYNC
-    larder_status status = larder_segment_sync(work->target, work->store->log.folder);
+    larder_status status = larder_segment_sync(work->target, work->pending->log.folder);
     if (status) return status;
 #endif
     return larder_apply_measure(apply, work->target, NULL);
@@ -318,7 +312,7 @@ larder_status larder_cleaning_settle(cleaning *work, apply_transaction *apply) {
 
 // The end -----------------------------------------------------------------------------------------
 
-larder_status larder_cleaning_retire(cleaning *work, apply_transaction *apply) {
+larder_status larder_cleaning_retire(cleaning *work, apply_txn *apply) {
     for (size_t at = 0; at < work->victim_count; at++) {
         tree_key key;
         larder_tree_key_segment(work->victims[at].number, &key);
@@ -329,12 +323,13 @@ larder_status larder_cleaning_retire(cleaning *work, apply_transaction *apply) {
     return LARDER_OK;
 }
 
-larder_status larder_store_retire(larder_store *store, uint32_t number, uint64_t transaction) {
+larder_status larder_segment_retire(store_index *index, store_log *log, uint32_t number,
+                                    uint64_t transaction) {
     segment *found;
     live_segment *gone;
-    larder_status status = larder_log_segment(&store->log, number, &found);
+    larder_status status = larder_log_segment(log, number, &found);
     bool is_there = !status;
-    if (status != ENOMEM) status = larder_live_add(&store->retired, number, &gone);
+    if (status != ENOMEM) status = larder_live_add(&index->retired, number, &gone);
     if (status) return status;
     gone->retired_by = transaction;
     if (is_there) gone->first_sequence = found->first_sequence;
@@ -343,25 +338,25 @@ larder_status larder_store_retire(larder_store *store, uint32_t number, uint64_t
 }
 
 void larder_cleaning_end(cleaning *work, uint64_t transaction) {
-    larder_store *store = work->store;
+    store_log *log = &work->pending->log;
     for (size_t at = 0; transaction != 0 && at < work->victim_count; at++) {
         // Without memory its file stays until the store is opened again.
-        (void)!larder_store_retire(store, work->victims[at].number, transaction);
+        (void)!larder_segment_retire(work->index, log, work->victims[at].number, transaction);
     }
     for (size_t at = 0; at < work->made_count; at++) {
         // Nothing leads there.
-        if (larder_live_find(&store->live, work->made[at]) == NULL)
-            (void)larder_log_remove(&store->log, work->made[at]);
+        if (larder_live_find(&work->index->live, work->made[at]) == NULL)
+            (void)larder_log_remove(log, work->made[at]);
     }
     free(work->made);
     free(work->victims);
     memset(work, 0, sizeof *work);
 }
 
-void larder_store_delete_retired(larder_store *store, flush_order *order) {
-    live_table *retired = &store->retired;
+void larder_segments_delete_retired(store_index *index, store_log *log, flush_order *order) {
+    live_table *retired = &index->retired;
     const size_t total = retired->count;
-    uint64_t oldest = total > 0 ? larder_environment_oldest_reader(store->environment) : 0;
+    uint64_t oldest = total > 0 ? larder_environment_oldest_reader(index->environment) : 0;
     // One after the other, each off the device before the next.
     for (size_t done = 0;; done++) {
         if (order->progress != NULL && order->progress(order->context, done, total) != 0)
@@ -372,8 +367,8 @@ void larder_store_delete_retired(larder_store *store, flush_order *order) {
             if (goes_before(&retired->items[at], gone)) gone = &retired->items[at];
         // Somebody still looks at a state that leads there.
         if (oldest < gone->retired_by) return;
-        if (larder_log_remove(&store->log, gone->number) != LARDER_OK ||
-            larder_os_folder_sync(store->log.folder) != LARDER_OK)
+        if (larder_log_remove(log, gone->number) != LARDER_OK ||
+            larder_os_folder_sync(log->folder) != LARDER_OK)
             return;
         larder_live_drop(retired, gone->number);
     }

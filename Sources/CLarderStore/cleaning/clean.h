@@ -33,7 +33,10 @@ typedef struct victim {
 
 /** Segments that are being cleaned, and where their records go. */
 typedef struct cleaning {
-    larder_store *store;
+    store_index *index;
+    pending_writes *pending;
+    const larder_store_tuning *tuning;
+    figures *figures;
     victim *victims;
     size_t victim_count;
     /** meta.applied when it began. */
@@ -44,38 +47,34 @@ typedef struct cleaning {
     segment *target;
     /** The numbers of those that were made. */
     uint32_t *made;
-    size_t made_count;
-    size_t made_capacity;
+    size_t made_count, made_capacity;
     /** What the log's next segment will have: so much may be taken beyond the bound. */
     uint64_t next_capacity;
 } cleaning;
 
 /** Whether there is a segment that nothing leads to. */
-bool larder_cleaning_has_dead(const larder_store *store);
-/** Chooses victims, as far as `flags` of a flush and the space ask for any. larder_cleaning_end
-    follows in any case. */
-LARDER_MUST_CHECK larder_status larder_cleaning_begin(larder_store *store, uint32_t flags,
-                                                      cleaning *out);
+bool larder_cleaning_has_dead(const store_index *index);
+/** Chooses victims, as far as `flags` of a flush and the space ask for any. Of `work` the parts of
+    the store are given. larder_cleaning_end follows in any case. */
+LARDER_MUST_CHECK larder_status larder_cleaning_begin(cleaning *work, uint32_t flags);
 /** Adds the victims' records behind `count` writes; `writes` grows. */
 LARDER_MUST_CHECK larder_status larder_cleaning_gather(cleaning *work, sorted_write **writes,
                                                        uint32_t *count);
 /** Deals with one record of a victim: copies it, and moves its row. */
-LARDER_MUST_CHECK larder_status larder_cleaning_move(cleaning *work, apply_transaction *apply,
+LARDER_MUST_CHECK larder_status larder_cleaning_move(cleaning *work, apply_txn *apply,
                                                      const sorted_write *found);
 /** What was copied goes to the device, before the commit of the rows that lead there, and its
     figures into the transaction. */
-LARDER_MUST_CHECK larder_status larder_cleaning_settle(cleaning *work, apply_transaction *apply);
+LARDER_MUST_CHECK larder_status larder_cleaning_settle(cleaning *work, apply_txn *apply);
 /** In the last transaction: the victims' rows go. */
-LARDER_MUST_CHECK larder_status larder_cleaning_retire(cleaning *work, apply_transaction *apply);
+LARDER_MUST_CHECK larder_status larder_cleaning_retire(cleaning *work, apply_txn *apply);
 /** After the last commit the victims are retired; after a failure, with transaction 0, segments go
     that no commit leads to. */
 void larder_cleaning_end(cleaning *work, uint64_t transaction);
 /** Notes a segment that nothing leads to, found when the store was opened. */
-LARDER_MUST_CHECK larder_status larder_store_retire(larder_store *store, uint32_t number,
-                                                    uint64_t transaction);
-/** Deletes segments that no state needs any more; the flush lock is held. */
-void larder_store_delete_retired(larder_store *store, flush_order *order);
-/** Deletes segments that no state needs any more; the flush lock is held. */
-void larder_store_delete_retired(larder_store *store, flush_order *order);
+LARDER_MUST_CHECK larder_status larder_segment_retire(store_index *index, store_log *log,
+                                                      uint32_t number, uint64_t transaction);
+/** Deletes segments that no state needs any more; the lock of the index is held. */
+void larder_segments_delete_retired(store_index *index, store_log *log, flush_order *order);
 
 #endif

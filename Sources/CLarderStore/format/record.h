@@ -60,9 +60,10 @@
 #ifndef LARDER_RECORD_H
 #define LARDER_RECORD_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
 
+#include "larder_os_array.h"
 #include "larder_store.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "handle/live.h"
 
-#include "larder_os_array.h"
-
 larder_status larder_live_row_read(larder_bytes value, live_segment *out) {
     *out = (live_segment){0};
     if (value.length != LIVE_ROW_BYTES) return LARDER_EDAMAGED;

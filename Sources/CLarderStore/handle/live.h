@@ -50,8 +50,7 @@ _Static_assert(offsetof(live_segment, as_of) + 8 == LIVE_ROW_BYTES, "live row");
 /** Segments in the order of their numbers. */
 typedef struct live_table {
     live_segment *items;
-    size_t count;
-    size_t capacity;
+    size_t count, capacity;
 } live_table;
 
 /** LARDER_EDAMAGED. The number comes from the key. Until the last transaction of a checkpoint
@@ -61,8 +60,7 @@ LARDER_MUST_CHECK larder_status larder_live_row_read(larder_bytes value, live_se
 /** NULL if there is none. */
 live_segment *larder_live_find(const live_table *table, uint32_t number);
 /** Finds it or makes it, all zero. ENOMEM. */
-LARDER_MUST_CHECK larder_status larder_live_add(live_table *table, uint32_t number,
-                                                live_segment **out);
+LARDER_MUST_CHECK larder_status larder_live_add(live_table *to, uint32_t of, live_segment **out);
 void larder_live_drop(live_table *table, uint32_t number);
 /** A copy of all. ENOMEM. */
 LARDER_MUST_CHECK larder_status larder_live_copy(const live_table *from, live_table *to);

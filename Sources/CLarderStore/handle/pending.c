@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-/** @file pending.c
-    The memtable of a write. */
-#include "handle/pending.h"
-
 #include <unistd.h>
+
+#include "handle/handle.h"
 
 void larder_store_publish(larder_store *store, const uint8_t *records, uint32_t count,
                           uint32_t number) {
-    memtable *active = store->active;
+    memtable *active = store->pending.active;
     uint64_t sequence = 0;
     const uint64_t before = memtable_pending(active);
     const uint8_t *at = records;
@@ -18,20 +16,20 @@ void larder_store_publish(larder_store *store, const uint8_t *records, uint32_t 
             larder_memtable_clear(active, sequence);
         } else {
             larder_memtable_put(active, at, number);
-            if ((at[21] & (RECORD_EXPIRES | RECORD_IDLES)) != 0) store->may_expire = true;
+            if ((at[21] & (RECORD_EXPIRES | RECORD_IDLES)) != 0) store->expiry.may_expire = true;
         }
         at += record_padded(record_length(at));
 #ifdef LARDER_PLANT_STORE_HALF_A_BATCH
-        if (n == 0 && store->has_thread) {
-            pthread_mutex_unlock(&store->lock);
+        if (n == 0 && store->maintenance.has_thread) {
+            pthread_mutex_unlock(&store->pending.lock);
             usleep(20);
-            pthread_mutex_lock(&store->lock);
+            pthread_mutex_lock(&store->pending.lock);
         }
 #endif
     }
     active->bytes += (uint64_t)(at - records);
     if (active->first_segment == 0) active->first_segment = number;
-    atomic_fetch_add_explicit(&store->pending_count, memtable_pending(active) - before,
+    atomic_fetch_add_explicit(&store->pending.count, memtable_pending(active) - before,
                               memory_order_release);
-    atomic_store_explicit(&store->newest_sequence, sequence, memory_order_release);
+    atomic_store_explicit(&store->pending.newest_sequence, sequence, memory_order_release);
 }

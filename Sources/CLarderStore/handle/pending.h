@@ -1,46 +1,61 @@
 // SPDX-License-Identifier: MIT
 /** @file pending.h
-    Private: what waits for a checkpoint and for the device, and when that is due. */
+    Private: what was written: the log, and where in it those writes lie that the tree does not have
+    yet. */
 #ifndef LARDER_PENDING_H
 #define LARDER_PENDING_H
 
-#include "handle/handle.h"
+#include "larder_os_condition.h"
+#include "log/log.h"
+#include "log/memtable.h"
 
-// pending.c and backpressure.c
+/** Since when the last eighth of what may wait for a checkpoint is being used, 0 if it is not; how
+    long it took, the last time, until there was room again; and where those wait whom it slows. */
+typedef struct backpressure {
+    int64_t since_ns, took_ns;
+    pthread_cond_t relief;
+} backpressure;
+
+/** A read-only handle's way through the log of the process that writes. */
+typedef struct follower {
+    /** Where it reads on. */
+    location next;
+    /** `active` has every write from here on, to `last`; 0 before the first. */
+    uint64_t first, last;
+    /** The machine was started again since somebody wrote, and nobody has gone over the log yet: it
+        ends where it is not whole. */
+    bool is_cut;
+    bool has_ended;
+} follower;
+
+typedef struct pending_writes {
+    /** Guards the log's end, the memtables and totals. Held for an append and for looking into a
+        memtable; never over a system call, but to wait for room and to make a segment. */
+    pthread_mutex_t lock;
+    store_log log;
+    /** Writes since the last checkpoint began, those that it is applying or NULL, and an empty
+        table to go on with. */
+    memtable *active, *frozen, *spare;
+    /** Entries in both tables, and removals of everything: readers look no further if it is 0. */
+    _Atomic uint64_t count;
+    /** The newest write's number, for stamps of reads. */
+    _Atomic uint64_t newest_sequence;
+    /** What may wait for a checkpoint. */
+    uint64_t bytes_limit, count_limit;
+    backpressure pressure;
+    follower follower;
+} pending_writes;
+
 /** Whether, with `length` bytes more, the last eighth of what may wait is being used; `lock` is
     held. */
-bool larder_store_is_nearly_full(const larder_store *store, size_t length);
-/** Sleeps a while if writers are ahead of the checkpoint: then true, and everything may have
-    changed. `lock` is held, not meanwhile. */
-bool larder_store_hold_back(larder_store *store, size_t length);
-/** To be called when a checkpoint made room; `lock` is held. */
-void larder_store_relieve(larder_store *store);
+static inline bool pending_is_nearly_full(const pending_writes *pending, size_t length) {
+    uint64_t bytes = pending->bytes_limit, keys = pending->count_limit;
+    return pending->active->bytes + length > bytes - bytes / 8 ||
+           pending->active->count > keys - keys / 8;
+}
+
 /** Records of one write become part of the active table; `lock` is held, room reserved. */
 void larder_store_publish(larder_store *store, const uint8_t *records, uint32_t count,
                           uint32_t number);
-
-// schedule.c
-/** Tells the pool when there is something to do; `lock` is held. */
-void larder_store_wake(larder_store *store);
-/** Tells the checkpoint's thread of the first write after a pause, and when much waits: the more it
-    carries, the fewer times a page of the tree is written. `lock` is held. */
-void larder_schedule_tell(larder_store *store);
-/** When that is due; INT64_MAX for never. `lock` is held. */
-int64_t larder_schedule_trim(const larder_store *store);
-int64_t larder_schedule_flush(const larder_store *store);
-int64_t larder_schedule_sync(const larder_store *store);
-/** When there is something to do next; INT64_MAX: when a call asks for it. `lock` is held. */
-int64_t larder_schedule_next(const larder_store *store);
-
-// sync.c
-/** Everything that was written before on the device. */
-LARDER_MUST_CHECK larder_status larder_store_sync_log(larder_store *store);
-/** The same with `sync_lock` held. Before the first segment is marked as synced, the tree and all
-    names are. */
-LARDER_MUST_CHECK larder_status larder_store_sync_held(larder_store *store);
-
-/** The same for writes up to `sequence`: whoever waited for the lock while another one synced may
-    find that done. */
-LARDER_MUST_CHECK larder_status larder_store_sync_through(larder_store *store, uint64_t sequence);
 
 #endif

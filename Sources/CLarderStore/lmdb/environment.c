@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "lmdb/environment.h"
-
-#include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "larder_os_faults.h"
-#include "larder_os_file.h"
 #include "lmdb/environment_internal.h"
 
 // The registry ------------------------------------------------------------------------------------
@@ -41,10 +36,9 @@ static void registry_remove(const environment *env) {
 // Opening -----------------------------------------------------------------------------------------
 
 /** Of no handle yet. */
-static environment *environment_new(const char *folder, const larder_os_facts *facts,
-                                    uint32_t mode) {
+static environment *environment_new(const char *path, const larder_os_facts *facts, uint32_t mode) {
     environment *env = calloc(1, sizeof *env);
-    char *copy = strdup(folder);
+    char *copy = strdup(path);
     if (!env || !copy) {
         free(env);
         free(copy);

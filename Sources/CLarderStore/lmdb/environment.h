@@ -19,9 +19,8 @@
 #ifndef LARDER_ENVIRONMENT_H
 #define LARDER_ENVIRONMENT_H
 
-#include <stdatomic.h>
-
 #include "format/meta.h"
+#include "larder_os_file.h"
 #include "lmdb/lmdb_supported.h"
 #include "lmdb/touch.h"
 #include "pages/tree.h"
@@ -56,18 +55,18 @@ LARDER_MUST_CHECK larder_status larder_environment_open(const char *folder, bool
                                                         environment **out);
 /** To be called by the writer when nothing waits to be written: closes LMDB, unless other handles
     or readers of older states need it. The next transaction opens it again. */
-void larder_environment_rest(environment *environment);
+void larder_environment_rest(environment *env);
 /** The writing handle will not write any more, although it stays open: to be called before it
     releases its lock, because another handle may write then. */
-void larder_environment_end_writing(environment *environment);
+void larder_environment_end_writing(environment *env);
 /** Releases it; the last handle closes the file. A child of fork(2) only forgets it.
     @param environment may be NULL.
     @param writes as at larder_environment_open. */
-void larder_environment_close(environment *environment, bool writes);
+void larder_environment_close(environment *env, bool writes);
 
 /** Brings data.mdb, its name, and that of its folder to the device: before anything is promised to
     be there, after its making. */
-LARDER_MUST_CHECK larder_status larder_environment_settle(environment *environment);
+LARDER_MUST_CHECK larder_status larder_environment_settle(environment *env);
 /** Whether `<folder>/data.mdb` is missing, or may be what a power cut left of a new one. */
 bool larder_environment_is_unmade(const char *folder);
 /** Keeps every process from opening the environment in `folder`, as long as `lock` is open, which
@@ -78,24 +77,22 @@ LARDER_MUST_CHECK larder_status larder_environment_shut_out(const char *folder, 
     very transaction that the place sees. For a file that another process writes, too.
     @return LARDER_OK; LARDER_ENOSLOT if all are in use; LARDER_EDAMAGED; LARDER_EFORKED;
             ENOMEM or another errno. */
-LARDER_MUST_CHECK larder_status larder_environment_read(environment *environment, snapshot **out);
+LARDER_MUST_CHECK larder_status larder_environment_read(environment *env, snapshot **out);
 /** Gives the place back. */
-void larder_environment_release(environment *environment, snapshot *snapshot);
+void larder_environment_release(environment *env, snapshot *snapshot);
 
 /** Takes a place that keeps its state until it is released, for a cursor: never more than the pool
     can spare, LARDER_ENOSLOT beyond. */
-LARDER_MUST_CHECK larder_status larder_environment_read_long(environment *environment,
-                                                             snapshot **out);
+LARDER_MUST_CHECK larder_status larder_environment_read_long(environment *env, snapshot **out);
 
 /** Moves the touches of each place that is not in use to `into`, which `lock` guards: the store's,
     which the caller does not hold. A place in use is waited for at most two milliseconds, for its
     holder may be the caller, and is then left for the next drain; a cursor's is left at once. */
-void larder_environment_drain_touches(environment *environment, touch_buffer *into,
-                                      pthread_mutex_t *lock);
+void larder_environment_drain_touches(environment *env, touch_buffer *into, pthread_mutex_t *lock);
 
 /** Calls `body` with the touches of every place, also of those in use: only for a search that may
     meet them changing (touch.h). Never waits. */
-void larder_environment_look_at_touches(environment *environment,
+void larder_environment_look_at_touches(environment *env,
                                         void (*body)(void *context, const touch_buffer *touches),
                                         void *context);
 
@@ -103,44 +100,43 @@ void larder_environment_look_at_touches(environment *environment,
     so that LMDB refuses to continue, LMDB is reopened first, for which no reader may hold an older
     snapshot: EIO otherwise.
     @param main receives LMDB's number of the one database. */
-LARDER_MUST_CHECK larder_status larder_environment_begin(environment *environment, MDB_txn **txn,
+LARDER_MUST_CHECK larder_status larder_environment_begin(environment *env, MDB_txn **txn,
                                                          MDB_dbi *main);
 /** To be called inside a transaction before each change, with its key: looks at the pages that LMDB
     may change for it, unless they were seen or written before: see tree_guard.h.
     @return LARDER_OK; LARDER_EDAMAGED, from then on for every transaction; ENOMEM. */
-LARDER_MUST_CHECK larder_status larder_environment_guard(environment *environment, const void *key,
+LARDER_MUST_CHECK larder_status larder_environment_guard(environment *env, const void *key,
                                                          size_t length);
 /** The same for a change that reaches every page. O(pages), once. */
-LARDER_MUST_CHECK larder_status larder_environment_guard_all(environment *environment);
+LARDER_MUST_CHECK larder_status larder_environment_guard_all(environment *env);
 /** Puts a row, or deletes it if `value` is NULL, after a look at the pages that this changes.
     @return LARDER_OK, also where there is none to delete; EAGAIN: the map is too small … */
-LARDER_MUST_CHECK larder_status larder_environment_row(environment *environment, MDB_txn *txn,
-                                                       MDB_dbi main, larder_bytes key,
-                                                       const larder_bytes *value);
+LARDER_MUST_CHECK larder_status larder_environment_row(environment *env, MDB_txn *txn, MDB_dbi main,
+                                                       larder_bytes key, const larder_bytes *value);
 /** Ends the transaction: commits if `status` is LARDER_OK, with LMDB's full sync, and releases
     the reader slots of older snapshots.
     @return EAGAIN where the map was too small and has grown: begin again. Of an EIO the reason, if
             there is one: a write that was cut short is EIO to LMDB, be it that the disk is full or
             a limit reached. Else `status`, or why the commit failed. */
-LARDER_MUST_CHECK larder_status larder_environment_end(environment *environment, MDB_txn *txn,
+LARDER_MUST_CHECK larder_status larder_environment_end(environment *env, MDB_txn *txn,
                                                        larder_status status);
 /** Where the disk has little room left, keeps some blocks behind the file's end reserved, so that a
     full disk does not stop the transaction that would make room: LMDB writes new pages even to
     delete. A hint: failure is ignored. */
-void larder_environment_reserve(environment *environment);
+void larder_environment_reserve(environment *env);
 /** Gives them back. */
-void larder_environment_unreserve(environment *environment);
+void larder_environment_unreserve(environment *env);
 /** Whether the disk has little room left. */
-bool larder_environment_is_short(const environment *environment);
+bool larder_environment_is_short(const environment *env);
 /** LMDB's codes as ours: MDB_MAP_FULL is EAGAIN, MDB_CORRUPTED and its like LARDER_EDAMAGED. */
 larder_status larder_environment_status(int code);
 
 /** Sizes for statistics; frees the places of readers that died (other processes' too). */
-void larder_environment_look(environment *environment, larder_store_statistics *statistics);
-void larder_environment_clear_stale_readers(environment *environment);
+void larder_environment_look(environment *env, larder_store_statistics *statistics);
+void larder_environment_clear_stale_readers(environment *env);
 /** The least transaction that a reader of any process still looks at; UINT64_MAX if there is none.
     */
-uint64_t larder_environment_oldest_reader(environment *environment);
+uint64_t larder_environment_oldest_reader(environment *env);
 /** Longer than any path that a system takes: one that does not fit is cut, and refused there. */
 typedef char file_path[4160];
 /** `<folder>/<name>`.

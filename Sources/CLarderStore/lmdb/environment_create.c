@@ -5,13 +5,27 @@
     that a kill could leave a file that is no store and not nothing either. Here it gets its name
     when it is whole. Nothing is synced: the first sync of the log does that
     (larder_environment_settle). */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "larder_os_file.h"
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
+
+char *larder_environment_path(file_path out, const char *folder, const char *name) {
+    (void)snprintf(out, sizeof(file_path), "%s/%s", folder, name);
+    return out;
+}
+
+larder_status larder_environment_file(const environment *env, int flags, int *file,
+                                      larder_os_facts *facts) {
+    file_path path;
+    larder_status status =
+        larder_os_file_open(larder_environment_path(path, env->folder, "data.mdb"), flags, 0, file);
+    if (status) return status;
+    status = larder_os_file_facts_get(*file, facts);
+    if (!status && (facts->device != env->device || facts->inode != env->inode)) status = ENOENT;
+    if (status) larder_os_file_close(*file);
+    return status;
+}
 
 static void store16(uint8_t *target, uint32_t value) { memcpy(target, &value, 2); }
 
@@ -96,11 +110,10 @@ bool larder_environment_is_unmade(const char *folder) {
     return is_remnant;
 }
 
-larder_status larder_environment_create(const char *folder, const store_meta *fresh,
-                                        uint32_t mode) {
+larder_status larder_environment_create(const char *folder, const store_meta *meta, uint32_t mode) {
     file_path unfinished, path;
     uint8_t image[CREATE_BYTES] = {0};
-    create_image(image, fresh);
+    create_image(image, meta);
     int file = -1;
     larder_status status = larder_os_file_size_check(CREATE_BYTES);
     if (!status)

@@ -23,7 +23,6 @@
 #include <pthread.h>
 #include <sys/types.h>
 
-#include "larder_os_file.h"
 #include "lmdb/environment.h"
 #include "pages/tree_guard.h"
 
@@ -95,8 +94,7 @@ struct environment {
     char *folder;
     uint32_t mode;
     /** Which file it is. It is open only for moments, by its path: see larder_environment_file. */
-    uint64_t device;
-    uint64_t inode;
+    uint64_t device, inode;
     pid_t pid;
     bool is_read_only;
     _Atomic uint32_t references;

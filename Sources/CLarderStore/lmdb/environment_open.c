@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 /** @file environment_open.c
     Opening: our map and a look at the meta pages; LMDB's part when it is needed. */
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "larder_os_file.h"
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 

@@ -6,11 +6,9 @@
 
     Else it is renewed: LMDB's table says which state is the newest one and keeps its pages from
     being used again; where its trees begin, our own map says. */
-#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "lmdb/environment_internal.h"

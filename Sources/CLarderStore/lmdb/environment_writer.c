@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 /** @file environment_writer.c
     The one transaction that writes, and how the maps grow. */
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "larder_os_file.h"
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 

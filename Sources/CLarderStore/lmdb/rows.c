@@ -3,11 +3,6 @@
     Rows that follow from entries. */
 #include "lmdb/rows.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "larder_os_array.h"
-
 larder_status larder_row_list_add(row_list *list, const tree_key *key, const larder_bytes *value) {
     size_t value_bytes = value ? value->length : 0;
     if (value_bytes > UINT16_MAX) return LARDER_ETOOLARGE;

@@ -21,11 +21,9 @@ typedef struct tree_row {
 
 typedef struct row_list {
     tree_row *rows;
-    size_t count;
-    size_t capacity;
+    size_t count, capacity;
     uint8_t *arena;
-    size_t arena_length;
-    size_t arena_capacity;
+    size_t arena_length, arena_capacity;
 } row_list;
 
 /** @param value NULL: the row is deleted. */
@@ -39,7 +37,7 @@ static inline larder_status row_list_delete(row_list *list, const tree_key *key)
 }
 /** Does them all, and empties the list.
     @return LARDER_OK; EAGAIN if the map is too small; LARDER_EDAMAGED; ENOMEM … */
-LARDER_MUST_CHECK larder_status larder_row_list_apply(row_list *list, environment *environment,
+LARDER_MUST_CHECK larder_status larder_row_list_apply(row_list *list, environment *env,
                                                       MDB_txn *txn, MDB_dbi main);
 void larder_row_list_free(row_list *list);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "lmdb/touch.h"
 
-#include <stdlib.h>
-
 void larder_touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,
                                 int64_t *deadline_ns) {
     uint64_t emptied;

@@ -12,6 +12,7 @@
 #define LARDER_TOUCH_H
 
 #include "format/record.h"
+#include "larder_index.h"
 
 enum { TOUCH_MAX_COUNT = 1024, TOUCH_MAX_BYTES = 32 << 10 };
 

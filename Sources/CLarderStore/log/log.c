@@ -6,11 +6,7 @@
     circle, and whatever is made in advance and overtaken is removed. */
 #include "log/log.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-#include "larder_os_file.h"
 
 enum {
     /** Kept back in each segment for removals, which have to be possible on a full disk. */
@@ -131,6 +127,24 @@ larder_status larder_log_record(store_log *log, location at, larder_bytes *out) 
     larder_status status = larder_log_segment(log, at.segment, &from);
     if (!status) status = larder_segment_look(from, at.offset, out);
     return status == ENOENT || status == LARDER_END ? LARDER_EDAMAGED : status;
+}
+
+larder_status larder_log_row(store_log *log, larder_bytes row, larder_bytes *bytes,
+                             uint32_t *number) {
+    entry_row parts;
+    larder_status status = larder_row_read(row, &parts);
+    if (status) return status;
+    *number = 0;
+    *bytes = parts.inlined;
+    if (parts.inlined.length == 0) {
+        *number = parts.at.segment;
+        status = larder_log_record(log, parts.at, bytes);
+        if (status) return status;
+    }
+    const uint8_t *at = bytes->data;
+    bool is_it = record_kind(at) == RECORD_PUT && record_sequence(at) == parts.sequence &&
+                 record_minor(at) == parts.minor;
+    return is_it ? LARDER_OK : LARDER_EDAMAGED;
 }
 
 void larder_log_prefetch(const store_log *log, location at) {
@@ -307,17 +321,16 @@ larder_status larder_log_reserve_kept(store_log *log, size_t length, uint8_t **t
     return LARDER_OK;
 }
 
-larder_status larder_log_reserve(store_log *log, size_t length, bool uses_reserve,
-                                 uint8_t **target) {
+larder_status larder_log_reserve(store_log *log, size_t length, bool uses_reserve, uint8_t **out) {
     if (length > WRITE_MAX_BYTES) return LARDER_ETOOLARGE;
     if (larder_log_turns_over(log, length)) {
         larder_status status = turn_over(log, length);
         // What is kept back for removals is for when there is no other room.
         bool is_kept =
-            status && uses_reserve && larder_log_reserve_kept(log, length, target) == LARDER_OK;
+            status && uses_reserve && larder_log_reserve_kept(log, length, out) == LARDER_OK;
         if (status) return is_kept ? LARDER_OK : status;
     }
-    *target = log->active->map + end_of(log->active);
+    *out = log->active->map + end_of(log->active);
     return LARDER_OK;
 }
 

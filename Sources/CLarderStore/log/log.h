@@ -23,8 +23,7 @@ typedef struct store_log {
     uint32_t folder_users;
     /** Where that is, and which folder it was. NULL as long as the log is not open. */
     char *path;
-    uint64_t device;
-    uint64_t inode;
+    uint64_t device, inode;
     uint64_t store_id;
     uint32_t mode;
     bool is_read_only;
@@ -45,8 +44,7 @@ typedef struct store_log {
     /** Of the segments that lie in the chain and may not be on the device: the first one. */
     uint32_t first_unsynced;
     uint64_t synced_sequence;
-    uint64_t segment_min_bytes;
-    uint64_t segment_max_bytes;
+    uint64_t segment_min_bytes, segment_max_bytes;
     /** No usual segment is larger: there is little room. 0 for no limit. */
     uint64_t capacity_limit_bytes;
 } store_log;
@@ -69,8 +67,13 @@ void larder_log_close(store_log *log);
 LARDER_MUST_CHECK larder_status larder_log_segment(store_log *log, uint32_t number, segment **out);
 /** The bytes of the record at `at`, not verified; borrowed until the segment is retired.
     @return LARDER_OK; LARDER_EDAMAGED (also where the segment is missing), or an errno. */
-LARDER_MUST_CHECK larder_status larder_log_record(store_log *log, location at,
-                                                  larder_bytes *record);
+LARDER_MUST_CHECK larder_status larder_log_record(store_log *log, location at, larder_bytes *out);
+/** The record that an entry's row leads to: inline, or in its segment. Not verified, but for what
+    the row says of it: sequence, minor, and that it is a put.
+    @return LARDER_OK; LARDER_EDAMAGED, or an errno.
+    @param number receives that of the segment that it lies in, 0 for inline. */
+LARDER_MUST_CHECK larder_status larder_log_row(store_log *log, larder_bytes row,
+                                               larder_bytes *record, uint32_t *number);
 
 /** Asks for the memory of the record at `at`: the processor goes on meanwhile. */
 void larder_log_prefetch(const store_log *log, location at);
@@ -84,7 +87,7 @@ LARDER_MUST_CHECK larder_status larder_log_reserve(store_log *log, size_t length
 /** The same for a removal where no segment can be made: from what the active one keeps back.
     ENOSPC. */
 LARDER_MUST_CHECK larder_status larder_log_reserve_kept(store_log *log, size_t length,
-                                                        uint8_t **target);
+                                                        uint8_t **out);
 /** Whether so much asks for another segment. */
 bool larder_log_turns_over(const store_log *log, size_t length);
 /** Seals the active segment, if anything was written to it, and goes on in one of the least size;

@@ -5,9 +5,6 @@
     without a look at the keys. */
 #include "log/memtable.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "larder_index.h"
 
 enum { FIRST_CAPACITY = 64, KEPT_CAPACITY = 1 << 14 };

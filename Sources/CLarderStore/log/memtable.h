@@ -17,8 +17,7 @@ typedef struct memtable_entry {
 
 typedef struct memtable {
     memtable_entry *entries;
-    uint32_t count;
-    uint32_t capacity;
+    uint32_t count, capacity;
     /** Tag in the upper half, place + 1 in the lower; 0 is empty. A tag's low bits are where its
         search begins. */
     uint64_t *table;
@@ -27,8 +26,7 @@ typedef struct memtable {
     uint64_t last_sequence;
     location end;
     /** What that segment had in it then. */
-    uint64_t end_record_count;
-    uint64_t end_bare_count;
+    uint64_t end_record_count, end_bare_count;
     /** Where its first write lies; 0 if there was none. */
     uint32_t first_segment;
     /** Bytes of all records that came, replaced ones too. */
@@ -38,8 +36,7 @@ typedef struct memtable {
     /** Of so many entries, the first ones, it is known what lies under them; and what they add to
         that, or take away. */
     uint32_t resolved;
-    int64_t count_delta;
-    int64_t bytes_delta;
+    int64_t count_delta, bytes_delta;
 } memtable;
 
 LARDER_MUST_CHECK larder_status larder_memtable_create(memtable **out);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file memtable_sort.c
     Writes in the order of their keys. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "log/memtable.h"
 
 enum { RADIX_BITS = 11, RADIX_BUCKETS = 1 << RADIX_BITS, RADIX_PASSES = 6 };

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "log/scan.h"
 
-#include <errno.h>
-
-#include "larder_os_file.h"
-
 /** Whether a write with this number, or a RECORD_NEXT behind it, comes here. */
 static bool is_in_turn(const log_scan *scan, const record *found) {
     uint64_t expected = scan->sequence + (found->kind == RECORD_NEXT ? 0 : 1);

@@ -3,12 +3,9 @@
     One file of the log; the drawing is in segment.h. */
 #include "log/segment.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "larder_crc32c.h"
-#include "larder_os_file.h"
 
 /** The first 64 bytes, as they lie on disk. */
 typedef struct segment_head {
@@ -287,11 +284,10 @@ larder_status larder_segment_look(const segment *from, uint64_t offset, larder_b
     return LARDER_OK;
 }
 
-larder_status larder_segment_read(const segment *from, uint64_t *offset, bool verifies,
-                                  record *out) {
+larder_status larder_segment_read(const segment *from, uint64_t *offset, bool checks, record *out) {
     larder_bytes bytes;
     larder_status status = larder_segment_look(from, *offset, &bytes);
-    if (!status) status = larder_record_read(bytes, verifies, out);
+    if (!status) status = larder_record_read(bytes, checks, out);
     if (!status) *offset += record_padded(bytes.length);
     return status;
 }
@@ -337,7 +333,7 @@ larder_status larder_segment_sync_to(segment *synced, int folder, uint64_t end) 
     if (larder_segment_is_new(synced)) store_first_word(synced->map, word, memory_order_relaxed);
     status = larder_os_map_sync(file, synced->map, synced->capacity);
     larder_os_file_close(file);
-    synced->sync_failed = status != LARDER_OK;
+    synced->sync_failed = status;
     if (!status) synced->synced = end;
     return status;
 }

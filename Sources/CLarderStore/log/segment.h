@@ -28,9 +28,8 @@
 #ifndef LARDER_SEGMENT_H
 #define LARDER_SEGMENT_H
 
-#include <stdatomic.h>
-
 #include "format/record.h"
+#include "larder_os_file.h"
 
 enum {
     SEGMENT_HEAD_BYTES = 64,
@@ -109,8 +108,7 @@ LARDER_MUST_CHECK larder_status larder_segment_open_damaged(int folder, uint32_t
 /** Gives the file of such a segment a head, if that is damaged, as of one that was cleaned: so
     nothing is said of the order of its records, nor of when they were replaced. All of it to the
     device. */
-LARDER_MUST_CHECK larder_status larder_segment_mend(const segment *mended, int folder,
-                                                    uint64_t store_id);
+LARDER_MUST_CHECK larder_status larder_segment_mend(const segment *of, int log, uint64_t store_id);
 /** Ends the mapping; NULL is allowed. */
 void larder_segment_close(segment *closed);
 /** Whether nothing of it was synced yet. */

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "log/segment_table.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 typedef _Atomic(segment *) slot;
 
 enum { CHUNKS = sizeof(segment_table) / sizeof(slot *) };

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "pages/tree.h"
-
 #include "pages/tree_page.h"
 
 /** One of the trees in a meta page, whose root must be a page in use. */
@@ -49,10 +47,9 @@ larder_status larder_tree_meta_head(const uint8_t *map, uint64_t map_bytes, int 
     return is_in_turn ? LARDER_OK : LARDER_EDAMAGED;
 }
 
-larder_status larder_tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int which,
-                                       tree *out) {
+larder_status larder_tree_of_meta_page(const uint8_t *map, uint64_t length, int which, tree *out) {
     meta_page meta;
-    larder_status status = larder_tree_meta_head(map, map_bytes, which, &meta);
+    larder_status status = larder_tree_meta_head(map, length, which, &meta);
     *out = (tree){.map = map,
                   .page_bytes = meta.free_list.pad,
                   .main = meta.main,
@@ -64,7 +61,7 @@ larder_status larder_tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, i
     if (last < TREE_META_PAGES - 1 || last >= UINT64_MAX / 2 / out->page_bytes)
         return LARDER_EDAMAGED;
     out->next_page = last + 1;
-    out->page_count = map_bytes / out->page_bytes;
+    out->page_count = length / out->page_bytes;
     if (out->page_count > out->next_page) out->page_count = out->next_page;
     // A page that the file is too short for can only be free, and the free list has 8 bytes of the
     // file for each of those.

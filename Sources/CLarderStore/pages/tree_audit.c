@@ -8,9 +8,6 @@
     The free list's keys are the numbers of the transactions that freed the pages, u64; a value is a
     count, then as many page numbers from the greatest to the least, u64 each, and may have unused
     room behind them. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "pages/tree_page.h"
 
 // Pages -------------------------------------------------------------------------------------------

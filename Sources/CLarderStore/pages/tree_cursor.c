@@ -132,9 +132,8 @@ larder_status larder_tree_cursor_seek(tree_cursor *cursor, const tree *state, la
     return is_there ? LARDER_OK : larder_tree_cursor_next(cursor);
 }
 
-larder_status larder_tree_cursor_seek_back(tree_cursor *cursor, const tree *state,
-                                           larder_bytes key) {
-    larder_status status = cursor_find(cursor, state, key);
+larder_status larder_tree_cursor_seek_back(tree_cursor *cursor, const tree *of, larder_bytes key) {
+    larder_status status = cursor_find(cursor, of, key);
     return status ? status : larder_tree_cursor_previous(cursor);
 }
 

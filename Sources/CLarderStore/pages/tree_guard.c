@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "pages/tree_guard.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "pages/tree_page.h"
 
 larder_status larder_tree_guard_begin(tree_guard *guard, const tree *state) {

@@ -20,8 +20,7 @@ typedef struct tree_guard {
     bool has_free_list;
     /** Keys below this one, and not below the one before it, lead to the leaf that was seen last;
         of the state that it belongs to. Without an upper one, that is empty. */
-    tree_key lower;
-    tree_key upper;
+    tree_key lower, upper;
     uint64_t transaction;
 } tree_guard;
 

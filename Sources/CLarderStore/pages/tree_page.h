@@ -201,8 +201,7 @@ LARDER_MUST_CHECK larder_status larder_tree_meta_head(const uint8_t *map, uint64
 /** Between which keys all of a page lie, by the separators nearest to the way to it: from `lower`
     on, and below `upper`. One without bytes is no bound. */
 typedef struct page_bounds {
-    larder_bytes lower;
-    larder_bytes upper;
+    larder_bytes lower, upper;
 } page_bounds;
 /** Of the page that the path leads to. LARDER_EDAMAGED. */
 LARDER_MUST_CHECK larder_status larder_tree_cursor_bounds(const tree_cursor *cursor,

@@ -12,9 +12,6 @@
 
     All of this works only as far as the tree keys tell, and as long as no limit makes entries
     expire that have no such row. Otherwise the entries are gone over, one after the other. */
-#include <stdlib.h>
-
-#include "handle/entry.h"
 #include "pages/tree_page.h"
 #include "read/cursor.h"
 
@@ -31,8 +28,10 @@ enum {
 static bool expiry_is_in_rows(const larder_store_cursor *cursor) {
     const larder_store *store = cursor->store;
     return (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) ||
-           (atomic_load_explicit(&store->age_ns, memory_order_relaxed) == LARDER_STORE_NEVER &&
-            atomic_load_explicit(&store->end_ns, memory_order_relaxed) > larder_store_now(store));
+           (atomic_load_explicit(&store->expiry.age_ns, memory_order_relaxed) ==
+                LARDER_STORE_NEVER &&
+            atomic_load_explicit(&store->expiry.end_ns, memory_order_relaxed) >
+                expiry_now(&store->expiry));
 }
 
 /** Whether the row's entry does not count because it has expired. */
@@ -62,12 +61,11 @@ static larder_status look_up(const larder_store_cursor *cursor, larder_bytes sto
 static larder_status list_due(const larder_store_cursor *cursor, row_array *due) {
     const tree *state = &cursor->place->tree;
     const uint8_t space = SPACE_EXPIRY;
-    int64_t now_ns = larder_store_now(cursor->store);
+    int64_t now_ns = expiry_now(&cursor->store->expiry);
     if (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) return LARDER_OK;
     tree_cursor at;
     cursor_row row = {0};
-    larder_status status =
-        larder_tree_cursor_seek(&at, state, (larder_bytes){&space, sizeof space});
+    larder_status status = larder_tree_cursor_seek(&at, state, (larder_bytes){&space, 1});
     for (; !status; status = larder_tree_cursor_next(&at)) {
         larder_bytes key;
         status = larder_tree_cursor_get(&at, &key, &row.stored);
@@ -212,8 +210,7 @@ static larder_status count_by_rows(const larder_store_cursor *cursor, uint64_t l
     return status;
 }
 
-static larder_status count_one_by_one(larder_store_cursor *cursor, uint64_t limit,
-                                      uint64_t *count) {
+static larder_status count_each(larder_store_cursor *cursor, uint64_t limit, uint64_t *count) {
     bool is_damaged = false;
     *count = 0;
     while (*count < limit) {
@@ -238,7 +235,7 @@ larder_status larder_store_count(larder_store *store, const larder_store_query *
     larder_status status = larder_store_cursor_open(store, &counted, &cursor);
     if (status) return status;
     status = count_by_rows(cursor, limit, count);
-    if (status == LARDER_EDAMAGED) status = count_one_by_one(cursor, limit, count);
+    if (status == LARDER_EDAMAGED) status = count_each(cursor, limit, count);
     larder_store_cursor_close(cursor);
     if (status && status != LARDER_EDAMAGED) *count = 0;
     if (*count > limit) *count = limit;

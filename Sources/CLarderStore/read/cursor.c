@@ -4,11 +4,6 @@
     cursor_overlay.c. */
 #include "read/cursor.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "handle/entry.h"
-
 void larder_store_query_init(larder_store_query *query) { memset(query, 0, sizeof *query); }
 
 // Order and range ---------------------------------------------------------------------------------
@@ -53,7 +48,7 @@ void larder_cursor_sort(row_array *rows) {
 larder_status larder_cursor_resolve(const larder_store_cursor *cursor, cursor_row *row) {
     if (!row->is_row) return LARDER_OK;
     row->is_row = false;
-    return larder_store_record_of_row(cursor->store, row->record, &row->record, &row->segment);
+    return larder_log_row(&cursor->store->pending.log, row->record, &row->record, &row->segment);
 }
 
 larder_status larder_cursor_expand(const larder_store_cursor *cursor, const record *entry,
@@ -107,10 +102,10 @@ static larder_status cursor_take_bytes(larder_store_cursor *cursor) {
     and reported by the next flush. */
 static void flush_first(larder_store *store, const larder_store_query *query) {
     if (store_is_read_only(store)) return;
-    bool is_much = atomic_load_explicit(&store->pending_count, memory_order_acquire) >
+    bool is_much = atomic_load_explicit(&store->pending.count, memory_order_acquire) >
                    store->tuning.overlay_max_count;
     bool needs_reads = query->order == LARDER_STORE_BY_RECENCY &&
-                       atomic_load_explicit(&store->tracks_access, memory_order_relaxed);
+                       atomic_load_explicit(&store->expiry.tracks_access, memory_order_relaxed);
     if (!is_much && !needs_reads) return;
     (void)!larder_store_flush(store);
 }
@@ -216,7 +211,7 @@ larder_status larder_cursor_next_record(larder_store_cursor *cursor, record *fou
     larder_status status = store_enter(cursor->store);
     if (!status) status = cursor_next_wanted(cursor, &row, found, &deadline);
     if (status == LARDER_EDAMAGED)
-        atomic_fetch_add_explicit(&cursor->store->damaged, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&cursor->store->figures.damaged, 1, memory_order_relaxed);
     if (status) {
         memset(entry, 0, sizeof *entry);
         return status;

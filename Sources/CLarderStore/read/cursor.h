@@ -16,7 +16,7 @@
 #ifndef LARDER_CURSOR_H
 #define LARDER_CURSOR_H
 
-#include "handle/handle.h"
+#include "read/read.h"
 
 enum {
     QUERY_BOUNDS = LARDER_STORE_HAS_LOWER | LARDER_STORE_HAS_UPPER | LARDER_STORE_LOWER_EXCLUSIVE |
@@ -46,8 +46,7 @@ typedef struct cursor_row {
 /** A growing array of rows. */
 typedef struct row_array {
     cursor_row *items;
-    size_t count;
-    size_t capacity;
+    size_t count, capacity;
 } row_array;
 LARDER_MUST_CHECK larder_status larder_row_array_add(row_array *rows, const cursor_row *row);
 
@@ -80,8 +79,7 @@ typedef struct tree_rows {
     bool has_ended;
     /** By recency, without rows of order: every entry, sorted. */
     gathered_row *gathered;
-    size_t gathered_count;
-    size_t gathered_capacity;
+    size_t gathered_count, gathered_capacity;
     /** By index: the group at hand, sorted. */
     row_array group;
     /** How many of the group's or the gathered rows have been given. */
@@ -105,8 +103,7 @@ struct larder_store_cursor {
     /** All of the tree's rows in the range have keys from `start` on and below `end`. The other way
         round that holds but for what an index has under a cut value, and for a prefix that is
         longer than a stored key. */
-    tree_key start;
-    tree_key end;
+    tree_key start, end;
     /** It holds for everything. */
     bool has_exact_range;
     overlay_rows pending;
@@ -117,10 +114,9 @@ struct larder_store_cursor {
 };
 
 /** Whether a row lies in the range asked for, as far as its order tells; by key, or in an index. */
-bool larder_cursor_wants(const larder_store_cursor *cursor, larder_bytes value,
-                         larder_bytes stored);
+bool larder_cursor_wants(const larder_store_cursor *cursor, larder_bytes value, larder_bytes key);
 /** Finds the record that a row's `record` leads to, if it is not the record yet.
-    @return as larder_store_record_of_row. */
+    @return as larder_log_row. */
 LARDER_MUST_CHECK larder_status larder_cursor_resolve(const larder_store_cursor *cursor,
                                                       cursor_row *row);
 /** Order of two rows, ascending. */

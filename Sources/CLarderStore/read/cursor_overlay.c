@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** @file cursor_overlay.c
     What was pending when a cursor was opened, as rows in its order. */
-#include <errno.h>
-#include <stdlib.h>
-
-#include "larder_os_array.h"
 #include "read/cursor.h"
-#include "read/read.h"
 
 larder_status larder_row_array_add(row_array *rows, const cursor_row *row) {
     larder_status status =
@@ -30,7 +25,7 @@ const cursor_row *larder_rows_find(const row_array *rows, larder_bytes stored) {
     as its stored key is the whole one still. */
 static larder_status list_pending(larder_store_cursor *cursor) {
     const larder_store *store = cursor->store;
-    const memtable *tables[] = {store->active, store->frozen};
+    const memtable *tables[] = {store->pending.active, store->pending.frozen};
     uint64_t applied = store_is_read_only(store) ? cursor->place->meta.applied : 0;
     row_array *rows = &cursor->pending.by_key;
     rows->capacity = tables[0]->count + (tables[1] ? (size_t)tables[1]->count : 0);
@@ -42,7 +37,7 @@ static larder_status list_pending(larder_store_cursor *cursor) {
             uint64_t sequence = record_sequence(entry->record);
             larder_bytes key = larder_record_key(entry->record);
             // The tree has it, or it was written again since it was frozen.
-            if (sequence <= applied || (i == 1 && larder_memtable_find(store->active, key)))
+            if (sequence <= applied || (i == 1 && larder_memtable_find(store->pending.active, key)))
                 continue;
             cursor_row row = {.stored = key, .segment = entry->segment};
             row.is_removal = record_kind(entry->record) != RECORD_PUT;
@@ -60,10 +55,10 @@ static larder_status list_pending(larder_store_cursor *cursor) {
 
 larder_status larder_overlay_rows_take(larder_store_cursor *cursor) {
     larder_store *store = cursor->store;
-    pthread_mutex_lock(&store->lock);
+    pthread_mutex_lock(&store->pending.lock);
     larder_status status = larder_store_look(store, true, &cursor->place);
     if (!status) status = list_pending(cursor);
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&store->pending.lock);
     return status;
 }
 

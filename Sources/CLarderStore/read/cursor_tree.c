@@ -6,9 +6,6 @@
     value (it ends by 00 02), and rows of one value whose keys share their first 237 bytes. Each
     kind is one run of tree keys that begin alike, so a group is read from its first row to the
     first that begins otherwise. */
-#include <stdlib.h>
-
-#include "larder_os_array.h"
 #include "pages/tree_page.h"
 #include "read/cursor.h"
 
@@ -80,8 +77,7 @@ void larder_cursor_set_range(larder_store_cursor *cursor) {
 
 /** Moves to the next row between `start` and `end`.
     LARDER_EDAMAGED: something was skipped. */
-static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key,
-                               larder_bytes *value) {
+static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key, larder_bytes *row) {
     tree_rows *rows = &cursor->tree;
     const tree *state = &cursor->place->tree;
     larder_bytes start = bytes_of_key(&cursor->start), end = bytes_of_key(&cursor->end);
@@ -94,7 +90,7 @@ static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key,
                                   : larder_tree_cursor_next(&rows->cursor);
     rows->is_placed = true;
     rows->is_ahead = false;
-    if (!status) status = larder_tree_cursor_get(&rows->cursor, key, value);
+    if (!status) status = larder_tree_cursor_get(&rows->cursor, key, row);
     if (status) return status;
     // On the other side of the range lies nothing but what a damaged page has there.
     if (compare_bytes(*key, start) < 0) return cursor->descends ? LARDER_END : LARDER_EDAMAGED;
@@ -271,7 +267,7 @@ static void ask_ahead(larder_store_cursor *cursor) {
         uint64_t overflow;
         if (index < page->count && page_node(page, index, &node) &&
             !node_value(at->tree, page, &node, &value, &overflow) && value.length == ROW_BYTES)
-            larder_log_prefetch(&cursor->store->log, row_location(value.data));
+            larder_log_prefetch(&cursor->store->pending.log, row_location(value.data));
     }
 }
 

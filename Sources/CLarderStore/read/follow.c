@@ -8,14 +8,8 @@
     look began. Rows that a checkpoint brought into the tree early are among the latter. The writer
     removes no segment that the place's tree or the log behind it needs. So one that is missing is
     lost, or the place was not in LMDB's table when it mattered: then a newer state is there. */
-#include "read/read.h"
-
-#include <errno.h>
-
-#include "handle/handle.h"
-#include "handle/owner.h"
-#include "handle/pending.h"
 #include "log/scan.h"
+#include "read/read.h"
 
 /** How often following starts again because the tree, and with it the log, moved on. */
 enum { LOOK_ATTEMPTS = 16 };
@@ -23,17 +17,17 @@ enum { LOOK_ATTEMPTS = 16 };
 /** Begins behind what the tree has.
     @return LARDER_OK; ENOENT: the segment is missing; ENOMEM or another errno. */
 static larder_status follow_from(larder_store *store, const store_meta *meta) {
-    follower *follow = &store->follower;
+    follower *follow = &store->pending.follower;
     follow->first = 0;
     if (meta->end.segment) {
         segment *from;
-        larder_status status = larder_log_segment(&store->log, meta->end.segment, &from);
+        larder_status status = larder_log_segment(&store->pending.log, meta->end.segment, &from);
         if (status && status != LARDER_EDAMAGED) return status;
     }
-    larder_memtable_reset(store->active);
-    atomic_store_explicit(&store->pending_count, 0, memory_order_release);
+    larder_memtable_reset(store->pending.active);
+    atomic_store_explicit(&store->pending.count, 0, memory_order_release);
     // Nothing here leads to a segment any more, but what was found by those who hold their slots.
-    larder_log_drop_missing(&store->log);
+    larder_log_drop_missing(&store->pending.log);
     follow->next = meta->end;
     // Before the first checkpoint the log is whole.
     if (follow->next.segment == 0) follow->next = (location){1, SEGMENT_HEAD_BYTES};
@@ -53,8 +47,8 @@ static bool is_outdated(const follower *follow, uint64_t applied) {
 /** Reads on, to the log's end. What is damaged costs one write, as it does for whoever opens the
     store to write; behind a power cut, the log ends there. */
 static larder_status follow_on(larder_store *store) {
-    follower *follow = &store->follower;
-    log_scan scan = {.log = &store->log, .at = follow->next, .sequence = follow->last};
+    follower *follow = &store->pending.follower;
+    log_scan scan = {.log = &store->pending.log, .at = follow->next, .sequence = follow->last};
     for (;;) {
         const uint8_t *first;
         uint32_t count;
@@ -65,7 +59,7 @@ static larder_status follow_on(larder_store *store) {
             if (follow->has_ended || !larder_log_scan_resync(&scan)) return LARDER_OK;
             continue;
         }
-        if (!status) status = larder_memtable_reserve(store->active, count);
+        if (!status) status = larder_memtable_reserve(store->pending.active, count);
         if (status) return status == LARDER_END ? LARDER_OK : status;
         larder_store_publish(store, first, count, from->number);
         follow->next = scan.at;
@@ -78,10 +72,10 @@ static larder_status follow_on(larder_store *store) {
     errno.
     */
 static larder_status follow_to_end(larder_store *store, const store_meta *meta) {
-    follower *follow = &store->follower;
+    follower *follow = &store->pending.follower;
     if (follow->has_ended) {
         int64_t ignored;
-        follow->is_cut = larder_store_was_cut(store, &ignored);
+        follow->is_cut = larder_identity_was_cut(&store->identity, &ignored);
         if (follow->is_cut) return LARDER_OK;
         follow->has_ended = false;
         follow->first = 0;
@@ -92,7 +86,7 @@ static larder_status follow_to_end(larder_store *store, const store_meta *meta) 
 }
 
 larder_status larder_store_look(larder_store *store, bool is_long, snapshot **out) {
-    environment *env = store->environment;
+    environment *env = store->index.environment;
     uint64_t seen = 0;
     for (int attempt = 0;; attempt++) {
         larder_status status = store_enter(store);

@@ -1,12 +1,95 @@
 // SPDX-License-Identifier: MIT
 /** @file get.c
     Reading one entry: what is pending, then the tree, then the record. And totals. */
-#include "read/read.h"
-
-#include <errno.h>
 #include <sched.h>
 
-#include "handle/entry.h"
+#include "read/read.h"
+
+// Time --------------------------------------------------------------------------------------------
+
+int64_t larder_store_deadline(const snapshot *seen, const record *entry) {
+    if ((entry->flags & (RECORD_EXPIRES | RECORD_IDLES)) == 0) return LARDER_STORE_NEVER;
+    int64_t deadline = entry->expires_ns;
+    if ((entry->flags & RECORD_IDLES) == 0) return deadline;
+    int64_t idle = later_by(entry->written_ns, entry->idle_ns);
+    tree_key key;
+    larder_bytes row;
+    larder_tree_key_entry(SPACE_RECENCY, entry->key, seen->meta.secret, &key);
+    if (larder_tree_get(&seen->tree, bytes_of_key(&key), &row) == LARDER_OK &&
+        row.length == STATE_BYTES) {
+        const uint8_t *parts = row.data;
+        // Of an earlier write under the key?
+        if (get_be64(parts) >= entry->sequence) idle = unflip(get_be64(parts + 16));
+    }
+    return earlier(deadline, idle);
+}
+
+/** Whether it has expired, by `deadline` and the store's limits of age and end. */
+static bool is_expired(const store_expiry *expiry, const record *entry, int64_t deadline) {
+    int64_t due = expiry_due(expiry, entry, deadline);
+    return due != LARDER_STORE_NEVER && due <= expiry_now(expiry);
+}
+
+typedef struct touched {
+    uint64_t hash, sequence;
+    int64_t deadline_ns;
+} touched;
+
+static void touched_look(void *context, const touch_buffer *touches) {
+    touched *search = context;
+    larder_touch_buffer_search(touches, search->hash, search->sequence, &search->deadline_ns);
+}
+
+/** Whether it has expired although it may have been read since the last checkpoint. Waits for
+    nobody, and takes `lock`, unless the caller has it, only while a checkpoint folds reads in.
+
+    No read is missed that was noted before this began, be its place in use or not: it is in the
+    place's buffer, or was moved to `folding` before the buffer was emptied, or, if the checkpoint
+    has ended since this caller took its place, in a newer tree. Only in that last case an entry
+    that was read may seem to have expired. */
+bool larder_store_is_expired(larder_store *store, const snapshot *seen, const record *entry,
+                             int64_t deadline, bool is_locked) {
+    if (!is_expired(&store->expiry, entry, deadline)) return false;
+    if ((entry->flags & RECORD_IDLES) == 0 || store_is_read_only(store)) return true;
+    tree_key room;
+    larder_bytes stored = larder_stored_key(entry->key, seen->meta.secret, &room);
+    touched search = {larder_index_hash_bytes(stored.data, stored.length), entry->sequence,
+                      INT64_MIN};
+    larder_environment_look_at_touches(store->index.environment, touched_look, &search);
+    if (__atomic_load_n(&store->index.folding.count, __ATOMIC_ACQUIRE) != 0) {
+        if (!is_locked) pthread_mutex_lock(&store->pending.lock);
+        touched_look(&search, &store->index.folding);
+        if (!is_locked) pthread_mutex_unlock(&store->pending.lock);
+    }
+    if (search.deadline_ns == INT64_MIN) return true;
+    return is_expired(&store->expiry, entry, earlier(entry->expires_ns, search.deadline_ns));
+}
+
+// Records -----------------------------------------------------------------------------------------
+
+void larder_store_entry_of_record(larder_store *store, const record *found, int64_t deadline,
+                                  uint32_t flags, uint32_t number, larder_store_entry *entry) {
+    // Every member: to clear it all first would cost as much again.
+    *entry = (larder_store_entry){
+        .key = found->key,
+        .value = {found->value.data,
+                  (flags & LARDER_STORE_WITHOUT_VALUE) != 0 ? 0 : found->value.length},
+        .extended = found->extended,
+        .value_bytes = found->value.length,
+        .sequence = found->sequence,
+        .written_ns = found->written_ns,
+        .expires_ns = deadline,
+        .idle_ns = found->idle_ns,
+        .cost = found->cost,
+        .index_value = {NULL, 0},
+        .flags = ((found->flags & RECORD_OWN_TIMES) != 0 ? LARDER_STORE_ENTRY_OWN_TIMES : 0u) |
+                 (number != 0 ? LARDER_STORE_ENTRY_IN_LOG : 0u),
+        .reserved = 0,
+        .lease = NULL,
+        .store = store,
+        .segment = number,
+        .reserved2 = 0};
+}
 
 // Finding -----------------------------------------------------------------------------------------
 
@@ -23,7 +106,7 @@ typedef struct finding {
     tree has to say. */
 static larder_status find_pending(const larder_store *store, larder_bytes key, uint64_t applied,
                                   finding *found) {
-    const memtable *tables[] = {store->active, store->frozen};
+    const memtable *tables[] = {store->pending.active, store->pending.frozen};
     for (int i = 0; i < 2; i++) {
         if (!tables[i]) continue;
         const memtable_entry *entry = larder_memtable_find(tables[i], key);
@@ -44,30 +127,30 @@ static larder_status find_in_tree(larder_store *store, larder_bytes key, finding
     larder_tree_key_entry(SPACE_ENTRY, key, found->seen->meta.secret, &wanted);
     larder_status status = larder_tree_get(&found->seen->tree, bytes_of_key(&wanted), &row);
     if (status) return status;
-    return larder_store_record_of_row(store, row, &found->record, &found->segment);
+    return larder_log_row(&store->pending.log, row, &found->record, &found->segment);
 }
 
 /** What was written may be in a memtable still: takes a place and looks. As find_pending. */
 static larder_status find_locked(larder_store *store, larder_bytes key, finding *found) {
-    pthread_mutex_lock(&store->lock);
+    pthread_mutex_lock(&store->pending.lock);
     larder_status status = larder_store_look(store, false, &found->seen);
     if (!status) {
         uint64_t applied = store_is_read_only(store) ? found->seen->meta.applied : 0;
         status = find_pending(store, key, applied, found);
     }
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&store->pending.lock);
     return status;
 }
 
 /** Takes a place, which stays taken on failure too unless it is NULL, and finds the record. */
 static larder_status find(larder_store *store, larder_bytes key, finding *found) {
-    bool is_pending = atomic_load_explicit(&store->pending_count, memory_order_acquire) != 0;
+    bool is_pending = atomic_load_explicit(&store->pending.count, memory_order_acquire) != 0;
     larder_status status;
     if (is_pending || store_is_read_only(store)) {
         status = find_locked(store, key, found);
         if (status != LARDER_END) return status;
     } else {
-        status = larder_environment_read(store->environment, &found->seen);
+        status = larder_environment_read(store->index.environment, &found->seen);
         if (status) return status;
     }
     return find_in_tree(store, key, found);
@@ -75,7 +158,7 @@ static larder_status find(larder_store *store, larder_bytes key, finding *found)
 
 static void note_read(larder_store *store, snapshot *seen, larder_bytes key, int64_t idle_ns) {
     tree_key scratch;
-    bool is_noted = idle_ns != LARDER_STORE_NEVER || atomic_load(&store->tracks_access);
+    bool is_noted = idle_ns != LARDER_STORE_NEVER || atomic_load(&store->expiry.tracks_access);
     if (is_noted && !store_is_read_only(store))
         larder_store_touch(store, seen, larder_stored_key(key, seen->meta.secret, &scratch),
                            idle_ns);
@@ -100,12 +183,12 @@ static larder_status read_finding(larder_store *store, larder_bytes key, uint32_
     return LARDER_OK;
 }
 
-static void count_read(larder_store *store, uint32_t flags, larder_status status) {
-    if (status == LARDER_EDAMAGED) atomic_fetch_add(&store->damaged, 1);
+static void count_read(figures *counts, uint32_t flags, larder_status status) {
+    if (status == LARDER_EDAMAGED) atomic_fetch_add(&counts->damaged, 1);
     if ((flags & LARDER_STORE_PEEK) != 0) return;
-    if (!status) atomic_fetch_add_explicit(&store->hits, 1, memory_order_relaxed);
+    if (!status) atomic_fetch_add_explicit(&counts->hits, 1, memory_order_relaxed);
     else if (status == LARDER_ENOTFOUND)
-        atomic_fetch_add_explicit(&store->misses, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&counts->misses, 1, memory_order_relaxed);
 }
 
 larder_status larder_store_get(larder_store *store, larder_bytes key, uint32_t flags,
@@ -115,27 +198,28 @@ larder_status larder_store_get(larder_store *store, larder_bytes key, uint32_t f
     if (!status) status = find(store, key, &found);
     if (!status) status = read_finding(store, key, flags, &found, entry);
     if (status) memset(entry, 0, sizeof *entry);
-    if (status && found.seen) larder_environment_release(store->environment, found.seen);
-    count_read(store, flags, status);
+    if (status && found.seen) larder_environment_release(store->index.environment, found.seen);
+    count_read(&store->figures, flags, status);
     return status;
 }
 
 larder_status larder_store_get_again(larder_store *store, larder_bytes key, int64_t expires_ns,
                                      int64_t idle_ns, uint64_t *state) {
     // Each of them only grows.
-    uint64_t known = *state, now = 1 + atomic_load(&store->newest_sequence) +
-                                   atomic_load(&store->evicted) + atomic_load(&store->expired);
-    int64_t limit = earlier(atomic_load(&store->age_ns), atomic_load(&store->end_ns));
+    uint64_t known = *state, now = 1 + atomic_load(&store->pending.newest_sequence) +
+                                   atomic_load(&store->figures.evicted) +
+                                   atomic_load(&store->figures.expired);
+    int64_t limit = earlier(atomic_load(&store->expiry.age_ns), atomic_load(&store->expiry.end_ns));
     *state = limit != LARDER_STORE_NEVER || store_is_read_only(store) ? 0 : now;
     snapshot *seen;
     larder_status status = store_enter(store);
-    if (!status && (*state == 0 || known != now || expires_ns <= larder_store_now(store)))
+    if (!status && (*state == 0 || known != now || expires_ns <= expiry_now(&store->expiry)))
         return LARDER_ENOTFOUND;
-    if (!status) status = larder_environment_read(store->environment, &seen);
+    if (!status) status = larder_environment_read(store->index.environment, &seen);
     if (status) return status;
     note_read(store, seen, key, idle_ns);
-    larder_environment_release(store->environment, seen);
-    count_read(store, 0, LARDER_OK);
+    larder_environment_release(store->index.environment, seen);
+    count_read(&store->figures, 0, LARDER_OK);
     return LARDER_OK;
 }
 
@@ -150,7 +234,7 @@ larder_status larder_store_retain_value(larder_store_entry *entry, void **retain
     *retained = NULL;
     larder_store *store = entry->store;
     if (!store || (entry->flags & LARDER_STORE_ENTRY_IN_LOG) == 0) return LARDER_EINVALID;
-    *retained = larder_log_hold(&store->log, entry->segment);
+    *retained = larder_log_hold(&store->pending.log, entry->segment);
     return *retained ? LARDER_OK : LARDER_EINVALID;
 }
 
@@ -169,7 +253,7 @@ larder_status larder_store_contains(larder_store *store, larder_bytes key) {
 larder_status larder_store_version(larder_store *store, larder_bytes key, uint64_t *sequence) {
     *sequence = 0;
     finding found;
-    larder_status status = larder_environment_read(store->environment, &found.seen);
+    larder_status status = larder_environment_read(store->index.environment, &found.seen);
     if (status) return status;
     status = find_pending(store, key, 0, &found);
     if (status == LARDER_END) status = find_in_tree(store, key, &found);
@@ -179,7 +263,7 @@ larder_status larder_store_version(larder_store *store, larder_bytes key, uint64
         !larder_store_is_expired(store, found.seen, &parts,
                                  larder_store_deadline(found.seen, &parts), true))
         *sequence = parts.sequence;
-    larder_environment_release(store->environment, found.seen);
+    larder_environment_release(store->index.environment, found.seen);
     return status == LARDER_ENOTFOUND ? LARDER_OK : status;
 }
 
@@ -194,7 +278,7 @@ static void resolve_next(const larder_store *store, const snapshot *seen, memtab
                          uint64_t applied) {
     const memtable_entry *under = &table->entries[table->resolved];
     larder_bytes key = larder_record_key(under->record), bytes;
-    const memtable *below = table == store->active ? store->frozen : NULL;
+    const memtable *below = table == store->pending.active ? store->pending.frozen : NULL;
     // What the tree has already adds nothing.
     if (record_sequence(under->record) > applied)
         under = below && table->cleared <= applied ? larder_memtable_find(below, key) : NULL;
@@ -216,10 +300,10 @@ static void resolve_next(const larder_store *store, const snapshot *seen, memtab
     @return LARDER_OK; EAGAIN: not all is resolved yet, and others want the lock. */
 static larder_status add_up(const larder_store *store, const snapshot *seen, uint64_t *count,
                             uint64_t *bytes) {
-    uint64_t applied = store_is_read_only(store) ? store->meta.applied : 0;
-    int64_t entries = (int64_t)store->meta.count;
-    int64_t sum = (int64_t)store->meta.bytes;
-    memtable *tables[] = {store->frozen, store->active};
+    uint64_t applied = store_is_read_only(store) ? store->index.meta.applied : 0;
+    int64_t entries = (int64_t)store->index.meta.count;
+    int64_t sum = (int64_t)store->index.meta.bytes;
+    memtable *tables[] = {store->pending.frozen, store->pending.active};
     for (uint32_t i = 0, resolved = 0; i < 2; i++) {
         if (!tables[i]) continue;
         for (; tables[i]->resolved < tables[i]->count; resolved++) {
@@ -240,15 +324,15 @@ static larder_status totals_look(larder_store *store, uint64_t *count, uint64_t 
     snapshot *seen;
     larder_status status = larder_store_look(store, false, &seen);
     if (status) return status;
-    if (store_is_read_only(store) && seen->tree.transaction != store->meta.transaction) {
-        store->meta = seen->meta;
-        larder_memtable_forget_bases(store->active);
+    if (store_is_read_only(store) && seen->tree.transaction != store->index.meta.transaction) {
+        store->index.meta = seen->meta;
+        larder_memtable_forget_bases(store->pending.active);
     }
     // Between a commit and its news there is a moment in which the tree is newer.
     status = EAGAIN;
-    if (seen->tree.transaction == store->meta.transaction)
+    if (seen->tree.transaction == store->index.meta.transaction)
         status = add_up(store, seen, count, bytes);
-    larder_environment_release(store->environment, seen);
+    larder_environment_release(store->index.environment, seen);
     return status;
 }
 
@@ -257,9 +341,9 @@ larder_status larder_store_totals(larder_store *store, uint64_t *count, uint64_t
     larder_status status = store_enter(store);
     if (status) return status;
     do {
-        pthread_mutex_lock(&store->lock);
+        pthread_mutex_lock(&store->pending.lock);
         status = totals_look(store, count, bytes);
-        pthread_mutex_unlock(&store->lock);
+        pthread_mutex_unlock(&store->pending.lock);
     } while (status == EAGAIN && sched_yield() == 0);
     return status;
 }

@@ -1,24 +1,38 @@
 // SPDX-License-Identifier: MIT
 /** @file read.h
-    Private: what reads share, and who else needs of them. */
+    Private: what reading one entry, many, and noting that share. */
 #ifndef LARDER_READ_H
 #define LARDER_READ_H
 
 #include "handle/handle.h"
 
+// get.c
+/** When the entry expires, by its own times and the last read that was folded in or is in no
+    reader's buffer; not by the store's limits. */
+int64_t larder_store_deadline(const snapshot *snapshot, const record *entry);
+/** Whether an entry of `place` has expired, by `deadline` and the store's limits of age and end.
+    One with an idle time may have been read since, which was not folded in.
+    @param is_locked the caller has `lock`. */
+bool larder_store_is_expired(larder_store *store, const snapshot *place, const record *entry,
+                             int64_t deadline, bool is_locked);
 /** The version of the entry under `key`, 0 if there is none or it expired; `lock` is held. */
 LARDER_MUST_CHECK larder_status larder_store_version(larder_store *store, larder_bytes key,
                                                      uint64_t *sequence);
+/** Turns a record into an entry: verified before by the caller, who sees to expiry. Bytes stay
+    borrowed from where the record lies. `number`: of its segment, 0 for inline. */
+void larder_store_entry_of_record(larder_store *store, const record *found, int64_t deadline,
+                                  uint32_t flags, uint32_t number, larder_store_entry *entry);
 
+// follow.c
 /** Takes a reader's slot, to be released, of a state that everything belongs to that was written
     before; `lock` is held. Of what is pending a handle that writes needs all, whatever the tree has
     of it by then; a read-only one only what is newer than the slot's meta.applied: another process
     writes, and the tree may be newer than what was followed. As store_enter, too. */
 LARDER_MUST_CHECK larder_status larder_store_look(larder_store *store, bool is_long,
-                                                  snapshot **place);
+                                                  snapshot **out);
 
+// touch.c
 /** Notes a read of an entry with that idle time, LARDER_STORE_NEVER for none. */
-void larder_store_touch(larder_store *store, snapshot *snapshot, larder_bytes stored,
-                        int64_t idle_ns);
+void larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored, int64_t idle_ns);
 
 #endif

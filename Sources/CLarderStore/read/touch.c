@@ -3,13 +3,6 @@
     Noting reads. */
 #include "read/read.h"
 
-#include <stdlib.h>
-
-#include "handle/entry.h"
-#include "handle/handle.h"
-#include "handle/pending.h"
-#include "larder_index.h"
-
 static bool touch_buffer_prepare(touch_buffer *touches) {
     if (!touches->touches) touches->touches = malloc(TOUCH_MAX_COUNT * sizeof *touches->touches);
     if (!touches->bytes) touches->bytes = malloc(TOUCH_MAX_BYTES);
@@ -43,10 +36,10 @@ static touch *touch_add(touch_buffer *touches, larder_bytes stored) {
 }
 
 static void ask_for_checkpoint(larder_store *store) {
-    pthread_mutex_lock(&store->lock);
-    store->wants_flush = true;
+    pthread_mutex_lock(&store->pending.lock);
+    store->maintenance.wants_flush = true;
     larder_store_wake(store);
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&store->pending.lock);
 }
 
 void larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored, int64_t idle_ns) {
@@ -57,11 +50,11 @@ void larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored
     if (is_new) noted = touch_add(touches, stored);
     if (!noted) return;
     bool idles = idle_ns != LARDER_STORE_NEVER;
-    int64_t deadline = idles ? later_by(larder_store_now(store), idle_ns) : LARDER_STORE_NEVER;
-    uint64_t newest = atomic_load_explicit(&store->newest_sequence, memory_order_acquire);
-    uint64_t number = atomic_fetch_add_explicit(&store->read_number, 1, memory_order_relaxed);
+    int64_t deadline = idles ? later_by(expiry_now(&store->expiry), idle_ns) : LARDER_STORE_NEVER;
+    uint64_t newest = atomic_load_explicit(&store->pending.newest_sequence, memory_order_acquire);
+    uint64_t nth = atomic_fetch_add_explicit(&store->expiry.read_number, 1, memory_order_relaxed);
     __atomic_store_n(&noted->at.sequence, newest, __ATOMIC_RELEASE);
-    noted->at.minor = ((uint64_t)1 << 32) + number;
+    noted->at.minor = ((uint64_t)1 << 32) + nth;
     __atomic_store_n(&noted->deadline_ns, deadline, __ATOMIC_RELEASE);
     if (!is_new) return;
     __atomic_store_n(&touches->count, touches->count + 1, __ATOMIC_RELEASE);

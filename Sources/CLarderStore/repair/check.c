@@ -6,10 +6,7 @@
     deadline, one row for each value in an index. Each is looked up, and counted. Then the rows that
     there are of each kind are counted too: if there are more, the others belong to nothing. So
     nothing has to be remembered but a line for each segment. */
-#include <errno.h>
-
 #include "checkpoint/apply.h"
-#include "handle/entry.h"
 #include "log/scan.h"
 #include "read/cursor.h"
 
@@ -79,7 +76,7 @@ static larder_status check_segments(store_check *check, bool is_complete) {
     for (size_t i = 0; i < check->segments.count; i++) {
         const live_segment *row = &check->segments.items[i];
         segment *mapped;
-        larder_status status = larder_log_segment(&check->store->log, row->number, &mapped);
+        larder_status status = larder_log_segment(&check->store->pending.log, row->number, &mapped);
         if (status == ENOMEM || status == EMFILE || status == ENFILE) return status;
         *wrong += status || !segment_is_sound(mapped, row);
         *wrong += is_complete && (row->live_count || row->live_bytes);
@@ -95,7 +92,7 @@ static larder_status check_pending_log(store_check *check) {
     location at = check->meta->end;
     // The first segment has the first number.
     if (at.segment == 0) at = (location){1, SEGMENT_HEAD_BYTES};
-    log_scan scan = {.log = &check->store->log, .at = at, .sequence = check->meta->applied};
+    log_scan scan = {.log = &check->store->pending.log, .at = at, .sequence = check->meta->applied};
     larder_status status;
     for (;; report->journal_intact += !status) {
         const uint8_t *first;
@@ -118,8 +115,8 @@ static int check_file(void *context, const char *name) {
     if (larder_segment_is_unfinished(name)) return 0;
     bool is_known = larder_segment_number_of(name, &number) &&
                     (number >= check->first_new || larder_live_find(&check->segments, number) ||
-                     larder_live_find(&store->live, number));
-    check->report->inconsistencies += !is_known && !larder_live_find(&store->retired, number);
+                     larder_live_find(&store->index.live, number));
+    check->report->inconsistencies += !is_known && !larder_live_find(&store->index.retired, number);
     return 0;
 }
 
@@ -128,24 +125,25 @@ static larder_status check_files(store_check *check) {
     live_segment *noted;
     segment *passed;
     // Without a checkpoint at work, so that each segment is in the table or in the chain.
-    pthread_mutex_lock(&store->flush_lock);
-    pthread_mutex_lock(&store->lock);
-    check->first_new = store->log.next_number;
-    segment *kept[] = {store->log.active, store->log.spare};
+    pthread_mutex_lock(&store->index.lock);
+    pthread_mutex_lock(&store->pending.lock);
+    check->first_new = store->pending.log.next_number;
+    segment *kept[] = {store->pending.log.active, store->pending.log.spare};
     larder_status status = store_enter(store);
-    if (!status) status = larder_live_add(&check->segments, store->log.prepared, &noted);
+    if (!status) status = larder_live_add(&check->segments, store->pending.log.prepared, &noted);
     for (int i = 0; i < 2 && !status; i++)
         if (kept[i]) status = larder_live_add(&check->segments, kept[i]->number, &noted);
-    uint32_t number = store->meta.end.segment ? store->meta.end.segment : 1;
-    for (; !status && !larder_log_segment(&store->log, number, &passed); number = passed->next)
+    uint32_t number = store->index.meta.end.segment ? store->index.meta.end.segment : 1;
+    for (; !status && !larder_log_segment(&store->pending.log, number, &passed);
+         number = passed->next)
         status = larder_live_add(&check->segments, number, &noted);
-    pthread_mutex_unlock(&store->lock);
-    if (!status) status = larder_log_enter(&store->log);
+    pthread_mutex_unlock(&store->pending.lock);
+    if (!status) status = larder_log_enter(&store->pending.log);
     if (!status) {
-        status = larder_os_folder_list_in(store->log.folder, check_file, check);
-        larder_log_leave(&store->log);
+        status = larder_os_folder_list_in(store->pending.log.folder, check_file, check);
+        larder_log_leave(&store->pending.log);
     }
-    pthread_mutex_unlock(&store->flush_lock);
+    pthread_mutex_unlock(&store->index.lock);
     return status;
 }
 
@@ -180,11 +178,10 @@ static void check_rows(store_check *check, const record *entry, larder_bytes sto
     stamp at = {entry->sequence, entry->minor};
     int64_t armed_ns = larder_apply_default_due(entry, check->meta->age_ns);
     tree_key key;
-    larder_bytes state;
+    larder_bytes row;
     larder_tree_key_of_stored(SPACE_RECENCY, stored, &key);
-    if (larder_tree_get(check->tree, bytes_of_key(&key), &state) == LARDER_OK &&
-        state.length == 32) {
-        const uint8_t *bytes = state.data;
+    if (larder_tree_get(check->tree, bytes_of_key(&key), &row) == LARDER_OK && row.length == 32) {
+        const uint8_t *bytes = row.data;
         at = (stamp){get_be64(bytes), get_be64(bytes + 8)};
         armed_ns = unflip(get_be64(bytes + 24));
         check->rows[SPACE_RECENCY]++;
@@ -213,7 +210,7 @@ static larder_status check_records(store_check *check, larder_bytes stored, lard
     larder_bytes bytes, original;
     uint32_t number;
     tree_key scratch;
-    larder_status status = larder_store_record_of_row(check->store, value, &bytes, &number);
+    larder_status status = larder_log_row(&check->store->pending.log, value, &bytes, &number);
     if (!status) status = larder_record_read(bytes, true, out);
     if (status) return status;
     *length = bytes.length;
@@ -221,7 +218,7 @@ static larder_status check_records(store_check *check, larder_bytes stored, lard
         out->value.length != row->value_bytes)
         return LARDER_EDAMAGED;
     if (row->inlined.length == 0) return LARDER_OK;
-    status = larder_log_record(&check->store->log, row->at, &original);
+    status = larder_log_record(&check->store->pending.log, row->at, &original);
     if (!status && compare_bytes(bytes, original) != 0) status = LARDER_EDAMAGED;
     return status;
 }
@@ -347,7 +344,8 @@ larder_status larder_store_check(larder_store *store, larder_progress progress, 
                          .last_sequence = UINT64_MAX};
     status = larder_store_cursor_open(store, &(larder_store_query){0}, &check.cursor);
     if (!status) {
-        if (!store_is_read_only(store)) check.last_sequence = atomic_load(&store->newest_sequence);
+        if (!store_is_read_only(store))
+            check.last_sequence = atomic_load(&store->pending.newest_sequence);
         check.tree = &check.cursor->place->tree;
         check.meta = &check.cursor->place->meta;
         status = check_everything(&check);

@@ -2,18 +2,14 @@
 /** @file compact.c
     Compaction is cleaning without a threshold: checkpoints that clean every segment with anything
     dead in it, until that frees no more. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "checkpoint/checkpoint.h"
-#include "handle/handle.h"
 
 /** Bytes of segments that the tree does not lead to. */
 static uint64_t dead_bytes(larder_store *store) {
     uint64_t used, live;
-    pthread_mutex_lock(&store->flush_lock);
-    larder_live_totals(&store->live, &used, &live);
-    pthread_mutex_unlock(&store->flush_lock);
+    pthread_mutex_lock(&store->index.lock);
+    larder_live_totals(&store->index.live, &used, &live);
+    pthread_mutex_unlock(&store->index.lock);
     return used > live ? used - live : 0;
 }
 
@@ -33,9 +29,9 @@ larder_status larder_store_compact(const char *path, larder_store_detail *detail
     if (status) return status;
     // What is dead in the last segment, too.
     status = larder_store_flush(store);
-    pthread_mutex_lock(&store->lock);
-    if (!status) status = larder_log_turn_over(&store->log);
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_lock(&store->pending.lock);
+    if (!status) status = larder_log_turn_over(&store->pending.log);
+    pthread_mutex_unlock(&store->pending.lock);
     // Once more than frees anything, for what the last one retired. Removals that have to be
     // remembered stay.
     for (uint64_t dead = UINT64_MAX, before = 0; !status && dead != before;) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file copy.c
     Backup: everything that a cursor sees, into a new store. */
-#include <errno.h>
-
 #include "read/cursor.h"
 #include "repair/copy_target.h"
 
@@ -47,9 +45,9 @@ larder_status larder_store_backup(larder_store *store, const char *target, larde
     larder_status status = store_enter(store);
     if (status) return status;
     larder_store_options options = store->options;
-    pthread_mutex_lock(&store->lock);
-    options.content_format = store->meta.content_format;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_lock(&store->pending.lock);
+    options.content_format = store->index.meta.content_format;
+    pthread_mutex_unlock(&store->pending.lock);
     // A copy keeps everything; it is for whoever opens it to say how much it is to hold.
     larder_store_options defaults;
     larder_store_options_init(&defaults);

@@ -3,14 +3,27 @@
     A store in the making. */
 #include "repair/copy_target.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "checkpoint/append.h"
 #include "checkpoint/apply.h"
-#include "larder_index.h"
-#include "larder_os_machine.h"
-#include "write/write.h"
+
+// Removing ----------------------------------------------------------------------------------------
+
+static int remove_one(void *folder, const char *name) {
+    file_path path;
+    (void)!larder_os_file_remove(larder_environment_path(path, folder, name));
+    return 0;
+}
+
+void larder_folder_remove_all(const char *path) {
+    file_path log;
+    // What cannot be removed stays; there is nobody to tell.
+    (void)!larder_os_folder_list(larder_environment_path(log, path, "log"), remove_one, log);
+    (void)!larder_os_folder_remove(log);
+    (void)!larder_os_folder_list(path, remove_one, (void *)(uintptr_t)path);
+    (void)!larder_os_folder_remove(path);
+}
 
 // Opening -----------------------------------------------------------------------------------------
 
@@ -66,7 +79,7 @@ static larder_status copy_target_note(copy_target *target, larder_bytes key, uin
                                       int64_t deadline_ns) {
     larder_store *store = target->store;
     tree_key scratch;
-    larder_bytes stored = larder_stored_key(key, store->meta.secret, &scratch);
+    larder_bytes stored = larder_stored_key(key, store->index.meta.secret, &scratch);
     touch noted = {.at = {sequence, (uint64_t)1 << 32},
                    .deadline_ns = deadline_ns,
                    .hash = larder_index_hash_bytes(stored.data, stored.length),
@@ -75,28 +88,27 @@ static larder_status copy_target_note(copy_target *target, larder_bytes key, uin
                         .used_bytes = noted.length,
                         .touches = &noted,
                         .bytes = (uint8_t *)(uintptr_t)stored.data};
-    pthread_mutex_lock(&store->lock);
-    larder_touch_buffer_move(&one, &store->folding);
-    bool is_dropped = store->folding.dropped != 0;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_lock(&store->pending.lock);
+    larder_touch_buffer_move(&one, &store->index.folding);
+    bool is_dropped = store->index.folding.dropped != 0;
+    pthread_mutex_unlock(&store->pending.lock);
     return is_dropped ? (larder_status)ENOMEM : LARDER_OK;
 }
 
-larder_status larder_copy_target_put(copy_target *target, larder_bytes source,
-                                     int64_t deadline_ns) {
+larder_status larder_copy_target_put(copy_target *target, larder_bytes whole, int64_t deadline_ns) {
     larder_store *store = target->store;
     record entry;
     uint8_t *copy;
-    size_t padded = record_padded(source.length);
-    larder_status status = larder_record_read(source, false, &entry);
+    size_t padded = record_padded(whole.length);
+    larder_status status = larder_record_read(whole, false, &entry);
     if (!status) status = larder_store_begin_append(store, padded, 1, false, &copy);
     if (status) return status;
     memset(copy + padded - 8, 0, 8);
-    memcpy(copy + 8, (const uint8_t *)source.data + 8, source.length - 8);
+    memcpy(copy + 8, (const uint8_t *)whole.data + 8, whole.length - 8);
     // It may have been one of a batch.
     copy[21] &= (uint8_t)~RECORD_CONTINUES;
-    uint64_t sequence = store->log.last_sequence + 1;
-    uint64_t word = larder_record_seal(copy, source.length, sequence, 0, false);
+    uint64_t sequence = store->pending.log.last_sequence + 1;
+    uint64_t word = larder_record_seal(copy, whole.length, sequence, 0, false);
     // Only a sync could fail, for which nobody asks.
     (void)!larder_store_end_append(store, copy, padded, 1, word, 0, NULL);
     bool was_read = (entry.flags & RECORD_IDLES) && deadline_ns != LARDER_STORE_NEVER &&

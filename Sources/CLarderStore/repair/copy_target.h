@@ -6,11 +6,10 @@
 #ifndef LARDER_COPY_TARGET_H
 #define LARDER_COPY_TARGET_H
 
-#include "handle/handle.h"
+#include "lmdb/environment.h"
 
 typedef struct copy_target {
-    file_path path;
-    file_path working_path;
+    file_path path, working_path;
     larder_store *store;
 } copy_target;
 
@@ -29,8 +28,7 @@ LARDER_MUST_CHECK larder_status larder_copy_target_put(copy_target *target, lard
 /** Everything to the device, and the target's name to it. On failure nothing is left.
     @param status of the filling: unless it is LARDER_OK, the target is given up.
     @return that, or why it could not be finished. */
-LARDER_MUST_CHECK larder_status larder_copy_target_finish(copy_target *target,
-                                                          larder_status status);
+LARDER_MUST_CHECK larder_status larder_copy_target_finish(copy_target *copy, larder_status status);
 
 /** Removes a store's folder, or what there is of one, as far as that can be done. */
 void larder_folder_remove_all(const char *path);

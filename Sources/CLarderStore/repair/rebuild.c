@@ -13,39 +13,18 @@
     If we crash before 4, the store is as it was, but for heads that can be read again; what is left
     in the working folder goes with the next attempt, and a segment that nothing leads to when the
     store is opened. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "checkpoint/apply.h"
-#include "handle/entry.h"
-#include "larder_os_machine.h"
 #include "repair/copy_target.h"
 #include "repair/salvage.h"
 
-static int remove_one(void *folder, const char *name) {
-    file_path path;
-    (void)!larder_os_file_remove(larder_environment_path(path, folder, name));
-    return 0;
-}
-
-void larder_folder_remove_all(const char *path) {
-    file_path log;
-    // What cannot be removed stays; there is nobody to tell.
-    (void)!larder_os_folder_list(larder_environment_path(log, path, "log"), remove_one, log);
-    (void)!larder_os_folder_remove(log);
-    (void)!larder_os_folder_list(path, remove_one, (void *)(uintptr_t)path);
-    (void)!larder_os_folder_remove(path);
-}
-
 typedef struct rebuild {
     salvage search;
-    size_t from;
-    size_t to;
+    size_t from, to;
     store_meta meta;
 } rebuild;
 
 /** In the last transaction: the segments, and how far the log was applied. */
-static larder_status rebuild_meta(apply_transaction *apply, const rebuild *work) {
+static larder_status rebuild_meta(apply_txn *apply, const rebuild *work) {
     const salvage *search = &work->search;
     larder_status status = LARDER_OK;
     for (size_t i = 0; i < search->segment_count && !status; i++) {
@@ -62,7 +41,7 @@ static larder_status rebuild_meta(apply_transaction *apply, const rebuild *work)
     return status;
 }
 
-static larder_status rebuild_part(apply_transaction *apply, void *context) {
+static larder_status rebuild_part(apply_txn *apply, void *context) {
     rebuild *work = context;
     larder_status status = LARDER_OK;
     for (size_t i = work->from; i < work->to && !status; i++) {
@@ -83,7 +62,7 @@ static larder_status rebuild_rows(larder_store *store, rebuild *work) {
     salvage *search = &work->search;
     if (search->count) qsort(search->findings, search->count, sizeof(finding), compare_keys);
     larder_status status;
-    apply_transaction done;
+    apply_txn done;
     do {
         size_t most = (size_t)store->tuning.transaction_max_count;
         work->to = search->count - work->from > most ? work->from + most : search->count;
@@ -101,7 +80,7 @@ static larder_status rebuild_rows(larder_store *store, rebuild *work) {
 static larder_status rebuild_index(larder_store *store, const char *path, rebuild *work) {
     const salvage *search = &work->search;
     store_meta fresh = {.content_format = store->options.content_format,
-                        .created_ns = larder_store_now(store),
+                        .created_ns = expiry_now(&store->expiry),
                         .age_ns = LARDER_STORE_NEVER,
                         .next_segment = 1,
                         .version = META_VERSION,
@@ -116,11 +95,11 @@ static larder_status rebuild_index(larder_store *store, const char *path, rebuil
     larder_store_detail ignored;
     larder_status status =
         larder_environment_open(path, true, &fresh, store->options.mode, store->options.map_bytes,
-                                &ignored, &store->environment);
+                                &ignored, &store->index.environment);
     if (!status) status = rebuild_rows(store, work);
-    larder_environment_close(store->environment, true);
-    store->environment = NULL;
-    larder_live_free(&store->live);
+    larder_environment_close(store->index.environment, true);
+    store->index.environment = NULL;
+    larder_live_free(&store->index.live);
     return status;
 }
 
@@ -131,7 +110,7 @@ static larder_status rebuild_log(const larder_store *store, const rebuild *work)
     segment *next = NULL;
     int log;
     larder_status status =
-        larder_os_folder_open(larder_environment_path(path, store->path, "log"), &log);
+        larder_os_folder_open(larder_environment_path(path, store->identity.path, "log"), &log);
     if (status) return status;
     for (size_t i = 0; i < search->segment_count && !status; i++)
         status = larder_segment_mend(search->segments[i], log, work->meta.store_id);
@@ -159,11 +138,11 @@ larder_status larder_store_rebuild_index(larder_store *store, larder_progress pr
     uint32_t mode = store->options.mode;
     int lock = -1;
     file_path folder, fresh, data;
-    (void)larder_environment_path(folder, store->path, "index.new");
+    (void)larder_environment_path(folder, store->identity.path, "index.new");
     (void)larder_environment_path(fresh, folder, "data.mdb");
-    (void)larder_environment_path(data, store->path, "data.mdb");
-    larder_status status = larder_environment_shut_out(store->path, &lock);
-    if (!status) status = larder_salvage_find(&work.search, store->path);
+    (void)larder_environment_path(data, store->identity.path, "data.mdb");
+    larder_status status = larder_environment_shut_out(store->identity.path, &lock);
+    if (!status) status = larder_salvage_find(&work.search, store->identity.path);
     if (!status && search->opened == LARDER_EVERSION) status = LARDER_EVERSION;
     if (!status && search->has_foreign) status = LARDER_EFOREIGN;
     // What is left out, cleaning deletes: that is for the caller to choose.

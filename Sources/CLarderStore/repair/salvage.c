@@ -3,8 +3,6 @@
     Salvage: what is found in the remains of a store, into a new one. */
 #include "repair/salvage.h"
 
-#include <errno.h>
-
 #include "repair/copy_target.h"
 
 /** LARDER_EBUSY if somebody has the store open for writing. */

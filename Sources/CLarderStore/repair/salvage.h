@@ -62,8 +62,7 @@ typedef struct salvage {
 
     /** The log, in the order of numbers; of kind 0 are those with a damaged head. */
     segment **segments;
-    size_t segment_count;
-    size_t segment_capacity;
+    size_t segment_count, segment_capacity;
     /** Which store it is of, as data.mdb says, or else the last sound head; 0 without both. */
     uint64_t store_id;
     /** There are segments of another store, too. */
@@ -78,8 +77,7 @@ typedef struct salvage {
     stamp horizon;
 
     finding *findings;
-    size_t count;
-    size_t capacity;
+    size_t count, capacity;
 } salvage;
 
 /** Maps data.mdb and the segments, gathers all that they tell, and leaves one put for each entry

@@ -7,8 +7,6 @@
     - not what is older than what was lost: where a row of the tree, or a damaged record, says that
       there was a newer one, the entry is damaged. Where all that is known is that some record was
       lost, entries older than it are uncertain. */
-#include <stdlib.h>
-
 #include "repair/salvage.h"
 
 static int compare_findings(const void *a, const void *b) {

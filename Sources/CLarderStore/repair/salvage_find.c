@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file salvage_find.c
     What the remains of a store are made of: data.mdb, which need not be there, and the segments. */
-#include <errno.h>
-#include <stdlib.h>
-
-#include "larder_os_array.h"
-#include "larder_os_machine.h"
 #include "repair/salvage.h"
 
 larder_status larder_salvage_told(salvage *search, uint64_t done, uint64_t total) {

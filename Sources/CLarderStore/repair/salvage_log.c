@@ -10,9 +10,6 @@
     A gap that is one record, by its length or by the numbers around it, names its key: then nothing
     else is in doubt. Otherwise any key may have had a record there, with a number less than that
     of the next one: that is the horizon. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "larder_crc32c.h"
 #include "repair/salvage.h"
 
@@ -29,8 +26,7 @@ typedef struct segment_walk {
     const uint8_t *previous;
     const uint8_t *first;
     /** There is damage in it, and before the first. */
-    bool has_gap;
-    bool begins_with_gap;
+    bool has_gap, begins_with_gap;
 } segment_walk;
 
 static stamp number_of(const uint8_t *at) { return (stamp){record_sequence(at), record_minor(at)}; }

@@ -11,15 +11,12 @@
     for clean by the system; they are made dirty again before the next sync. */
 #include "store/replay.h"
 
-#include <errno.h>
-
-#include "checkpoint/checkpoint.h"
 #include "cleaning/clean.h"
-#include "handle/pending.h"
 #include "log/scan.h"
 
 typedef struct replay {
     larder_store *store;
+    store_log *log;
     /** Numbers of the segments that there are. */
     live_table there;
     log_scan scan;
@@ -38,11 +35,12 @@ enum { RUN_MAX_COUNT = 32, SAMPLE_COUNT = 4096 };
     read so far tells how many entries there will be. */
 static larder_status reserve_run(const replay *work) {
     larder_store *store = work->store;
-    memtable *active = store->active;
+    memtable *active = store->pending.active;
     uint64_t wanted = work->run_count;
     if (active->count >= SAMPLE_COUNT && active->count + wanted > active->capacity) {
         uint64_t most = 2 * store->tuning.memtable_max_count;
-        uint64_t all = work->capacity_bytes / (store->log.unapplied_bytes / active->count + 1);
+        uint64_t all =
+            work->capacity_bytes / (store->pending.log.unapplied_bytes / active->count + 1);
         if (all > most) all = most;
         if (all > active->count + wanted) wanted = all - active->count;
     }
@@ -57,7 +55,7 @@ static larder_status publish_run(replay *work) {
     larder_status status = reserve_run(work);
     if (status) return status;
     larder_store_publish(store, work->run, work->run_count, work->at->number);
-    store->active->end = (location){work->at->number, atomic_load(&work->at->end)};
+    store->pending.active->end = (location){work->at->number, atomic_load(&work->at->end)};
     work->run_count = 0;
     return LARDER_OK;
 }
@@ -73,7 +71,7 @@ static void enter_next(replay *work, segment *entered) {
         work->at->record_count++;
         work->at->bare_count++;
     } else {
-        store->log.first_unsynced = entered->number;
+        work->log->first_unsynced = entered->number;
     }
     work->at = entered;
     entered->synced = SEGMENT_HEAD_BYTES;
@@ -81,14 +79,14 @@ static void enter_next(replay *work, segment *entered) {
     entered->is_measured = true;
     entered->is_named = false;
     entered->sync_failed = true;
-    if (entered->number == store->meta.end.segment) {
-        const live_segment *before = larder_live_find(&store->live, entered->number);
+    if (entered->number == store->index.meta.end.segment) {
+        const live_segment *before = larder_live_find(&store->index.live, entered->number);
         if (before != NULL) {
             entered->record_count = before->record_count;
             entered->bare_count = before->bare_count;
             entered->last_sequence = before->last_sequence;
         }
-        entered->synced = store->meta.end.offset;
+        entered->synced = store->index.meta.end.offset;
         entered->is_named = true;
     }
     atomic_store(&entered->end, entered->synced);
@@ -98,7 +96,7 @@ static void enter_next(replay *work, segment *entered) {
 static segment *next_in_chain(const replay *work, segment *last) {
     segment *found;
     larder_store *store = work->store;
-    uint32_t number = store->meta.end.segment == 0 ? 1 : store->meta.end.segment;
+    uint32_t number = store->index.meta.end.segment == 0 ? 1 : store->index.meta.end.segment;
     if (work->at != NULL) {
         record next;
         uint64_t end = atomic_load(&work->at->end);
@@ -108,7 +106,7 @@ static segment *next_in_chain(const replay *work, segment *last) {
         number = next.minor;
     }
     bool is_before = number < last->number;
-    return is_before && larder_log_segment(&store->log, number, &found) == LARDER_OK ? found : last;
+    return is_before && larder_log_segment(work->log, number, &found) == LARDER_OK ? found : last;
 }
 
 /** The scan has come to `entered`, perhaps through segments that no write is in. */
@@ -137,8 +135,8 @@ static larder_status take_write(replay *work, const uint8_t *first, uint32_t cou
     }
     from->last_sequence = record_sequence(first);
     atomic_store(&from->end, (uint64_t)(at - from->map));
-    store->log.unapplied_bytes += (uint64_t)(at - first);
-    store->log.last_sequence = from->last_sequence;
+    work->log->unapplied_bytes += (uint64_t)(at - first);
+    work->log->last_sequence = from->last_sequence;
     store->recovery.journal_intact++;
     return LARDER_OK;
 }
@@ -174,7 +172,7 @@ static larder_status wipe_behind(larder_store *store, segment *last) {
     at -= sizeof word;
     memset(last->map + at, 0, (size_t)(last->capacity - at));
     larder_segment_redirty(last, last->synced);
-    larder_status status = larder_segment_sync(last, store->log.folder);
+    larder_status status = larder_segment_sync(last, store->pending.log.folder);
     if (!status) last->sync_failed = false;
     return status;
 }
@@ -183,10 +181,10 @@ static larder_status wipe_behind(larder_store *store, segment *last) {
 static larder_status resume(replay *work, bool was_power_cut) {
     // It may have gone on in one that nothing was written to yet.
     segment *last;
-    larder_status status = larder_log_segment(&work->store->log, work->scan.at.segment, &last);
+    larder_status status = larder_log_segment(work->log, work->scan.at.segment, &last);
     if (!status) status = enter_segment(work, last);
     if (status) return status == ENOENT ? LARDER_EDAMAGED : status;
-    work->store->log.active = last;
+    work->log->active = last;
     if (was_power_cut) return wipe_behind(work->store, last);
     uint64_t end = atomic_load(&last->end);
     // A write that was not published.
@@ -198,9 +196,9 @@ static larder_status resume(replay *work, bool was_power_cut) {
     was made: then whatever is left goes, so that the first segment has the first number.
     @return LARDER_END if so. */
 static larder_status restart_log(const replay *work) {
-    store_log *log = &work->store->log;
+    store_log *log = work->log;
     segment *first;
-    if (work->store->meta.end.segment != 0 || work->at != NULL || work->there.count == 0)
+    if (work->store->index.meta.end.segment != 0 || work->at != NULL || work->there.count == 0)
         return LARDER_OK;
     larder_status status = larder_log_segment(log, 1, &first);
     if (status != LARDER_EDAMAGED && status != ENOENT) return LARDER_OK;
@@ -216,7 +214,7 @@ static larder_status restart_log(const replay *work) {
 /** Notes a segment; removes one that was being made. */
 static int note_name(void *context, const char *name) {
     replay *work = context;
-    store_log *log = &work->store->log;
+    store_log *log = work->log;
     uint32_t number;
     live_segment *ignored;
     segment *found;
@@ -224,7 +222,7 @@ static int note_name(void *context, const char *name) {
     if (larder_segment_is_unfinished(name)) (void)larder_os_file_remove_in(log->folder, name);
     if (!larder_segment_number_of(name, &number)) return 0;
     if (number >= log->next_number) log->next_number = number + 1;
-    if (number >= work->store->meta.end.segment &&
+    if (number >= work->store->index.meta.end.segment &&
         larder_log_segment(log, number, &found) == LARDER_OK)
         work->capacity_bytes += found->capacity;
     return larder_live_add(&work->there, number, &ignored) != LARDER_OK;
@@ -238,22 +236,22 @@ static larder_status retire_unknown(replay *work, bool was_power_cut) {
         uint32_t number = work->there.items[at].number;
         segment *found;
         bool is_in_chain =
-            larder_log_segment(&store->log, number, &found) == LARDER_OK && found->is_measured;
-        if (!is_in_chain && larder_live_find(&store->live, number) == NULL)
-            status = larder_store_retire(store, number, store->meta.transaction);
+            larder_log_segment(work->log, number, &found) == LARDER_OK && found->is_measured;
+        if (!is_in_chain && larder_live_find(&store->index.live, number) == NULL)
+            status = larder_segment_retire(&store->index, work->log, number,
+                                           store->index.meta.transaction);
     }
     if (status) return status;
-    larder_store_delete_retired(store, &(flush_order){0});
+    larder_segments_delete_retired(&store->index, work->log, &(flush_order){0});
     // What was given up must not come back: its numbers are given again.
-    return was_power_cut && work->there.count > 0 ? larder_os_folder_sync(store->log.folder)
+    return was_power_cut && work->there.count > 0 ? larder_os_folder_sync(work->log->folder)
                                                   : LARDER_OK;
 }
 
-larder_status larder_store_replay(larder_store *store, bool was_power_cut,
-                                  larder_store_detail *detail) {
-    replay work = {.store = store};
-    store_log *log = &store->log;
-    const store_meta *meta = &store->meta;
+larder_status larder_store_replay(larder_store *store, bool was_cut, larder_store_detail *detail) {
+    store_log *log = &store->pending.log;
+    replay work = {.store = store, .log = log};
+    const store_meta *meta = &store->index.meta;
     detail->part = LARDER_STORE_PART_JOURNAL;
     log->next_number = meta->next_segment;
     larder_status status = larder_os_folder_list_in(log->folder, note_name, &work);
@@ -269,12 +267,12 @@ larder_status larder_store_replay(larder_store *store, bool was_power_cut,
     segment *first;
     if (!status && has_log && larder_log_segment(log, start.segment, &first) == LARDER_OK)
         status = enter_segment(&work, first);
-    if (!status && has_log) status = read_log(&work, was_power_cut);
-    if (!status && was_power_cut) status = restart_log(&work);
-    if (!status && has_log) status = resume(&work, was_power_cut);
-    if (!status) status = retire_unknown(&work, was_power_cut);
+    if (!status && has_log) status = read_log(&work, was_cut);
+    if (!status && was_cut) status = restart_log(&work);
+    if (!status && has_log) status = resume(&work, was_cut);
+    if (!status) status = retire_unknown(&work, was_cut);
     if (status == LARDER_END) status = LARDER_OK;
-    store->is_partly_applied = store->recovery.journal_intact > 0;
+    store->index.is_partly_applied = store->recovery.journal_intact > 0;
     larder_live_free(&work.there);
     if (status == LARDER_EDAMAGED) detail->offset = work.scan.at.offset;
     return status;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file replay.h
-    Private: recovery. */
+    Private: the log, read when a store is opened. */
 #ifndef LARDER_REPLAY_H
 #define LARDER_REPLAY_H
 
@@ -8,7 +8,7 @@
 
 /** Reads what the log holds behind what the tree has, into the active table, and opens its last
     segment for appending. */
-LARDER_MUST_CHECK larder_status larder_store_replay(larder_store *store, bool was_power_cut,
+LARDER_MUST_CHECK larder_status larder_store_replay(larder_store *store, bool was_cut,
                                                     larder_store_detail *detail);
 
 #endif

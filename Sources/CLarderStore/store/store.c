@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: MIT
 /** @file store.c
     Opening and closing, limits and figures. */
-#include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "checkpoint/checkpoint.h"
-#include "handle/entry.h"
-#include "handle/owner.h"
-#include "handle/pending.h"
-#include "larder_os_condition.h"
 #include "larder_os_fork.h"
-#include "larder_os_machine.h"
 #include "read/read.h"
 #include "repair/salvage.h"
 #include "store/replay.h"
@@ -105,8 +98,8 @@ static int visit_segment(void *context, const char *name) {
 static larder_status visit_log(const larder_store *store, bool is_synced_only, bool removes) {
     file_path path;
     log_visit visit = {-1, is_synced_only, removes};
-    larder_status status =
-        larder_os_folder_open(larder_environment_path(path, store->path, "log"), &visit.folder);
+    larder_status status = larder_os_folder_open(
+        larder_environment_path(path, store->identity.path, "log"), &visit.folder);
     if (status) return status;
     status = larder_os_folder_list_in(visit.folder, visit_segment, &visit);
     // What is gone must not come back beside what is made next.
@@ -118,16 +111,16 @@ static larder_status visit_log(const larder_store *store, bool is_synced_only, b
 /** Whether there is a log that a missing tree would belong to. After a power cut that is one of
     which something was synced: else the making of the store may be what was lost. */
 static bool folder_has_log(const larder_store *store) {
-    int64_t ignored;
-    return visit_log(store, larder_store_was_cut(store, &ignored), false) == ECANCELED;
+    int64_t holder;
+    return visit_log(store, larder_identity_was_cut(&store->identity, &holder), false) == ECANCELED;
 }
 
 /** ENOENT for an empty file, too. What else is wrong with it, whoever opens it will see. */
 static larder_status data_path_exists(const larder_store *store) {
     file_path path;
     larder_os_facts facts;
-    larder_status status =
-        larder_os_file_facts_at(larder_environment_path(path, store->path, "data.mdb"), &facts);
+    larder_status status = larder_os_file_facts_at(
+        larder_environment_path(path, store->identity.path, "data.mdb"), &facts);
     return !status && facts.is_regular && facts.bytes == 0 ? ENOENT : status;
 }
 
@@ -146,9 +139,9 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
     if ((store->options.flags & (LARDER_STORE_EXISTING | LARDER_STORE_READ_ONLY)) != 0)
         return ENOENT;
     uint32_t mode = store->options.mode;
-    larder_status status = larder_os_folder_make(store->path, mode | (mode & 0444u) >> 2);
+    larder_status status = larder_os_folder_make(store->identity.path, mode | (mode & 0444u) >> 2);
     if (status != EEXIST) return status;
-    status = larder_os_folder_list(store->path, has_foreign_name, NULL);
+    status = larder_os_folder_list(store->identity.path, has_foreign_name, NULL);
     return status == ECANCELED ? LARDER_EFOREIGN : status;
 }
 
@@ -183,55 +176,55 @@ static void resume_use(larder_store *store, const tree *from) {
     if (!status) status = larder_tree_cursor_get(&cursor, &key, &value);
     const uint8_t *bytes = key.data;
     if (!status && key.length == 17 && bytes[0] == SPACE_ORDER && get_be64(bytes + 9) >> 32 != 0)
-        atomic_store(&store->read_number, get_be64(bytes + 9) - ((uint64_t)1 << 32) + 1);
+        atomic_store(&store->expiry.read_number, get_be64(bytes + 9) - ((uint64_t)1 << 32) + 1);
     status = larder_tree_cursor_seek(&cursor, from, (larder_bytes){&expiry, 1});
     if (!status) status = larder_tree_cursor_get(&cursor, &key, &value);
     bytes = key.data;
-    if (!status && key.length > 0 && bytes[0] == SPACE_EXPIRY) store->may_expire = true;
+    if (!status && key.length > 0 && bytes[0] == SPACE_EXPIRY) store->expiry.may_expire = true;
 }
 
 /** Takes over what the tree says. */
 static larder_status data_load(larder_store *store, larder_store_detail *detail) {
     snapshot *seen;
-    larder_status status = larder_environment_read(store->environment, &seen);
+    larder_status status = larder_environment_read(store->index.environment, &seen);
     if (status) return status;
-    store->meta = seen->meta;
-    atomic_store(&store->newest_sequence, seen->meta.applied);
+    store->index.meta = seen->meta;
+    atomic_store(&store->pending.newest_sequence, seen->meta.applied);
     uint64_t wanted = store->options.content_format, has = seen->meta.content_format;
     if (wanted != 0 && has != 0 && has != wanted) {
         detail->content_format = has;
         status = LARDER_EMISMATCH;
     } else if (!store_is_read_only(store)) {
-        status = live_load(&seen->tree, &store->live);
+        status = live_load(&seen->tree, &store->index.live);
         resume_use(store, &seen->tree);
     }
-    larder_environment_release(store->environment, seen);
+    larder_environment_release(store->index.environment, seen);
     return status;
 }
 
 static larder_status data_open(larder_store *store, larder_store_detail *detail) {
     bool writes = !store_is_read_only(store);
     store_meta fresh = {.content_format = store->options.content_format,
-                        .created_ns = larder_store_now(store),
+                        .created_ns = expiry_now(&store->expiry),
                         .age_ns = LARDER_STORE_NEVER,
-                        .has_order = atomic_load(&store->tracks_access),
+                        .has_order = atomic_load(&store->expiry.tracks_access),
                         .next_segment = 1,
                         .version = META_VERSION,
                         .store_id = (uint64_t)larder_os_random() << 32 | larder_os_random() | 1};
     larder_os_random_fill(fresh.secret, sizeof fresh.secret);
     detail->part = LARDER_STORE_PART_DATA;
-    larder_status status =
-        larder_environment_open(store->path, writes, writes ? &fresh : NULL, store->options.mode,
-                                store->options.map_bytes, detail, &store->environment);
+    larder_status status = larder_environment_open(
+        store->identity.path, writes, writes ? &fresh : NULL, store->options.mode,
+        store->options.map_bytes, detail, &store->index.environment);
     // Beside a log it was ours, and nothing of its heads is left.
     if (status == LARDER_EFOREIGN && folder_has_log(store)) return LARDER_EDAMAGED;
     return status ? status : data_load(store, detail);
 }
 
 static void data_close(larder_store *store) {
-    larder_environment_close(store->environment, true);
-    store->environment = NULL;
-    larder_live_free(&store->live);
+    larder_environment_close(store->index.environment, true);
+    store->index.environment = NULL;
+    larder_live_free(&store->index.live);
 }
 
 /** As data_open. After a power cut, what is left of a store whose creation was not synced may be
@@ -242,31 +235,35 @@ static larder_status data_open_or_remake(larder_store *store, bool is_other_boot
     larder_status status = data_path_exists(store) == ENOENT ? ENOENT : data_open(store, detail);
     bool is_whole = status != ENOENT && status != LARDER_EDAMAGED && status != LARDER_EFOREIGN;
     if (is_whole ||
-        (status != ENOENT && !(is_other_boot && larder_environment_is_unmade(store->path))) ||
+        (status != ENOENT &&
+         !(is_other_boot && larder_environment_is_unmade(store->identity.path))) ||
         folder_has_log(store))
         return status;
     data_close(store);
     status = visit_log(store, false, true);
     if (!status || status == ENOENT)
-        status = larder_os_file_remove(larder_environment_path(path, store->path, "data.mdb"));
+        status =
+            larder_os_file_remove(larder_environment_path(path, store->identity.path, "data.mdb"));
     return !status || status == ENOENT ? data_open(store, detail) : status;
 }
 
 static larder_status log_begin(larder_store *store, larder_store_detail *detail) {
     detail->part = LARDER_STORE_PART_JOURNAL;
-    larder_status status = larder_log_open(store->path, store->meta.store_id, store->options.mode,
-                                           store_is_read_only(store), &store->log);
-    store->log.segment_min_bytes = store->tuning.segment_min_bytes;
-    store->log.segment_max_bytes = store->tuning.segment_max_bytes;
+    larder_status status =
+        larder_log_open(store->identity.path, store->index.meta.store_id, store->options.mode,
+                        store_is_read_only(store), &store->pending.log);
+    store->pending.log.segment_min_bytes = store->tuning.segment_min_bytes;
+    store->pending.log.segment_max_bytes = store->tuning.segment_max_bytes;
     return status;
 }
 
 static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
-    owner_text past;
+    lock_text past;
     bool rebuilds = (store->options.flags & LARDER_STORE_REBUILDS) != 0;
     larder_status status = folder_prepare(store, detail);
     bool is_lost = status == LARDER_EDAMAGED && rebuilds;
-    if (!status || is_lost) status = larder_owner_take(store, &past, detail);
+    if (!status || is_lost)
+        status = larder_identity_lock(&store->identity, store->options.mode, &past, detail);
     if (status) return status;
     status = is_lost ? LARDER_EDAMAGED : data_open_or_remake(store, past.is_other_boot, detail);
     if (status == LARDER_EDAMAGED && rebuilds) {
@@ -276,28 +273,26 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
         if (!status) status = data_open_or_remake(store, past.is_other_boot, detail);
     }
     if (!status) status = log_begin(store, detail);
-    if (!status) status = larder_log_enter(&store->log);
+    if (!status) status = larder_log_enter(&store->pending.log);
     if (status) return status;
     status = larder_store_replay(store, past.is_other_boot, detail);
-    larder_log_leave(&store->log);
-    bool has_pending = store->active->last_sequence > 0;
+    larder_log_leave(&store->pending.log);
+    bool has_pending = store->pending.active->last_sequence > 0;
     if (past.pid == 0 && !past.is_other_boot && store->recovery.journal_lost == 0) {
-        larder_log_trust(&store->log);
-        store->is_partly_applied = has_pending = false;
+        larder_log_trust(&store->pending.log);
+        store->index.is_partly_applied = has_pending = false;
         store->recovery.journal_intact = 0;
     }
     // The store is whole again: this start of the machine is the one that counts from here on.
-    if (!status && past.is_other_boot) {
-        larder_owner_boot(store->boot);
-        status = larder_owner_write(store, (int64_t)getpid());
-    }
+    if (!status && past.is_other_boot) status = larder_identity_note_boot(&store->identity);
     if (status) return status;
-    store->is_settled = store->log.active != NULL && !larder_segment_is_new(store->log.active);
-    larder_environment_rest(store->environment);
-    if (store->log.active != NULL) larder_segment_rest(store->log.active);
-    larder_environment_reserve(store->environment);
+    store->syncing.is_settled =
+        store->pending.log.active != NULL && !larder_segment_is_new(store->pending.log.active);
+    larder_environment_rest(store->index.environment);
+    if (store->pending.log.active != NULL) larder_segment_rest(store->pending.log.active);
+    larder_environment_reserve(store->index.environment);
     if ((store->options.flags & LARDER_STORE_HOST_MAINTENANCE) != 0) return LARDER_OK;
-    if (has_pending) store->pending_since_ns = larder_os_monotonic_ns();
+    if (has_pending) store->maintenance.pending_since_ns = larder_os_monotonic_ns();
     return larder_store_thread_start(store);
 }
 
@@ -307,7 +302,8 @@ static larder_status open_to_read(larder_store *store, larder_store_detail *deta
     if (!status) status = log_begin(store, detail);
     // A writer notes the new start of the machine once it has gone over the log.
     int64_t ignored;
-    if (!status) store->follower.is_cut = larder_store_was_cut(store, &ignored);
+    if (!status)
+        store->pending.follower.is_cut = larder_identity_was_cut(&store->identity, &ignored);
     return status;
 }
 
@@ -318,53 +314,58 @@ static larder_status store_make(const char *path, const larder_store_options *op
     if (store == NULL) return ENOMEM;
     if (options != NULL) store->options = *options;
     else larder_store_options_init(&store->options);
-    store->limits = store->options.limits;
-    store->lock_file = -1;
-    store->clean_grace_bytes = UINT64_MAX;
-    pthread_mutex_init(&store->lock, NULL);
-    pthread_mutex_init(&store->flush_lock, NULL);
-    pthread_mutex_init(&store->sync_lock, NULL);
-    pthread_mutex_init(&store->shutdown_lock, NULL);
-    larder_os_condition_init(&store->backpressure.relief);
+    store->expiry.clock = store->options.clock;
+    store->expiry.context = store->options.context;
+    store->expiry.limits = store->options.limits;
+    store->identity.lock_file = -1;
+    store->index.clean_grace_bytes = UINT64_MAX;
+    pthread_mutex_init(&store->pending.lock, NULL);
+    pthread_mutex_init(&store->index.lock, NULL);
+    pthread_mutex_init(&store->syncing.lock, NULL);
+    pthread_mutex_init(&store->identity.lock, NULL);
+    larder_os_condition_init(&store->pending.pressure.relief);
     *out = store;
     larder_status status = options_check(store);
+    store->pending.bytes_limit = store->options.journal_bytes;
+    store->pending.count_limit = store->tuning.memtable_max_count;
     void *page = NULL;
     if (!status) status = larder_os_fork_page_make(&page);
-    store->not_forked = page;
+    store->identity.not_forked = page;
     if (!status) *(uint8_t *)page = 1;
-    if (!status) status = larder_os_absolute_path(path, &store->path);
-    if (!status && strlen(store->path) > PATH_MAX_BYTES) status = ENAMETOOLONG;
-    if (!status) status = larder_memtable_create(&store->active);
+    if (!status) status = larder_os_absolute_path(path, &store->identity.path);
+    if (!status && strlen(store->identity.path) > PATH_MAX_BYTES) status = ENAMETOOLONG;
+    if (!status) status = larder_memtable_create(&store->pending.active);
     if (!status) status = larder_store_limits_set(store, &store->options.limits);
     return status;
 }
 
 static void store_free(larder_store *store) {
-    bool is_ours = store->not_forked == NULL || *store->not_forked != 0;
+    bool is_ours = store->identity.not_forked == NULL || *store->identity.not_forked != 0;
     // A handle that was shut down has ended its writing already.
-    bool writes = !store_is_read_only(store) && !atomic_load(&store->is_shut);
-    if (store->environment != NULL) larder_environment_close(store->environment, writes);
+    bool writes = !store_is_read_only(store) && !atomic_load(&store->identity.is_shut);
+    if (store->index.environment != NULL)
+        larder_environment_close(store->index.environment, writes);
     // The spare's file is the parent's.
-    if (!is_ours) store->log.spare = NULL;
-    if (store->log.path != NULL) larder_log_close(&store->log);
-    if (is_ours) larder_owner_release(store, false);
-    larder_memtable_destroy(store->active);
-    larder_memtable_destroy(store->frozen);
-    larder_memtable_destroy(store->spare);
-    larder_live_free(&store->live);
-    larder_live_free(&store->retired);
-    larder_touch_buffer_free(&store->folding);
+    if (!is_ours) store->pending.log.spare = NULL;
+    if (store->pending.log.path != NULL) larder_log_close(&store->pending.log);
+    if (is_ours) larder_identity_unlock(&store->identity, false);
+    larder_memtable_destroy(store->pending.active);
+    larder_memtable_destroy(store->pending.frozen);
+    larder_memtable_destroy(store->pending.spare);
+    larder_live_free(&store->index.live);
+    larder_live_free(&store->index.retired);
+    larder_touch_buffer_free(&store->index.folding);
     // In a child the threads that may have waited here, or held a lock, are gone: it would wait for
     // them for ever.
     if (is_ours) {
-        pthread_cond_destroy(&store->backpressure.relief);
-        pthread_mutex_destroy(&store->shutdown_lock);
-        pthread_mutex_destroy(&store->sync_lock);
-        pthread_mutex_destroy(&store->flush_lock);
-        pthread_mutex_destroy(&store->lock);
+        pthread_cond_destroy(&store->pending.pressure.relief);
+        pthread_mutex_destroy(&store->identity.lock);
+        pthread_mutex_destroy(&store->syncing.lock);
+        pthread_mutex_destroy(&store->index.lock);
+        pthread_mutex_destroy(&store->pending.lock);
     }
-    larder_os_fork_page_free((void *)(uintptr_t)store->not_forked);
-    free(store->path);
+    larder_os_fork_page_free((void *)(uintptr_t)store->identity.not_forked);
+    free(store->identity.path);
     free(store);
 }
 
@@ -387,13 +388,14 @@ larder_status larder_store_rebuild(const char *path, const larder_store_options 
                                    larder_store_report *report) {
     larder_store_detail ignored = {0};
     larder_os_facts facts;
-    owner_text past;
+    lock_text past;
     larder_store *store = NULL;
     memset(report, 0, sizeof *report);
     larder_status status = store_make(path, options, &store);
     if (!status && store_is_read_only(store)) status = LARDER_EINVALID;
-    if (!status) status = larder_owner_take(store, &past, &ignored);
-    if (!status) status = larder_os_file_facts_get(store->lock_file, &facts);
+    if (!status)
+        status = larder_identity_lock(&store->identity, store->options.mode, &past, &ignored);
+    if (!status) status = larder_os_file_facts_get(store->identity.lock_file, &facts);
     if (!status && options == NULL && (facts.mode & 0777) != 0)
         store->options.mode = facts.mode & 0777;
     if (!status) status = larder_store_rebuild_index(store, progress, context, report);
@@ -410,15 +412,16 @@ static void look_for_touches(void *context, const touch_buffer *touches) {
     closed: damage to the log costs less then. */
 static bool may_leave_to_log(larder_store *store) {
     enum { LEFT_MAX_COUNT = 16, LEFT_MAX_BYTES = 4096 };
-    bool has_touches = store->folding.count > 0;
-    larder_environment_look_at_touches(store->environment, look_for_touches, &has_touches);
-    pthread_mutex_lock(&store->lock);
-    const memtable *active = store->active;
-    bool may = !has_touches && store->frozen == NULL && active->cleared == 0 &&
+    bool has_touches = store->index.folding.count > 0;
+    larder_environment_look_at_touches(store->index.environment, look_for_touches, &has_touches);
+    pthread_mutex_lock(&store->pending.lock);
+    const memtable *active = store->pending.active;
+    bool may = !has_touches && store->pending.frozen == NULL && active->cleared == 0 &&
                active->count <= LEFT_MAX_COUNT && active->bytes <= LEFT_MAX_BYTES &&
-               store->retired.count == 0 && !store->is_partly_applied && store->meta.count == 0 &&
-               active->count <= store->limits.count && active->bytes <= store->limits.bytes;
-    pthread_mutex_unlock(&store->lock);
+               store->index.retired.count == 0 && !store->index.is_partly_applied &&
+               store->index.meta.count == 0 && active->count <= store->expiry.limits.count &&
+               active->bytes <= store->expiry.limits.bytes;
+    pthread_mutex_unlock(&store->pending.lock);
     return may;
 }
 
@@ -427,31 +430,32 @@ static larder_status store_shut(larder_store *store) {
     larder_status status = LARDER_OK;
     if (writes) {
         larder_store_thread_stop(store);
-        status = may_leave_to_log(store) ? larder_store_sync_log(store) : larder_store_flush(store);
+        status = may_leave_to_log(store) ? larder_store_sync_through(store, UINT64_MAX)
+                                         : larder_store_flush(store);
     }
-    pthread_mutex_lock(&store->flush_lock);
-    pthread_mutex_lock(&store->sync_lock);
-    pthread_mutex_lock(&store->lock);
-    atomic_store(&store->is_shut, true);
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_lock(&store->index.lock);
+    pthread_mutex_lock(&store->syncing.lock);
+    pthread_mutex_lock(&store->pending.lock);
+    atomic_store(&store->identity.is_shut, true);
+    pthread_mutex_unlock(&store->pending.lock);
     // What came since the flush is in the log.
     larder_status closed = writes ? larder_store_sync_held(store) : LARDER_OK;
-    pthread_mutex_lock(&store->lock);
+    pthread_mutex_lock(&store->pending.lock);
     // As long as nobody else may write: its number may be used again then.
-    if (writes) larder_log_drop_spare(&store->log);
-    if (writes) larder_environment_end_writing(store->environment);
-    larder_owner_release(store, !status && !closed);
-    pthread_mutex_unlock(&store->lock);
-    pthread_mutex_unlock(&store->sync_lock);
-    pthread_mutex_unlock(&store->flush_lock);
+    if (writes) larder_log_drop_spare(&store->pending.log);
+    if (writes) larder_environment_end_writing(store->index.environment);
+    larder_identity_unlock(&store->identity, !status && !closed);
+    pthread_mutex_unlock(&store->pending.lock);
+    pthread_mutex_unlock(&store->syncing.lock);
+    pthread_mutex_unlock(&store->index.lock);
     return status ? status : closed;
 }
 
 larder_status larder_store_shutdown(larder_store *store) {
-    if (*store->not_forked == 0) return LARDER_EFORKED;
-    pthread_mutex_lock(&store->shutdown_lock);
-    larder_status status = atomic_load(&store->is_shut) ? LARDER_OK : store_shut(store);
-    pthread_mutex_unlock(&store->shutdown_lock);
+    if (*store->identity.not_forked == 0) return LARDER_EFORKED;
+    pthread_mutex_lock(&store->identity.lock);
+    larder_status status = atomic_load(&store->identity.is_shut) ? LARDER_OK : store_shut(store);
+    pthread_mutex_unlock(&store->identity.lock);
     return status;
 }
 
@@ -465,86 +469,85 @@ void larder_store_close(larder_store *store) {
 // Limits and figures ------------------------------------------------------------------------------
 
 larder_store_limits larder_store_limits_get(larder_store *store) {
-    pthread_mutex_lock(&store->lock);
-    larder_store_limits limits = store->limits;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_lock(&store->pending.lock);
+    larder_store_limits limits = store->expiry.limits;
+    pthread_mutex_unlock(&store->pending.lock);
     return limits;
 }
 
 larder_status larder_store_limits_set(larder_store *store, const larder_store_limits *limits) {
     larder_status status = store_enter(store);
     if (status) return status;
-    pthread_mutex_lock(&store->lock);
-    store->limits = *limits;
-    atomic_store(&store->age_ns, limits->age_ns);
-    atomic_store(&store->end_ns, limits->end_ns);
-    atomic_store(&store->tracks_access, (store->options.flags & LARDER_STORE_TRACK_ACCESS) != 0 ||
-                                            limits->count != LARDER_STORE_UNLIMITED ||
-                                            limits->bytes != LARDER_STORE_UNLIMITED ||
-                                            limits->free_bytes != 0);
+    pthread_mutex_lock(&store->pending.lock);
+    store->expiry.limits = *limits;
+    atomic_store(&store->expiry.age_ns, limits->age_ns);
+    atomic_store(&store->expiry.end_ns, limits->end_ns);
+    atomic_store(&store->expiry.tracks_access,
+                 (store->options.flags & LARDER_STORE_TRACK_ACCESS) != 0 ||
+                     limits->count != LARDER_STORE_UNLIMITED ||
+                     limits->bytes != LARDER_STORE_UNLIMITED || limits->free_bytes != 0);
     if (limits->age_ns != LARDER_STORE_NEVER || limits->end_ns != LARDER_STORE_NEVER ||
         limits->free_bytes != 0)
-        store->may_expire = true;
-    if (store->meta.count > limits->count || store->meta.bytes > limits->bytes) {
-        store->wants_flush = true;
+        store->expiry.may_expire = true;
+    if (store->index.meta.count > limits->count || store->index.meta.bytes > limits->bytes) {
+        store->maintenance.wants_flush = true;
         larder_store_wake(store);
     }
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&store->pending.lock);
     return LARDER_OK;
 }
 
 /** What is known of the state `seen`, and of what waits behind it; `lock` is held. */
 static void statistics_look(const larder_store *store, const snapshot *seen,
-                            larder_store_statistics *statistics) {
-    statistics->count = seen->meta.count;
-    statistics->bytes = seen->meta.bytes;
-    statistics->applied_sequence = seen->meta.applied;
-    statistics->content_format = seen->meta.content_format;
-    statistics->created_ns = seen->meta.created_ns;
-    statistics->version = seen->meta.version;
-    statistics->pending_count = atomic_load(&store->pending_count);
-    statistics->last_sequence = atomic_load(&store->newest_sequence);
-    statistics->journal_bytes = store->options.journal_bytes;
-    statistics->journal_used_bytes = store->log.unapplied_bytes;
-    statistics->synced_sequence = __atomic_load_n(&store->log.synced_sequence, __ATOMIC_RELAXED);
-    if (statistics->synced_sequence < statistics->applied_sequence)
-        statistics->synced_sequence = statistics->applied_sequence;
+                            larder_store_statistics *out) {
+    out->count = seen->meta.count;
+    out->bytes = seen->meta.bytes;
+    out->applied_sequence = seen->meta.applied;
+    out->content_format = seen->meta.content_format;
+    out->created_ns = seen->meta.created_ns;
+    out->version = seen->meta.version;
+    out->pending_count = atomic_load(&store->pending.count);
+    out->last_sequence = atomic_load(&store->pending.newest_sequence);
+    out->journal_bytes = store->options.journal_bytes;
+    out->journal_used_bytes = store->pending.log.unapplied_bytes;
+    out->synced_sequence = __atomic_load_n(&store->pending.log.synced_sequence, __ATOMIC_RELAXED);
+    if (out->synced_sequence < out->applied_sequence) out->synced_sequence = out->applied_sequence;
 }
 
-larder_status larder_store_statistics_get(larder_store *store,
-                                          larder_store_statistics *statistics) {
-    memset(statistics, 0, sizeof *statistics);
+larder_status larder_store_statistics_get(larder_store *store, larder_store_statistics *out) {
+    memset(out, 0, sizeof *out);
     larder_status status = store_enter(store);
     if (status) return status;
-    larder_environment_look(store->environment, statistics);
+    larder_environment_look(store->index.environment, out);
     snapshot *seen;
     live_table live = {0};
-    pthread_mutex_lock(&store->lock);
+    pthread_mutex_lock(&store->pending.lock);
     status = larder_store_look(store, false, &seen);
-    if (!status) statistics_look(store, seen, statistics);
-    pthread_mutex_unlock(&store->lock);
+    if (!status) statistics_look(store, seen, out);
+    pthread_mutex_unlock(&store->pending.lock);
     if (status) return status;
     status = live_load(&seen->tree, &live);
-    larder_environment_release(store->environment, seen);
-    larder_live_totals(&live, &statistics->log_used_bytes, &statistics->log_live_bytes);
-    statistics->segment_count = live.count;
+    larder_environment_release(store->index.environment, seen);
+    larder_live_totals(&live, &out->log_used_bytes, &out->log_live_bytes);
+    out->segment_count = live.count;
     larder_live_free(&live);
-    statistics->hits = atomic_load(&store->hits);
-    statistics->misses = atomic_load(&store->misses);
-    statistics->damaged = atomic_load(&store->damaged);
-    statistics->written = atomic_load(&store->written);
-    statistics->removed = atomic_load(&store->removed);
-    statistics->evicted = atomic_load(&store->evicted);
-    statistics->expired = atomic_load(&store->expired);
-    statistics->flushes = atomic_load(&store->flushes);
-    statistics->flush_failures = atomic_load(&store->flush_failures);
-    statistics->appended_bytes = atomic_load(&store->appended_bytes);
-    statistics->cleaned_bytes = atomic_load(&store->cleaned_bytes);
-    statistics->touches_dropped = atomic_load(&store->touches_dropped);
-    statistics->last_failure = atomic_load(&store->last_failure);
-    statistics->read_only = store_is_read_only(store);
-    statistics->writer_pid = (int64_t)getpid();
-    if (store_is_read_only(store)) (void)larder_store_was_cut(store, &statistics->writer_pid);
+    out->hits = atomic_load(&store->figures.hits);
+    out->misses = atomic_load(&store->figures.misses);
+    out->damaged = atomic_load(&store->figures.damaged);
+    out->written = atomic_load(&store->figures.written);
+    out->removed = atomic_load(&store->figures.removed);
+    out->evicted = atomic_load(&store->figures.evicted);
+    out->expired = atomic_load(&store->figures.expired);
+    out->flushes = atomic_load(&store->figures.flushes);
+    out->flush_failures = atomic_load(&store->figures.flush_failures);
+    out->appended_bytes = atomic_load(&store->figures.appended_bytes);
+    out->cleaned_bytes = atomic_load(&store->figures.cleaned_bytes);
+    out->touches_dropped = atomic_load(&store->figures.touches_dropped);
+    out->last_failure = atomic_load(&store->figures.last_failure);
+    out->read_only = store_is_read_only(store);
+    out->writer_pid = (int64_t)getpid();
+    if (store_is_read_only(store))
+        (void)larder_identity_was_cut(&store->identity, &out->writer_pid);
     return status;
 }
 

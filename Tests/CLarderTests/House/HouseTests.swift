@@ -208,7 +208,6 @@ struct HouseTests {
       ["lmdb", "log"],
       ["handle"],
       ["checkpoint", "cleaning", "read"],
-      ["write"],
       ["repair"],
       ["store"],
     ]

@@ -5,9 +5,9 @@
 #include "handle/handle.h"
 
 bool store_is_inside(larder_store *store) {
-    if (!store || pthread_mutex_trylock(&store->flush_lock) != 0) {
+    if (!store || pthread_mutex_trylock(&store->index.lock) != 0) {
         return store != NULL;
     }
-    pthread_mutex_unlock(&store->flush_lock);
+    pthread_mutex_unlock(&store->index.lock);
     return false;
 }

@@ -18,12 +18,12 @@
 #include "store_rare.h"
 #undef record_bytes
 
+#include "checkpoint/append.h"
 #include "checkpoint/checkpoint.h"
 #include "faults.h"
 #include "larder_index.h"
 #include "lmdb/touch.h"
 #include "log/scan.h"
-#include "write/write.h"
 
 enum { SMALL_BYTES = 4096, STORE_ID = 77 };
 
@@ -417,7 +417,7 @@ static void kept_back(torture *run, void *context) {
     unsigned count = 0;
     do {
         EXPECT_STATUS(run, rare_put(store, count++, "a value"), LARDER_OK);
-    } while (!larder_log_turns_over(&store->log, 100));
+    } while (!larder_log_turns_over(&store->pending.log, 100));
     larder_fault_set("open", -1, ENOSPC);
     larder_status status = LARDER_OK;
     while (!status) {
@@ -429,7 +429,7 @@ static void kept_back(torture *run, void *context) {
     // No room for one so long, and just enough for this one.
     memset(key, 'x', sizeof key);
     GIVES(larder_store_remove(store, bytes_of(key, sizeof key), 0), ENOSPC);
-    const segment *active = store->log.active;
+    const segment *active = store->pending.log.active;
     size_t left = (size_t)(active->capacity - atomic_load(&active->end)) - SEGMENT_NEXT_BYTES;
     GIVES(larder_store_remove(store, bytes_of(key, left - RECORD_HEAD_BYTES), 0), LARDER_OK);
     GIVES(larder_store_remove(store, rare_key(1), 0), ENOSPC);
@@ -447,13 +447,14 @@ static void filled(torture *run, void *context) {
     static char key[SMALL_BYTES];
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     GIVES(rare_put(store, 1, "a value"), LARDER_OK);
-    const segment *active = store->log.active;
+    const segment *active = store->pending.log.active;
     uint64_t end = atomic_load(&active->end);
     size_t length = (size_t)(active->capacity - end);
     uint8_t *target = active->map + end;
     (void)larder_record_write_bare(target, RECORD_REMOVE,
                                    bytes_of(key, length - RECORD_HEAD_BYTES));
-    uint64_t word = larder_record_seal(target, length, store->log.last_sequence + 1, 0, false);
+    uint64_t word =
+        larder_record_seal(target, length, store->pending.log.last_sequence + 1, 0, false);
     memcpy(target, &word, sizeof word);
     EXPECT(run, copy_tree(self->path, self->other), "cannot copy");
     larder_store_close(store);
@@ -510,21 +511,21 @@ static larder_status set_row(larder_store *store, larder_bytes key, larder_bytes
     MDB_txn *txn;
     MDB_dbi main;
     uint8_t bytes[META_BYTES], space = SPACE_META;
-    store_meta meta = store->meta;
-    larder_status status = larder_environment_begin(store->environment, &txn, &main);
+    store_meta meta = store->index.meta;
+    larder_status status = larder_environment_begin(store->index.environment, &txn, &main);
     if (status) {
         return status;
     }
-    status =
-        larder_environment_row(store->environment, txn, main, key, value.length ? &value : NULL);
+    status = larder_environment_row(store->index.environment, txn, main, key,
+                                    value.length ? &value : NULL);
     meta.transaction = mdb_txn_id(txn);
     larder_store_meta_write(bytes, &meta);
     larder_bytes written = {bytes, sizeof bytes};
     status = status ? status
-                    : larder_environment_row(store->environment, txn, main, bytes_of(&space, 1),
-                                             &written);
-    status = larder_environment_end(store->environment, txn, status);
-    store->meta.transaction = status ? store->meta.transaction : meta.transaction;
+                    : larder_environment_row(store->index.environment, txn, main,
+                                             bytes_of(&space, 1), &written);
+    status = larder_environment_end(store->index.environment, txn, status);
+    store->index.meta.transaction = status ? store->index.meta.transaction : meta.transaction;
     return status;
 }
 
@@ -533,7 +534,7 @@ static size_t get_row(larder_store *store, larder_bytes key, uint8_t *target) {
     MDB_txn *txn;
     MDB_dbi main;
     MDB_val name = {key.length, (void *)(uintptr_t)key.data}, value = {0, NULL};
-    if (larder_environment_begin(store->environment, &txn, &main) != LARDER_OK) {
+    if (larder_environment_begin(store->index.environment, &txn, &main) != LARDER_OK) {
         return 0;
     }
     if (mdb_get(txn, main, &name, &value) == 0 && value.mv_size <= 2000) {
@@ -541,7 +542,7 @@ static size_t get_row(larder_store *store, larder_bytes key, uint8_t *target) {
     } else {
         value.mv_size = 0;
     }
-    (void)!larder_environment_end(store->environment, txn, ECANCELED);
+    (void)!larder_environment_end(store->index.environment, txn, ECANCELED);
     return value.mv_size;
 }
 
@@ -580,7 +581,7 @@ static void reads(torture *run, void *context) {
     uint8_t state[STATE_BYTES];
     tree_key key;
     const uint8_t secret[16] = {0};
-    put_be64(state, store->newest_sequence);
+    put_be64(state, store->pending.newest_sequence);
     put_be64(state + 8, UINT64_MAX);
     put_be64(state + 16, flip(LARDER_STORE_NEVER));
     put_be64(state + 24, flip(LARDER_STORE_NEVER));
@@ -602,7 +603,7 @@ static void reads(torture *run, void *context) {
     limits.count = LARDER_STORE_UNLIMITED;
     GIVES(larder_store_limits_set(store, &limits), LARDER_OK);
     GIVES(larder_store_flush(store), LARDER_OK);
-    EXPECT(run, !store->meta.has_order, "an order that nobody asked for");
+    EXPECT(run, !store->index.meta.has_order, "an order that nobody asked for");
     is_whole(run, store, 5);
     larder_store_close(store);
 }
@@ -712,9 +713,9 @@ static void hurt_under_way(torture *run, void *context) {
         larder_store_close(store);
         GIVES(opened_as(self->path, LARDER_STORE_TRACK_ACCESS, &tuning, &store), LARDER_OK);
         snapshot *seen;
-        GIVES(larder_environment_read(store->environment, &seen), LARDER_OK);
+        GIVES(larder_environment_read(store->index.environment, &seen), LARDER_OK);
         int64_t page = seen->tree.page_bytes;
-        larder_environment_release(store->environment, seen);
+        larder_environment_release(store->index.environment, seen);
         EXPECT(run, hurt_order(self->path, page), "no page to hurt");
         GIVES(part == 0 ? rare_put(store, 1, "new") : larder_store_remove_all(store, NULL, NULL),
               LARDER_OK);
@@ -733,7 +734,7 @@ static void changed_record(torture *run, void *context) {
     uint8_t *at = NULL;
     for (unsigned i = 0; i < 3; i++) {
         GIVES(rare_put(store, i, "value"), LARDER_OK);
-        const segment *active = store->log.active;
+        const segment *active = store->pending.log.active;
         at = active->map + (atomic_load(&active->end) - record_padded(RECORD_HEAD_BYTES + 7 + 5));
     }
     at[23] = 1;
@@ -862,12 +863,12 @@ static void unmapped(torture *run, void *context) {
 
 /** Flushes and syncs while a segment is not mapped, and cannot be. */
 static void while_unmapped(torture *run, larder_store *store, uint32_t number, uint32_t flags) {
-    segment *kept = larder_segment_table_set(&store->log.table, number, NULL);
+    segment *kept = larder_segment_table_set(&store->pending.log.table, number, NULL);
     flush_order order = {.flags = flags};
     larder_fault_set("mmap", -1, ENOMEM);
     GIVES(larder_store_checkpoint(store, &order), ENOMEM);
     larder_fault_set(NULL, 0, 0);
-    EXPECT(run, !larder_segment_table_set(&store->log.table, number, kept),
+    EXPECT(run, !larder_segment_table_set(&store->pending.log.table, number, kept),
            "it was mapped all the same");
     order = (flush_order){.flags = flags};
     GIVES(larder_store_checkpoint(store, &order), LARDER_OK);
@@ -881,7 +882,7 @@ static void unmapped_by_place(torture *run, void *context) {
         remove_tree(self->path);
         GIVES(opened(self->path, 0, &store), LARDER_OK);
         GIVES(put_many(store, 0, 60), LARDER_OK);
-        uint32_t last = store->log.active->number;
+        uint32_t last = store->pending.log.active->number;
         EXPECT(run, last > 1, "a single segment");
         if (place == 0) {
             // The last one, of what was written since; then one that was not synced.
@@ -894,9 +895,9 @@ static void unmapped_by_place(torture *run, void *context) {
         } else {
             // The one that the log has left.
             GIVES(larder_store_flush(store), LARDER_OK);
-            pthread_mutex_lock(&store->lock);
-            GIVES(larder_log_turn_over(&store->log), LARDER_OK);
-            pthread_mutex_unlock(&store->lock);
+            pthread_mutex_lock(&store->pending.lock);
+            GIVES(larder_log_turn_over(&store->pending.log), LARDER_OK);
+            pthread_mutex_unlock(&store->pending.lock);
             GIVES(larder_store_sync(store), LARDER_OK);
             while_unmapped(run, store, last, FLUSH_PASSES);
         }
@@ -1041,13 +1042,13 @@ static void lost_before_end(torture *run, void *context) {
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     GIVES(put_many(store, 0, 5), LARDER_OK);
     GIVES(larder_store_flush(store), LARDER_OK);
-    const segment *active = store->log.active;
+    const segment *active = store->pending.log.active;
     uint64_t from = atomic_load(&active->end);
     GIVES(put_many(store, 5, 8), LARDER_OK);
     uint64_t to = atomic_load(&active->end);
-    pthread_mutex_lock(&store->lock);
-    GIVES(larder_log_turn_over(&store->log), LARDER_OK);
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_lock(&store->pending.lock);
+    GIVES(larder_log_turn_over(&store->pending.log), LARDER_OK);
+    pthread_mutex_unlock(&store->pending.lock);
     for (uint64_t at = from; at < to; at += record_padded(record_length(active->map + at))) {
         active->map[at + 4] ^= 1;
     }
@@ -1097,11 +1098,11 @@ static void little_room(torture *run, void *context) {
         GIVES(opened(self->path, 0, &store), LARDER_OK);
         do {
             EXPECT_STATUS(run, rare_put(store, 0, "a value"), LARDER_OK);
-        } while (!larder_log_turns_over(&store->log, 600));
+        } while (!larder_log_turns_over(&store->pending.log, 600));
         failing_room = 32 << 20;
         larder_fault_set(nth % 2 ? "fdatasync" : "open", nth / 2 + 1, EIO);
         char name[32];
-        snprintf(name, sizeof name, "log/%08x.seg", store->log.next_number);
+        snprintf(name, sizeof name, "log/%08x.seg", store->pending.log.next_number);
         if (nth == 0) {
             larder_fault_set(NULL, 0, 0);
             EXPECT(run, write_file(inside(self->path, name), "x", 1), "cannot write");
@@ -1133,8 +1134,8 @@ static void written_since(torture *run, void *context) {
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     do {
         EXPECT_STATUS(run, rare_put(store, 0, "a value"), LARDER_OK);
-    } while (!larder_log_turns_over(&store->log, 600));
-    uint32_t number = store->log.active->number;
+    } while (!larder_log_turns_over(&store->pending.log, 600));
+    uint32_t number = store->pending.log.active->number;
     written_meanwhile = store;
     failing_room = 32 << 20;
     call_hook = write_at_sync;
@@ -1142,7 +1143,7 @@ static void written_since(torture *run, void *context) {
     call_hook = NULL;
     failing_room = UINT64_MAX;
     EXPECT(run, failing_call_count == 0 || !written_meanwhile, "nothing was synced");
-    EXPECT(run, written_meanwhile || store->log.active->number == number,
+    EXPECT(run, written_meanwhile || store->pending.log.active->number == number,
            "the log has left its segment");
     is_whole_anew(run, self->path, store, written_meanwhile ? 1 : 2);
 }
@@ -1158,8 +1159,8 @@ static void dead_without_memory(torture *run, void *context) {
         do {
             EXPECT_STATUS(run, put_many(store, count, count + 1), LARDER_OK);
             count++;
-        } while (store->log.active->number == 1);
-        while (store->log.active->number == 2) {
+        } while (store->pending.log.active->number == 1);
+        while (store->pending.log.active->number == 2) {
             EXPECT_STATUS(run, put_many(store, count - 1, count), LARDER_OK);
         }
         GIVES(put_many(store, 0, 1), LARDER_OK);
@@ -1253,12 +1254,12 @@ static void by_thread(torture *run, void *context) {
     GIVES(larder_store_open(self->path, &options, NULL, &store), LARDER_OK);
     GIVES(put_many(store, 0, 2000), LARDER_OK);
     GIVES(larder_store_flush(store), LARDER_OK);
-    uint64_t before = atomic_load(&store->flushes);
+    uint64_t before = atomic_load(&store->figures.flushes);
     GIVES(rare_put(store, 1, "value"), LARDER_OK);
-    for (unsigned i = 0; i < TRIES && atomic_load(&store->flushes) == before; i++) {
+    for (unsigned i = 0; i < TRIES && atomic_load(&store->figures.flushes) == before; i++) {
         naps();
     }
-    EXPECT(run, atomic_load(&store->flushes) > before, "what waits is never applied");
+    EXPECT(run, atomic_load(&store->figures.flushes) > before, "what waits is never applied");
     is_whole(run, store, 2000);
     larder_store_close(store);
     // Syncs fail, while something waits for a checkpoint.

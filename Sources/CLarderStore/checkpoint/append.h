@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-/** @file write.h
-    Private: appending to the log and the memtable. */
-#ifndef LARDER_WRITE_H
-#define LARDER_WRITE_H
+/** @file append.h
+    Private: appending to the log. */
+#ifndef LARDER_APPEND_H
+#define LARDER_APPEND_H
 
 #include "handle/handle.h"
 
-/** Locks `lock` for an append of `length` bytes of `count` records and makes room for it: waits a
-    while if writers are ahead of the checkpoint, runs one if need be. On failure nothing is locked.
+/** Of its record. LARDER_EINVALID: flags that there are not; LARDER_ETOOLARGE. */
+LARDER_MUST_CHECK larder_status larder_store_item_size(const larder_store_item *item, size_t *size);
+/** Takes the lock of pending writes for an append of `length` bytes of `count` records and makes
+    room for it: waits a while if writers are ahead of the checkpoint, runs one if need be. On
+    failure nothing is locked.
     @param is_removal may use what is kept back for that on a full disk. */
 LARDER_MUST_CHECK larder_status larder_store_begin_append(larder_store *store, size_t length,
                                                           uint32_t count, bool is_removal,
                                                           uint8_t **target);
-/** Of its record. LARDER_EINVALID: flags that there are not; LARDER_ETOOLARGE. */
-LARDER_MUST_CHECK larder_status larder_store_item_size(const larder_store_item *item,
-                                                       size_t *length);
 /** Publishes the `count` records that were written at `target`, sealed but for the first word of
     the first one; tells the checkpoint's thread if it is time; unlocks; syncs if `flags` ask for
     it.

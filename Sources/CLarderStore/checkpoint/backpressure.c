@@ -7,11 +7,7 @@
     after the time t, of about T that the last one took, t / (t + T/8) of it. That releases seven
     eighths in the time T, and never all: a checkpoint that takes ten times as long makes the wait
     for a small write longer by some hundred microseconds, not by the rest of the checkpoint. */
-#include "handle/pending.h"
-
-#include "handle/handle.h"
-#include "larder_os_condition.h"
-#include "larder_os_machine.h"
+#include "checkpoint/checkpoint.h"
 
 enum {
     /** A writer may be so far ahead; a sleep is at least as long, so that sleeps are few. */
@@ -22,27 +18,19 @@ enum {
 };
 static const int64_t TOOK_MAX_NS = 1000000000;
 
-bool larder_store_is_nearly_full(const larder_store *store, size_t length) {
-    uint64_t bytes = store->options.journal_bytes, keys = store->tuning.memtable_max_count;
-    return store->active->bytes + length > bytes - bytes / 8 ||
-           store->active->count > keys - keys / 8;
-}
-
 /** How long to wait before so much waits; 0: not at all. */
-static int64_t time_ahead(larder_store *store, size_t length) {
+static int64_t time_ahead(pending_writes *pending, size_t length) {
     // How much waits, as a part of 1: of the bytes that may, or of the keys.
-    double bytes = (double)(store->active->bytes + length) / (double)store->options.journal_bytes;
-    double keys = (double)store->active->count / (double)store->tuning.memtable_max_count;
+    double bytes = (double)(pending->active->bytes + length) / (double)pending->bytes_limit;
+    double keys = (double)pending->active->count / (double)pending->count_limit;
     double filled = bytes > keys ? bytes : keys;
-    backpressure *pressure = &store->backpressure;
-    // Nobody will come and make room, or nobody can.
-    if (!store->has_thread || atomic_load(&store->last_failure) != LARDER_OK) return 0;
+    backpressure *pressure = &pending->pressure;
     int64_t now = larder_os_monotonic_ns();
     if (pressure->since_ns == 0) pressure->since_ns = now;
     // What does not fit at all is the checkpoint's.
     if (filled >= 1) return 0;
     int64_t took = pressure->took_ns;
-    if (took == 0) took = (int64_t)(store->options.journal_bytes * FIRST_NS_PER_BYTE);
+    if (took == 0) took = (int64_t)(pending->bytes_limit * FIRST_NS_PER_BYTE);
     if (took > TOOK_MAX_NS) took = TOOK_MAX_NS;
     double due = (double)took / 8 * (filled - 7.0 / 8) / (1 - filled);
     int64_t elapsed = now - pressure->since_ns;
@@ -52,20 +40,26 @@ static int64_t time_ahead(larder_store *store, size_t length) {
 }
 
 bool larder_store_hold_back(larder_store *store, size_t length) {
-    int64_t wait = larder_store_is_nearly_full(store, length) ? time_ahead(store, length) : 0;
+    pending_writes *pending = &store->pending;
+    maintenance *work = &store->maintenance;
+    // Nobody will come and make room, or nobody can.
+    if (!pending_is_nearly_full(pending, length) || !work->has_thread ||
+        atomic_load(&store->figures.last_failure) != LARDER_OK)
+        return false;
+    int64_t wait = time_ahead(pending, length);
     if (wait == 0) return false;
     // Before the write that reaches the last eighth nobody has told the thread.
-    if (store->frozen == NULL && !store->wants_flush) {
-        store->wants_flush = true;
+    if (pending->frozen == NULL && !work->wants_flush) {
+        work->wants_flush = true;
         larder_store_wake(store);
     }
-    larder_os_condition_wait(&store->backpressure.relief, &store->lock, wait);
+    larder_os_condition_wait(&pending->pressure.relief, &pending->lock, wait);
     return true;
 }
 
-void larder_store_relieve(larder_store *store) {
-    backpressure *pressure = &store->backpressure;
-    if (pressure->since_ns == 0 || larder_store_is_nearly_full(store, 0)) return;
+void larder_pending_relieve(pending_writes *pending) {
+    backpressure *pressure = &pending->pressure;
+    if (pressure->since_ns == 0 || pending_is_nearly_full(pending, 0)) return;
     pressure->took_ns = larder_os_monotonic_ns() - pressure->since_ns;
     pressure->since_ns = 0;
     pthread_cond_broadcast(&pressure->relief);

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: MIT
 /** @file batch.c
     Writes that happen together: gathered as the chain of records that they will be. */
-#include <errno.h>
-#include <stdlib.h>
-
-#include "handle/entry.h"
-#include "handle/handle.h"
+#include "checkpoint/append.h"
 #include "read/read.h"
-#include "write/write.h"
 
 /** Records, one behind the other. */
 typedef struct chain {
     uint8_t *bytes;
-    size_t length;
-    size_t capacity;
+    size_t length, capacity;
     uint32_t count;
 } chain;
 
@@ -79,7 +73,7 @@ larder_status larder_store_batch_put(larder_store_batch *batch, const larder_sto
     if (!status) status = batch_add(batch, length, &target);
     if (status) return status;
     batch->has_put = true;
-    int64_t written = item->written_ns != 0 ? item->written_ns : larder_store_now(batch->store);
+    int64_t written = item->written_ns != 0 ? item->written_ns : expiry_now(&batch->store->expiry);
     larder_record_write(target, item, length, written);
     return LARDER_OK;
 }
@@ -144,15 +138,15 @@ larder_status larder_store_batch_commit(larder_store_batch *batch, uint32_t flag
     if (!status && records->count > 0)
         status = larder_store_begin_append(store, records->length, records->count, !batch->has_put,
                                            &target);
-    else if (!status) pthread_mutex_lock(&store->lock);
+    else if (!status) pthread_mutex_lock(&store->pending.lock);
     if (!status) {
         // What was reserved and is not published is the next write's.
         status = batch_holds(batch);
-        if (status || records->count == 0) pthread_mutex_unlock(&store->lock);
+        if (status || records->count == 0) pthread_mutex_unlock(&store->pending.lock);
     }
     if (!status && records->count > 0) {
-        uint64_t first_word = batch_move(records, target, store->log.last_sequence + 1);
-        atomic_fetch_add_explicit(&store->written, records->count, memory_order_relaxed);
+        uint64_t first_word = batch_move(records, target, store->pending.log.last_sequence + 1);
+        atomic_fetch_add_explicit(&store->figures.written, records->count, memory_order_relaxed);
         status = larder_store_end_append(store, target, records->length, records->count, first_word,
                                          flags, sequence);
     }

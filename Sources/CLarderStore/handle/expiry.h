@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+/** @file expiry.h
+    Private: what makes entries go by themselves: the limits, the time, and the reads that count. */
+#ifndef LARDER_EXPIRY_H
+#define LARDER_EXPIRY_H
+
+#include "format/record.h"
+#include "larder_os_machine.h"
+
+typedef struct store_expiry {
+    /** NULL for the system's. */
+    int64_t (*clock)(void *context);
+    void *context;
+    /** Copies of the limits for those who read without the lock of pending writes. */
+    _Atomic int64_t age_ns, end_ns;
+    /** Reads are noted for the order of use. */
+    _Atomic bool tracks_access;
+    _Atomic uint64_t read_number;
+    /** The lock of pending writes guards the rest. */
+    larder_store_limits limits;
+    /** There may be something to expire, or a limit that time or the file system decides about. */
+    bool may_expire;
+} store_expiry;
+
+static inline int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t later_by(int64_t time, int64_t span) {
+    int64_t sum;
+    if (span == LARDER_STORE_NEVER) return LARDER_STORE_NEVER;
+    if (__builtin_add_overflow(time, span, &sum)) return span < 0 ? INT64_MIN : LARDER_STORE_NEVER;
+    return sum;
+}
+
+static inline int64_t expiry_now(const store_expiry *expiry) {
+    if (expiry->clock != NULL) return expiry->clock(expiry->context);
+    return larder_os_wall_clock_ns();
+}
+/** The earliest of the deadline, by an entry's own times and reads, and the limits' times. */
+static inline int64_t expiry_due(const store_expiry *terms, const record *entry, int64_t deadline) {
+    if ((entry->flags & RECORD_OWN_TIMES) != 0) return deadline;
+    int64_t age = atomic_load_explicit(&terms->age_ns, memory_order_relaxed);
+    int64_t end = atomic_load_explicit(&terms->end_ns, memory_order_relaxed);
+    return earlier(earlier(deadline, end), later_by(entry->written_ns, age));
+}
+
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/** @file identity.c
+    The lock's file: whose the store is, and whether the machine ran on since it was written to. */
+#include "handle/identity.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "larder_os_machine.h"
+
+enum { LOCK_TEXT_BYTES = 64 };
+
+static void boot_text(char out[33]) {
+    uint8_t id[16];
+    larder_os_boot_id(id);
+    for (int at = 0; at < 16; at++) snprintf(out + 2 * at, 3, "%02x", id[at]);
+}
+
+static lock_text lock_text_read(int file) {
+    char bytes[LOCK_TEXT_BYTES + 1] = {0}, boot[33];
+    lock_text text = {.pid = 0};
+    size_t got;
+    long long pid;
+    if (larder_os_file_read_at(file, bytes, LOCK_TEXT_BYTES, 0, &got) == LARDER_OK &&
+        sscanf(bytes, "%19lld %32s", &pid, text.boot) >= 1)
+        text.pid = pid;
+    boot_text(boot);
+    text.is_other_boot = strcmp(text.boot, boot) != 0;
+    return text;
+}
+
+static larder_status lock_text_write(const store_identity *identity, int64_t pid) {
+    char bytes[LOCK_TEXT_BYTES + 1];
+    int length = snprintf(bytes, sizeof bytes, "%lld %s", (long long)pid, identity->boot);
+    for (int at = length; at < LOCK_TEXT_BYTES; at++) bytes[at] = '\n';
+    return larder_os_file_write_at(identity->lock_file, bytes, LOCK_TEXT_BYTES, 0);
+}
+
+void larder_identity_unlock(store_identity *identity, bool is_clean) {
+    if (identity->lock_file < 0) return;
+    // The number of a process that is gone may stay: then the next one syncs once more.
+    if (is_clean) (void)!lock_text_write(identity, 0);
+    larder_os_file_unlock(identity->lock_file);
+    larder_os_file_close(identity->lock_file);
+    identity->lock_file = -1;
+}
+
+larder_status larder_identity_lock(store_identity *identity, uint32_t mode, lock_text *past,
+                                   larder_store_detail *detail) {
+    file_path path;
+    detail->part = LARDER_STORE_PART_LOCK;
+    larder_status status =
+        larder_os_file_open(larder_environment_path(path, identity->path, "lock"),
+                            LARDER_OS_WRITE | LARDER_OS_CREATE, mode, &identity->lock_file);
+    if (status) return status;
+    status = larder_os_file_lock(identity->lock_file);
+    *past = lock_text_read(identity->lock_file);
+    if (status == LARDER_EBUSY) detail->holder_pid = past->pid;
+    if (status) return status;
+    // The new start of the machine is noted when the store is whole again: an open that fails in
+    // between must not hide it from the next one.
+    memcpy(identity->boot, past->boot, sizeof identity->boot);
+    return lock_text_write(identity, (int64_t)getpid());
+}
+
+larder_status larder_identity_note_boot(store_identity *identity) {
+    boot_text(identity->boot);
+    return lock_text_write(identity, (int64_t)getpid());
+}
+
+bool larder_identity_was_cut(const store_identity *identity, int64_t *holder_pid) {
+    file_path path;
+    int file;
+    // One that cannot be read says nothing.
+    (void)!larder_os_file_open(larder_environment_path(path, identity->path, "lock"), 0, 0, &file);
+    lock_text text = lock_text_read(file);
+    *holder_pid = larder_os_file_is_locked(file) ? text.pid : 0;
+    larder_os_file_close(file);
+    return text.is_other_boot;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/** @file identity.h
+    Private: where a store is, and which process, since which start of the machine, has it open. */
+#ifndef LARDER_IDENTITY_H
+#define LARDER_IDENTITY_H
+
+#include <pthread.h>
+
+#include "lmdb/environment.h"
+
+typedef struct store_identity {
+    /** Absolute. */
+    char *path;
+    /** A byte in a page that fork(2) hands to the child as zeros. */
+    const volatile uint8_t *not_forked;
+    /** The one descriptor of an idle store. */
+    int lock_file;
+    /** The start of the machine that the lock's file names. */
+    char boot[33];
+    _Atomic bool is_shut;
+    /** Held by whoever shuts the store; taken before every other one. */
+    pthread_mutex_t lock;
+} store_identity;
+
+/** What the last handle that wrote left in the lock's file. */
+typedef struct lock_text {
+    /** 0: it was shut down, with all that it had on the device. */
+    int64_t pid;
+    char boot[33];
+    /** The machine has rebooted since then: pages may be missing that nobody synced. */
+    bool is_other_boot;
+} lock_text;
+
+/** Makes this process the one that writes; the start of the machine that `boot` says stays the
+    earlier one.
+    @return LARDER_OK; LARDER_EBUSY, and whose it is in `detail`; or an errno. */
+LARDER_MUST_CHECK larder_status larder_identity_lock(store_identity *identity, uint32_t mode,
+                                                     lock_text *past, larder_store_detail *detail);
+/** Notes this start of the machine. */
+LARDER_MUST_CHECK larder_status larder_identity_note_boot(store_identity *identity);
+/** @param is_clean everything is on the device: 0 instead of the process says so. */
+void larder_identity_unlock(store_identity *identity, bool is_clean);
+/** Whether whoever had the store open for writing last ran before the machine was started again.
+    @param holder_pid receives the process, this one too, that has it open; 0 if there is none. */
+bool larder_identity_was_cut(const store_identity *identity, int64_t *holder_pid);
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include "handle/handle.h"
+
+/** So long after `since`; INT64_MAX where one of the two is 0, for never. */
+static int64_t due_after(int64_t since_ns, int64_t interval_ns) {
+    return since_ns == 0 || interval_ns == 0 ? INT64_MAX : later_by(since_ns, interval_ns);
+}
+
+due_times larder_store_due_times(const larder_store *store) {
+    const larder_store_options *options = &store->options;
+    const maintenance *work = &store->maintenance;
+    int64_t trimmed_ns = store->expiry.may_expire ? work->trimmed_ns : 0;
+    return (due_times){due_after(trimmed_ns, options->trim_interval_ns),
+                       due_after(work->pending_since_ns, options->flush_interval_ns),
+                       due_after(store->syncing.unsynced_since_ns, options->sync_interval_ns)};
+}
+
+int64_t larder_store_next_due(const larder_store *store) {
+    due_times due = larder_store_due_times(store);
+    if (store->maintenance.wants_flush || store->maintenance.wants_spare) return 0;
+    return earlier(due.trim_ns, earlier(due.flush_ns, due.sync_ns));
+}
+
+void larder_store_wake(larder_store *store) {
+    if (store->maintenance.has_thread)
+        larder_os_pool_wake(&store->maintenance.task, larder_store_next_due(store));
+}

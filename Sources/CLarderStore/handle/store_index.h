@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+/** @file store_index.h
+    Private: the tree, and what is known of it in memory. */
+#ifndef LARDER_STORE_INDEX_H
+#define LARDER_STORE_INDEX_H
+
+#include "handle/live.h"
+#include "lmdb/environment.h"
+
+typedef struct store_index {
+    /** Held by the one thread that runs a checkpoint. */
+    pthread_mutex_t lock;
+    environment *environment;
+    /** Of the last transaction that was committed; changed under `lock` and that of pending
+        writes. */
+    store_meta meta;
+    /** Reads that the transaction under way folds in; the lock of pending writes guards them. */
+    touch_buffer folding;
+    live_table live;
+    /** Segments that the tree leads to no more: deleted when nobody looks at an older state. */
+    live_table retired;
+    /** The tree may have writes behind meta.applied: a checkpoint ended early. */
+    bool is_partly_applied;
+    /** What segments may take too much, since opening: fewer by each byte written. */
+    uint64_t clean_grace_bytes;
+} store_index;
+
+#endif

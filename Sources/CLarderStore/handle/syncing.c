@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "handle/handle.h"
+
+larder_status larder_store_sync_held(larder_store *store) {
+    if (!store->syncing.is_settled && store->pending.log.active != NULL) {
+        larder_status status = larder_environment_settle(store->index.environment);
+        if (status) return status;
+        store->syncing.is_settled = true;
+    }
+    return larder_log_sync(&store->pending.log, &store->pending.lock);
+}
+
+larder_status larder_store_sync_through(larder_store *store, uint64_t sequence) {
+    pthread_mutex_lock(&store->syncing.lock);
+    larder_status status = LARDER_OK;
+    if (store->pending.log.synced_sequence < sequence) {
+        pthread_mutex_lock(&store->pending.lock);
+        store->syncing.unsynced_since_ns = 0;
+        pthread_mutex_unlock(&store->pending.lock);
+        status = larder_store_sync_held(store);
+    }
+    pthread_mutex_unlock(&store->syncing.lock);
+    return status;
+}
+
+larder_status larder_store_sync(larder_store *store) {
+    larder_status status = store_enter_to_write(store);
+    return !status ? larder_store_sync_through(store, UINT64_MAX) : status;
+}
