@@ -24,10 +24,6 @@ larder_status larder_os_file_open_in(int folder, const char *name, int flags, ui
     *out = -1;
     FAIL_AT("open");
     // O_NONBLOCK so that a FIFO in the path's place is an error later and not a wait for a writer.
-#ifdef LARDER_PLANT_FOLLOW_LINKS
-#undef O_NOFOLLOW
-#define O_NOFOLLOW 0
-#endif
     int how = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | ((flags & LARDER_OS_WRITE) ? O_RDWR : O_RDONLY);
     if (flags & LARDER_OS_CREATE) how |= O_CREAT;
     if (flags & LARDER_OS_EXCLUSIVE) how |= O_EXCL;
@@ -120,9 +116,6 @@ larder_status larder_os_file_reserve(int file, uint64_t bytes) {
     FAIL_AT("fallocate");
     larder_status allowed = larder_os_file_size_check(bytes);
     if (allowed) return allowed;
-#ifdef LARDER_PLANT_NO_RESERVE
-    return larder_os_file_truncate(file, bytes);
-#endif
 #if defined(__APPLE__)
     fstore_t store = {F_ALLOCATECONTIG | F_ALLOCATEALL, F_PEOFPOSMODE, 0, (off_t)bytes, 0};
     int result = fcntl(file, F_PREALLOCATE, &store);

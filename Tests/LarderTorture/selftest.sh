@@ -3,9 +3,9 @@
 # Shows that the harness for entries, archives and suspensions can fail: each planted defect has to
 # be found.
 # Some are between the library and its trials, and the harness itself has them; others are those of
-# the C core that Tests/Torture knows: its object is compiled with the defect and linked in place of
-# the one without. Called by `make torture-selftest`, which sets TORTURE_CC, TORTURE_OUT,
-# TORTURE_SWIFT (the folder with what was built), SWIFTC, CORE_CFLAGS, CORE_SOURCES and LMDB_LIBS.
+# the C core that Tests/Torture/plant.sh knows: its object is compiled with the defect and linked in
+# place of the one without. Called by `make torture-selftest`, which sets TORTURE_CC, TORTURE_OUT,
+# TORTURE_SWIFT (the folder with what was built), SWIFTC, CORE_CFLAGS and LMDB_LIBS.
 set -eu
 
 SEED=${SEED:-1}
@@ -43,17 +43,17 @@ planted() { # DEFECT AREA FAMILY
     hunt "$1" "$harness" "$2" "$3" --plant "$1"
 }
 
-# Links a harness in which some objects of the C core are compiled anew.
-relink() { # PROGRAM FLAGS SOURCE…
-    program=$1 flags=$2
+# Links a harness in which some objects of the C core are compiled anew, from the sources in a folder.
+relink() { # PROGRAM FOLDER SOURCE…
+    program=$1 folder=$2
     shift 2
+    flags=$(echo "$CORE_CFLAGS" | sed "s#-ISources/#-I$folder/Sources/#g")
     objects=$program.objects
     sed "s/^'//; s/'\$//" "$harness.product/Objects.LinkFileList" >"$objects"
     for source in "$@"; do
         object=$program-$(echo "$source" | tr / -).o
         # shellcheck disable=SC2086
-        $TORTURE_CC -std=c11 -D_GNU_SOURCE $CORE_CFLAGS -fPIC -w -O1 $flags \
-            -c "$source" -o "$object"
+        $TORTURE_CC -std=c11 -D_GNU_SOURCE $flags -fPIC -w -O1 -c "$folder/$source" -o "$object"
         # Built as MODULE.build/FOLDER/FILE.c.o.
         built=$(echo "${source#Sources/}" | sed 's|/|.build/|')
         sed "s|^.*/$built\.o\$|$object|" "$objects" >"$objects.new"
@@ -64,16 +64,11 @@ relink() { # PROGRAM FLAGS SOURCE…
         -Xlinker main=LarderTorture_main
 }
 
-# Where defects of the C core are.
-homes() { # DEFECT, or the beginning of its name
-    # shellcheck disable=SC2086
-    grep -l "LARDER_PLANT_$1" $CORE_SOURCES
-}
-
 # A defect of the C core.
 planted_in_c() { # DEFECT AREA FAMILY
-    # shellcheck disable=SC2046
-    relink "$out/LarderTorture-$1" "-DLARDER_PLANT_$1" $(homes "$1")
+    changed=$(sh Tests/Torture/plant.sh "$1" "$out/$1")
+    # shellcheck disable=SC2086
+    relink "$out/LarderTorture-$1" "$out/$1" $changed
     hunt "$1" "$out/LarderTorture-$1" "$2" "$3"
 }
 
@@ -104,8 +99,8 @@ planted neighbour archive damage
 planted keeps-lock suspend kill
 planted early-acknowledgement suspend kill
 if [ "$(uname)" = Linux ]; then
-    # shellcheck disable=SC2046
-    relink "$out/LarderTorture-relinked" "" $(homes STORE_)
+    relink "$out/LarderTorture-relinked" . Sources/CLarderStore/format/record.c \
+        Sources/CLarderStore/checkpoint/checkpoint.c Sources/CLarderStore/handle/pending.c
     unhurt "relinked without one" "$out/LarderTorture-relinked" 6
     planted_in_c STORE_SKIPS_CRC entry damage
     planted_in_c STORE_FORGETS_APPLIED entry kill

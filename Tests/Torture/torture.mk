@@ -126,7 +126,6 @@ torture-selftest: $(TORTURE_OUT)/larder-torture torture-swift ## show that tortu
 	  sh $(TORTURE_DIR)/selftest.sh
 	@TORTURE_CC="$(FUZZ_CC)" TORTURE_OUT="$(TORTURE_OUT)" TORTURE_SWIFT="$(TORTURE_SWIFT)" \
 	  SWIFTC="$(FUZZ_SWIFTC)" CORE_CFLAGS="$(TORTURE_INCLUDES)" LMDB_LIBS="$(LMDB_LIBS)" \
-	  CORE_SOURCES="$(TORTURE_C)" \
 	  sh Tests/LarderTorture/selftest.sh
 
 torture-explore: $(TORTURE_OUT)/larder-torture

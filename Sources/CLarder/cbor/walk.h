@@ -81,11 +81,9 @@ ALWAYS_INLINE larder_status read_head(input *in, larder_cbor_head *head) {
 /** The content of a string whose head, at `start`, was read. */
 ALWAYS_INLINE larder_status read_content(input *in, size_t start, uint64_t length, bool is_text) {
     size_t readable = in->length - in->at;
-#ifndef LARDER_PLANT_CBOR_LENGTH
     if (length > readable) {
         return fail(in, LARDER_CBOR_CUT_OFF, start);
     }
-#endif
     if (is_text) {
         size_t valid = text_valid_length(in->bytes + in->at, (size_t)length, readable);
         if (valid != length) {

@@ -158,11 +158,7 @@ static inline void segment_vacate(larder_index *index, larder_index_slot slot) {
          group = next_group(segment, group)) {
         uint8_t *at = group_at(index, segment, group);
         const uint8_t overflow = tag_get(at, OVERFLOW);
-#ifndef LARDER_PLANT_INDEX_OVERFLOW // A defect that tests can put in.
         if (overflow != OVERFLOW_STUCK) tag_set(at, OVERFLOW, overflow - 1);
-#else
-        (void)overflow;
-#endif
     }
     tag_set(group_at(index, segment, last), place % GROUP_PLACES, 0);
     // A free place has no marks; to look is cheaper than to write.

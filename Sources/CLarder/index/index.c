@@ -245,15 +245,10 @@ static void read_end_exclusive(larder_index *index, larder_index_slot outcome) {
 // Releases a reader's slot, and has a writer apply what was recorded if need be.
 static void leave_reader(larder_index *index, index_reader *reader, bool wants_writer) {
     atomic_store_explicit(&reader->busy, 0, memory_order_release);
-#ifndef LARDER_PLANT_INDEX_NOTES // A defect that tests can put in.
     if (wants_writer) {
         lock_write(index);
         unlock_write(index);
     }
-#else
-    (void)wants_writer;
-    (void)index;
-#endif
 }
 
 void larder_index_read_end(larder_index *index, uint32_t token, larder_index_slot outcome) {

@@ -6,7 +6,6 @@
 #endif
 
 #include <errno.h>
-#include <sched.h>
 #include <time.h>
 
 #include "ring/ring_internal.h"
@@ -328,9 +327,7 @@ static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint
             if (*skip) ring_restart(ring);
             *skip = 0;
         }
-#ifndef LARDER_PLANT_EVICT_LATE
         larder_ring_store_oldest(ring);
-#endif
     }
     uint64_t last = *skip ? ring->data_bytes : ring->end_position + bytes;
     if (UNLIKELY(last > ring->warmed)) ring_warm(ring, last);
@@ -383,16 +380,8 @@ static inline ALWAYS_INLINE void ring_write_record(larder_ring *ring, uint64_t s
                                                    const void *message, size_t length,
                                                    uint32_t payload_crc, uint32_t partial) {
     if (UNLIKELY(skip != 0)) ring_pad(ring, skip);
-#ifdef LARDER_PLANT_HEAD_FIRST
-    STORE_RELEASE(ring->header->state.published[ring->slot].end, ring->end + record_bytes(length));
-    sched_yield();
-#endif
     // If we crash here, or in the copy, the bytes lie behind `end` and nothing refers to them.
     if (length) memcpy(ring->data + ring->end_position + RING_HEAD_BYTES, message, length);
-#ifdef LARDER_PLANT_EVICT_LATE
-    sched_yield();
-    larder_ring_store_oldest(ring);
-#endif
     ring_seal(ring, payload_crc, (uint32_t)length | partial, record_bytes(length));
 }
 

@@ -168,9 +168,6 @@ bool larder_ring_believe(const ring_records *records, const ring_header *header,
         return false;
     *found = (ring_found){.oldest = oldest, .end = end, .newest = newest};
     found->next_sequence = (newest > given ? newest : given) + 1;
-#ifdef LARDER_PLANT_REUSE_SEQUENCE
-    found->next_sequence = 1;
-#endif
     if (oldest >= end) {
         // Empty; perhaps the writer was about to go on at the start of the next lap.
         found->oldest = found->end = oldest;
@@ -427,9 +424,6 @@ static uint64_t recovered_next(const ring_records *records, const ring_header *h
             next = floor;
         }
     }
-#ifdef LARDER_PLANT_REUSE_SEQUENCE
-    next = 1;
-#endif
     return next;
 }
 

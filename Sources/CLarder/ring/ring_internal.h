@@ -147,10 +147,6 @@ static inline ring_records ring_records_of(const larder_ring *ring) {
 larder_status larder_ring_lock_slowly(larder_ring *ring);
 
 static inline larder_status ring_lock(larder_ring *ring) {
-#ifdef LARDER_PLANT_NO_LOCK
-    uint32_t seen = atomic_load_explicit(ring->lock, memory_order_relaxed);
-    if (seen == LOCK_FREE) return LARDER_OK;
-#endif
     uint32_t expected = LOCK_FREE;
     if (atomic_compare_exchange_strong_explicit(ring->lock, &expected, LOCK_HELD,
                                                 memory_order_acquire, memory_order_relaxed))

@@ -101,11 +101,7 @@ static void sync_gather(larder_ring *ring) {
 static larder_status sync_unlocked(larder_ring *ring) {
     pthread_mutex_unlock(&ring->sync_mutex);
     int64_t start = larder_os_monotonic_ns();
-#ifdef LARDER_PLANT_NO_SYNC
-    larder_status status = LARDER_OK;
-#else
     larder_status status = larder_ring_sync_file(ring);
-#endif
     int64_t took = larder_os_monotonic_ns() - start;
     pthread_mutex_lock(&ring->sync_mutex);
     ring->sync_took_ns = took;

@@ -109,13 +109,8 @@ static larder_status apply_last(apply_txn *apply, checkpoint *run) {
     if (frozen != NULL) {
         status = apply_segments(apply, frozen);
         if (!status) status = larder_apply_order(apply, frozen);
-#ifdef LARDER_PLANT_STORE_FORGETS_APPLIED
-        if (apply->meta.applied == 0)
-#endif
-        {
-            apply->meta.applied = frozen->last_sequence;
-            apply->meta.end = frozen->end;
-        }
+        apply->meta.applied = frozen->last_sequence;
+        apply->meta.end = frozen->end;
     }
     if (!status && (run->order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0)
         status = pass_sealed(apply);

@@ -303,11 +303,8 @@ larder_status larder_cleaning_move(cleaning *work, apply_txn *apply, const sorte
 
 larder_status larder_cleaning_settle(cleaning *work, apply_txn *apply) {
     if (work->target == NULL) return LARDER_OK;
-#ifndef LARDER_PLANT_STORE_SKIPS_CLEANED_SYNC
     larder_status status = larder_segment_sync(work->target, work->pending->log.folder);
-    if (status) return status;
-#endif
-    return larder_apply_measure(apply, work->target, NULL);
+    return status ? status : larder_apply_measure(apply, work->target, NULL);
 }
 
 // The end -----------------------------------------------------------------------------------------

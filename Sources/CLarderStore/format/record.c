@@ -226,11 +226,9 @@ larder_status larder_record_read(larder_bytes bytes, bool verifies, record *out)
         (head.minor > RECORD_MINOR_MAX && head.kind != RECORD_NEXT) ||
         (head.kind != RECORD_PUT && !is_bare_sound(&head)))
         return LARDER_EDAMAGED;
-#ifndef LARDER_PLANT_STORE_SKIPS_CRC
     if (verifies &&
         larder_crc32c(0, at + RECORD_CRC_START, bytes.length - RECORD_CRC_START) != head.crc)
         return LARDER_EDAMAGED;
-#endif
     size_t left = bytes.length - RECORD_HEAD_BYTES;
     size_t optional = record_optional_bytes(head.flags);
     if (optional + head.key_bytes > left) return LARDER_EDAMAGED;

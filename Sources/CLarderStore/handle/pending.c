@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <unistd.h>
-
 #include "handle/handle.h"
 
 void larder_store_publish(larder_store *store, const uint8_t *records, uint32_t count,
@@ -19,13 +17,6 @@ void larder_store_publish(larder_store *store, const uint8_t *records, uint32_t 
             if ((at[21] & (RECORD_EXPIRES | RECORD_IDLES)) != 0) store->expiry.may_expire = true;
         }
         at += record_padded(record_length(at));
-#ifdef LARDER_PLANT_STORE_HALF_A_BATCH
-        if (n == 0 && store->maintenance.has_thread) {
-            pthread_mutex_unlock(&store->pending.lock);
-            usleep(20);
-            pthread_mutex_lock(&store->pending.lock);
-        }
-#endif
     }
     active->bytes += (uint64_t)(at - records);
     if (active->first_segment == 0) active->first_segment = number;

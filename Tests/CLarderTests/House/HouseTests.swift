@@ -239,6 +239,14 @@ struct HouseTests {
     expectNoLine(in: above) { $0.firstMatch(of: asked) != nil }
   }
 
+  @Test func aStatusIsTestedOneWay() throws {
+    // `if (status)` and `!status`; what a call gives, where it stands in a condition, is compared.
+    let other = try Regex(#"\b\w*status (==|!=) LARDER_OK"#)
+    expectNoLine(in: SourceTree.c.filter { $0.path.hasPrefix("Sources/") }) {
+      $0.firstMatch(of: other) != nil
+    }
+  }
+
   @Test func everySymbolOfTheCoreHasThePrefix() throws {
     // Of the objects themselves: a program that links them statically defines what it likes.
     for (path, symbols) in try Self.symbols.get() {

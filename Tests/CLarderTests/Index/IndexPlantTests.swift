@@ -35,14 +35,13 @@ import Testing
     with defect: String?, _ policy: larder_index_policy, _ number: UInt64
   ) throws -> String? {
     let directory = try TemporaryDirectory()
-    let files = SourceTree.c.map(\.path).filter {
+    let sources = SourceTree.c.map(\.path).filter {
       $0.hasPrefix("Sources/CLarder/index/") || $0.hasPrefix("Sources/CLarderSystem/")
     }
+    var core = SourceTree.top
     if let defect {
-      let isThere = SourceTree.c.contains {
-        $0.path.hasPrefix("Sources/CLarder/index/") && $0.text.contains("LARDER_PLANT_\(defect)")
-      }
-      if !isThere { throw Failure(description: "\(defect) is not in the library") }
+      core = directory.url
+      try Self.run(["sh", "Tests/Torture/plant.sh", defect, core.path])
     }
     let file = directory.file("planted.so")
     #if os(Linux)
@@ -53,13 +52,11 @@ import Testing
     #endif
     try Self.run(
       ["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-w", "-fPIC", "-shared", "-pthread"]
-        + ["-o", file.path] + options + (defect.map { ["-DLARDER_PLANT_\($0)"] } ?? [])
+        + ["-o", file.path] + options
         + ["CLarderSystem/include", "CLarder/include", "CLarder"].flatMap {
-          ["-I", SourceTree.top.appendingPathComponent("Sources/\($0)").path]
+          ["-I", core.appendingPathComponent("Sources/\($0)").path]
         }
-        + files.filter { $0.hasSuffix(".c") }.map {
-          SourceTree.top.appendingPathComponent($0).path
-        })
+        + sources.filter { $0.hasSuffix(".c") }.map { core.appendingPathComponent($0).path })
     guard let library = dlopen(file.path, RTLD_NOW | RTLD_LOCAL) else {
       throw Failure(description: dlerror().map { String(cString: $0) } ?? "dlopen")
     }
@@ -77,6 +74,7 @@ import Testing
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = arguments
+    process.currentDirectoryURL = SourceTree.top
     let pipe = Pipe()
     process.standardOutput = pipe
     process.standardError = pipe

@@ -1,0 +1,125 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# plant.sh DEFECT FOLDER
+#
+# Copies the C core to FOLDER/Sources with one defect in it, and prints the sources to compile anew,
+# as Sources/CLarder/ring/sync.c: the one that was changed, or those beside a header. The harnesses
+# have to find each of them; where one is put in by a line that is not there any more, this fails.
+set -eu
+
+defect=$1
+folder=$2
+file=
+script=
+in_file() { # FILE SED-SCRIPT
+    file=$1 script=$2
+}
+
+case $defect in
+# The log
+SKIP_CRC) in_file CLarder/ring/layout.h \
+    's/return record_crc(crc, .* == head.crc;/return true;/' ;;
+NO_BOUNDS) in_file CLarder/ring/layout.h \
+    's/return record_bytes(record_length(head.word)) <= data_bytes - position;/return true;/' ;;
+HEAD_FIRST) in_file CLarder/ring/append.c '/If we crash here, or in the copy/i\
+    STORE_RELEASE(ring->header->state.published[ring->slot].end, ring->end + record_bytes(length));\
+    { extern int sched_yield(void); sched_yield(); }' ;;
+EVICT_LATE) in_file CLarder/ring/append.c \
+    '/STORE(ring->header->state.count, 0);/,/store_oldest/{
+    s/^        larder_ring_store_oldest(ring);//
+    }
+    /^    ring_seal(ring, payload_crc, (uint32_t)length | partial/i\
+    { extern int sched_yield(void); sched_yield(); larder_ring_store_oldest(ring); }' ;;
+NO_SYNC) in_file CLarder/ring/sync.c \
+    's/larder_status status = larder_ring_sync_file(ring);/larder_status status = LARDER_OK;/' ;;
+REUSE_SEQUENCE) in_file CLarder/ring/recovery.c \
+    's/found->next_sequence = .* + 1;/found->next_sequence = 1;/
+    s/^    return next;/    return 1;/' ;;
+NO_LOCK) in_file CLarder/ring/ring_internal.h '/^    uint32_t expected = LOCK_FREE;/i\
+    if (atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_FREE) return LARDER_OK;' ;;
+# The system
+NO_RESERVE) in_file CLarderSystem/file.c '/^larder_status larder_os_file_reserve/,/^}/{
+    s/^    if (allowed) return allowed;/    return larder_os_file_truncate(file, bytes);/
+    }' ;;
+FOLLOW_LINKS) in_file CLarderSystem/file.c 's/O_CLOEXEC | O_NOFOLLOW/O_CLOEXEC/' ;;
+# Coding
+CBOR_LENGTH) in_file CLarder/cbor/walk.h '/larder_status read_content/,/^}/{
+    s/if (length > readable)/if (0)/
+    }' ;;
+# The index
+INDEX_OVERFLOW) in_file CLarder/index/group.h \
+    's/if (overflow != OVERFLOW_STUCK) tag_set(at, OVERFLOW, overflow - 1);//' ;;
+INDEX_NOTES) in_file CLarder/index/index.c '/^static void leave_reader/,/^}/{
+    s/if (wants_writer)/if (0)/
+    }' ;;
+# The store
+STORE_SKIPS_CRC) in_file CLarderStore/format/record.c 's/^    if (verifies &&$/    if (0 \&\&/' ;;
+STORE_HALF_A_BATCH) in_file CLarderStore/handle/pending.c \
+    '/^        at += record_padded(record_length(at));/a\
+        if (n == 0 \&\& store->maintenance.has_thread) {\
+            extern int usleep(unsigned);\
+            pthread_mutex_unlock(\&store->pending.lock);\
+            usleep(20);\
+            pthread_mutex_lock(\&store->pending.lock);\
+        }' ;;
+STORE_SKIPS_CLEANED_SYNC) in_file CLarderStore/cleaning/clean.c \
+    '/^larder_status larder_cleaning_settle/,/^}/s/= larder_segment_sync(.*);/= LARDER_OK;/' ;;
+STORE_FORGETS_APPLIED) in_file CLarderStore/checkpoint/checkpoint.c \
+    '/^        apply->meta.applied = frozen->last_sequence;/{N
+    s/;\n */, /
+    s/apply/if (apply->meta.applied == 0) apply/
+    }' ;;
+STORE_COMMITS_EARLY) in_file CLarderStore/checkpoint/checkpoint.c \
+    '/^    if (!status && (store->pending.frozen != NULL || leaves))$/{N
+    d
+    }' ;;
+STORE_FORGETS_REMOVALS) in_file CLarderStore/cleaning/clean.c \
+    's/^    return least;/    return UINT64_MAX;/' ;;
+STORE_DELETES_EARLY) in_file CLarderStore/cleaning/clean.c \
+    's/if (oldest < gone->retired_by) return;//' ;;
+# The failures that the store's first design had, so far as this one can have them
+STORE_APPLIED_EARLY) in_file CLarderStore/checkpoint/checkpoint.c \
+    '/^    if (!status && run->is_done) status = apply_last/i\
+    if (run->frozen)\
+        apply->meta.applied = run->frozen->last_sequence, apply->meta.end = run->frozen->end;' ;;
+STORE_LAST_SYNCED_ONLY) in_file CLarderStore/log/log.c \
+    's/sync_chain(log, first, /sync_chain(log, last->number, /' ;;
+STORE_BELIEVES_SYNC) in_file CLarderStore/log/segment.c \
+    's/synced->sync_failed = status;/synced->synced = end;/' ;;
+STORE_KEEPS_NO_ROOM) in_file CLarderStore/lmdb/environment_writer.c \
+    's/if (!larder_environment_is_short(env) ||/return; if (/' ;;
+STORE_NAMES_UNSYNCED) in_file CLarderStore/handle/syncing.c \
+    's/if (!store->syncing.is_settled && store->pending.log.active != NULL)/if (0)/' ;;
+STORE_PATH_AS_GIVEN) in_file CLarderStore/store/store.c \
+    's/= larder_os_absolute_path(path, &\(.*path\));/= (\1 = strdup(path)) == NULL;/' ;;
+STORE_ANY_FOLDER) in_file CLarderStore/log/log.c \
+    's/^    if (!status && (facts.device != log->device.*//' ;;
+STORE_FOLLOWS_ON) in_file CLarderStore/read/follow.c \
+    's/if (is_outdated(follow, meta->applied))/if (follow->first == 0)/' ;;
+STORE_ALWAYS_COPIES) in_file CLarderStore/checkpoint/checkpoint.c \
+    's/^    if (status != ENOSPC && status != EDQUOT) return status;/    return status;/' ;;
+STORE_NEVER_LEAVES) in_file CLarderStore/checkpoint/checkpoint.c \
+    's/is_worth_leaving(store)) status/0) status/' ;;
+# What a power cut left behind the end of the log
+STORE_WIPES_NOTHING) in_file CLarderStore/store/replay.c \
+    's/^    if (was_power_cut) return wipe_behind.*/    (void)was_power_cut;/' ;;
+STORE_WIPES_UNSYNCED) in_file CLarderStore/store/replay.c \
+    's/= larder_segment_sync(last, store->pending.log.folder);/= LARDER_OK;/' ;;
+*)
+    echo "plant.sh: there is no defect $defect" >&2
+    exit 2
+    ;;
+esac
+
+rm -rf "$folder/Sources"
+mkdir -p "$folder/Sources"
+cp -R Sources/CLarderSystem Sources/CLarder Sources/CLarderStore "$folder/Sources"
+sed "$script" "Sources/$file" >"$folder/Sources/$file"
+if cmp -s "$folder/Sources/$file" "Sources/$file"; then
+    echo "plant.sh: $defect changes nothing in Sources/$file" >&2
+    exit 1
+fi
+case $file in
+*.h) ls "Sources/${file%/*}"/*.c ;;
+*) echo "Sources/$file" ;;
+esac
