@@ -3,41 +3,41 @@
 # Shows that the harness can fail: for each defect that plant.sh can put into the library, builds a
 # harness with it and runs the family that has to find it. Called by `make torture-selftest`, which
 # sets TORTURE_CC, TORTURE_FLAGS, TORTURE_LINK, TORTURE_OUT, TORTURE_OBJECTS, C_SOURCES,
-# STORE_SOURCES and LMDB_LIBS.
+# STORE_SOURCES, LMDB_LIBS, FUZZ_CC and FUZZ_FLAGS. JOBS run at a time, 2 unless it is set.
 set -eu
 
 SEED=${SEED:-1}
 out=$TORTURE_OUT/planted
 mkdir -p "$out"
-failed=0
-tried=0
 
 # Reached only if nothing is found: far more than it takes, since the machine may have other work.
 limit_seconds=300
 
-# Runs a harness until its first failure.
-hurt() { # HARNESS FAMILY
-    "$1" --family "$2" --seconds "$limit_seconds" --seed "$SEED" --stop
+# Without a defect nothing may be found, or finding one would show nothing.
+unhurt() {
+    if ! "$TORTURE_OUT/larder-torture" --short --seed "$SEED" --seconds 6 >"$out/none.log" 2>&1
+    then
+        echo "without a defect: FAILED; see $out/none.log"
+        return 1
+    fi
+    echo "without a defect: $(tail -n 1 "$out/none.log")"
 }
 
-planted() { # DEFECT FAMILY
-    if build "$1"; then judge "$1" "$2"; else failed=$((failed + 1)); fi
-}
-
-# Where plant.sh put the core with a defect, instead of Sources.
-with_defect() { # DEFECT FLAGS-OR-SOURCES
-    echo " $2" | sed "s#\([ I]\)Sources/#\1$out/$1/Sources/#g"
+# The same flags or sources below FOLDER, where plant.sh put a core with a defect.
+below() { # FOLDER FLAGS-OR-SOURCES
+    echo " $2" | sed "s#\([ I]\)Sources/#\1$1/Sources/#g"
 }
 
 build() { # DEFECT
-    changed=$(sh Tests/Torture/plant.sh "$1" "$out/$1") || return 1
-    flags=$(with_defect "$1" "$TORTURE_FLAGS")
+    changed=$(sh Tests/Torture/plant.sh "$1" "$out/$1")
+    changed=" $(echo "$changed" | tr '\n' ' ')"
+    flags=$(below "$out/$1" "$TORTURE_FLAGS")
     objects=
     for source in $C_SOURCES $STORE_SOURCES; do
         # What does not know the defect is the same as without it.
         object=${source#Sources/}
         object=$TORTURE_OUT/core/${object%.c}.o
-        case " $(echo $changed) " in
+        case "$changed" in
         *" $source "*)
             object=$out/$1/$(echo "${source%.c}" | tr / -).o
             # shellcheck disable=SC2086
@@ -51,50 +51,53 @@ build() { # DEFECT
         -o "$out/larder-torture-$1"
 }
 
-judge() { # DEFECT FAMILY
-    tried=$((tried + 1))
-    if hurt "$out/larder-torture-$1" "$2" >"$out/$1.log" 2>&1; then
-        printf '%-20s NOT FOUND by %s; see %s\n' "$1" "$2" "$out/$1.log"
-        failed=$((failed + 1))
-    elif grep -q '^FAILED' "$out/$1.log"; then
+planted() { # DEFECT FAMILY
+    log=$out/$1.log
+    build "$1"
+    if "$out/larder-torture-$1" --family "$2" --seconds "$limit_seconds" --seed "$SEED" --stop \
+        >"$log" 2>&1; then
+        printf '%-20s NOT FOUND by %s; see %s\n' "$1" "$2" "$log"
+        return 1
+    elif grep -q '^FAILED' "$log"; then
         printf '%-20s found by %s: %s\n' "$1" "$2" \
-            "$(sed -n 's/^FAILED [a-z-]*: //p' "$out/$1.log" | head -n 1)"
+            "$(sed -n 's/^FAILED [a-z-]*: //p' "$log" | head -n 1)"
     else
-        printf '%-20s the harness itself failed; see %s\n' "$1" "$out/$1.log"
-        failed=$((failed + 1))
+        printf '%-20s the harness itself failed; see %s\n' "$1" "$log"
+        return 1
     fi
 }
 
 # The same for a fuzzer, which has to come upon it from the seeds in the repository.
 planted_for_fuzzer() { # DEFECT FUZZER SECONDS LONGEST
-    tried=$((tried + 1))
-    fuzzer=$out/fuzz-$2-$1
+    folder=$out/fuzz-$1
     log=$out/fuzz-$1.log
+    sh Tests/Torture/plant.sh "$1" "$folder" >/dev/null
     # shellcheck disable=SC2046
-    if ! $FUZZ_CC $(with_defect "$1" "$FUZZ_FLAGS") -w "Tests/Torture/fuzz/fuzz_$2.c" \
-        $(with_defect "$1" "$C_SOURCES") -o "$fuzzer" 2>"$log"; then
+    if ! $FUZZ_CC $(below "$folder" "$FUZZ_FLAGS") -w "Tests/Torture/fuzz/fuzz_$2.c" \
+        $(below "$folder" "$C_SOURCES") -o "$folder/fuzzer" 2>"$log"; then
         printf '%-20s not tried by the fuzzer: %s cannot build one here\n' "$1" "$FUZZ_CC"
         return
     fi
-    mkdir -p "$out/corpus-$2"
-    if "$fuzzer" -max_total_time="$3" -timeout=10 -max_len="$4" -verbosity=0 -seed="$SEED" \
-        -artifact_prefix="$out/" "$out/corpus-$2" "Tests/Torture/fuzz/corpus-$2" >"$log" 2>&1; then
+    mkdir -p "$folder/corpus"
+    if "$folder/fuzzer" -max_total_time="$3" -timeout=10 -max_len="$4" -verbosity=0 \
+        -seed="$SEED" -artifact_prefix="$folder/" "$folder/corpus" "Tests/Torture/fuzz/corpus-$2" \
+        >"$log" 2>&1; then
         printf '%-20s NOT FOUND by the fuzzer; see %s\n' "$1" "$log"
-        failed=$((failed + 1))
-    else
-        printf '%-20s found by the fuzzer: %s\n' "$1" \
-            "$(sed -n 's/^SUMMARY: //p' "$log" | head -n 1 | cut -c 1-60)"
+        return 1
     fi
+    printf '%-20s found by the fuzzer: %s\n' "$1" \
+        "$(sed -n 's/^SUMMARY: //p' "$log" | head -n 1 | cut -c 1-60)"
 }
 
-# Without a defect nothing may be found, or finding one would show nothing.
-if ! "$TORTURE_OUT/larder-torture" --short --seed "$SEED" --seconds 6 >"$out/none.log" 2>&1; then
-    echo "without a defect: FAILED; see $out/none.log"
-    failed=$((failed + 1))
-else
-    echo "without a defect: $(tail -n 1 "$out/none.log")"
+if [ $# -gt 0 ]; then
+    "$@"
+    exit
 fi
 
+if xargs -L 1 -P "${JOBS:-2}" sh "$0" <<'END'; then
+unhurt
+planted_for_fuzzer NO_BOUNDS ring 30 8192
+planted_for_fuzzer CBOR_LENGTH cbor 30 4096
 planted SKIP_CRC damage
 planted NO_BOUNDS damage
 planted HEAD_FIRST concurrency
@@ -124,11 +127,9 @@ planted STORE_ALWAYS_COPIES store-exhaustion
 planted STORE_NEVER_LEAVES store-exhaustion
 planted STORE_WIPES_NOTHING store-promises
 planted STORE_WIPES_UNSYNCED store-promises
-planted_for_fuzzer NO_BOUNDS ring 30 8192
-planted_for_fuzzer CBOR_LENGTH cbor 30 4096
-
-if [ "$failed" -gt 0 ]; then
-    echo "$failed of $tried are not as they should be"
+END
+    echo "every planted defect was found"
+else
+    echo "not every planted defect was found, or something else failed: see above"
     exit 1
 fi
-echo "every planted defect was found"
