@@ -137,7 +137,7 @@ struct HouseTests {
         // An inline function of a header is unused where the header is all there is.
         + ["-Wno-pragma-once-outside-header", "-Wno-unused-function", "-fsyntax-only", path]
         + folders
-      let output = try run("clang", arguments)
+      let output = try Self.run("clang", arguments)
       #expect(output == "", "\(file.path)")
     }
   }
@@ -285,9 +285,9 @@ struct HouseTests {
     var symbols: [String: (defined: [String], undefined: [String])] = [:]
     for file in SourceTree.c where file.path.hasPrefix("Sources/") && file.path.hasSuffix(".c") {
       let object = directory.file("object.o").path
-      _ = try run(
+      _ = try Self.run(
         "cc", ["-std=c11", "-D_GNU_SOURCE", "-w", "-c", file.path, "-o", object] + includes)
-      let lines = try run("nm", ["-g", object]).split(separator: "\n")
+      let lines = try Self.run("nm", ["-g", object]).split(separator: "\n")
         .map { $0.split(separator: " ") }
       symbols[file.path] = (
         lines.filter { $0.count == 3 }.map { String($0[2]) },
@@ -379,7 +379,7 @@ struct HouseTests {
   }
 
   /// What the program printed, on either stream.
-  private func run(_ program: String, _ arguments: [String]) throws -> String {
+  private static func run(_ program: String, _ arguments: [String]) throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = [program] + arguments
