@@ -30,7 +30,8 @@ $(COVERAGE_OUT)/Tests/%.o: Tests/%.c $(TORTURE_HEADERS) $(TORTURE_H)
 	@$(COVERAGE_CC) $(TORTURE_FLAGS) -O1 -g -c $< -o $@
 
 # What a public header has inline is compiled with whoever uses it.
-$(COVERAGE_OUT)/Tests/Torture/coding/cbor_rare.o: Tests/Torture/coding/cbor_rare.c $(TORTURE_HEADERS) $(TORTURE_H)
+$(COVERAGE_OUT)/Tests/Torture/coding/cbor_rare.o: Tests/Torture/coding/cbor_rare.c \
+  $(TORTURE_HEADERS) $(TORTURE_H)
 	@mkdir -p $(@D)
 	@$(COVERAGE_CC) $(COVERAGE_FLAGS) -c $< -o $@
 
