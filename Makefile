@@ -114,6 +114,7 @@ test-ubsan: ## run the tests with the C core under Undefined Behaviour Sanitizer
 # need more than C11 say so at their top, before they include a private header; of the floors below
 # and above it so many do that all are compiled with it.
 CHECK_INCLUDES = $(CORE_INCLUDES) $(LMDB_CFLAGS)
+EACH = xargs -P 2 -I {}
 
 # Watches have 64-bit processors and pointers of 32 bits, as x32 has, so what is lost on the way
 # from one to the other shows there. All that a 64-bit Linux lacks to compile for it is a list of
@@ -134,22 +135,20 @@ check-c: ## compile the C core by gcc and clang, strictly, each header alone
 	        | $$cc -x $$language $(STRICT) -I. $(PUBLIC_INCLUDES) -fsyntax-only -; \
 	    done; \
 	  done; \
-	  for header in $(PRIVATE_HEADERS); do \
-	    printf '#include "%s"\n' "$$header" \
-	      | $$cc -x c -std=c11 -D_GNU_SOURCE $(STRICT_C) -Wno-unused-function $$extra -I. \
-	        $(CHECK_INCLUDES) -fsyntax-only -; \
-	  done; \
-	  for source in $(C_SOURCES) $(STORE_SOURCES); do \
-	    case $$source in $(C_DIR)/*) gnu= ;; *) gnu=-D_GNU_SOURCE ;; esac; \
-	    $$cc -std=c11 $$gnu $(STRICT_C) $$extra $(CHECK_INCLUDES) -O2 -c -o /dev/null $$source; \
-	  done; \
+	  printf '%s\n' $(PRIVATE_HEADERS) | $(EACH) sh -c "printf '#include \"{}\"\n' \
+	    | $$cc -x c -std=c11 -D_GNU_SOURCE $(STRICT_C) -Wno-unused-function $$extra -I. \
+	      $(CHECK_INCLUDES) -fsyntax-only -"; \
+	  strict="$$cc -std=c11 $(STRICT_C) $$extra $(CHECK_INCLUDES) -O2 -c -o /dev/null"; \
+	  printf '%s\n' $(filter $(C_DIR)/%,$(C_SOURCES)) | $(EACH) $$strict {}; \
+	  printf '%s\n' $(filter-out $(C_DIR)/%,$(C_SOURCES) $(STORE_SOURCES)) \
+	    | $(EACH) $$strict -D_GNU_SOURCE {}; \
 	  echo "check-c: $$cc, $(words $(C_SOURCES) $(STORE_SOURCES)) sources," \
 	    "$(words $(C_HEADERS) $(STORE_HEADERS)) public headers: ok"; \
 	done
 	@mkdir -p $(X32)/gnu && : > $(X32)/gnu/stubs-x32.h
 	@if printf '#include <pthread.h>\n#include <stdio.h>\n#include <lmdb.h>\n' \
 	  | $(CHECK_X32) -x c - 2>/dev/null; then \
-	  set -e; for source in $(C_SOURCES) $(STORE_SOURCES); do $(CHECK_X32) $$source; done; \
+	  set -e; printf '%s\n' $(C_SOURCES) $(STORE_SOURCES) | $(EACH) $(CHECK_X32) {}; \
 	  echo "check-c: pointers of 32 bits: ok"; \
 	else \
 	  echo "check-c: no clang or headers for pointers of 32 bits, skipped"; \
