@@ -26,10 +26,10 @@ HEAD_FIRST) in_file CLarder/ring/append.c '/If we crash here, or in the copy/i\
     { extern int sched_yield(void); sched_yield(); }' ;;
 EVICT_LATE) in_file CLarder/ring/append.c \
     '/STORE(ring->header->state.count, 0);/,/store_oldest/{
-    s/^        larder_ring_store_oldest(ring);//
+    s/^        ring_store_oldest(ring);//
     }
     /^    ring_seal(ring, payload_crc, (uint32_t)length | partial/i\
-    { extern int sched_yield(void); sched_yield(); larder_ring_store_oldest(ring); }' ;;
+    { extern int sched_yield(void); sched_yield(); ring_store_oldest(ring); }' ;;
 NO_SYNC) in_file CLarder/ring/sync.c \
     's/larder_status status = larder_ring_sync_file(ring);/larder_status status = LARDER_OK;/' ;;
 REUSE_SEQUENCE) in_file CLarder/ring/recovery.c \

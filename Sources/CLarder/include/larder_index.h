@@ -18,7 +18,7 @@
     **Memory.** All calls but insertion, a change of limits or of deadlines, and listing are free of
     allocation. What the policies remember of entries that are gone is bounded by the limits.
 
-    How it is laid out, and why, is told in index/index_internal.h. */
+    How it is laid out, and why, is told in index/table.h. */
 #ifndef LARDER_INDEX_H
 #define LARDER_INDEX_H
 
@@ -249,7 +249,7 @@ LARDER_API void larder_index_clear(larder_index *index, bool keep_capacity);
 
 /** Sets the limits. larder_index_evict, which must follow, evicts what exceeds them.
     O(n) when the first limit is set, and when the last is lifted: entries of an index without
-    limits are in no list, see index/index_internal.h.
+    limits are in no list, see index/table.h.
     @return LARDER_OK; ENOMEM, and then the limits are as they were. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_index_set_limits(larder_index *index,
                                                                    uint64_t count_limit,

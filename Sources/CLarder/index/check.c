@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Walks an index and checks the invariants of index/index_internal.h.
-#include "index/index_internal.h"
+// Walks an index and checks the invariants of index/table.h.
+#include "index/table.h"
 
 static bool is_list_of(const larder_index *index, uint32_t list) {
     if (list == LIST_PINNED) return true;

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "index/index_internal.h"
+#include "index/table.h"
 #include "larder_os_machine.h"
 
 static const larder_index_expiry never = {LARDER_INDEX_NEVER, LARDER_INDEX_NEVER,

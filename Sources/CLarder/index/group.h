@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /** @file group.h
-    Private: tags, groups and the way from a hash to them; the drawing is in index/index_internal.h.
+    Private: tags, groups and the way from a hash to them; the drawing is in index/table.h.
     */
 #ifndef LARDER_GROUP_H
 #define LARDER_GROUP_H
 
-#include "index/index_internal.h"
+#include "index/table.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "index/index_internal.h"
+#include "index/table.h"
 #include "larder_os_machine.h"
 
 __extension__ typedef unsigned __int128 wide;

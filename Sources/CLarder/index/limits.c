@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "index/index_internal.h"
+#include "index/table.h"
 
 static bool is_unlimited(uint64_t count_limit, uint64_t cost_limit) {
     return count_limit == LARDER_INDEX_UNLIMITED && cost_limit == LARDER_INDEX_UNLIMITED;

@@ -14,7 +14,7 @@
 #ifndef LARDER_LOCK_H
 #define LARDER_LOCK_H
 
-#include "index/index_internal.h"
+#include "index/table.h"
 
 enum {
     GATE_OPEN = 0,

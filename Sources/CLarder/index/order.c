@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "index/index_internal.h"
+#include "index/table.h"
 
 // Those that were read since they were inserted go after those that were not, as a clock's second
 // chance has it; with LRU the stamp itself is of the last use, and the tag says nothing.

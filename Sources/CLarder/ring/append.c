@@ -6,68 +6,13 @@
 #endif
 
 #include <errno.h>
-#include <time.h>
 
 #include "ring/ring_internal.h"
 
 /** How far ahead of the end a first lap's pages are warmed, with one system call. */
 #define WARM_BYTES ((uint64_t)64 * 1024)
 
-// Locking -----------------------------------------------------------------------------------------
-
-static inline void processor_pause(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
-/** Waits longer and longer, without touching the lock's cache line in between. That is what makes
-    two appending threads as fast as one: the one that holds the line appends hundreds of messages
-    before the other looks again, where a queue would move the line at every message. */
-COLD larder_status larder_ring_lock_slowly(larder_ring *ring) {
-    uint32_t pauses = 64;
-    struct timespec nap = {0, 20000};
-    for (;;) {
-        uint32_t seen = atomic_load_explicit(ring->lock, memory_order_relaxed);
-        if (seen == LOCK_FREE) {
-            if (atomic_compare_exchange_strong_explicit(ring->lock, &seen, LOCK_HELD,
-                                                        memory_order_acquire, memory_order_relaxed))
-                return LARDER_OK;
-        }
-        if (seen == LOCK_FORKED) return LARDER_EFORKED;
-        if (seen == LOCK_SHUT) return LARDER_ECLOSED;
-        if (pauses <= 2048) {
-            for (uint32_t i = 0; i < pauses; i++) processor_pause();
-            pauses *= 2;
-        } else {
-            // The holder may have lost its processor; leave it ours.
-            nanosleep(&nap, NULL);
-            if (nap.tv_nsec < 1000000) nap.tv_nsec *= 2;
-        }
-    }
-}
-
-larder_status larder_ring_begin_writing(larder_ring *ring) {
-    if (ring->read_only) {
-        ring_unlock(ring);
-        return LARDER_EREADONLY;
-    }
-    STORE_RELEASE(ring->header->state.closed_crc, 0);
-    STORE(ring->header->session.unsynced, 1);
-    ring->is_writing = true;
-    if (ring->damaged_oldest) {
-        ring_opened *opened = &ring->header->opened;
-        STORE(opened->lost, LOAD(opened->lost) + ring->damaged_oldest);
-        larder_ring_unsettle(ring);
-        STORE(ring->header->state.count, ring->count);
-        larder_ring_store_oldest(ring);
-        larder_ring_settle(ring);
-        ring->damaged_oldest = 0;
-    }
-    return LARDER_OK;
-}
+// Telling others ----------------------------------------------------------------------------------
 
 /** Notes a change; the lock is held. The very first one of a handle wakes nobody: a program that
     appends one message and ends needs no thread.
@@ -91,36 +36,7 @@ static inline void ring_announce(larder_ring *ring, bool wakes) {
     if (UNLIKELY(LOAD(ring->waiters) != 0)) larder_ring_wake_waiters(ring);
 }
 
-// Messages and numbers ----------------------------------------------------------------------------
-
-void larder_ring_unsettle(larder_ring *ring) {
-    STORE(ring->header->session.unsettled, 1);
-    // If we crash here, or before larder_ring_settle, the next open walks the file.
-    atomic_thread_fence(memory_order_seq_cst);
-    ring->is_unsettled = true;
-}
-
-void larder_ring_settle(larder_ring *ring) {
-    ring_session *session = &ring->header->session;
-    uint64_t missing = 0;
-    if (ring->oldest < ring->end) missing = ring->newest - ring->oldest_sequence + 1 - ring->count;
-    STORE(session->missing, missing);
-    STORE(session->missing_complement, ~missing);
-    STORE_RELEASE(session->unsettled, 0);
-    ring->is_unsettled = false;
-}
-
 // The oldest end ----------------------------------------------------------------------------------
-
-void larder_ring_store_oldest(larder_ring *ring) {
-    ring_state *state = &ring->header->state;
-    STORE(state->oldest, ring->oldest);
-    // Invariant 6: before any byte that it protected.
-    atomic_thread_fence(memory_order_release);
-    // If we crash here, `oldest_copy` names a message that was given up but not yet overwritten;
-    // recovery keeps it.
-    STORE(state->oldest_copy, ring->oldest);
-}
 
 static void ring_settle_empty(larder_ring *ring) {
     ring->oldest = ring->end;
@@ -217,7 +133,7 @@ COLD static void ring_drop_oldest_slowly(larder_ring *ring) {
 }
 
 /** Moves `oldest` past the record it stands at; the lock is held, and the ring is not empty.
-    Only in memory: larder_ring_store_oldest publishes it. Damaged records on the way count as lost.
+    Only in memory: ring_store_oldest publishes it. Damaged records on the way count as lost.
     */
 static inline void ring_drop_oldest(larder_ring *ring) {
     uint64_t bytes = ring->oldest_bytes;
@@ -257,7 +173,7 @@ COLD static void ring_restart(larder_ring *ring) {
     ring->end_position = 0;
     ring_settle_empty(ring);
     // `oldest` beyond the published `end` also reads as empty, so the order does not matter.
-    larder_ring_store_oldest(ring);
+    ring_store_oldest(ring);
 }
 
 /** Whether the oldest record may not be dropped yet (invariant 9). */
@@ -313,7 +229,7 @@ static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint
         do {
             larder_status status = ring_must_mark(ring) ? ring_mark(ring) : LARDER_OK;
             if (status) {
-                larder_ring_store_oldest(ring);
+                ring_store_oldest(ring);
                 if (ring->is_unsettled) larder_ring_settle(ring);
                 return status;
             }
@@ -327,7 +243,7 @@ static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint
             if (*skip) ring_restart(ring);
             *skip = 0;
         }
-        larder_ring_store_oldest(ring);
+        ring_store_oldest(ring);
     }
     uint64_t last = *skip ? ring->data_bytes : ring->end_position + bytes;
     if (UNLIKELY(last > ring->warmed)) ring_warm(ring, last);
@@ -527,7 +443,7 @@ larder_status larder_ring_remove_through(larder_ring *ring, uint64_t sequence, u
     ring_store_removed_through(ring->header, ring->oldest_sequence - 1);
     // If we crash in between, an empty ring must look it: see ring_make_room.
     if (ring->oldest == ring->end) STORE(ring->header->state.count, 0);
-    larder_ring_store_oldest(ring);
+    ring_store_oldest(ring);
     STORE(ring->header->state.count, ring->count);
     if (ring->is_unsettled) larder_ring_settle(ring);
     uint64_t lost = LOAD(opened->lost) - lost_before;

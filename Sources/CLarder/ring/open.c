@@ -222,7 +222,7 @@ static larder_status ring_store_recovered(larder_ring *ring, const ring_found *f
         STORE(state->published[i].newest, ring->newest);
         STORE(state->published[i].end, ring->end);
     }
-    larder_ring_store_oldest(ring);
+    ring_store_oldest(ring);
     larder_ring_settle(ring);
     ring_store_next_floor(header, 0);
     STORE(header->session.sealed_limit, 0);

@@ -181,7 +181,16 @@ ring_view larder_ring_view_get(const larder_ring *ring);
 /** The oldest offset now; what was copied before this call from below it may be torn. */
 uint64_t larder_ring_oldest_now(const larder_ring *ring);
 
-void larder_ring_store_oldest(larder_ring *ring);
+/** Publishes where the oldest message is; the lock is held. */
+static inline void ring_store_oldest(larder_ring *ring) {
+    ring_state *state = &ring->header->state;
+    STORE(state->oldest, ring->oldest);
+    // Invariant 6: before any byte that it protected.
+    atomic_thread_fence(memory_order_release);
+    // If we crash here, `oldest_copy` names a message that was given up but not yet overwritten;
+    // recovery keeps it.
+    STORE(state->oldest_copy, ring->oldest);
+}
 
 /** To be called before a change of what lies between numbers and records is published. A kill from
     here on makes the next open walk the file. */

@@ -24,7 +24,7 @@
 #ifndef LARDER_GHOST_H
 #define LARDER_GHOST_H
 
-#include "index/index_internal.h"
+#include "index/table.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

@@ -4,7 +4,7 @@
 #ifndef LARDER_POLICY_H
 #define LARDER_POLICY_H
 
-#include "index/index_internal.h"
+#include "index/table.h"
 #include "index/policy/ghost.h"
 
 /** The last entry of a list that is not the index's newest one, or LARDER_INDEX_NONE. What was just

@@ -20,7 +20,7 @@
 #ifndef LARDER_SKETCH_H
 #define LARDER_SKETCH_H
 
-#include "index/index_internal.h"
+#include "index/table.h"
 
 typedef struct index_sketch {
     /** Blocks of eight words; NULL before there is memory, and then it counts nothing. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** @file index_internal.h
+/** @file table.h
     Private: how an index is laid out, and what its source files share.
 
     The entries lie in segments of up to 256 groups of 15. A group is what a search reads:
@@ -35,8 +35,8 @@
     3. With limits each entry is in exactly one list, pinned ones in LIST_PINNED, and the list's
        number is in its mark. Without, none is in a list.
     4. Entries with a deadline are in the heap, under a time that is not later than it. */
-#ifndef LARDER_INDEX_INTERNAL_H
-#define LARDER_INDEX_INTERNAL_H
+#ifndef LARDER_TABLE_H
+#define LARDER_TABLE_H
 
 #include <stdatomic.h>
 #include <stdlib.h>
