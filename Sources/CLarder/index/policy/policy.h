@@ -4,8 +4,8 @@
 #ifndef LARDER_POLICY_H
 #define LARDER_POLICY_H
 
-#include "index/table.h"
 #include "index/policy/ghost.h"
+#include "index/table.h"
 
 /** The last entry of a list that is not the index's newest one, or LARDER_INDEX_NONE. What was just
     written has to be found afterwards, so it goes only where nothing else can. */
