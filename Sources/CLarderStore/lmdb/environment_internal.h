@@ -3,7 +3,8 @@
     Private: what the environment's source files share.
 
     Who holds what:
-    - `registry_lock` (in environment_registry.c) guards the list of environments, their opening and closing.
+    - `registry_lock` (in environment_registry.c) guards the list of environments, their opening and
+      closing.
     - `lmdb_lock` guards LMDB's part: opening and closing it, and the size of its map. It may be
       taken under registry_lock.
     - `lock` guards the making of places and of our own maps. It may be taken under every other one.
