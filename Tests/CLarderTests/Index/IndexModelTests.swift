@@ -71,6 +71,3 @@ struct IndexModelTests {
     }
   }
 }
-
-/// Address or Thread Sanitizer, under which everything takes many times as long.
-let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil

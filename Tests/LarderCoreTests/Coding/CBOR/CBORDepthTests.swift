@@ -44,9 +44,6 @@ import Testing
   }
 
   /// Sanitizers make every frame several times as large.
-  private static let isSanitized =
-    dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
-
   @Test(arguments: [1, 2, 3, 24, 511, 512, 513] + (isSanitized ? [] : [1024]))
   func theLimitHoldsOnBothSides(_ limit: Int) throws {
     let (encoder, decoder) = coders(limit)
@@ -162,7 +159,7 @@ import Testing
     #else
       thread.stackSize = 512 << 10
     #endif
-    if Self.isSanitized { thread.stackSize = 32 << 20 }
+    if isSanitized { thread.stackSize = 32 << 20 }
     thread.start()
     done.wait()
     #expect(try outcome.withLock { try $0?.get() } == [512, 256, 1])
