@@ -111,6 +111,8 @@ planted CBOR_LENGTH coding
 planted STORE_SKIPS_CRC store-damage
 planted STORE_HALF_A_BATCH store-concurrency
 planted STORE_SKIPS_CLEANED_SYNC store-explore
+planted STORE_JUDGES_EARLY store-growth
+planted STORE_OLDER_WILL_DO store-rare-data
 planted STORE_FORGETS_APPLIED store-kill
 planted STORE_COMMITS_EARLY store-explore
 planted STORE_FORGETS_REMOVALS store-promises

@@ -87,6 +87,8 @@ struct environment {
     /** NULL while it is closed. */
     MDB_env *lmdb;
     _Atomic uint64_t lmdb_map_bytes;
+    /** The last transaction that was committed here. */
+    _Atomic uint64_t committed;
 
     pthread_mutex_t lock;
     environment_map maps[MAPS_MAX];
@@ -159,10 +161,16 @@ LARDER_MUST_CHECK larder_status larder_environment_start(environment *env, uint6
 LARDER_MUST_CHECK larder_status larder_environment_file(const environment *env, int flags,
                                                         int *file, larder_os_facts *facts);
 
-/** The newest state that our own map shows; zeros if there is none. */
-tree larder_environment_newest(environment *env);
 /** Looks how long the file is, and makes a larger map if it does not fit into the one there is. */
 LARDER_MUST_CHECK larder_status larder_environment_extend(environment *env);
+/** The state that meta page `which` describes. Whoever committed it may have made the file longer
+    than this process has mapped, so the map is extended before the state is judged.
+    @return as larder_tree_of_meta_page and larder_tree_attach; ENOMEM or another errno. */
+LARDER_MUST_CHECK larder_status larder_environment_state(environment *env, int which, tree *out);
+/** The newest state that the meta pages describe, without its pages; zeros if there is none.
+    @return LARDER_OK; LARDER_EDAMAGED: one that was committed here cannot be read. */
+LARDER_MUST_CHECK larder_status larder_environment_newest(environment *env, tree *out);
+
 /** Gives LMDB's map another size; 0: as much as the file needs, which another process has made
     larger. */
 LARDER_MUST_CHECK larder_status larder_environment_resize(environment *env, uint64_t bytes);

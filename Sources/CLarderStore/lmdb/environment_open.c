@@ -19,12 +19,14 @@ enum {
 static const uint64_t least_map_bytes = UINT64_C(16) << 20;
 
 /** One look at both meta pages: one transaction apart, and the newer one whole. */
-static larder_status open_look_at_metas(environment *env, const uint8_t *bytes, uint64_t length) {
+static larder_status open_look_at_metas(environment *env) {
+    const environment_map *map = atomic_load(&env->map);
+    uint64_t covered = atomic_load(&map->covered);
     meta_page heads[TREE_META_PAGES];
     tree state;
     larder_status statuses[TREE_META_PAGES];
     for (int which = 0; which < TREE_META_PAGES; which++)
-        statuses[which] = larder_tree_meta_head(bytes, length, which, &heads[which]);
+        statuses[which] = larder_tree_meta_head(map->bytes, covered, which, &heads[which]);
     env->damage_offset = statuses[0] ? 0 : heads[0].free_list.pad;
     // One that is not LMDB's next to one that is: damage.
     if (statuses[0] == LARDER_EFOREIGN && statuses[1]) return LARDER_EFOREIGN;
@@ -39,20 +41,19 @@ static larder_status open_look_at_metas(environment *env, const uint8_t *bytes, 
     if (first + 1 != second && second + 1 != first && (first | second) != 0) return LARDER_EDAMAGED;
     int newer = second > first;
     env->damage_offset = newer ? heads[0].free_list.pad : 0;
-    return larder_tree_of_meta_page(bytes, length, newer, &state);
+    return larder_environment_state(env, newer, &state);
 }
 
 /** While another process writes, the pages may change between two looks, so a contradiction counts
     only if it stays. */
-static larder_status open_check_metas(environment *env, uint64_t file_bytes) {
-    const uint8_t *bytes = atomic_load(&env->map)->bytes;
+static larder_status open_check_metas(environment *env) {
     larder_status status = LARDER_EDAMAGED;
     for (int attempt = 0; status == LARDER_EDAMAGED && attempt < META_ATTEMPTS; attempt++) {
         if (attempt > 0) {
             struct timespec pause = {.tv_nsec = 100000};
             nanosleep(&pause, NULL);
         }
-        status = open_look_at_metas(env, bytes, file_bytes);
+        status = open_look_at_metas(env);
     }
     return status;
 }
@@ -183,9 +184,8 @@ static uint64_t open_map_bytes(uint64_t wanted, uint64_t file_bytes) {
 larder_status larder_environment_start(environment *env, uint64_t map_bytes) {
     larder_status status = larder_environment_extend(env);
     if (status) return status;
-    uint64_t file_bytes = atomic_load(&atomic_load(&env->map)->covered);
-    status = open_check_metas(env, file_bytes);
+    status = open_check_metas(env);
     if (status) return status;
-    env->lmdb_map_bytes = open_map_bytes(map_bytes, file_bytes);
+    env->lmdb_map_bytes = open_map_bytes(map_bytes, atomic_load(&atomic_load(&env->map)->covered));
     return larder_environment_has_room(env->lmdb_map_bytes) ? LARDER_OK : ENOMEM;
 }

@@ -64,14 +64,33 @@ void larder_environment_end_change(environment *env) {
     pthread_mutex_unlock(&env->lmdb_lock);
 }
 
-tree larder_environment_newest(environment *env) {
+larder_status larder_environment_state(environment *env, int which, tree *out) {
+    const environment_map *map = atomic_load_explicit(&env->map, memory_order_acquire);
+    uint64_t covered = atomic_load_explicit(&map->covered, memory_order_acquire);
+    larder_status status = larder_tree_of_meta_page(map->bytes, covered, which, out);
+    out->damage_offset = &env->damage_offset;
+    if (status) return status;
+    // The file may be shorter than that for good: pages at its end that were free again before they
+    // were written.
+    if (out->next_page > covered / out->page_bytes) {
+        status = larder_environment_extend(env);
+        if (status) return status;
+        map = atomic_load_explicit(&env->map, memory_order_acquire);
+        covered = atomic_load_explicit(&map->covered, memory_order_acquire);
+    }
+    return larder_tree_attach(out, map->bytes, covered);
+}
+
+larder_status larder_environment_newest(environment *env, tree *out) {
     const environment_map *map = atomic_load(&env->map);
-    tree newest = {0}, state;
+    tree state;
+    *out = (tree){0};
     for (int which = 0; which < TREE_META_PAGES; which++)
         if (!larder_tree_of_meta_page(map->bytes, atomic_load(&map->covered), which, &state) &&
-            state.transaction > newest.transaction)
-            newest = state;
-    return newest;
+            state.transaction > out->transaction)
+            *out = state;
+    // What was committed is there, or cannot be read: an older state would hide it.
+    return out->transaction < atomic_load(&env->committed) ? LARDER_EDAMAGED : LARDER_OK;
 }
 
 /** As mdb_txn_renew, for a place that may have no transaction yet. */
@@ -95,17 +114,19 @@ static larder_status place_protect(environment *env, place *taken, uint64_t *tra
     if (taken->is_live && taken->txn) mdb_txn_reset(taken->txn);
     atomic_store(&taken->is_live, false);
     int code = place_renew_txn(env, taken);
+    larder_status status = larder_environment_status(code);
     if (code == MDB_PANIC && atomic_load(&env->has_writer)) {
         if (taken->txn) mdb_txn_abort(taken->txn);
         taken->txn = NULL;
-        *transaction = larder_environment_newest(env).transaction;
-        code = 0;
+        tree newest;
+        status = larder_environment_newest(env, &newest);
+        *transaction = newest.transaction;
     } else if (!code) {
         *transaction = mdb_txn_id(taken->txn);
     }
-    if (!code) atomic_store(&taken->is_live, true);
+    if (!status) atomic_store(&taken->is_live, true);
     atomic_store_explicit(&taken->is_renewing, 0, memory_order_release);
-    return larder_environment_status(code);
+    return status;
 }
 
 // What a place sees -------------------------------------------------------------------------------
@@ -128,30 +149,19 @@ static larder_status place_parse(environment *env, place *taken, uint64_t transa
                                  bool is_last_attempt) {
     int which = (int)(transaction & 1);
     tree state;
-    environment_map *map;
-    for (int attempt = 0;; attempt++) {
-        map = atomic_load_explicit(&env->map, memory_order_acquire);
-        uint64_t covered = atomic_load_explicit(&map->covered, memory_order_acquire);
-        larder_status status = larder_tree_of_meta_page(map->bytes, covered, which, &state);
-        state.damage_offset = &env->damage_offset;
-        if (status || state.transaction != transaction) {
-            if (!is_last_attempt) return EAGAIN;
-            return status ? status : tree_damaged(&state, (uint64_t)which);
-        }
-        // The file may be shorter than that for good: pages at its end that were free again before
-        // they were written.
-        if (state.next_page <= covered / state.page_bytes || attempt > 0) break;
-        status = larder_environment_extend(env);
-        if (status) return status;
+    larder_status status = larder_environment_state(env, which, &state);
+    if (status || state.transaction != transaction) {
+        if (!is_last_attempt) return EAGAIN;
+        return status ? status : tree_damaged(&state, (uint64_t)which);
     }
     const uint64_t *newer =
-        (const uint64_t *)(const void *)(map->bytes + (which ? 0 : (size_t)state.page_bytes) +
+        (const uint64_t *)(const void *)(state.map + (which ? 0 : (size_t)state.page_bytes) +
                                          offsetof(meta_page, transaction));
     // Once the next state is there, the one after it may be in the middle of being written to the
     // page that was just read.
     if (__atomic_load_n(newer, __ATOMIC_ACQUIRE) > transaction && !is_last_attempt) return EAGAIN;
     store_meta meta;
-    larder_status status = read_meta(env, &state, &meta);
+    status = read_meta(env, &state, &meta);
     if (status) return status;
     taken->snapshot.tree = state;
     taken->snapshot.meta = meta;

@@ -66,17 +66,18 @@ larder_status larder_environment_extend(environment *env) {
 }
 
 larder_status larder_environment_resize(environment *env, uint64_t bytes) {
+    larder_status status = LARDER_OK;
     larder_environment_begin_change(env);
     if (bytes == 0) {
         // LMDB would take the size that the file says, without a look at it.
-        tree newest = larder_environment_newest(env);
+        tree newest;
+        status = larder_environment_newest(env, &newest);
         bytes = atomic_load(&env->lmdb_map_bytes);
         while (bytes < newest.next_page * newest.page_bytes && bytes <= SIZE_MAX / 2) bytes *= 2;
     }
     // LMDB gives its map up before it makes the new one: if that failed, there would be none.
-    larder_status status = !env->lmdb                           ? EIO
-                           : larder_environment_has_room(bytes) ? LARDER_OK
-                                                                : ENOMEM;
+    if (!status)
+        status = !env->lmdb ? EIO : larder_environment_has_room(bytes) ? LARDER_OK : ENOMEM;
     if (!status) status = larder_environment_status(mdb_env_set_mapsize(env->lmdb, (size_t)bytes));
     MDB_envinfo info;
     if (!status && mdb_env_info(env->lmdb, &info) == 0) env->lmdb_map_bytes = info.me_mapsize;
@@ -179,8 +180,11 @@ static larder_status reason_of_failure(environment *env) {
 larder_status larder_environment_end(environment *env, MDB_txn *txn, larder_status status) {
     mdb_filehandle_t file;
     if (!status && env->is_damaged) status = LARDER_EDAMAGED;
+    uint64_t transaction = mdb_txn_id(txn);
     if (status) mdb_txn_abort(txn);
     else status = larder_environment_status(mdb_txn_commit(txn));
+    // Each one changes the meta record, so none is left out for having changed nothing.
+    if (!status) atomic_store(&env->committed, transaction);
     if (!status && mdb_env_get_fd(env->lmdb, &file) == 0) status = larder_os_file_sync_lower(file);
     if (status == EIO) status = reason_of_failure(env);
     larder_os_unblock_file_size_signal(env->was_blocked);

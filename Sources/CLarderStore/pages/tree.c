@@ -47,11 +47,11 @@ larder_status larder_tree_meta_head(const uint8_t *map, uint64_t map_bytes, int 
     return is_in_turn ? LARDER_OK : LARDER_EDAMAGED;
 }
 
-larder_status larder_tree_of_meta_page(const uint8_t *map, uint64_t length, int which, tree *out) {
+larder_status larder_tree_of_meta_page(const uint8_t *map, uint64_t map_bytes, int which,
+                                       tree *out) {
     meta_page meta;
-    larder_status status = larder_tree_meta_head(map, length, which, &meta);
-    *out = (tree){.map = map,
-                  .page_bytes = meta.free_list.pad,
+    larder_status status = larder_tree_meta_head(map, map_bytes, which, &meta);
+    *out = (tree){.page_bytes = meta.free_list.pad,
                   .main = meta.main,
                   .free_list = meta.free_list,
                   .transaction = meta.transaction};
@@ -61,13 +61,17 @@ larder_status larder_tree_of_meta_page(const uint8_t *map, uint64_t length, int 
     if (last < TREE_META_PAGES - 1 || last >= UINT64_MAX / 2 / out->page_bytes)
         return LARDER_EDAMAGED;
     out->next_page = last + 1;
-    out->page_count = length / out->page_bytes;
-    if (out->page_count > out->next_page) out->page_count = out->next_page;
-    // A page that the file is too short for can only be free, and the free list has 8 bytes of the
-    // file for each of those.
-    if (out->next_page - out->page_count > out->page_count * (out->page_bytes / 8))
-        return LARDER_EDAMAGED;
     bool is_sound = head_is_sound(&out->free_list, FREE_LIST_FLAGS, out->next_page) &&
                     head_is_sound(&out->main, MAIN_FLAGS, out->next_page);
     return is_sound ? LARDER_OK : LARDER_EDAMAGED;
+}
+
+larder_status larder_tree_attach(tree *state, const uint8_t *map, uint64_t file_bytes) {
+    state->map = map;
+    state->page_count = file_bytes / state->page_bytes;
+    if (state->page_count > state->next_page) state->page_count = state->next_page;
+    // A page that the file is too short for can only be free, and the free list has 8 bytes of the
+    // file for each of those.
+    uint64_t missing = state->next_page - state->page_count;
+    return missing > state->page_count * (state->page_bytes / 8) ? LARDER_EDAMAGED : LARDER_OK;
 }

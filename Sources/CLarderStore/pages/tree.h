@@ -39,7 +39,7 @@ typedef struct tree_head {
 /** One state of the tree. Valid while its reader's place in LMDB's table is held. */
 typedef struct tree {
     const uint8_t *map;
-    /** Pages of the file that the mapping covers and the file has. */
+    /** Pages of the file that the mapping covers and the file has; 0 until larder_tree_attach. */
     uint64_t page_count;
     uint32_t page_bytes;
     tree_head main;
@@ -53,11 +53,17 @@ typedef struct tree {
     uint64_t *damage_offset;
 } tree;
 
-/** One of the two meta pages, checked by itself.
+/** The state that one of the two meta pages describes, checked by itself. It has no pages until
+    larder_tree_attach: the file may have grown beyond `map_bytes` for this very state.
     @param which 0 or 1.
     @return LARDER_OK; LARDER_EFOREIGN (not LMDB's), LARDER_EVERSION, LARDER_EDAMAGED. */
 LARDER_MUST_CHECK larder_status larder_tree_of_meta_page(const uint8_t *map, uint64_t map_bytes,
                                                          int which, tree *out);
+/** Gives the state its pages, and judges it by how many there are.
+    @param file_bytes how long the file is, seen after the meta page was read; all of it mapped.
+    @return LARDER_OK; LARDER_EDAMAGED: the state speaks of more pages than such a file can have. */
+LARDER_MUST_CHECK larder_status larder_tree_attach(tree *state, const uint8_t *map,
+                                                   uint64_t file_bytes);
 
 /** The value under `key`, borrowed from the mapping.
     @return LARDER_OK; LARDER_ENOTFOUND, LARDER_EDAMAGED. O(depth · log page entries). */

@@ -51,6 +51,41 @@ struct CProgram {
     return try Self.run(directory.file("example").path, [], in: directory.url, input: inputFile)
   }
 
+  /// The program while it runs, to be asked a line at a time.
+  final class Running {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+
+    fileprivate init(_ url: URL) throws {
+      process.executableURL = url
+      process.standardInput = input
+      process.standardOutput = output
+      try process.run()
+    }
+
+    /// Writes a line, and waits for one.
+    func ask(_ line: String) throws -> String {
+      try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+      var answer: [UInt8] = []
+      while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != 10 {
+        answer.append(byte)
+      }
+      return String(decoding: answer, as: UTF8.self)
+    }
+
+    /// Its input ends, and with it the program.
+    func end() throws {
+      try input.fileHandleForWriting.close()
+      process.waitUntilExit()
+      if process.terminationStatus != 0 {
+        throw Failure(description: "the program ended with \(process.terminationStatus)")
+      }
+    }
+  }
+
+  func start() throws -> Running { try Running(directory.file("example")) }
+
   private static func run(
     _ path: String, _ arguments: [String], in folder: URL? = nil, input: URL? = nil
   ) throws -> String {

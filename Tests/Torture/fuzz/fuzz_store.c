@@ -56,7 +56,9 @@ static void read_tree(larder_bytes bytes) {
     tree_report report;
     for (int which = 0; which < 2; which++) {
         tree *state = &states[count];
-        if (larder_tree_of_meta_page(bytes.data, bytes.length, which, state) != LARDER_OK) continue;
+        if (larder_tree_of_meta_page(bytes.data, bytes.length, which, state) != LARDER_OK ||
+            larder_tree_attach(state, bytes.data, bytes.length) != LARDER_OK)
+            continue;
         state->damage_offset = NULL;
         count++;
         larder_bytes key = {"\x10"

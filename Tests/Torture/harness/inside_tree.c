@@ -21,6 +21,9 @@ const char *tree_contract(const uint8_t *map, uint64_t bytes) {
         HOLD(larder_tree_of_meta_page(map + sizeof(meta_page), PAGE_MIN_BYTES, which, &part) !=
              LARDER_OK);
         HOLD(larder_tree_of_meta_page(map, bytes, which, &states[which]) == LARDER_OK);
+        // Nothing of it can be read before it has pages.
+        HOLD(larder_tree_get(&states[which], meta, &value) != LARDER_OK);
+        HOLD(larder_tree_attach(&states[which], map, bytes) == LARDER_OK);
     }
     int newer = states[1].transaction > states[0].transaction;
     state = states[newer];
@@ -29,6 +32,7 @@ const char *tree_contract(const uint8_t *map, uint64_t bytes) {
 
     // A file of one page and a bit.
     HOLD(larder_tree_of_meta_page(map, state.page_bytes + 200, newer, &part) == LARDER_OK);
+    HOLD(larder_tree_attach(&part, map, state.page_bytes + 200) == LARDER_OK);
     HOLD(larder_tree_audit(&part, &report) == LARDER_EDAMAGED && report.damaged_pages == 1);
     HOLD(larder_tree_audit_free_list(&part) == LARDER_EDAMAGED);
     HOLD(larder_tree_get(&part, meta, &value) == LARDER_EDAMAGED);

@@ -52,6 +52,8 @@ static const family families[] = {
      "syncs that failed, paths that changed, the log alone"},
     {"store", "store-exhaustion", family_store_exhaustion, 0, "full disks, limits of the process"},
     {"store", "store-many", family_store_many, 0, "many stores open in one process"},
+    {"store", "store-growth", family_store_growth, 0,
+     "new stores whose first checkpoint is large, seen by every handle"},
     {"store", "store-failures", family_store_failures, 0,
      "memory, threads, files and LMDB failing in every call"},
     {"store", "store-model", family_store_model, 10, "random operations beside a model in memory"},

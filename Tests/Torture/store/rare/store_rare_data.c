@@ -652,6 +652,34 @@ static void changed_metas(torture *run, void *context) {
     close(file);
 }
 
+/** A checkpoint whose meta page is broken is damage, not an older state without its writes. */
+static void hidden_state(torture *run, void *context) {
+    static const uint64_t broken = 0;
+    const rare *self = context;
+    larder_store *store = NULL;
+    uint64_t numbers[2], count, bytes;
+    if (!make_store(run, self->path, 30)) {
+        return;
+    }
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(put_flushed(store, 7, "other"), LARDER_OK);
+    int file = open(data_of(self->path), O_RDWR | O_CLOEXEC);
+    EXPECT(run,
+           file >= 0 && pread(file, &numbers[0], 8, 144) == 8 &&
+               pread(file, &numbers[1], 8, 4096 + 144) == 8,
+           "cannot read the meta pages");
+    unsigned newer = numbers[1] > numbers[0];
+    off_t place = newer * 4096 + 144;
+    EXPECT(run, pwrite(file, &broken, 8, place) == 8, "cannot write");
+    GIVES(got(store, 7, "other"), LARDER_EDAMAGED);
+    GIVES(larder_store_totals(store, &count, &bytes), LARDER_EDAMAGED);
+    EXPECT(run, pwrite(file, &numbers[newer], 8, place) == 8, "cannot write");
+    GIVES(got(store, 7, "other"), LARDER_OK);
+    GIVES(larder_store_totals(store, &count, &bytes), LARDER_OK);
+    larder_store_close(store);
+    close(file);
+}
+
 // Room --------------------------------------------------------------------------------------------
 
 /** A file that is much longer than its pages, and grows; with no room in memory for its map. */
@@ -803,6 +831,6 @@ static void short_disk(torture *run, void *context) {
 
 void family_store_rare_data(torture *run) {
     RARE_EACH(run, "", NULL, one_list, other_file, in_a_child, joined, lent, vanished, remnants,
-              refused, panics, untold, full_table, changed_metas, large_file, many_maps, outgrown,
-              short_disk, no_transaction);
+              refused, panics, untold, full_table, changed_metas, hidden_state, large_file,
+              many_maps, outgrown, short_disk, no_transaction);
 }
