@@ -605,6 +605,16 @@ static void full_table(torture *run, void *context) {
     close(ends[1]);
 }
 
+/** data.mdb, to be changed, and the number of the transaction of each meta page. */
+static int open_metas(torture *run, const char *path, uint64_t numbers[2]) {
+    int file = open(data_of(path), O_RDWR | O_CLOEXEC);
+    EXPECT(run,
+           file >= 0 && pread(file, &numbers[0], 8, 144) == 8 &&
+               pread(file, &numbers[1], 8, 4096 + 144) == 8,
+           "cannot read the meta pages");
+    return file;
+}
+
 /** Meta pages that change where no writer is: a reader that meets them says so, or reads what is
     whole; and when they are as before, so is it. */
 static void changed_metas(torture *run, void *context) {
@@ -615,11 +625,7 @@ static void changed_metas(torture *run, void *context) {
     if (!make_store(run, self->path, 30)) {
         return;
     }
-    int file = open(data_of(self->path), O_RDWR | O_CLOEXEC);
-    EXPECT(run,
-           file >= 0 && pread(file, &numbers[0], 8, 144) == 8 &&
-               pread(file, &numbers[1], 8, 4096 + 144) == 8,
-           "cannot read the meta pages");
+    int file = open_metas(run, self->path, numbers);
     unsigned newer = numbers[1] > numbers[0];
     off_t start = newer * 4096, other = 4096 - start;
     uint64_t next = numbers[newer] + 1, later = numbers[newer] + 2;
@@ -663,11 +669,7 @@ static void hidden_state(torture *run, void *context) {
     }
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     GIVES(put_flushed(store, 7, "other"), LARDER_OK);
-    int file = open(data_of(self->path), O_RDWR | O_CLOEXEC);
-    EXPECT(run,
-           file >= 0 && pread(file, &numbers[0], 8, 144) == 8 &&
-               pread(file, &numbers[1], 8, 4096 + 144) == 8,
-           "cannot read the meta pages");
+    int file = open_metas(run, self->path, numbers);
     unsigned newer = numbers[1] > numbers[0];
     off_t place = newer * 4096 + 144;
     EXPECT(run, pwrite(file, &broken, 8, place) == 8, "cannot write");
