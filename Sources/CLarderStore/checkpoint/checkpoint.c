@@ -77,11 +77,16 @@ static larder_status run_all(checkpoint *run, apply_body body) {
 /** Every segment that the log went through is measured: the last one as it was when the memtable
     was frozen. */
 static larder_status apply_segments(apply_txn *apply, const memtable *frozen) {
+    store_log *log = &apply->store->pending.log;
     uint32_t number = apply->meta.end.segment;
-    if (number == 0) number = frozen->first_segment;
+    segment *passed;
+    larder_status found = larder_log_segment(log, number, &passed);
+    // The log had not begun; or where it went on is lost.
+    bool is_lost = found == ENOENT || found == LARDER_EDAMAGED || found == LARDER_EFOREIGN;
+    if (found && !is_lost) return found;
+    if (is_lost) number = frozen->first_segment;
     for (;;) {
-        segment *passed;
-        larder_status status = larder_log_segment(&apply->store->pending.log, number, &passed);
+        larder_status status = larder_log_segment(log, number, &passed);
         bool is_last = number == frozen->end.segment;
         if (!status) status = larder_apply_measure(apply, passed, is_last ? frozen : NULL);
         if (status || is_last) return status;
@@ -96,6 +101,9 @@ static larder_status pass_sealed(apply_txn *apply) {
     segment *last;
     if (end->segment == 0) return LARDER_OK;
     larder_status status = larder_log_segment(&apply->store->pending.log, end->segment, &last);
+    // What is lost is not cleaned.
+    if (status == ENOENT || status == LARDER_EDAMAGED || status == LARDER_EFOREIGN)
+        return LARDER_OK;
     if (status || last->next == 0 || end->offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
         return status;
     *end = (location){last->next, SEGMENT_HEAD_BYTES};

@@ -113,6 +113,11 @@ static uint64_t grace(const cleaning *work, uint64_t used, uint64_t bound) {
 static void choose(cleaning *work, uint32_t flags, const live_segment *candidates, size_t count) {
     uint64_t used, live, cleaned = 0;
     larder_live_totals(&work->index->live, &used, &live);
+    // What is never cleaned must not have the others cleaned again and again.
+    for (size_t at = 0; at < work->index->live.count; at++) {
+        const live_segment *other = &work->index->live.items[at];
+        if (other->is_damaged) used -= other->used_bytes - other->live_bytes;
+    }
     uint64_t bound = live / 100 * work->tuning->space_percent + work->next_capacity;
     bound += grace(work, used, bound);
     for (size_t at = 0; at < count; at++) {
@@ -321,7 +326,7 @@ larder_status larder_cleaning_retire(cleaning *work, apply_txn *apply) {
 }
 
 larder_status larder_segment_retire(store_index *index, store_log *log, uint32_t number,
-                                    uint64_t transaction) {
+                                    uint64_t transaction, bool is_unproven) {
     segment *found;
     live_segment *gone;
     larder_status status = larder_log_segment(log, number, &found);
@@ -329,6 +334,7 @@ larder_status larder_segment_retire(store_index *index, store_log *log, uint32_t
     if (status != ENOMEM) status = larder_live_add(&index->retired, number, &gone);
     if (status) return status;
     gone->retired_by = transaction;
+    gone->is_unproven = is_unproven;
     if (is_there) gone->first_sequence = found->first_sequence;
     if (is_there) gone->as_of = found->as_of;
     return LARDER_OK;
@@ -338,7 +344,8 @@ void larder_cleaning_end(cleaning *work, uint64_t transaction) {
     store_log *log = &work->pending->log;
     for (size_t at = 0; transaction != 0 && at < work->victim_count; at++) {
         // Without memory its file stays until the store is opened again.
-        (void)!larder_segment_retire(work->index, log, work->victims[at].number, transaction);
+        (void)!larder_segment_retire(work->index, log, work->victims[at].number, transaction,
+                                     false);
     }
     for (size_t at = 0; at < work->made_count; at++) {
         // Nothing leads there.
@@ -350,6 +357,20 @@ void larder_cleaning_end(cleaning *work, uint64_t transaction) {
     memset(work, 0, sizeof *work);
 }
 
+/** Keeps all that were found when the store was opened: what one of them hides may be in another
+    one. */
+static larder_status keep_unproven(store_index *index, store_log *log) {
+    live_table *retired = &index->retired;
+    for (size_t at = retired->count; at > 0; at--) {
+        const live_segment *kept = &retired->items[at - 1];
+        if (!kept->is_unproven) continue;
+        larder_status status = larder_segment_keep(index, log, kept->number);
+        if (status) return status;
+        larder_live_drop(retired, kept->number);
+    }
+    return LARDER_OK;
+}
+
 void larder_segments_delete_retired(store_index *index, store_log *log, flush_order *order) {
     live_table *retired = &index->retired;
     const size_t total = retired->count;
@@ -358,12 +379,20 @@ void larder_segments_delete_retired(store_index *index, store_log *log, flush_or
     for (size_t done = 0;; done++) {
         if (order->progress != NULL && order->progress(order->context, done, total) != 0)
             order->deletion = ECANCELED;
-        if (order->deletion || done == total) return;
+        if (order->deletion || done == total || retired->count == 0) return;
         const live_segment *gone = retired->items;
         for (size_t at = 1; at < retired->count; at++)
             if (goes_before(&retired->items[at], gone)) gone = &retired->items[at];
         // Somebody still looks at a state that leads there.
         if (oldest < gone->retired_by) return;
+        bool is_superfluous = true;
+        if (gone->is_unproven &&
+            larder_segment_prove(index, log, gone->number, &is_superfluous) != LARDER_OK)
+            return;
+        if (!is_superfluous) {
+            if (keep_unproven(index, log) != LARDER_OK) return;
+            continue;
+        }
         if (larder_log_remove(log, gone->number) != LARDER_OK ||
             larder_os_folder_sync(log->folder) != LARDER_OK)
             return;

@@ -71,9 +71,20 @@ LARDER_MUST_CHECK larder_status larder_cleaning_retire(cleaning *work, apply_txn
 /** After the last commit the victims are retired; after a failure, with transaction 0, segments go
     that no commit leads to. */
 void larder_cleaning_end(cleaning *work, uint64_t transaction);
-/** Notes a segment that nothing leads to, found when the store was opened. */
+/** Notes a segment that nothing leads to, as from `transaction` on.
+    @param is_unproven it was found when the store was opened: it goes only if each of its records
+           lies elsewhere too, or was replaced. */
 LARDER_MUST_CHECK larder_status larder_segment_retire(store_index *index, store_log *log,
-                                                      uint32_t number, uint64_t transaction);
+                                                      uint32_t number, uint64_t transaction,
+                                                      bool is_unproven);
+/** Leaves a segment that nothing leads to as it is, for salvage: it is never cleaned. */
+LARDER_MUST_CHECK larder_status larder_segment_keep(store_index *index, store_log *log,
+                                                    uint32_t number);
+/** Whether all that a segment holds, to which nothing leads, is in other segments, or was replaced:
+    it is for each of its records that the tree's row leads to an intact one, or names another
+    write. O(its records). */
+LARDER_MUST_CHECK larder_status larder_segment_prove(store_index *index, store_log *log,
+                                                     uint32_t number, bool *is_superfluous);
 /** Deletes segments that no state needs any more; the lock of the index is held. */
 void larder_segments_delete_retired(store_index *index, store_log *log, flush_order *order);
 

@@ -163,6 +163,12 @@ typedef struct location {
     uint64_t offset;
 } location;
 
+/** The order of the log: where it goes on, numbers of segments grow. */
+static inline int compare_locations(location a, location b) {
+    if (a.segment != b.segment) return a.segment < b.segment ? -1 : 1;
+    return (a.offset > b.offset) - (a.offset < b.offset);
+}
+
 /** An entry's row, taken apart. */
 typedef struct entry_row {
     uint64_t sequence;

@@ -21,17 +21,27 @@ static lock_text lock_text_read(int file) {
     lock_text text = {.pid = 0};
     size_t got;
     long long pid;
+    unsigned segment = 0;
+    unsigned long long offset = 0;
     if (larder_os_file_read_at(file, bytes, LOCK_TEXT_BYTES, 0, &got) == LARDER_OK &&
-        sscanf(bytes, "%19lld %32s", &pid, text.boot) >= 1)
+        sscanf(bytes, "%19lld %32s %x %llx", &pid, text.boot, &segment, &offset) >= 1) {
         text.pid = pid;
+        text.synced = (location){segment, offset};
+    }
     boot_text(boot);
     text.is_other_boot = strcmp(text.boot, boot) != 0;
     return text;
 }
 
+/** `pid boot segment offset`, the last two hexadecimal; `-` for a start that nobody noted. */
 static larder_status lock_text_write(const store_identity *identity, int64_t pid) {
     char bytes[LOCK_TEXT_BYTES + 1];
-    int length = snprintf(bytes, sizeof bytes, "%lld %s", (long long)pid, identity->boot);
+    const char *boot = identity->boot[0] != 0 ? identity->boot : "-";
+    int length = snprintf(bytes, sizeof bytes, "%lld %s %x %llx", (long long)pid, boot,
+                          identity->synced.segment, (unsigned long long)identity->synced.offset);
+    // A part of a number would be another one: then nothing is said.
+    if (length >= LOCK_TEXT_BYTES)
+        length = snprintf(bytes, sizeof bytes, "%lld %s", (long long)pid, boot);
     for (int at = length; at < LOCK_TEXT_BYTES; at++) bytes[at] = '\n';
     return larder_os_file_write_at(identity->lock_file, bytes, LOCK_TEXT_BYTES, 0);
 }
@@ -60,6 +70,7 @@ larder_status larder_identity_lock(store_identity *identity, uint32_t mode, lock
     // The new start of the machine is noted when the store is whole again: an open that fails in
     // between must not hide it from the next one.
     memcpy(identity->boot, past->boot, sizeof identity->boot);
+    identity->synced = past->synced;
     return lock_text_write(identity, (int64_t)getpid());
 }
 
@@ -68,7 +79,13 @@ larder_status larder_identity_note_boot(store_identity *identity) {
     return lock_text_write(identity, (int64_t)getpid());
 }
 
-bool larder_identity_was_cut(const store_identity *identity, int64_t *holder_pid) {
+void larder_identity_note_synced(store_identity *identity, location synced) {
+    identity->synced = synced;
+    // Without it the next one takes less for granted.
+    if (identity->lock_file >= 0) (void)!lock_text_write(identity, (int64_t)getpid());
+}
+
+lock_text larder_identity_look(const store_identity *identity, int64_t *holder_pid) {
     file_path path;
     int file;
     // One that cannot be read says nothing.
@@ -76,5 +93,5 @@ bool larder_identity_was_cut(const store_identity *identity, int64_t *holder_pid
     lock_text text = lock_text_read(file);
     *holder_pid = larder_os_file_is_locked(file) ? text.pid : 0;
     larder_os_file_close(file);
-    return text.is_other_boot;
+    return text;
 }

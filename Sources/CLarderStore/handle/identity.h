@@ -17,6 +17,8 @@ typedef struct store_identity {
     int lock_file;
     /** The start of the machine that the lock's file names. */
     char boot[33];
+    /** The log up to there is on the device, for all that the lock's file says. */
+    location synced;
     _Atomic bool is_shut;
     /** Held by whoever shuts the store; taken before every other one. */
     pthread_mutex_t lock;
@@ -29,6 +31,8 @@ typedef struct lock_text {
     char boot[33];
     /** The machine has rebooted since then: pages may be missing that nobody synced. */
     bool is_other_boot;
+    /** Up to there nothing can be missing for that. */
+    location synced;
 } lock_text;
 
 /** Makes this process the one that writes; the start of the machine that `boot` says stays the
@@ -38,10 +42,12 @@ LARDER_MUST_CHECK larder_status larder_identity_lock(store_identity *identity, u
                                                      lock_text *past, larder_store_detail *detail);
 /** Notes this start of the machine. */
 LARDER_MUST_CHECK larder_status larder_identity_note_boot(store_identity *identity);
+/** Notes how far the log was synced. It is not synced itself: what an earlier sync noted holds. */
+void larder_identity_note_synced(store_identity *identity, location synced);
 /** @param is_clean everything is on the device: 0 instead of the process says so. */
 void larder_identity_unlock(store_identity *identity, bool is_clean);
-/** Whether whoever had the store open for writing last ran before the machine was started again.
+/** What whoever had the store open for writing last left in the lock's file.
     @param holder_pid receives the process, this one too, that has it open; 0 if there is none. */
-bool larder_identity_was_cut(const store_identity *identity, int64_t *holder_pid);
+lock_text larder_identity_look(const store_identity *identity, int64_t *holder_pid);
 
 #endif

@@ -38,8 +38,10 @@ typedef struct live_segment {
     uint32_t number;
     /** Only in memory: the first transaction without it, for one that is retired. */
     uint64_t retired_by;
-    /** A record of it is damaged: it is not cleaned. Only in memory. */
+    /** A record of it is damaged, or nobody knows what it is: it is not cleaned. Only in memory. */
     bool is_damaged;
+    /** Of one that is retired: whether anybody needs it has to be found out before it goes. */
+    bool is_unproven;
     /** By the transaction under way. */
     bool is_changed;
 } live_segment;

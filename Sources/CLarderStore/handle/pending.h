@@ -23,9 +23,14 @@ typedef struct follower {
     /** `active` has every write from here on, to `last`; 0 before the first. */
     uint64_t first, last;
     /** The machine was started again since somebody wrote, and nobody has gone over the log yet: it
-        ends where it is not whole. */
+        ends where it is not whole, but not before `synced`. */
     bool is_cut;
     bool has_ended;
+    location synced;
+    /** It has not come to the log's end yet. */
+    bool is_fresh;
+    /** Writes that are known to be lost, behind `first`. */
+    uint64_t lost;
 } follower;
 
 typedef struct pending_writes {

@@ -7,7 +7,11 @@ larder_status larder_store_sync_held(larder_store *store) {
         if (status) return status;
         store->syncing.is_settled = true;
     }
-    return larder_log_sync(&store->pending.log, &store->pending.lock);
+    larder_status status = larder_log_sync(&store->pending.log, &store->pending.lock);
+    location synced = store->pending.log.synced_end;
+    if (!status && compare_locations(synced, store->identity.synced) > 0)
+        larder_identity_note_synced(&store->identity, synced);
+    return status;
 }
 
 larder_status larder_store_sync_through(larder_store *store, uint64_t sequence) {

@@ -210,6 +210,10 @@ typedef struct larder_store_detail {
     /** LARDER_EDAMAGED: where in the part's file. */
     uint64_t offset;
     larder_store_version_of version_of;
+    /** LARDER_EDAMAGED, of files that do not belong together: of the index, the segment that is newer
+        than it; of the log, the one that is missing, or under whose name another one lies. Its file
+        is `log/` and this number in 8 hexadecimal digits, with `.seg`. Else 0. */
+    uint32_t segment;
 } larder_store_detail;
 
 /** Opens the store in the folder at `path`, creating folder and store if they are missing (not the

@@ -406,6 +406,7 @@ larder_status larder_log_sync(store_log *log, pthread_mutex_t *store_lock) {
     if (status) return status;
     pthread_mutex_lock(store_lock);
     log->first_unsynced = last->number;
+    log->synced_end = (location){last->number, end};
     pthread_mutex_unlock(store_lock);
     __atomic_store_n(&log->synced_sequence, sequence, __ATOMIC_RELAXED);
     return LARDER_OK;

@@ -44,6 +44,8 @@ typedef struct store_log {
     /** Of the segments that lie in the chain and may not be on the device: the first one. */
     uint32_t first_unsynced;
     uint64_t synced_sequence;
+    /** Behind it. */
+    location synced_end;
     uint64_t segment_min_bytes, segment_max_bytes;
     /** No usual segment is larger: there is little room. 0 for no limit. */
     uint64_t capacity_limit_bytes;

@@ -7,6 +7,15 @@ static bool is_in_turn(const log_scan *scan, const record *found) {
     return scan->has_resynced ? found->sequence >= expected : found->sequence == expected;
 }
 
+/** A segment of the chain, or one that may be.
+    @return LARDER_OK; ENOENT: there is none; LARDER_EDAMAGED: something else is in its place; or an
+    errno. */
+static larder_status segment_at(const log_scan *scan, uint32_t number, segment **out) {
+    larder_status status = larder_log_segment(scan->log, number, out);
+    if (status == LARDER_EFOREIGN) status = LARDER_EDAMAGED;
+    return !status && (*out)->kind == SEGMENT_CLEANED ? LARDER_EDAMAGED : status;
+}
+
 /** Goes on in the segment that the record at `offset` names. */
 static larder_status follow_next(log_scan *scan, const segment *here, uint64_t offset) {
     record next;
@@ -14,9 +23,9 @@ static larder_status follow_next(log_scan *scan, const segment *here, uint64_t o
         next.minor <= scan->at.segment)
         return LARDER_EDAMAGED;
     segment *there;
-    larder_status status = larder_log_segment(scan->log, next.minor, &there);
-    if (status) return status == ENOENT ? LARDER_END : status;
-    if (there->kind != SEGMENT_WRITTEN) return LARDER_EDAMAGED;
+    larder_status status = segment_at(scan, next.minor, &there);
+    // It had its name before this record named it.
+    if (status) return status == ENOENT ? LARDER_EDAMAGED : status;
     scan->lost += next.sequence - scan->sequence;
     scan->sequence = next.sequence;
     scan->has_resynced = false;
@@ -42,15 +51,44 @@ static larder_status read_write(const log_scan *scan, const segment *here, bool 
     return LARDER_OK;
 }
 
+static bool find_next(const log_scan *scan, location *out);
+
+/** Nothing more was written at the place of the scan; or something is missing there, for later
+    segments have more. A process that writes may have gone on meanwhile: then the place is not
+    empty any more. */
+static larder_status end_at(log_scan *scan) {
+    location ignored;
+    segment *here;
+    larder_bytes bytes;
+    if (!scan->looks_behind) return LARDER_END;
+    scan->looks_behind = false;
+    if (!find_next(scan, &ignored)) return LARDER_END;
+    bool is_there = segment_at(scan, scan->at.segment, &here) == LARDER_OK;
+    if (is_there && larder_segment_look(here, scan->at.offset, &bytes) != LARDER_END)
+        return LARDER_OK;
+    return LARDER_EDAMAGED;
+}
+
+/** The first record at the place of the scan.
+    @return as larder_log_scan_next. */
+static larder_status look(log_scan *scan, segment **here, larder_bytes *out) {
+    larder_status status;
+    do {
+        status = segment_at(scan, scan->at.segment, here);
+        if (status && status != ENOENT) return status;
+        if (!status) status = larder_segment_look(*here, scan->at.offset, out);
+        if (status != ENOENT && status != LARDER_END) return status;
+        status = end_at(scan);
+    } while (!status);
+    return status;
+}
+
 larder_status larder_log_scan_next(log_scan *scan, bool verifies, const uint8_t **first,
                                    uint32_t *count, segment **from) {
     for (;;) {
         segment *here;
-        larder_status status = larder_log_segment(scan->log, scan->at.segment, &here);
-        if (status) return status == ENOENT ? LARDER_END : status;
-        if (here->kind != SEGMENT_WRITTEN) return LARDER_EDAMAGED;
         larder_bytes bytes;
-        status = larder_segment_look(here, scan->at.offset, &bytes);
+        larder_status status = look(scan, &here, &bytes);
         if (status) return status;
         if (record_kind(bytes.data) == RECORD_NEXT) {
             status = follow_next(scan, here, scan->at.offset);
@@ -100,9 +138,16 @@ static uint64_t place_by_lengths(const log_scan *scan, const segment *here) {
     return 0;
 }
 
+/** The first place from `offset` on where the log may go on; the capacity if there is none. */
+static uint64_t place_by_search(const log_scan *scan, const segment *here, uint64_t offset) {
+    offset = larder_segment_first_used(here, offset);
+    while (offset < here->capacity && !resumes_at(scan, here, offset, false)) offset += 8;
+    return offset;
+}
+
 typedef struct next_search {
     const log_scan *scan;
-    uint32_t next;
+    location next;
     uint64_t least;
 } next_search;
 
@@ -110,42 +155,41 @@ static int look_at_segment(void *context, const char *name) {
     next_search *search = context;
     uint32_t number;
     segment *found;
-    larder_bytes first;
     if (!larder_segment_number_of(name, &number) || number <= search->scan->at.segment ||
-        larder_log_segment(search->scan->log, number, &found) != LARDER_OK ||
-        found->kind != SEGMENT_WRITTEN ||
-        larder_segment_look(found, SEGMENT_HEAD_BYTES, &first) != LARDER_OK)
+        segment_at(search->scan, number, &found) != LARDER_OK)
         return 0;
-    uint64_t sequence = record_sequence(first.data);
-    if (sequence <= search->scan->sequence || sequence >= search->least) return 0;
+    uint64_t place = place_by_search(search->scan, found, SEGMENT_HEAD_BYTES);
+    if (place >= found->capacity) return 0;
+    uint64_t sequence = record_sequence(found->map + place);
+    if (sequence >= search->least) return 0;
     search->least = sequence;
-    search->next = number;
+    search->next = (location){number, place};
     return 0;
 }
 
-/** Where the log goes on behind a segment whose end is damaged: the one that begins with the least
-    sequence of those that come later. */
-static bool find_next(log_scan *scan) {
-    next_search search = {scan, 0, UINT64_MAX};
-    if (larder_os_folder_list_in(scan->log->folder, look_at_segment, &search) != LARDER_OK ||
-        search.next == 0)
-        return false;
-    scan->at = (location){search.next, SEGMENT_HEAD_BYTES};
-    scan->has_resynced = true;
-    return true;
+/** Where the log goes on behind a segment whose end is damaged or missing: in the one that begins
+    with the least sequence of those that come later. */
+static bool find_next(const log_scan *scan, location *out) {
+    next_search search = {.scan = scan, .least = UINT64_MAX};
+    if (larder_log_enter(scan->log) != LARDER_OK) return false;
+    larder_status status = larder_os_folder_list_in(scan->log->folder, look_at_segment, &search);
+    larder_log_leave(scan->log);
+    *out = search.next;
+    return !status && search.next.segment != 0;
 }
 
 bool larder_log_scan_resync(log_scan *scan) {
     segment *here;
-    if (larder_log_segment(scan->log, scan->at.segment, &here) != LARDER_OK) return find_next(scan);
-    uint64_t offset = place_by_lengths(scan, here);
-    if (offset == 0) {
-        offset = scan->at.offset < SEGMENT_HEAD_BYTES ? SEGMENT_HEAD_BYTES
-                                                      : (scan->at.offset + 8) / 8 * 8;
-        while (offset < here->capacity && !resumes_at(scan, here, offset, false)) offset += 8;
-        if (offset >= here->capacity) return find_next(scan);
+    location next = scan->at;
+    bool is_there = segment_at(scan, scan->at.segment, &here) == LARDER_OK;
+    if (is_there) {
+        uint64_t from = scan->at.offset < SEGMENT_HEAD_BYTES ? SEGMENT_HEAD_BYTES
+                                                             : (scan->at.offset + 8) / 8 * 8;
+        next.offset = place_by_lengths(scan, here);
+        if (next.offset == 0) next.offset = place_by_search(scan, here, from);
     }
-    scan->at.offset = offset;
+    if ((!is_there || next.offset >= here->capacity) && !find_next(scan, &next)) return false;
+    scan->at = next;
     scan->has_resynced = true;
     return true;
 }

@@ -19,13 +19,17 @@ typedef struct log_scan {
     uint64_t lost;
     /** The next one need not have the next number. */
     bool has_resynced;
+    /** Where nothing more was written, look for segments that come later: then something is
+        missing. Once, for it takes a look at all of them. */
+    bool looks_behind;
 } log_scan;
 
 /** Gives the next write, whole: `count` records at `first`, in `from`.
     @param verifies checksums too.
-    @return LARDER_OK; LARDER_END: nothing was written yet, or the next segment is missing;
-            LARDER_EDAMAGED: something is there that is not a whole write with the next number; or
-            an errno. */
+    @return LARDER_OK; LARDER_END: nothing was written yet; LARDER_EDAMAGED: something is there that
+            is not a whole write with the next number, or the segment that the last one names is
+            missing, or, where it looks behind, nothing is there and later segments have more; or an
+            errno. */
 LARDER_MUST_CHECK larder_status larder_log_scan_next(log_scan *scan, bool verifies,
                                                      const uint8_t **first, uint32_t *count,
                                                      segment **from);

@@ -85,7 +85,7 @@ bool larder_segment_is_unfinished(const char *name) {
 static segment *segment_new(const segment_head *head) {
     segment *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL) return NULL;
-    fresh->number = head->number;
+    fresh->number = fresh->file_number = head->number;
     fresh->kind = head->kind;
     fresh->capacity = head->capacity;
     fresh->first_sequence = head->first_sequence;
@@ -153,32 +153,61 @@ larder_status larder_segment_create(int folder, uint32_t number, uint32_t kind, 
 
 /** Opens a segment's file and reads its head, whatever that says.
     @param file to be closed in any case.
-    @return LARDER_EDAMAGED if it is no file, or too short for a head. */
-static larder_status head_read(int folder, uint32_t number, int flags, int *file,
-                               segment_head *head, uint64_t *bytes) {
-    larder_os_facts facts = {0};
+    @param out all zero if it is no file, or too short for a head. */
+static larder_status head_read(int folder, uint32_t number, int flags, int *file, segment_head *out,
+                               segment_facts *facts) {
+    static const uint8_t zeros[SEGMENT_HEAD_BYTES];
+    struct {
+        segment_head head;
+        uint64_t first_word;
+    } start = {.first_word = 0};
+    larder_os_facts of = {0};
     size_t got = 0;
+    *facts = (segment_facts){.number = number};
+    memset(out, 0, sizeof *out);
     larder_status status = larder_segment_open_file(folder, number, flags, file);
-    if (!status) status = larder_os_file_facts_get(*file, &facts);
-    if (!status && facts.is_regular)
-        status = larder_os_file_read_at(*file, head, sizeof *head, 0, &got);
-    if (!status && (got < sizeof *head || facts.bytes > SIZE_MAX / 2)) status = LARDER_EDAMAGED;
-    *bytes = facts.bytes;
-    return status;
+    if (!status) status = larder_os_file_facts_get(*file, &of);
+    if (!status && of.is_regular && of.bytes <= SIZE_MAX / 2)
+        status = larder_os_file_read_at(*file, &start, sizeof start, 0, &got);
+    if (status || !of.is_regular) return status;
+    facts->is_new = memcmp(&start, new_magic, sizeof new_magic) == 0 ||
+                    memcmp(&start, zeros, sizeof new_magic) == 0;
+    facts->is_blank = got < sizeof start.head && memcmp(&start, zeros, got) == 0;
+    if (got < sizeof start.head) return LARDER_OK;
+    facts->bytes = of.bytes;
+    facts->is_empty = start.first_word == 0;
+    *out = start.head;
+    if (out->crc != head_crc(out) ||
+        (out->kind != SEGMENT_WRITTEN && out->kind != SEGMENT_CLEANED) ||
+        out->capacity < BLOCK_BYTES || out->capacity % BLOCK_BYTES != 0 ||
+        out->capacity > CAPACITY_MAX)
+        return LARDER_OK;
+    facts->head_number = out->number;
+    facts->kind = out->kind;
+    facts->store_id = out->store_id;
+    facts->first_sequence = out->first_sequence;
+    facts->as_of = out->as_of;
+    return LARDER_OK;
 }
 
-static larder_status head_check(const segment_head *head, uint32_t number, uint64_t store_id,
-                                uint64_t bytes) {
-    bool is_known = memcmp(head->magic, magic, sizeof magic) == 0 ||
-                    memcmp(head->magic, new_magic, sizeof new_magic) == 0;
-    if (!is_known || head->crc != head_crc(head) || head->number != number ||
-        (head->kind != SEGMENT_WRITTEN && head->kind != SEGMENT_CLEANED))
-        return LARDER_EDAMAGED;
-    if (head->store_id != store_id) return LARDER_EFOREIGN;
-    if (head->capacity < BLOCK_BYTES || head->capacity % BLOCK_BYTES != 0 ||
-        head->capacity > bytes || head->capacity > CAPACITY_MAX)
-        return LARDER_EDAMAGED;
-    return LARDER_OK;
+larder_status larder_segment_facts(int folder, uint32_t number, segment_facts *out) {
+    int file;
+    segment_head head;
+    larder_status status = head_read(folder, number, 0, &file, &head, out);
+    larder_os_file_close(file);
+    // What is in its place is no file.
+    return status == ELOOP || status == ENXIO ? LARDER_OK : status;
+}
+
+/** As much of the file as there is. A head that is damaged says nothing. */
+static segment_head head_of_file(const segment_head *head, const segment_facts *facts) {
+    segment_head known = *head;
+    if (facts->head_number == 0)
+        known = (segment_head){.number = facts->number, .first_sequence = UINT64_MAX};
+    if (facts->head_number == 0 || known.capacity > facts->bytes)
+        known.capacity = facts->bytes / 8 * 8;
+    if (known.capacity > CAPACITY_MAX) known.capacity = CAPACITY_MAX;
+    return known;
 }
 
 larder_status larder_segment_open(int folder, uint32_t number, uint64_t store_id, bool writes,
@@ -186,11 +215,20 @@ larder_status larder_segment_open(int folder, uint32_t number, uint64_t store_id
     *out = NULL;
     int file;
     segment_head head;
-    uint64_t bytes;
+    segment_facts facts;
     larder_status status =
-        head_read(folder, number, writes ? LARDER_OS_WRITE : 0, &file, &head, &bytes);
-    if (!status) status = head_check(&head, number, store_id, bytes);
-    if (!status) status = segment_map(file, &head, writes, out);
+        head_read(folder, number, writes ? LARDER_OS_WRITE : 0, &file, &head, &facts);
+    bool has_head = facts.head_number != 0;
+    if (!status && facts.bytes == 0) status = LARDER_EDAMAGED;
+    else if (!status && has_head && head.store_id != store_id) status = LARDER_EFOREIGN;
+    else if (!status && has_head && head.number != number) status = LARDER_EDAMAGED;
+    if (!status && writes && has_head && head.capacity > facts.bytes &&
+        larder_os_file_reserve(file, head.capacity) == LARDER_OK)
+        facts.bytes = head.capacity;
+    if (!status) {
+        head = head_of_file(&head, &facts);
+        status = segment_map(file, &head, writes, out);
+    }
     larder_os_file_close(file);
     return status;
 }
@@ -198,48 +236,45 @@ larder_status larder_segment_open(int folder, uint32_t number, uint64_t store_id
 larder_status larder_segment_open_damaged(int folder, uint32_t number, uint64_t *store_id,
                                           segment **out) {
     *out = NULL;
+    *store_id = 0;
     int file;
     segment_head head;
-    uint64_t bytes;
-    larder_status status = head_read(folder, number, 0, &file, &head, &bytes);
-    if (!status) {
-        if (head_check(&head, number, head.store_id, bytes) != LARDER_OK)
-            head = (segment_head){.first_sequence = UINT64_MAX};
-        head.number = number;
-        head.capacity = bytes / 8 * 8;
-        *store_id = head.store_id;
+    segment_facts facts;
+    larder_status status = head_read(folder, number, 0, &file, &head, &facts);
+    if (!status && facts.bytes > 0) {
+        head = head_of_file(&head, &facts);
+        head.capacity = facts.bytes / 8 * 8 < CAPACITY_MAX ? facts.bytes / 8 * 8 : CAPACITY_MAX;
+        *store_id = facts.store_id;
         status = segment_map(file, &head, false, out);
+        if (!status) (*out)->file_number = number;
     }
     larder_os_file_close(file);
-    bool is_none = status == LARDER_EDAMAGED || status == ELOOP || status == ENXIO;
-    return is_none ? LARDER_OK : status;
+    return status == ELOOP || status == ENXIO ? LARDER_OK : status;
 }
 
 bool larder_segment_is_new(const segment *asked) {
     return memcmp(asked->map, new_magic, sizeof new_magic) == 0;
 }
 
-bool larder_segment_file_is_new(int folder, const char *name) {
-    uint64_t word = 0;
-    size_t got;
-    int file;
-    if (larder_os_file_open_in(folder, name, 0, 0, &file) != LARDER_OK) return false;
-    larder_status status = larder_os_file_read_at(file, &word, sizeof word, 0, &got);
-    larder_os_file_close(file);
-    return !status && (word == 0 || memcmp(&word, new_magic, sizeof word) == 0);
-}
-
-larder_status larder_segment_mend(const segment *mended, int folder, uint64_t store_id) {
+larder_status larder_segment_mend(segment *mended, int folder, uint32_t kind, uint64_t store_id) {
     int file;
     larder_status status = larder_segment_open_file(folder, mended->number, LARDER_OS_WRITE, &file);
     if (status) return status;
-    if (mended->kind == 0) {
-        segment_head head =
-            head_make(mended->number, SEGMENT_CLEANED, mended->capacity,
-                      mended->record_count == 0 ? 1 : mended->first_sequence, 0, store_id);
-        status = larder_os_file_reserve(file, head.capacity);
-        if (!status) status = larder_os_file_write_at(file, &head, sizeof head, 0);
-    }
+    segment_head head = head_make(mended->number, kind, mended->capacity, mended->first_sequence,
+                                  mended->as_of, store_id);
+    // It does not say more than before: what leads to a segment that says it was synced is synced.
+    if (kind == SEGMENT_WRITTEN && memcmp(mended->map, magic, sizeof magic) != 0)
+        memcpy(head.magic, new_magic, sizeof new_magic);
+    status = larder_os_file_reserve(file, head.capacity);
+    if (!status) status = larder_os_file_write_at(file, &head, sizeof head, 0);
+    if (!status) mended->kind = kind;
+    larder_os_file_close(file);
+    return status;
+}
+
+larder_status larder_segment_sync_file(const segment *synced, int folder) {
+    int file;
+    larder_status status = larder_segment_open_file(folder, synced->number, LARDER_OS_WRITE, &file);
     if (!status) status = larder_os_file_sync(file);
     larder_os_file_close(file);
     return status;
@@ -290,6 +325,18 @@ larder_status larder_segment_read(const segment *from, uint64_t *offset, bool ch
     if (!status) status = larder_record_read(bytes, checks, out);
     if (!status) *offset += record_padded(bytes.length);
     return status;
+}
+
+uint64_t larder_segment_first_used(const segment *in, uint64_t offset) {
+    static const uint8_t zeros[BLOCK_BYTES];
+    while (offset < in->capacity) {
+        uint64_t room = in->capacity - offset;
+        size_t length = room < BLOCK_BYTES ? (size_t)room : BLOCK_BYTES;
+        if (memcmp(in->map + offset, zeros, length) != 0) break;
+        offset += length;
+    }
+    while (offset < in->capacity && first_word_at(in->map + offset) == 0) offset += 8;
+    return offset;
 }
 
 void larder_segment_publish(segment *to, size_t length, uint64_t first_word) {

@@ -36,19 +36,41 @@ enum {
     SEGMENT_NEXT_BYTES = 40,
     SEGMENT_NAME_BYTES = 16,
 
+    /** Its head is damaged. */
+    SEGMENT_UNKNOWN = 0,
     /** Records in the order in which they were written. */
     SEGMENT_WRITTEN = 1,
     /** Records that cleaning has brought together, in any order. */
     SEGMENT_CLEANED = 2
 };
 
+/** What is known of a segment's file without mapping it. */
+typedef struct segment_facts {
+    /** Of the file's name, and of its head: 0 if that is damaged. */
+    uint32_t number, head_number;
+    uint32_t kind;
+    uint64_t store_id;
+    /** As the file has them, whatever its head says; 0 if it is no file, or shorter than a head. */
+    uint64_t bytes;
+    uint64_t first_sequence;
+    uint64_t as_of;
+    /** Its first sync has not begun; of a damaged head, that nothing says it has. */
+    bool is_new;
+    /** It has a head, and no record right behind it. */
+    bool is_empty;
+    /** It is shorter than a head, and nothing was written to it. */
+    bool is_blank;
+} segment_facts;
+
 typedef struct segment {
     uint32_t number;
+    /** Of its file's name: another one only in salvage, where files have changed names. */
+    uint32_t file_number;
     uint32_t kind;
     /** Where the log goes on; 0 as long as that is not known. */
     uint32_t next;
     uint8_t *map;
-    /** Of file and mapping. */
+    /** Of file and mapping; a multiple of 8, if the file was cut short. */
     uint64_t capacity;
     uint64_t first_sequence;
     /** Of the last record that was appended or read; 0 if that is not known. */
@@ -92,29 +114,39 @@ LARDER_MUST_CHECK larder_status larder_segment_create(int folder, uint32_t numbe
                                                       uint64_t capacity, uint64_t first_sequence,
                                                       uint64_t as_of, uint64_t store_id,
                                                       uint32_t mode, segment **out);
-/** Opens one that is there; `end` is not known yet (SEGMENT_HEAD_BYTES).
-    @param writes whether it will be appended to.
-    @return LARDER_OK; ENOENT; LARDER_EDAMAGED (its head, or shorter than that says),
-            LARDER_EFOREIGN (another store's); ENOMEM or another errno. */
+/** Reads what the file's head says.
+    @return LARDER_OK, also where the head is damaged or too short; ENOENT or another errno. */
+LARDER_MUST_CHECK larder_status larder_segment_facts(int folder, uint32_t number,
+                                                     segment_facts *out);
+/** Opens one that is there; `end` is not known yet (SEGMENT_HEAD_BYTES). A damaged head costs no
+    record: then it is of SEGMENT_UNKNOWN, and each record speaks for itself. A file that was cut
+    short gets its length again if it is opened to write, and there is room.
+    @param writes whether it may be appended to.
+    @return LARDER_OK; ENOENT; LARDER_EDAMAGED (another segment has come into its place, or it is
+            shorter than a head), LARDER_EFOREIGN (another store's); ENOMEM or another errno. */
 LARDER_MUST_CHECK larder_status larder_segment_open(int folder, uint32_t number, uint64_t store_id,
                                                     bool writes, segment **out);
 /** Releases the mapped pages of a segment of the least size: they are read again on access. */
 void larder_segment_rest(const segment *resting);
-/** Opens one for reading whatever its head says: of kind 0 if that is damaged, without a first
-    sequence, and of whatever length it is. NULL if it is no file, or too short for a head.
+/** Opens one for reading whatever its head says: of SEGMENT_UNKNOWN if that is damaged, without a
+    first sequence, and of whatever length it is. Its number is that of a sound head. NULL if it is
+    no file, or too short for a head.
     @param store_id receives the one in its head; 0 if that is damaged. */
 LARDER_MUST_CHECK larder_status larder_segment_open_damaged(int folder, uint32_t number,
                                                             uint64_t *store_id, segment **out);
-/** Gives the file of such a segment a head, if that is damaged, as of one that was cleaned: so
-    nothing is said of the order of its records, nor of when they were replaced. All of it to the
-    device. */
-LARDER_MUST_CHECK larder_status larder_segment_mend(const segment *of, int log, uint64_t store_id);
+/** Gives the file a head of that kind, with the segment's number and figures; not synced. The
+    mapped segment has it then, too. */
+LARDER_MUST_CHECK larder_status larder_segment_mend(segment *of, int folder, uint32_t kind,
+                                                    uint64_t store_id);
+/** All of its file to the device. */
+LARDER_MUST_CHECK larder_status larder_segment_sync_file(const segment *of, int folder);
 /** Ends the mapping; NULL is allowed. */
 void larder_segment_close(segment *closed);
 /** Whether nothing of it was synced yet. */
 bool larder_segment_is_new(const segment *asked);
-/** Whether the file's head says so, or nothing is left of its head. */
-bool larder_segment_file_is_new(int folder, const char *name);
+/** The first place from `offset` on where something lies that is not zero; the capacity if there is
+    none. O(what it passes). */
+uint64_t larder_segment_first_used(const segment *in, uint64_t offset);
 
 /** What lies at `offset`, as long as it has the shape of a record and fits into the mapping. Not
     verified. LARDER_END where nothing was written; LARDER_EDAMAGED. */

@@ -15,14 +15,17 @@
 enum { LOOK_ATTEMPTS = 16 };
 
 /** Begins behind what the tree has.
+    @param is_newest there is no newer tree: what is missing is lost.
     @return LARDER_OK; ENOENT: the segment is missing; ENOMEM or another errno. */
-static larder_status follow_from(larder_store *store, const store_meta *meta) {
+static larder_status follow_from(larder_store *store, const store_meta *meta, bool is_newest) {
     follower *follow = &store->pending.follower;
     follow->first = 0;
     if (meta->end.segment) {
         segment *from;
         larder_status status = larder_log_segment(&store->pending.log, meta->end.segment, &from);
-        if (status && status != LARDER_EDAMAGED) return status;
+        bool is_lost = status == LARDER_EDAMAGED || status == LARDER_EFOREIGN ||
+                       (status == ENOENT && is_newest);
+        if (status && !is_lost) return status;
     }
     larder_memtable_reset(store->pending.active);
     atomic_store_explicit(&store->pending.count, 0, memory_order_release);
@@ -33,6 +36,7 @@ static larder_status follow_from(larder_store *store, const store_meta *meta) {
     if (follow->next.segment == 0) follow->next = (location){1, SEGMENT_HEAD_BYTES};
     follow->first = meta->applied + 1;
     follow->last = meta->applied;
+    follow->lost = 0;
     return LARDER_OK;
 }
 
@@ -48,41 +52,61 @@ static bool is_outdated(const follower *follow, uint64_t applied) {
     store to write; behind a power cut, the log ends there. */
 static larder_status follow_on(larder_store *store) {
     follower *follow = &store->pending.follower;
-    log_scan scan = {.log = &store->pending.log, .at = follow->next, .sequence = follow->last};
-    for (;;) {
+    log_scan scan = {.log = &store->pending.log,
+                     .at = follow->next,
+                     .sequence = follow->last,
+                     .looks_behind = follow->is_fresh};
+    larder_status status = LARDER_OK;
+    while (!status) {
         const uint8_t *first;
         uint32_t count;
         segment *from;
-        larder_status status = larder_log_scan_next(&scan, true, &first, &count, &from);
+        status = larder_log_scan_next(&scan, true, &first, &count, &from);
         if (status == LARDER_EDAMAGED) {
-            follow->has_ended = follow->is_cut;
-            if (follow->has_ended || !larder_log_scan_resync(&scan)) return LARDER_OK;
+            follow->has_ended = follow->is_cut && compare_locations(scan.at, follow->synced) >= 0;
+            status = !follow->has_ended && larder_log_scan_resync(&scan) ? LARDER_OK : LARDER_END;
+            scan.looks_behind = follow->is_fresh;
+            follow->lost += status == LARDER_END && follow->is_fresh;
             continue;
         }
         if (!status) status = larder_memtable_reserve(store->pending.active, count);
-        if (status) return status == LARDER_END ? LARDER_OK : status;
+        if (status) break;
         larder_store_publish(store, first, count, from->number);
         follow->next = scan.at;
         follow->last = scan.sequence;
     }
+    follow->lost += scan.lost;
+    follow->is_fresh = false;
+    return status == LARDER_END ? LARDER_OK : status;
 }
 
 /** Brings what was followed to the end of the log as it is now.
     @return LARDER_OK; ENOENT: the log's segment behind the tree is missing; ENOMEM or another
     errno.
     */
-static larder_status follow_to_end(larder_store *store, const store_meta *meta) {
+static larder_status follow_to_end(larder_store *store, const store_meta *meta, bool is_newest) {
     follower *follow = &store->pending.follower;
     if (follow->has_ended) {
         int64_t ignored;
-        follow->is_cut = larder_identity_was_cut(&store->identity, &ignored);
+        follow->is_cut = larder_identity_look(&store->identity, &ignored).is_other_boot;
         if (follow->is_cut) return LARDER_OK;
         follow->has_ended = false;
         follow->first = 0;
     }
     larder_status status = LARDER_OK;
-    if (is_outdated(follow, meta->applied)) status = follow_from(store, meta);
+    if (is_outdated(follow, meta->applied)) status = follow_from(store, meta, is_newest);
     return status ? status : follow_on(store);
+}
+
+void larder_store_follow_begin(larder_store *store, const log_survey *there) {
+    follower *follow = &store->pending.follower;
+    int64_t ignored;
+    lock_text text = larder_identity_look(&store->identity, &ignored);
+    // A writer notes the new start of the machine once it has gone over the log.
+    follow->is_cut = text.is_other_boot;
+    follow->synced = larder_log_survey_synced(&store->pending.log, there);
+    if (compare_locations(text.synced, follow->synced) > 0) follow->synced = text.synced;
+    follow->is_fresh = true;
 }
 
 larder_status larder_store_look(larder_store *store, bool is_long, snapshot **out) {
@@ -94,14 +118,13 @@ larder_status larder_store_look(larder_store *store, bool is_long, snapshot **ou
             status = is_long ? larder_environment_read_long(env, out)
                              : larder_environment_read(env, out);
         if (status || !store_is_read_only(store)) return status;
-        status = follow_to_end(store, &(*out)->meta);
-        if (!status) return LARDER_OK;
         uint64_t transaction = (*out)->tree.transaction;
+        status = follow_to_end(store, &(*out)->meta, transaction == seen);
+        if (!status) return LARDER_OK;
         larder_environment_release(env, *out);
         *out = NULL;
         if (status != ENOENT) return status;
-        // Only with a newer tree there is any sense in it.
-        if (transaction == seen || attempt == LOOK_ATTEMPTS) return LARDER_EDAMAGED;
+        if (attempt == LOOK_ATTEMPTS) return LARDER_EDAMAGED;
         seen = transaction;
     }
 }

@@ -5,6 +5,7 @@
 #define LARDER_READ_H
 
 #include "handle/handle.h"
+#include "log/survey.h"
 
 // get.c
 /** When the entry expires, by its own times and the last read that was folded in or is in no
@@ -24,6 +25,9 @@ void larder_store_entry_of_record(larder_store *store, const record *found, int6
                                   uint32_t flags, uint32_t number, larder_store_entry *entry);
 
 // follow.c
+/** Prepares a handle that only reads, which has just been opened.
+    @param there what lies in the log. */
+void larder_store_follow_begin(larder_store *store, const log_survey *there);
 /** Takes a reader's slot, to be released, of a state that everything belongs to that was written
     before; `lock` is held. Of what is pending a handle that writes needs all, whatever the tree has
     of it by then; a read-only one only what is newer than the slot's meta.applied: another process

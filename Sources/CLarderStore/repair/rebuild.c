@@ -4,8 +4,8 @@
     the records where they are.
 
     1. The new index grows in a folder of its own, `index.new`, in several transactions.
-    2. Segments with a damaged head get one, and all of them are synced: rows lead to records on the
-       device only.
+    2. Segments with a damaged head get one, and those with another segment's name one that says it;
+       all of them are synced: rows lead to records on the device only.
     3. The log goes on in a segment of its own, behind all that there are: so nothing has to be said
        of how they follow each other.
     4. The new data.mdb takes the place of the old one.
@@ -112,19 +112,34 @@ static larder_status rebuild_log(const larder_store *store, const rebuild *work)
     larder_status status =
         larder_os_folder_open(larder_environment_path(path, store->identity.path, "log"), &log);
     if (status) return status;
-    for (size_t i = 0; i < search->segment_count && !status; i++)
-        status = larder_segment_mend(search->segments[i], log, work->meta.store_id);
+    for (size_t i = 0; i < search->segment_count && !status; i++) {
+        segment *kept = search->segments[i];
+        if (kept->kind == SEGMENT_UNKNOWN)
+            status = larder_segment_mend(kept, log, SEGMENT_CLEANED, work->meta.store_id);
+        if (!status) status = larder_segment_sync_file(kept, log);
+    }
     if (!status)
         status = larder_segment_create(log, work->meta.end.segment, SEGMENT_WRITTEN,
                                        store->tuning.segment_min_bytes, search->last_sequence + 1,
                                        0, work->meta.store_id, store->options.mode, &next);
     // It stays marked as never synced, so that the next open syncs all names before it promises
     // anything: the rename may succeed, and its sync fail.
-    if (!status) status = larder_segment_mend(next, log, work->meta.store_id);
+    if (!status) status = larder_segment_sync_file(next, log);
     if (!status) status = larder_os_folder_sync(log);
     larder_segment_close(next);
     larder_os_file_close(log);
     return status;
+}
+
+/** Segments are called by the names of their files from here on. Of one whose head is damaged, or
+    says another name, nothing is believed but its records. */
+static void settle_names(salvage *search) {
+    for (size_t i = 0; i < search->segment_count; i++) {
+        segment *known = search->segments[i];
+        if (known->file_number != known->number) known->kind = SEGMENT_UNKNOWN;
+        known->number = known->file_number;
+        if (known->kind == SEGMENT_UNKNOWN) known->as_of = 0;
+    }
 }
 
 larder_status larder_store_rebuild_index(larder_store *store, larder_progress progress,
@@ -148,6 +163,7 @@ larder_status larder_store_rebuild_index(larder_store *store, larder_progress pr
     // What is left out, cleaning deletes: that is for the caller to choose.
     if (!status && report->uncertain && !search->keeps_uncertain) status = LARDER_EDAMAGED;
     if (!status) {
+        settle_names(&work.search);
         // Of an attempt that a crash ended.
         larder_folder_remove_all(folder);
         status = larder_os_folder_make(folder, mode | (mode & 0444) >> 2);

@@ -60,7 +60,7 @@ typedef struct salvage {
     /** All of the newest state is sound. */
     bool has_tree;
 
-    /** The log, in the order of numbers; of kind 0 are those with a damaged head. */
+    /** The log, in the order of numbers, which those with a sound head say themselves. */
     segment **segments;
     size_t segment_count, segment_capacity;
     /** Which store it is of, as data.mdb says, or else the last sound head; 0 without both. */

@@ -67,7 +67,8 @@ typedef struct segment_search {
     larder_status status;
 } segment_search;
 
-/** Takes a segment in, whatever its head says; but that of another store. */
+/** Takes a segment in, whatever its head says; but that of another store. One whose head is sound is
+    the segment that it says, under whatever name its file lies. */
 static int take_segment(void *context, const char *name) {
     segment_search *visit = context;
     salvage *search = visit->search;
@@ -81,6 +82,7 @@ static int take_segment(void *context, const char *name) {
     if (!visit->status)
         visit->status = larder_segment_open_damaged(visit->folder, number, &store_id, &found);
     if (visit->status || !found) return visit->status;
+    if (found->number > search->last_number) search->last_number = found->number;
     if (store_id) {
         bool is_foreign = search->store_id && store_id != search->store_id;
         search->has_foreign = search->has_foreign || is_foreign;
@@ -94,9 +96,28 @@ static int take_segment(void *context, const char *name) {
     return 0;
 }
 
+/** By number; of those with the same one, what is most likely that segment comes first. */
 static int compare_segments(const void *a, const void *b) {
     const segment *left = *(segment *const *)a, *right = *(segment *const *)b;
-    return (left->number > right->number) - (left->number < right->number);
+    if (left->number != right->number) return left->number < right->number ? -1 : 1;
+    bool is_known = left->kind != SEGMENT_UNKNOWN;
+    if (is_known != (right->kind != SEGMENT_UNKNOWN)) return is_known ? -1 : 1;
+    bool is_named = left->file_number == left->number;
+    if (is_named != (right->file_number == right->number)) return is_named ? -1 : 1;
+    return (left->file_number > right->file_number) - (left->file_number < right->file_number);
+}
+
+/** Of a segment there is one file; a copy under another name has nothing else. */
+static void drop_copies(salvage *search) {
+    size_t kept = 0;
+    for (size_t i = 0; i < search->segment_count; i++) {
+        segment *next = search->segments[i];
+        const segment *last = kept ? search->segments[kept - 1] : NULL;
+        if (last && next->kind != SEGMENT_UNKNOWN && last->number == next->number)
+            larder_segment_close(next);
+        else search->segments[kept++] = next;
+    }
+    search->segment_count = kept;
 }
 
 static larder_status find_segments(salvage *search, const char *path) {
@@ -111,15 +132,19 @@ static larder_status find_segments(salvage *search, const char *path) {
     larder_os_file_close(visit.folder);
     if (search->segment_count)
         qsort(search->segments, search->segment_count, sizeof(segment *), compare_segments);
+    drop_copies(search);
     return visit.status ? visit.status : status;
 }
 
 const segment *larder_salvage_segment(const salvage *search, uint32_t number) {
-    segment wanted = {.number = number}, *key = &wanted;
-    if (search->segment_count == 0) return NULL;
-    segment *const *found =
-        bsearch(&key, search->segments, search->segment_count, sizeof key, compare_segments);
-    return found ? *found : NULL;
+    size_t from = 0, to = search->segment_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (search->segments[middle]->number < number) from = middle + 1;
+        else to = middle;
+    }
+    bool is_there = from < search->segment_count && search->segments[from]->number == number;
+    return is_there ? search->segments[from] : NULL;
 }
 
 // Rows --------------------------------------------------------------------------------------------
@@ -163,7 +188,7 @@ static larder_status add_row(salvage *search, larder_bytes stored, larder_bytes 
     larder_bytes bytes;
     found = (finding){.kind = FOUND_PUT,
                       .number = {row.sequence, row.minor},
-                      .segment = row.at.segment,
+                      .segment = in ? in->file_number : row.at.segment,
                       .offset = row.at.offset};
     if (in && !larder_segment_look(in, row.at.offset, &bytes) &&
         is_of_row(search, bytes, &row, stored)) {

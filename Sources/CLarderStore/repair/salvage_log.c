@@ -198,7 +198,10 @@ static larder_status note_loss(segment_walk *walk, uint64_t to, stamp before, co
         return larder_salvage_add(search, &found, *key, false);
     }
     search->report->damaged++;
-    if (compare_stamps(before, search->horizon) > 0) search->horizon = before;
+    // What the end of the log had was newer than all that there is: the rest is as it was before.
+    bool is_end = walk->limit == UINT64_MAX && before.sequence == UINT64_MAX &&
+                  walk->from->kind == SEGMENT_WRITTEN;
+    if (!is_end && compare_stamps(before, search->horizon) > 0) search->horizon = before;
     return LARDER_OK;
 }
 
@@ -259,7 +262,7 @@ static larder_status take_record(segment_walk *walk, const uint8_t *at, const re
     }
     finding found = {.kind = entry->kind == RECORD_PUT ? FOUND_PUT : FOUND_REMOVAL,
                      .number = {entry->sequence, entry->minor},
-                     .segment = from->number,
+                     .segment = from->file_number,
                      .offset = (uint64_t)(at - from->map),
                      .bytes = at};
     return larder_salvage_add(search, &found, entry->key, false);
@@ -308,10 +311,21 @@ static bool tail_is_lost(const segment_walk *walk) {
            (walk->search->has_tree || record_kind(walk->previous) != RECORD_NEXT);
 }
 
+/** Whether the log went on in a segment that is missing, for all that can be told from the last one
+    that has anything. */
+static bool next_is_missing(const segment_walk *walk) {
+    const salvage *search = walk->search;
+    uint32_t next = record_minor(walk->previous), end = search->meta.end.segment;
+    return walk->limit == UINT64_MAX && record_kind(walk->previous) == RECORD_NEXT &&
+           !larder_salvage_segment(search, next) &&
+           (!search->has_tree || end <= walk->from->number || end == next);
+}
+
 larder_status larder_salvage_read_log(salvage *search) {
     // From the last one: its first number is the limit of those before it.
     uint64_t limit = UINT64_MAX;
-    bool is_exact = false;
+    bool is_exact = false, is_first_lost = false;
+    segment_walk first = {.search = search};
     larder_status status = LARDER_OK;
     for (size_t i = search->segment_count; i > 0 && !status; i--) {
         segment_walk walk = {.search = search, .from = search->segments[i - 1], .limit = limit};
@@ -325,10 +339,16 @@ larder_status larder_salvage_read_log(salvage *search) {
         // All that it held may be lost, and has been noted.
         if (!walk.first && walk.has_gap && walk.from->kind != SEGMENT_CLEANED) is_exact = false;
         if (!walk.first || !is_written) continue;
+        search->report->journal_lost += next_is_missing(&walk);
         if (!status && is_exact && !walk.has_gap && tail_is_lost(&walk))
             status = note_loss(&walk, UINT64_MAX, (stamp){limit, 0}, NULL, NULL);
         is_exact = !walk.begins_with_gap;
         limit = record_sequence(walk.first);
+        is_first_lost = search->has_tree && limit > search->meta.applied + 1 && is_exact;
+        first = walk;
     }
+    // Behind the tree, the log begins with the next number.
+    if (!status && is_first_lost)
+        status = note_loss(&first, UINT64_MAX, (stamp){limit, 0}, NULL, NULL);
     return status;
 }

@@ -7,8 +7,11 @@
     before the first new write: else a later power cut could leave an old write behind a new one.
 
     A process that was killed leaves every page, so a write that is not whole is damage there: it
-    costs itself, and the writes behind it are kept. But pages whose sync failed before may be taken
-    for clean by the system; they are made dirty again before the next sync. */
+    costs itself, and the writes behind it are kept. The same holds after a power cut for what is
+    known to have been synced. But pages whose sync failed before may be taken for clean by the
+    system; they are made dirty again before the next sync.
+
+    A file goes only if it is known that nobody needs it: see retire_unknown. */
 #include "store/replay.h"
 
 #include "cleaning/clean.h"
@@ -17,8 +20,9 @@
 typedef struct replay {
     larder_store *store;
     store_log *log;
-    /** Numbers of the segments that there are. */
-    live_table there;
+    const log_survey *there;
+    /** After a power cut: up to there the log was synced at least. */
+    location synced;
     log_scan scan;
     /** The last segment of the chain that was entered; those before it are measured, too. */
     segment *at;
@@ -60,27 +64,38 @@ static larder_status publish_run(replay *work) {
     return LARDER_OK;
 }
 
+/** The last write that was taken is followed by a record that names the next segment. */
+static bool is_followed_by_seal(const segment *at, record *next) {
+    uint64_t end = atomic_load(&at->end);
+    return larder_segment_read(at, &end, true, next) == LARDER_OK && next->kind == RECORD_NEXT &&
+           next->minor > at->number;
+}
+
+/** Nothing of the log goes on in it any more. What seals it is counted if it is there. */
+static void leave(segment *left, const segment *next) {
+    record seal;
+    left->next = next->number;
+    left->is_sealed = true;
+    if (!is_followed_by_seal(left, &seal)) return;
+    atomic_store(&left->end, atomic_load(&left->end) + SEGMENT_NEXT_BYTES);
+    left->record_count++;
+    left->bare_count++;
+}
+
 /** The next segment of the chain: everything in it that is not in the tree is counted, and may not
-    be on the device. */
-static void enter_next(replay *work, segment *entered) {
+    be on the device. One with a damaged head gets another. */
+static larder_status enter_next(replay *work, segment *entered) {
     larder_store *store = work->store;
-    if (work->at != NULL) {
-        work->at->next = entered->number;
-        work->at->is_sealed = true;
-        atomic_store(&work->at->end, work->at->end + SEGMENT_NEXT_BYTES);
-        work->at->record_count++;
-        work->at->bare_count++;
-    } else {
-        work->log->first_unsynced = entered->number;
-    }
+    if (work->at != NULL) leave(work->at, entered);
+    else work->log->first_unsynced = entered->number;
     work->at = entered;
     entered->synced = SEGMENT_HEAD_BYTES;
     entered->record_count = entered->bare_count = 0;
     entered->is_measured = true;
     entered->is_named = false;
     entered->sync_failed = true;
+    const live_segment *before = larder_live_find(&store->index.live, entered->number);
     if (entered->number == store->index.meta.end.segment) {
-        const live_segment *before = larder_live_find(&store->index.live, entered->number);
         if (before != NULL) {
             entered->record_count = before->record_count;
             entered->bare_count = before->bare_count;
@@ -90,6 +105,10 @@ static void enter_next(replay *work, segment *entered) {
         entered->is_named = true;
     }
     atomic_store(&entered->end, entered->synced);
+    if (entered->kind != SEGMENT_UNKNOWN) return LARDER_OK;
+    entered->first_sequence =
+        before != NULL ? before->first_sequence : work->log->last_sequence + 1;
+    return larder_segment_mend(entered, work->log->folder, SEGMENT_WRITTEN, work->log->store_id);
 }
 
 /** Where the chain goes on behind the last write that was taken; `last` if there is no telling. */
@@ -99,20 +118,20 @@ static segment *next_in_chain(const replay *work, segment *last) {
     uint32_t number = store->index.meta.end.segment == 0 ? 1 : store->index.meta.end.segment;
     if (work->at != NULL) {
         record next;
-        uint64_t end = atomic_load(&work->at->end);
-        if (larder_segment_read(work->at, &end, true, &next) != LARDER_OK ||
-            next.kind != RECORD_NEXT || next.minor <= work->at->number)
-            return last;
+        if (!is_followed_by_seal(work->at, &next)) return last;
         number = next.minor;
     }
     bool is_before = number < last->number;
-    return is_before && larder_log_segment(work->log, number, &found) == LARDER_OK ? found : last;
+    return is_before && larder_log_segment(work->log, number, &found) == LARDER_OK &&
+                   found->kind != SEGMENT_CLEANED
+               ? found
+               : last;
 }
 
 /** The scan has come to `entered`, perhaps through segments that no write is in. */
 static larder_status enter_segment(replay *work, segment *entered) {
     larder_status status = work->at == entered ? LARDER_OK : publish_run(work);
-    while (!status && work->at != entered) enter_next(work, next_in_chain(work, entered));
+    while (!status && work->at != entered) status = enter_next(work, next_in_chain(work, entered));
     return status;
 }
 
@@ -141,24 +160,42 @@ static larder_status take_write(replay *work, const uint8_t *first, uint32_t cou
     return LARDER_OK;
 }
 
+/** Whole writes behind the end of the log, which a power cut may have torn anywhere. */
+static uint64_t count_given_up(const replay *work) {
+    log_scan rest = work->scan;
+    const uint8_t *first;
+    uint32_t count;
+    segment *from;
+    uint64_t found = 0;
+    while (larder_log_scan_resync(&rest)) {
+        rest.looks_behind = true;
+        while (larder_log_scan_next(&rest, true, &first, &count, &from) == LARDER_OK) found++;
+    }
+    return found;
+}
+
 static larder_status read_log(replay *work, bool was_power_cut) {
     larder_store_report *report = &work->store->recovery;
+    log_scan *scan = &work->scan;
     larder_status status = LARDER_OK;
     while (!status) {
         const uint8_t *first;
         uint32_t count;
         segment *from;
-        status = larder_log_scan_next(&work->scan, true, &first, &count, &from);
+        scan->looks_behind = true;
+        status = larder_log_scan_next(scan, true, &first, &count, &from);
         if (status == LARDER_EDAMAGED) {
-            bool goes_on = !was_power_cut && larder_log_scan_resync(&work->scan);
+            bool is_torn = was_power_cut && compare_locations(scan->at, work->synced) >= 0;
+            bool goes_on = !is_torn && larder_log_scan_resync(scan);
             report->journal_lost += !goes_on;
+            if (is_torn) report->journal_lost += count_given_up(work);
             status = goes_on ? LARDER_OK : LARDER_END;
             continue;
         }
         if (!status) status = enter_segment(work, from);
         if (!status) status = take_write(work, first, count);
     }
-    report->journal_lost += work->scan.lost;
+    report->journal_lost += scan->lost;
     return status == LARDER_END ? publish_run(work) : status;
 }
 
@@ -177,95 +214,171 @@ static larder_status wipe_behind(larder_store *store, segment *last) {
     return status;
 }
 
-/** The last segment is the one that is appended to. */
+/** The last segment is the one that is appended to. Where it is missing, the next write makes
+    another. */
 static larder_status resume(replay *work, bool was_power_cut) {
     // It may have gone on in one that nothing was written to yet.
     segment *last;
     larder_status status = larder_log_segment(work->log, work->scan.at.segment, &last);
+    if (!status && last->kind == SEGMENT_CLEANED) status = LARDER_EDAMAGED;
+    if (status == ENOENT || status == LARDER_EDAMAGED || status == LARDER_EFOREIGN) {
+        work->store->recovery.journal_lost += work->at == NULL;
+        return LARDER_OK;
+    }
     if (!status) status = enter_segment(work, last);
-    if (status) return status == ENOENT ? LARDER_EDAMAGED : status;
+    if (status) return status;
     work->log->active = last;
     if (was_power_cut) return wipe_behind(work->store, last);
     uint64_t end = atomic_load(&last->end);
-    // A write that was not published.
+    // A write that was not published, or the name of a segment that is missing.
     if (end + 8 <= last->capacity) memset(last->map + end, 0, 8);
     return LARDER_OK;
 }
 
-/** The first segment of a log that no checkpoint knows may have been lost to a power cut while it
+/** A log of which nothing was ever synced, and whose first segment was lost to a power cut while it
     was made: then whatever is left goes, so that the first segment has the first number.
     @return LARDER_END if so. */
 static larder_status restart_log(const replay *work) {
     store_log *log = work->log;
-    segment *first;
-    if (work->store->index.meta.end.segment != 0 || work->at != NULL || work->there.count == 0)
+    const log_survey *there = work->there;
+    if (work->store->index.meta.end.segment != 0 || work->at != NULL || there->count == 0 ||
+        larder_log_survey_has(log, there, 1))
         return LARDER_OK;
-    larder_status status = larder_log_segment(log, 1, &first);
-    if (status != LARDER_EDAMAGED && status != ENOENT) return LARDER_OK;
-    for (size_t at = work->there.count; at > 0; at--) {
-        status = larder_log_remove(log, work->there.items[at - 1].number);
+    for (size_t at = 0; at < there->count; at++)
+        if (!there->items[at].is_new) return LARDER_OK;
+    for (size_t at = there->count; at > 0; at--) {
+        larder_status status = larder_log_remove(log, there->items[at - 1].number);
         if (status) return status;
     }
     log->next_number = 1;
-    status = larder_os_folder_sync(log->folder);
+    larder_status status = larder_os_folder_sync(log->folder);
     return status ? status : LARDER_END;
 }
 
-/** Notes a segment; removes one that was being made. */
+/** What becomes of a segment that no row names and no write was read from. */
+typedef enum unknown_fate {
+    /** Nobody knows. */
+    FATE_KEPT,
+    /** Nothing lies in it, or a power cut tore the log before it and nothing of it was synced: its
+        numbers are given again, and it must not come back. */
+    FATE_GOES,
+    /** All that it holds is in the tree, by its numbers: each record has to be found elsewhere, or
+        replaced, before it goes. A checkpoint has the time for it. */
+    FATE_PROVED
+} unknown_fate;
+
+static unknown_fate fate_of(const replay *work, const segment_facts *facts, bool was_power_cut) {
+    const store_meta *meta = &work->store->index.meta;
+    bool is_itself = larder_log_survey_is_itself(work->log, facts);
+    bool is_behind = work->log->active == NULL || facts->number > work->log->active->number;
+    segment *found;
+    if (facts->is_blank) return FATE_GOES;
+    if (!is_itself || larder_log_segment(work->log, facts->number, &found) != LARDER_OK)
+        return FATE_KEPT;
+    uint64_t start = facts->head_number == 0 ? 0 : SEGMENT_HEAD_BYTES;
+    if (larder_segment_first_used(found, start) >= found->capacity) return FATE_GOES;
+    if (was_power_cut && is_behind && facts->is_new) return FATE_GOES;
+    if (facts->kind == SEGMENT_CLEANED)
+        return facts->as_of <= meta->applied ? FATE_PROVED : FATE_KEPT;
+    return facts->kind == SEGMENT_WRITTEN && facts->number < meta->end.segment ? FATE_PROVED
+                                                                               : FATE_KEPT;
+}
+
+/** What lies in the folder and belongs to nothing: of cleaning that was not committed, or not
+    deleted; segments made in advance; what a power cut tore off; and what nobody knows. */
+static larder_status retire_unknown(replay *work, bool was_power_cut) {
+    larder_store *store = work->store;
+    store_log *log = work->log;
+    larder_status status = LARDER_OK;
+    for (int wanted = FATE_KEPT; wanted <= FATE_PROVED && !status; wanted++) {
+        for (size_t at = 0; at < work->there->count && !status; at++) {
+            const segment_facts *facts = &work->there->items[at];
+            const segment *found = larder_segment_table_find(&log->table, facts->number);
+            if ((found != NULL && found->is_measured) ||
+                larder_live_find(&store->index.live, facts->number) != NULL ||
+                larder_live_find(&store->index.retired, facts->number) != NULL ||
+                fate_of(work, facts, was_power_cut) != (unknown_fate)wanted)
+                continue;
+            if (wanted == FATE_KEPT)
+                status = larder_segment_keep(&store->index, log, facts->number);
+            else
+                status =
+                    larder_segment_retire(&store->index, log, facts->number,
+                                          store->index.meta.transaction, wanted == FATE_PROVED);
+            store->recovery.inconsistencies += wanted == FATE_KEPT;
+        }
+        if (!status && wanted == FATE_GOES)
+            larder_segments_delete_retired(&store->index, log, &(flush_order){0});
+    }
+    if (status) return status;
+    // What was given up must not come back: its numbers are given again.
+    return was_power_cut && work->there->count > 0 ? larder_os_folder_sync(log->folder) : LARDER_OK;
+}
+
+/** Segments that rows lead to and whose head is damaged get another, as far as their rows know. */
+static larder_status mend_heads(const replay *work) {
+    const live_table *live = &work->store->index.live;
+    larder_status status = LARDER_OK;
+    for (size_t at = 0; at < live->count && !status; at++) {
+        const live_segment *row = &live->items[at];
+        const segment_facts *facts = larder_log_survey_find(work->there, row->number);
+        segment *found;
+        if (facts == NULL || facts->bytes == 0 || facts->head_number != 0 || row->used_bytes == 0)
+            continue;
+        status = larder_log_segment(work->log, row->number, &found);
+        if (status) break;
+        found->first_sequence = row->first_sequence;
+        found->as_of = row->as_of;
+        status = larder_segment_mend(found, work->log->folder,
+                                     row->as_of > 0 ? SEGMENT_CLEANED : SEGMENT_WRITTEN,
+                                     work->log->store_id);
+    }
+    return status;
+}
+
+/** Names in the folder that are of segments which were being made go; numbers that there are, or
+    were, are not given again. */
 static int note_name(void *context, const char *name) {
     replay *work = context;
     store_log *log = work->log;
-    uint32_t number;
-    live_segment *ignored;
-    segment *found;
     // What cannot be removed goes when its number's turn comes, or with the next open.
     if (larder_segment_is_unfinished(name)) (void)larder_os_file_remove_in(log->folder, name);
-    if (!larder_segment_number_of(name, &number)) return 0;
-    if (number >= log->next_number) log->next_number = number + 1;
-    if (number >= work->store->index.meta.end.segment &&
-        larder_log_segment(log, number, &found) == LARDER_OK)
-        work->capacity_bytes += found->capacity;
-    return larder_live_add(&work->there, number, &ignored) != LARDER_OK;
+    return 0;
 }
 
-/** Of cleaning that was not committed, or not deleted, and segments made in advance. */
-static larder_status retire_unknown(replay *work, bool was_power_cut) {
-    larder_store *store = work->store;
-    larder_status status = LARDER_OK;
-    for (size_t at = 0; at < work->there.count && !status; at++) {
-        uint32_t number = work->there.items[at].number;
-        segment *found;
-        bool is_in_chain =
-            larder_log_segment(work->log, number, &found) == LARDER_OK && found->is_measured;
-        if (!is_in_chain && larder_live_find(&store->index.live, number) == NULL)
-            status = larder_segment_retire(&store->index, work->log, number,
-                                           store->index.meta.transaction);
+static void note_numbers(replay *work) {
+    store_log *log = work->log;
+    log->next_number = work->store->index.meta.next_segment;
+    for (size_t at = 0; at < work->there->count; at++) {
+        const segment_facts *facts = &work->there->items[at];
+        if (facts->number >= log->next_number) log->next_number = facts->number + 1;
+        if (facts->number >= work->store->index.meta.end.segment && facts->kind == SEGMENT_WRITTEN)
+            work->capacity_bytes += facts->bytes;
     }
-    if (status) return status;
-    larder_segments_delete_retired(&store->index, work->log, &(flush_order){0});
-    // What was given up must not come back: its numbers are given again.
-    return was_power_cut && work->there.count > 0 ? larder_os_folder_sync(work->log->folder)
-                                                  : LARDER_OK;
 }
 
-larder_status larder_store_replay(larder_store *store, bool was_cut, larder_store_detail *detail) {
+larder_status larder_store_replay(larder_store *store, const log_survey *there, bool was_cut,
+                                  larder_store_detail *detail) {
     store_log *log = &store->pending.log;
-    replay work = {.store = store, .log = log};
+    replay work = {.store = store, .log = log, .there = there};
     const store_meta *meta = &store->index.meta;
     detail->part = LARDER_STORE_PART_JOURNAL;
-    log->next_number = meta->next_segment;
+    note_numbers(&work);
     larder_status status = larder_os_folder_list_in(log->folder, note_name, &work);
-    // Without memory it stops.
-    if (status == ECANCELED) status = ENOMEM;
-    bool has_log = meta->end.segment != 0 || larder_live_find(&work.there, 1) != NULL;
+    if (!status) status = mend_heads(&work);
+    bool has_log = meta->end.segment != 0 || there->count > 0;
     log->last_sequence = log->synced_sequence = meta->applied;
     // The first segment has the first number.
     location start = meta->end.segment != 0 ? meta->end : (location){1, SEGMENT_HEAD_BYTES};
     work.scan = (log_scan){.log = log, .at = start, .sequence = meta->applied};
+    work.synced = larder_log_survey_synced(log, there);
+    if (compare_locations(store->identity.synced, work.synced) > 0)
+        work.synced = store->identity.synced;
     // The first one counts also where nothing in it is new but the record that names the next one:
     // it may not be on the device.
     segment *first;
-    if (!status && has_log && larder_log_segment(log, start.segment, &first) == LARDER_OK)
+    if (!status && has_log && larder_log_segment(log, start.segment, &first) == LARDER_OK &&
+        first->kind != SEGMENT_CLEANED)
         status = enter_segment(&work, first);
     if (!status && has_log) status = read_log(&work, was_cut);
     if (!status && was_cut) status = restart_log(&work);
@@ -273,7 +386,6 @@ larder_status larder_store_replay(larder_store *store, bool was_cut, larder_stor
     if (!status) status = retire_unknown(&work, was_cut);
     if (status == LARDER_END) status = LARDER_OK;
     store->index.is_partly_applied = store->recovery.journal_intact > 0;
-    larder_live_free(&work.there);
     if (status == LARDER_EDAMAGED) detail->offset = work.scan.at.offset;
     return status;
 }

@@ -5,10 +5,13 @@
 #define LARDER_REPLAY_H
 
 #include "handle/handle.h"
+#include "log/survey.h"
 
 /** Reads what the log holds behind what the tree has, into the active table, and opens its last
-    segment for appending. */
-LARDER_MUST_CHECK larder_status larder_store_replay(larder_store *store, bool was_cut,
-                                                    larder_store_detail *detail);
+    segment for appending. The log is entered.
+    @param there what lies in it.
+    @param was_cut the machine was started again since it was written to. */
+LARDER_MUST_CHECK larder_status larder_store_replay(larder_store *store, const log_survey *there,
+                                                    bool was_cut, larder_store_detail *detail);
 
 #endif

@@ -7,6 +7,7 @@
 #include "larder_os_fork.h"
 #include "read/read.h"
 #include "repair/salvage.h"
+#include "store/match.h"
 #include "store/replay.h"
 
 enum { PATH_MAX_BYTES = 4000 };
@@ -89,9 +90,11 @@ typedef struct log_visit {
 static int visit_segment(void *context, const char *name) {
     const log_visit *visit = context;
     uint32_t number;
+    segment_facts facts;
     if (!larder_segment_number_of(name, &number)) return 0;
     if (visit->removes) return larder_os_file_remove_in(visit->folder, name) != LARDER_OK;
-    return !visit->is_synced_only || !larder_segment_file_is_new(visit->folder, name);
+    return !visit->is_synced_only ||
+           (larder_segment_facts(visit->folder, number, &facts) == LARDER_OK && !facts.is_new);
 }
 
 /** @return ECANCELED if there is such a segment; or one that cannot be removed. */
@@ -112,7 +115,8 @@ static larder_status visit_log(const larder_store *store, bool is_synced_only, b
     which something was synced: else the making of the store may be what was lost. */
 static bool folder_has_log(const larder_store *store) {
     int64_t holder;
-    return visit_log(store, larder_identity_was_cut(&store->identity, &holder), false) == ECANCELED;
+    bool was_cut = larder_identity_look(&store->identity, &holder).is_other_boot;
+    return visit_log(store, was_cut, false) == ECANCELED;
 }
 
 /** ENOENT for an empty file, too. What else is wrong with it, whoever opens it will see. */
@@ -145,26 +149,6 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
     return status == ECANCELED ? LARDER_EFOREIGN : status;
 }
 
-/** What the tree knows of the segments. O(segments). */
-static larder_status live_load(const tree *from, live_table *table) {
-    tree_cursor cursor;
-    larder_status status =
-        larder_tree_cursor_seek(&cursor, from, (larder_bytes){&(uint8_t){SPACE_SEGMENT}, 1});
-    while (!status) {
-        larder_bytes key, value;
-        status = larder_tree_cursor_get(&cursor, &key, &value);
-        const uint8_t *bytes = key.data;
-        if (status || bytes[0] != SPACE_SEGMENT) break;
-        live_segment found, *added;
-        status = key.length == 5 ? larder_live_row_read(value, &found) : LARDER_EDAMAGED;
-        if (!status) status = larder_live_add(table, found.number = get_be32(bytes + 1), &added);
-        if (status) break;
-        *added = found;
-        status = larder_tree_cursor_next(&cursor);
-    }
-    return status == LARDER_END ? LARDER_OK : status;
-}
-
 /** Reads go on being numbered behind those of earlier sessions: stamps are never used twice. A
     damaged page is for those who need what is on it. */
 static void resume_use(larder_store *store, const tree *from) {
@@ -195,7 +179,7 @@ static larder_status data_load(larder_store *store, larder_store_detail *detail)
         detail->content_format = has;
         status = LARDER_EMISMATCH;
     } else if (!store_is_read_only(store)) {
-        status = live_load(&seen->tree, &store->index.live);
+        status = larder_store_live_load(&seen->tree, &store->index.live);
         resume_use(store, &seen->tree);
     }
     larder_environment_release(store->index.environment, seen);
@@ -257,35 +241,38 @@ static larder_status log_begin(larder_store *store, larder_store_detail *detail)
     return status;
 }
 
-static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
-    lock_text past;
-    bool rebuilds = (store->options.flags & LARDER_STORE_REBUILDS) != 0;
-    larder_status status = folder_prepare(store, detail);
-    bool is_lost = status == LARDER_EDAMAGED && rebuilds;
-    if (!status || is_lost)
-        status = larder_identity_lock(&store->identity, store->options.mode, &past, detail);
-    if (status) return status;
-    status = is_lost ? LARDER_EDAMAGED : data_open_or_remake(store, past.is_other_boot, detail);
-    if (status == LARDER_EDAMAGED && rebuilds) {
-        larder_store_report ignored;
-        data_close(store);
-        status = larder_store_rebuild_index(store, NULL, NULL, &ignored);
-        if (!status) status = data_open_or_remake(store, past.is_other_boot, detail);
-    }
+/** Tree and log, as they lie there. */
+static larder_status open_parts(larder_store *store, bool is_other_boot, log_survey *there,
+                                larder_store_detail *detail) {
+    larder_status status = data_open_or_remake(store, is_other_boot, detail);
     if (!status) status = log_begin(store, detail);
-    if (!status) status = larder_log_enter(&store->pending.log);
+    return status ? status : larder_store_match(store, there, detail);
+}
+
+static void close_parts(larder_store *store, log_survey *there) {
+    larder_log_survey_free(there);
+    if (store->pending.log.path != NULL) larder_log_close(&store->pending.log);
+    data_close(store);
+}
+
+/** What the log has besides the tree, and where it goes on. */
+static larder_status open_log(larder_store *store, const lock_text *past, const log_survey *there,
+                              larder_store_detail *detail) {
+    larder_status status = larder_log_enter(&store->pending.log);
     if (status) return status;
-    status = larder_store_replay(store, past.is_other_boot, detail);
+    status = larder_store_replay(store, there, past->is_other_boot, detail);
     larder_log_leave(&store->pending.log);
+    return status;
+}
+
+/** From here on it is like any store that was open. */
+static larder_status begin_writing(larder_store *store, const lock_text *past) {
     bool has_pending = store->pending.active->last_sequence > 0;
-    if (past.pid == 0 && !past.is_other_boot && store->recovery.journal_lost == 0) {
+    if (past->pid == 0 && !past->is_other_boot && store->recovery.journal_lost == 0) {
         larder_log_trust(&store->pending.log);
         store->index.is_partly_applied = has_pending = false;
         store->recovery.journal_intact = 0;
     }
-    // The store is whole again: this start of the machine is the one that counts from here on.
-    if (!status && past.is_other_boot) status = larder_identity_note_boot(&store->identity);
-    if (status) return status;
     store->syncing.is_settled =
         store->pending.log.active != NULL && !larder_segment_is_new(store->pending.log.active);
     larder_environment_rest(store->index.environment);
@@ -296,14 +283,37 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     return larder_store_thread_start(store);
 }
 
+static larder_status open_to_write(larder_store *store, larder_store_detail *detail) {
+    lock_text past;
+    log_survey there = {0};
+    bool rebuilds = (store->options.flags & LARDER_STORE_REBUILDS) != 0;
+    larder_status status = folder_prepare(store, detail);
+    bool is_lost = status == LARDER_EDAMAGED && rebuilds;
+    if (!status || is_lost)
+        status = larder_identity_lock(&store->identity, store->options.mode, &past, detail);
+    if (status) return status;
+    status = is_lost ? LARDER_EDAMAGED : open_parts(store, past.is_other_boot, &there, detail);
+    if (status == LARDER_EDAMAGED && rebuilds) {
+        larder_store_report ignored;
+        close_parts(store, &there);
+        status = larder_store_rebuild_index(store, NULL, NULL, &ignored);
+        if (!status) status = open_parts(store, past.is_other_boot, &there, detail);
+    }
+    if (!status) status = open_log(store, &past, &there, detail);
+    larder_log_survey_free(&there);
+    // The store is whole again: this start of the machine is the one that counts from here on.
+    if (!status && past.is_other_boot) status = larder_identity_note_boot(&store->identity);
+    return status ? status : begin_writing(store, &past);
+}
+
 static larder_status open_to_read(larder_store *store, larder_store_detail *detail) {
+    log_survey there = {0};
     larder_status status = folder_prepare(store, detail);
     if (!status) status = data_open(store, detail);
     if (!status) status = log_begin(store, detail);
-    // A writer notes the new start of the machine once it has gone over the log.
-    int64_t ignored;
-    if (!status)
-        store->pending.follower.is_cut = larder_identity_was_cut(&store->identity, &ignored);
+    if (!status) status = larder_store_match(store, &there, detail);
+    if (!status) larder_store_follow_begin(store, &there);
+    larder_log_survey_free(&there);
     return status;
 }
 
@@ -526,7 +536,7 @@ larder_status larder_store_statistics_get(larder_store *store, larder_store_stat
     if (!status) statistics_look(store, seen, out);
     pthread_mutex_unlock(&store->pending.lock);
     if (status) return status;
-    status = live_load(&seen->tree, &live);
+    status = larder_store_live_load(&seen->tree, &live);
     larder_environment_release(store->index.environment, seen);
     larder_live_totals(&live, &out->log_used_bytes, &out->log_live_bytes);
     out->segment_count = live.count;
@@ -546,14 +556,24 @@ larder_status larder_store_statistics_get(larder_store *store, larder_store_stat
     out->last_failure = atomic_load(&store->figures.last_failure);
     out->read_only = store_is_read_only(store);
     out->writer_pid = (int64_t)getpid();
-    if (store_is_read_only(store))
-        (void)larder_identity_was_cut(&store->identity, &out->writer_pid);
+    if (store_is_read_only(store)) (void)larder_identity_look(&store->identity, &out->writer_pid);
     return status;
 }
 
 larder_status larder_store_recovery(larder_store *store, larder_store_report *report) {
     memset(report, 0, sizeof *report);
     larder_status status = store_enter(store);
-    if (!status) *report = store->recovery;
+    if (status || !store_is_read_only(store)) {
+        if (!status) *report = store->recovery;
+        return status;
+    }
+    // What is followed belongs to whoever writes; what is lost of it, to everybody.
+    snapshot *seen;
+    pthread_mutex_lock(&store->pending.lock);
+    status = larder_store_look(store, false, &seen);
+    *report = store->recovery;
+    report->journal_lost = store->pending.follower.lost;
+    pthread_mutex_unlock(&store->pending.lock);
+    if (!status) larder_environment_release(store->index.environment, seen);
     return status;
 }

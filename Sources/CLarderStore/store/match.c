@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "store/match.h"
+
+/** How often a tree that changes is looked at again. */
+enum { MATCH_ATTEMPTS = 16 };
+
+larder_status larder_store_live_load(const tree *from, live_table *table) {
+    tree_cursor cursor;
+    larder_status status =
+        larder_tree_cursor_seek(&cursor, from, (larder_bytes){&(uint8_t){SPACE_SEGMENT}, 1});
+    while (!status) {
+        larder_bytes key, value;
+        status = larder_tree_cursor_get(&cursor, &key, &value);
+        const uint8_t *bytes = key.data;
+        if (status || bytes[0] != SPACE_SEGMENT) break;
+        live_segment found, *added;
+        status = key.length == 5 ? larder_live_row_read(value, &found) : LARDER_EDAMAGED;
+        if (!status) status = larder_live_add(table, found.number = get_be32(bytes + 1), &added);
+        if (status) break;
+        *added = found;
+        status = larder_tree_cursor_next(&cursor);
+    }
+    return status == LARDER_END ? LARDER_OK : status;
+}
+
+typedef struct match {
+    const store_log *log;
+    const log_survey *there;
+    const store_meta *meta;
+    const live_table *live;
+} match;
+
+/** Whether the tree leads to the segment, or the log behind the tree may go through it. */
+static bool is_needed(const match *of, uint32_t number) {
+    return number >= of->meta->end.segment || larder_live_find(of->live, number) != NULL;
+}
+
+/** @return the segment that was cleaned when more was in the tree than there is; 0 for none. */
+static uint32_t newer_than_tree(const match *of) {
+    for (size_t at = 0; at < of->there->count; at++) {
+        const segment_facts *facts = &of->there->items[at];
+        if (facts->kind == SEGMENT_CLEANED && facts->store_id == of->log->store_id &&
+            facts->as_of > of->meta->applied)
+            return facts->number;
+    }
+    return 0;
+}
+
+/** @return the name of a file that is another segment, which is needed and missing; 0 for none. */
+static uint32_t misnamed(const match *of) {
+    for (size_t at = 0; at < of->there->count; at++) {
+        const segment_facts *facts = &of->there->items[at];
+        if (facts->head_number != 0 && facts->head_number != facts->number &&
+            facts->store_id == of->log->store_id && is_needed(of, facts->head_number) &&
+            !larder_log_survey_has(of->log, of->there, facts->head_number))
+            return facts->number;
+    }
+    return 0;
+}
+
+/** Entries whose segment is missing.
+    @param first receives the number of the first such segment; 0 if there is none. */
+static uint64_t count_missing(const match *of, uint32_t *first) {
+    uint64_t entries = 0;
+    *first = 0;
+    for (size_t at = of->live->count; at > 0; at--) {
+        const live_segment *row = &of->live->items[at - 1];
+        if (row->live_count == 0 || larder_log_survey_has(of->log, of->there, row->number))
+            continue;
+        entries += row->live_count;
+        *first = row->number;
+    }
+    return entries;
+}
+
+/** Whether there is a segment with something in it that no row knows and that is not behind the
+    tree: it may have what a missing one had. */
+static bool has_unknown(const match *of) {
+    for (size_t at = 0; at < of->there->count; at++) {
+        const segment_facts *facts = &of->there->items[at];
+        bool is_in_log = facts->kind == SEGMENT_WRITTEN && facts->number >= of->meta->end.segment;
+        if (!is_in_log && !facts->is_empty && larder_log_survey_is_itself(of->log, facts) &&
+            larder_live_find(of->live, facts->number) == NULL)
+            return true;
+    }
+    return false;
+}
+
+static larder_status match_once(larder_store *store, const snapshot *seen, log_survey *there,
+                                larder_store_detail *detail) {
+    live_table live = {0};
+    larder_log_survey_free(there);
+    larder_status status = larder_log_survey_make(&store->pending.log, there);
+    larder_status loaded = !status ? larder_store_live_load(&seen->tree, &live) : status;
+    match of = {&store->pending.log, there, &seen->meta, &live};
+    // Where pages are damaged, a handle that reads does without: a writer has not come so far.
+    if (!loaded) {
+        uint32_t missing;
+        store->recovery.damaged = count_missing(&of, &missing);
+        detail->part = LARDER_STORE_PART_DATA;
+        detail->segment = newer_than_tree(&of);
+        if (detail->segment == 0) {
+            detail->part = LARDER_STORE_PART_JOURNAL;
+            detail->segment = misnamed(&of);
+        }
+        if (detail->segment == 0 && missing != 0 && has_unknown(&of)) detail->segment = missing;
+        if (detail->segment != 0) status = LARDER_EDAMAGED;
+    }
+    larder_live_free(&live);
+    return loaded == ENOMEM ? ENOMEM : status;
+}
+
+larder_status larder_store_match(larder_store *store, log_survey *out,
+                                 larder_store_detail *detail) {
+    uint64_t before = 0;
+    *out = (log_survey){0};
+    for (int attempt = 0;; attempt++) {
+        snapshot *seen;
+        detail->part = LARDER_STORE_PART_DATA;
+        larder_status status = larder_environment_read(store->index.environment, &seen);
+        if (status) return status;
+        uint64_t transaction = seen->tree.transaction;
+        status = match_once(store, seen, out, detail);
+        larder_environment_release(store->index.environment, seen);
+        // Only where nobody wrote meanwhile do the two have to agree.
+        if (status != LARDER_EDAMAGED || transaction == before || attempt == MATCH_ATTEMPTS)
+            return status;
+        before = transaction;
+    }
+}
