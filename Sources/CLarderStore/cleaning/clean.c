@@ -316,11 +316,19 @@ larder_status larder_cleaning_settle(cleaning *work, apply_txn *apply) {
 
 larder_status larder_cleaning_retire(cleaning *work, apply_txn *apply) {
     for (size_t at = 0; at < work->victim_count; at++) {
+        victim *next = &work->victims[at];
+        live_segment *facts = larder_live_find(&apply->live, next->number);
+        // More rows lead there than were found: pages that hide some have no checksum to tell so.
+        next->stays = facts->live_count > 0;
+        if (next->stays) {
+            facts->is_damaged = true;
+            continue;
+        }
         tree_key key;
-        larder_tree_key_segment(work->victims[at].number, &key);
+        larder_tree_key_segment(next->number, &key);
         larder_status status = larder_apply_row(apply, &key, NULL);
         if (status) return status;
-        larder_live_drop(&apply->live, work->victims[at].number);
+        larder_live_drop(&apply->live, next->number);
     }
     return LARDER_OK;
 }
@@ -343,6 +351,7 @@ larder_status larder_segment_retire(store_index *index, store_log *log, uint32_t
 void larder_cleaning_end(cleaning *work, uint64_t transaction) {
     store_log *log = &work->pending->log;
     for (size_t at = 0; transaction != 0 && at < work->victim_count; at++) {
+        if (work->victims[at].stays) continue;
         // Without memory its file stays until the store is opened again.
         (void)!larder_segment_retire(work->index, log, work->victims[at].number, transaction,
                                      false);

@@ -29,6 +29,8 @@ typedef struct victim {
     const segment *from;
     /** Removals up to this sequence may go. */
     uint64_t forgettable;
+    /** Not all that lives in it was found. */
+    bool stays;
 } victim;
 
 /** Segments that are being cleaned, and where their records go. */

@@ -27,6 +27,8 @@ typedef struct follower {
     bool is_cut;
     bool has_ended;
     location synced;
+    /** Up to there the log was synced when the handle was opened, as the lock's file says. */
+    location noted;
     /** It has not come to the log's end yet. */
     bool is_fresh;
     /** Writes that are known to be lost, behind `first`. */

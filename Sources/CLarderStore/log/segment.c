@@ -199,14 +199,27 @@ larder_status larder_segment_facts(int folder, uint32_t number, segment_facts *o
     return status == ELOOP || status == ENXIO ? LARDER_OK : status;
 }
 
+/** Where the file ends, if it was longer once: as its head says, or because no segment has a part of
+    a block; else 0. */
+static uint64_t cut_of_file(const segment_head *head, const segment_facts *facts) {
+    bool is_whole =
+        facts->head_number != 0 ? head->capacity <= facts->bytes : facts->bytes % BLOCK_BYTES == 0;
+    return is_whole ? 0 : facts->bytes;
+}
+
+/** As much as there is of a file that was cut short: the rest of its last page is zeros. */
+static uint64_t mappable(uint64_t bytes) {
+    uint64_t most = (bytes + 7) / 8 * 8;
+    return most < CAPACITY_MAX ? most : CAPACITY_MAX;
+}
+
 /** As much of the file as there is. A head that is damaged says nothing. */
 static segment_head head_of_file(const segment_head *head, const segment_facts *facts) {
     segment_head known = *head;
     if (facts->head_number == 0)
         known = (segment_head){.number = facts->number, .first_sequence = UINT64_MAX};
     if (facts->head_number == 0 || known.capacity > facts->bytes)
-        known.capacity = facts->bytes / 8 * 8;
-    if (known.capacity > CAPACITY_MAX) known.capacity = CAPACITY_MAX;
+        known.capacity = mappable(facts->bytes);
     return known;
 }
 
@@ -219,6 +232,7 @@ larder_status larder_segment_open(int folder, uint32_t number, uint64_t store_id
     larder_status status =
         head_read(folder, number, writes ? LARDER_OS_WRITE : 0, &file, &head, &facts);
     bool has_head = facts.head_number != 0;
+    uint64_t cut_at = cut_of_file(&head, &facts);
     if (!status && facts.bytes == 0) status = LARDER_EDAMAGED;
     else if (!status && has_head && head.store_id != store_id) status = LARDER_EFOREIGN;
     else if (!status && has_head && head.number != number) status = LARDER_EDAMAGED;
@@ -229,6 +243,7 @@ larder_status larder_segment_open(int folder, uint32_t number, uint64_t store_id
         head = head_of_file(&head, &facts);
         status = segment_map(file, &head, writes, out);
     }
+    if (!status) (*out)->cut_at = cut_at;
     larder_os_file_close(file);
     return status;
 }
@@ -242,11 +257,13 @@ larder_status larder_segment_open_damaged(int folder, uint32_t number, uint64_t 
     segment_facts facts;
     larder_status status = head_read(folder, number, 0, &file, &head, &facts);
     if (!status && facts.bytes > 0) {
+        uint64_t cut_at = cut_of_file(&head, &facts);
         head = head_of_file(&head, &facts);
-        head.capacity = facts.bytes / 8 * 8 < CAPACITY_MAX ? facts.bytes / 8 * 8 : CAPACITY_MAX;
+        head.capacity = mappable(facts.bytes);
         *store_id = facts.store_id;
         status = segment_map(file, &head, false, out);
         if (!status) (*out)->file_number = number;
+        if (!status) (*out)->cut_at = cut_at;
     }
     larder_os_file_close(file);
     return status == ELOOP || status == ENXIO ? LARDER_OK : status;

@@ -72,6 +72,8 @@ typedef struct segment {
     uint8_t *map;
     /** Of file and mapping; a multiple of 8, if the file was cut short. */
     uint64_t capacity;
+    /** Where the file ended when it was opened, if it had been cut short; else 0. */
+    uint64_t cut_at;
     uint64_t first_sequence;
     /** Of the last record that was appended or read; 0 if that is not known. */
     uint64_t last_sequence;
@@ -144,6 +146,10 @@ LARDER_MUST_CHECK larder_status larder_segment_sync_file(const segment *of, int 
 void larder_segment_close(segment *closed);
 /** Whether nothing of it was synced yet. */
 bool larder_segment_is_new(const segment *asked);
+/** Whether the file was cut short so near to `offset` that something may have lain there. */
+static inline bool segment_is_cut_at(const segment *asked, uint64_t offset) {
+    return asked->cut_at > 0 && offset + 8 > asked->cut_at;
+}
 /** The first place from `offset` on where something lies that is not zero; the capacity if there is
     none. O(what it passes). */
 uint64_t larder_segment_first_used(const segment *in, uint64_t offset);

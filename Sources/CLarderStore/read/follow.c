@@ -76,6 +76,9 @@ static larder_status follow_on(larder_store *store) {
         follow->last = scan.sequence;
     }
     follow->lost += scan.lost;
+    // What was synced and is not there left no trace.
+    bool is_short = compare_locations(scan.at, follow->noted) < 0;
+    if (status == LARDER_END && follow->is_fresh && is_short && follow->lost == 0) follow->lost = 1;
     follow->is_fresh = false;
     return status == LARDER_END ? LARDER_OK : status;
 }
@@ -104,8 +107,9 @@ void larder_store_follow_begin(larder_store *store, const log_survey *there) {
     lock_text text = larder_identity_look(&store->identity, &ignored);
     // A writer notes the new start of the machine once it has gone over the log.
     follow->is_cut = text.is_other_boot;
+    follow->noted = text.synced;
     follow->synced = larder_log_survey_synced(&store->pending.log, there);
-    if (compare_locations(text.synced, follow->synced) > 0) follow->synced = text.synced;
+    if (compare_locations(follow->noted, follow->synced) > 0) follow->synced = follow->noted;
     follow->is_fresh = true;
 }
 

@@ -142,6 +142,47 @@ static void settle_names(salvage *search) {
     }
 }
 
+/** Records that only lie in rows any more are copied to a segment of their own: a row of the new
+    index has to lead to the log. */
+static larder_status keep_inlined(const larder_store *store, salvage *search) {
+    uint64_t bytes = SEGMENT_HEAD_BYTES + SEGMENT_NEXT_BYTES;
+    for (size_t i = 0; i < search->count; i++)
+        if (search->findings[i].kind == FOUND_INLINED)
+            bytes += record_padded(record_length(search->findings[i].bytes));
+    if (bytes == SEGMENT_HEAD_BYTES + SEGMENT_NEXT_BYTES) return LARDER_OK;
+    segment *made = NULL;
+    int log = -1;
+    file_path path;
+    larder_status status =
+        larder_os_array_reserve(&search->segments, search->segment_count, &search->segment_capacity,
+                                sizeof *search->segments);
+    if (!status)
+        status =
+            larder_os_folder_open(larder_environment_path(path, store->identity.path, "log"), &log);
+    if (!status)
+        status = larder_segment_create(log, search->last_number + 1, SEGMENT_CLEANED, bytes, 1, 0,
+                                       search->store_id, store->options.mode, &made);
+    larder_os_file_close(log);
+    if (status) return status;
+    search->last_number++;
+    search->segments[search->segment_count++] = made;
+    for (size_t i = 0; i < search->count; i++) {
+        finding *found = &search->findings[i];
+        if (found->kind != FOUND_INLINED) continue;
+        size_t length = record_length(found->bytes);
+        uint64_t first_word, at = atomic_load(&made->end);
+        memcpy(made->map + at + 8, found->bytes + 8, length - 8);
+        memcpy(&first_word, found->bytes, sizeof first_word);
+        larder_segment_publish(made, record_padded(length), first_word);
+        made->record_count++;
+        found->bytes = made->map + at;
+        found->segment = made->number;
+        found->offset = at;
+    }
+    made->last_sequence = search->last_sequence;
+    return LARDER_OK;
+}
+
 larder_status larder_store_rebuild_index(larder_store *store, larder_progress progress,
                                          void *context, larder_store_report *report) {
     rebuild work = {
@@ -164,6 +205,9 @@ larder_status larder_store_rebuild_index(larder_store *store, larder_progress pr
     if (!status && report->uncertain && !search->keeps_uncertain) status = LARDER_EDAMAGED;
     if (!status) {
         settle_names(&work.search);
+        status = keep_inlined(store, &work.search);
+    }
+    if (!status) {
         // Of an attempt that a crash ended.
         larder_folder_remove_all(folder);
         status = larder_os_folder_make(folder, mode | (mode & 0444) >> 2);

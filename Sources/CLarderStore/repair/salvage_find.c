@@ -83,6 +83,9 @@ static int take_segment(void *context, const char *name) {
         visit->status = larder_segment_open_damaged(visit->folder, number, &store_id, &found);
     if (visit->status || !found) return visit->status;
     if (found->number > search->last_number) search->last_number = found->number;
+    // So much was in the tree once.
+    if (found->as_of > search->newest_cleaned) search->newest_cleaned = found->as_of;
+    if (found->as_of > search->last_sequence) search->last_sequence = found->as_of;
     if (store_id) {
         bool is_foreign = search->store_id && store_id != search->store_id;
         search->has_foreign = search->has_foreign || is_foreign;
@@ -222,12 +225,27 @@ static larder_status add_rows(salvage *search) {
     return status == LARDER_END ? LARDER_OK : status;
 }
 
+/** Whether the log was synced farther than it goes, without a trace of what is missing. */
+static bool end_is_missing(const salvage *search, const char *path) {
+    int64_t ignored;
+    store_identity where = {.path = (char *)(uintptr_t)path};
+    location synced = larder_identity_look(&where, &ignored).synced;
+    location end = search->has_tree ? search->meta.end : (location){0, 0};
+    for (size_t i = 0; i < search->segment_count; i++) {
+        const segment *from = search->segments[i];
+        location reached = {from->number, atomic_load(&from->end)};
+        if (from->kind != SEGMENT_CLEANED && compare_locations(reached, end) > 0) end = reached;
+    }
+    return search->report->journal_lost == 0 && compare_locations(end, synced) < 0;
+}
+
 static larder_status gather(salvage *search, const char *path, bool asks_tree) {
     memset(search->report, 0, sizeof *search->report);
     larder_os_random_fill(search->secret, sizeof search->secret);
     larder_status status = find_tree(search, path, asks_tree);
     if (!status) status = find_segments(search, path);
     if (!status) status = larder_salvage_read_log(search);
+    if (!status && end_is_missing(search, path)) search->report->journal_lost = 1;
     return !status && search->has_tree ? add_rows(search) : status;
 }
 

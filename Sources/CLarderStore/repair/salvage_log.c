@@ -25,8 +25,8 @@ typedef struct segment_walk {
     /** The last record that was believed, and the first; NULL before. */
     const uint8_t *previous;
     const uint8_t *first;
-    /** There is damage in it, and before the first. */
-    bool has_gap, begins_with_gap;
+    /** There is damage in it, before the first, and behind the last. */
+    bool has_gap, begins_with_gap, ends_with_gap;
 } segment_walk;
 
 static stamp number_of(const uint8_t *at) { return (stamp){record_sequence(at), record_minor(at)}; }
@@ -184,13 +184,15 @@ static bool is_applied(const segment_walk *walk, uint64_t to) {
 }
 
 /** What was lost lay before `to`, had a number less than `before`, and was what `key` names, if
-    there is one. */
+    there is one.
+    @param to UINT64_MAX: it lay in segments that are missing behind this one. */
 static larder_status note_loss(segment_walk *walk, uint64_t to, stamp before, const uint8_t *at,
                                const larder_bytes *key) {
     salvage *search = walk->search;
     stamp limit = {walk->limit, 0}, settled = {search->meta.applied + 1, 0};
     if (compare_stamps(before, limit) > 0) before = limit;
-    if (is_applied(walk, to) || (search->has_tree && compare_stamps(before, settled) <= 0))
+    if ((to != UINT64_MAX && is_applied(walk, to)) ||
+        (search->has_tree && compare_stamps(before, settled) <= 0))
         return LARDER_OK;
     search->report->journal_lost++;
     if (key) {
@@ -209,6 +211,7 @@ static larder_status note_loss(segment_walk *walk, uint64_t to, stamp before, co
 static larder_status note_gap(segment_walk *walk, uint64_t from, uint64_t to, const uint8_t *next) {
     segment *in = walk->from;
     walk->has_gap = true;
+    walk->ends_with_gap = !next;
     atomic_store(&in->end, to);
     // It may have held writes whose numbers are not to be given again.
     uint64_t last = in->last_sequence + (to - from) / RECORD_HEAD_BYTES + 1;
@@ -252,6 +255,7 @@ static larder_status take_record(segment_walk *walk, const uint8_t *at, const re
     if (from->kind == 0 && entry->sequence < from->first_sequence)
         from->first_sequence = entry->sequence;
     if (entry->sequence > search->last_sequence) search->last_sequence = entry->sequence;
+    if (entry->sequence > search->newest_found) search->newest_found = entry->sequence;
     if (entry->kind == RECORD_NEXT) return LARDER_OK;
     if (!walk->first) walk->begins_with_gap = walk->has_gap;
     if (!walk->first) walk->first = at;
@@ -278,8 +282,11 @@ static larder_status pass_gap(segment_walk *walk, uint64_t *offset) {
         return note_gap(walk, from, next, in->map + next);
     *offset = in->capacity;
     uint64_t end = used_end(in, from);
-    // The shortest record would reach farther.
-    return is_blank(at) || end < from + 24 ? LARDER_OK : note_gap(walk, from, end, NULL);
+    if (is_blank(at)) return LARDER_OK;
+    if (end >= from + 24) return note_gap(walk, from, end, NULL);
+    // The shortest record would reach farther; unless little is left of it.
+    walk->search->report->journal_lost += walk->limit == UINT64_MAX && !is_applied(walk, end);
+    return LARDER_OK;
 }
 
 static larder_status walk_segment(segment_walk *walk) {
@@ -321,6 +328,23 @@ static bool next_is_missing(const segment_walk *walk) {
            (!search->has_tree || end <= walk->from->number || end == next);
 }
 
+/** Notes what the file of a segment of writes had behind the place where it was cut short. */
+static larder_status note_cut(segment_walk *walk) {
+    const segment *from = walk->from;
+    uint64_t end = atomic_load(&from->end);
+    bool is_cut = segment_is_cut_at(from, end) ||
+                  (from->cut_at > 0 && (walk->ends_with_gap || !is_blank(from->map + end)));
+    bool is_sealed = walk->previous && record_kind(walk->previous) == RECORD_NEXT;
+    if (!is_cut || is_sealed || from->kind == SEGMENT_CLEANED) return LARDER_OK;
+    if (walk->limit != UINT64_MAX) {
+        bool is_missing = !walk->previous || record_sequence(walk->previous) + 1 < walk->limit;
+        stamp before = {walk->limit, 0};
+        return is_missing ? note_loss(walk, UINT64_MAX, before, NULL, NULL) : LARDER_OK;
+    }
+    walk->search->report->journal_lost += !walk->ends_with_gap && !is_applied(walk, end + 1);
+    return LARDER_OK;
+}
+
 larder_status larder_salvage_read_log(salvage *search) {
     // From the last one: its first number is the limit of those before it.
     uint64_t limit = UINT64_MAX;
@@ -338,6 +362,7 @@ larder_status larder_salvage_read_log(salvage *search) {
                            record_sequence(walk.previous) > search->meta.applied);
         // All that it held may be lost, and has been noted.
         if (!walk.first && walk.has_gap && walk.from->kind != SEGMENT_CLEANED) is_exact = false;
+        if (!status) status = note_cut(&walk);
         if (!walk.first || !is_written) continue;
         search->report->journal_lost += next_is_missing(&walk);
         if (!status && is_exact && !walk.has_gap && tail_is_lost(&walk))
@@ -347,6 +372,8 @@ larder_status larder_salvage_read_log(salvage *search) {
         is_first_lost = search->has_tree && limit > search->meta.applied + 1 && is_exact;
         first = walk;
     }
+    bool knows = search->has_tree && search->meta.applied >= search->newest_cleaned;
+    if (!knows && search->newest_found < search->newest_cleaned) search->report->journal_lost++;
     // Behind the tree, the log begins with the next number.
     if (!status && is_first_lost)
         status = note_loss(&first, UINT64_MAX, (stamp){limit, 0}, NULL, NULL);

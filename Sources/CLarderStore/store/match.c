@@ -46,14 +46,16 @@ static uint32_t newer_than_tree(const match *of) {
     return 0;
 }
 
-/** @return the name of a file that is another segment, which is needed and missing; 0 for none. */
+/** @return the name of a file that is another segment, which is needed, and nothing under its own
+    name says that it is it; 0 for none. */
 static uint32_t misnamed(const match *of) {
     for (size_t at = 0; at < of->there->count; at++) {
         const segment_facts *facts = &of->there->items[at];
-        if (facts->head_number != 0 && facts->head_number != facts->number &&
-            facts->store_id == of->log->store_id && is_needed(of, facts->head_number) &&
-            !larder_log_survey_has(of->log, of->there, facts->head_number))
-            return facts->number;
+        if (facts->head_number == 0 || facts->head_number == facts->number ||
+            facts->store_id != of->log->store_id || !is_needed(of, facts->head_number))
+            continue;
+        const segment_facts *other = larder_log_survey_find(of->there, facts->head_number);
+        if (other == NULL || other->head_number != facts->head_number) return facts->number;
     }
     return 0;
 }

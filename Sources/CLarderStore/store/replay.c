@@ -196,6 +196,9 @@ static larder_status read_log(replay *work, bool was_power_cut) {
         if (!status) status = take_write(work, first, count);
     }
     report->journal_lost += scan->lost;
+    // What was synced and is not there left no trace.
+    bool is_short = compare_locations(scan->at, work->store->identity.synced) < 0;
+    if (status == LARDER_END && is_short && report->journal_lost == 0) report->journal_lost = 1;
     return status == LARDER_END ? publish_run(work) : status;
 }
 
@@ -228,6 +231,7 @@ static larder_status resume(replay *work, bool was_power_cut) {
     if (!status) status = enter_segment(work, last);
     if (status) return status;
     work->log->active = last;
+    last->cut_at = 0;
     if (was_power_cut) return wipe_behind(work->store, last);
     uint64_t end = atomic_load(&last->end);
     // A write that was not published, or the name of a segment that is missing.

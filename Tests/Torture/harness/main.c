@@ -59,6 +59,8 @@ static const family families[] = {
     {"store", "store-model", family_store_model, 10, "random operations beside a model in memory"},
     {"store", "store-damage", family_store_damage, 20,
      "any byte flipped, pages zeroed and swapped"},
+    {"store", "store-remains", family_store_remains, 15,
+     "files missing, older, swapped, cut short: what an open finds beside a salvage"},
     {"store", "store-pages", family_store_pages, 0, "every field of LMDB's pages set wrong"},
     {"store", "store-rows", family_store_rows, 0, "rows of the tree changed, in sound pages"},
     {"store", "store-records", family_store_records, 0, "every field of the log's records wrong"},
