@@ -84,8 +84,8 @@ enum {
     LARDER_STORE_TRACK_ACCESS = 1u << 3,
     /** Salvage and rebuild keep entries that may be outdated. */
     LARDER_STORE_WITH_UNCERTAIN = 1u << 4,
-    /** If opening finds data.mdb damaged or missing, call larder_store_rebuild first. Ignored for a
-        store that is only read. */
+    /** If opening finds data.mdb damaged, missing, or not of this log, call larder_store_rebuild
+        first. Ignored for a store that is only read. */
     LARDER_STORE_REBUILDS = 1u << 5
 };
 
@@ -219,11 +219,13 @@ typedef struct larder_store_detail {
 /** Opens the store in the folder at `path`, creating folder and store if they are missing (not the
     folders above it). A relative path means what it means now, wherever the process goes later.
 
-    Writes that no checkpoint has applied are replayed from the log. After a kill, a damaged write
-    there loses only itself; after a power cut, the log ends at the first write that is not whole.
-    larder_store_recovery reports it. A folder that holds something else is left alone, and so is a
-    store whose data.mdb is damaged or missing, unless LARDER_STORE_REBUILDS says otherwise:
-    larder_store_rebuild rebuilds that file, larder_store_salvage copies what is intact.
+    Writes that no checkpoint has applied are replayed from the log. A damaged record there loses
+    only itself, and a missing segment what it held; after a power cut, the log ends at the first
+    write that is not whole, unless that was synced. larder_store_recovery reports it. A segment is
+    deleted only if nothing can be lost with it. A folder that holds something else is left alone,
+    and so is a store whose data.mdb is damaged, missing, or older than the log, or whose segments
+    have changed names, unless LARDER_STORE_REBUILDS says otherwise: larder_store_rebuild rebuilds
+    that file, larder_store_salvage copies what is intact.
 
     @param options NULL for the defaults.
     @param detail receives what is known about a failure; may be NULL.
@@ -659,15 +661,18 @@ typedef struct larder_store_report {
     /** Where the first of these is in data.mdb; 0 if none is there. */
     uint64_t first_damage_offset;
     /** Rows of order, expiration, indexes and segments that disagree with the entries, and orphaned
-        segments. */
+        segments; at opening, segments that were kept although nothing says what they belong to. */
     uint64_t inconsistencies;
-    /** Writes after the last checkpoint that were or would be replayed from the log, and those of
-        them that are damaged. */
+    /** Writes after the last checkpoint that were or would be replayed from the log. */
     uint64_t journal_intact;
+    /** Those that are lost, at least: damaged, missing with their segment, or given up behind the
+        place where a power cut tore the log. Unless it is 0, entries may be older than what was
+        lost. */
     uint64_t journal_lost;
 } larder_store_report;
 
-/** What open found in the log. */
+/** What open found in the log, and entries whose segment is missing. Of a read-only handle: what was
+    lost of the log, as far as it has followed it. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_recovery(larder_store *store,
                                                                  larder_store_report *report);
 
@@ -709,11 +714,14 @@ larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE deta
     A damaged record loses its entry; an older version of it does not come back. The segment with
     the damage stays as long as anything in it is live, and larder_store_check reports it;
     larder_store_salvage creates a store without. Where all that is known is that something was
-    lost, so that older entries are uncertain, nothing is changed, because cleaning would delete
-    what is left out: with LARDER_STORE_WITH_UNCERTAIN they are kept.
+    lost before what is there, so that older entries are uncertain, nothing is changed, because
+    cleaning would delete what is left out: with LARDER_STORE_WITH_UNCERTAIN they are kept. Where
+    the end of the log is lost, what is there is as it was before, and `journal_lost` tells of it.
+    A segment whose file has another one's name is the one that its head says.
 
     If the call is interrupted, also by a kill or a power cut, the old data.mdb is there, and the
-    next call starts again. Only damaged heads of segments are overwritten before that.
+    next call starts again. Only heads of segments are overwritten before that which are damaged or
+    say another number than the file's name.
     @param options as for larder_store_open: permissions, and the content format, if the old file
            does not tell. NULL for the defaults, and the permissions that the lock's file has.
     @param progress told of entries; may be NULL.
@@ -732,8 +740,9 @@ larder_store_rebuild(const char *path, const larder_store_options *LARDER_NULLAB
     `target`: from every record in the log that is whole. data.mdb is not needed; if it is sound it
     tells what was evicted, and what is newest. Without it, some of what was evicted comes back. The
     order of use is that of writing. An older version of an entry whose newest one is damaged does
-    not come back; where all that is known is that something was lost, what is older comes back only
-    with LARDER_STORE_WITH_UNCERTAIN. `source` is only read, and must not be in use.
+    not come back; where all that is known is that something was lost before what is there, what is
+    older comes back only with LARDER_STORE_WITH_UNCERTAIN. Where the end of the log is lost, what
+    comes back is as it was before, and `journal_lost` tells of it. `source` is only read, and must not be in use.
     @param report receives what was found.
     @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a store; EEXIST if `target`
             exists; LARDER_EBUSY, LARDER_EVERSION; ECANCELED; or as larder_store_open. */

@@ -225,7 +225,8 @@ static larder_status add_rows(salvage *search) {
     return status == LARDER_END ? LARDER_OK : status;
 }
 
-/** Whether the log was synced farther than it goes, without a trace of what is missing. */
+/** Whether the log was synced farther than it goes, or went on in a segment that is missing, without
+    another trace. */
 static bool end_is_missing(const salvage *search, const char *path) {
     int64_t ignored;
     store_identity where = {.path = (char *)(uintptr_t)path};
@@ -236,7 +237,9 @@ static bool end_is_missing(const salvage *search, const char *path) {
         location reached = {from->number, atomic_load(&from->end)};
         if (from->kind != SEGMENT_CLEANED && compare_locations(reached, end) > 0) end = reached;
     }
-    return search->report->journal_lost == 0 && compare_locations(end, synced) < 0;
+    uint32_t next = search->meta.end.segment;
+    bool is_missing = next != 0 && larder_salvage_segment(search, next) == NULL;
+    return search->report->journal_lost == 0 && (is_missing || compare_locations(end, synced) < 0);
 }
 
 static larder_status gather(salvage *search, const char *path, bool asks_tree) {

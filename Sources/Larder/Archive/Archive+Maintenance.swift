@@ -81,7 +81,7 @@ extension Archive {
   public var recovery: DiskCacheReport {
     get throws {
       let report = try store.recovery()
-      return DiskCacheReport(report, isIntact: report.journal_lost == 0)
+      return DiskCacheReport(recovery: report)
     }
   }
 

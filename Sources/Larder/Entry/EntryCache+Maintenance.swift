@@ -73,7 +73,7 @@ extension EntryCache {
   public var recovery: DiskCacheReport {
     get throws {
       let report = try store.handle.recovery()
-      return DiskCacheReport(report, isIntact: report.journal_lost == 0)
+      return DiskCacheReport(recovery: report)
     }
   }
 

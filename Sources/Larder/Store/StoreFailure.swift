@@ -15,6 +15,7 @@ enum StoreFailure {
     case LARDER_EBUSY: busy(detail)
     case LARDER_EVERSION: version(detail)
     case LARDER_EMISMATCH: mismatch(detail, asked: asked)
+    case LARDER_EDAMAGED where detail.segment != 0: mismatched(detail)
     case LARDER_EDAMAGED:
       """
       its \(part(detail)) is damaged at offset \(detail.offset); everything was left as it is; \
@@ -52,6 +53,20 @@ enum StoreFailure {
     case LARDER_STORE_PART_DATA: "file data.mdb"
     default: "folder"
     }
+  }
+
+  /// Files of a store that do not belong together.
+  private static func mismatched(_ detail: larder_store_detail) -> String {
+    let number = String(detail.segment, radix: 16)
+    let file = "log/" + String(repeating: "0", count: 8 - number.count) + number + ".seg"
+    let found =
+      detail.part == LARDER_STORE_PART_DATA
+      ? "its file data.mdb is older than its file \(file)"
+      : "its file \(file) is missing, or is another one under this name"
+    return """
+      \(found); everything was left as it is; put the right file back, or let rebuild make a new \
+      index of what is there, or salvage copy it
+      """
   }
 
   private static func version(_ detail: larder_store_detail) -> String {

@@ -37,7 +37,7 @@ enum CacheText {
     }
     if report.lost > 0 {
       findings.append(
-        "\(Quantity.count(report.lost, "write")) lost, damaged behind the last checkpoint")
+        "\(Quantity.count(report.lost, "write")) lost behind the last checkpoint, at least")
     }
     return findings
   }

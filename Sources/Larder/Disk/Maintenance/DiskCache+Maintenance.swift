@@ -58,7 +58,7 @@ extension DiskCache {
   public var recovery: DiskCacheReport {
     get throws {
       let report = try store.recovery()
-      return DiskCacheReport(report, isIntact: report.journal_lost == 0)
+      return DiskCacheReport(recovery: report)
     }
   }
 

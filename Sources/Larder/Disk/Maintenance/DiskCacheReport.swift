@@ -24,12 +24,21 @@ public struct DiskCacheReport: Sendable, Hashable {
   /// Where the first damage is in data.mdb, in bytes; nil if it is nowhere there.
   public let firstDamageOffset: UInt64?
   /// Rows of order, expiry, indexes or segments that do not agree with the entries, and
-  /// segments that are there for no reason.
+  /// segments that are there for no reason; at opening, segments that were kept although nobody
+  /// knows what they belong to.
   public let inconsistencies: UInt64
   /// Writes behind the last checkpoint that were or would be read from the log.
   public let taken: UInt64
-  /// Writes behind the last checkpoint that are damaged, and lost.
+  /// Writes behind the last checkpoint that are lost, at least: damaged, missing with their
+  /// segment, or given up behind the place where a power cut tore the log. Unless this is 0,
+  /// entries may be older than what was lost.
   public let lost: UInt64
+
+  /// What opening found.
+  init(recovery raw: larder_store_report) {
+    self.init(
+      raw, isIntact: raw.journal_lost == 0 && raw.damaged == 0 && raw.inconsistencies == 0)
+  }
 
   init(_ raw: larder_store_report, isIntact: Bool) {
     self.isIntact = isIntact
