@@ -29,6 +29,8 @@ typedef struct follower {
     location synced;
     /** Up to there the log was synced when the handle was opened, as the lock's file says. */
     location noted;
+    /** Where it ended if it was closed then. */
+    location closed_at;
     /** It has not come to the log's end yet. */
     bool is_fresh;
     /** Writes that are known to be lost, behind `first`. */

@@ -74,18 +74,35 @@ static void count_lost(log_scan *scan, uint32_t first_minor, const record *last)
 }
 
 static bool find_next(const log_scan *scan, location *out);
+static uint64_t place_by_search(const log_scan *scan, const segment *here, uint64_t offset);
 
-/** Nothing more was written at the place of the scan; or something is missing there, for later
-    segments have more. A process that writes may have gone on meanwhile: then the place is not
-    empty any more. */
+/** Whether what lies in `here` from `offset` on is no more than the rest of a batch whose first
+    record was never published. */
+static bool is_unpublished(const log_scan *scan, const segment *here, uint64_t offset) {
+    record found;
+    uint64_t at = offset;
+    bool is_rest = larder_segment_read(here, &at, true, &found) == LARDER_OK && found.minor != 0 &&
+                   found.kind != RECORD_NEXT && found.sequence == scan->sequence + 1;
+    uint32_t minor = found.minor;
+    while (is_rest && (found.flags & RECORD_CONTINUES) != 0) {
+        is_rest = larder_segment_read(here, &at, true, &found) == LARDER_OK &&
+                  found.sequence == scan->sequence + 1 && found.minor == ++minor;
+    }
+    return is_rest && place_by_search(scan, here, at) >= here->capacity;
+}
+
+/** Nothing more was written at the place of the scan; or something is missing there, for more comes
+    later. A process that writes may have gone on meanwhile: then the place is not empty any more. */
 static larder_status end_at(log_scan *scan) {
     location ignored;
     segment *here;
     larder_bytes bytes;
-    if (!scan->looks_behind) return LARDER_END;
+    if (!scan->looks_behind || compare_locations(scan->at, scan->closed_at) == 0) return LARDER_END;
     scan->looks_behind = false;
-    if (!find_next(scan, &ignored)) return LARDER_END;
     bool is_there = segment_at(scan, scan->at.segment, &here) == LARDER_OK;
+    uint64_t next = is_there ? place_by_search(scan, here, scan->at.offset) : UINT64_MAX;
+    bool is_here = is_there && next < here->capacity && !is_unpublished(scan, here, next);
+    if (!is_here && !find_next(scan, &ignored)) return LARDER_END;
     if (is_there && larder_segment_look(here, scan->at.offset, &bytes) != LARDER_END)
         return LARDER_OK;
     return LARDER_EDAMAGED;

@@ -23,16 +23,17 @@ typedef struct log_scan {
     bool has_resynced;
     /** Of the next one, take the records before the one that is damaged. */
     bool takes_part;
-    /** Where nothing more was written, look for segments that come later: then something is
-        missing. Once, for it takes a look at all of them. */
+    /** Where nothing more was written, look at all that lies behind, in this segment and in later
+        ones: then something is missing. Not at `closed_at`, where a writer that closed has ended. */
     bool looks_behind;
+    location closed_at;
 } log_scan;
 
 /** Gives the next write: `count` records at `first`, in `from`. It is whole, but behind damage.
     @param verifies checksums too.
     @return LARDER_OK; LARDER_END: nothing was written yet; LARDER_EDAMAGED: something is there that
             is not a whole write with the next number, or the segment that the last one names is
-            missing, or, where it looks behind, nothing is there and later segments have more; or an
+            missing, or, where it looks behind, nothing is there and more comes later; or an
             errno. */
 LARDER_MUST_CHECK larder_status larder_log_scan_next(log_scan *scan, bool verifies,
                                                      const uint8_t **first, uint32_t *count,

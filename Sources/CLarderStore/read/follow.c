@@ -55,7 +55,8 @@ static larder_status follow_on(larder_store *store) {
     log_scan scan = {.log = &store->pending.log,
                      .at = follow->next,
                      .sequence = follow->last,
-                     .looks_behind = follow->is_fresh};
+                     .looks_behind = follow->is_fresh,
+                     .closed_at = follow->closed_at};
     larder_status status = LARDER_OK;
     while (!status) {
         const uint8_t *first;
@@ -108,6 +109,7 @@ void larder_store_follow_begin(larder_store *store, const log_survey *there) {
     // A writer notes the new start of the machine once it has gone over the log.
     follow->is_cut = text.is_other_boot;
     follow->noted = text.synced;
+    if (text.pid == 0 && !text.is_other_boot) follow->closed_at = text.synced;
     follow->synced = larder_log_survey_synced(&store->pending.log, there);
     if (compare_locations(follow->noted, follow->synced) > 0) follow->synced = follow->noted;
     follow->is_fresh = true;

@@ -365,7 +365,7 @@ larder_status larder_salvage_read_log(salvage *search) {
         if (!status) status = note_cut(&walk);
         if (!walk.first || !is_written) continue;
         search->report->journal_lost += next_is_missing(&walk);
-        if (!status && is_exact && !walk.has_gap && tail_is_lost(&walk))
+        if (!status && is_exact && !walk.ends_with_gap && tail_is_lost(&walk))
             status = note_loss(&walk, UINT64_MAX, (stamp){limit, 0}, NULL, NULL);
         is_exact = !walk.begins_with_gap;
         limit = record_sequence(walk.first);

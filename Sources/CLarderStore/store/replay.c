@@ -362,7 +362,7 @@ static void note_numbers(replay *work) {
 }
 
 larder_status larder_store_replay(larder_store *store, const log_survey *there, bool was_cut,
-                                  larder_store_detail *detail) {
+                                  bool was_closed, larder_store_detail *detail) {
     store_log *log = &store->pending.log;
     replay work = {.store = store, .log = log, .there = there};
     const store_meta *meta = &store->index.meta;
@@ -375,6 +375,7 @@ larder_status larder_store_replay(larder_store *store, const log_survey *there, 
     // The first segment has the first number.
     location start = meta->end.segment != 0 ? meta->end : (location){1, SEGMENT_HEAD_BYTES};
     work.scan = (log_scan){.log = log, .at = start, .sequence = meta->applied};
+    if (was_closed) work.scan.closed_at = store->identity.synced;
     work.synced = larder_log_survey_synced(log, there);
     if (compare_locations(store->identity.synced, work.synced) > 0)
         work.synced = store->identity.synced;

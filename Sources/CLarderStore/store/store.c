@@ -260,7 +260,8 @@ static larder_status open_log(larder_store *store, const lock_text *past, const 
                               larder_store_detail *detail) {
     larder_status status = larder_log_enter(&store->pending.log);
     if (status) return status;
-    status = larder_store_replay(store, there, past->is_other_boot, detail);
+    bool was_closed = past->pid == 0 && !past->is_other_boot;
+    status = larder_store_replay(store, there, past->is_other_boot, was_closed, detail);
     larder_log_leave(&store->pending.log);
     return status;
 }

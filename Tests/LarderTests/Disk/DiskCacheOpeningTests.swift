@@ -100,9 +100,10 @@ struct DiskCacheOpeningTests {
   }
 
   @Test func anotherLMDBLibraryIsRefusedByName() throws {
-    let detail = larder_store_detail(
-      part: LARDER_STORE_PART_DATA, version: 1 << 24 | 2 << 16 | 3, holder_pid: 0,
-      content_format: 0, offset: 0, version_of: LARDER_STORE_VERSION_OF_LMDB)
+    var detail = larder_store_detail()
+    detail.part = LARDER_STORE_PART_DATA
+    detail.version = 1 << 24 | 2 << 16 | 3
+    detail.version_of = LARDER_STORE_VERSION_OF_LMDB
     let reason = StoreFailure.reason(
       Int32(LARDER_EVERSION), detail: detail, asked: larder_store_options())
     #expect(reason?.contains("version 1.2.3,") == true && reason?.contains("LMDB 0.9") == true)
@@ -115,6 +116,33 @@ struct DiskCacheOpeningTests {
     let reason = StoreFailure.reason(
       Int32(LARDER_EVERSION), detail: detail, asked: larder_store_options())
     #expect(reason?.contains("its log has format version 7,") == true)
+  }
+
+  /// What cleaning left is newer than the index that was put back, and says so.
+  @Test func anOlderIndexIsRefusedByNameAndRebuilt() throws {
+    let data = place.url.appendingPathComponent("data.mdb")
+    let filled = try place.openText()
+    try filled.fill(1...2_000)
+    try filled.close()
+    let older = try Data(contentsOf: data)
+    let changed = try place.openText()
+    for round in 1...3 {
+      for key in 1...2_000 { try changed.set("value \(round)", forKey: key) }
+      try changed.flush()
+    }
+    try changed.close()
+    try DiskCache<Int, String>.compact(path: place.path)
+    try older.write(to: data)
+    let failure = error { try place.openText() }
+    #expect(failure?.code == .damaged)
+    let message = try #require(failure?.message)
+    #expect(message.contains("data.mdb is older than its file log/0000"))
+    #expect(message.contains("rebuild"))
+    #expect(try Data(contentsOf: data) == older)
+    try DiskCache<Int, String>.rebuild(path: place.path)
+    let rebuilt = try place.openText()
+    #expect(try rebuilt.value(forKey: 1_234) == "value 3")
+    #expect(try rebuilt.totalCount == 2_000)
   }
 
   @Test func aSecondCacheForWritingIsBusyAndNamesTheProcess() throws {
