@@ -12,7 +12,8 @@ enum LogCreation {
     return try RingHandle(path: path, options: RingOptions(readOnly: true))
   }
 
-  /// Opens the log at `path` for writing, or creates it with what is asked for, else 64 MiB and overwriting.
+  /// Opens the log at `path` for writing, or creates it with what is asked for, else 64 MiB and
+  /// overwriting.
   ///
   /// - Throws: `.configurationMismatch` if the log exists and something else was asked for, or if
   ///   lines of text are not what its coder makes.

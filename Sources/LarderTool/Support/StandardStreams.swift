@@ -21,8 +21,8 @@ enum StandardStreams {
     }
   }
 
-  /// - Throws: `ToolFailure` if the standard output goes into the log or the folder at `path`, which
-  ///   the output would destroy.
+  /// - Throws: `ToolFailure` if the standard output goes into the log or the folder at `path`,
+  ///   which the output would destroy.
   static func requireOutput(outside path: String) throws {
     var status = stat()
     guard fstat(STDOUT_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
