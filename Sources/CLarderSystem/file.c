@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "fail_at.h"
 
 larder_status larder_os_file_open(const char *path, int flags, uint32_t mode, int *out) {
@@ -24,15 +25,10 @@ larder_status larder_os_file_open_in(int folder, const char *name, int flags, ui
     *out = -1;
     FAIL_AT("open");
     // O_NONBLOCK so that a FIFO in the path's place is an error later and not a wait for a writer.
-    int how = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | ((flags & LARDER_OS_WRITE) ? O_RDWR : O_RDONLY);
+    int how = O_NOFOLLOW | O_NONBLOCK | ((flags & LARDER_OS_WRITE) ? O_RDWR : O_RDONLY);
     if (flags & LARDER_OS_CREATE) how |= O_CREAT;
     if (flags & LARDER_OS_EXCLUSIVE) how |= O_EXCL;
-    int file;
-    do file = openat(folder, name, how, (mode_t)mode);
-    while (file < 0 && errno == EINTR);
-    if (file < 0) return errno;
-    *out = file;
-    return LARDER_OK;
+    return larder_os_descriptor_open(folder, name, how, mode, out);
 }
 
 void larder_os_file_close(int file) {
@@ -271,15 +267,17 @@ larder_status larder_os_file_sync_parent(const char *path) {
     if (!parent) return ENOMEM;
     memcpy(parent, slash ? path : ".", length);
     parent[length] = 0;
-    int folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder;
+    larder_status status =
+        larder_os_descriptor_open(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0, &folder);
     free(parent);
 #if defined(__APPLE__)
     // The sandbox may have let the program have this one file, and then there is no more to be
     // done.
-    if (folder < 0 && errno == EPERM) return LARDER_OK;
+    if (status == EPERM) return LARDER_OK;
 #endif
-    if (folder < 0) return errno;
-    larder_status status = larder_os_folder_sync(folder);
+    if (status) return status;
+    status = larder_os_folder_sync(folder);
     close(folder);
     return status;
 }

@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "fail_at.h"
 #include "larder_os_file.h"
 
@@ -18,12 +19,7 @@ larder_status larder_os_folder_open(const char *path, int *out) {
 larder_status larder_os_folder_open_in(int folder, const char *name, int *out) {
     *out = -1;
     FAIL_AT("opendir");
-    int file;
-    do file = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    while (file < 0 && errno == EINTR);
-    if (file < 0) return errno;
-    *out = file;
-    return LARDER_OK;
+    return larder_os_descriptor_open(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, out);
 }
 
 larder_status larder_os_folder_sync(int folder) {

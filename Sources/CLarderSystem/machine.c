@@ -15,6 +15,7 @@
 #include <sys/auxv.h>
 #endif
 
+#include "descriptor.h"
 #ifdef LARDER_FAULTS
 #include "larder_os_faults.h"
 #endif
@@ -24,8 +25,9 @@ static uint8_t boot_id[16];
 /** What the system calls this boot: a UUID as text, with or without its end. */
 static bool boot_id_text(char text[37]) {
 #if defined(__linux__)
-    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
+    const char *path = "/proc/sys/kernel/random/boot_id";
+    int file;
+    if (larder_os_descriptor_open(AT_FDCWD, path, O_RDONLY, 0, &file)) return false;
     ssize_t got = read(file, text, 36);
     close(file);
     return got == 36;

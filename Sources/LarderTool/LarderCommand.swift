@@ -20,7 +20,7 @@ struct LarderCommand: ParsableCommand {
       EXIT CODES
         0   done
         1   damage or loss was found (verify, salvage, demo)
-        2   could not do it; the reason is on the standard error
+        2   could not do it, or not write the output; the standard error has the reason
         3   there is no such entry (cache get, entry get, archive get) or field (archive query)
         64  wrong usage
         130 interrupted before it was done
@@ -34,21 +34,41 @@ struct LarderCommand: ParsableCommand {
   /// Runs the command that the arguments name. Every failure ends as one line on the standard
   /// error and an exit code; none as a trap.
   static func main() {
+    StandardStreams.occupyClosed()
     // Writing into a closed pipe is to be an error that can be handled, not the end.
     _ = signal(SIGPIPE, SIG_IGN)
+    let code = exitCode { try run() }
+    let closing = exitCode { try StandardOutput.close() }
+    Foundation.exit(closing == 0 ? code : closing)
+  }
+
+  private static func run() throws {
     do {
       var command = try parseAsRoot()
       try command.run()
+    } catch  where exitCode(for: error) == .success {
+      // What was asked for: help, a version, completions.
+      try StandardOutput.line(fullMessage(for: error))
+    }
+  }
+
+  /// Does something, and tells of a failure.
+  private static func exitCode(_ body: () throws -> Void) -> Int32 {
+    do {
+      try body()
+      return ExitCode.success.rawValue
     } catch is OutputClosed {
-      exit(withError: ExitCode.success)
+      return ExitCode.success.rawValue
     } catch let error as LarderError {
       StandardError.note(error.message)
-      exit(withError: ExitCode(ToolExit.failure))
+      return ToolExit.failure
     } catch let error as ToolFailure {
       StandardError.note(error.description)
-      exit(withError: ExitCode(ToolExit.failure))
+      return ToolExit.failure
     } catch {
-      exit(withError: error)
+      let text = fullMessage(for: error)
+      if !text.isEmpty { StandardError.write(text + "\n") }
+      return exitCode(for: error).rawValue
     }
   }
 }

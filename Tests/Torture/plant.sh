@@ -41,7 +41,15 @@ NO_LOCK) in_file CLarder/ring/ring_internal.h '/^    uint32_t expected = LOCK_FR
 NO_RESERVE) in_file CLarderSystem/file.c '/^larder_status larder_os_file_reserve/,/^}/{
     s/^    if (allowed) return allowed;/    return larder_os_file_truncate(file, bytes);/
     }' ;;
-FOLLOW_LINKS) in_file CLarderSystem/file.c 's/O_CLOEXEC | O_NOFOLLOW/O_CLOEXEC/' ;;
+FOLLOW_LINKS) in_file CLarderSystem/file.c 's/int how = O_NOFOLLOW | /int how = /' ;;
+LOW_DESCRIPTOR) in_file CLarderSystem/file.c \
+    's/return larder_os_descriptor_open(folder, name, how, mode, out);/\
+        *out = openat(folder, name, how | O_CLOEXEC, (mode_t)mode);\
+        return *out < 0 ? errno : LARDER_OK;/' ;;
+LOW_FOR_A_MOMENT) in_file CLarderSystem/descriptor.c \
+    '/^larder_status larder_os_descriptor_open/,/^}/{
+    /larder_os_standard_/d
+    }' ;;
 # Coding
 CBOR_LENGTH) in_file CLarder/cbor/walk.h '/larder_status read_content/,/^}/{
     s/if (length > readable)/if (0)/
@@ -81,6 +89,11 @@ STORE_FORGETS_REMOVALS) in_file CLarderStore/cleaning/clean.c \
     's/^    return least;/    return UINT64_MAX;/' ;;
 STORE_DELETES_EARLY) in_file CLarderStore/cleaning/clean.c \
     's/if (oldest < gone->retired_by) return;//' ;;
+STORE_LOW_LMDB) in_file CLarderStore/lmdb/environment_open.c \
+    's/int code = larder_os_standard_occupy();/int code = 0;/
+    /^    larder_os_standard_vacate();/d' ;;
+STORE_INHERITED_LMDB) in_file CLarderStore/lmdb/environment_open.c \
+    's/larder_os_file_close_on_exec(file);/(void)file;/' ;;
 # The failures that the store's first design had, so far as this one can have them
 STORE_APPLIED_EARLY) in_file CLarderStore/checkpoint/checkpoint.c \
     '/^    if (!status && run->is_done) status = apply_last/i\

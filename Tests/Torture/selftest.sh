@@ -107,6 +107,8 @@ planted REUSE_SEQUENCE kill
 planted NO_LOCK concurrency
 planted NO_RESERVE exhaustion
 planted FOLLOW_LINKS input
+planted LOW_DESCRIPTOR descriptors
+planted LOW_FOR_A_MOMENT descriptors
 planted CBOR_LENGTH coding
 planted STORE_SKIPS_CRC store-damage
 planted STORE_HALF_A_BATCH store-concurrency
@@ -117,6 +119,8 @@ planted STORE_FORGETS_APPLIED store-kill
 planted STORE_COMMITS_EARLY store-explore
 planted STORE_FORGETS_REMOVALS store-promises
 planted STORE_DELETES_EARLY store-concurrency
+planted STORE_LOW_LMDB descriptors
+planted STORE_INHERITED_LMDB descriptors
 planted STORE_APPLIED_EARLY store-explore
 planted STORE_LAST_SYNCED_ONLY store-explore
 planted STORE_BELIEVES_SYNC store-explore

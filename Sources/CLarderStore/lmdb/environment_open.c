@@ -86,6 +86,16 @@ static larder_status prepare_lock_file(const environment *env) {
     return status;
 }
 
+/** mdb_env_open; neither its files' descriptors nor data.mdb's flags can be chosen. */
+static int open_files_of_lmdb(environment *env, unsigned flags) {
+    mdb_filehandle_t file;
+    int code = larder_os_standard_occupy();
+    if (!code) code = mdb_env_open(env->lmdb, env->folder, flags, (mdb_mode_t)env->mode);
+    larder_os_standard_vacate();
+    if (!code && mdb_env_get_fd(env->lmdb, &file) == 0) larder_os_file_close_on_exec(file);
+    return code;
+}
+
 static larder_status open_lmdb(environment *env) {
     // Another store may be at that path by now.
     int file;
@@ -102,7 +112,7 @@ static larder_status open_lmdb(environment *env) {
         if (code) return larder_environment_status(code);
         code = mdb_env_set_maxreaders(env->lmdb, TABLE_MAX);
         if (!code) code = mdb_env_set_mapsize(env->lmdb, (size_t)env->lmdb_map_bytes);
-        if (!code) code = mdb_env_open(env->lmdb, env->folder, flags, (mdb_mode_t)env->mode);
+        if (!code) code = open_files_of_lmdb(env, flags);
         if (!code) {
             int dead;
             env->is_read_only = (flags & MDB_RDONLY) != 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file environment_writer.c
     The one transaction that writes, and how the maps grow. */
-#include <fcntl.h>
 #include <sys/mman.h>
 
 #include "lmdb/environment_internal.h"
@@ -43,7 +42,7 @@ static larder_status reopen_file(environment *env, int *file, larder_os_facts *f
     *file = -1;
     pthread_mutex_lock(&env->lmdb_lock);
     if (env->lmdb && mdb_env_get_fd(env->lmdb, &opened) == 0)
-        *file = fcntl(opened, F_DUPFD_CLOEXEC, 0);
+        (void)!larder_os_file_duplicate(opened, file);
     pthread_mutex_unlock(&env->lmdb_lock);
     if (*file < 0) return larder_environment_file(env, 0, file, facts);
     larder_status status = larder_os_file_facts_get(*file, facts);

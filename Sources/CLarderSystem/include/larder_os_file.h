@@ -29,12 +29,23 @@ typedef struct larder_os_facts {
 
 enum { LARDER_OS_WRITE = 1, LARDER_OS_CREATE = 2, LARDER_OS_EXCLUSIVE = 4 };
 
-/** Opens `path`; never follows a symbolic link in its last component. `flags` of FILE_…. */
+/** Opens `path`, as a descriptor above 2; never follows a symbolic link in its last component.
+    `flags` of LARDER_OS_…. */
 larder_status larder_os_file_open(const char *path, int flags, uint32_t mode, int *out);
 /** The same for a name in the folder that the descriptor `folder` is of. */
 larder_status larder_os_file_open_in(int folder, const char *name, int flags, uint32_t mode,
                                      int *out);
 void larder_os_file_close(int file);
+/** A second descriptor of an open file that somebody else opened, as LMDB does. */
+larder_status larder_os_file_duplicate(int file, int *out);
+/** A program that this one becomes or starts does not get the file. */
+void larder_os_file_close_on_exec(int file);
+/** What somebody else opens before larder_os_standard_vacate, in any thread, gets a descriptor
+    above 2, even if some up to 2 are closed, as all that the functions here open does anyway: those
+    belong to the program's input and output. Meanwhile reading from one gives nothing, and writing
+    to it EBADF, as before. Thread-safe; to be vacated even if it fails. */
+larder_status larder_os_standard_occupy(void);
+void larder_os_standard_vacate(void);
 larder_status larder_os_file_facts_get(int file, larder_os_facts *out);
 /** Of whatever is at `path`; of a symbolic link itself. */
 larder_status larder_os_file_facts_at(const char *path, larder_os_facts *out);

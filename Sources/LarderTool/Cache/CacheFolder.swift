@@ -13,6 +13,7 @@ enum CacheFolder {
 
   /// Opens the cache for reading only, while whoever has it goes on.
   static func read(_ path: String) throws -> RawCache {
+    try StandardStreams.requireOutput(outside: path)
     do {
       return try openForReading(path)
     } catch let error as LarderError where error.errno == ENOENT {
@@ -32,6 +33,7 @@ enum CacheFolder {
   ///
   /// - Parameter creates: Whether a missing one is created.
   static func write(_ path: String, creates: Bool = false) throws -> RawCache {
+    try StandardStreams.requireOutput(outside: path)
     var configuration = DiskCacheConfiguration<Data, Data>()
     configuration.mustExist = !creates
     return try RawCache(path: path, coder: coder, keyCoder: .data, configuration: configuration)

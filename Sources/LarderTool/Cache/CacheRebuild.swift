@@ -21,12 +21,13 @@ struct CacheRebuild: ParsableCommand {
   var folder: String
 
   func run() throws {
+    try StandardStreams.requireOutput(outside: folder)
     let report = try EntryProgress.run("rebuilding") {
       try RawCache.rebuild(path: folder, progress: $0)
     }
-    print("\(folder): \(CacheText.intact(report)) in the new index")
+    try StandardOutput.line("\(folder): \(CacheText.intact(report)) in the new index")
     if report.damaged > 0 || report.lost > 0 {
-      for finding in CacheText.findings(report) { print("  \(finding)") }
+      for finding in CacheText.findings(report) { try StandardOutput.line("  \(finding)") }
       throw ExitCode(ToolExit.damage)
     }
   }

@@ -29,6 +29,7 @@ struct CacheSalvage: ParsableCommand {
   var json = false
 
   func run() throws {
+    try StandardStreams.requireOutput(outside: source)
     let report = try salvage()
     let isWhole = report.isIntact && report.lost == 0
     if json {
@@ -36,11 +37,11 @@ struct CacheSalvage: ParsableCommand {
       object.add("source", source)
       object.add("target", target)
       CacheText.add(report, to: &object)
-      print(object.line)
+      try StandardOutput.line(object.line)
     } else {
-      print("\(target): \(CacheText.intact(report)) saved from \(source)")
-      for finding in CacheText.findings(report) { print("  \(finding)") }
-      if isWhole { print("  nothing was lost") }
+      try StandardOutput.line("\(target): \(CacheText.intact(report)) saved from \(source)")
+      for finding in CacheText.findings(report) { try StandardOutput.line("  \(finding)") }
+      if isWhole { try StandardOutput.line("  nothing was lost") }
     }
     if !isWhole { throw ExitCode(ToolExit.damage) }
   }

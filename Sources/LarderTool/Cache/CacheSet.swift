@@ -73,10 +73,6 @@ struct CacheSet: ParsableCommand {
   /// All of it, before the cache is opened: a slow input is not to hold it.
   private func readValue() throws -> Data {
     if let value, value != "-" { return Data(value.utf8) }
-    do {
-      return try FileHandle.standardInput.readToEnd() ?? Data()
-    } catch {
-      throw ToolFailure("standard input: cannot read: \(error.localizedDescription)")
-    }
+    return try InputFile("-", writingTo: folder).readAll()
   }
 }

@@ -35,7 +35,7 @@ struct CacheVerify: ParsableCommand {
       report = try EntryProgress.run("verifying", noun: "entry") { try cache.verify(progress: $0) }
     } catch let error as LarderError where error.code == .damaged {
       // Damage so deep that it cannot even be opened is what was asked for, and not a failure.
-      describe(error)
+      try describe(error)
       throw ExitCode(ToolExit.damage)
     }
     if json {
@@ -43,26 +43,30 @@ struct CacheVerify: ParsableCommand {
       object.add("folder", folder)
       object.add("writerProcess", writer.map { UInt64($0) })
       CacheText.add(report, to: &object)
-      print(object.line)
+      try StandardOutput.line(object.line)
     } else {
-      print(
+      try StandardOutput.line(
         "\(folder): \(report.isIntact ? "all is well" : "damaged"), \(CacheText.intact(report))")
-      for finding in CacheText.findings(report) { print("  \(finding)") }
-      if let writer { print("  process \(writer) has it open; this was one state of it") }
-      if !report.isIntact { print("  larder cache salvage copies what is intact to a new cache") }
+      for finding in CacheText.findings(report) { try StandardOutput.line("  \(finding)") }
+      if let writer {
+        try StandardOutput.line("  process \(writer) has it open; this was one state of it")
+      }
+      if !report.isIntact {
+        try StandardOutput.line("  larder cache salvage copies what is intact to a new cache")
+      }
     }
     if !report.isIntact { throw ExitCode(ToolExit.damage) }
   }
 
-  private func describe(_ error: LarderError) {
+  private func describe(_ error: LarderError) throws {
     if json {
       var object = JSONObject()
       object.add("folder", folder)
       object.add("isIntact", false)
       object.add("error", error.message)
-      print(object.line)
+      try StandardOutput.line(object.line)
     } else {
-      print("\(folder): damaged\n  \(error.message)")
+      try StandardOutput.line("\(folder): damaged\n  \(error.message)")
     }
   }
 }

@@ -20,11 +20,8 @@ struct DemoCacheWriterCommand: ParsableCommand {
     while true {
       number += 1
       try cache.set(DemoDiskCache.value(number), forKey: DemoDiskCache.key(number))
-      let written = withUnsafeBytes(of: number.littleEndian) {
-        // A pipe takes eight bytes whole or not at all.
-        write(STDOUT_FILENO, $0.baseAddress, $0.count)
-      }
-      guard written == 8 else { throw OutputClosed() }
+      // A pipe takes eight bytes whole or not at all.
+      try withUnsafeBytes(of: number.littleEndian) { try StandardOutput.writeThrough($0) }
     }
   }
 }

@@ -60,5 +60,6 @@ struct DemoCommand: ParsableCommand {
         larder cache --help                            and about caches
         README.md                                      the same from Swift and from C
       """)
+    try tour.requireAudience()
   }
 }

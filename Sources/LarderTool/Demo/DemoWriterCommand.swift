@@ -19,11 +19,8 @@ struct DemoWriterCommand: ParsableCommand {
     while true {
       var acknowledged = try log.append(DemoMessage.make(number)).littleEndian
       number += 1
-      let written = withUnsafeBytes(of: &acknowledged) {
-        // A pipe takes eight bytes whole or not at all.
-        write(STDOUT_FILENO, $0.baseAddress, $0.count)
-      }
-      guard written == 8 else { throw OutputClosed() }
+      // A pipe takes eight bytes whole or not at all.
+      try withUnsafeBytes(of: &acknowledged) { try StandardOutput.writeThrough($0) }
     }
   }
 }

@@ -11,6 +11,8 @@ final class Tour {
   let directory: URL
   private var step = 0
   private(set) var claims = 0
+  /// Why what was said last could not be written.
+  private var outputFailure: (any Error)?
   private let usesColor: Bool
   private let usesSymbols: Bool
 
@@ -33,7 +35,7 @@ final class Tour {
 
   /// Starts a step, unless the person at the terminal has had enough.
   func heading(_ title: String) throws {
-    if Interruption.isRequested { throw ExitCode(ToolExit.interrupted) }
+    try requireAudience()
     step += 1
     say("\n\(styled("\(step). \(title)", "1"))")
   }
@@ -51,7 +53,7 @@ final class Tour {
     throws
   {
     claims += 1
-    if Interruption.isRequested { throw ExitCode(ToolExit.interrupted) }
+    try requireAudience()
     guard holds else {
       say("   \(styled(usesSymbols ? "✗" : "FAILED", "31")) \(text)")
       let details = details()
@@ -63,8 +65,18 @@ final class Tour {
 
   /// Prints a line at once, also into a pipe.
   func say(_ text: String) {
-    print(text)
-    fflush(nil)
+    var text = text + "\n"
+    do {
+      try text.withUTF8 { try StandardOutput.writeThrough(UnsafeRawBufferPointer($0)) }
+    } catch {
+      outputFailure = error
+    }
+  }
+
+  /// - Throws: If nobody wants to hear more, or what was said could not be written.
+  func requireAudience() throws {
+    if Interruption.isRequested { throw ExitCode(ToolExit.interrupted) }
+    if let outputFailure { throw outputFailure }
   }
 
   func styled(_ text: String, _ code: String) -> String {

@@ -59,28 +59,30 @@ struct LogAppend: ParsableCommand {
 
   func run() throws {
     Interruption.enable()
-    let inputs = try InputFile.list(input)
+    let inputs = try InputFile.list(input, writingTo: file)
     var job = try AppendJob(
       ring: try LogCreation.open(file, capacity: capacity?.bytes, policy: policy),
       sync: sync, showsProgress: !quiet && !json)
     if !quiet { try reportRecovery(job) }
+    let result: AppendJob.Result
     do {
       for input in inputs where !Interruption.isRequested {
         try job.append(input, terminator: null ? 0 : UInt8(ascii: "\n"))
       }
-      summarize(try job.finish())
+      result = try job.finish()
     } catch {
       job.endProgress()
       // What was appended before the failure is in the log; the failure itself is told after it.
-      if let result = try? job.result() { summarize(result) }
+      if let result = try? job.result() { try? summarize(result) }
       throw error
     }
+    try summarize(result)
     // Not a success: what follows in a script may rely on all of the input being in the log.
     if Interruption.isRequested { throw ExitCode(ToolExit.interrupted) }
   }
 
-  private func summarize(_ result: AppendJob.Result) {
-    if json { print(object(result).line) }
+  private func summarize(_ result: AppendJob.Result) throws {
+    if json { try StandardOutput.line(object(result).line) }
     if !json && !quiet { StandardError.note(sentence(result)) }
   }
 

@@ -44,7 +44,7 @@ struct LogCat: ParsableCommand {
   @OptionGroup(title: "Format") var format: MessageFormat
 
   func run() throws {
-    let ring = try RingHandle(path: file, options: RingOptions(readOnly: true))
+    let ring = try LogCreation.read(file)
     // A log that is being written to could go on for ever: the end is where it is now.
     let statistics = try ring.statistics()
     let newest = statistics.newestSequence ?? 0

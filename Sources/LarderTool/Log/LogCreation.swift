@@ -2,17 +2,25 @@
 import Foundation
 import LarderCore
 
-/// Opening a log for writing as the command line asks for it.
+/// Opening a log as the command line asks for it.
 enum LogCreation {
   static let defaultCapacity: UInt64 = 64 << 20
 
-  /// Opens the log at `path`, or creates it with what is asked for, else 64 MiB and overwriting.
+  /// Opens the log at `path` for reading only, while whoever has it goes on.
+  static func read(_ path: String) throws -> RingHandle {
+    try StandardStreams.requireOutput(outside: path)
+    return try RingHandle(path: path, options: RingOptions(readOnly: true))
+  }
+
+  /// Opens the log at `path` for writing, or creates it with what is asked for, else 64 MiB and
+  /// overwriting.
   ///
   /// - Throws: `.configurationMismatch` if the log exists and something else was asked for, or if
   ///   lines of text are not what its coder makes.
   static func open(
     _ path: String, capacity: UInt64?, policy: PolicyChoice?
   ) throws -> RingHandle {
+    try StandardStreams.requireOutput(outside: path)
     var options = RingOptions(syncInterval: .seconds(1))
     if isNewOrEmpty(path) {
       options.capacity = capacity ?? defaultCapacity

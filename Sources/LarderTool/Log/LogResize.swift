@@ -42,13 +42,13 @@ struct LogResize: ParsableCommand {
   }
 
   func run() throws {
-    let before = try RingHandle(path: file, options: RingOptions(readOnly: true)).statistics()
+    let before = try LogCreation.read(file).statistics()
     let whenFull = policy.map { $0.isOverwriting ? OverflowPolicy.overwriteOldest : .refuse }
     try MessageLog<Data>.resize(
       fileURL: URL(fileURLWithPath: file), toMaximumBytes: capacity?.bytes ?? before.capacity,
       whenFull: whenFull)
     guard !quiet else { return }
-    let after = try RingHandle(path: file, options: RingOptions(readOnly: true)).statistics()
+    let after = try LogCreation.read(file).statistics()
     let dropped = before.count - after.count
     StandardError.note(
       "\(file): \(Quantity.bytes(before.capacity)) before, \(Quantity.bytes(after.capacity)) now, "

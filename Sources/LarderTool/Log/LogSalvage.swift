@@ -29,6 +29,7 @@ struct LogSalvage: ParsableCommand {
 
   func run() throws {
     Interruption.enable()
+    try StandardStreams.requireOutput(outside: source)
     var progress = ProgressLine()
     let report: LogReport
     do {
@@ -53,11 +54,11 @@ struct LogSalvage: ParsableCommand {
       object.add("source", source)
       object.add("target", target)
       ReportText.add(report, to: &object)
-      print(object.line)
+      try StandardOutput.line(object.line)
     } else {
-      print("\(target): \(ReportText.messages(report)) saved from \(source)")
-      for finding in ReportText.findings(report) { print("  \(finding)") }
-      if report.lost == 0 { print("  nothing was lost") }
+      try StandardOutput.line("\(target): \(ReportText.messages(report)) saved from \(source)")
+      for finding in ReportText.findings(report) { try StandardOutput.line("  \(finding)") }
+      if report.lost == 0 { try StandardOutput.line("  nothing was lost") }
     }
     if report.lost > 0 { throw ExitCode(ToolExit.damage) }
   }

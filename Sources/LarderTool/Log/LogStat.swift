@@ -23,7 +23,7 @@ struct LogStat: ParsableCommand {
   var json = false
 
   func run() throws {
-    let ring = try RingHandle(path: file, options: RingOptions(readOnly: true))
+    let ring = try LogCreation.read(file)
     let statistics = try ring.statistics()
     let consumers = try ring.cursors().sorted { $0.key < $1.key }
     var output = StandardOutput()

@@ -44,7 +44,7 @@ struct LogTail: ParsableCommand {
     var place = Place()
     repeat {
       let identity = FileIdentity(file)
-      let ring = try RingHandle(path: file, options: RingOptions(readOnly: true))
+      let ring = try LogCreation.read(file)
       let statistics = try ring.statistics()
       let newest = statistics.newestSequence ?? 0
       printer.contentFormat = statistics.format
@@ -57,12 +57,12 @@ struct LogTail: ParsableCommand {
         try reader.seek(to: .max)
         try reader.stepBack(last, from: newest)
       }
-      try print(reader, &place, &printer)
+      try printNext(reader, &place, &printer)
       if place.last == nil { place.last = newest }
       guard follow else { break }
       while !Interruption.isRequested, FileIdentity(file).map({ $0 == identity }) ?? true {
         let isAwake = try ring.wait(after: max(place.last ?? 0, place.skipped), timeout: Self.slice)
-        let found = try print(reader, &place, &printer)
+        let found = try printNext(reader, &place, &printer)
         // Something is there that cannot be read, a damaged message: wait for what comes after it.
         if isAwake && !found { place.skipped = try ring.statistics().newestSequence ?? 0 }
       }
@@ -80,7 +80,7 @@ struct LogTail: ParsableCommand {
   /// Prints what the reader finds by now.
   /// - Returns: Whether that was anything.
   @discardableResult
-  private func print(
+  private func printNext(
     _ reader: borrowing RingReader, _ place: inout Place, _ printer: inout MessagePrinter
   ) throws -> Bool {
     var found = false
@@ -93,19 +93,5 @@ struct LogTail: ParsableCommand {
     }
     try printer.flush()
     return found
-  }
-}
-
-/// Which file a path leads to at the moment.
-struct FileIdentity: Equatable {
-  private let device: UInt64
-  private let number: UInt64
-
-  /// `nil` if there is no file.
-  init?(_ path: String) {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
-    device = UInt64(truncatingIfNeeded: status.st_dev)
-    number = UInt64(truncatingIfNeeded: status.st_ino)
   }
 }

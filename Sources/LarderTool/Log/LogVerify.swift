@@ -26,7 +26,7 @@ struct LogVerify: ParsableCommand {
   var json = false
 
   func run() throws {
-    let ring = try RingHandle(path: file, options: RingOptions(readOnly: true))
+    let ring = try LogCreation.read(file)
     let size = try ring.statistics().capacity
     let start = ContinuousClock.now
     let ticker = ProgressTicker {
@@ -36,9 +36,9 @@ struct LogVerify: ParsableCommand {
     ticker.stop()
     let finding = try found.get()
     if json {
-      print(object(finding).line)
+      try StandardOutput.line(object(finding).line)
     } else {
-      describe(finding)
+      try describe(finding)
     }
     if !finding.isIntact { throw ExitCode(ToolExit.damage) }
   }
@@ -99,28 +99,34 @@ struct LogVerify: ParsableCommand {
     return object
   }
 
-  private func describe(_ finding: Finding) {
+  private func describe(_ finding: Finding) throws {
     let messages =
       finding.report.map(ReportText.messages) ?? Quantity.count(finding.intact, "intact message")
-    print("\(file): \(finding.isIntact ? "all is well" : "damaged"), \(messages)")
-    for line in finding.report.map(ReportText.findings) ?? [] { print("  \(line)") }
+    try StandardOutput.line("\(file): \(finding.isIntact ? "all is well" : "damaged"), \(messages)")
+    for line in finding.report.map(ReportText.findings) ?? [] {
+      try StandardOutput.line("  \(line)")
+    }
     let missing = finding.walk?.missing ?? []
     for range in missing.prefix(Self.mostRanges) {
       let isOne = range.count == 1
       let numbers =
         Quantity.count(range.lowerBound)
         + (isOne ? "" : " to " + Quantity.count(range.upperBound))
-      print("  missing: \(isOne ? "message" : "messages") \(numbers)")
+      try StandardOutput.line("  missing: \(isOne ? "message" : "messages") \(numbers)")
     }
     if missing.count > Self.mostRanges {
-      print("  and \(Quantity.count(missing.count - Self.mostRanges)) places more")
+      try StandardOutput.line(
+        "  and \(Quantity.count(missing.count - Self.mostRanges)) places more")
     }
     if let writer = finding.writer {
-      print("  process \(writer) is writing to it, so only its messages were checked")
+      try StandardOutput.line(
+        "  process \(writer) is writing to it, so only its messages were checked")
     } else if finding.isIntact, finding.report?.wasClosed == false {
-      print("  its last writer did not close it, which is no damage")
+      try StandardOutput.line("  its last writer did not close it, which is no damage")
     }
-    if !finding.isIntact { print("  larder log salvage copies what is intact to a new log") }
+    if !finding.isIntact {
+      try StandardOutput.line("  larder log salvage copies what is intact to a new log")
+    }
   }
 
   private static let mostRanges = 20

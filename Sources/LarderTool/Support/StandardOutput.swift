@@ -4,7 +4,8 @@ import Foundation
 /// Whoever read the standard output has gone away, as `head` does. Not a failure.
 struct OutputClosed: Error {}
 
-/// The standard output behind a buffer of its own, for bytes of any kind.
+/// The standard output, behind a buffer of its own for bytes of any kind. All that the tool prints
+/// goes through here, so that no failure to write is missed.
 ///
 /// What is buffered is written by `flush()`, or when the buffer is full; a deinit flushes nothing,
 /// because it could not report a failure.
@@ -18,7 +19,7 @@ struct StandardOutput: ~Copyable {
     if bytes.count > buffer.count - used {
       try flush()
       // Longer than the whole buffer: copying it first would gain nothing.
-      guard bytes.count <= buffer.count else { return try writeThrough(bytes) }
+      guard bytes.count <= buffer.count else { return try Self.writeThrough(bytes) }
     }
     guard let source = bytes.baseAddress, let target = buffer.baseAddress else { return }
     (target + used).copyMemory(from: source, byteCount: bytes.count)
@@ -42,10 +43,20 @@ struct StandardOutput: ~Copyable {
     guard used > 0 else { return }
     let pending = UnsafeRawBufferPointer(rebasing: buffer[..<used])
     used = 0
-    try writeThrough(pending)
+    try Self.writeThrough(pending)
   }
 
-  private func writeThrough(_ bytes: UnsafeRawBufferPointer) throws {
+  /// Writes a line of a report at once. If nobody reads it any more, what was found still decides
+  /// on the exit code.
+  static func line(_ text: String) throws {
+    var text = text + "\n"
+    do {
+      try text.withUTF8 { try writeThrough(UnsafeRawBufferPointer($0)) }
+    } catch is OutputClosed {}
+  }
+
+  /// Writes bytes at once.
+  static func writeThrough(_ bytes: UnsafeRawBufferPointer) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let slice = UnsafeRawBufferPointer(rebasing: rest)
@@ -58,8 +69,17 @@ struct StandardOutput: ~Copyable {
         var waiting = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
         _ = poll(&waiting, 1, -1)
       } else if errno != EINTR {
-        throw ToolFailure(errno: errno, doing: "standard output: cannot write")
+        throw failure()
       }
     }
+  }
+
+  /// Closes it, as the last thing: some file systems tell only then that they have no room.
+  static func close() throws {
+    if Foundation.close(STDOUT_FILENO) != 0 && errno != EINTR { throw failure() }
+  }
+
+  private static func failure() -> ToolFailure {
+    ToolFailure(errno: errno, doing: "standard output: cannot write")
   }
 }

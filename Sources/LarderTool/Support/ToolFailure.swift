@@ -20,7 +20,7 @@ struct ToolFailure: Error, CustomStringConvertible {
 enum ToolExit {
   /// `verify` or `salvage` found damage or loss; a claim of the demo was not seen to hold.
   static let damage: Int32 = 1
-  /// The command could not do what it was asked to.
+  /// The command could not do what it was asked to, or not write its output.
   static let failure: Int32 = 2
   /// `cache get`, `entry get` or `archive get` found nothing; no element has a field that
   /// `archive query` was asked for.

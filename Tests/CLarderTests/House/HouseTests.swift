@@ -239,6 +239,89 @@ struct HouseTests {
     expectNoLine(in: above) { $0.firstMatch(of: asked) != nil }
   }
 
+  @Test func aDescriptorIsMadeInOnePlace() throws {
+    // In any other, it might be the program's standard output.
+    let makers: Set = [
+      "open", "open64", "openat", "openat64", "creat", "creat64", "opendir", "fopen", "fopen64",
+      "freopen", "tmpfile", "mkstemp", "mkostemp", "dup", "dup2", "dup3", "pipe", "pipe2", "popen",
+      "socket", "socketpair", "accept", "memfd_create", "shm_open", "eventfd", "timerfd_create",
+      "signalfd", "epoll_create", "epoll_create1", "inotify_init", "inotify_init1", "kqueue",
+      "mdb_env_open", "mdb_env_copy", "mdb_env_copy2",
+    ]
+    let found = try Self.symbols.get().mapValues { makers.intersection($0.undefined) }
+      .filter { !$0.value.isEmpty }
+    #expect(
+      found.keys.sorted() == [
+        "Sources/CLarderStore/lmdb/environment_open.c", "Sources/CLarderSystem/descriptor.c",
+      ])
+    #expect(found["Sources/CLarderStore/lmdb/environment_open.c"] == ["mdb_env_open"])
+    expectNoLine(in: SourceTree.c.filter { $0.path.hasPrefix("Sources/") }) { line in
+      line.contains("F_DUPFD") && !line.contains("F_DUPFD_CLOEXEC, STANDARD_COUNT")
+    }
+  }
+
+  @Test func theLibrariesOpenFilesThroughTheCore() throws {
+    let libraries = SourceTree.swift.filter { file in
+      file.path.hasPrefix("Sources/") && !file.path.hasPrefix("Sources/LarderTool/")
+        // Where Foundation opens something, it is kept from the standard descriptors.
+        && !file.text.contains("larder_os_standard_occupy()")
+    }
+    expectNoLine(in: libraries) { Self.opensAFile($0) }
+  }
+
+  /// Whether a line of Swift opens a file past the core.
+  private static func opensAFile(_ line: Substring) -> Bool {
+    let flags = /\WO_(RDONLY|WRONLY|RDWR|CREAT)/
+    let types = /(FileHandle|Pipe|Process|Stream)\((\)|for|file|url|to)|createFile\(/
+    let whole = /\WcontentsOf(File|URL)?: \w*(url|URL|path|file)|\.write\(to(File|URL)?:/
+    return line.contains(flags) || line.contains(types) || line.contains(whole)
+  }
+
+  @Test(arguments: [
+    ("let file = open(path, O_RDONLY | O_CLOEXEC)", true),
+    ("let handle = try FileHandle(forReadingFrom: url)", true),
+    ("try data.write(to: url, options: .atomic)", true),
+    ("let bytes = try Data(contentsOf: url)", true),
+    ("state.memory.append(contentsOf: bytes)", false),
+    ("let pipe = Pipe()", true), ("InputStream(data: try data(at: index))", false),
+    ("larder_os_file_open(path, flags, 0, &file)", false), ("let text = open(.map, key)", false),
+  ])
+  func whatOpensAFileIsKnown(line: String, opens: Bool) {
+    #expect(Self.opensAFile(line[...]) == opens, "\(line)")
+  }
+
+  @Test func theToolPrintsThroughOnePlace() throws {
+    let files = SourceTree.swift.filter { file in
+      file.path.hasPrefix("Sources/LarderTool/")
+        && !["StandardOutput.swift", "StandardStreams.swift"].contains {
+          file.path.hasSuffix("/Support/" + $0)
+        }
+    }
+    expectNoLine(in: files) { Self.prints($0) }
+  }
+
+  /// Whether a line of Swift writes to the standard output past the tool's one way to it.
+  private static func prints(_ line: Substring) -> Bool {
+    let calls = /(^|[^.\w])(print|debugPrint|dump|puts|putchar|fputs|fwrite|printf|vprintf)\(/
+    let streams = /(^|\W)(STDOUT_FILENO|stdout|standardOutput)($|\W)/
+    // Functions of ours may be called so, and a child's output is not the tool's.
+    if line.contains("func print(") || line.contains("process.standardOutput = output") {
+      return false
+    }
+    return line.contains(calls)
+      || (line.contains(streams) && !line.contains("isatty(STDOUT_FILENO)"))
+  }
+
+  @Test(arguments: [
+    ("    print(object.line)", true), ("  for line in lines { print(line) }", true),
+    ("FileHandle.standardOutput.write(data)", true), ("fputs(text, stdout)", true),
+    ("try StandardOutput.line(text)", false), ("try printer.print(record, lost: 0)", false),
+    ("isatty(STDOUT_FILENO) == 1", false),
+  ])
+  func whatPrintsIsKnown(line: String, isPrint: Bool) {
+    #expect(Self.prints(line[...]) == isPrint, "\(line)")
+  }
+
   @Test func aStatusIsTestedOneWay() throws {
     // `if (status)` and `!status`; what a call gives, where it stands in a condition, is compared.
     let other = try Regex(#"\b\w*status (==|!=) LARDER_OK"#)

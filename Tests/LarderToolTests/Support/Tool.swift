@@ -27,8 +27,10 @@ enum Tool {
     try run(arguments, input: input)
   }
 
+  /// - Parameter redirections: As a shell has them, behind those of the test: `">&-"`.
   static func run(
-    _ arguments: [String], input: Data = Data(), environment: [String: String] = [:]
+    _ arguments: [String], input: Data = Data(), environment: [String: String] = [:],
+    redirections: String = ""
   ) throws -> Run {
     let directory = try TemporaryDirectory()
     let files = ["in", "out", "err"].map { directory.file($0) }
@@ -38,6 +40,10 @@ enum Tool {
     let process = Process()
     process.executableURL = executable
     process.arguments = arguments
+    if !redirections.isEmpty {
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      process.arguments = ["-c", "exec \"$0\" \"$@\" \(redirections)", executable.path] + arguments
+    }
     process.environment = ProcessInfo.processInfo.environment
       .merging(environment) { _, new in new }
     process.standardInput = try FileHandle(forReadingFrom: files[0])

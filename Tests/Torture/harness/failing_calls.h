@@ -50,6 +50,7 @@ typedef struct failing_bench {
 void fail_every_call(torture *run, const failing_bench *bench);
 
 void family_failures(torture *run);
+void family_descriptors(torture *run);
 void family_store_failures(torture *run);
 void family_statuses(torture *run);
 

@@ -48,6 +48,8 @@ static const family families[] = {
     {"store", "store-rare-log", family_store_rare_log, 0,
      "rows, records and failures that are rare in the log and in checkpoints"},
     {"store", "statuses", family_statuses, 0, "every status that the headers list"},
+    {"store", "descriptors", family_descriptors, 0,
+     "programs with a closed input, output or error"},
     {"store", "store-promises", family_store_promises, 0,
      "syncs that failed, paths that changed, the log alone"},
     {"store", "store-exhaustion", family_store_exhaustion, 0, "full disks, limits of the process"},

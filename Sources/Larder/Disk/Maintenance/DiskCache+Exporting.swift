@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+internal import CLarderSystem
 public import Foundation
 
 extension DiskCache {
@@ -42,6 +43,9 @@ extension DiskCache {
       _ = try store.read(bytes, .peek) { found = $0.takeData() }
     }
     guard let found else { return nil }
+    // Nor is what Foundation opens for a moment the program's standard output.
+    _ = larder_os_standard_occupy()
+    defer { larder_os_standard_vacate() }
     do { try found.write(to: file, options: .atomic) } catch {
       throw LarderError(.io, "Could not write \(found.count) bytes to \(file.path).", cause: error)
     }
