@@ -72,6 +72,21 @@ STORE_HALF_A_BATCH) in_file CLarderStore/handle/pending.c \
         }' ;;
 STORE_SKIPS_CLEANED_SYNC) in_file CLarderStore/cleaning/clean.c \
     '/^larder_status larder_cleaning_settle/,/^}/s/= larder_segment_sync(.*);/= LARDER_OK;/' ;;
+STORE_DELETES_UNKNOWN) in_file CLarderStore/store/replay.c \
+    '/^static unknown_fate fate_of/,/^}/s/FATE_[KP][A-Z]*/FATE_GOES/' ;;
+STORE_OPENS_OLD_INDEX) in_file CLarderStore/store/match.c \
+    's/facts->as_of > of->meta->applied)/facts->as_of > UINT64_MAX - 1)/
+    s/missing != 0 && has_unknown(&of)/0/' ;;
+STORE_ENDS_AT_A_HOLE) in_file CLarderStore/log/scan.c \
+    's/^    if (!scan->looks_behind .*/    if (scan->at.segment > 0)/' ;;
+STORE_NEEDS_HEADS) in_file CLarderStore/log/segment.c \
+    's/^    if (!status && facts.bytes == 0) /    if (!status \&\& !has_head) /' ;;
+STORE_BELIEVES_NAMES) in_file CLarderStore/log/segment.c \
+    's/^        \*store_id = facts.store_id;/        head.number = number;\n&/' ;;
+STORE_LOSES_UNTOLD) in_file CLarderStore/store/replay.c \
+    's/^    report->journal_lost += scan->lost;//' ;;
+STORE_SYNCED_IS_TORN) in_file CLarderStore/store/replay.c \
+    's/bool is_torn = was_power_cut .*/bool is_torn = was_power_cut;/' ;;
 STORE_JUDGES_EARLY) in_file CLarderStore/lmdb/environment_readers.c \
     's/if (out->next_page > covered .*)/if (0)/' ;;
 STORE_OLDER_WILL_DO) in_file CLarderStore/lmdb/environment_readers.c \

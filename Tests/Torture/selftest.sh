@@ -114,6 +114,13 @@ planted STORE_SKIPS_CRC store-damage
 planted STORE_HALF_A_BATCH store-concurrency
 planted STORE_SKIPS_CLEANED_SYNC store-explore
 planted STORE_JUDGES_EARLY store-growth
+planted STORE_DELETES_UNKNOWN store-remains
+planted STORE_OPENS_OLD_INDEX store-remains
+planted STORE_ENDS_AT_A_HOLE store-remains
+planted STORE_NEEDS_HEADS store-remains
+planted STORE_BELIEVES_NAMES store-remains
+planted STORE_LOSES_UNTOLD store-remains
+planted STORE_SYNCED_IS_TORN store-remains
 planted STORE_OLDER_WILL_DO store-rare-data
 planted STORE_FORGETS_APPLIED store-kill
 planted STORE_COMMITS_EARLY store-explore

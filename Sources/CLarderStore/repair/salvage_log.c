@@ -27,6 +27,8 @@ typedef struct segment_walk {
     const uint8_t *first;
     /** There is damage in it, before the first, and behind the last. */
     bool has_gap, begins_with_gap, ends_with_gap;
+    /** The damage was counted as lost. */
+    bool has_told;
 } segment_walk;
 
 static stamp number_of(const uint8_t *at) { return (stamp){record_sequence(at), record_minor(at)}; }
@@ -341,18 +343,25 @@ static larder_status note_cut(segment_walk *walk) {
         stamp before = {walk->limit, 0};
         return is_missing ? note_loss(walk, UINT64_MAX, before, NULL, NULL) : LARDER_OK;
     }
-    walk->search->report->journal_lost += !walk->ends_with_gap && !is_applied(walk, end + 1);
+    walk->search->report->journal_lost += !walk->has_told && !is_applied(walk, UINT64_MAX);
     return LARDER_OK;
 }
 
 larder_status larder_salvage_read_log(salvage *search) {
     // From the last one: its first number is the limit of those before it.
     uint64_t limit = UINT64_MAX;
-    bool is_exact = false, is_first_lost = false;
+    bool is_exact = false, is_sure = false, is_first_lost = false;
     segment_walk first = {.search = search};
     larder_status status = LARDER_OK;
     for (size_t i = search->segment_count; i > 0 && !status; i--) {
-        segment_walk walk = {.search = search, .from = search->segments[i - 1], .limit = limit};
+        segment *from = search->segments[i - 1];
+        // One with a damaged head may lie under any name: a sound one is believed against it.
+        if (!is_sure && from->kind == SEGMENT_WRITTEN && from->first_sequence >= limit) {
+            limit = UINT64_MAX;
+            is_exact = false;
+        }
+        segment_walk walk = {.search = search, .from = from, .limit = limit};
+        uint64_t told = search->report->journal_lost;
         status = walk_segment(&walk);
         walk.from->is_measured = walk.from->kind != 0 && !walk.has_gap;
         if (walk.from->first_sequence == UINT64_MAX) walk.from->first_sequence = 1;
@@ -362,12 +371,14 @@ larder_status larder_salvage_read_log(salvage *search) {
                            record_sequence(walk.previous) > search->meta.applied);
         // All that it held may be lost, and has been noted.
         if (!walk.first && walk.has_gap && walk.from->kind != SEGMENT_CLEANED) is_exact = false;
+        walk.has_told = search->report->journal_lost > told;
         if (!status) status = note_cut(&walk);
         if (!walk.first || !is_written) continue;
         search->report->journal_lost += next_is_missing(&walk);
-        if (!status && is_exact && !walk.ends_with_gap && tail_is_lost(&walk))
+        if (!status && is_exact && !(walk.ends_with_gap && walk.has_told) && tail_is_lost(&walk))
             status = note_loss(&walk, UINT64_MAX, (stamp){limit, 0}, NULL, NULL);
         is_exact = !walk.begins_with_gap;
+        is_sure = from->kind == SEGMENT_WRITTEN;
         limit = record_sequence(walk.first);
         is_first_lost = search->has_tree && limit > search->meta.applied + 1 && is_exact;
         first = walk;
