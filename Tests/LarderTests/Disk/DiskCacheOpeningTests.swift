@@ -139,7 +139,7 @@ struct DiskCacheOpeningTests {
     #expect(message.contains("data.mdb is older than its file log/0000"))
     #expect(message.contains("rebuild"))
     #expect(try Data(contentsOf: data) == older)
-    try DiskCache<Int, String>.rebuild(path: place.path)
+    _ = try DiskCache<Int, String>.rebuild(path: place.path)
     let rebuilt = try place.openText()
     #expect(try rebuilt.value(forKey: 1_234) == "value 3")
     #expect(try rebuilt.totalCount == 2_000)
