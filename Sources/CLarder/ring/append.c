@@ -99,6 +99,7 @@ static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset, uint64
     uint64_t lost = ring->oldest_sequence - dropped - 1;
     if (lost > ring->count) lost = ring->count;
     ring->count -= lost;
+    ring->held -= lost < ring->held ? lost : ring->held;
     ring_opened *opened = &ring->header->opened;
     STORE(opened->lost, LOAD(opened->lost) + lost);
 }
@@ -182,20 +183,12 @@ static inline bool ring_must_mark(const larder_ring *ring) {
            ring->oldest_sequence <= ring->synced;
 }
 
-/** Brings the header to the device on the caller's thread: it came round, or ran out of numbers,
-    before the background thread was done. */
-COLD static larder_status ring_mark(larder_ring *ring) {
-    ring_marking marking = larder_ring_mark_begin(ring);
-    larder_status status = larder_ring_sync_file(ring);
-    if (!status) larder_ring_mark_end(ring, marking);
-    return status;
-}
-
 /** The record about to be written ends behind the soft limit, at `last`. */
 COLD static larder_status ring_reach_limit(larder_ring *ring, uint64_t last) {
     uint64_t sealed = LOAD(ring->header->session.sealed_limit);
     if (ring->next_sequence >= ring->floor || (sealed && last > sealed)) {
-        larder_status status = ring_mark(ring);
+        // It ran out of numbers or room before the background thread was done.
+        larder_status status = larder_ring_mark(ring);
         if (status) return status;
     }
     sealed = LOAD(ring->header->session.sealed_limit);
@@ -227,7 +220,7 @@ static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint
     if (ring->end + *skip + bytes - ring->oldest > ring->data_bytes) {
         if (!ring->overwrite) return LARDER_EFULL;
         do {
-            larder_status status = ring_must_mark(ring) ? ring_mark(ring) : LARDER_OK;
+            larder_status status = ring_must_mark(ring) ? larder_ring_mark(ring) : LARDER_OK;
             if (status) {
                 ring_store_oldest(ring);
                 if (ring->is_unsettled) larder_ring_settle(ring);
@@ -437,7 +430,7 @@ larder_status larder_ring_remove_through(larder_ring *ring, uint64_t sequence, u
     ring_opened *opened = &ring->header->opened;
     uint64_t lost_before = LOAD(opened->lost);
     while (!status && ring->oldest < ring->end && ring->oldest_sequence <= sequence) {
-        if (ring_must_mark(ring)) status = ring_mark(ring);
+        if (ring_must_mark(ring)) status = larder_ring_mark(ring);
         if (!status) ring_drop_oldest(ring);
     }
     ring_store_removed_through(ring->header, ring->oldest_sequence - 1);

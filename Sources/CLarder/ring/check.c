@@ -68,7 +68,7 @@ static bool backup_is_good(const larder_ring *ring) {
     ring_fixed second = larder_ring_backup(&ring->fixed, true),
                first = larder_ring_backup(&ring->fixed, false);
     if (memcmp(backup, &second, RING_FIXED_BYTES) == 0) return true;
-    if (ring->is_established) return false;
+    if (ring->is_named) return false;
     const uint8_t *left = (const uint8_t *)&first, *right = (const uint8_t *)&second;
     for (size_t i = 0; i < RING_FIXED_BYTES; i++) {
         if (backup[i] && backup[i] != left[i] && backup[i] != right[i]) return false;
@@ -125,6 +125,11 @@ static bool check_all(const larder_ring *ring, const ring_view *view, larder_rin
     // Of the messages that the state counts, those are missing that no record stands for.
     if (view->count > report->intact && view->count - report->intact > report->lost)
         report->lost = view->count - report->intact;
+    // And what a walk has found to be missing before and behind them.
+    if (ring->has_private_view && view->epoch == ring->private_view.epoch && ring->private_damaged) {
+        report->lost += ring->private_damaged;
+        if (!report->damaged_places) report_damage(report, ring->fixed.data_offset, 0);
+    }
     if (report->intact != view->count && report->damaged_places == 0) report->state_damaged = 1;
     return report->damaged_places == 0 && report->intact == view->count;
 }

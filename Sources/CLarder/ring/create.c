@@ -55,15 +55,15 @@ larder_status larder_ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *
     return status ? status : LARDER_EFOREIGN;
 }
 
-ring_fixed larder_ring_backup(const ring_fixed *fixed, bool is_established) {
+ring_fixed larder_ring_backup(const ring_fixed *fixed, bool is_named) {
     ring_fixed backup = *fixed;
-    if (!is_established) backup.flags |= RING_NEVER_SYNCED;
+    if (!is_named) backup.flags |= RING_NEVER_SYNCED;
     larder_ring_fixed_seal(&backup, backup.created_ns, backup.salt);
     return backup;
 }
 
 void larder_ring_store_backup(larder_ring *ring) {
-    ring_fixed backup = larder_ring_backup(&ring->fixed, ring->is_established);
+    ring_fixed backup = larder_ring_backup(&ring->fixed, ring->is_named);
     uint8_t *place = ring->map + ring->fixed.capacity_bytes - RING_FIXED_BYTES;
     if (memcmp(place, &backup, RING_FIXED_BYTES) != 0) memcpy(place, &backup, RING_FIXED_BYTES);
 }

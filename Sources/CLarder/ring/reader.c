@@ -471,6 +471,26 @@ static uint64_t seek_in_lap(const larder_ring *ring, const ring_view *view, uint
     return low;
 }
 
+uint64_t larder_ring_offset_of(const larder_ring *ring, const ring_view *view, uint64_t sequence) {
+    if (view->oldest >= view->end) return view->end;
+    uint64_t low = view->oldest;
+    uint64_t lap = (view->end - 1) - (view->end - 1) % ring->data_bytes;
+    if (lap > view->oldest) {
+        // Two laps: the later one starts with a record, whose number tells which to search.
+        uint64_t number;
+        record_bounds bounds = {ring_first_number(ring, view), view->newest};
+        uint64_t found = ring_find_offset(ring, lap, view->end, bounds, &number);
+        if (found < view->end && number <= sequence)
+            low = seek_in_lap(ring, view, found, view->end, sequence);
+        else low = seek_in_lap(ring, view, low, lap, sequence);
+    } else {
+        low = seek_in_lap(ring, view, low, view->end, sequence);
+    }
+    record_bounds bounds = {sequence, view->newest};
+    uint64_t unused;
+    return ring_find_offset(ring, low, view->end, bounds, &unused);
+}
+
 larder_status larder_ring_reader_seek(larder_ring_reader *reader, uint64_t sequence) {
     larder_ring *ring = reader->ring;
     larder_status status = ring_lock(ring);
@@ -487,22 +507,7 @@ larder_status larder_ring_reader_seek(larder_ring_reader *reader, uint64_t seque
         reader->offset = view.end;
         reader->sequence = view.newest;
     } else {
-        uint64_t low = view.oldest;
-        uint64_t lap = (view.end - 1) - (view.end - 1) % ring->data_bytes;
-        if (lap > view.oldest) {
-            // Two laps: the later one starts with a record, whose number tells which to search.
-            uint64_t number;
-            record_bounds bounds = {ring_first_number(ring, &view), view.newest};
-            uint64_t found = ring_find_offset(ring, lap, view.end, bounds, &number);
-            if (found < view.end && number <= sequence)
-                low = seek_in_lap(ring, &view, found, view.end, sequence);
-            else low = seek_in_lap(ring, &view, low, lap, sequence);
-        } else {
-            low = seek_in_lap(ring, &view, low, view.end, sequence);
-        }
-        record_bounds bounds = {sequence, view.newest};
-        uint64_t unused;
-        reader->offset = ring_find_offset(ring, low, view.end, bounds, &unused);
+        reader->offset = larder_ring_offset_of(ring, &view, sequence);
         reader->sequence = sequence - 1;
     }
     ring_unlock(ring);
