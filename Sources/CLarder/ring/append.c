@@ -69,6 +69,17 @@ void larder_ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t afte
     ring_settle_empty(ring);
 }
 
+/** No more messages are left than there are numbers: the others were lost to damage. Those that a
+    recovery found lost count no more, and their numbers are among those that no message has. */
+static void ring_count_lost(larder_ring *ring) {
+    uint64_t left = ring->oldest < ring->end ? ring->newest - ring->oldest_sequence + 1 : 0;
+    if (ring->count <= left) return;
+    larder_ring_unsettle(ring);
+    ring_opened *opened = &ring->header->opened;
+    STORE(opened->lost, LOAD(opened->lost) + ring->count - left);
+    ring->count = left;
+}
+
 /** The slow half of ring_drop_oldest: what follows is not the next number. That is a gap that an
     earlier recovery left, or damage. */
 static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset, uint64_t dropped_position,
@@ -86,6 +97,7 @@ static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset, uint64
             ring->oldest_position = next_position;
             ring->oldest_bytes = record_bytes(record_length(head.word));
             ring->oldest_sequence = sequence;
+            ring_count_lost(ring);
             return;
         }
     }
@@ -96,12 +108,7 @@ static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset, uint64
         record_is_intact(&records, ring->data + dropped_position, head, dropped_position);
     larder_ring_settle_oldest(ring, is_intact ? next_offset : dropped_offset + 8, dropped);
     larder_ring_unsettle(ring);
-    uint64_t lost = ring->oldest_sequence - dropped - 1;
-    if (lost > ring->count) lost = ring->count;
-    ring->count -= lost;
-    ring->held -= lost < ring->held ? lost : ring->held;
-    ring_opened *opened = &ring->header->opened;
-    STORE(opened->lost, LOAD(opened->lost) + lost);
+    ring_count_lost(ring);
 }
 
 /** The next record is not simply the next one in this lap: the ring ends, the lap ends, or

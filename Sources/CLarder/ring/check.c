@@ -31,6 +31,11 @@ static void check_records(const larder_ring *ring, const ring_view *view,
             record_is_intact(&records, ring->data + position, head, position)) {
             offset += bytes;
             if (is_pad) continue;
+            // Where the ones between ended their lap, nothing else tells of them.
+            if (previous && sequence != previous + 1 && !record_is_after_gap(head.tag)) {
+                report->lost += sequence - previous - 1;
+                report_damage(report, ring->fixed.data_offset + position, 0);
+            }
             if (!report->intact) report->oldest_sequence = sequence;
             report->newest_sequence = sequence;
             report->intact++;
@@ -56,7 +61,10 @@ static void check_records(const larder_ring *ring, const ring_view *view,
         // A file that nobody closed may have a torn pad, which the next writer makes good.
         if (ring->has_private_view && is_found && next == previous + 1) continue;
         // With no intact record before it, what is missing in front of it cannot be told.
-        if (previous) report->lost += next - previous - 1;
+        if (previous)
+            report->lost += is_found ? larder_ring_hole(&records, offset % ring->data_bytes,
+                                                        next - previous - 1, offset - start)
+                                     : next - previous - 1;
         report_damage(report, ring->fixed.data_offset + position, offset - start);
     }
 }

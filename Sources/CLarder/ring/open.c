@@ -45,10 +45,12 @@ static recovery_trust ring_trust(const ring_header *header, const larder_os_fact
     larder_os_boot_id(boot);
     bool is_same_start = memcmp(boot, zeros, sizeof boot) != 0 &&
                          memcmp(boot, header->opened.boot_id, sizeof boot) == 0;
+    // A power cut before the first sync may have left zeros.
+    if (header->opened.inode == 0) return RECOVERY_POWER_CUT;
     // Devices may be numbered anew by each start of the machine.
-    if (header->opened.inode != facts->inode ||
-        (is_same_start && header->opened.device != facts->device))
-        return RECOVERY_COPIED;
+    bool is_same_file = header->opened.inode == facts->inode &&
+                        (header->opened.device == facts->device || !is_same_start);
+    if (!is_same_file) return RECOVERY_COPIED;
     return is_same_start ? RECOVERY_KILLED : RECOVERY_POWER_CUT;
 }
 
@@ -132,6 +134,7 @@ static larder_status ring_walk(larder_ring *ring, const larder_os_facts *facts, 
 /** Reads the state into the writer's handle, walking the records if it has to. */
 static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, ring_found *found,
                                open_case *how) {
+    ring_records records = ring_records_of(ring);
     *how = ring_look(ring, facts, found);
     if (*how == OPEN_WALKED) {
         larder_status status = ring_walk(ring, facts, found);
@@ -149,15 +152,16 @@ static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, 
     ring->warmed = found->end >= ring->data_bytes ? ring->data_bytes : ring->end_position;
     // The record that stands there, or if it was damaged since, the next one.
     larder_ring_settle_oldest(ring, found->oldest, 0);
-    // Then no more are left than there are numbers from there on.
-    uint64_t numbers = ring->oldest < ring->end ? found->newest - ring->oldest_sequence + 1 : 0;
-    if (ring->count > numbers) {
-        ring->damaged_oldest = ring->count - numbers;
-        ring->count = numbers;
-        ring->recovery.lost += ring->damaged_oldest;
-        ring->recovery.intact -= ring->recovery.intact ? ring->damaged_oldest : 0;
-    }
-    if (*how == OPEN_WALKED) ring->held = found->count - ring->recovery.intact;
+    if (*how == OPEN_WALKED || ring->oldest == found->oldest) return LARDER_OK;
+    uint64_t missing = LOAD(ring->header->session.missing);
+    uint64_t first = found->newest + 1 - found->count - missing;
+    uint64_t lost = larder_ring_hole(&records, ring->oldest_position, ring->oldest_sequence - first,
+                                     ring->oldest - found->oldest);
+    if (lost > ring->count || ring->oldest == ring->end) lost = ring->count;
+    ring->damaged_oldest = lost;
+    ring->count -= lost;
+    ring->recovery.lost += lost;
+    ring->recovery.intact -= ring->recovery.intact ? lost : 0;
     return LARDER_OK;
 }
 
@@ -171,6 +175,33 @@ static void ring_erase_cut(larder_ring *ring) {
          larder_record_find(&records, position, ring->data_bytes, cut, &position, &head);
          position += 8)
         memset(ring->data + position, 0, RING_HEAD_BYTES);
+}
+
+/** What is in holes was counted as lost. A head there that is whole would be dropped as a message
+    later on, and counted again. */
+static void ring_clear_holes(larder_ring *ring) {
+    ring_records records = ring_records_of(ring);
+    ring_view view = larder_ring_view_get(ring);
+    uint64_t previous = 0;
+    for (uint64_t offset = view.oldest; offset < view.end;) {
+        uint64_t position = offset % ring->data_bytes;
+        uint64_t rest = ring->data_bytes - position;
+        if (rest < RING_HEAD_BYTES) {
+            offset += rest;
+            continue;
+        }
+        record_head head = record_head_at(ring->data, position);
+        if (record_sequence(head.tag) <= previous ||
+            !record_is_plausible(head, position, ring->data_bytes) ||
+            !record_is_intact(&records, ring->data + position, head, position)) {
+            memset(ring->data + position, 0, RING_HEAD_BYTES);
+            uint64_t next = larder_ring_offset_of(ring, &view, previous + 1);
+            offset = next > offset ? next : offset + 8;
+            continue;
+        }
+        if (head.word != RECORD_PAD) previous = record_sequence(head.tag);
+        offset += head.word == RECORD_PAD ? rest : record_bytes(record_length(head.word));
+    }
 }
 
 /** A kill may have come between the two halves of a cursor's place, or into the taking of a slot.
@@ -193,12 +224,10 @@ static void ring_repair_cursors(larder_ring *ring) {
     together with the messages that are here they are no more than the numbers given. */
 static void ring_store_counters(larder_ring *ring, uint64_t skipped) {
     ring_header *header = ring->header;
-    // Those in holes still count as in the ring; whoever drops them counts them as lost.
-    uint64_t lost = ring->recovery.lost > ring->held ? ring->recovery.lost - ring->held : 0;
     uint64_t gone = ring->next_sequence - 1 - ring->count;
     uint64_t counters[] = {LOAD(header->opened.removed), LOAD(header->opened.skipped),
                            LOAD(header->opened.lost)};
-    uint64_t added[] = {0, skipped, lost};
+    uint64_t added[] = {0, skipped, ring->recovery.lost};
     for (size_t i = 0; i < 3; i++) {
         if (counters[i] > gone) counters[i] = 0;
         gone -= counters[i];
@@ -243,6 +272,7 @@ static larder_status ring_store_recovered(larder_ring *ring, const larder_os_fac
     if (ring->recovery.cut) ring_erase_cut(ring);
     if (found->pad_sequence && ring->data_bytes - found->pad_position >= RING_HEAD_BYTES)
         record_write_pad(ring->data, found->pad_position, ring->salt, found->pad_sequence);
+    if (ring->recovery.damaged_places) ring_clear_holes(ring);
     ring_repair_cursors(ring);
     ring_store_counters(ring, found->skipped);
     memcpy(&header->fixed, &ring->fixed, sizeof ring->fixed);
@@ -354,7 +384,6 @@ static larder_status ring_view_alone(larder_ring *ring, const larder_os_facts *f
     ring->private_skipped = found.skipped;
     ring->private_damaged = found.damaged;
     ring->has_private_view = true;
-    if (how == OPEN_WALKED) ring->held = found.count - ring->recovery.intact;
     return status;
 }
 

@@ -214,13 +214,20 @@ bool larder_ring_believe(const ring_records *records, const ring_header *header,
     return found->end - end <= records->data_bytes / 2;
 }
 
+/** Whether the header is of a file that was closed with everything synced. */
+static bool header_is_sealed(const ring_header *header) {
+    uint32_t crc = LOAD(header->state.closed_crc);
+    uint64_t limit = LOAD(header->session.sealed_limit), synced = LOAD(header->floor.synced);
+    return crc != 0 && crc == larder_ring_closed_crc(header) &&
+           limit >= ring_published_end(header) && limit % 8 == 0 &&
+           synced == LOAD(header->floor.syncing) &&
+           record_sequence(synced) == ring_published_newest(header);
+}
+
 bool larder_ring_seal_holds(const ring_records *records, const ring_header *header) {
     uint64_t limit = LOAD(header->session.sealed_limit);
     uint64_t end = ring_published_end(header), newest = ring_published_newest(header);
-    uint64_t synced = LOAD(header->floor.synced);
-    if (limit < end || limit % 8 || synced != LOAD(header->floor.syncing) ||
-        record_sequence(synced) != newest)
-        return false;
+    if (!header_is_sealed(header)) return false;
     // Records that a later handle wrote, and that a power cut left behind.
     const record_bounds later = {newest + 1, RING_SEQUENCE_MAX};
     if (limit - end > records->data_bytes) limit = end + records->data_bytes;
@@ -404,15 +411,14 @@ static bool next_head_proves_sync(const ring_records *records, const ring_header
            record_generation(head.tag) == record_generation(LOAD(header->floor.syncing));
 }
 
-/** @return how many messages are missing there. */
-static uint64_t report_hole(larder_ring_report *report, const record_run *run,
-                            const record_run *next, uint64_t data_bytes, uint64_t data_offset) {
+static void report_hole(larder_ring_report *report, const record_run *run, const record_run *next,
+                        const ring_records *records, uint64_t data_offset) {
+    uint64_t bytes = next->start >= run->end ? next->start - run->end
+                                             : records->data_bytes - run->end + next->start;
     report->damaged_places++;
-    report->damaged_bytes +=
-        next->start >= run->end ? next->start - run->end : data_bytes - run->end + next->start;
+    report->damaged_bytes += bytes;
     if (!report->first_damage_offset) report->first_damage_offset = data_offset + run->end;
-    report->lost += next->first - run->last - 1;
-    return next->first - run->last - 1;
+    report->lost += larder_ring_hole(records, next->start, next->first - run->last - 1, bytes);
 }
 
 // Numbers -----------------------------------------------------------------------------------------
@@ -525,12 +531,12 @@ static void found_of_part(const ring_records *records, const ring_header *header
         found->count += run->count;
         report->intact += run->count;
         if (i == part->first) continue;
-        if (run->start == 0) {
+        if (!larder_record_run_joins(&run[-1], run)) {
+            report_hole(report, &run[-1], run, records, data_offset);
+        } else if (run->start == 0) {
             found->pad_position = run[-1].end;
             found->pad_sequence = run->first;
         }
-        if (!larder_record_run_joins(&run[-1], run))
-            found->count += report_hole(report, &run[-1], run, records->data_bytes, data_offset);
     }
     // Offsets go on from the header's, so that a reader of another process stays behind them.
     uint64_t lap = ring_published_end(header) / records->data_bytes;
@@ -544,11 +550,10 @@ static void found_of_part(const ring_records *records, const ring_header *header
     }
     uint64_t start = runs->items[part->first].start, end = runs->items[part->last].end;
     uint64_t last = runs->items[part->last].last, first = runs->items[part->first].first;
-    if (oldest && first > oldest) {
-        found->damaged += first - oldest;
-        report->lost += first - oldest;
-    }
-    report->lost += given > last ? given - last : 0;
+    if (oldest && first > oldest)
+        found->damaged = larder_ring_hole(records, start, first - oldest, records->data_bytes);
+    if (given > last) found->damaged += given - last;
+    report->lost += found->damaged;
     report->oldest_sequence = runs->items[part->first].first;
     report->newest_sequence = found->newest = last;
     if (start >= end && lap == 0) lap = 1;
@@ -600,10 +605,9 @@ larder_status larder_ring_recover(const ring_records *records, const ring_header
     *found = (ring_found){.newest = next - 1, .next_sequence = next, .skipped = skipped};
     uint64_t oldest = oldest_number(header, &hints, &runs, records->data_bytes);
     found_of_part(records, header, &runs, keeps ? &part : NULL, oldest, found, report);
-    // Behind a power cut, what was not synced is no damage.
-    uint64_t last = keeps ? found->newest : 0, due = next - skipped - 1;
-    if (is_cut && due > hints.synced) due = hints.synced;
-    if (keeps && due > last) found->damaged += due - last;
+    // A power cut takes what was not synced, and what that overwrote, without any damage.
+    if (is_cut && !(header_is_sealed(header) && highest <= ring_published_newest(header)))
+        found->damaged = 0;
     larder_record_runs_free(&runs);
     return LARDER_OK;
 }

@@ -119,10 +119,8 @@ struct larder_ring {
     ring_view private_view;
     bool has_private_view;
     uint64_t private_skipped;
-    /** Of the messages that `count` still counts, those that open found lost. */
-    uint64_t held;
-    /** Messages that a walk of a file which only this handle reads found damaged, but for those
-        between two others. */
+    /** Messages that a walk of a file which only this handle reads found damaged before and behind
+        all others. */
     uint64_t private_damaged;
 
     pthread_mutex_t device_mutex;
@@ -271,6 +269,15 @@ larder_status larder_ring_recover(const ring_records *records, const ring_header
     start of the machine. Every record that it leads to is looked at, which is a handful.
     @return false if it cannot be believed as it stands. */
 bool larder_ring_believe(const ring_records *records, const ring_header *header, ring_found *found);
+
+/** How many messages were lost in a hole of `bytes` in front of the record at `position`, whose
+    number is larger by `numbers` than it would be without a hole. Behind numbers that no message
+    has, which AFTER GAP says, there can be no more than there was room for. */
+static inline uint64_t larder_ring_hole(const ring_records *records, uint64_t position,
+                                        uint64_t numbers, uint64_t bytes) {
+    bool is_after_gap = record_is_after_gap(record_head_at(records->data, position).tag);
+    return is_after_gap && numbers > bytes / RING_HEAD_BYTES ? bytes / RING_HEAD_BYTES : numbers;
+}
 
 /** Whether an intact record that the header does not know stands behind its end: of a file that was
     closed, it is an older header. */

@@ -69,16 +69,12 @@ larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statisti
     statistics->skipped = LOAD(header->opened.skipped);
     bool is_private = ring->has_private_view && view.epoch == ring->private_view.epoch;
     if (is_private) {
-        statistics->lost += ring->recovery.lost - ring->held;
+        statistics->lost += ring->recovery.lost;
         statistics->skipped += ring->private_skipped;
     }
-    // What open found lost in holes, or damaged at the oldest end, nobody has dropped yet.
-    if (!ring->read_only || is_private) {
-        statistics->count -= ring->held;
-        statistics->lost += ring->held + ring->damaged_oldest;
-    }
-    uint64_t accounted =
-        statistics->count + statistics->removed + statistics->lost + statistics->skipped;
+    // What open found damaged at the oldest end is in the file's counter with the first change.
+    statistics->lost += ring->damaged_oldest;
+    uint64_t accounted = view.count + statistics->removed + statistics->lost + statistics->skipped;
     if (statistics->next_sequence > accounted + 1)
         statistics->overwritten = statistics->next_sequence - 1 - accounted;
     statistics->wraps = view.end ? (view.end - 1) / fixed->data_bytes : 0;
