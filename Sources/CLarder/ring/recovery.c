@@ -523,11 +523,15 @@ static uint64_t oldest_number(const ring_header *header, const state_hints *hint
 static void found_of_part(const ring_records *records, const ring_header *header,
                           const record_runs *runs, const chain_part *part, uint64_t oldest,
                           ring_found *found, larder_ring_report *report) {
-    uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header);
+    uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header), before = 0;
     for (size_t i = 0; i < runs->count; i++) {
         const record_run *run = &runs->items[i];
-        if (!part || i > part->last) report->cut += run->count;
-        if (!part || i < part->first || i > part->last) continue;
+        bool is_kept = part && i >= part->first && i <= part->last;
+        if (part && i < part->first) before += run->count;
+        if (!is_kept) {
+            report->cut += run->count;
+            continue;
+        }
         found->count += run->count;
         report->intact += run->count;
         if (i == part->first) continue;
@@ -551,7 +555,8 @@ static void found_of_part(const ring_records *records, const ring_header *header
     uint64_t start = runs->items[part->first].start, end = runs->items[part->last].end;
     uint64_t last = runs->items[part->last].last, first = runs->items[part->first].first;
     if (oldest && first > oldest)
-        found->damaged = larder_ring_hole(records, start, first - oldest, records->data_bytes);
+        before = larder_ring_hole(records, start, first - oldest, records->data_bytes);
+    found->damaged = before;
     if (given > last) found->damaged += given - last;
     report->lost += found->damaged;
     report->oldest_sequence = runs->items[part->first].first;

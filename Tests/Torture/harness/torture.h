@@ -69,6 +69,8 @@ typedef void (*torture_family)(torture *run);
 void family_kill(torture *run);
 void family_power(torture *run);
 void family_failed_syncs(torture *run);
+void family_wreck(torture *run);
+void family_resize_cut(torture *run);
 void family_damage(torture *run);
 void family_fields(torture *run);
 void family_rare(torture *run);
