@@ -214,11 +214,25 @@ bool larder_ring_believe(const ring_records *records, const ring_header *header,
     return found->end - end <= records->data_bytes / 2;
 }
 
+static bool header_is_closed(const ring_header *header) {
+    uint32_t crc = LOAD(header->state.closed_crc);
+    return crc != 0 && crc == larder_ring_closed_crc(header);
+}
+
+/** How many numbers there are from the oldest message on, as the header has it; UINT64_MAX if it
+    does not agree with itself. */
+static uint64_t header_numbers(const ring_header *header) {
+    const ring_session *session = &header->session;
+    uint64_t count = LOAD(header->state.count), missing = LOAD(session->missing);
+    bool agrees = !LOAD(session->unsettled) && missing == ~LOAD(session->missing_complement) &&
+                  count <= RING_SEQUENCE_MAX && missing <= RING_SEQUENCE_MAX;
+    return agrees ? count + missing : UINT64_MAX;
+}
+
 /** Whether the header is of a file that was closed with everything synced. */
 static bool header_is_sealed(const ring_header *header) {
-    uint32_t crc = LOAD(header->state.closed_crc);
     uint64_t limit = LOAD(header->session.sealed_limit), synced = LOAD(header->floor.synced);
-    return crc != 0 && crc == larder_ring_closed_crc(header) &&
+    return header_is_closed(header) &&
            limit >= ring_published_end(header) && limit % 8 == 0 &&
            synced == LOAD(header->floor.syncing) &&
            record_sequence(synced) == ring_published_newest(header);
@@ -398,6 +412,11 @@ oldest_hint larder_ring_oldest_hint(const ring_records *records, uint64_t lap_by
             record_is_intact(records, records->data + position, head, position))
             hint.number = sequence;
     }
+    // Where that record is damaged, a header that was closed says how many there were.
+    uint64_t held = header_numbers(header);
+    if (!hint.number && header_is_closed(header) && held <= newest &&
+        newest - held > hint.removed_through)
+        hint.removed_through = newest - held;
     return hint;
 }
 
@@ -502,12 +521,9 @@ static uint64_t oldest_number(const ring_header *header, const state_hints *hint
     uint64_t lower = oldest_hint_lower(hints->oldest);
     // A ring that refuses drops only what is removed.
     if (hints->oldest.number || !hints->overwrites) return lower;
-    const ring_session *session = &header->session;
-    uint64_t newest = ring_published_newest(header), missing = LOAD(session->missing);
-    uint64_t held = LOAD(header->state.count) + missing;
+    uint64_t newest = ring_published_newest(header), held = header_numbers(header);
     uint64_t highest = runs->count ? runs->items[runs->count - 1].last : 0;
-    if (hints->is_believable && !LOAD(session->unsettled) && newest >= highest &&
-        missing == ~LOAD(session->missing_complement) && held <= newest && held >= missing)
+    if (hints->is_believable && newest >= highest && held <= newest)
         return newest + 1 - held > lower ? newest + 1 - held : lower;
     // In the first lap nothing is overwritten: then there was room for them before the first one.
     if (!runs->count || (hints->is_believable && ring_published_end(header) > data_bytes)) return 0;
