@@ -134,7 +134,8 @@ static bool check_all(const larder_ring *ring, const ring_view *view, larder_rin
     if (view->count > report->intact && view->count - report->intact > report->lost)
         report->lost = view->count - report->intact;
     // And what a walk has found to be missing before and behind them.
-    if (ring->has_private_view && view->epoch == ring->private_view.epoch && ring->private_damaged) {
+    if (ring->has_private_view && view->epoch == ring->private_view.epoch &&
+        ring->private_damaged) {
         report->lost += ring->private_damaged;
         if (!report->damaged_places) report_damage(report, ring->fixed.data_offset, 0);
     }

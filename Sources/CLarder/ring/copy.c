@@ -325,8 +325,7 @@ larder_status larder_ring_resize(const char *path, const larder_ring_options *op
     larder_os_facts facts;
     if (!status) status = larder_os_file_facts_get(source->file, &facts);
     if (!status) wanted.mode = facts.mode;
-    if (!status)
-        status = ring_resize_into(source, temporary, path, &wanted, facts.mode, detail);
+    if (!status) status = ring_resize_into(source, temporary, path, &wanted, facts.mode, detail);
     free(temporary);
     larder_ring_close(source);
     return status;

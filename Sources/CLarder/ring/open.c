@@ -80,7 +80,8 @@ static open_case ring_look(const larder_ring *ring, const larder_os_facts *facts
     const ring_records records = ring_records_of(ring);
     *found = (ring_found){0};
     bool is_closed = ring_is_closed(header, ring->data_bytes);
-    bool is_same = ring_trust(header, facts) == RECOVERY_KILLED;
+    recovery_trust trust = ring_trust(header, facts);
+    bool is_same = trust == RECOVERY_KILLED;
     uint64_t given = LOAD(header->floor.given);
     if (is_closed) {
         found->oldest = LOAD(header->state.oldest);
@@ -89,9 +90,9 @@ static open_case ring_look(const larder_ring *ring, const larder_os_facts *facts
         found->count = LOAD(header->state.count);
         found->next_sequence = (given > found->newest ? given : found->newest) + 1;
         // A header that is older than what stands behind its end is not the one that was left.
-        if (is_same)
-            return larder_ring_is_outrun(&records, header) ? OPEN_WALKED : OPEN_BELIEVED;
-        if (ring->recovery.header_damaged || !larder_ring_seal_holds(&records, header))
+        if (is_same) return larder_ring_is_outrun(&records, header) ? OPEN_WALKED : OPEN_BELIEVED;
+        if (trust == RECOVERY_COPIED || ring->recovery.header_damaged ||
+            !larder_ring_seal_holds(&records, header))
             return OPEN_WALKED;
         // Who opened it since may have given numbers that the device has no trace of.
         uint64_t floor = ring_next_floor(header);
@@ -536,8 +537,7 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
     ring->recovery.header_damaged = state.is_backup;
     ring->is_established = ring->is_named = state.is_established;
     ring->has_backup = state.is_whole;
-    if (!ring->read_only && !ring->is_named)
-        status = larder_os_absolute_path(path, &ring->path);
+    if (!ring->read_only && !ring->is_named) status = larder_os_absolute_path(path, &ring->path);
     return status ? status : ring_adopt(ring, &facts);
 }
 

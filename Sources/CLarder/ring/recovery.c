@@ -232,8 +232,7 @@ static uint64_t header_numbers(const ring_header *header) {
 /** Whether the header is of a file that was closed with everything synced. */
 static bool header_is_sealed(const ring_header *header) {
     uint64_t limit = LOAD(header->session.sealed_limit), synced = LOAD(header->floor.synced);
-    return header_is_closed(header) &&
-           limit >= ring_published_end(header) && limit % 8 == 0 &&
+    return header_is_closed(header) && limit >= ring_published_end(header) && limit % 8 == 0 &&
            synced == LOAD(header->floor.syncing) &&
            record_sequence(synced) == ring_published_newest(header);
 }
@@ -464,8 +463,10 @@ static uint64_t recovered_next(const ring_records *records, const ring_header *h
     }
     *skipped = 0;
     if (known->trust != RECOVERY_KILLED) {
-        // A file that was never synced gave no more than these.
-        uint64_t floor = 1 + larder_ring_numbers_ahead;
+        // A file that was never synced gave no more than these; one that was sealed, and not written
+        // since, no more than it says.
+        bool is_sealed = header_is_sealed(header) && highest <= ring_published_newest(header);
+        uint64_t floor = is_sealed ? 0 : 1 + larder_ring_numbers_ahead;
         if (reserved > floor) floor = reserved;
         if (floor > next) {
             *skipped = floor - next;
@@ -499,12 +500,12 @@ static bool header_is_possible(const ring_header *header) {
     const ring_floor *floor = &header->floor;
     const ring_session *session = &header->session;
     const ring_publication *published = header->state.published;
-    const uint64_t numbers[] = {LOAD(published[0].newest),        LOAD(published[1].newest),
-                                LOAD(floor->removed_through),     ~LOAD(floor->removed_complement),
-                                LOAD(floor->next_floor),          ~LOAD(floor->next_complement),
-                                LOAD(floor->given),               LOAD(session->marked),
-                                LOAD(session->floor_synced),      LOAD(session->promised),
-                                LOAD(session->missing),           ~LOAD(session->missing_complement)};
+    const uint64_t numbers[] = {LOAD(published[0].newest),    LOAD(published[1].newest),
+                                LOAD(floor->removed_through), ~LOAD(floor->removed_complement),
+                                LOAD(floor->next_floor),      ~LOAD(floor->next_complement),
+                                LOAD(floor->given),           LOAD(session->marked),
+                                LOAD(session->floor_synced),  LOAD(session->promised),
+                                LOAD(session->missing),       ~LOAD(session->missing_complement)};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (numbers[i] > 2 * RING_SEQUENCE_MAX) return false;
     }
@@ -590,6 +591,7 @@ larder_status larder_ring_recover(const ring_records *records, const ring_header
     uint32_t header_damaged = report->header_damaged;
     memset(report, 0, sizeof *report);
     report->header_damaged = header_damaged;
+    report->was_closed = header_is_closed(header);
     // A header that something else than a power cut made so.
     state_hints hints = {.overwrites = known->overwrites};
     if (known->is_established && (header_damaged || !header_is_possible(header))) {

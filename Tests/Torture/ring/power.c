@@ -195,11 +195,10 @@ static void open_image(torture *run, void *context) {
     }
     // Closed, what was recovered is as durable as anything, and nothing older comes back.
     ledger_contents again;
-    good =
-        EXPECT_STATUS(run, larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK) &&
-        ledger_verify(run, book, ring, &again) &&
-        EXPECT(run, again.next >= held.next,
-               "the next number went back from %" PRIu64 " to %" PRIu64, held.next, again.next);
+    good = EXPECT_STATUS(run, larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK) &&
+           ledger_verify(run, book, ring, &again) &&
+           EXPECT(run, again.next >= held.next,
+                  "the next number went back from %" PRIu64 " to %" PRIu64, held.next, again.next);
     larder_ring_close(ring);
     if (good && self->chained) {
         atomic_store(&book->acknowledged, again.next - 1);

@@ -79,8 +79,8 @@ static bool read_contents(torture *run, const wreck *self, larder_ring *ring, co
 static bool verify_figures(torture *run, const wreck *self, larder_ring *ring,
                            const contents *found) {
     const larder_ring_statistics *figures = &found->figures;
-    uint64_t sum = figures->count + figures->removed + figures->lost + figures->overwritten +
-                   figures->skipped;
+    uint64_t sum =
+        figures->count + figures->removed + figures->lost + figures->overwritten + figures->skipped;
     larder_ring_report report;
     larder_status status = larder_ring_check(ring, &report);
     bool may_tear = self->where == PLACE_REBOOTED && self->end != END_SEALED;
@@ -96,9 +96,7 @@ static bool verify_figures(torture *run, const wreck *self, larder_ring *ring,
                   "%" PRIu64 " messages counted and %" PRIu64 " read, and all is well",
                   figures->count, found->count) &&
            // What is gone is counted: as lost already, or by who looks.
-           EXPECT(run,
-                  !is_certain ||
-                      newly_lost + figures->count - found->count >= gone,
+           EXPECT(run, !is_certain || newly_lost + figures->count - found->count >= gone,
                   "%" PRIu64 " are gone, %" PRIu64 " more are lost than before, of %" PRIu64
                   " counted",
                   gone, newly_lost, figures->count) &&
