@@ -58,13 +58,15 @@ static void check_records(const larder_ring *ring, const ring_view *view,
         }
         offset = is_found ? step : view->end;
         uint64_t next = is_found ? record_sequence(head.tag) : view->newest + 1;
+        uint64_t before = previous;
+        if (is_found) previous = next - 1; // So that this gap is told of once.
         // A file that nobody closed may have a torn pad, which the next writer makes good.
-        if (ring->has_private_view && is_found && next == previous + 1) continue;
+        if (ring->has_private_view && is_found && next == before + 1) continue;
         // With no intact record before it, what is missing in front of it cannot be told.
-        if (previous)
+        if (before)
             report->lost += is_found ? larder_ring_hole(&records, offset % ring->data_bytes,
-                                                        next - previous - 1, offset - start)
-                                     : next - previous - 1;
+                                                        next - before - 1, offset - start)
+                                     : next - before - 1;
         report_damage(report, ring->fixed.data_offset + position, offset - start);
     }
 }

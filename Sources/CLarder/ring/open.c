@@ -402,8 +402,10 @@ static larder_status ring_adopt(larder_ring *ring, const larder_os_facts *facts)
     ring->data_bytes = fixed->data_bytes;
     ring->salt = fixed->salt;
     // A sync that was completed left its mark also where the backup is gone, or not there yet.
-    if (!ring->recovery.header_damaged)
-        ring->is_established |= LOAD(ring->header->floor.synced) != 0;
+    if (!ring->recovery.header_damaged && LOAD(ring->header->floor.synced) != 0) {
+        ring->is_established = true;
+        if (!ring->had_backup) ring->is_named = true;
+    }
     ring->overwrite = (fixed->flags & LARDER_RING_OVERWRITE) != 0;
     uint64_t longest = fixed->data_bytes - RING_HEAD_BYTES;
     ring->message_max =
@@ -498,7 +500,7 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
         status = larder_os_file_read_at(ring->file, &probe, 1, 0, &got);
         return status == EISDIR ? EISDIR : LARDER_EFOREIGN;
     }
-    fixed_state state = {false, false, false, false};
+    fixed_state state = {.is_backup = false};
     if (facts.bytes > 0) {
         status = larder_ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &state);
         detail_of_fixed(detail, &ring->fixed);
@@ -537,6 +539,7 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
     ring->recovery.header_damaged = state.is_backup;
     ring->is_established = ring->is_named = state.is_established;
     ring->has_backup = state.is_whole;
+    ring->had_backup = state.has_backup;
     if (!ring->read_only && !ring->is_named) status = larder_os_absolute_path(path, &ring->path);
     return status ? status : ring_adopt(ring, &facts);
 }

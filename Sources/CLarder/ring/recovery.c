@@ -490,7 +490,6 @@ static state_hints hints_of(const ring_records *records, const ring_header *head
         .sync_is_proven = record_generation(synced) == record_generation(syncing) ||
                           next_head_proves_sync(records, header),
         .overwrites = overwrites,
-        .is_believable = true,
     };
 }
 
@@ -594,11 +593,14 @@ larder_status larder_ring_recover(const ring_records *records, const ring_header
     report->was_closed = header_is_closed(header);
     // A header that something else than a power cut made so.
     state_hints hints = {.overwrites = known->overwrites};
-    if (known->is_established && (header_damaged || !header_is_possible(header))) {
+    bool is_possible = !known->is_established || header_is_possible(header);
+    if (!is_possible) is_cut = false;
+    if (known->is_established && (header_damaged || LOAD(header->state.epoch) == 0)) {
         is_cut = false;
         hints.oldest = oldest_hint_of_damaged(header);
     } else {
         hints = hints_of(records, header, known->overwrites);
+        hints.is_believable = is_possible;
     }
     record_runs runs;
     larder_status status = larder_record_runs_scan(records, hints.synced, hints.generation, &runs);

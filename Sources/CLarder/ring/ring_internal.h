@@ -103,6 +103,8 @@ struct larder_ring {
     bool is_temporary;
     /** The backup needs no look: it would cost a page. */
     bool has_backup;
+    /** There was one, of whatever kind, when the file was opened. */
+    bool had_backup;
 
     // Once per open.
     char *path;
@@ -355,7 +357,9 @@ typedef struct fixed_state {
     bool is_backup;
     /** The file is nothing but zeros: a creation that was cut short. */
     bool is_blank;
-    /** The backup is whole and says that something was synced. */
+    /** There is a backup. */
+    bool has_backup;
+    /** And it says that something was synced, and the name is on the device. */
     bool is_established;
     /** And is that of the header. */
     bool is_whole;

@@ -248,7 +248,7 @@ static void fill_wreck(torture *run, void *context) {
     }
     if (self->end == END_CLOSED) {
         (void)larder_ring_shutdown_unsynced(ring);
-    } else {
+    } else if (self->end == END_SEALED) {
         self->synced = self->appended;
     }
     larder_ring_close(ring);
