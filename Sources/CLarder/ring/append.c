@@ -72,9 +72,10 @@ void larder_ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t afte
 /** No more messages are left than there are numbers: the others were lost to damage. Those that a
     recovery found lost count no more, and their numbers are among those that no message has. */
 static void ring_count_lost(larder_ring *ring) {
+    // Also of a gap alone: its numbers are missing no more.
+    larder_ring_unsettle(ring);
     uint64_t left = ring->oldest < ring->end ? ring->newest - ring->oldest_sequence + 1 : 0;
     if (ring->count <= left) return;
-    larder_ring_unsettle(ring);
     ring_opened *opened = &ring->header->opened;
     STORE(opened->lost, LOAD(opened->lost) + ring->count - left);
     ring->count = left;
@@ -107,7 +108,6 @@ static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset, uint64
         head.word != RECORD_PAD && record_is_plausible(head, dropped_position, ring->data_bytes) &&
         record_is_intact(&records, ring->data + dropped_position, head, dropped_position);
     larder_ring_settle_oldest(ring, is_intact ? next_offset : dropped_offset + 8, dropped);
-    larder_ring_unsettle(ring);
     ring_count_lost(ring);
 }
 
@@ -120,6 +120,7 @@ COLD static void ring_drop_oldest_slowly(larder_ring *ring) {
     uint64_t position = dropped_position + ring->oldest_bytes;
     if (offset == ring->end) {
         ring_settle_empty(ring);
+        if (ring->count) ring_count_lost(ring);
         return;
     }
     uint64_t rest = ring->data_bytes - position;
@@ -230,6 +231,7 @@ static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint
             larder_status status = ring_must_mark(ring) ? larder_ring_mark(ring) : LARDER_OK;
             if (status) {
                 ring_store_oldest(ring);
+                STORE(ring->header->state.count, ring->count);
                 if (ring->is_unsettled) larder_ring_settle(ring);
                 return status;
             }
