@@ -195,9 +195,12 @@ static void ring_clear_holes(larder_ring *ring) {
         if (record_sequence(head.tag) <= previous ||
             !record_is_plausible(head, position, ring->data_bytes) ||
             !record_is_intact(&records, ring->data + position, head, position)) {
-            memset(ring->data + position, 0, RING_HEAD_BYTES);
-            uint64_t next = larder_ring_offset_of(ring, &view, previous + 1);
-            offset = next > offset ? next : offset + 8;
+            // A copy may have a hole of 8 bytes, and what follows is not to be touched.
+            record_bounds bounds = {previous + 1, view.newest};
+            uint64_t next = larder_ring_find_offset(ring, offset + 8, view.end, bounds, NULL);
+            uint64_t bytes = next - offset < RING_HEAD_BYTES ? next - offset : RING_HEAD_BYTES;
+            memset(ring->data + position, 0, bytes);
+            offset = next;
             continue;
         }
         if (head.word != RECORD_PAD) previous = record_sequence(head.tag);

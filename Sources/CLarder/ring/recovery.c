@@ -344,9 +344,10 @@ static bool choose_prefix(const record_runs *runs, const state_hints *hints, cha
         out->first = 0;
         return true;
     }
-    // Nothing that was synced is left. A sync that was only under way proves nothing of what came before its last message: there may
-    // be a hole. Where the ring came round since, nobody can say where the prefix starts.
-    // A ring that refuses drops only what was removed: of two parts the older one is the prefix.
+    // Nothing that was synced is left. A sync that was only under way proves nothing of what came
+    // before its last message: there may be a hole. Where the ring came round since, nobody can say
+    // where the prefix starts. A ring that refuses drops only what was removed: of two parts the
+    // older one is the prefix.
     bool is_lapped = hints->overwrites && runs->items[0].start >= runs->items[runs->count - 1].end;
     *out = has_syncing && is_lapped ? syncing : largest;
     // Without a lap in between, a prefix starts at the oldest.
@@ -463,8 +464,8 @@ static uint64_t recovered_next(const ring_records *records, const ring_header *h
     }
     *skipped = 0;
     if (known->trust != RECOVERY_KILLED) {
-        // A file that was never synced gave no more than these; one that was sealed, and not written
-        // since, no more than it says.
+        // A file that was never synced gave no more than these; one that was sealed, and not
+        // written since, no more than it says.
         bool is_sealed = header_is_sealed(header) && highest <= ring_published_newest(header);
         uint64_t floor = is_sealed ? 0 : 1 + larder_ring_numbers_ahead;
         if (reserved > floor) floor = reserved;

@@ -217,6 +217,11 @@ void larder_ring_settle(larder_ring *ring);
 
 /** Sets `oldest` to the first intact record at or after `offset`, whose number exceeds `after`. */
 void larder_ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t after);
+/** Offset of the first intact record in [from, end), all live, with a number in the bounds; `end`
+    if none.
+    @param sequence receives its number; may be NULL. */
+uint64_t larder_ring_find_offset(const larder_ring *ring, uint64_t from, uint64_t end,
+                                 record_bounds bounds, uint64_t *sequence);
 /** Offset of the first live message whose number is at least `sequence`; the view's end without
     one. The lock is held. O(log capacity). */
 uint64_t larder_ring_offset_of(const larder_ring *ring, const ring_view *view, uint64_t sequence);

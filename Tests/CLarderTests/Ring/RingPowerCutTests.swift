@@ -131,7 +131,7 @@ struct RingPowerCutTests {
     let sequences = messages.map(\.sequence)
     let statistics = try again.statistics
     #expect(messages.areRight, comment)
-    // Of what was overwritten since the last sync any part may be left, and what is missing is told.
+    // Of what was overwritten since the last sync any part may be left; what is missing is told.
     let whole = sequences.filter { $0 >= before.oldest_sequence }
     if let first = whole.first, let last = whole.last {
       #expect(whole == Array(first...last), comment)
