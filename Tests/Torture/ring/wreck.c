@@ -36,8 +36,8 @@ typedef struct wreck {
     uint64_t appended, synced;
     /** What the file held before, and what of it salvage found, opening, and salvage again. */
     contents *before, *salvaged, *opened, *after;
-    /** Only the records were damaged. */
-    bool header_is_whole;
+    /** Only the records were damaged; the backup was not. */
+    bool header_is_whole, backup_is_whole;
 } wreck;
 
 static void boot(uint64_t number) {
@@ -136,10 +136,14 @@ static bool verify_kept(torture *run, const wreck *self) {
             first = first ? first : i;
         }
     }
-    // An older header is what a power cut leaves as well, and before the first sync none.
+    // An older header is what a power cut leaves as well, and before the first sync none: whether
+    // that is long ago only the backup says, which may be damaged, too.
     bool is_sealed = self->end == END_SEALED && self->header_is_whole;
-    bool may_be_cut = self->where == PLACE_REBOOTED || (!self->synced && !self->header_is_whole);
-    uint64_t cut = may_be_cut && !is_sealed ? self->opened->recovery.cut : 0;
+    bool says_never = (self->bytes[self->size - 64 + 15] & 0x80) != 0;
+    bool may_be_cut =
+        (self->where == PLACE_REBOOTED && !is_sealed) ||
+        (!self->header_is_whole && (!self->synced || says_never || !self->backup_is_whole));
+    uint64_t cut = may_be_cut ? self->opened->recovery.cut : 0;
     uint64_t synced = self->header_is_whole ? self->synced : 0;
     return EXPECT(run, missing <= cut && (missing == 0 || first > synced),
                   "%" PRIu64 " of %" PRIu64 " messages that salvage found are gone, the first is "
@@ -323,6 +327,9 @@ void family_wreck(torture *run) {
             for (uint64_t n = rng_below(&self->random, 3) + !is_torn; n; n--) {
                 damage_once(run, self);
             }
+            const uint8_t *was = is_torn ? self->torn : whole;
+            self->backup_is_whole =
+                memcmp(self->bytes + self->size - 64, was + self->size - 64, 64) == 0;
             torture_guard(run, 20, open_wreck, self);
         }
     }
