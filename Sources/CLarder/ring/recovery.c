@@ -412,10 +412,10 @@ oldest_hint larder_ring_oldest_hint(const ring_records *records, uint64_t lap_by
             record_is_intact(records, records->data + position, head, position))
             hint.number = sequence;
     }
-    // Where that record is damaged, a header that was closed says how many there were.
+    // Where that record is damaged, or an older one, a header that was closed says how many numbers
+    // there were.
     uint64_t held = header_numbers(header);
-    if (!hint.number && header_is_closed(header) && held <= newest &&
-        newest - held > hint.removed_through)
+    if (header_is_closed(header) && held <= newest && newest - held > hint.removed_through)
         hint.removed_through = newest - held;
     return hint;
 }

@@ -36,8 +36,8 @@ typedef struct wreck {
     uint64_t appended, synced;
     /** What the file held before, and what of it salvage found, opening, and salvage again. */
     contents *before, *salvaged, *opened, *after;
-    /** Only the records were damaged; the backup was not. */
-    bool header_is_whole, backup_is_whole;
+    /** Only the records were damaged; the backup was not; and not what tells of file and boot. */
+    bool header_is_whole, backup_is_whole, boot_is_whole;
 } wreck;
 
 static void boot(uint64_t number) {
@@ -140,8 +140,9 @@ static bool verify_kept(torture *run, const wreck *self) {
     // that is long ago only the backup says, which may be damaged, too.
     bool is_sealed = self->end == END_SEALED && self->header_is_whole;
     bool says_never = (self->bytes[self->size - 64 + 15] & 0x80) != 0;
+    bool is_rebooted = self->where == PLACE_REBOOTED || !self->boot_is_whole;
     bool may_be_cut =
-        (self->where == PLACE_REBOOTED && !is_sealed) ||
+        (is_rebooted && !is_sealed) ||
         (!self->header_is_whole && (!self->synced || says_never || !self->backup_is_whole));
     uint64_t cut = may_be_cut ? self->opened->recovery.cut : 0;
     uint64_t synced = self->header_is_whole ? self->synced : 0;
@@ -330,6 +331,7 @@ void family_wreck(torture *run) {
             const uint8_t *was = is_torn ? self->torn : whole;
             self->backup_is_whole =
                 memcmp(self->bytes + self->size - 64, was + self->size - 64, 64) == 0;
+            self->boot_is_whole = memcmp(self->bytes + 160, was + 160, 32) == 0;
             torture_guard(run, 20, open_wreck, self);
         }
     }
