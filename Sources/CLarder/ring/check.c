@@ -28,7 +28,8 @@ static void check_records(const larder_ring *ring, const ring_view *view,
         uint64_t bytes = is_pad ? rest : record_bytes(record_length(head.word));
         if (record_is_plausible(head, position, ring->data_bytes) && sequence > previous &&
             sequence <= view->newest && offset + bytes <= view->end &&
-            record_is_intact(&records, ring->data + position, head, position)) {
+            record_is_intact(&records, ring->data + position, head, position) &&
+            (!is_pad || record_pad_leads(&records, head))) {
             offset += bytes;
             if (is_pad) continue;
             // Where the ones between ended their lap, nothing else tells of them.

@@ -328,6 +328,15 @@ static inline bool record_is_intact(const ring_records *records, const uint8_t *
     return record_agrees(records->salt, bytes, head, length, position);
 }
 
+/** Whether a pad leads to the record that it names, unless that one is damaged. A pad of another
+    moment, as in a torn copy, leads to another one, and records may stand behind it. */
+static inline bool record_pad_leads(const ring_records *records, record_head pad) {
+    record_head first = record_head_at(records->data, 0);
+    return record_sequence(first.tag) == record_sequence(pad.tag) ||
+           !record_is_plausible(first, 0, records->data_bytes) ||
+           !record_is_intact(records, records->data, first, 0);
+}
+
 /** What larder_record_find looks for: a number in [minimum, maximum]. */
 typedef struct record_bounds {
     uint64_t minimum;

@@ -194,12 +194,13 @@ static void ring_clear_holes(larder_ring *ring) {
         record_head head = record_head_at(ring->data, position);
         if (record_sequence(head.tag) <= previous ||
             !record_is_plausible(head, position, ring->data_bytes) ||
-            !record_is_intact(&records, ring->data + position, head, position)) {
+            !record_is_intact(&records, ring->data + position, head, position) ||
+            (head.word == RECORD_PAD && !record_pad_leads(&records, head))) {
             // A copy may have a hole of 8 bytes, and what follows is not to be touched.
             record_bounds bounds = {previous + 1, view.newest};
             uint64_t next = larder_ring_find_offset(ring, offset + 8, view.end, bounds, NULL);
             uint64_t bytes = next - offset < RING_HEAD_BYTES ? next - offset : RING_HEAD_BYTES;
-            memset(ring->data + position, 0, bytes);
+            memset(ring->data + position, 0, (size_t)bytes);
             offset = next;
             continue;
         }

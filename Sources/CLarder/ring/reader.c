@@ -253,7 +253,9 @@ static reader_sight reader_look(larder_ring_reader *reader, larder_ring_record *
         !record_is_plausible(head, position, data_bytes))
         return SIGHT_DAMAGED;
     if (head.word == RECORD_PAD) {
-        if (!reader_verifies(reader, reader->offset, head)) return SIGHT_DAMAGED;
+        ring_records records = ring_records_of(reader->ring);
+        if (!reader_verifies(reader, reader->offset, head) || !record_pad_leads(&records, head))
+            return SIGHT_DAMAGED;
         reader->offset += data_bytes - position;
         return SIGHT_PAD;
     }
