@@ -31,10 +31,18 @@ EVICT_LATE) in_file CLarder/ring/append.c \
     /^    ring_seal(ring, payload_crc, (uint32_t)length | partial/i\
     { extern int sched_yield(void); sched_yield(); ring_store_oldest(ring); }' ;;
 NO_SYNC) in_file CLarder/ring/sync.c \
-    's/larder_status status = larder_ring_sync_file(ring);/larder_status status = LARDER_OK;/' ;;
+    's/larder_status status = larder_os_map_sync(.*);/larder_status status = LARDER_OK;/' ;;
 REUSE_SEQUENCE) in_file CLarder/ring/recovery.c \
     's/found->next_sequence = .* + 1;/found->next_sequence = 1;/
     s/^    return next;/    return 1;/' ;;
+RING_TORN_BEFORE_SYNC) in_file CLarder/ring/recovery.c 's/^        out->first = 0;//' ;;
+RING_FORGETS_FIRST) in_file CLarder/ring/recovery.c 's/^    found->damaged = before;//' ;;
+RING_COPY_IS_CUT) in_file CLarder/ring/open.c \
+    's/if (!is_same_file) return RECOVERY_COPIED;/if (!is_same_file) return RECOVERY_POWER_CUT;/' ;;
+RING_BELIEVES_SYNC) in_file CLarder/ring/open.c 's/STORE(ring->sync_failures, 1);/;/' ;;
+RING_MARKS_CLEAN) in_file CLarder/ring/sync.c \
+    's/if (failures != ring->sync_failures_mended) ring_redirty(ring);//' ;;
+RING_NAMES_EARLY) in_file CLarder/ring/copy.c 's/target->is_temporary = true;//' ;;
 NO_LOCK) in_file CLarder/ring/ring_internal.h '/^    uint32_t expected = LOCK_FREE;/i\
     if (atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_FREE) return LARDER_OK;' ;;
 # The system

@@ -104,6 +104,12 @@ planted HEAD_FIRST concurrency
 planted EVICT_LATE concurrency
 planted NO_SYNC power
 planted REUSE_SEQUENCE kill
+planted RING_TORN_BEFORE_SYNC wreck
+planted RING_FORGETS_FIRST wreck
+planted RING_COPY_IS_CUT wreck
+planted RING_BELIEVES_SYNC failed-syncs
+planted RING_MARKS_CLEAN failed-syncs
+planted RING_NAMES_EARLY resize-cut
 planted NO_LOCK concurrency
 planted NO_RESERVE exhaustion
 planted FOLLOW_LINKS input

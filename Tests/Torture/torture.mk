@@ -43,8 +43,8 @@ TORTURE_FLAGS += -DTORTURE_WRAPS_SYNC -DTORTURE_WRAPS_CALLS
 TORTURE_WRAPPED := malloc calloc realloc aligned_alloc posix_memalign strdup asprintf \
   pthread_create pthread_mutex_init pthread_cond_init pthread_condattr_init \
   pthread_condattr_setclock pthread_cond_wait pthread_attr_init pthread_attr_setdetachstate \
-  pthread_atfork mmap fstat fchmod statvfs getrlimit getentropy clock_gettime fallocate ftruncate \
-  pread pwrite getcwd fdopendir readdir renameat unlinkat rmdir openat fcntl madvise \
+  pthread_atfork mmap munmap fstat fchmod statvfs getrlimit getentropy clock_gettime fallocate \
+  ftruncate pread pwrite getcwd fdopendir readdir renameat unlinkat rmdir openat fcntl madvise \
   mdb_env_create mdb_env_open mdb_env_set_mapsize mdb_env_set_maxreaders mdb_env_get_fd \
   mdb_env_info mdb_reader_check mdb_reader_list mdb_txn_begin mdb_txn_renew mdb_txn_commit \
   mdb_dbi_open mdb_get mdb_put mdb_del mdb_drop mdb_cursor_open mdb_cursor_get mdb_cursor_put \

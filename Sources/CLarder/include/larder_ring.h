@@ -15,7 +15,18 @@
     `larder_ring_close`, which must be the last call. A reader belongs to one thread at a time.
     **Durability.** When an append returns, the message survives the end of the process. When
     `larder_ring_sync_through` returns for it, it survives a power cut. After a power cut a ring
-    holds a prefix of what was appended that includes everything synced.
+    holds a prefix of what was appended that includes everything synced. Damage to what was synced
+    costs the messages that it hit, and they are counted as lost; a ring that overwrites may miss
+    more of its oldest ones, where the power cut took those that were overwriting them.
+    **Failed syncs.** A sync of the device that failed (EIO, ENOSPC, ENOMEM, EMFILE, or what else
+    fdatasync, or the opening and fsync of the folder, return) may have left pages that the system
+    takes for written. Larder stores to them again before it trusts a later sync, in whatever
+    process of the same boot that is made. The failure of a sync that a caller asked for, or that
+    was made in the background, stays: each later one on the handle returns it. Append goes on.
+    **Copies.** A file that was copied while it was written to may have parts of different moments.
+    Its intact messages are kept as larder_ring_salvage keeps them, with holes between them that
+    count as lost; opening it gives up nothing that salvage would have found. A file whose inode is
+    not the one it was written under is such a copy.
     **Waiting.** Only the calls that sync wait for the device: larder_ring_sync and its variants;
     larder_ring_shutdown and larder_ring_close if something was changed; and larder_ring_open if the
     machine has rebooted since the ring was written. An append waits only where it outpaces the
@@ -112,20 +123,22 @@ typedef struct larder_ring_detail {
 /** Opens the ring at `path`, creating it if the file is missing or empty.
 
     Creation reserves the whole capacity, so a full disk is ENOSPC here and never a signal later.
-    A file whose writer was killed is used as it is. After a power cut, and where the state is
-    damaged, the file is walked first: every intact message is kept, and `larder_ring_recovery`
-    reports how many are not. A damaged header is rebuilt from its backup.
+    A file whose writer was killed is used as it is. After a power cut, in a copy, and where the
+    state is damaged, the file is walked first, and `larder_ring_recovery` reports what is lost:
+    after a power cut also intact messages behind a hole in what was not synced (`cut`), else only
+    what is damaged. A damaged header is rebuilt from its backup.
     A file that is not a ring is left alone.
 
     @param options NULL takes an existing file with its own capacity and policy.
     @param detail receives what is known about a failure; may be NULL.
     @param out receives the ring, owned by the caller; NULL on failure, and then there is nothing to
            close.
-    @return LARDER_OK; LARDER_EINVALID (capacity out of range, unknown flag), LARDER_EBUSY,
-            LARDER_EVERSION, LARDER_EMISMATCH, LARDER_EDAMAGED (shorter than its header says),
-            LARDER_EFOREIGN; ENOENT, ENOSPC, EFBIG (file size limit), EACCES, EISDIR, ELOOP (the
-            path is a symbolic link), ENOMEM, or another errno of open, flock, fallocate, mmap,
-            fstat.
+    @return LARDER_OK; LARDER_EINVALID (capacity out of range, or 0 for an empty file; unknown
+            flag; empty path), LARDER_EBUSY, LARDER_EVERSION, LARDER_EMISMATCH, LARDER_EDAMAGED
+            (shorter than its header says), LARDER_EFOREIGN; ENOENT, ENOSPC, EFBIG (file size
+            limit), EACCES, EISDIR, ELOOP (the path is a symbolic link), ENAMETOOLONG, ENOMEM, or
+            another errno of open, flock, fallocate, mmap, fstat, getcwd, or of a sync: then the
+            next open makes it anew.
     O(1) without a sync within the same boot, whether the ring was closed or its writer was killed.
     After a reboot, O(1) and a sync if larder_ring_shutdown closed it; O(capacity) and a sync
     otherwise. */
@@ -136,13 +149,16 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_open(
 /** Ends all use of the ring: syncs, marks the file closed, releases lock and mapping. Calls that
     are under way finish first; later ones return LARDER_ECLOSED. The handle still needs
     larder_ring_close. Any thread, any number of times.
-    @return LARDER_OK, or the errno of the sync; the ring is shut down all the same. */
+    @return LARDER_OK, also when it was shut down before; the errno of the sync, or of one that
+            failed earlier, and the ring is shut down all the same; LARDER_EFORKED, in a child of
+            the process that opened it, and nothing was done. */
 LARDER_API larder_status larder_ring_shutdown(larder_ring *ring);
 
 /** The same without waiting for the device: the system writes what was not synced within half a
     minute or so. Within the same boot the next open finds everything, and takes no longer for it. A
     power cut before then leaves what it would leave of an open ring, and the first open after a
-    reboot walks the file. Waits for a sync that is under way. */
+    reboot walks the file. Waits for a sync that is under way.
+    @return LARDER_OK, LARDER_EFORKED. */
 LARDER_API larder_status larder_ring_shutdown_unsynced(larder_ring *ring);
 
 /** Shuts the ring down if that was not done, and frees it. NULL is allowed. No other call may be
@@ -155,7 +171,9 @@ LARDER_API void larder_ring_close(larder_ring *LARDER_NULLABLE ring);
     @param message may be NULL when `length` is 0; copied.
     @param sequence receives the message's number, 0 on failure; may be NULL.
     @return LARDER_OK; LARDER_ETOOLARGE, LARDER_EFULL (the ring is unchanged in both cases),
-            LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of a sync, see below.
+            LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of a sync where it waits
+            for one, as above: then nothing was appended, though the oldest messages of an
+            overwriting ring may have been dropped for it, and another append tries again.
     O(length), amortised; no allocation, and no system call except these: one that prepares new
     pages, every 64 KiB of the first lap after its first 64 KiB; one that starts the background
     thread, with the second message after opening; and a sync where it waits, see above. */
@@ -182,7 +200,8 @@ typedef struct larder_message {
     cannot be appended, those before it have been.
     @param appended receives how many were appended; may be NULL.
     @param last_sequence receives the number of the last one appended, 0 if none; may be NULL.
-    @return as larder_ring_append, for the first message that failed. */
+    @return as larder_ring_append, for the first message that failed; or LARDER_EINVALID, for one
+            with an unknown flag. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_append_batch(
     larder_ring *ring, const larder_message *LARDER_NULLABLE messages, size_t count,
     size_t *LARDER_NULLABLE appended, uint64_t *LARDER_NULLABLE last_sequence);
@@ -205,8 +224,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reserve(larder_ring *ring
 
 /** Publishes the first `length` bytes of the reservation as a message.
     @param flags LARDER_MESSAGE_… flags.
-    @return LARDER_OK; LARDER_EINVALID if `length` exceeds the reservation or there is none: then
-            the reservation, if any, still stands. */
+    @return LARDER_OK; LARDER_EINVALID if `length` exceeds the reservation, a flag is unknown, or
+            there is no reservation: then the reservation, if any, still stands. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_commit(larder_ring *ring,
                                                               larder_reservation *reservation,
                                                               size_t length, uint32_t flags,
@@ -218,7 +237,9 @@ LARDER_API void larder_ring_abort(larder_ring *ring, larder_reservation *reserva
 /** Removes the oldest messages up to and including `sequence`. A number beyond the newest removes
     all. In memory at once; durable with the next sync.
     @param removed receives how many messages were removed; may be NULL.
-    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED. O(messages removed). */
+    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of a sync,
+            which it makes if what it removes was synced and the device's header does not say so
+            yet: then `removed` says how many went before that. O(messages removed). */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_ring_remove_through(larder_ring *ring, uint64_t sequence, uint64_t *LARDER_NULLABLE removed);
 
@@ -226,17 +247,19 @@ larder_ring_remove_through(larder_ring *ring, uint64_t sequence, uint64_t *LARDE
 
 /** Makes every message appended before this call survive a power cut, and removals and cursors. A
     ring that overwrites is synced twice, so that no append has to wait for the second one.
-    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of
-            fdatasync. */
+    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of the sync,
+            or of the first that failed on this handle. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_sync(larder_ring *ring);
 
 /** The same up to message `sequence`; returns at once if that is synced already. Concurrent callers
-    share one sync (group commit). */
+    share one sync (group commit).
+    @return as larder_ring_sync. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_sync_through(larder_ring *ring,
                                                                     uint64_t sequence);
 
 /** Appends one message and syncs it: larder_ring_append, then larder_ring_sync_through. If the sync
-    fails the message stays appended, and `sequence` is set. */
+    fails the message stays appended, and `sequence` is set.
+    @return as larder_ring_append or larder_ring_sync; `sequence` is 0 if nothing was appended. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_ring_append_synced(larder_ring *ring, const void *LARDER_NULLABLE message, size_t length,
                           uint64_t *LARDER_NULLABLE sequence);
@@ -286,7 +309,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_previous(larder_ri
                                                                        larder_ring_record *record);
 
 /** Places the reader before the first message whose number is at least `sequence`. 0 goes to the
-    oldest, UINT64_MAX after the newest. O(log capacity). */
+    oldest, UINT64_MAX after the newest. O(log capacity).
+    @return LARDER_OK; LARDER_ECLOSED, LARDER_EFORKED. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_seek(larder_ring_reader *reader,
                                                                    uint64_t sequence);
 
@@ -321,23 +345,30 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_acknowledge(larder_ring *
                                                                    uint64_t sequence);
 
 /** What was acknowledged under `name`.
-    @return LARDER_OK; LARDER_ENOTFOUND, and `sequence` is 0; LARDER_EINVALID, LARDER_ECLOSED. */
+    @return LARDER_OK; LARDER_ENOTFOUND, and `sequence` is 0; LARDER_EINVALID (name),
+            LARDER_ECLOSED, LARDER_EFORKED. O(slots). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_acknowledged(larder_ring *ring,
                                                                     larder_bytes name,
                                                                     uint64_t *sequence);
 
-/** Forgets the cursor `name`. LARDER_ENOTFOUND if there is none. */
+/** Forgets the cursor `name`.
+    @return LARDER_OK; LARDER_ENOTFOUND if there is none; LARDER_EINVALID (name), LARDER_EREADONLY,
+            LARDER_ECLOSED, LARDER_EFORKED. O(slots). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_cursor_remove(larder_ring *ring,
                                                                      larder_bytes name);
 
 /** Lists the cursors: up to `capacity` of them at `cursors`.
-    @param count receives how many there are, which may be more than `capacity`. */
+    @param count receives how many there are, which may be more than `capacity`.
+    @return LARDER_OK; LARDER_ECLOSED, LARDER_EFORKED. O(slots). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_cursors(
     larder_ring *ring, larder_ring_cursor *LARDER_NULLABLE cursors, size_t capacity, size_t *count);
 
 // Inspection --------------------------------------------------------------------------------------
 
-/** A ring's figures at one moment. */
+/** A ring's figures at one moment. `count`, `overwritten`, `removed`, `lost` and `skipped` add up
+    to all numbers before `next_sequence`. Damage is in `lost` once somebody has come upon it: the
+    open that walked the file, or whoever drops what is damaged. Until then the message is in
+    `count`, and larder_ring_check tells of it. */
 typedef struct larder_ring_statistics {
     /** Size of the file. */
     uint64_t capacity_bytes;
@@ -376,6 +407,7 @@ typedef struct larder_ring_statistics {
     int64_t writer_pid;
 } larder_ring_statistics;
 
+/** @return LARDER_OK; LARDER_ECLOSED, LARDER_EFORKED. O(1). */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_ring_statistics_get(larder_ring *ring, larder_ring_statistics *statistics);
 
@@ -391,13 +423,13 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_next_sequence(larder_ring
 typedef struct larder_ring_report {
     /** Intact messages. */
     uint64_t intact;
-    /** Messages known to be missing between them, or at the end of a damaged one. */
+    /** Messages known to be missing between them, or before and behind them. */
     uint64_t lost;
     /** Places where the walk had to search for the next intact record, and the bytes skipped. */
     uint64_t damaged_places;
     uint64_t damaged_bytes;
-    /** Intact records after a hole that a power cut tore: given up, so that what is left is a
-        prefix. Included in `lost`. */
+    /** Intact records beside a hole that a power cut tore in what was not synced: given up, so that
+        what is left is a prefix. Included in `lost`. */
     uint64_t cut;
     /** File offset of the first damage; 0 if there was none. */
     uint64_t first_damage_offset;
@@ -412,13 +444,18 @@ typedef struct larder_ring_report {
     uint32_t reserved;
 } larder_ring_report;
 
-/** What open found in the file: `was_closed` and all counts 0 for one that had been closed. After a
-    kill, without a walk, `intact` is the file's own count. */
+/** What open found in the file. Of one that had been closed it looked at the oldest record alone:
+    `was_closed` is 1, and the counts are 0 but for what is `lost` there. After a kill, without a
+    walk, `intact` is the file's own count. What it says is lost is in the statistics' `lost`, too.
+    @return LARDER_OK; LARDER_ECLOSED, LARDER_EFORKED. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_recovery(larder_ring *ring,
                                                                 larder_ring_report *report);
 
 /** Verifies everything in the ring: header, backup, state, cursors, every record's length, number
-    and checksum, and that counters agree with the records. Blocks appends meanwhile.
+    and checksum, and that counters agree with the records. Blocks appends meanwhile. `intact` is
+    what reading finds. A handle that only reads also reports what its open found to be missing
+    before and behind; a writer's open has put that into the file's counters, and what is left is
+    sound but for the holes.
     @param report receives what was found, also on failure.
     @return LARDER_OK; LARDER_EDAMAGED; LARDER_ECLOSED, LARDER_EFORKED. O(capacity). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_check(larder_ring *ring,
@@ -436,8 +473,9 @@ typedef int (*larder_progress)(void *LARDER_NULLABLE context, uint64_t done_byte
     @param progress may be NULL.
     @param report receives what was found.
     @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a ring; LARDER_EDAMAGED if it
-            ends inside its header; EEXIST if `target` exists; ECANCELED; or as larder_ring_open.
-            On failure no file is left at `target`. */
+            ends inside its header; LARDER_EFULL, LARDER_ETOOLARGE if the options are of a ring that
+            refuses and is too small; EEXIST if `target` exists; ECANCELED; the errno of a sync; or
+            as larder_ring_open. On failure no file is left at `target`. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_salvage(
     const char *source, const char *target, const larder_ring_options *LARDER_NULLABLE options,
     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,
@@ -445,11 +483,14 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_salvage(
 
 /** Gives the closed ring at `path` another capacity, policy or format. Keeps the newest messages
     that fit, their numbers, and the cursors. The new file is written next to the old one, synced
-    and renamed over it: a crash leaves one or the other.
+    and renamed over it: a crash leaves one or the other. Where the folder could not be synced, or
+    the process ended before, the new file is in place, and the first sync of whoever opens it syncs
+    the folder.
     @param options the capacity, policy, cursor slots and content format to have from now on.
     @param detail as for larder_ring_open; may be NULL.
-    @return as larder_ring_open. LARDER_EFULL if the messages do not fit and the new policy is to
-            refuse: nothing is dropped then. */
+    @return as larder_ring_open, and the errno of rename or of a sync. LARDER_EFULL if the messages
+            do not fit and the new policy is to refuse: nothing is dropped then. EEXIST if another
+            makes `path`.resize meanwhile. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_ring_resize(const char *path, const larder_ring_options *options,
                    larder_ring_detail *LARDER_NULLABLE detail);

@@ -69,6 +69,18 @@ void larder_ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t afte
     ring_settle_empty(ring);
 }
 
+/** No more messages are left than there are numbers: the others were lost to damage. Those that a
+    recovery found lost count no more, and their numbers are among those that no message has. */
+static void ring_count_lost(larder_ring *ring) {
+    // Also of a gap alone: its numbers are missing no more.
+    larder_ring_unsettle(ring);
+    uint64_t left = ring->oldest < ring->end ? ring->newest - ring->oldest_sequence + 1 : 0;
+    if (ring->count <= left) return;
+    ring_opened *opened = &ring->header->opened;
+    STORE(opened->lost, LOAD(opened->lost) + ring->count - left);
+    ring->count = left;
+}
+
 /** The slow half of ring_drop_oldest: what follows is not the next number. That is a gap that an
     earlier recovery left, or damage. */
 static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset, uint64_t dropped_position,
@@ -86,6 +98,7 @@ static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset, uint64
             ring->oldest_position = next_position;
             ring->oldest_bytes = record_bytes(record_length(head.word));
             ring->oldest_sequence = sequence;
+            ring_count_lost(ring);
             return;
         }
     }
@@ -95,12 +108,7 @@ static void ring_drop_damaged(larder_ring *ring, uint64_t dropped_offset, uint64
         head.word != RECORD_PAD && record_is_plausible(head, dropped_position, ring->data_bytes) &&
         record_is_intact(&records, ring->data + dropped_position, head, dropped_position);
     larder_ring_settle_oldest(ring, is_intact ? next_offset : dropped_offset + 8, dropped);
-    larder_ring_unsettle(ring);
-    uint64_t lost = ring->oldest_sequence - dropped - 1;
-    if (lost > ring->count) lost = ring->count;
-    ring->count -= lost;
-    ring_opened *opened = &ring->header->opened;
-    STORE(opened->lost, LOAD(opened->lost) + lost);
+    ring_count_lost(ring);
 }
 
 /** The next record is not simply the next one in this lap: the ring ends, the lap ends, or
@@ -112,6 +120,7 @@ COLD static void ring_drop_oldest_slowly(larder_ring *ring) {
     uint64_t position = dropped_position + ring->oldest_bytes;
     if (offset == ring->end) {
         ring_settle_empty(ring);
+        if (ring->count) ring_count_lost(ring);
         return;
     }
     uint64_t rest = ring->data_bytes - position;
@@ -182,20 +191,12 @@ static inline bool ring_must_mark(const larder_ring *ring) {
            ring->oldest_sequence <= ring->synced;
 }
 
-/** Brings the header to the device on the caller's thread: it came round, or ran out of numbers,
-    before the background thread was done. */
-COLD static larder_status ring_mark(larder_ring *ring) {
-    ring_marking marking = larder_ring_mark_begin(ring);
-    larder_status status = larder_ring_sync_file(ring);
-    if (!status) larder_ring_mark_end(ring, marking);
-    return status;
-}
-
 /** The record about to be written ends behind the soft limit, at `last`. */
 COLD static larder_status ring_reach_limit(larder_ring *ring, uint64_t last) {
     uint64_t sealed = LOAD(ring->header->session.sealed_limit);
     if (ring->next_sequence >= ring->floor || (sealed && last > sealed)) {
-        larder_status status = ring_mark(ring);
+        // It ran out of numbers or room before the background thread was done.
+        larder_status status = larder_ring_mark(ring);
         if (status) return status;
     }
     sealed = LOAD(ring->header->session.sealed_limit);
@@ -227,9 +228,10 @@ static inline ALWAYS_INLINE larder_status ring_make_room(larder_ring *ring, uint
     if (ring->end + *skip + bytes - ring->oldest > ring->data_bytes) {
         if (!ring->overwrite) return LARDER_EFULL;
         do {
-            larder_status status = ring_must_mark(ring) ? ring_mark(ring) : LARDER_OK;
+            larder_status status = ring_must_mark(ring) ? larder_ring_mark(ring) : LARDER_OK;
             if (status) {
                 ring_store_oldest(ring);
+                STORE(ring->header->state.count, ring->count);
                 if (ring->is_unsettled) larder_ring_settle(ring);
                 return status;
             }
@@ -437,7 +439,7 @@ larder_status larder_ring_remove_through(larder_ring *ring, uint64_t sequence, u
     ring_opened *opened = &ring->header->opened;
     uint64_t lost_before = LOAD(opened->lost);
     while (!status && ring->oldest < ring->end && ring->oldest_sequence <= sequence) {
-        if (ring_must_mark(ring)) status = ring_mark(ring);
+        if (ring_must_mark(ring)) status = larder_ring_mark(ring);
         if (!status) ring_drop_oldest(ring);
     }
     ring_store_removed_through(ring->header, ring->oldest_sequence - 1);

@@ -28,9 +28,15 @@ static void check_records(const larder_ring *ring, const ring_view *view,
         uint64_t bytes = is_pad ? rest : record_bytes(record_length(head.word));
         if (record_is_plausible(head, position, ring->data_bytes) && sequence > previous &&
             sequence <= view->newest && offset + bytes <= view->end &&
-            record_is_intact(&records, ring->data + position, head, position)) {
+            record_is_intact(&records, ring->data + position, head, position) &&
+            (!is_pad || record_pad_leads(&records, head))) {
             offset += bytes;
             if (is_pad) continue;
+            // Where the ones between ended their lap, nothing else tells of them.
+            if (previous && sequence != previous + 1 && !record_is_after_gap(head.tag)) {
+                report->lost += sequence - previous - 1;
+                report_damage(report, ring->fixed.data_offset + position, 0);
+            }
             if (!report->intact) report->oldest_sequence = sequence;
             report->newest_sequence = sequence;
             report->intact++;
@@ -53,10 +59,15 @@ static void check_records(const larder_ring *ring, const ring_view *view,
         }
         offset = is_found ? step : view->end;
         uint64_t next = is_found ? record_sequence(head.tag) : view->newest + 1;
+        uint64_t before = previous;
+        if (is_found) previous = next - 1; // So that this gap is told of once.
         // A file that nobody closed may have a torn pad, which the next writer makes good.
-        if (ring->has_private_view && is_found && next == previous + 1) continue;
+        if (ring->has_private_view && is_found && next == before + 1) continue;
         // With no intact record before it, what is missing in front of it cannot be told.
-        if (previous) report->lost += next - previous - 1;
+        if (before)
+            report->lost += is_found ? larder_ring_hole(&records, offset % ring->data_bytes,
+                                                        next - before - 1, offset - start)
+                                     : next - before - 1;
         report_damage(report, ring->fixed.data_offset + position, offset - start);
     }
 }
@@ -68,7 +79,7 @@ static bool backup_is_good(const larder_ring *ring) {
     ring_fixed second = larder_ring_backup(&ring->fixed, true),
                first = larder_ring_backup(&ring->fixed, false);
     if (memcmp(backup, &second, RING_FIXED_BYTES) == 0) return true;
-    if (ring->is_established) return false;
+    if (ring->is_named) return false;
     const uint8_t *left = (const uint8_t *)&first, *right = (const uint8_t *)&second;
     for (size_t i = 0; i < RING_FIXED_BYTES; i++) {
         if (backup[i] && backup[i] != left[i] && backup[i] != right[i]) return false;
@@ -125,6 +136,12 @@ static bool check_all(const larder_ring *ring, const ring_view *view, larder_rin
     // Of the messages that the state counts, those are missing that no record stands for.
     if (view->count > report->intact && view->count - report->intact > report->lost)
         report->lost = view->count - report->intact;
+    // And what a walk has found to be missing before and behind them.
+    if (ring->has_private_view && view->epoch == ring->private_view.epoch &&
+        ring->private_damaged) {
+        report->lost += ring->private_damaged;
+        if (!report->damaged_places) report_damage(report, ring->fixed.data_offset, 0);
+    }
     if (report->intact != view->count && report->damaged_places == 0) report->state_damaged = 1;
     return report->damaged_places == 0 && report->intact == view->count;
 }

@@ -21,7 +21,7 @@ static void ring_seal_file(larder_ring *ring) {
         STORE(header->session.floor_synced, floor);
     }
     STORE(header->session.sealed_limit, ring->end + larder_ring_window_bytes);
-    STORE(header->session.unsynced, 0);
+    STORE(header->session.unsynced, UNSYNCED_NOTHING);
 }
 
 /** Marks the file as closed, unless a sync has failed, and releases it; both locks are held. */
@@ -31,7 +31,7 @@ static larder_status ring_leave(larder_ring *ring, larder_status status, bool sy
     if (!ring->read_only) {
         // Others may have appended after the sync.
         if (syncs && !status && !ring->sync_failure && ring->synced < ring->newest)
-            status = larder_ring_sync_file(ring);
+            status = larder_ring_mark(ring);
         bool is_good = !status && !ring->sync_failure;
         if (syncs && is_good) ring_seal_file(ring);
         // While it is open, `closed_crc` may be that of the open without a change.
@@ -55,7 +55,7 @@ static larder_status ring_end(larder_ring *ring, bool may_sync) {
     larder_status status = LARDER_OK;
     bool writes = false;
     if (!ring->read_only && ring_lock(ring) == LARDER_OK) {
-        writes = LOAD(ring->header->session.unsynced) != 0;
+        writes = LOAD(ring->header->session.unsynced) != UNSYNCED_NOTHING;
         ring_unlock(ring);
     }
     bool syncs = writes && may_sync;

@@ -169,6 +169,7 @@ static larder_status wreck_copy_all(const wreck_file *wreck, wreck_copy *copy,
     ring_inherit(copy->target,
                  (const ring_cursor_slot *)(const void *)(wreck->map + RING_HEADER_BYTES), slots,
                  next);
+    ring_store_removed_through(copy->target->header, copy->target->oldest_sequence - 1);
     return larder_ring_sync(copy->target);
 }
 
@@ -240,6 +241,8 @@ static larder_status ring_copy_into(larder_ring *source, larder_ring *target) {
     if (status != LARDER_END) return status;
     size_t slots = ring_fixed_slots(&source->fixed);
     ring_inherit(target, larder_ring_cursor_slots(source), slots, source->next_sequence);
+    // What does not come along is gone, and none of it is damage.
+    ring_store_removed_through(target->header, target->oldest_sequence - 1);
     ring_opened *opened = &target->header->opened;
     const ring_opened *before = &source->header->opened;
     STORE(opened->removed, LOAD(before->removed));
@@ -248,12 +251,60 @@ static larder_status ring_copy_into(larder_ring *source, larder_ring *target) {
     return larder_ring_sync(target);
 }
 
+/** Gives the new file the old one's name, which is not on the device before its folder is
+    (invariant 13). If we crash before, the old file is whole and the new one is swept up next
+    time. */
+static larder_status ring_replace(larder_ring *target, const char *temporary, const char *path) {
+    larder_status status = larder_os_file_rename(temporary, path);
+    if (status) {
+        (void)larder_os_file_remove(temporary);
+        return status;
+    }
+    // If we crash here, or the sync fails, the next opener's first sync syncs the folder.
+    status = larder_os_file_sync_parent(path);
+    if (status) return status;
+    target->is_named = true;
+    larder_ring_store_backup(target);
+    return LARDER_OK;
+}
+
+/** Copies into a file beside the old one, which takes its place in the end. */
+static larder_status ring_resize_into(larder_ring *source, const char *temporary, const char *path,
+                                      const larder_ring_options *wanted, uint32_t mode,
+                                      larder_ring_detail *detail) {
+    // Making the file is what claims the name: one that another made meanwhile is not ours.
+    int claim = -1;
+    larder_status status = larder_os_file_open(
+        temporary, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, mode, &claim);
+    if (status) return status;
+    larder_os_file_close(claim);
+    larder_ring *target;
+    status = larder_ring_open(temporary, wanted, detail, &target);
+    if (status) {
+        (void)larder_os_file_remove(temporary);
+        return status;
+    }
+    target->is_temporary = true;
+    status = larder_os_file_change_mode(target->file, mode);
+    if (!status) status = ring_copy_into(source, target);
+    if (status) {
+        (void)larder_ring_shutdown(target);
+        (void)larder_os_file_remove(temporary);
+    } else {
+        status = ring_replace(target, temporary, path);
+        larder_status closed = larder_ring_shutdown(target);
+        if (!status) status = closed;
+    }
+    larder_ring_close(target);
+    return status;
+}
+
 larder_status larder_ring_resize(const char *path, const larder_ring_options *options,
                                  larder_ring_detail *detail) {
     larder_ring_detail unused;
     if (!detail) detail = &unused;
     memset(detail, 0, sizeof *detail);
-    larder_ring *source = NULL, *target = NULL;
+    larder_ring *source = NULL;
     larder_ring_options existing;
     larder_ring_options_init(&existing);
     existing.flags = LARDER_RING_EXISTING;
@@ -274,18 +325,7 @@ larder_status larder_ring_resize(const char *path, const larder_ring_options *op
     larder_os_facts facts;
     if (!status) status = larder_os_file_facts_get(source->file, &facts);
     if (!status) wanted.mode = facts.mode;
-    if (!status) status = larder_ring_open(temporary, &wanted, detail, &target);
-    if (!status) {
-        status = larder_os_file_change_mode(target->file, facts.mode);
-        if (!status) status = ring_copy_into(source, target);
-        larder_status closed = larder_ring_shutdown(target);
-        if (!status) status = closed;
-        larder_ring_close(target);
-        // If we crash here, or before, the old file is whole and the new one is swept up next time.
-        if (!status) status = larder_os_file_rename(temporary, path);
-        if (!status) status = larder_os_file_sync_parent(path);
-        else (void)larder_os_file_remove(temporary);
-    }
+    if (!status) status = ring_resize_into(source, temporary, path, &wanted, facts.mode, detail);
     free(temporary);
     larder_ring_close(source);
     return status;

@@ -27,7 +27,7 @@ static larder_status file_is_blank(int file, uint64_t bytes, bool *is_blank) {
 
 larder_status larder_ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *fixed,
                                      fixed_state *state) {
-    *state = (fixed_state){false, false, false, false};
+    *state = (fixed_state){.is_backup = false};
     memset(fixed, 0, sizeof *fixed);
     ring_fixed backup;
     size_t got = 0, got_backup = 0;
@@ -39,6 +39,7 @@ larder_status larder_ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *
     // The backup says how long its file was: one inside a longer file's data is not it.
     bool has_backup = got_backup == sizeof backup && larder_ring_fixed_is_intact(&backup) &&
                       backup.capacity_bytes == file_bytes;
+    state->has_backup = has_backup;
     state->is_established = has_backup && !(backup.flags & RING_NEVER_SYNCED);
     if (got == sizeof *fixed && larder_ring_fixed_is_intact(fixed)) {
         state->is_whole = state->is_established && memcmp(&backup, fixed, sizeof backup) == 0;
@@ -55,15 +56,15 @@ larder_status larder_ring_fixed_read(int file, uint64_t file_bytes, ring_fixed *
     return status ? status : LARDER_EFOREIGN;
 }
 
-ring_fixed larder_ring_backup(const ring_fixed *fixed, bool is_established) {
+ring_fixed larder_ring_backup(const ring_fixed *fixed, bool is_named) {
     ring_fixed backup = *fixed;
-    if (!is_established) backup.flags |= RING_NEVER_SYNCED;
+    if (!is_named) backup.flags |= RING_NEVER_SYNCED;
     larder_ring_fixed_seal(&backup, backup.created_ns, backup.salt);
     return backup;
 }
 
 void larder_ring_store_backup(larder_ring *ring) {
-    ring_fixed backup = larder_ring_backup(&ring->fixed, ring->is_established);
+    ring_fixed backup = larder_ring_backup(&ring->fixed, ring->is_named);
     uint8_t *place = ring->map + ring->fixed.capacity_bytes - RING_FIXED_BYTES;
     if (memcmp(place, &backup, RING_FIXED_BYTES) != 0) memcpy(place, &backup, RING_FIXED_BYTES);
 }

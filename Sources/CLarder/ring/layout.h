@@ -45,7 +45,13 @@
        be.
     10. No number from `next_floor` of the header on the device on is given.
     11. While the header on the device may be *sealed*, closed with everything synced, no byte from
-       `sealed_limit` on is written. */
+       `sealed_limit` on is written.
+    12. `unsynced` says so before a sync begins, and until it has succeeded: a failed one may have
+       left pages that the kernel takes for written, and that are not. Whoever syncs next, in this
+       process or another of the same boot, first makes them dirty again.
+    13. The backup's RING_NEVER_SYNCED is cleared only when the folder was synced, too: until then
+       the next sync that succeeds syncs the folder, also where a new file took the old one's
+       name. */
 #ifndef LARDER_LAYOUT_H
 #define LARDER_LAYOUT_H
 
@@ -77,7 +83,7 @@
 #define RECORD_SEQUENCE_MASK (RECORD_AFTER_GAP - 1)
 /** No file of ours names a larger number: at ten million messages a second it takes 57 years. */
 #define RING_SEQUENCE_MAX ((uint64_t)1 << 54)
-/** In the flags of a backup: nothing of this file was synced yet. */
+/** In the flags of a backup: nothing of this file was synced yet, or its name was not. */
 #define RING_NEVER_SYNCED ((uint32_t)1 << 31)
 
 /** How many numbers are reserved ahead of those given (invariant 10), and how far a ring may be
@@ -174,9 +180,21 @@ typedef struct ring_session {
     _Atomic uint64_t missing_complement;
     /** Not 0 while `missing` does not agree with the state, or the state cannot be believed. */
     _Atomic uint64_t unsettled;
-    /** Not 0 if something was changed since everything was synced last. */
+    /** One of ring_unsynced. */
     _Atomic uint64_t unsynced;
 } ring_session;
+
+/** What the last writer left undone, larger where more has to be done. */
+typedef enum ring_unsynced {
+    /** Nothing was changed since everything was synced last. */
+    UNSYNCED_NOTHING = 0,
+    UNSYNCED_CHANGES = 1,
+    /** A sync was begun, and is not known to have succeeded (invariant 12): of the header and of
+        what lies behind the message that `synced` names. */
+    UNSYNCED_UNKNOWN = 2,
+    /** The same of any page of the file: a recovery may change each. */
+    UNSYNCED_UNKNOWN_ALL = 3
+} ring_unsynced;
 
 typedef struct ring_header {
     ring_fixed fixed;
@@ -308,6 +326,15 @@ static inline bool record_is_intact(const ring_records *records, const uint8_t *
                                     record_head head, uint64_t position) {
     size_t length = head.word == RECORD_PAD ? 0 : record_length(head.word);
     return record_agrees(records->salt, bytes, head, length, position);
+}
+
+/** Whether a pad leads to the record that it names, unless that one is damaged. A pad of another
+    moment, as in a torn copy, leads to another one, and records may stand behind it. */
+static inline bool record_pad_leads(const ring_records *records, record_head pad) {
+    record_head first = record_head_at(records->data, 0);
+    return record_sequence(first.tag) == record_sequence(pad.tag) ||
+           !record_is_plausible(first, 0, records->data_bytes) ||
+           !record_is_intact(records, records->data, first, 0);
 }
 
 /** What larder_record_find looks for: a number in [minimum, maximum]. */

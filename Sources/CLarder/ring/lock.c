@@ -50,7 +50,9 @@ larder_status larder_ring_begin_writing(larder_ring *ring) {
         return LARDER_EREADONLY;
     }
     STORE_RELEASE(ring->header->state.closed_crc, 0);
-    STORE(ring->header->session.unsynced, 1);
+    // What an earlier writer left unknown stays so.
+    if (LOAD(ring->header->session.unsynced) == UNSYNCED_NOTHING)
+        STORE(ring->header->session.unsynced, UNSYNCED_CHANGES);
     ring->is_writing = true;
     if (ring->damaged_oldest) {
         ring_opened *opened = &ring->header->opened;

@@ -38,15 +38,20 @@ void larder_ring_free(larder_ring *ring) {
     free(ring);
 }
 
-/** Whether the pages that the last writer wrote are certainly all there: it was this very file, and
-    the machine has not rebooted since. */
-static bool ring_is_same_start(const ring_header *header, const larder_os_facts *facts) {
+/** What may have become of the pages that the last writer wrote. */
+static recovery_trust ring_trust(const ring_header *header, const larder_os_facts *facts) {
     uint8_t boot[16];
     static const uint8_t zeros[16];
     larder_os_boot_id(boot);
-    return memcmp(boot, zeros, sizeof boot) != 0 &&
-           memcmp(boot, header->opened.boot_id, sizeof boot) == 0 &&
-           header->opened.device == facts->device && header->opened.inode == facts->inode;
+    bool is_same_start = memcmp(boot, zeros, sizeof boot) != 0 &&
+                         memcmp(boot, header->opened.boot_id, sizeof boot) == 0;
+    // A power cut before the first sync may have left zeros.
+    if (header->opened.inode == 0) return RECOVERY_POWER_CUT;
+    // Devices may be numbered anew by each start of the machine.
+    bool is_same_file = header->opened.inode == facts->inode &&
+                        (header->opened.device == facts->device || !is_same_start);
+    if (!is_same_file) return RECOVERY_COPIED;
+    return is_same_start ? RECOVERY_KILLED : RECOVERY_POWER_CUT;
 }
 
 static bool ring_is_closed(const ring_header *header, uint64_t data_bytes) {
@@ -75,7 +80,8 @@ static open_case ring_look(const larder_ring *ring, const larder_os_facts *facts
     const ring_records records = ring_records_of(ring);
     *found = (ring_found){0};
     bool is_closed = ring_is_closed(header, ring->data_bytes);
-    bool is_same = ring_is_same_start(header, facts);
+    recovery_trust trust = ring_trust(header, facts);
+    bool is_same = trust == RECOVERY_KILLED;
     uint64_t given = LOAD(header->floor.given);
     if (is_closed) {
         found->oldest = LOAD(header->state.oldest);
@@ -83,8 +89,10 @@ static open_case ring_look(const larder_ring *ring, const larder_os_facts *facts
         found->newest = ring_published_newest(header);
         found->count = LOAD(header->state.count);
         found->next_sequence = (given > found->newest ? given : found->newest) + 1;
-        if (is_same) return OPEN_BELIEVED;
-        if (ring->recovery.header_damaged || !larder_ring_seal_holds(&records, header))
+        // A header that is older than what stands behind its end is not the one that was left.
+        if (is_same) return larder_ring_is_outrun(&records, header) ? OPEN_WALKED : OPEN_BELIEVED;
+        if (trust == RECOVERY_COPIED || ring->recovery.header_damaged ||
+            !larder_ring_seal_holds(&records, header))
             return OPEN_WALKED;
         // Who opened it since may have given numbers that the device has no trace of.
         uint64_t floor = ring_next_floor(header);
@@ -116,7 +124,7 @@ static uint64_t ring_cursors_maximum(const larder_ring *ring) {
 static larder_status ring_walk(larder_ring *ring, const larder_os_facts *facts, ring_found *found) {
     ring_records records = ring_records_of(ring);
     recovery_case known = {
-        .trust = ring_is_same_start(ring->header, facts) ? RECOVERY_KILLED : RECOVERY_POWER_CUT,
+        .trust = ring_trust(ring->header, facts),
         .overwrites = ring->overwrite,
         .is_established = ring->is_established,
         .cursors_maximum = ring_cursors_maximum(ring),
@@ -127,6 +135,7 @@ static larder_status ring_walk(larder_ring *ring, const larder_os_facts *facts, 
 /** Reads the state into the writer's handle, walking the records if it has to. */
 static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, ring_found *found,
                                open_case *how) {
+    ring_records records = ring_records_of(ring);
     *how = ring_look(ring, facts, found);
     if (*how == OPEN_WALKED) {
         larder_status status = ring_walk(ring, facts, found);
@@ -144,12 +153,16 @@ static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, 
     ring->warmed = found->end >= ring->data_bytes ? ring->data_bytes : ring->end_position;
     // The record that stands there, or if it was damaged since, the next one.
     larder_ring_settle_oldest(ring, found->oldest, 0);
-    // Then no more are left than there are numbers from there on.
-    uint64_t numbers = ring->oldest < ring->end ? found->newest - ring->oldest_sequence + 1 : 0;
-    if (ring->count > numbers) {
-        ring->damaged_oldest = ring->count - numbers;
-        ring->count = numbers;
-    }
+    if (*how == OPEN_WALKED || ring->oldest == found->oldest) return LARDER_OK;
+    uint64_t missing = LOAD(ring->header->session.missing);
+    uint64_t first = found->newest + 1 - found->count - missing;
+    uint64_t lost = larder_ring_hole(&records, ring->oldest_position, ring->oldest_sequence - first,
+                                     ring->oldest - found->oldest);
+    if (lost > ring->count || ring->oldest == ring->end) lost = ring->count;
+    ring->damaged_oldest = lost;
+    ring->count -= lost;
+    ring->recovery.lost += lost;
+    ring->recovery.intact -= ring->recovery.intact ? lost : 0;
     return LARDER_OK;
 }
 
@@ -163,6 +176,37 @@ static void ring_erase_cut(larder_ring *ring) {
          larder_record_find(&records, position, ring->data_bytes, cut, &position, &head);
          position += 8)
         memset(ring->data + position, 0, RING_HEAD_BYTES);
+}
+
+/** What is in holes was counted as lost. A head there that is whole would be dropped as a message
+    later on, and counted again. */
+static void ring_clear_holes(larder_ring *ring) {
+    ring_records records = ring_records_of(ring);
+    ring_view view = larder_ring_view_get(ring);
+    uint64_t previous = 0;
+    for (uint64_t offset = view.oldest; offset < view.end;) {
+        uint64_t position = offset % ring->data_bytes;
+        uint64_t rest = ring->data_bytes - position;
+        if (rest < RING_HEAD_BYTES) {
+            offset += rest;
+            continue;
+        }
+        record_head head = record_head_at(ring->data, position);
+        if (record_sequence(head.tag) <= previous ||
+            !record_is_plausible(head, position, ring->data_bytes) ||
+            !record_is_intact(&records, ring->data + position, head, position) ||
+            (head.word == RECORD_PAD && !record_pad_leads(&records, head))) {
+            // A copy may have a hole of 8 bytes, and what follows is not to be touched.
+            record_bounds bounds = {previous + 1, view.newest};
+            uint64_t next = larder_ring_find_offset(ring, offset + 8, view.end, bounds, NULL);
+            uint64_t bytes = next - offset < RING_HEAD_BYTES ? next - offset : RING_HEAD_BYTES;
+            memset(ring->data + position, 0, (size_t)bytes);
+            offset = next;
+            continue;
+        }
+        if (head.word != RECORD_PAD) previous = record_sequence(head.tag);
+        offset += head.word == RECORD_PAD ? rest : record_bytes(record_length(head.word));
+    }
 }
 
 /** A kill may have come between the two halves of a cursor's place, or into the taking of a slot.
@@ -181,31 +225,14 @@ static void ring_repair_cursors(larder_ring *ring) {
     }
 }
 
-/** Puts what a walk found into the file. A kill in the middle leaves a file that was not closed,
-    and the next open walks it again. */
-static larder_status ring_store_recovered(larder_ring *ring, const ring_found *found) {
+/** Adds what a walk found to the file's counters. Those of a damaged header may be anything;
+    together with the messages that are here they are no more than the numbers given. */
+static void ring_store_counters(larder_ring *ring, uint64_t skipped) {
     ring_header *header = ring->header;
-    ring_state *state = &header->state;
-    STORE_RELEASE(state->closed_crc, 0);
-    // An odd epoch: a reader of another process waits for the even one.
-    STORE(state->epoch, (LOAD(state->epoch) | 1));
-    atomic_thread_fence(memory_order_seq_cst);
-    // Those in holes still count as in the ring; whoever drops them counts them as lost.
-    uint64_t held = ring->count > ring->recovery.intact ? ring->count - ring->recovery.intact : 0;
-    uint64_t lost = ring->recovery.lost > held ? ring->recovery.lost - held : 0;
-    uint64_t numbered = ring->next_sequence - 1;
-    STORE(header->floor.given, numbered);
-    ring_store_removed_through(header, ring->oldest_sequence - 1);
-    if (ring->recovery.cut) ring_erase_cut(ring);
-    if (found->pad_sequence && ring->data_bytes - found->pad_position >= RING_HEAD_BYTES)
-        record_write_pad(ring->data, found->pad_position, ring->salt, found->pad_sequence);
-    ring_repair_cursors(ring);
-    // Counters of a damaged header may be anything; together with the messages that are here they
-    // are no more than the numbers given.
-    uint64_t gone = numbered - ring->count;
+    uint64_t gone = ring->next_sequence - 1 - ring->count;
     uint64_t counters[] = {LOAD(header->opened.removed), LOAD(header->opened.skipped),
                            LOAD(header->opened.lost)};
-    uint64_t added[] = {0, found->skipped, lost};
+    uint64_t added[] = {0, skipped, ring->recovery.lost};
     for (size_t i = 0; i < 3; i++) {
         if (counters[i] > gone) counters[i] = 0;
         gone -= counters[i];
@@ -216,35 +243,6 @@ static larder_status ring_store_recovered(larder_ring *ring, const ring_found *f
     STORE(header->opened.removed, counters[0]);
     STORE(header->opened.skipped, counters[1]);
     STORE(header->opened.lost, counters[2]);
-    memcpy(&header->fixed, &ring->fixed, sizeof ring->fixed);
-    STORE(state->count, ring->count);
-    for (unsigned i = 0; i < 2; i++) {
-        STORE(state->published[i].newest, ring->newest);
-        STORE(state->published[i].end, ring->end);
-    }
-    ring_store_oldest(ring);
-    larder_ring_settle(ring);
-    ring_store_next_floor(header, 0);
-    STORE(header->session.sealed_limit, 0);
-    ring_marking marking = larder_ring_mark_begin(ring);
-    marking.synced = 0;
-    larder_status status = larder_ring_sync_file(ring);
-    if (status) return status;
-    uint64_t tag = record_tag(ring->newest, record_generation(LOAD(header->floor.syncing)));
-    STORE(header->floor.syncing, tag);
-    STORE(header->floor.synced, tag);
-    STORE(header->session.promised, ring->newest);
-    STORE(header->session.marked, 0);
-    STORE(header->session.floor_synced, marking.floor);
-    larder_ring_mark_end(ring, marking);
-    larder_ring_store_backup(ring);
-    STORE(header->session.unsynced, 1);
-    ring->is_writing = true;
-    if (!ring->overwrite) return LARDER_OK;
-    // So that no append has to (invariant 9).
-    status = larder_os_map_sync(ring->file, ring->map, ring->map_bytes);
-    if (!status) STORE(header->session.marked, ring->newest);
-    return status;
 }
 
 static void ring_sign(larder_ring *ring, const larder_os_facts *facts) {
@@ -262,6 +260,73 @@ static void ring_sign(larder_ring *ring, const larder_os_facts *facts) {
     larder_ring_limit(ring);
 }
 
+/** Puts what a walk found into the file. A kill in the middle leaves a file that was not closed,
+    and the next open walks it again. */
+static larder_status ring_store_recovered(larder_ring *ring, const larder_os_facts *facts,
+                                          const ring_found *found) {
+    ring_header *header = ring->header;
+    ring_state *state = &header->state;
+    STORE_RELEASE(state->closed_crc, 0);
+    // An odd epoch: a reader of another process waits for the even one.
+    STORE(state->epoch, (LOAD(state->epoch) | 1));
+    // If a sync of this fails, here or in who opens the file next, any page may have missed it.
+    STORE(header->session.unsynced, UNSYNCED_UNKNOWN_ALL);
+    atomic_thread_fence(memory_order_seq_cst);
+    STORE(header->floor.given, ring->next_sequence - 1);
+    ring_store_removed_through(header, ring->oldest_sequence - 1);
+    if (ring->recovery.cut) ring_erase_cut(ring);
+    if (found->pad_sequence && ring->data_bytes - found->pad_position >= RING_HEAD_BYTES)
+        record_write_pad(ring->data, found->pad_position, ring->salt, found->pad_sequence);
+    if (ring->recovery.damaged_places) ring_clear_holes(ring);
+    ring_repair_cursors(ring);
+    ring_store_counters(ring, found->skipped);
+    memcpy(&header->fixed, &ring->fixed, sizeof ring->fixed);
+    STORE(state->count, ring->count);
+    for (unsigned i = 0; i < 2; i++) {
+        STORE(state->published[i].newest, ring->newest);
+        STORE(state->published[i].end, ring->end);
+    }
+    ring_store_oldest(ring);
+    larder_ring_settle(ring);
+    // The device knows of nothing of this yet.
+    ring_store_next_floor(header, ring->next_sequence + larder_ring_numbers_ahead);
+    STORE(header->session.sealed_limit, 0);
+    STORE(header->session.promised, 0);
+    STORE(header->session.marked, 0);
+    STORE(header->session.floor_synced, 0);
+    uint64_t named = LOAD(header->floor.synced);
+    if (record_sequence(named) > ring->newest)
+        STORE(header->floor.synced, record_tag(ring->newest, record_generation(named)));
+    // If we crash from here on, or the sync fails, the next open believes the state, and syncs it
+    // before it writes anything.
+    ring_sign(ring, facts);
+    ring->is_writing = true;
+    larder_ring_store_backup(ring);
+    larder_status status = larder_ring_mark(ring);
+    if (status) return status;
+    ring->marked = 0;
+    uint64_t tag = record_tag(ring->newest, record_generation(LOAD(header->floor.syncing)));
+    STORE(header->floor.syncing, tag);
+    STORE(header->floor.synced, tag);
+    ring->generation_bits = record_tag(0, record_generation(tag));
+    ring->synced = ring->newest;
+    STORE(header->session.promised, ring->newest);
+    STORE(header->session.marked, 0);
+    // So that no append has to (invariant 9).
+    return ring->overwrite ? larder_ring_mark(ring) : LARDER_OK;
+}
+
+/** Shows what a killed writer had appended and not shown yet. */
+static void ring_show_last(larder_ring *ring) {
+    ring_publication *published = &ring->header->state.published[ring->slot];
+    larder_ring_unsettle(ring);
+    STORE(ring->header->state.count, ring->count);
+    STORE(published->newest, ring->newest);
+    STORE_RELEASE(published->end, ring->end);
+    ring->slot ^= 1;
+    larder_ring_settle(ring);
+}
+
 /** Takes over a file whose state was believed. */
 static larder_status ring_take_over(larder_ring *ring, const larder_os_facts *facts, open_case how,
                                     uint64_t skipped) {
@@ -273,6 +338,7 @@ static larder_status ring_take_over(larder_ring *ring, const larder_os_facts *fa
     // If we crash in between, the next open looks closer.
     STORE_RELEASE(header->state.closed_crc, 0);
     if (!was_closed || how == OPEN_SEALED) ring_repair_cursors(ring);
+    if (ring->newest != ring_published_newest(header)) ring_show_last(ring);
     if (how == OPEN_SEALED) {
         // What the device has of the session is what was sealed. Numbers are reserved before any
         // is given, which takes a sync in each start of the machine.
@@ -281,15 +347,26 @@ static larder_status ring_take_over(larder_ring *ring, const larder_os_facts *fa
         STORE(header->session.marked, synced);
         STORE(header->opened.skipped, LOAD(header->opened.skipped) + skipped);
         STORE(header->floor.given, ring->next_sequence - 1);
-        uint64_t floor = ring->next_sequence + larder_ring_numbers_ahead;
-        ring_store_next_floor(header, floor);
-        STORE(header->session.floor_synced, floor);
+        ring_store_next_floor(header, ring->next_sequence + larder_ring_numbers_ahead);
+        STORE(header->session.floor_synced, 0);
+        STORE(header->session.unsynced, UNSYNCED_UNKNOWN);
     }
     STORE(header->state.count, ring->count + ring->damaged_oldest);
     ring_sign(ring, facts);
     if (was_closed) STORE_RELEASE(header->state.closed_crc, larder_ring_closed_crc(header));
     if (how != OPEN_SEALED) return LARDER_OK;
-    return larder_os_map_sync(ring->file, ring->map, ring->map_bytes);
+    // The device's header stays a sealed one, and so the limit stands.
+    uint64_t sealed_limit = LOAD(header->session.sealed_limit);
+    ring_marking marking = larder_ring_mark_begin(ring);
+    larder_status status = larder_ring_sync_file(ring, &marking);
+    if (status) return status;
+    STORE_RELEASE(header->state.closed_crc, 0);
+    larder_ring_mark_end(ring, marking);
+    STORE(header->session.sealed_limit, sealed_limit);
+    STORE(header->session.unsynced, UNSYNCED_NOTHING);
+    larder_ring_limit(ring);
+    STORE_RELEASE(header->state.closed_crc, larder_ring_closed_crc(header));
+    return LARDER_OK;
 }
 
 /** A handle that only reads a file that nobody writes. */
@@ -310,6 +387,7 @@ static larder_status ring_view_alone(larder_ring *ring, const larder_os_facts *f
         .epoch = epoch,
     };
     ring->private_skipped = found.skipped;
+    ring->private_damaged = found.damaged;
     ring->has_private_view = true;
     return status;
 }
@@ -327,9 +405,11 @@ static larder_status ring_adopt(larder_ring *ring, const larder_os_facts *facts)
     ring->data = ring->map + fixed->data_offset;
     ring->data_bytes = fixed->data_bytes;
     ring->salt = fixed->salt;
-    // A sync that was completed left its mark also where the backup is gone; a writer puts it back.
-    if (!ring->read_only && !ring->recovery.header_damaged)
-        ring->is_established |= LOAD(ring->header->floor.synced) != 0;
+    // A sync that was completed left its mark also where the backup is gone, or not there yet.
+    if (!ring->recovery.header_damaged && LOAD(ring->header->floor.synced) != 0) {
+        ring->is_established = true;
+        if (!ring->had_backup) ring->is_named = true;
+    }
     ring->overwrite = (fixed->flags & LARDER_RING_OVERWRITE) != 0;
     uint64_t longest = fixed->data_bytes - RING_HEAD_BYTES;
     ring->message_max =
@@ -340,13 +420,16 @@ static larder_status ring_adopt(larder_ring *ring, const larder_os_facts *facts)
         ring->recovery.was_closed = 1;
         return LARDER_OK;
     }
+    // What the device lacks since a sync that failed, in this start of the machine (invariant 12).
+    if (LOAD(ring->header->session.unsynced) >= UNSYNCED_UNKNOWN &&
+        ring_trust(ring->header, facts) == RECOVERY_KILLED)
+        STORE(ring->sync_failures, 1);
     ring_found found;
     open_case how;
     status = ring_load(ring, facts, &found, &how);
-    if (!status && how != OPEN_WALKED) return ring_take_over(ring, facts, how, found.skipped);
-    if (!status) status = ring_store_recovered(ring, &found);
-    if (!status) ring_sign(ring, facts);
-    return status;
+    if (status) return status;
+    return how == OPEN_WALKED ? ring_store_recovered(ring, facts, &found)
+                              : ring_take_over(ring, facts, how, found.skipped);
 }
 
 static void detail_of_fixed(larder_ring_detail *detail, const ring_fixed *fixed) {
@@ -421,7 +504,7 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
         status = larder_os_file_read_at(ring->file, &probe, 1, 0, &got);
         return status == EISDIR ? EISDIR : LARDER_EFOREIGN;
     }
-    fixed_state state = {false, false, false, false};
+    fixed_state state = {.is_backup = false};
     if (facts.bytes > 0) {
         status = larder_ring_fixed_read(ring->file, facts.bytes, &ring->fixed, &state);
         detail_of_fixed(detail, &ring->fixed);
@@ -458,10 +541,10 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
     status = fixed_matches(&ring->fixed, options);
     if (status) return status;
     ring->recovery.header_damaged = state.is_backup;
-    ring->is_established = state.is_established;
+    ring->is_established = ring->is_named = state.is_established;
     ring->has_backup = state.is_whole;
-    if (!ring->read_only && !ring->is_established)
-        status = larder_os_absolute_path(path, &ring->path);
+    ring->had_backup = state.has_backup;
+    if (!ring->read_only && !ring->is_named) status = larder_os_absolute_path(path, &ring->path);
     return status ? status : ring_adopt(ring, &facts);
 }
 

@@ -126,9 +126,7 @@ static inline bool reader_verifies(const larder_ring_reader *reader, uint64_t of
                             reader_position(reader, offset));
 }
 
-/** Offset of the first intact record in [from, end), all live, with a number in the bounds; `end`
-    if none. */
-static uint64_t ring_find_offset(const larder_ring *ring, uint64_t from, uint64_t end,
+uint64_t larder_ring_find_offset(const larder_ring *ring, uint64_t from, uint64_t end,
                                  record_bounds bounds, uint64_t *sequence) {
     ring_records records = ring_records_of(ring);
     while (from < end) {
@@ -138,7 +136,7 @@ static uint64_t ring_find_offset(const larder_ring *ring, uint64_t from, uint64_
         uint64_t found;
         record_head head;
         if (larder_record_find(&records, position, limit, bounds, &found, &head)) {
-            *sequence = record_sequence(head.tag);
+            if (sequence) *sequence = record_sequence(head.tag);
             return from + (found - position);
         }
         from += rest;
@@ -169,8 +167,7 @@ static void reader_settle(larder_ring_reader *reader, const ring_view *view) {
     reader->chunk_start = reader->chunk_end = 0;
     reader->back_count = 0;
     record_bounds bounds = {reader->sequence + 1, RING_SEQUENCE_MAX};
-    uint64_t unused;
-    reader->offset = ring_find_offset(reader->ring, view->oldest, view->end, bounds, &unused);
+    reader->offset = larder_ring_find_offset(reader->ring, view->oldest, view->end, bounds, NULL);
 }
 
 /** What is to be done about the bytes at `reader->offset`. */
@@ -197,7 +194,7 @@ static larder_status reader_refill(larder_ring_reader *reader, uint64_t wanted, 
     } else if (is_damaged) {
         record_bounds bounds = {reader->sequence + 1, view.newest};
         uint64_t found;
-        reader->offset = ring_find_offset(ring, reader->offset, view.end, bounds, &found);
+        reader->offset = larder_ring_find_offset(ring, reader->offset, view.end, bounds, &found);
         reader->chunk_start = reader->chunk_end = 0;
         if (reader->offset >= view.end) *step = STEP_END;
     } else {
@@ -256,7 +253,9 @@ static reader_sight reader_look(larder_ring_reader *reader, larder_ring_record *
         !record_is_plausible(head, position, data_bytes))
         return SIGHT_DAMAGED;
     if (head.word == RECORD_PAD) {
-        if (!reader_verifies(reader, reader->offset, head)) return SIGHT_DAMAGED;
+        ring_records records = ring_records_of(reader->ring);
+        if (!reader_verifies(reader, reader->offset, head) || !record_pad_leads(&records, head))
+            return SIGHT_DAMAGED;
         reader->offset += data_bytes - position;
         return SIGHT_PAD;
     }
@@ -464,11 +463,30 @@ static uint64_t seek_in_lap(const larder_ring *ring, const ring_view *view, uint
     while (high - low > SEEK_WALK_BYTES) {
         uint64_t middle = (low + (high - low) / 2) & ~(uint64_t)7;
         uint64_t number;
-        uint64_t found = ring_find_offset(ring, middle, high, bounds, &number);
+        uint64_t found = larder_ring_find_offset(ring, middle, high, bounds, &number);
         if (found < high && number <= sequence) low = found;
         else high = middle;
     }
     return low;
+}
+
+uint64_t larder_ring_offset_of(const larder_ring *ring, const ring_view *view, uint64_t sequence) {
+    if (view->oldest >= view->end) return view->end;
+    uint64_t low = view->oldest;
+    uint64_t lap = (view->end - 1) - (view->end - 1) % ring->data_bytes;
+    if (lap > view->oldest) {
+        // Two laps: the later one starts with a record, whose number tells which to search.
+        uint64_t number;
+        record_bounds bounds = {ring_first_number(ring, view), view->newest};
+        uint64_t found = larder_ring_find_offset(ring, lap, view->end, bounds, &number);
+        if (found < view->end && number <= sequence)
+            low = seek_in_lap(ring, view, found, view->end, sequence);
+        else low = seek_in_lap(ring, view, low, lap, sequence);
+    } else {
+        low = seek_in_lap(ring, view, low, view->end, sequence);
+    }
+    record_bounds bounds = {sequence, view->newest};
+    return larder_ring_find_offset(ring, low, view->end, bounds, NULL);
 }
 
 larder_status larder_ring_reader_seek(larder_ring_reader *reader, uint64_t sequence) {
@@ -487,22 +505,7 @@ larder_status larder_ring_reader_seek(larder_ring_reader *reader, uint64_t seque
         reader->offset = view.end;
         reader->sequence = view.newest;
     } else {
-        uint64_t low = view.oldest;
-        uint64_t lap = (view.end - 1) - (view.end - 1) % ring->data_bytes;
-        if (lap > view.oldest) {
-            // Two laps: the later one starts with a record, whose number tells which to search.
-            uint64_t number;
-            record_bounds bounds = {ring_first_number(ring, &view), view.newest};
-            uint64_t found = ring_find_offset(ring, lap, view.end, bounds, &number);
-            if (found < view.end && number <= sequence)
-                low = seek_in_lap(ring, &view, found, view.end, sequence);
-            else low = seek_in_lap(ring, &view, low, lap, sequence);
-        } else {
-            low = seek_in_lap(ring, &view, low, view.end, sequence);
-        }
-        record_bounds bounds = {sequence, view.newest};
-        uint64_t unused;
-        reader->offset = ring_find_offset(ring, low, view.end, bounds, &unused);
+        reader->offset = larder_ring_offset_of(ring, &view, sequence);
         reader->sequence = sequence - 1;
     }
     ring_unlock(ring);

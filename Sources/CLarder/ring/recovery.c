@@ -12,10 +12,13 @@
     it.
 
     After a power cut any page that was written since the last sync may be old, new or half of each.
-    Then a hole behind the last synced message ends the log, so that what is left is a prefix; and a
-    hole in front of it may be where unsynced messages overwrote the oldest ones, so what lies
-    before that is given up, too. Which sync was the last that was completed follows from invariant
-    8. */
+    Then a hole behind the last synced message ends the log, so that what is left is a prefix. What
+    was synced is never given up: a hole in front of it is damage, or where unsynced messages that
+    did not arrive whole overwrote the oldest ones, and costs what was in it either way. Which sync
+    was the last that was completed follows from invariant 8.
+
+    Of a copy the pages may be of different moments, and then no power cut explains the holes. The
+    whole chain is kept, as for a header that no power cut can have left. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -125,9 +128,10 @@ bool larder_record_run_joins(const record_run *run, const record_run *next) {
 
 /** Goes along the records from `offset`, which lie behind each other, as far as `end`.
     @param last the number of the record before; receives that of the last one.
+    @param count is raised by how many there are.
     @return where it stopped: `end`, or where no intact record with a larger number is. */
 static uint64_t records_follow(const ring_records *records, uint64_t offset, uint64_t end,
-                               uint64_t *last) {
+                               uint64_t *last, uint64_t *count) {
     while (offset < end) {
         uint64_t position = offset % records->data_bytes;
         uint64_t rest = records->data_bytes - position;
@@ -146,8 +150,18 @@ static uint64_t records_follow(const ring_records *records, uint64_t offset, uin
         }
         *last = record_sequence(head.tag);
         offset += record_bytes(record_length(head.word));
+        ++*count;
     }
     return offset;
+}
+
+bool larder_ring_is_outrun(const ring_records *records, const ring_header *header) {
+    uint64_t position = ring_published_end(header) % records->data_bytes;
+    if (records->data_bytes - position < RING_HEAD_BYTES) position = 0;
+    record_head head = record_head_at(records->data, position);
+    return record_sequence(head.tag) > ring_published_newest(header) &&
+           record_is_plausible(head, position, records->data_bytes) &&
+           record_is_intact(records, records->data + position, head, position);
 }
 
 bool larder_ring_believe(const ring_records *records, const ring_header *header,
@@ -186,21 +200,47 @@ bool larder_ring_believe(const ring_records *records, const ring_header *header,
     found->count = newest - first + 1 - missing;
     if (found->count > (end - oldest) / RING_HEAD_BYTES) return false;
     // What was published last has to lead from the publication before it to this one.
-    uint64_t last = LOAD(published[1 - slot].newest);
+    uint64_t last = LOAD(published[1 - slot].newest), unused = 0;
     if (before < oldest) {
         before = oldest;
         last = first - 1;
     }
-    return records_follow(records, before, end, &last) == end && last == newest;
+    if (records_follow(records, before, end, &last, &unused) != end || last != newest) return false;
+    // What the writer had not shown yet when it was killed, which is less than half a lap.
+    uint64_t limit = oldest + records->data_bytes;
+    found->end = records_follow(records, end, limit, &found->newest, &found->count);
+    if (found->newest == newest) found->end = end;
+    if (found->newest > given) found->next_sequence = found->newest + 1;
+    return found->end - end <= records->data_bytes / 2;
+}
+
+static bool header_is_closed(const ring_header *header) {
+    uint32_t crc = LOAD(header->state.closed_crc);
+    return crc != 0 && crc == larder_ring_closed_crc(header);
+}
+
+/** How many numbers there are from the oldest message on, as the header has it; UINT64_MAX if it
+    does not agree with itself. */
+static uint64_t header_numbers(const ring_header *header) {
+    const ring_session *session = &header->session;
+    uint64_t count = LOAD(header->state.count), missing = LOAD(session->missing);
+    bool agrees = !LOAD(session->unsettled) && missing == ~LOAD(session->missing_complement) &&
+                  count <= RING_SEQUENCE_MAX && missing <= RING_SEQUENCE_MAX;
+    return agrees ? count + missing : UINT64_MAX;
+}
+
+/** Whether the header is of a file that was closed with everything synced. */
+static bool header_is_sealed(const ring_header *header) {
+    uint64_t limit = LOAD(header->session.sealed_limit), synced = LOAD(header->floor.synced);
+    return header_is_closed(header) && limit >= ring_published_end(header) && limit % 8 == 0 &&
+           synced == LOAD(header->floor.syncing) &&
+           record_sequence(synced) == ring_published_newest(header);
 }
 
 bool larder_ring_seal_holds(const ring_records *records, const ring_header *header) {
     uint64_t limit = LOAD(header->session.sealed_limit);
     uint64_t end = ring_published_end(header), newest = ring_published_newest(header);
-    uint64_t synced = LOAD(header->floor.synced);
-    if (limit < end || limit % 8 || synced != LOAD(header->floor.syncing) ||
-        record_sequence(synced) != newest)
-        return false;
+    if (!header_is_sealed(header)) return false;
     // Records that a later handle wrote, and that a power cut left behind.
     const record_bounds later = {newest + 1, RING_SEQUENCE_MAX};
     if (limit - end > records->data_bytes) limit = end + records->data_bytes;
@@ -213,10 +253,10 @@ bool larder_ring_seal_holds(const ring_records *records, const ring_header *head
         from += until - position;
     }
     // Its fragments, in place of the oldest messages.
-    uint64_t oldest = LOAD(header->state.oldest), last = 0;
+    uint64_t oldest = LOAD(header->state.oldest), last = 0, unused = 0;
     uint64_t overwritten = limit > records->data_bytes ? limit - records->data_bytes : 0;
     return overwritten <= oldest ||
-           records_follow(records, oldest, overwritten, &last) >= overwritten;
+           records_follow(records, oldest, overwritten, &last, &unused) >= overwritten;
 }
 
 // Choosing ----------------------------------------------------------------------------------------
@@ -260,6 +300,8 @@ typedef struct state_hints {
     bool sync_is_proven;
     /** A full ring makes room by itself. */
     bool overwrites;
+    /** A power cut at most has torn the header. */
+    bool is_believable;
 } state_hints;
 
 /** Whether the part begins right behind `sequence`, which no run holds. */
@@ -269,7 +311,7 @@ static bool part_follows(const record_runs *runs, chain_part part, uint64_t sequ
     return run->first == sequence + 1 || (run->is_after_gap && run->first > sequence);
 }
 
-/** After a power cut: the part of the chain that is a prefix and holds everything synced.
+/** After a power cut: what is a prefix behind the last sync, with all that was synced.
     @return false if nothing can be kept. */
 static bool choose_prefix(const record_runs *runs, const state_hints *hints, chain_part *out) {
     bool sync_is_proven = hints->sync_is_proven;
@@ -279,9 +321,9 @@ static bool choose_prefix(const record_runs *runs, const state_hints *hints, cha
     chain_part before = {0, 0}, largest = {0, 0}, syncing = {0, 0}, part;
     for (size_t i = 0; i < runs->count; i = part.last + 1) {
         part = part_from(runs, i);
-        // It was on the device: where it is gone, it was dropped, with all before it, for records
-        // that did not arrive whole. Then the sync under way may have been completed, without one
-        // to prove it; but if it was, what it covers begins here and has no hole (invariant 9).
+        // It was on the device: where it is gone, it was damaged, or dropped for records that did
+        // not arrive whole. Then the sync under way may have been completed, without one to prove
+        // it; but if it was, what it covers begins here and has no hole (invariant 9).
         if (part_holds(runs, part, last_sync) || part_follows(runs, part, last_sync)) {
             *out = part;
             is_found = true;
@@ -296,17 +338,19 @@ static bool choose_prefix(const record_runs *runs, const state_hints *hints, cha
         }
         if (part_count(runs, part) > part_count(runs, largest)) largest = part;
     }
-    if (is_found) return true;
-    // A sync that was only under way proves nothing of what came before its last message: there may
-    // be a hole. Where the ring came round since, nobody can say where the prefix starts.
-    // A ring that refuses drops only what was removed: of two parts the older one is the prefix.
+    // With all that was synced, whatever holes are between it: they cost what was in them.
+    if (!is_found && has_before) *out = before;
+    if (is_found || has_before) {
+        out->first = 0;
+        return true;
+    }
+    // Nothing that was synced is left. A sync that was only under way proves nothing of what came
+    // before its last message: there may be a hole. Where the ring came round since, nobody can say
+    // where the prefix starts. A ring that refuses drops only what was removed: of two parts the
+    // older one is the prefix.
     bool is_lapped = hints->overwrites && runs->items[0].start >= runs->items[runs->count - 1].end;
-    has_syncing = has_syncing && is_lapped;
-    if (has_syncing) *out = syncing;
-    else if (has_before) *out = before;
-    else *out = largest;
-    if (has_syncing || has_before) return true;
-    // Nothing that was synced is left. Without a lap in between, a prefix starts at the oldest.
+    *out = has_syncing && is_lapped ? syncing : largest;
+    // Without a lap in between, a prefix starts at the oldest.
     if (is_lapped) return true;
     *out = part_from(runs, 0);
     return (hints->oldest.is_known && runs->items[0].start == hints->oldest.position) ||
@@ -368,6 +412,11 @@ oldest_hint larder_ring_oldest_hint(const ring_records *records, uint64_t lap_by
             record_is_intact(records, records->data + position, head, position))
             hint.number = sequence;
     }
+    // Where that record is damaged, or an older one, a header that was closed says how many numbers
+    // there were.
+    uint64_t held = header_numbers(header);
+    if (header_is_closed(header) && held <= newest && newest - held > hint.removed_through)
+        hint.removed_through = newest - held;
     return hint;
 }
 
@@ -381,15 +430,14 @@ static bool next_head_proves_sync(const ring_records *records, const ring_header
            record_generation(head.tag) == record_generation(LOAD(header->floor.syncing));
 }
 
-/** @return how many messages are missing there. */
-static uint64_t report_hole(larder_ring_report *report, const record_run *run,
-                            const record_run *next, uint64_t data_bytes, uint64_t data_offset) {
+static void report_hole(larder_ring_report *report, const record_run *run, const record_run *next,
+                        const ring_records *records, uint64_t data_offset) {
+    uint64_t bytes = next->start >= run->end ? next->start - run->end
+                                             : records->data_bytes - run->end + next->start;
     report->damaged_places++;
-    report->damaged_bytes +=
-        next->start >= run->end ? next->start - run->end : data_bytes - run->end + next->start;
+    report->damaged_bytes += bytes;
     if (!report->first_damage_offset) report->first_damage_offset = data_offset + run->end;
-    report->lost += next->first - run->last - 1;
-    return next->first - run->last - 1;
+    report->lost += larder_ring_hole(records, next->start, next->first - run->last - 1, bytes);
 }
 
 // Numbers -----------------------------------------------------------------------------------------
@@ -415,9 +463,11 @@ static uint64_t recovered_next(const ring_records *records, const ring_header *h
         if (named[i] >= next && named[i] < most) next = named[i] + 1;
     }
     *skipped = 0;
-    if (known->trust == RECOVERY_POWER_CUT) {
-        // A file that was never synced gave no more than these.
-        uint64_t floor = 1 + larder_ring_numbers_ahead;
+    if (known->trust != RECOVERY_KILLED) {
+        // A file that was never synced gave no more than these; one that was sealed, and not
+        // written since, no more than it says.
+        bool is_sealed = header_is_sealed(header) && highest <= ring_published_newest(header);
+        uint64_t floor = is_sealed ? 0 : 1 + larder_ring_numbers_ahead;
         if (reserved > floor) floor = reserved;
         if (floor > next) {
             *skipped = floor - next;
@@ -431,9 +481,11 @@ static uint64_t recovered_next(const ring_records *records, const ring_header *h
 static state_hints hints_of(const ring_records *records, const ring_header *header,
                             bool overwrites) {
     uint64_t synced = LOAD(header->floor.synced), syncing = LOAD(header->floor.syncing);
+    // What callers were told holds where the word that says why does not.
+    uint64_t promised = LOAD(header->session.promised);
     return (state_hints){
         .oldest = larder_ring_oldest_hint(records, records->data_bytes, header),
-        .synced = record_sequence(synced),
+        .synced = promised > record_sequence(synced) ? promised : record_sequence(synced),
         .syncing = record_sequence(syncing),
         .generation = record_generation(syncing),
         .sync_is_proven = record_generation(synced) == record_generation(syncing) ||
@@ -442,38 +494,88 @@ static state_hints hints_of(const ring_records *records, const ring_header *head
     };
 }
 
+/** Whether a power cut can have left this header of a file that was synced before, each of whose
+    words is of one time or another. */
+static bool header_is_possible(const ring_header *header) {
+    const ring_floor *floor = &header->floor;
+    const ring_session *session = &header->session;
+    const ring_publication *published = header->state.published;
+    const uint64_t numbers[] = {LOAD(published[0].newest),    LOAD(published[1].newest),
+                                LOAD(floor->removed_through), ~LOAD(floor->removed_complement),
+                                LOAD(floor->next_floor),      ~LOAD(floor->next_complement),
+                                LOAD(floor->given),           LOAD(session->marked),
+                                LOAD(session->floor_synced),  LOAD(session->promised),
+                                LOAD(session->missing),       ~LOAD(session->missing_complement)};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (numbers[i] > 2 * RING_SEQUENCE_MAX) return false;
+    }
+    uint64_t offsets = LOAD(header->state.oldest) | LOAD(header->state.oldest_copy) |
+                       LOAD(published[0].end) | LOAD(published[1].end);
+    return LOAD(header->state.epoch) != 0 && offsets % 8 == 0;
+}
+
+/** The number of the oldest message that the file held, so far as anything tells: what of it and
+    those behind it is missing in front of number `first`, at `start`, was lost.
+    @return 0 if it may have been overwritten as well. */
+static uint64_t oldest_number(const ring_header *header, const state_hints *hints,
+                              const record_runs *runs, uint64_t data_bytes) {
+    uint64_t lower = oldest_hint_lower(hints->oldest);
+    // A ring that refuses drops only what is removed.
+    if (hints->oldest.number || !hints->overwrites) return lower;
+    uint64_t newest = ring_published_newest(header), held = header_numbers(header);
+    uint64_t highest = runs->count ? runs->items[runs->count - 1].last : 0;
+    if (hints->is_believable && newest >= highest && held <= newest)
+        return newest + 1 - held > lower ? newest + 1 - held : lower;
+    // In the first lap nothing is overwritten: then there was room for them before the first one.
+    if (!runs->count || (hints->is_believable && ring_published_end(header) > data_bytes)) return 0;
+    const record_run *first = &runs->items[0];
+    bool is_lapped = first->start >= runs->items[runs->count - 1].end;
+    bool fits = first->first >= lower && first->first - lower <= first->start / RING_HEAD_BYTES;
+    return !is_lapped && fits ? lower : 0;
+}
+
 /** Puts together what is kept: the runs of the part, with holes in it as damage.
-    @param part NULL if nothing is. */
+    @param part NULL if nothing is.
+    @param oldest as oldest_number says. */
 static void found_of_part(const ring_records *records, const ring_header *header,
-                          const record_runs *runs, const chain_part *part, ring_found *found,
-                          larder_ring_report *report) {
-    uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header);
+                          const record_runs *runs, const chain_part *part, uint64_t oldest,
+                          ring_found *found, larder_ring_report *report) {
+    uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header), before = 0;
     for (size_t i = 0; i < runs->count; i++) {
         const record_run *run = &runs->items[i];
-        if (!part || i > part->last) report->cut += run->count;
-        if (!part || i < part->first || i > part->last) continue;
+        bool is_kept = part && i >= part->first && i <= part->last;
+        if (part && i < part->first) before += run->count;
+        if (!is_kept) {
+            report->cut += run->count;
+            continue;
+        }
         found->count += run->count;
         report->intact += run->count;
         if (i == part->first) continue;
-        if (run->start == 0) {
+        if (!larder_record_run_joins(&run[-1], run)) {
+            report_hole(report, &run[-1], run, records, data_offset);
+        } else if (run->start == 0) {
             found->pad_position = run[-1].end;
             found->pad_sequence = run->first;
         }
-        if (!larder_record_run_joins(&run[-1], run))
-            found->count += report_hole(report, &run[-1], run, records->data_bytes, data_offset);
     }
     // Offsets go on from the header's, so that a reader of another process stays behind them.
     uint64_t lap = ring_published_end(header) / records->data_bytes;
     if (lap > (UINT64_MAX / 4) / records->data_bytes) lap = 0;
+    uint64_t given = found->next_sequence - found->skipped - 1;
     if (!part) {
         found->end = found->oldest = (lap + 1) * records->data_bytes;
-        report->lost += report->cut;
+        bool is_known = oldest && given >= oldest && given - oldest + 1 > report->cut;
+        report->lost += is_known ? given - oldest + 1 : report->cut;
         return;
     }
     uint64_t start = runs->items[part->first].start, end = runs->items[part->last].end;
-    uint64_t last = runs->items[part->last].last;
-    uint64_t given = found->next_sequence - found->skipped - 1;
-    report->lost += given > last ? given - last : 0;
+    uint64_t last = runs->items[part->last].last, first = runs->items[part->first].first;
+    if (oldest && first > oldest)
+        before = larder_ring_hole(records, start, first - oldest, records->data_bytes);
+    found->damaged = before;
+    if (given > last) found->damaged += given - last;
+    report->lost += found->damaged;
     report->oldest_sequence = runs->items[part->first].first;
     report->newest_sequence = found->newest = last;
     if (start >= end && lap == 0) lap = 1;
@@ -485,17 +587,21 @@ static void found_of_part(const ring_records *records, const ring_header *header
 larder_status larder_ring_recover(const ring_records *records, const ring_header *header,
                                   const recovery_case *known, ring_found *found,
                                   larder_ring_report *report) {
-    recovery_trust trust = known->trust;
+    bool is_cut = known->trust == RECOVERY_POWER_CUT;
     uint32_t header_damaged = report->header_damaged;
     memset(report, 0, sizeof *report);
     report->header_damaged = header_damaged;
+    report->was_closed = header_is_closed(header);
     // A header that something else than a power cut made so.
     state_hints hints = {.overwrites = known->overwrites};
+    bool is_possible = !known->is_established || header_is_possible(header);
+    if (!is_possible) is_cut = false;
     if (known->is_established && (header_damaged || LOAD(header->state.epoch) == 0)) {
-        trust = RECOVERY_KILLED;
+        is_cut = false;
         hints.oldest = oldest_hint_of_damaged(header);
     } else {
         hints = hints_of(records, header, known->overwrites);
+        hints.is_believable = is_possible;
     }
     record_runs runs;
     larder_status status = larder_record_runs_scan(records, hints.synced, hints.generation, &runs);
@@ -521,9 +627,13 @@ larder_status larder_ring_recover(const ring_records *records, const ring_header
 
     chain_part part = {0, runs.count ? runs.count - 1 : 0};
     bool keeps = runs.count > 0;
-    if (keeps && trust == RECOVERY_POWER_CUT) keeps = choose_prefix(&runs, &hints, &part);
+    if (keeps && is_cut) keeps = choose_prefix(&runs, &hints, &part);
     *found = (ring_found){.newest = next - 1, .next_sequence = next, .skipped = skipped};
-    found_of_part(records, header, &runs, keeps ? &part : NULL, found, report);
+    uint64_t oldest = oldest_number(header, &hints, &runs, records->data_bytes);
+    found_of_part(records, header, &runs, keeps ? &part : NULL, oldest, found, report);
+    // A power cut takes what was not synced, and what that overwrote, without any damage.
+    if (is_cut && !(header_is_sealed(header) && highest <= ring_published_newest(header)))
+        found->damaged = 0;
     larder_record_runs_free(&runs);
     return LARDER_OK;
 }

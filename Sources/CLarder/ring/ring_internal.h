@@ -5,7 +5,9 @@
     Who holds what:
     - `ring_lock` guards everything but what is said below. It is held for the copy of a message, or
       of a reader's chunk; over a system call only to warm pages ahead, and for the sync of an
-      append that has overtaken the background, ring_mark.
+      append that has overtaken the background, larder_ring_mark.
+    - `device_mutex` lets one thread at a time wait for the device: the kernel tells of a failure
+      once, and would tell the other one that all is well. It is the last to be taken.
     - `sync_mutex` guards the group commit and its thread; it may be held when ring_lock is taken,
       never the other way round.
     - `wait_mutex` guards sleeping in larder_ring_wait, in the same order. */
@@ -93,10 +95,16 @@ struct larder_ring {
     bool has_warmed;
     /** A header is to be brought to the device in the background (invariants 10 and 11). */
     bool wants_mark;
-    /** Something was synced before: the backup says so, and the file's name is on the device. */
+    /** Something was synced before: a header that is gone was damaged. */
     bool is_established;
+    /** The file's name is on the device, and the backup says so (invariant 13). */
+    bool is_named;
+    /** The file is about to be renamed: its name now need not get there. */
+    bool is_temporary;
     /** The backup needs no look: it would cost a page. */
     bool has_backup;
+    /** There was one, of whatever kind, when the file was opened. */
+    bool had_backup;
 
     // Once per open.
     char *path;
@@ -113,6 +121,15 @@ struct larder_ring {
     ring_view private_view;
     bool has_private_view;
     uint64_t private_skipped;
+    /** Messages that a walk of a file which only this handle reads found damaged before and behind
+        all others. */
+    uint64_t private_damaged;
+
+    pthread_mutex_t device_mutex;
+    /** How many syncs of the device failed, and how many of these a later one has made good, for
+        which pages were made dirty again (invariant 12). The lock guards the second. */
+    _Atomic uint32_t sync_failures;
+    uint32_t sync_failures_mended;
 
     pthread_mutex_t sync_mutex;
     pthread_cond_t sync_done;
@@ -200,6 +217,14 @@ void larder_ring_settle(larder_ring *ring);
 
 /** Sets `oldest` to the first intact record at or after `offset`, whose number exceeds `after`. */
 void larder_ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t after);
+/** Offset of the first intact record in [from, end), all live, with a number in the bounds; `end`
+    if none.
+    @param sequence receives its number; may be NULL. */
+uint64_t larder_ring_find_offset(const larder_ring *ring, uint64_t from, uint64_t end,
+                                 record_bounds bounds, uint64_t *sequence);
+/** Offset of the first live message whose number is at least `sequence`; the view's end without
+    one. The lock is held. O(log capacity). */
+uint64_t larder_ring_offset_of(const larder_ring *ring, const ring_view *view, uint64_t sequence);
 
 // Recovery ----------------------------------------------------------------------------------------
 
@@ -217,6 +242,8 @@ typedef struct ring_found {
         pad there may be torn, or be that of an earlier lap. */
     uint64_t pad_position;
     uint64_t pad_sequence;
+    /** Messages lost to damage before the first record kept or after the last. */
+    uint64_t damaged;
 } ring_found;
 
 /** How much to believe of a file that was not closed. */
@@ -225,7 +252,10 @@ typedef enum recovery_trust {
         */
     RECOVERY_KILLED,
     /** Pages may be missing: after the last sync, keep a prefix. */
-    RECOVERY_POWER_CUT
+    RECOVERY_POWER_CUT,
+    /** Another file, whose pages may be of different moments. No prefix can be told from a part,
+        so whatever is intact is kept, as salvage does. */
+    RECOVERY_COPIED
 } recovery_trust;
 
 /** What there is to know of a file besides its bytes. */
@@ -246,6 +276,19 @@ larder_status larder_ring_recover(const ring_records *records, const ring_header
     start of the machine. Every record that it leads to is looked at, which is a handful.
     @return false if it cannot be believed as it stands. */
 bool larder_ring_believe(const ring_records *records, const ring_header *header, ring_found *found);
+
+/** How many messages were lost in a hole of `bytes` in front of the record at `position`, whose
+    number is larger by `numbers` than it would be without a hole. Behind numbers that no message
+    has, which AFTER GAP says, there can be no more than there was room for. */
+static inline uint64_t larder_ring_hole(const ring_records *records, uint64_t position,
+                                        uint64_t numbers, uint64_t bytes) {
+    bool is_after_gap = record_is_after_gap(record_head_at(records->data, position).tag);
+    return is_after_gap && numbers > bytes / RING_HEAD_BYTES ? bytes / RING_HEAD_BYTES : numbers;
+}
+
+/** Whether an intact record that the header does not know stands behind its end: of a file that was
+    closed, it is an older header. */
+bool larder_ring_is_outrun(const ring_records *records, const ring_header *header);
 
 /** Whether nothing was written behind a sealed end, as far as one can see (invariant 11). */
 bool larder_ring_seal_holds(const ring_records *records, const ring_header *header);
@@ -319,7 +362,9 @@ typedef struct fixed_state {
     bool is_backup;
     /** The file is nothing but zeros: a creation that was cut short. */
     bool is_blank;
-    /** The backup is whole and says that something was synced. */
+    /** There is a backup. */
+    bool has_backup;
+    /** And it says that something was synced, and the name is on the device. */
     bool is_established;
     /** And is that of the header. */
     bool is_whole;
@@ -338,7 +383,7 @@ larder_status larder_ring_create(int file, const larder_ring_options *options, u
 bool larder_ring_creation_was_torn(int file, uint64_t file_bytes,
                                    const larder_ring_options *options);
 /** What the backup of a file is to be. */
-ring_fixed larder_ring_backup(const ring_fixed *fixed, bool is_established);
+ring_fixed larder_ring_backup(const ring_fixed *fixed, bool is_named);
 /** Puts the backup in its place. */
 void larder_ring_store_backup(larder_ring *ring);
 /** Frees the handle, which has released its file. */
@@ -354,19 +399,23 @@ void larder_ring_sync_init(larder_ring *ring, int64_t interval_ns);
 larder_status larder_ring_sync_last(larder_ring *ring);
 /** Ends the thread, after which no sync of its is under way. */
 void larder_ring_sync_stop(larder_ring *ring);
-/** The file, and with the first sync its name, to the device. */
-larder_status larder_ring_sync_file(larder_ring *ring);
-
 /** What a sync of the header that is about to begin brings to the device. */
 typedef struct ring_marking {
     uint64_t synced;
     uint64_t floor;
+    /** As `sync_failures`: another one meanwhile is one of this sync, too. */
+    uint32_t failures;
 } ring_marking;
 
-/** Before a sync: reserves numbers. The lock is held. */
+/** Before a sync: reserves numbers, and makes dirty again what a failed one left. The lock is held.
+    */
 ring_marking larder_ring_mark_begin(larder_ring *ring);
+/** The file, and with the first sync its name, to the device. */
+larder_status larder_ring_sync_file(larder_ring *ring, const ring_marking *marking);
 /** After it: what it allows. The lock is held. */
 void larder_ring_mark_end(larder_ring *ring, ring_marking marking);
+/** All three: brings the header to the device on the caller's thread. The lock is held. */
+larder_status larder_ring_mark(larder_ring *ring);
 /** Sets `soft_limit`; the lock is held, or nobody else has the ring yet. */
 void larder_ring_limit(larder_ring *ring);
 void larder_ring_sync_destroy(larder_ring *ring);

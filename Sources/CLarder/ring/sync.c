@@ -15,8 +15,11 @@
 
 /** How often a handle of another process looks for new messages. */
 #define LOOK_AGAIN_NS ((int64_t)2000000)
+/** No system has smaller pages. */
+#define PAGE_BYTES ((uint64_t)4096)
 
 void larder_ring_sync_init(larder_ring *ring, int64_t interval_ns) {
+    pthread_mutex_init(&ring->device_mutex, NULL);
     pthread_mutex_init(&ring->sync_mutex, NULL);
     pthread_mutex_init(&ring->wait_mutex, NULL);
     larder_os_condition_init(&ring->sync_done);
@@ -32,25 +35,59 @@ void larder_ring_sync_destroy(larder_ring *ring) {
     pthread_cond_destroy(&ring->sync_done);
     pthread_mutex_destroy(&ring->wait_mutex);
     pthread_mutex_destroy(&ring->sync_mutex);
+    pthread_mutex_destroy(&ring->device_mutex);
 }
 
 // What the device has ----------------------------------------------------------------------------
 
-larder_status larder_ring_sync_file(larder_ring *ring) {
+static void pages_redirty(larder_ring *ring, uint64_t from, uint64_t until) {
+    for (uint64_t at = from / PAGE_BYTES * PAGE_BYTES; at < until; at += PAGE_BYTES)
+        atomic_fetch_or_explicit((_Atomic uint8_t *)(ring->map + at), 0, memory_order_relaxed);
+}
+
+/** Makes the pages dirty that a failed sync may have left as if they were written (invariant 12).
+    */
+static void ring_redirty(larder_ring *ring) {
+    uint64_t start = ring->fixed.data_offset, capacity = ring->fixed.capacity_bytes;
+    ring_view view = larder_ring_view_get(ring);
+    uint64_t synced = record_sequence(LOAD(ring->header->floor.synced));
+    uint64_t from = larder_ring_offset_of(ring, &view, synced);
+    if (LOAD(ring->header->session.unsynced) == UNSYNCED_UNKNOWN_ALL) start = capacity;
+    pages_redirty(ring, 0, start);
+    pages_redirty(ring, capacity - RING_FIXED_BYTES, capacity);
+    if (start == capacity) return;
+    for (uint64_t rest; from < view.end; from += rest) {
+        uint64_t position = from % ring->data_bytes;
+        rest = ring->data_bytes - position;
+        if (rest > view.end - from) rest = view.end - from;
+        pages_redirty(ring, start + position, start + position + rest);
+    }
+}
+
+larder_status larder_ring_sync_file(larder_ring *ring, const ring_marking *marking) {
+    pthread_mutex_lock(&ring->device_mutex);
     larder_status status = larder_os_map_sync(ring->file, ring->map, ring->map_bytes);
     // With the first sync the name has to get there, too.
-    if (!status && !ring->is_established) status = larder_os_file_sync_parent(ring->path);
+    if (!status && !ring->is_named && !ring->is_temporary)
+        status = larder_os_file_sync_parent(ring->path);
+    if (status) atomic_fetch_add_explicit(&ring->sync_failures, 1, memory_order_relaxed);
+    else if (LOAD(ring->sync_failures) != marking->failures) status = EIO;
+    pthread_mutex_unlock(&ring->device_mutex);
     return status;
 }
 
 ring_marking larder_ring_mark_begin(larder_ring *ring) {
     ring_header *header = ring->header;
+    uint32_t failures = LOAD(ring->sync_failures);
+    if (failures != ring->sync_failures_mended) ring_redirty(ring);
+    if (LOAD(header->session.unsynced) < UNSYNCED_UNKNOWN)
+        STORE(header->session.unsynced, UNSYNCED_UNKNOWN);
     uint64_t next = LOAD(header->floor.next_floor);
     if (next < ring->next_sequence + larder_ring_numbers_ahead / 4 * 3) {
         next = ring->next_sequence + larder_ring_numbers_ahead;
         ring_store_next_floor(header, next);
     }
-    return (ring_marking){record_sequence(LOAD(header->floor.synced)), next};
+    return (ring_marking){record_sequence(LOAD(header->floor.synced)), next, failures};
 }
 
 void larder_ring_mark_end(larder_ring *ring, ring_marking marking) {
@@ -61,12 +98,24 @@ void larder_ring_mark_end(larder_ring *ring, ring_marking marking) {
     STORE(session->floor_synced, ring->floor);
     STORE(session->sealed_limit, 0);
     ring->wants_mark = false;
-    if (!ring->is_established) {
+    ring->is_established = true;
+    if (!ring->is_named && !ring->is_temporary) {
         // If we crash here, the backup may be torn; the header that it is a copy of is there.
-        ring->is_established = true;
+        ring->is_named = true;
         larder_ring_store_backup(ring);
     }
     larder_ring_limit(ring);
+    // Another one may have failed since this one succeeded.
+    if (LOAD(ring->sync_failures) != marking.failures) return;
+    ring->sync_failures_mended = marking.failures;
+    STORE(session->unsynced, UNSYNCED_CHANGES);
+}
+
+larder_status larder_ring_mark(larder_ring *ring) {
+    ring_marking marking = larder_ring_mark_begin(ring);
+    larder_status status = larder_ring_sync_file(ring, &marking);
+    if (!status) larder_ring_mark_end(ring, marking);
+    return status;
 }
 
 void larder_ring_limit(larder_ring *ring) {
@@ -98,10 +147,10 @@ static void sync_gather(larder_ring *ring) {
 }
 
 /** The system call. `sync_mutex` is held, and given up over it. */
-static larder_status sync_unlocked(larder_ring *ring) {
+static larder_status sync_unlocked(larder_ring *ring, const ring_marking *marking) {
     pthread_mutex_unlock(&ring->sync_mutex);
     int64_t start = larder_os_monotonic_ns();
-    larder_status status = larder_ring_sync_file(ring);
+    larder_status status = larder_ring_sync_file(ring, marking);
     int64_t took = larder_os_monotonic_ns() - start;
     pthread_mutex_lock(&ring->sync_mutex);
     ring->sync_took_ns = took;
@@ -117,7 +166,7 @@ static larder_status sync_mark(larder_ring *ring, uint64_t promise) {
     ring_marking marking = larder_ring_mark_begin(ring);
     ring_unlock(ring);
     ring->is_syncing = true;
-    larder_status status = sync_unlocked(ring);
+    larder_status status = sync_unlocked(ring, &marking);
     if (!status) status = ring_lock(ring);
     if (!status) {
         larder_ring_mark_end(ring, marking);
@@ -155,7 +204,7 @@ static larder_status sync_once(larder_ring *ring, bool keeps_silent, uint64_t *s
     STORE(floor->syncing, record_tag(target, generation));
     ring_unlock(ring);
 
-    status = sync_unlocked(ring);
+    status = sync_unlocked(ring, &marking);
     if (!status) status = ring_lock(ring);
     if (!status) {
         larder_ring_mark_end(ring, marking);
@@ -229,7 +278,7 @@ larder_status larder_ring_sync(larder_ring *ring) {
     if (status) return status;
     uint64_t newest = ring->newest;
     // Of a handle that has changed nothing, perhaps one before it has.
-    bool writes = LOAD(ring->header->session.unsynced) != 0;
+    bool writes = LOAD(ring->header->session.unsynced) != UNSYNCED_NOTHING;
     ring_unlock(ring);
     // Also removals and cursors are made durable, which have no number of their own.
     return writes ? sync_until(ring, newest, SYNC_ALL) : LARDER_OK;

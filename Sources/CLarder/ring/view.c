@@ -67,10 +67,13 @@ larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statisti
     statistics->removed = LOAD(header->opened.removed);
     statistics->lost = LOAD(header->opened.lost);
     statistics->skipped = LOAD(header->opened.skipped);
-    if (ring->has_private_view && view.epoch == ring->private_view.epoch) {
+    bool is_private = ring->has_private_view && view.epoch == ring->private_view.epoch;
+    if (is_private) {
         statistics->lost += ring->recovery.lost;
         statistics->skipped += ring->private_skipped;
     }
+    // What open found damaged at the oldest end is in the file's counter with the first change.
+    statistics->lost += ring->damaged_oldest;
     uint64_t accounted = view.count + statistics->removed + statistics->lost + statistics->skipped;
     if (statistics->next_sequence > accounted + 1)
         statistics->overwritten = statistics->next_sequence - 1 - accounted;
@@ -88,8 +91,14 @@ larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statisti
         if (!ring->read_only) {
             statistics->oldest_sequence = ring->oldest_sequence;
         } else {
-            record_head head = record_head_at(ring->data, view.oldest % ring->data_bytes);
-            statistics->oldest_sequence = record_sequence(head.tag);
+            uint64_t position = view.oldest % ring->data_bytes;
+            record_head head = record_head_at(ring->data, position);
+            bool is_head = record_is_plausible(head, position, ring->data_bytes) &&
+                           record_sequence(head.tag) <= view.newest;
+            // Where it is damaged, the first that can be read, as for a writer.
+            uint64_t offset = is_head ? 0 : larder_ring_offset_of(ring, &view, 1);
+            if (!is_head) head = record_head_at(ring->data, offset % ring->data_bytes);
+            if (offset < view.end) statistics->oldest_sequence = record_sequence(head.tag);
         }
     }
     ring_unlock(ring);

@@ -97,9 +97,33 @@ extension URL {
     try? FileManager.default.removeItem(at: self)  // It need not be there.
     try Data(bytes).write(to: self)
   }
+
+  /// The file that these bytes are of, as another boot finds it.
+  func create(inAnotherBoot bytes: [UInt8]) throws {
+    try create(bytes)
+    var facts = stat()
+    guard stat(path, &facts) == 0 else { throw CocoaError(.fileReadUnknown) }
+    var bytes = bytes
+    let isClosed = bytes.closedChecksum == bytes.integer(at: 124)
+    // Zeros are what a power cut before the first sync leaves.
+    if bytes.integer(at: 168, as: UInt64.self) != 0 {
+      bytes.set(UInt64(facts.st_dev), at: 160)
+      bytes.set(UInt64(facts.st_ino), at: 168)
+      bytes[176] ^= 0xFF
+    }
+    if isClosed { bytes.set(bytes.closedChecksum, at: 124) }
+    try patch(bytes)
+  }
 }
 
 extension [UInt8] {
+  /// What `closed_crc` is while the file is closed.
+  var closedChecksum: UInt32 {
+    var covered = Array(self[64..<320])
+    covered.set(UInt32(0), at: 60)
+    return Swift.max(covered.crc(0..<256), 1)
+  }
+
   /// The little-endian integer at `offset`.
   func integer<T: FixedWidthInteger>(at offset: Int, as type: T.Type = T.self) -> T {
     withUnsafeBytes { T(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: T.self)) }

@@ -4,6 +4,7 @@
 // (-Wl,--wrap), LMDB's own go where they went; larder_fault_set names them "malloc", "mdb_put" ….
 #include "failing_calls.h"
 #include "faults.h"
+#include "power.h"
 
 void (*call_hook)(const char *call, const void *what);
 
@@ -107,9 +108,26 @@ FAILS_BY_CODE(pthread_attr_setdetachstate, (pthread_attr_t * attributes, int sta
 FAILS_BY_CODE(pthread_atfork, (void (*before)(void), void (*parent)(void), void (*child)(void)),
               before, parent, child)
 
-FAILS_BY_ERRNO(void *, mmap, MAP_FAILED,
-               (void *at, size_t size, int protection, int flags, int file, off_t offset), at, size,
-               protection, flags, file, offset)
+void *__real_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset);
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset);
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset) {
+    int error = call_passes("system mmap", NULL);
+    if (error) {
+        errno = error;
+        return MAP_FAILED;
+    }
+    void *map = __real_mmap(at, size, protection, flags, file, offset);
+    if (map != MAP_FAILED) {
+        power_mapped(map, size, protection, flags, file, offset);
+    }
+    return map;
+}
+int __real_munmap(void *at, size_t size);
+int __wrap_munmap(void *at, size_t size);
+int __wrap_munmap(void *at, size_t size) {
+    power_unmapped(at);
+    return __real_munmap(at, size);
+}
 FAILS_BY_ERRNO(int, fstat, -1, (int file, struct stat *facts), file, facts)
 FAILS_BY_ERRNO(int, fchmod, -1, (int file, mode_t mode), file, mode)
 FAILS_BY_ERRNO(int, getrlimit, -1, (int which, struct rlimit *limit), which, limit)
@@ -120,8 +138,17 @@ FAILS_BY_ERRNO(int, fallocate, -1, (int file, int mode, off_t offset, off_t leng
 FAILS_BY_ERRNO(int, ftruncate, -1, (int file, off_t length), file, length)
 FAILS_BY_ERRNO(ssize_t, pread, -1, (int file, void *bytes, size_t length, off_t offset), file,
                bytes, length, offset)
-FAILS_BY_ERRNO(ssize_t, pwrite, -1, (int file, const void *bytes, size_t length, off_t offset),
-               file, bytes, length, offset)
+ssize_t __real_pwrite(int file, const void *bytes, size_t length, off_t offset);
+ssize_t __wrap_pwrite(int file, const void *bytes, size_t length, off_t offset);
+ssize_t __wrap_pwrite(int file, const void *bytes, size_t length, off_t offset) {
+    int error = call_passes("system pwrite", NULL);
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    power_stored(file);
+    return __real_pwrite(file, bytes, length, offset);
+}
 FAILS_BY_ERRNO(char *, getcwd, NULL, (char *path, size_t size), path, size)
 FAILS_BY_ERRNO(DIR *, fdopendir, NULL, (int file), file)
 FAILS_BY_ERRNO(int, renameat, -1, (int from_folder, const char *from, int folder, const char *to),

@@ -83,6 +83,16 @@ int64_t read_file(const char *path, void *bytes, size_t capacity) {
     return size_of_file(path);
 }
 
+bool write_over(const char *path, const void *bytes, size_t size) {
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    bool good = file >= 0 && ftruncate(file, (off_t)size) == 0 &&
+                pwrite(file, bytes, size, 0) == (ssize_t)size;
+    if (file >= 0) {
+        close(file);
+    }
+    return good;
+}
+
 bool write_file(const char *path, const void *bytes, size_t size) {
     // A new file each time: a ring tells a copy from the file it was by the inode.
     (void)unlink(path);

@@ -68,6 +68,9 @@ typedef void (*torture_family)(torture *run);
 
 void family_kill(torture *run);
 void family_power(torture *run);
+void family_failed_syncs(torture *run);
+void family_wreck(torture *run);
+void family_resize_cut(torture *run);
 void family_damage(torture *run);
 void family_fields(torture *run);
 void family_rare(torture *run);
@@ -158,6 +161,9 @@ bool copy_tree(const char *from, const char *to);
 /** Reads up to `capacity` bytes. @return the file's size, or -1. */
 int64_t read_file(const char *path, void *bytes, size_t capacity);
 bool write_file(const char *path, const void *bytes, size_t size);
+/** Writes into the file that is there, which stays the same one: write_file makes a new one, which
+    a ring takes for a copy. */
+bool write_over(const char *path, const void *bytes, size_t size);
 int64_t size_of_file(const char *path);
 unsigned open_descriptors(void);
 uint64_t resident_bytes(void);

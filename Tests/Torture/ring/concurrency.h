@@ -30,5 +30,6 @@ void second_opener(torture *run, void *context);
 void forked_handle(torture *run, void *context);
 void follower_elsewhere(torture *run, void *context);
 void openers_race(torture *run, void *context);
+void copied_elsewhere(torture *run, void *context);
 
 #endif

@@ -120,11 +120,12 @@ static larder_ring *inherited;
 
 static void use_inherited(torture *run, scene *self) {
     (void)self;
-    larder_ring_record record;
     larder_ring_reader *reader = NULL;
     larder_ring_report report;
+    larder_ring_statistics figures;
     larder_reservation room = {0};
     uint64_t place, next;
+    size_t count;
     EXPECT_STATUS(run, larder_ring_append(inherited, "x", 1, NULL), LARDER_EFORKED);
     EXPECT_STATUS(run, larder_ring_reserve(inherited, 1, &room), LARDER_EFORKED);
     EXPECT_STATUS(run, larder_ring_remove_through(inherited, 1, NULL), LARDER_EFORKED);
@@ -134,8 +135,15 @@ static void use_inherited(torture *run, scene *self) {
     EXPECT_STATUS(run, larder_ring_reader_open(inherited, 0, &reader), LARDER_EFORKED);
     EXPECT_STATUS(run, larder_ring_check(inherited, &report), LARDER_EFORKED);
     EXPECT_STATUS(run, larder_ring_wait(inherited, 1000, 0), LARDER_EFORKED);
-    (void)record;
-    (void)place;
+    EXPECT_STATUS(run, larder_ring_sync_through(inherited, 1), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_acknowledged(inherited, bytes_of("a", 1), &place),
+                  LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_cursor_remove(inherited, bytes_of("a", 1)), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_cursors(inherited, NULL, 0, &count), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_statistics_get(inherited, &figures), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_recovery(inherited, &report), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_shutdown(inherited), LARDER_EFORKED);
+    EXPECT_STATUS(run, larder_ring_shutdown_unsynced(inherited), LARDER_EFORKED);
     larder_ring_close(inherited);
     // Its own handle it may have, once the parent's is closed; reading always.
     larder_ring *ring = NULL;
@@ -297,5 +305,77 @@ void follower_elsewhere(torture *run, void *context) {
     for (unsigned i = 0; i < 2; i++) {
         join(run, children[i]);
     }
+    larder_ring_close(ring);
+}
+
+// Copies ------------------------------------------------------------------------------------------
+
+/** @return how many messages the ring has, each of which is exact; 0 after a failure. */
+static uint64_t count_exact(torture *run, const ledger *book, larder_ring *ring) {
+    larder_ring_reader *reader = NULL;
+    larder_ring_record record;
+    uint64_t count = 0;
+    if (!EXPECT_STATUS(run, larder_ring_reader_open(ring, 0, &reader), LARDER_OK)) {
+        return 0;
+    }
+    while (larder_ring_reader_next(reader, &record) == LARDER_OK &&
+           exact_by_number(run, book, &record)) {
+        count++;
+    }
+    larder_ring_reader_close(reader);
+    return count;
+}
+
+/** Copies the file while its writer goes on, so that its parts are of different moments. */
+static void copy_and_open(torture *run, scene *self) {
+    char copy[600], target[600];
+    snprintf(copy, sizeof copy, "%s", torture_path(run, "copy"));
+    snprintf(target, sizeof target, "%s", torture_path(run, "salvaged"));
+    for (unsigned i = 0; i < 20; i++) {
+        (void)unlink(copy);
+        (void)unlink(target);
+        larder_ring_report before, after;
+        larder_ring *ring = NULL;
+        if (!EXPECT(run, copy_file(torture_path(run, "ring"), copy), "cannot copy the file") ||
+            !EXPECT_STATUS(run, larder_ring_salvage(copy, target, NULL, NULL, NULL, &before),
+                           LARDER_OK) ||
+            !EXPECT_STATUS(run, larder_ring_open(copy, NULL, NULL, &ring), LARDER_OK)) {
+            break;
+        }
+        uint64_t opened = count_exact(run, self->book, ring);
+        larder_ring_close(ring);
+        (void)unlink(target);
+        if (!EXPECT_STATUS(run, larder_ring_salvage(copy, target, NULL, NULL, NULL, &after),
+                           LARDER_OK) ||
+            !EXPECT(run, opened >= before.intact && after.intact >= before.intact,
+                    "salvage finds %" PRIu64 " messages in a copy, opening %" PRIu64
+                    ", salvage again %" PRIu64,
+                    before.intact, opened, after.intact)) {
+            break;
+        }
+    }
+    atomic_store(&self->book->removed, 1);
+}
+
+void copied_elsewhere(torture *run, void *context) {
+    scene *self = context;
+    ledger *book = self->book;
+    larder_ring *ring = NULL;
+    if (!scene_open(run, self, torture_path(run, "ring"), (uint64_t)1 << 20, LARDER_RING_OVERWRITE,
+                    &ring)) {
+        return;
+    }
+    atomic_store(&book->removed, 0);
+    pid_t child = spawn(run, self, copy_and_open);
+    uint8_t bytes[1024];
+    for (uint64_t sequence = 1; !atomic_load(&book->removed); sequence++) {
+        uint64_t key = ledger_key(book, sequence, sequence);
+        size_t length = message_length(&book->profile, key);
+        message_fill(key, bytes, length);
+        if (!EXPECT_STATUS(run, larder_ring_append(ring, bytes, length, NULL), LARDER_OK)) {
+            break;
+        }
+    }
+    join(run, child);
     larder_ring_close(ring);
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Bytes flipped, pages zeroed and swapped, files cut short. Every trial runs in a guarded child: a
 // crash or a hang is a failure like another.
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "specimen.h"
 
@@ -20,18 +18,6 @@ typedef struct bench {
     uint64_t first_record;
 } bench;
 
-/** Writes over the file that the specimen is of: a copy would be taken for one that came through a
-    start of the machine, where the oldest messages may have been overwritten. */
-static bool write_in_place(const char *path, const uint8_t *bytes, size_t size) {
-    int file = open(path, O_WRONLY | O_CLOEXEC);
-    bool good = file >= 0 && ftruncate(file, (off_t)size) == 0 &&
-                pwrite(file, bytes, size, 0) == (ssize_t)size;
-    if (file >= 0) {
-        close(file);
-    }
-    return good;
-}
-
 static void flip_byte(torture *run, void *context, uint64_t index) {
     bench *self = context;
     const specimen *what = self->what;
@@ -41,7 +27,7 @@ static void flip_byte(torture *run, void *context, uint64_t index) {
     memcpy(self->work, what->bytes, what->size);
     self->work[index] = (uint8_t)(self->work[index] ^ (1u << bit));
     damage one = {index, index + 1};
-    if (EXPECT(run, write_in_place(self->path, self->work, what->size), "cannot write the file")) {
+    if (EXPECT(run, write_over(self->path, self->work, what->size), "cannot write the file")) {
         specimen_verify(run, what, self->path, self->target, &one, 1, 1);
     }
 }
@@ -59,7 +45,7 @@ static void truncate_at(torture *run, void *context, uint64_t index) {
     size_t size = (size_t)index + 1;
     torture_note(run, "%zu of %zu bytes", size, what->size);
     if (size >= what->size ||
-        !EXPECT(run, write_in_place(self->path, what->bytes, size), "cannot write the file")) {
+        !EXPECT(run, write_over(self->path, what->bytes, size), "cannot write the file")) {
         return;
     }
     for (unsigned writable = 0; writable < 2; writable++) {
@@ -116,7 +102,7 @@ static void hurt_pages(torture *run, void *context, uint64_t index) {
         most = 1;
     }
     }
-    if (EXPECT(run, write_in_place(self->path, self->work, what->size), "cannot write the file")) {
+    if (EXPECT(run, write_over(self->path, self->work, what->size), "cannot write the file")) {
         specimen_verify(run, what, self->path, self->target, damages, count, most);
     }
 }

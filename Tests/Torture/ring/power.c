@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A child writes and syncs, and dies at a random moment; from the versions its file had since the
 // last sync images are put together, page by page, as a disk may hold them after a power cut. Each
-// must open and hold a run of messages without a hole that includes everything synced.
+// must open, in the next boot, and hold a run of messages without a hole that includes everything
+// synced; holes are only where messages had been dropped. In one family syncs fail, too, and the
+// file is opened again, by that process or another.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,8 +25,10 @@ typedef struct cut {
     uint8_t *image;
     size_t image_size;
     const char *path;
-    const char *image_path;
     rng random;
+    /** Syncs fail. */
+    bool fails;
+    uint64_t boots;
     /** What the file itself held at the cut, when every page is new. */
     ledger_contents *complete;
     /** Carried out of the guarded child: the image is a good start for the next session. */
@@ -56,6 +60,7 @@ static bool write_and_die(torture *run, cut *self) {
     uint64_t steps = rng_between(&self->random, 1, rng_one_in(&self->random, 4) ? 400 : 80);
     bool killed = rng_one_in(&self->random, 2);
     uint64_t patience_ns = rng_below(&self->random, 1500000);
+    unsigned fail_every = self->fails ? (unsigned)rng_between(&self->random, 3, 60) : 0;
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -67,6 +72,7 @@ static bool write_and_die(torture *run, cut *self) {
                             .after_step = capture_sometimes,
                             .context = &watcher,
                             .sync_every = (unsigned)rng_between(&self->random, 2, 60),
+                            .fail_every = fail_every,
                             .steps = UINT64_MAX};
         if (!killed) {
             plan.steps = steps;
@@ -141,10 +147,18 @@ static bool verify_promises(torture *run, const cut *self, const ledger_contents
                   atomic_load(&book->acknowledged), held->next);
 }
 
+/** The machine starts again. */
+static void next_boot(cut *self) {
+#ifdef LARDER_FAULTS
+    uint64_t id[2] = {++self->boots, 1};
+    larder_fault_boot_id((const uint8_t *)id);
+#endif
+}
+
 static void open_image(torture *run, void *context) {
     cut *self = context;
     ledger *book = self->book;
-    if (!write_file(self->image_path, self->image, self->image_size) ||
+    if (!write_over(self->path, self->image, self->image_size) ||
         (run->keep &&
          !write_file(torture_path(run, "image-as-it-was"), self->image, self->image_size))) {
         torture_fail(run, "cannot write the image");
@@ -154,7 +168,7 @@ static void open_image(torture *run, void *context) {
     ledger_contents held;
     if (rng_one_in(&self->random, 4)) {
         larder_ring_options reading = ring_options(0, LARDER_RING_READ_ONLY);
-        larder_status status = larder_ring_open(self->image_path, &reading, NULL, &ring);
+        larder_status status = larder_ring_open(self->path, &reading, NULL, &ring);
         // Before the first sync there need not be a header: a writer makes it anew.
         bool is_torn = status == LARDER_EFOREIGN && !atomic_load(&self->store->base);
         bool good =
@@ -167,7 +181,7 @@ static void open_image(torture *run, void *context) {
         }
     }
     larder_ring_options options = ring_options(book->capacity, book->flags);
-    if (!EXPECT_STATUS(run, larder_ring_open(self->image_path, &options, NULL, &ring), LARDER_OK)) {
+    if (!EXPECT_STATUS(run, larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK)) {
         return;
     }
     bool good = ledger_verify(run, book, ring, &held) && verify_promises(run, self, &held) &&
@@ -181,17 +195,17 @@ static void open_image(torture *run, void *context) {
     }
     // Closed, what was recovered is as durable as anything, and nothing older comes back.
     ledger_contents again;
-    good =
-        EXPECT_STATUS(run, larder_ring_open(self->image_path, &options, NULL, &ring), LARDER_OK) &&
-        ledger_verify(run, book, ring, &again) &&
-        EXPECT(run, again.next >= held.next,
-               "the next number went back from %" PRIu64 " to %" PRIu64, held.next, again.next);
+    good = EXPECT_STATUS(run, larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK) &&
+           ledger_verify(run, book, ring, &again) &&
+           EXPECT(run, again.next >= held.next,
+                  "the next number went back from %" PRIu64 " to %" PRIu64, held.next, again.next);
     larder_ring_close(ring);
     if (good && self->chained) {
         atomic_store(&book->acknowledged, again.next - 1);
         atomic_store(&book->synced, again.newest);
         atomic_store(&book->passed_from, held.newest);
         atomic_store(&book->passed_to, held.next - 1);
+        book->has_holes = again.holes > 0;
         atomic_store(self->recovered, 1);
     }
 }
@@ -204,8 +218,7 @@ static void open_complete(torture *run, void *context) {
     ledger_contents held;
     (void)(run->keep && write_file(torture_path(run, "image-as-it-was"), self->store->final,
                                    self->store->final_size));
-    if (write_file(self->image_path, self->store->final, self->store->final_size) &&
-        EXPECT_STATUS(run, larder_ring_open(self->image_path, &options, NULL, &ring), LARDER_OK) &&
+    if (EXPECT_STATUS(run, larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK) &&
         ledger_verify(run, self->book, ring, &held) &&
         ledger_verify_acknowledged(run, self->book, &held) &&
         ledger_verify_cursors(run, self->book, ring, self->book->cursor)) {
@@ -233,10 +246,7 @@ static void plan_file(cut *self) {
 }
 
 /** After a cut the surviving image is the file: a session continues on it. */
-static bool continue_on_image(cut *self) {
-    if (rename(self->image_path, self->path) != 0) {
-        return false;
-    }
+static void continue_on_image(cut *self) {
     vault_clear(self->store);
     // It was closed, and closing syncs: what it holds now is the base of the next session.
     self->store->base_size[0] = (size_t)read_file(self->path, self->store->bases[0], LARGEST_FILE);
@@ -250,21 +260,30 @@ static bool continue_on_image(cut *self) {
         atomic_store(&book->cursor[i], 0);
         atomic_store(&book->cursor_synced[i], 0);
     }
-    return true;
 }
 
 static bool one_session(torture *run, cut *self) {
-    torture_trial(run);
-    if (!write_and_die(run, self)) {
-        return false;
-    }
+    // One process after the other, in one boot.
+    do {
+        torture_trial(run);
+        if (!write_and_die(run, self)) {
+            return false;
+        }
+    } while (rng_one_in(&self->random, self->fails ? 2 : 4));
     int64_t size = read_file(self->path, self->store->final, LARGEST_FILE);
     self->store->final_size = size < 0 ? 0 : (size_t)size;
     memcpy(self->at_cut, self->book, sizeof *self->book);
     atomic_store(self->recovered, 0);
+    next_boot(self);
     torture_guard(run, 20, open_complete, self);
     if (!atomic_load(self->recovered)) {
         return false;
+    }
+    const ledger_contents *complete = self->complete;
+    uint64_t dropped =
+        complete->count ? complete->oldest - 1 : atomic_load(&self->at_cut->acknowledged);
+    if (self->at_cut->holes_through < dropped) {
+        self->at_cut->holes_through = dropped;
     }
     unsigned images = (unsigned)rng_between(&self->random, 2, 8);
     for (unsigned i = 0; i < images; i++) {
@@ -272,6 +291,7 @@ static bool one_session(torture *run, cut *self) {
         memcpy(self->book, self->at_cut, sizeof *self->book);
         atomic_store(self->recovered, 0);
         self->chained = i + 1 == images;
+        next_boot(self);
         self->image_size = power_image(self->store, &self->random, self->image);
         if (!torture_guard(run, 20, open_image, self) || !torture_unhurt(run)) {
             return false;
@@ -280,7 +300,7 @@ static bool one_session(torture *run, cut *self) {
     return atomic_load(self->recovered) != 0;
 }
 
-void family_power(torture *run) {
+static void cut_power(torture *run, bool fails) {
 #ifndef TORTURE_WRAPS_SYNC
     torture_skip(run, "the linker cannot intercept sync calls here");
     return;
@@ -291,20 +311,28 @@ void family_power(torture *run) {
                 .store = vault_make(LARGEST_FILE),
                 .image = shared_memory(LARGEST_FILE),
                 .complete = shared_memory(sizeof(ledger_contents)),
-                .recovered = recovered};
+                .recovered = recovered,
+                .fails = fails};
     rng random;
     while (torture_next_case(run, &random)) {
         self.random = random;
         self.path = torture_path(run, "ring");
-        self.image_path = torture_path(run, "image");
         (void)unlink(self.path);
+        next_boot(&self);
         vault_clear(self.store);
         plan_file(&self);
         unsigned sessions = (unsigned)rng_between(&self.random, 1, 4);
         for (unsigned i = 0; i < sessions; i++) {
-            if (!one_session(run, &self) || !continue_on_image(&self)) {
+            if (!one_session(run, &self)) {
                 break;
             }
+            continue_on_image(&self);
         }
     }
+#ifdef LARDER_FAULTS
+    larder_fault_boot_id(NULL);
+#endif
 }
+
+void family_power(torture *run) { cut_power(run, false); }
+void family_failed_syncs(torture *run) { cut_power(run, true); }

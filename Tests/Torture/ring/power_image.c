@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +27,7 @@ vault *vault_make(size_t room) {
 }
 
 void vault_clear(vault *store) {
+    atomic_store(&store->failures, 0);
     atomic_store(&store->base, 0);
     atomic_store(&store->snapshots, 0);
     atomic_store(&store->syncs, 0);
@@ -56,16 +59,129 @@ void vault_snapshot(vault *store, int file) {
     pthread_mutex_unlock(&vault_mutex);
 }
 
-static void note_sync(int file) {
+// Syncs that fail ---------------------------------------------------------------------------------
+
+/** The writable mappings of files in this process. */
+typedef struct mapping {
+    uint8_t *at;
+    size_t size;
+    off_t offset;
+} mapping;
+enum { MAPPINGS = 16 };
+static mapping mappings[MAPPINGS];
+
+/** A store to a page that counts as written: from here on it counts as not. */
+static void on_store(int signal_number, siginfo_t *what, void *context) {
+    (void)context;
+    uint8_t *page = (uint8_t *)((uintptr_t)what->si_addr & ~(uintptr_t)(VAULT_PAGE_BYTES - 1));
+    for (unsigned i = 0; i < MAPPINGS; i++) {
+        const mapping *one = &mappings[i];
+        if (power_vault && one->at && page >= one->at && page < one->at + one->size) {
+            size_t index = (size_t)(page - one->at + one->offset) / VAULT_PAGE_BYTES;
+            if (index < VAULT_PAGES) {
+                atomic_store(&power_vault->stored[index], 1);
+            }
+            (void)mprotect(page, VAULT_PAGE_BYTES, PROT_READ | PROT_WRITE);
+            return;
+        }
+    }
+    (void)signal(signal_number, SIG_DFL);
+}
+
+static void protect(const mapping *one) {
+    struct sigaction action = {.sa_sigaction = on_store, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    (void)sigaction(SIGSEGV, &action, NULL);
+    (void)mprotect(one->at, one->size, PROT_READ);
+}
+
+void power_mapped(void *at, size_t size, int protection, int flags, int file, off_t offset) {
+    if (!power_vault || file < 0 || !(protection & PROT_WRITE) || !(flags & MAP_SHARED)) {
+        return;
+    }
+    pthread_mutex_lock(&vault_mutex);
+    for (unsigned i = 0; i < MAPPINGS; i++) {
+        if (!mappings[i].at) {
+            mappings[i] = (mapping){at, size, offset};
+            if (atomic_load(&power_vault->failures)) {
+                protect(&mappings[i]);
+            }
+            break;
+        }
+    }
+    pthread_mutex_unlock(&vault_mutex);
+}
+
+void power_unmapped(void *at) {
+    if (!power_vault) {
+        return;
+    }
+    pthread_mutex_lock(&vault_mutex);
+    for (unsigned i = 0; i < MAPPINGS; i++) {
+        if (mappings[i].at == at) {
+            mappings[i].at = NULL;
+        }
+    }
+    pthread_mutex_unlock(&vault_mutex);
+}
+
+void power_stored(int file) {
+    (void)file;
+    for (unsigned i = 0; power_vault && i < VAULT_PAGES; i++) {
+        atomic_store(&power_vault->stored[i], 1);
+    }
+}
+
+static void note_failed_sync(int file) {
     struct stat facts;
     vault *store = power_vault;
     if (!store || fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
         return;
     }
     pthread_mutex_lock(&vault_mutex);
+    for (unsigned i = 0; i < VAULT_PAGES; i++) {
+        atomic_store(&store->stored[i], 0);
+    }
+    atomic_fetch_add(&store->failures, 1);
+    for (unsigned i = 0; i < MAPPINGS; i++) {
+        if (mappings[i].at) {
+            protect(&mappings[i]);
+        }
+    }
+    pthread_mutex_unlock(&vault_mutex);
+}
+
+/** Puts back what the device has of pages that it did not get. */
+static void take_unstored(vault *store, uint32_t next, uint32_t base) {
+    uint8_t *now = store->bases[next - 1];
+    size_t had = base ? store->base_size[base - 1] : 0;
+    for (size_t at = 0; at < store->base_size[next - 1]; at += VAULT_PAGE_BYTES) {
+        size_t size = store->base_size[next - 1] - at;
+        size = size < VAULT_PAGE_BYTES ? size : VAULT_PAGE_BYTES;
+        size_t old = had < at ? 0 : (had - at < size ? had - at : size);
+        if (!atomic_load(&store->stored[at / VAULT_PAGE_BYTES])) {
+            memset(now + at, 0, size);
+            memcpy(now + at, store->bases[base ? base - 1 : 0] + at, old);
+        }
+    }
+}
+
+static void note_sync(int file) {
+    struct stat facts;
+    vault *store = power_vault;
+    if (!store || fstat(file, &facts) != 0) {
+        return;
+    }
+    if (!S_ISREG(facts.st_mode)) {
+        atomic_fetch_add(&store->folder_syncs, 1);
+        return;
+    }
+    pthread_mutex_lock(&vault_mutex);
     // If we are killed before the base changes, the sync had not ended: the old one holds.
-    uint32_t next = atomic_load(&store->base) == 1 ? 2 : 1;
+    uint32_t base = atomic_load(&store->base), next = base == 1 ? 2 : 1;
     store->base_size[next - 1] = read_all(file, store->bases[next - 1], store->room);
+    if (atomic_load(&store->failures)) {
+        take_unstored(store, next, base);
+    }
     atomic_store(&store->snapshots, 0);
     atomic_store(&store->base, next);
     atomic_fetch_add(&store->syncs, 1);
@@ -79,6 +195,7 @@ int __wrap_fdatasync(int file);
 int __wrap_fdatasync(int file) {
     int error = call_passes("system fdatasync", NULL);
     if (error) {
+        note_failed_sync(file);
         errno = error;
         return -1;
     }
@@ -104,7 +221,10 @@ int __wrap_fsync(int file) {
 }
 #else
 void power_unused(int file);
-void power_unused(int file) { note_sync(file); }
+void power_unused(int file) {
+    note_sync(file);
+    note_failed_sync(file);
+}
 #endif
 
 // Images ------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The child of the kill and power families: does everything a writer can do, notes in the ledger
 // what it is about to do and what came back, and expects to be killed at any instruction.
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "ledger.h"
 
 typedef struct writer {
@@ -21,6 +23,8 @@ typedef struct writer {
     /** The number that the next append must get; only known to a single thread. */
     uint64_t next;
     uint8_t *scratch[LEDGER_BATCH];
+    /** A sync failed that was made to: the ring is to be opened again. */
+    bool has_failed;
 } writer;
 
 static void broken(ledger *book, const char *format, ...) {
@@ -34,7 +38,9 @@ static void broken(ledger *book, const char *format, ...) {
 }
 
 static bool came_well(writer *self, larder_status status, const char *call) {
-    if (status != LARDER_OK) {
+    if (status == EIO && self->plan->fail_every) {
+        self->has_failed = true;
+    } else if (status != LARDER_OK) {
         broken(self->book, "%s gave %d (%s)", call, status, larder_strerror(status));
     }
     return status == LARDER_OK;
@@ -156,11 +162,13 @@ static void append_one(writer *self, bool synced) {
                                                        message.payload.length, &sequence);
     if (status == LARDER_EFULL && !(self->book->flags & LARDER_RING_OVERWRITE)) {
         make_room(self);
-    } else if (came_well(self, status, synced ? "append_synced" : "append")) {
-        appended(self, 1, sequence);
-        if (synced) {
-            raise_to(&self->book->synced, sequence);
-        }
+        return;
+    }
+    bool came = came_well(self, status, synced ? "append_synced" : "append");
+    // Where only the sync failed, it was appended.
+    appended(self, sequence != 0, sequence);
+    if (came && synced) {
+        raise_to(&self->book->synced, sequence);
     }
 }
 
@@ -196,6 +204,12 @@ static void acknowledge(writer *self) {
 
 static void step(writer *self) {
     uint64_t choice = rng_below(&self->random, 100);
+#ifdef LARDER_FAULTS
+    if (self->plan->fail_every && rng_one_in(&self->random, self->plan->fail_every)) {
+        const char *call = rng_one_in(&self->random, 6) ? "system fdatasync" : "system fsync";
+        larder_fault_set(call, (int)rng_between(&self->random, 1, 3), EIO);
+    }
+#endif
     if (self->plan->sync_every && rng_one_in(&self->random, self->plan->sync_every)) {
         sync_ring(self);
     } else if (choice < 66) {
@@ -225,6 +239,9 @@ static void *work(void *argument) {
         if (self->plan->after_step) {
             self->plan->after_step(self->plan->context);
         }
+        if (self->has_failed && rng_one_in(&self->random, 2)) {
+            break; // At once, or with a few steps more.
+        }
         if (self->plan->reopens && rng_one_in(&self->random, 400)) {
             break; // The session ends here; writer_run begins another one.
         }
@@ -232,12 +249,17 @@ static void *work(void *argument) {
     return NULL;
 }
 
-static bool session(writer_plan *plan, uint8_t *scratch) {
+/** @param goes_on receives whether a sync failed, so that another session is to follow. */
+static bool session(writer_plan *plan, uint8_t *scratch, bool *goes_on) {
+    *goes_on = false;
     ledger *book = plan->book;
     larder_ring_options options = ring_options(book->capacity, book->flags);
     options.sync_interval_ns = plan->sync_interval_ns;
     larder_ring *ring = NULL;
     larder_status status = larder_ring_open(plan->path, &options, NULL, &ring);
+    if (status == EIO && plan->fail_every) {
+        status = larder_ring_open(plan->path, &options, NULL, &ring);
+    }
     larder_ring_statistics figures = {0};
     if (status == LARDER_OK) {
         status = larder_ring_statistics_get(ring, &figures);
@@ -271,8 +293,12 @@ static bool session(writer_plan *plan, uint8_t *scratch) {
     for (unsigned i = 1; i <= started; i++) {
         pthread_join(threads[i], NULL);
     }
-    if (plan->dies_open) {
+    *goes_on = selves[0].has_failed;
+    if (plan->dies_open && (!*goes_on || rng_one_in(&plan->random, 4))) {
         _exit(0);
+    }
+    if (rng_one_in(&plan->random, 3)) {
+        (void)larder_ring_shutdown_unsynced(ring);
     }
     larder_ring_close(ring);
     return true;
@@ -285,10 +311,11 @@ void writer_run(writer_plan *plan) {
         broken(plan->book, "no memory");
         return;
     }
+    bool goes_on;
     do {
-        if (!session(plan, scratch)) {
+        if (!session(plan, scratch, &goes_on)) {
             break;
         }
-    } while (plan->reopens && !atomic_load(&plan->book->broken));
+    } while ((plan->reopens || goes_on) && !atomic_load(&plan->book->broken));
     free(scratch);
 }
