@@ -138,7 +138,7 @@ typedef struct larder_ring_detail {
             (shorter than its header says), LARDER_EFOREIGN; ENOENT, ENOSPC, EFBIG (file size
             limit), EACCES, EISDIR, ELOOP (the path is a symbolic link), ENAMETOOLONG, ENOMEM, or
             another errno of open, flock, fallocate, mmap, fstat, getcwd, or of a sync: then the
-            next open makes it anew.
+            next open makes it again.
     O(1) without a sync within the same boot, whether the ring was closed or its writer was killed.
     After a reboot, O(1) and a sync if larder_ring_shutdown closed it; O(capacity) and a sync
     otherwise. */
@@ -366,7 +366,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_cursors(
 // Inspection --------------------------------------------------------------------------------------
 
 /** A ring's figures at one moment. `count`, `overwritten`, `removed`, `lost` and `skipped` add up
-    to all numbers before `next_sequence`. Damage is in `lost` once somebody has come upon it: the
+    to all numbers before `next_sequence`. Damage is in `lost` once it was found: by the
     open that walked the file, or whoever drops what is damaged. Until then the message is in
     `count`, and larder_ring_check tells of it. */
 typedef struct larder_ring_statistics {

@@ -47,7 +47,7 @@ static recovery_trust ring_trust(const ring_header *header, const larder_os_fact
                          memcmp(boot, header->opened.boot_id, sizeof boot) == 0;
     // A power cut before the first sync may have left zeros.
     if (header->opened.inode == 0) return RECOVERY_POWER_CUT;
-    // Devices may be numbered anew by each start of the machine.
+    // Devices may have other numbers after each start of the machine.
     bool is_same_file = header->opened.inode == facts->inode &&
                         (header->opened.device == facts->device || !is_same_start);
     if (!is_same_file) return RECOVERY_COPIED;

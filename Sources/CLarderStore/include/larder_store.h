@@ -210,9 +210,9 @@ typedef struct larder_store_detail {
     /** LARDER_EDAMAGED: where in the part's file. */
     uint64_t offset;
     larder_store_version_of version_of;
-    /** LARDER_EDAMAGED, of files that do not belong together: of the index, the segment that is newer
-        than it; of the log, the one that is missing, or under whose name another one lies. Its file
-        is `log/` and this number in 8 hexadecimal digits, with `.seg`. Else 0. */
+    /** LARDER_EDAMAGED, of files that do not belong together: of the index, the segment that is
+        newer than it; of the log, the one that is missing, or under whose name another one lies.
+        Its file is `log/` and this number in 8 hexadecimal digits, with `.seg`. Else 0. */
     uint32_t segment;
 } larder_store_detail;
 
@@ -671,8 +671,8 @@ typedef struct larder_store_report {
     uint64_t journal_lost;
 } larder_store_report;
 
-/** What open found in the log, and entries whose segment is missing. Of a read-only handle: what was
-    lost of the log, as far as it has followed it. */
+/** What open found in the log, and entries whose segment is missing. Of a read-only handle: what
+    was lost of the log, as far as it has followed it. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_recovery(larder_store *store,
                                                                  larder_store_report *report);
 
@@ -742,7 +742,8 @@ larder_store_rebuild(const char *path, const larder_store_options *LARDER_NULLAB
     order of use is that of writing. An older version of an entry whose newest one is damaged does
     not come back; where all that is known is that something was lost before what is there, what is
     older comes back only with LARDER_STORE_WITH_UNCERTAIN. Where the end of the log is lost, what
-    comes back is as it was before, and `journal_lost` tells of it. `source` is only read, and must not be in use.
+    comes back is as it was before, and `journal_lost` tells of it. `source` is only read, and must
+    not be in use.
     @param report receives what was found.
     @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a store; EEXIST if `target`
             exists; LARDER_EBUSY, LARDER_EVERSION; ECANCELED; or as larder_store_open. */

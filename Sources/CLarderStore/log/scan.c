@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "log/scan.h"
 
-/** Whether what has this number comes next, or a RECORD_NEXT behind the last one. */
+/** Whether a write with this number, or a RECORD_NEXT behind it, comes here. */
 static bool is_in_turn(const log_scan *scan, const record *found) {
     uint64_t expected = scan->sequence + (found->kind == RECORD_NEXT ? 0 : 1);
-    if (!scan->has_resynced)
-        return found->sequence == expected && (found->minor == 0 || found->kind == RECORD_NEXT);
-    return found->sequence >= expected ||
-           (scan->is_cut_off && found->sequence == scan->sequence && found->minor > scan->minor);
+    return scan->has_resynced ? found->sequence >= expected : found->sequence == expected;
 }
 
 /** A segment of the chain, or one that may be.
@@ -31,68 +28,34 @@ static larder_status follow_next(log_scan *scan, const segment *here, uint64_t o
     if (status) return status == ENOENT ? LARDER_EDAMAGED : status;
     scan->lost += next.sequence - scan->sequence;
     scan->sequence = next.sequence;
-    scan->has_resynced = scan->takes_part = scan->is_cut_off = false;
+    scan->has_resynced = false;
     scan->at = (location){next.minor, SEGMENT_HEAD_BYTES};
     return LARDER_OK;
 }
 
-/** Counts the records of the write at `offset`, which moves behind them: all of it, if it is whole,
-    or as much as is wanted.
-    @param last receives the last of them. */
+/** Counts the records of the write at `offset`, if it is whole. */
 static larder_status read_write(const log_scan *scan, const segment *here, bool verifies,
-                                uint64_t *offset, uint32_t *count, record *last) {
+                                uint64_t *offset, uint32_t *count) {
     *count = 0;
+    uint64_t sequence = 0;
     for (bool continues = true; continues; ++*count) {
         record found;
-        uint64_t end = *offset;
-        bool is_whole = larder_segment_read(here, &end, verifies, &found) == LARDER_OK &&
-                        found.kind != RECORD_NEXT;
-        bool follows = *count == 0 ? is_whole && is_in_turn(scan, &found)
-                                   : is_whole && found.sequence == last->sequence &&
-                                         found.minor == last->minor + 1;
-        if (!follows) return *count > 0 && scan->takes_part ? LARDER_OK : LARDER_EDAMAGED;
-        *offset = end;
-        *last = found;
+        if (larder_segment_read(here, offset, verifies, &found) != LARDER_OK ||
+            found.kind == RECORD_NEXT || found.minor != *count)
+            return LARDER_EDAMAGED;
+        if (*count == 0 ? !is_in_turn(scan, &found) : found.sequence != sequence)
+            return LARDER_EDAMAGED;
+        sequence = found.sequence;
         continues = (found.flags & RECORD_CONTINUES) != 0;
     }
     return LARDER_OK;
 }
 
-/** Counts what is missing before a write that was read, and of it. */
-static void count_lost(log_scan *scan, uint32_t first_minor, const record *last) {
-    bool is_rest = scan->is_cut_off && last->sequence == scan->sequence;
-    bool is_cut_off = (last->flags & RECORD_CONTINUES) != 0;
-    if (!is_rest) {
-        scan->lost += last->sequence - scan->sequence - 1;
-        scan->lost += first_minor != 0 || is_cut_off;
-    }
-    scan->sequence = last->sequence;
-    scan->minor = last->minor;
-    // Of a write whose first records are lost, too, all that comes is the rest.
-    scan->is_cut_off = is_cut_off;
-    scan->has_resynced = scan->takes_part = false;
-}
-
 static bool find_next(const log_scan *scan, location *out);
 static uint64_t place_by_search(const log_scan *scan, const segment *here, uint64_t offset);
 
-/** Whether what lies in `here` from `offset` on is no more than the rest of a batch whose first
-    record was never published. */
-static bool is_unpublished(const log_scan *scan, const segment *here, uint64_t offset) {
-    record found;
-    uint64_t at = offset;
-    bool is_rest = larder_segment_read(here, &at, true, &found) == LARDER_OK && found.minor != 0 &&
-                   found.kind != RECORD_NEXT && found.sequence == scan->sequence + 1;
-    uint32_t minor = found.minor;
-    while (is_rest && (found.flags & RECORD_CONTINUES) != 0) {
-        is_rest = larder_segment_read(here, &at, true, &found) == LARDER_OK &&
-                  found.sequence == scan->sequence + 1 && found.minor == ++minor;
-    }
-    return is_rest && place_by_search(scan, here, at) >= here->capacity;
-}
-
 /** Nothing more was written at the place of the scan; or something is missing there, for more comes
-    later. A process that writes may have gone on meanwhile: then the place is not empty any more. */
+    later. A process that writes may have gone on meanwhile: then the place is not empty. */
 static larder_status end_at(log_scan *scan) {
     location ignored;
     segment *here;
@@ -101,7 +64,7 @@ static larder_status end_at(log_scan *scan) {
     scan->looks_behind = false;
     bool is_there = segment_at(scan, scan->at.segment, &here) == LARDER_OK;
     uint64_t next = is_there ? place_by_search(scan, here, scan->at.offset) : UINT64_MAX;
-    bool is_here = is_there && next < here->capacity && !is_unpublished(scan, here, next);
+    bool is_here = is_there && next < here->capacity;
     if (!is_here && !find_next(scan, &ignored)) return LARDER_END;
     if (is_there && larder_segment_look(here, scan->at.offset, &bytes) != LARDER_END)
         return LARDER_OK;
@@ -137,10 +100,12 @@ larder_status larder_log_scan_next(log_scan *scan, bool verifies, const uint8_t 
             continue;
         }
         uint64_t end = scan->at.offset;
-        record last = {.sequence = 0};
-        status = read_write(scan, here, verifies, &end, count, &last);
+        status = read_write(scan, here, verifies, &end, count);
         if (status) return status;
-        count_lost(scan, record_minor(bytes.data), &last);
+        uint64_t sequence = record_sequence(bytes.data);
+        scan->lost += sequence - scan->sequence - 1;
+        scan->sequence = sequence;
+        scan->has_resynced = false;
         scan->at.offset = end;
         *first = bytes.data;
         *from = here;
@@ -150,17 +115,8 @@ larder_status larder_log_scan_next(log_scan *scan, bool verifies, const uint8_t 
 
 // After damage ------------------------------------------------------------------------------------
 
-/** Whether no more than one record is lost if the log goes on with that one. */
-static bool is_next_but_one(const log_scan *scan, const uint8_t *at) {
-    uint64_t ahead = record_sequence(at) - scan->sequence;
-    uint32_t minor = record_minor(at);
-    if (record_kind(at) == RECORD_NEXT) return ahead == (scan->is_cut_off ? 0 : 1);
-    if (!scan->is_cut_off) return (ahead == 2 && minor == 0) || (ahead == 1 && minor == 1);
-    return (ahead == 0 && minor == scan->minor + 2) || (ahead == 1 && minor == 0);
-}
-
-/** Whether a sound record lies at `offset` that the log may go on with: behind what `scan` gave
-    last, and if `is_next` only if no more than one record is lost then. */
+/** Whether a sound record lies at `offset` that the log may go on with: behind the write that
+    `scan` gave last, and if `is_next` only behind the very next one. */
 static bool resumes_at(const log_scan *scan, const segment *here, uint64_t offset, bool is_next) {
     larder_bytes bytes;
     record found;
@@ -168,11 +124,9 @@ static bool resumes_at(const log_scan *scan, const segment *here, uint64_t offse
     // Cheap questions first: a search asks at each place.
     const uint8_t *at = bytes.data;
     bool leads_on = record_kind(at) == RECORD_NEXT;
-    bool is_rest =
-        scan->is_cut_off && record_sequence(at) == scan->sequence && record_minor(at) > scan->minor;
-    if (leads_on && record_minor(at) <= here->number) return false;
-    if (record_sequence(at) < scan->sequence + (leads_on ? 0 : 1) && !is_rest) return false;
-    if (is_next && !is_next_but_one(scan, at)) return false;
+    uint64_t least = scan->sequence + (leads_on ? 0 : 1);
+    if (leads_on ? record_minor(at) <= here->number : record_minor(at) != 0) return false;
+    if (record_sequence(at) < least || (is_next && record_sequence(at) != least + 1)) return false;
     return larder_record_read(bytes, true, &found) == LARDER_OK;
 }
 
@@ -228,19 +182,10 @@ static bool find_next(const log_scan *scan, location *out) {
     return !status && search.next.segment != 0;
 }
 
-/** Whether the write at the place of the scan begins with a sound record. */
-static bool begins_soundly(const log_scan *scan, const segment *here) {
-    record first;
-    uint64_t offset = scan->at.offset;
-    return larder_segment_read(here, &offset, true, &first) == LARDER_OK &&
-           first.kind != RECORD_NEXT && is_in_turn(scan, &first);
-}
-
 bool larder_log_scan_resync(log_scan *scan) {
     segment *here;
     location next = scan->at;
     bool is_there = segment_at(scan, scan->at.segment, &here) == LARDER_OK;
-    if (is_there && !scan->takes_part && begins_soundly(scan, here)) return scan->takes_part = true;
     if (is_there) {
         uint64_t from = scan->at.offset < SEGMENT_HEAD_BYTES ? SEGMENT_HEAD_BYTES
                                                              : (scan->at.offset + 8) / 8 * 8;

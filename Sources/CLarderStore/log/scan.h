@@ -13,23 +13,19 @@ typedef struct log_scan {
     /** Where it reads on; after LARDER_EDAMAGED, what is damaged. Behind the last record of a
         segment it stays there as long as the next segment is missing. */
     location at;
-    /** Of the last write that it gave, and of its last record if others of it are lost. */
+    /** Of the last write that it gave. */
     uint64_t sequence;
-    uint32_t minor;
-    bool is_cut_off;
     /** Writes that it skipped. */
     uint64_t lost;
     /** The next one need not have the next number. */
     bool has_resynced;
-    /** Of the next one, take the records before the one that is damaged. */
-    bool takes_part;
     /** Where nothing more was written, look at all that lies behind, in this segment and in later
-        ones: then something is missing. Not at `closed_at`, where a writer that closed has ended. */
+        ones: then something is missing. Not at `closed_at`, where a writer ended that closed. */
     bool looks_behind;
     location closed_at;
 } log_scan;
 
-/** Gives the next write: `count` records at `first`, in `from`. It is whole, but behind damage.
+/** Gives the next write, whole: `count` records at `first`, in `from`.
     @param verifies checksums too.
     @return LARDER_OK; LARDER_END: nothing was written yet; LARDER_EDAMAGED: something is there that
             is not a whole write with the next number, or the segment that the last one names is
@@ -38,11 +34,10 @@ typedef struct log_scan {
 LARDER_MUST_CHECK larder_status larder_log_scan_next(log_scan *scan, bool verifies,
                                                      const uint8_t **first, uint32_t *count,
                                                      segment **from);
-/** Finds what is left behind the damage: of the write itself the records that are sound; else the
-    next sound record in the same segment that continues the numbers, or leads to the next segment;
-    without one, the segment that the log goes on in. Then the scan continues there, and after the
-    write that it returns next, `lost` includes those that were skipped, and those of which it gives
-    only a part. */
+/** Searches after the damage for the next sound record in the same segment that a write begins
+    with or that leads to the next segment; without one, for the segment that the log goes on in.
+    Then the scan continues there, and after the write that it returns next, `lost` includes those
+    that were skipped. */
 bool larder_log_scan_resync(log_scan *scan);
 
 #endif

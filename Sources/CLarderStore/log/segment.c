@@ -199,8 +199,8 @@ larder_status larder_segment_facts(int folder, uint32_t number, segment_facts *o
     return status == ELOOP || status == ENXIO ? LARDER_OK : status;
 }
 
-/** Where the file ends, if it was longer once: as its head says, or because no segment has a part of
-    a block; else 0. */
+/** Where the file ends, if it was longer once: as its head says, or because no segment has a part
+    of a block; else 0. */
 static uint64_t cut_of_file(const segment_head *head, const segment_facts *facts) {
     bool is_whole =
         facts->head_number != 0 ? head->capacity <= facts->bytes : facts->bytes % BLOCK_BYTES == 0;

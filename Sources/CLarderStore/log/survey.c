@@ -20,7 +20,7 @@ static int take_name(void *context, const char *name) {
     // Whoever writes may have deleted it just now.
     if (visit->status == ENOENT) visit->status = LARDER_OK;
     else if (!visit->status) survey->count++;
-    return visit->status != LARDER_OK;
+    return visit->status ? 1 : 0;
 }
 
 static int compare_facts(const void *a, const void *b) {

@@ -73,7 +73,7 @@ typedef struct salvage {
     uint64_t cleared;
     /** No write had a greater number. */
     uint64_t last_sequence;
-    /** The greatest number that was found; and one that was in the tree when a segment was cleaned. */
+    /** The greatest number that was found, and one in the tree when a segment was cleaned. */
     uint64_t newest_found, newest_cleaned;
     /** Of any key there may have been a record with a number less than that, which is lost. */
     stamp horizon;

@@ -67,8 +67,8 @@ typedef struct segment_search {
     larder_status status;
 } segment_search;
 
-/** Takes a segment in, whatever its head says; but that of another store. One whose head is sound is
-    the segment that it says, under whatever name its file lies. */
+/** Takes a segment in, whatever its head says; but that of another store. One whose head is sound
+    is the segment that it says, under whatever name its file lies. */
 static int take_segment(void *context, const char *name) {
     segment_search *visit = context;
     salvage *search = visit->search;
@@ -225,8 +225,8 @@ static larder_status add_rows(salvage *search) {
     return status == LARDER_END ? LARDER_OK : status;
 }
 
-/** Whether the log was synced farther than it goes, or went on in a segment that is missing, without
-    another trace. */
+/** Whether the log was synced farther than it goes, or went on in a segment that is missing,
+    without another trace. */
 static bool end_is_missing(const salvage *search, const char *path) {
     int64_t ignored;
     store_identity where = {.path = (char *)(uintptr_t)path};

@@ -29,6 +29,8 @@ typedef struct segment_walk {
     bool has_gap, begins_with_gap, ends_with_gap;
     /** The damage was counted as lost. */
     bool has_told;
+    /** The batch that is not whole, and is not taken. */
+    uint64_t lost_batch;
 } segment_walk;
 
 static stamp number_of(const uint8_t *at) { return (stamp){record_sequence(at), record_minor(at)}; }
@@ -247,9 +249,37 @@ static larder_status note_gap(segment_walk *walk, uint64_t from, uint64_t to, co
     return status;
 }
 
+/** Whether the record at `offset` is of a batch of which others are lost, and no row leads to it:
+    then the batch never was. */
+static bool is_of_lost_batch(segment_walk *walk, uint64_t offset, const record *entry) {
+    const salvage *search = walk->search;
+    if (walk->from->kind == SEGMENT_CLEANED || !search->has_tree ||
+        entry->sequence <= search->meta.applied)
+        return false;
+    const uint8_t *before = walk->previous;
+    if (entry->minor != 0 && (!before || record_sequence(before) != entry->sequence ||
+                              record_minor(before) + 1 != entry->minor))
+        walk->lost_batch = entry->sequence;
+    record other = *entry;
+    // Once for each batch.
+    while (entry->minor == 0 && (other.flags & RECORD_CONTINUES) != 0) {
+        uint32_t next = other.minor + 1;
+        offset += record_padded(record_length(walk->from->map + offset));
+        larder_bytes bytes;
+        if (larder_segment_look(walk->from, offset, &bytes) ||
+            larder_record_read(bytes, true, &other) || other.sequence != entry->sequence ||
+            other.minor != next) {
+            walk->lost_batch = entry->sequence;
+            break;
+        }
+    }
+    return walk->lost_batch == entry->sequence;
+}
+
 static larder_status take_record(segment_walk *walk, const uint8_t *at, const record *entry) {
     salvage *search = walk->search;
     segment *from = walk->from;
+    bool is_lost = is_of_lost_batch(walk, (uint64_t)(at - from->map), entry);
     walk->previous = at;
     from->record_count++;
     from->bare_count += entry->kind != RECORD_PUT;
@@ -261,6 +291,7 @@ static larder_status take_record(segment_walk *walk, const uint8_t *at, const re
     if (entry->kind == RECORD_NEXT) return LARDER_OK;
     if (!walk->first) walk->begins_with_gap = walk->has_gap;
     if (!walk->first) walk->first = at;
+    if (is_lost) return LARDER_OK;
     search->report->journal_intact += !search->has_tree || entry->sequence > search->meta.applied;
     if (entry->kind == RECORD_CLEAR) {
         if (entry->sequence > search->cleared) search->cleared = entry->sequence;
