@@ -41,15 +41,15 @@ larder_status larder_segment_prove(store_index *index, store_log *log, uint32_t 
     if (!status) status = larder_environment_read(index->environment, &seen);
     if (status) return status;
     uint64_t at = SEGMENT_HEAD_BYTES;
-    while (!status && *is_superfluous) {
+    while (!status && *is_superfluous && at < from->capacity) {
         record found;
-        status = larder_segment_read(from, &at, true, &found);
-        if (!status) status = look_elsewhere(log, seen, &found, number, is_superfluous);
+        if (larder_segment_read(from, &at, true, &found) == LARDER_OK)
+            status = look_elsewhere(log, seen, &found, number, is_superfluous);
+        // What is damaged is of no use to anybody, but behind it there may be more.
+        else at = larder_segment_first_used(from, at + 8);
     }
     larder_environment_release(index->environment, seen);
-    // Behind damage there may be more.
-    if (status == LARDER_EDAMAGED) *is_superfluous = false;
-    return status == LARDER_END || status == LARDER_EDAMAGED ? LARDER_OK : status;
+    return status;
 }
 
 larder_status larder_segment_keep(store_index *index, store_log *log, uint32_t number) {

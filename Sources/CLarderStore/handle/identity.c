@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "larder_crc32c.h"
 #include "larder_os_machine.h"
 
 enum { LOCK_TEXT_BYTES = 64 };
@@ -16,32 +17,46 @@ static void boot_text(char out[33]) {
     for (int at = 0; at < 16; at++) snprintf(out + 2 * at, 3, "%02x", id[at]);
 }
 
+/** `pid boot segment offset`, the last two hexadecimal; `-` for a start that nobody noted. And the
+    checksum of that: a power cut may leave a part of one text in another.
+    @return its length. */
+static int lock_text_format(char out[2 * LOCK_TEXT_BYTES], int64_t pid, const char *boot,
+                            location synced, bool has_mark) {
+    int length =
+        snprintf(out, 2 * LOCK_TEXT_BYTES, "%lld %s", (long long)pid, boot[0] != 0 ? boot : "-");
+    if (!has_mark) return length;
+    length += snprintf(out + length, (size_t)(2 * LOCK_TEXT_BYTES - length), " %x %llx",
+                       synced.segment, (unsigned long long)synced.offset);
+    uint32_t crc = larder_crc32c(0, out, (size_t)length);
+    return length + snprintf(out + length, (size_t)(2 * LOCK_TEXT_BYTES - length), " %08x", crc);
+}
+
 static lock_text lock_text_read(int file) {
-    char bytes[LOCK_TEXT_BYTES + 1] = {0}, boot[33];
+    char bytes[LOCK_TEXT_BYTES + 1] = {0}, same[2 * LOCK_TEXT_BYTES], boot[33];
     lock_text text = {.pid = 0};
     size_t got;
     long long pid;
     unsigned segment = 0;
     unsigned long long offset = 0;
     if (larder_os_file_read_at(file, bytes, LOCK_TEXT_BYTES, 0, &got) == LARDER_OK &&
-        sscanf(bytes, "%19lld %32s %x %llx", &pid, text.boot, &segment, &offset) >= 1) {
+        sscanf(bytes, "%19lld %32s %8x %16llx", &pid, text.boot, &segment, &offset) >= 1) {
         text.pid = pid;
-        text.synced = (location){segment, offset};
+        location synced = {segment, offset};
+        int length = lock_text_format(same, pid, text.boot, synced, true);
+        if (length <= LOCK_TEXT_BYTES && memcmp(bytes, same, (size_t)length) == 0)
+            text.synced = synced;
     }
     boot_text(boot);
     text.is_other_boot = strcmp(text.boot, boot) != 0;
     return text;
 }
 
-/** `pid boot segment offset`, the last two hexadecimal; `-` for a start that nobody noted. */
 static larder_status lock_text_write(const store_identity *identity, int64_t pid) {
-    char bytes[LOCK_TEXT_BYTES + 1];
-    const char *boot = identity->boot[0] != 0 ? identity->boot : "-";
-    int length = snprintf(bytes, sizeof bytes, "%lld %s %x %llx", (long long)pid, boot,
-                          identity->synced.segment, (unsigned long long)identity->synced.offset);
-    // A part of a number would be another one: then nothing is said.
-    if (length >= LOCK_TEXT_BYTES)
-        length = snprintf(bytes, sizeof bytes, "%lld %s", (long long)pid, boot);
+    char bytes[2 * LOCK_TEXT_BYTES];
+    int length = lock_text_format(bytes, pid, identity->boot, identity->synced, true);
+    // Without room, nothing is said of it.
+    if (length > LOCK_TEXT_BYTES)
+        length = lock_text_format(bytes, pid, identity->boot, identity->synced, false);
     for (int at = length; at < LOCK_TEXT_BYTES; at++) bytes[at] = '\n';
     return larder_os_file_write_at(identity->lock_file, bytes, LOCK_TEXT_BYTES, 0);
 }

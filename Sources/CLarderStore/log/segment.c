@@ -170,8 +170,9 @@ static larder_status head_read(int folder, uint32_t number, int flags, int *file
     if (!status && of.is_regular && of.bytes <= SIZE_MAX / 2)
         status = larder_os_file_read_at(*file, &start, sizeof start, 0, &got);
     if (status || !of.is_regular) return status;
-    facts->is_new = memcmp(&start, new_magic, sizeof new_magic) == 0 ||
-                    memcmp(&start, zeros, sizeof new_magic) == 0;
+    // A power cut may leave a part of each.
+    facts->is_new = memcmp(&start, zeros, sizeof magic) == 0 ||
+                    (memcmp(&start, magic, 4) == 0 && memcmp(&start, magic, sizeof magic) != 0);
     facts->is_blank = got < sizeof start.head && memcmp(&start, zeros, got) == 0;
     if (got < sizeof start.head) return LARDER_OK;
     facts->bytes = of.bytes;

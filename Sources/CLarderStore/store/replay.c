@@ -281,7 +281,9 @@ static unknown_fate fate_of(const replay *work, const segment_facts *facts, bool
         return FATE_KEPT;
     uint64_t start = facts->head_number == 0 ? 0 : SEGMENT_HEAD_BYTES;
     if (larder_segment_first_used(found, start) >= found->capacity) return FATE_GOES;
-    if (was_power_cut && is_behind && facts->is_new) return FATE_GOES;
+    // No row was ever committed that leads to one that was not synced.
+    bool is_torn_off = is_behind || facts->kind != SEGMENT_WRITTEN;
+    if (was_power_cut && is_torn_off && facts->is_new) return FATE_GOES;
     if (facts->kind == SEGMENT_CLEANED)
         return facts->as_of <= meta->applied ? FATE_PROVED : FATE_KEPT;
     return facts->kind == SEGMENT_WRITTEN && facts->number < meta->end.segment ? FATE_PROVED

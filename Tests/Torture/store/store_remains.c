@@ -261,6 +261,13 @@ static void start_anew(const char *path) {
     int64_t size = read_file(name, text, 64);
     char *boot = size > 0 ? strchr((char *)text, ' ') : NULL;
     for (char *at = boot ? boot + 1 : NULL; at && *at && *at != ' '; at++) *at = '0';
+    // The sum at the end is of what comes before it.
+    char *end = boot ? strchr((char *)text, '\n') : NULL;
+    if (end && end - 9 > boot) {
+        uint32_t crc = larder_crc32c(0, text, (size_t)(end - 9 - (char *)text));
+        (void)snprintf(end - 8, 9, "%08x", crc);
+        *end = '\n';
+    }
     if (boot) (void)write_file(name, text, (size_t)size);
 }
 
