@@ -220,7 +220,7 @@ typedef struct larder_store_detail {
     folders above it). A relative path means what it means now, wherever the process goes later.
 
     Writes that no checkpoint has applied are replayed from the log. A damaged record there loses
-    only itself, and a missing segment what it held; after a power cut, the log ends at the first
+    its write, and a missing segment what it held; after a power cut, the log ends at the first
     write that is not whole, unless that was synced. larder_store_recovery reports it. A segment is
     deleted only if nothing can be lost with it. A folder that holds something else is left alone,
     and so is a store whose data.mdb is damaged, missing, or older than the log, or whose segments
