@@ -121,6 +121,7 @@ planted STORE_HALF_A_BATCH store-concurrency
 planted STORE_SKIPS_CLEANED_SYNC store-explore
 planted STORE_JUDGES_EARLY store-growth
 planted STORE_DELETES_UNKNOWN store-remains
+planted STORE_GIVEN_UP_STAYS store-power
 planted STORE_OPENS_OLD_INDEX store-remains
 planted STORE_ENDS_AT_A_HOLE store-remains
 planted STORE_NEEDS_HEADS store-remains

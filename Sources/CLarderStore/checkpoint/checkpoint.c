@@ -78,13 +78,15 @@ static larder_status run_all(checkpoint *run, apply_body body) {
     was frozen. */
 static larder_status apply_segments(apply_txn *apply, const memtable *frozen) {
     store_log *log = &apply->store->pending.log;
-    uint32_t number = apply->meta.end.segment;
+    // The first one has the first number, also where no write is in it.
+    uint32_t number = apply->meta.end.segment == 0 ? 1 : apply->meta.end.segment;
     segment *passed;
     larder_status found = larder_log_segment(log, number, &passed);
-    // The log had not begun; or where it went on is lost.
     bool is_lost = found == ENOENT || found == LARDER_EDAMAGED || found == LARDER_EFOREIGN;
     if (found && !is_lost) return found;
-    if (is_lost) number = frozen->first_segment;
+    // Where the log went on is lost, or something else has come into its place.
+    if (is_lost || (passed->next == 0 && number != frozen->end.segment))
+        number = frozen->first_segment;
     for (;;) {
         larder_status status = larder_log_segment(log, number, &passed);
         bool is_last = number == frozen->end.segment;

@@ -17,46 +17,45 @@ static void boot_text(char out[33]) {
     for (int at = 0; at < 16; at++) snprintf(out + 2 * at, 3, "%02x", id[at]);
 }
 
-/** `pid boot segment offset`, the last two hexadecimal; `-` for a start that nobody noted. And the
-    checksum of that: a power cut may leave a part of one text in another.
-    @return its length. */
-static int lock_text_format(char out[2 * LOCK_TEXT_BYTES], int64_t pid, const char *boot,
-                            location synced, bool has_mark) {
-    int length =
-        snprintf(out, 2 * LOCK_TEXT_BYTES, "%lld %s", (long long)pid, boot[0] != 0 ? boot : "-");
-    if (!has_mark) return length;
-    length += snprintf(out + length, (size_t)(2 * LOCK_TEXT_BYTES - length), " %x %llx",
-                       synced.segment, (unsigned long long)synced.offset);
-    uint32_t crc = larder_crc32c(0, out, (size_t)length);
-    return length + snprintf(out + length, (size_t)(2 * LOCK_TEXT_BYTES - length), " %08x", crc);
+/** Of a location in the log of that store: a power cut may leave a part of one text in another, and
+    the text of a store in the folder of the next one. */
+static uint32_t sum_of(location synced, uint64_t store_id) {
+    const uint64_t parts[] = {synced.segment, synced.offset, store_id};
+    return larder_crc32c(0, parts, sizeof parts);
+}
+
+location larder_lock_text_synced(const lock_text *text, uint64_t store_id) {
+    bool is_of_it = text->synced_sum == sum_of(text->synced, store_id);
+    return is_of_it ? text->synced : (location){0, 0};
 }
 
 static lock_text lock_text_read(int file) {
-    char bytes[LOCK_TEXT_BYTES + 1] = {0}, same[2 * LOCK_TEXT_BYTES], boot[33];
+    char bytes[LOCK_TEXT_BYTES + 1] = {0}, boot[33];
     lock_text text = {.pid = 0};
     size_t got;
-    long long pid;
-    unsigned segment = 0;
+    long long pid = 0;
+    unsigned segment = 0, sum = 0;
     unsigned long long offset = 0;
     if (larder_os_file_read_at(file, bytes, LOCK_TEXT_BYTES, 0, &got) == LARDER_OK &&
-        sscanf(bytes, "%19lld %32s %8x %16llx", &pid, text.boot, &segment, &offset) >= 1) {
+        sscanf(bytes, "%19lld %32s %8x %16llx %8x", &pid, text.boot, &segment, &offset, &sum) >= 1)
         text.pid = pid;
-        location synced = {segment, offset};
-        int length = lock_text_format(same, pid, text.boot, synced, true);
-        if (length <= LOCK_TEXT_BYTES && memcmp(bytes, same, (size_t)length) == 0)
-            text.synced = synced;
-    }
+    text.synced = (location){segment, offset};
+    text.synced_sum = sum;
     boot_text(boot);
     text.is_other_boot = strcmp(text.boot, boot) != 0;
     return text;
 }
 
+/** `pid boot segment offset sum`, the last three hexadecimal; `-` for a start that nobody noted. */
 static larder_status lock_text_write(const store_identity *identity, int64_t pid) {
-    char bytes[2 * LOCK_TEXT_BYTES];
-    int length = lock_text_format(bytes, pid, identity->boot, identity->synced, true);
+    char bytes[LOCK_TEXT_BYTES + 1];
+    const char *boot = identity->boot[0] != 0 ? identity->boot : "-";
+    int length = snprintf(bytes, sizeof bytes, "%lld %s %x %llx %08x", (long long)pid, boot,
+                          identity->synced.segment, (unsigned long long)identity->synced.offset,
+                          identity->synced_sum);
     // Without room, nothing is said of it.
     if (length > LOCK_TEXT_BYTES)
-        length = lock_text_format(bytes, pid, identity->boot, identity->synced, false);
+        length = snprintf(bytes, sizeof bytes, "%lld %s", (long long)pid, boot);
     for (int at = length; at < LOCK_TEXT_BYTES; at++) bytes[at] = '\n';
     return larder_os_file_write_at(identity->lock_file, bytes, LOCK_TEXT_BYTES, 0);
 }
@@ -86,6 +85,7 @@ larder_status larder_identity_lock(store_identity *identity, uint32_t mode, lock
     // between must not hide it from the next one.
     memcpy(identity->boot, past->boot, sizeof identity->boot);
     identity->synced = past->synced;
+    identity->synced_sum = past->synced_sum;
     return lock_text_write(identity, (int64_t)getpid());
 }
 
@@ -94,8 +94,9 @@ larder_status larder_identity_note_boot(store_identity *identity) {
     return lock_text_write(identity, (int64_t)getpid());
 }
 
-void larder_identity_note_synced(store_identity *identity, location synced) {
+void larder_identity_note_synced(store_identity *identity, location synced, uint64_t store_id) {
     identity->synced = synced;
+    identity->synced_sum = sum_of(synced, store_id);
     // Without it the next one takes less for granted.
     if (identity->lock_file >= 0) (void)!lock_text_write(identity, (int64_t)getpid());
 }

@@ -17,8 +17,9 @@ typedef struct store_identity {
     int lock_file;
     /** The start of the machine that the lock's file names. */
     char boot[33];
-    /** The log up to there is on the device, for all that the lock's file says. */
+    /** The log up to there is on the device, for all that the lock's file says, and its sum. */
     location synced;
+    uint32_t synced_sum;
     _Atomic bool is_shut;
     /** Held by whoever shuts the store; taken before every other one. */
     pthread_mutex_t lock;
@@ -31,9 +32,14 @@ typedef struct lock_text {
     char boot[33];
     /** The machine has rebooted since then: pages may be missing that nobody synced. */
     bool is_other_boot;
-    /** Up to there nothing can be missing for that. */
+    /** See larder_lock_text_synced. */
     location synced;
+    uint32_t synced_sum;
 } lock_text;
+
+/** Up to where the log of the store was synced, whatever has happened to the machine since; all zero
+    if nothing is known of it. */
+location larder_lock_text_synced(const lock_text *text, uint64_t store_id);
 
 /** Makes this process the one that writes; the start of the machine that `boot` says stays the
     earlier one.
@@ -43,7 +49,7 @@ LARDER_MUST_CHECK larder_status larder_identity_lock(store_identity *identity, u
 /** Notes this start of the machine. */
 LARDER_MUST_CHECK larder_status larder_identity_note_boot(store_identity *identity);
 /** Notes how far the log was synced. It is not synced itself: what an earlier sync noted holds. */
-void larder_identity_note_synced(store_identity *identity, location synced);
+void larder_identity_note_synced(store_identity *identity, location synced, uint64_t store_id);
 /** @param is_clean everything is on the device: 0 instead of the process says so. */
 void larder_identity_unlock(store_identity *identity, bool is_clean);
 /** What whoever had the store open for writing last left in the lock's file.

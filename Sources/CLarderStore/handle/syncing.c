@@ -10,7 +10,7 @@ larder_status larder_store_sync_held(larder_store *store) {
     larder_status status = larder_log_sync(&store->pending.log, &store->pending.lock);
     location synced = store->pending.log.synced_end;
     if (!status && compare_locations(synced, store->identity.synced) > 0)
-        larder_identity_note_synced(&store->identity, synced);
+        larder_identity_note_synced(&store->identity, synced, store->pending.log.store_id);
     return status;
 }
 

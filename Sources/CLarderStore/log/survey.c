@@ -11,6 +11,7 @@ static int take_name(void *context, const char *name) {
     survey_visit *visit = context;
     log_survey *survey = visit->survey;
     uint32_t number;
+    survey->has_unfinished = survey->has_unfinished || larder_segment_is_unfinished(name);
     if (!larder_segment_number_of(name, &number)) return 0;
     visit->status = larder_os_array_reserve(&survey->items, survey->count, &survey->capacity,
                                             sizeof *survey->items);

@@ -11,6 +11,8 @@
 typedef struct log_survey {
     segment_facts *items;
     size_t count, capacity;
+    /** There are files of segments that were being made, too. */
+    bool has_unfinished;
 } log_survey;
 
 /** Lists the folder and reads each head: O(segments). larder_log_survey_free follows in any case.

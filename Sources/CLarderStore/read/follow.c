@@ -108,8 +108,8 @@ void larder_store_follow_begin(larder_store *store, const log_survey *there) {
     lock_text text = larder_identity_look(&store->identity, &ignored);
     // A writer notes the new start of the machine once it has gone over the log.
     follow->is_cut = text.is_other_boot;
-    follow->noted = text.synced;
-    if (text.pid == 0 && !text.is_other_boot) follow->closed_at = text.synced;
+    follow->noted = larder_lock_text_synced(&text, store->pending.log.store_id);
+    if (text.pid == 0 && !text.is_other_boot) follow->closed_at = follow->noted;
     follow->synced = larder_log_survey_synced(&store->pending.log, there);
     if (compare_locations(follow->noted, follow->synced) > 0) follow->synced = follow->noted;
     follow->is_fresh = true;

@@ -230,7 +230,8 @@ static larder_status add_rows(salvage *search) {
 static bool end_is_missing(const salvage *search, const char *path) {
     int64_t ignored;
     store_identity where = {.path = (char *)(uintptr_t)path};
-    location synced = larder_identity_look(&where, &ignored).synced;
+    lock_text text = larder_identity_look(&where, &ignored);
+    location synced = larder_lock_text_synced(&text, search->store_id);
     location end = search->has_tree ? search->meta.end : (location){0, 0};
     for (size_t i = 0; i < search->segment_count; i++) {
         const segment *from = search->segments[i];

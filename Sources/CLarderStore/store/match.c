@@ -88,42 +88,53 @@ static bool has_unknown(const match *of) {
     return false;
 }
 
-static larder_status match_once(larder_store *store, const snapshot *seen, log_survey *there,
-                                larder_store_detail *detail) {
+/** @return LARDER_EDAMAGED if tree and log do not belong together. */
+static larder_status judge(const match *of, larder_store_report *report,
+                           larder_store_detail *detail) {
+    uint32_t missing;
+    report->damaged = count_missing(of, &missing);
+    detail->part = LARDER_STORE_PART_DATA;
+    detail->segment = newer_than_tree(of);
+    if (detail->segment != 0) return LARDER_EDAMAGED;
+    detail->part = LARDER_STORE_PART_JOURNAL;
+    detail->segment = misnamed(of);
+    if (detail->segment == 0 && missing != 0 && has_unknown(of)) detail->segment = missing;
+    return detail->segment != 0 ? LARDER_EDAMAGED : LARDER_OK;
+}
+
+/** The same for a handle that only reads, beside one that may write.
+    @param transaction receives that of the tree that was looked at. */
+static larder_status match_snapshot(larder_store *store, log_survey *there, uint64_t *transaction,
+                                    larder_store_detail *detail) {
+    snapshot *seen;
     live_table live = {0};
+    larder_status status = larder_environment_read(store->index.environment, &seen);
+    if (status) return status;
+    *transaction = seen->tree.transaction;
+    status = larder_store_live_load(&seen->tree, &live);
     larder_log_survey_free(there);
-    larder_status status = larder_log_survey_make(&store->pending.log, there);
-    larder_status loaded = !status ? larder_store_live_load(&seen->tree, &live) : status;
+    larder_status listed = larder_log_survey_make(&store->pending.log, there);
     match of = {&store->pending.log, there, &seen->meta, &live};
-    // Where pages are damaged, a handle that reads does without: a writer has not come so far.
-    if (!loaded) {
-        uint32_t missing;
-        store->recovery.damaged = count_missing(&of, &missing);
-        detail->part = LARDER_STORE_PART_DATA;
-        detail->segment = newer_than_tree(&of);
-        if (detail->segment == 0) {
-            detail->part = LARDER_STORE_PART_JOURNAL;
-            detail->segment = misnamed(&of);
-        }
-        if (detail->segment == 0 && missing != 0 && has_unknown(&of)) detail->segment = missing;
-        if (detail->segment != 0) status = LARDER_EDAMAGED;
-    }
+    // Where pages are damaged, it shows what it can.
+    if (status == LARDER_EDAMAGED) status = LARDER_OK;
+    else if (!status && !listed) status = judge(&of, &store->recovery, detail);
     larder_live_free(&live);
-    return loaded == ENOMEM ? ENOMEM : status;
+    larder_environment_release(store->index.environment, seen);
+    return listed ? listed : status;
 }
 
 larder_status larder_store_match(larder_store *store, log_survey *out,
                                  larder_store_detail *detail) {
-    uint64_t before = 0;
     *out = (log_survey){0};
+    detail->part = LARDER_STORE_PART_DATA;
+    if (!store_is_read_only(store)) {
+        larder_status status = larder_log_survey_make(&store->pending.log, out);
+        match of = {&store->pending.log, out, &store->index.meta, &store->index.live};
+        return status ? status : judge(&of, &store->recovery, detail);
+    }
+    uint64_t before = 0, transaction = 0;
     for (int attempt = 0;; attempt++) {
-        snapshot *seen;
-        detail->part = LARDER_STORE_PART_DATA;
-        larder_status status = larder_environment_read(store->index.environment, &seen);
-        if (status) return status;
-        uint64_t transaction = seen->tree.transaction;
-        status = match_once(store, seen, out, detail);
-        larder_environment_release(store->index.environment, seen);
+        larder_status status = match_snapshot(store, out, &transaction, detail);
         // Only where nobody wrote meanwhile do the two have to agree.
         if (status != LARDER_EDAMAGED || transaction == before || attempt == MATCH_ATTEMPTS)
             return status;

@@ -228,7 +228,13 @@ static larder_status resume(replay *work, bool was_power_cut) {
         work->store->recovery.journal_lost += work->at == NULL;
         return LARDER_OK;
     }
-    if (!status) status = enter_segment(work, last);
+    // One that was being made when the power failed is not the end, if nothing came into it.
+    bool is_torn = !status && was_power_cut && last->kind == SEGMENT_UNKNOWN && work->at != NULL &&
+                   last != work->at && work->scan.at.offset == SEGMENT_HEAD_BYTES;
+    while (is_torn && !status && next_in_chain(work, last) != last)
+        status = enter_next(work, next_in_chain(work, last));
+    if (is_torn) last = work->at;
+    else if (!status) status = enter_segment(work, last);
     if (status) return status;
     work->log->active = last;
     last->cut_at = 0;
@@ -293,31 +299,29 @@ static unknown_fate fate_of(const replay *work, const segment_facts *facts, bool
 /** What lies in the folder and belongs to nothing: of cleaning that was not committed, or not
     deleted; segments made in advance; what a power cut tore off; and what nobody knows. */
 static larder_status retire_unknown(replay *work, bool was_power_cut) {
-    larder_store *store = work->store;
+    store_index *index = &work->store->index;
     store_log *log = work->log;
     larder_status status = LARDER_OK;
-    for (int wanted = FATE_KEPT; wanted <= FATE_PROVED && !status; wanted++) {
-        for (size_t at = 0; at < work->there->count && !status; at++) {
-            const segment_facts *facts = &work->there->items[at];
-            const segment *found = larder_segment_table_find(&log->table, facts->number);
-            if ((found != NULL && found->is_measured) ||
-                larder_live_find(&store->index.live, facts->number) != NULL ||
-                larder_live_find(&store->index.retired, facts->number) != NULL ||
-                fate_of(work, facts, was_power_cut) != (unknown_fate)wanted)
-                continue;
-            if (wanted == FATE_KEPT)
-                status = larder_segment_keep(&store->index, log, facts->number);
-            else
-                status =
-                    larder_segment_retire(&store->index, log, facts->number,
-                                          store->index.meta.transaction, wanted == FATE_PROVED);
-            store->recovery.inconsistencies += wanted == FATE_KEPT;
+    for (size_t at = 0; at < work->there->count && !status; at++) {
+        const segment_facts *facts = &work->there->items[at];
+        const segment *found = larder_segment_table_find(&log->table, facts->number);
+        if ((found != NULL && found->is_measured) ||
+            larder_live_find(&index->live, facts->number) != NULL)
+            continue;
+        unknown_fate fate = fate_of(work, facts, was_power_cut);
+        work->store->recovery.inconsistencies += fate == FATE_KEPT;
+        if (fate == FATE_KEPT) status = larder_segment_keep(index, log, facts->number);
+        else if (fate == FATE_PROVED)
+            status =
+                larder_segment_retire(index, log, facts->number, index->meta.transaction, true);
+        else {
+            // Nobody reads it: not since the power came back, and there was nothing in it before.
+            larder_status removed = larder_log_remove(log, facts->number);
+            // What was given up must not come back behind what is written now.
+            if (was_power_cut) status = removed;
         }
-        if (!status && wanted == FATE_GOES)
-            larder_segments_delete_retired(&store->index, log, &(flush_order){0});
     }
     if (status) return status;
-    // What was given up must not come back: its numbers are given again.
     return was_power_cut && work->there->count > 0 ? larder_os_folder_sync(log->folder) : LARDER_OK;
 }
 
@@ -342,16 +346,15 @@ static larder_status mend_heads(const replay *work) {
     return status;
 }
 
-/** Names in the folder that are of segments which were being made go; numbers that there are, or
-    were, are not given again. */
-static int note_name(void *context, const char *name) {
-    replay *work = context;
-    store_log *log = work->log;
-    // What cannot be removed goes when its number's turn comes, or with the next open.
+/** Removes a segment that was being made. What cannot be removed goes when its number's turn comes,
+    or with the next open. */
+static int remove_unfinished(void *context, const char *name) {
+    const store_log *log = context;
     if (larder_segment_is_unfinished(name)) (void)larder_os_file_remove_in(log->folder, name);
     return 0;
 }
 
+/** Numbers that there are, or were, are not given again. */
 static void note_numbers(replay *work) {
     store_log *log = work->log;
     log->next_number = work->store->index.meta.next_segment;
@@ -370,8 +373,8 @@ larder_status larder_store_replay(larder_store *store, const log_survey *there, 
     const store_meta *meta = &store->index.meta;
     detail->part = LARDER_STORE_PART_JOURNAL;
     note_numbers(&work);
-    larder_status status = larder_os_folder_list_in(log->folder, note_name, &work);
-    if (!status) status = mend_heads(&work);
+    if (there->has_unfinished) (void)!larder_os_folder_list_in(log->folder, remove_unfinished, log);
+    larder_status status = mend_heads(&work);
     bool has_log = meta->end.segment != 0 || there->count > 0;
     log->last_sequence = log->synced_sequence = meta->applied;
     // The first segment has the first number.

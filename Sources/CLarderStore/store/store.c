@@ -261,6 +261,12 @@ static larder_status open_log(larder_store *store, const lock_text *past, const 
     larder_status status = larder_log_enter(&store->pending.log);
     if (status) return status;
     bool was_closed = past->pid == 0 && !past->is_other_boot;
+    location synced = larder_lock_text_synced(past, store->index.meta.store_id);
+    // Of what was there once, only the lock's file is left.
+    bool is_another = past->synced.segment != 0 && synced.segment == 0;
+    if (is_another && there->count == 0 && store->index.meta.end.segment == 0)
+        store->recovery.journal_lost = 1;
+    store->identity.synced = synced;
     status = larder_store_replay(store, there, past->is_other_boot, was_closed, detail);
     larder_log_leave(&store->pending.log);
     return status;

@@ -261,13 +261,6 @@ static void start_anew(const char *path) {
     int64_t size = read_file(name, text, 64);
     char *boot = size > 0 ? strchr((char *)text, ' ') : NULL;
     for (char *at = boot ? boot + 1 : NULL; at && *at && *at != ' '; at++) *at = '0';
-    // The sum at the end is of what comes before it.
-    char *end = boot ? strchr((char *)text, '\n') : NULL;
-    if (end && end - 9 > boot) {
-        uint32_t crc = larder_crc32c(0, text, (size_t)(end - 9 - (char *)text));
-        (void)snprintf(end - 8, 9, "%08x", crc);
-        *end = '\n';
-    }
     if (boot) (void)write_file(name, text, (size_t)size);
 }
 
@@ -319,10 +312,10 @@ static bool open_and_read(torture *run, const remains *self, const char *path, u
     return EXPECT_STATUS(run, larder_store_recovery(*store, &out->report), LARDER_OK);
 }
 
-static bool salvage(torture *run, const remains *self, const char *path, const char *who,
-                    found *out) {
+static bool salvage(torture *run, const remains *self, const char *path, uint32_t flags,
+                    const char *who, found *out) {
     larder_store_tuning tuning;
-    larder_store_options options = options_of(NULL, &tuning, 0);
+    larder_store_options options = options_of(NULL, &tuning, flags);
     larder_store_report report;
     larder_store *store = NULL;
     remove_tree(self->target);
@@ -399,6 +392,8 @@ static bool use(torture *run, const remains *self, const found *before, const fo
                 bool is_data) {
     found opened, after, rebuilt;
     larder_store *store = NULL;
+    // What came behind a loss makes what is older uncertain, which it was not before.
+    const uint32_t uncertain = (uint32_t)LARDER_STORE_WITH_UNCERTAIN;
     uint64_t sum = sum_of(self->work);
     if (!open_and_read(run, self, self->work, 0, "opened", &opened, &store)) return false;
     bool good = EXPECT(run,
@@ -426,7 +421,7 @@ static bool use(torture *run, const remains *self, const found *before, const fo
                (is_data || EXPECT_STATUS(run, larder_store_flush(store), LARDER_OK));
     }
     larder_store_close(store);
-    good = good && salvage(run, self, self->work, "salvaged after", &after);
+    good = good && salvage(run, self, self->work, uncertain, "salvaged after", &after);
     for (int key = 0; key < KEYS && good; key++) {
         int right = self->model->now[key];
         if (right == NOTHING || before->versions[key] != right) continue;
@@ -441,7 +436,7 @@ static bool use(torture *run, const remains *self, const found *before, const fo
     }
     if (!good) return false;
     larder_store_tuning tuning;
-    larder_store_options options = options_of(NULL, &tuning, (uint32_t)LARDER_STORE_WITH_UNCERTAIN);
+    larder_store_options options = options_of(NULL, &tuning, uncertain);
     larder_store_report report;
     larder_status status = larder_store_rebuild(self->work, &options, NULL, NULL, &report);
     if (status == LARDER_EFOREIGN || (is_data && status == LARDER_EVERSION)) return true;
@@ -478,7 +473,7 @@ static void hurt(torture *run, void *context, uint64_t index) {
     bool is_data = left != size || memcmp(now, bytes, (size_t)size) != 0;
     found before, reader;
     larder_store *store = NULL;
-    bool good = salvage(run, self, self->hurt, "salvaged", &before) &&
+    bool good = salvage(run, self, self->hurt, 0, "salvaged", &before) &&
                 compare(run, self, &before, "salvaged", is_data) &&
                 EXPECT(run, copy_tree(self->hurt, self->work), "cannot copy the store") &&
                 open_and_read(run, self, self->work, (uint32_t)LARDER_STORE_READ_ONLY, "read",
