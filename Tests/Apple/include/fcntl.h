@@ -20,6 +20,8 @@
 #define AT_SYMLINK_NOFOLLOW 0x0020
 #define AT_REMOVEDIR 0x0080
 
+#define F_GETFD 1
+#define F_SETFD 2
 #define F_GETFL 3
 #define F_SETFL 4
 #define F_GETLK 7
@@ -34,6 +36,8 @@
 #define F_OFD_SETLK 90
 #define F_OFD_SETLKW 91
 #define F_OFD_GETLK 92
+
+#define FD_CLOEXEC 1
 
 #define F_RDLCK 1
 #define F_UNLCK 2

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <sys/types.h>
 
+#define STDERR_FILENO 2
+
 #define _SC_PAGESIZE 29
 #define _SC_NPROCESSORS_ONLN 58
 
