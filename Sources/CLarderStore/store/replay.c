@@ -102,6 +102,8 @@ static larder_status enter_next(replay *work, segment *entered) {
             entered->last_sequence = before->last_sequence;
         }
         entered->synced = store->index.meta.end.offset;
+        // Its file may have been cut short before that.
+        if (entered->synced > entered->capacity) entered->synced = entered->capacity;
         entered->is_named = true;
     }
     atomic_store(&entered->end, entered->synced);
@@ -236,6 +238,9 @@ static larder_status resume(replay *work, bool was_power_cut) {
     if (is_torn) last = work->at;
     else if (!status) status = enter_segment(work, last);
     if (status) return status;
+    // What is left of its file has no room for what would seal it: the next write makes another.
+    uint64_t room = last->capacity - atomic_load(&last->end);
+    if (last->cut_at > 0 && room < SEGMENT_NEXT_BYTES) return LARDER_OK;
     work->log->active = last;
     last->cut_at = 0;
     if (was_power_cut) return wipe_behind(work->store, last);

@@ -289,10 +289,12 @@ static bool read_keys(torture *run, const remains *self, larder_store *store, co
             if (entry.value.length >= HEAD_BYTES) memcpy(&version, entry.value.data, HEAD_BYTES);
             bool is_known = version > 0 && version <= (uint32_t)self->model->newest[key];
             size_t length = is_known ? value_of(key, (int)version, value) : 0;
-            good = EXPECT(run,
-                          is_known && length == entry.value.length &&
-                              memcmp(value, entry.value.data, length) == 0,
-                          "%s: key %d has a value that never was", who, key);
+            good =
+                EXPECT(run,
+                       is_known && length == entry.value.length &&
+                           memcmp(value, entry.value.data, length) == 0,
+                       "%s: key %d has a value that never was: version %u of %d, %zu bytes of %zu",
+                       who, key, version, self->model->newest[key], entry.value.length, length);
             out->versions[key] = (int)version;
         }
         larder_store_release(&entry);
