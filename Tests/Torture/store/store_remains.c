@@ -44,6 +44,8 @@ typedef struct remains {
     bool may_hide;
     /** data.mdb is not one that there ever was. */
     bool is_data_hurt;
+    /** A file of the log is hurt. */
+    bool is_log_hurt;
 } remains;
 
 // Values ------------------------------------------------------------------------------------------
@@ -239,6 +241,7 @@ static void hurt_once(torture *run, remains *self, rng *random) {
         one + strlen(self->hurt) + 1, ways[way], way > 5 ? other + strlen(self->hurt) + 1 : "");
     bool is_data = strstr(one, "data.mdb") || strstr(other, "data.mdb");
     self->is_data_hurt = self->is_data_hurt || (way < 4 && strstr(one, "data.mdb"));
+    self->is_log_hurt = self->is_log_hurt || !strstr(one, "data.mdb");
     self->may_hide = self->may_hide || (!self->model->is_synced && (way == 1 || way == 5));
     if (way < 4) hurt_bytes(random, one, way);
     else if (way == 4) (void)unlink(one);
@@ -429,8 +432,9 @@ static bool use(torture *run, const remains *self, const found *before, const fo
         if (right == NOTHING || before->versions[key] != right) continue;
         // The open itself finds it, refuses, or says that the record is damaged of which cleaning
         // has left another copy; in a hurt index, what leads there may be lost.
-        bool is_kept = (opened.opened || self->is_data_hurt || opened.versions[key] == DAMAGED) &&
-                       after.versions[key] == right;
+        bool is_told = opened.versions[key] == DAMAGED && self->is_log_hurt;
+        bool is_kept =
+            (opened.opened || self->is_data_hurt || is_told) && after.versions[key] == right;
         good = EXPECT(run, is_kept || opened.versions[key] == right,
                       "key %d: a salvage had found it, and now version %d is there, and %d "
                       "salvaged (open gave %d)",
@@ -460,7 +464,7 @@ static bool use(torture *run, const remains *self, const found *before, const fo
 static void hurt(torture *run, void *context, uint64_t index) {
     remains *self = context;
     rng random = rng_make(mix2(self->random.state, index));
-    self->may_hide = self->is_data_hurt = false;
+    self->may_hide = self->is_data_hurt = self->is_log_hurt = false;
     remove_tree(self->hurt);
     remove_tree(self->work);
     if (!EXPECT(run, copy_tree(self->made, self->hurt), "cannot copy the store")) return;
