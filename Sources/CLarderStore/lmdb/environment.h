@@ -78,6 +78,14 @@ LARDER_MUST_CHECK larder_status larder_environment_shut_out(const char *folder, 
     @return LARDER_OK; LARDER_ENOSLOT if all are in use; LARDER_EDAMAGED; LARDER_EFORKED;
             ENOMEM or another errno. */
 LARDER_MUST_CHECK larder_status larder_environment_read(environment *env, snapshot **out);
+/** Whether readers have no places in LMDB's table, because lock.mdb cannot be had: then nothing
+    protects what they read from a writer. */
+bool larder_environment_is_unprotected(const environment *env);
+/** What came of a read through a place, as the caller may believe it.
+    @return `status`; of an unprotected one LARDER_EBUSY where a writer may have used its pages
+            again, or deleted what they led to, before it was through. */
+larder_status larder_environment_confirm(const snapshot *seen, larder_status status);
+
 /** Gives the place back. */
 void larder_environment_release(environment *env, snapshot *snapshot);
 
@@ -126,8 +134,20 @@ LARDER_MUST_CHECK larder_status larder_environment_end(environment *env, MDB_txn
 void larder_environment_reserve(environment *env);
 /** Gives them back. */
 void larder_environment_unreserve(environment *env);
+/** Bytes that the file system has left; UINT64_MAX if it does not say. */
+uint64_t larder_environment_room(const environment *env);
 /** Whether the disk has little room left. */
 bool larder_environment_is_short(const environment *env);
+/** Bytes of the file, and of what is reserved behind it, that the newest state leads nowhere in: new
+    pages come from there. */
+uint64_t larder_environment_free_bytes(environment *env);
+/** Bytes that the file grows by, about, when every page of the tree is written again. */
+uint64_t larder_environment_growth_bytes(environment *env);
+/** How many pages a transaction may write; UINT64_MAX for any number, unless the disk has little
+    room for so large a tree: then it is a part of the room or of the pages that are free. The pages
+    that a transaction frees are used again by the next but one, so many small ones take less room
+    than one. */
+uint64_t larder_environment_spare_pages(environment *env);
 /** LMDB's codes as ours: MDB_MAP_FULL is EAGAIN, MDB_CORRUPTED and its like LARDER_EDAMAGED. */
 larder_status larder_environment_status(int code);
 

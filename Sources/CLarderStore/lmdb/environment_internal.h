@@ -100,13 +100,15 @@ struct environment {
     uint64_t device, inode;
     pid_t pid;
     bool is_read_only;
+    /** LMDB has no table of readers. */
+    bool is_unprotected;
     _Atomic uint32_t references;
     environment *next;
 
     // The writer's alone.
     bool is_guarded;
     /** Blocks up to there are reserved. */
-    uint64_t reserved_to;
+    _Atomic uint64_t reserved_to;
     tree_guard guard;
     /** The state that the transaction under way began with. */
     tree guarded;

@@ -76,6 +76,7 @@ static larder_status prepare_lock_file(const environment *env) {
     int file = -1;
     larder_status status = larder_os_file_open(
         path, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, env->mode, &file);
+    const bool is_made = !status;
     if (!status) (void)larder_os_file_change_mode(file, env->mode);
     else if (status == EEXIST)
         status = larder_os_file_open(path, LARDER_OS_WRITE, env->mode, &file);
@@ -83,7 +84,14 @@ static larder_status prepare_lock_file(const environment *env) {
     if (status == ENOTSUP || status == EOPNOTSUPP) status = LARDER_OK;
     // Nobody in this process has it open, so closing it takes no lock away.
     larder_os_file_close(file);
+    if (status && is_made) (void)larder_os_file_remove(path);
     return status;
+}
+
+/** Whether a handle that only reads does without the table of readers. */
+static bool is_refused(larder_status status) {
+    return status == EROFS || status == EACCES || status == EPERM || status == ENOSPC ||
+           status == EDQUOT;
 }
 
 /** mdb_env_open; neither its files' descriptors nor data.mdb's flags can be chosen. */
@@ -105,9 +113,12 @@ static larder_status open_lmdb(environment *env) {
     larder_os_file_close(file);
     bool writes = atomic_load(&env->has_writer);
     status = prepare_lock_file(env);
-    if (status && !(status == EROFS && !writes)) return status;
+    env->is_unprotected = !writes && is_refused(status);
+    if (status && !env->is_unprotected) return status;
     // Read-only handles open it for writing too if they may: a handle that writes may join them.
-    for (unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;; flags |= MDB_RDONLY) {
+    unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
+    if (env->is_unprotected) flags |= MDB_RDONLY | MDB_NOLOCK;
+    for (;; flags |= MDB_RDONLY) {
         int code = mdb_env_create(&env->lmdb);
         if (code) return larder_environment_status(code);
         code = mdb_env_set_maxreaders(env->lmdb, TABLE_MAX);

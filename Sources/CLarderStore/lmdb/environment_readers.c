@@ -143,6 +143,20 @@ static larder_status read_meta(environment *env, const tree *state, store_meta *
     return status == LARDER_EDAMAGED ? tree_damaged(state, state->main.root) : status;
 }
 
+bool larder_environment_is_unprotected(const environment *env) { return env->is_unprotected; }
+
+larder_status larder_environment_confirm(const snapshot *seen, larder_status status) {
+    const tree *state = &seen->tree;
+    if (!state->watched) return status;
+    // The next writer may delete segments, the next but one overwrites the meta page, and only the
+    // one behind that other pages.
+    const place *taken =
+        (const place *)(const void *)((const char *)seen - offsetof(place, snapshot));
+    bool is_overwritten = __atomic_load_n(state->watched, __ATOMIC_ACQUIRE) != state->transaction;
+    bool may_be_missing = status == LARDER_EDAMAGED && place_is_stale(taken);
+    return is_overwritten || may_be_missing ? LARDER_EBUSY : status;
+}
+
 /** Reads state number `transaction`, which is protected, from its meta page.
     @return EAGAIN if that page is or may be about to be written for a newer state. */
 static larder_status place_parse(environment *env, place *taken, uint64_t transaction,
@@ -160,8 +174,15 @@ static larder_status place_parse(environment *env, place *taken, uint64_t transa
     // Once the next state is there, the one after it may be in the middle of being written to the
     // page that was just read.
     if (__atomic_load_n(newer, __ATOMIC_ACQUIRE) > transaction && !is_last_attempt) return EAGAIN;
+    if (env->is_unprotected)
+        state.watched =
+            (const uint64_t *)(const void *)(state.map + (which ? (size_t)state.page_bytes : 0) +
+                                             offsetof(meta_page, transaction));
     store_meta meta;
     status = read_meta(env, &state, &meta);
+    if (state.watched && !is_last_attempt &&
+        __atomic_load_n(state.watched, __ATOMIC_ACQUIRE) != transaction)
+        return EAGAIN;
     if (status) return status;
     taken->snapshot.tree = state;
     taken->snapshot.meta = meta;

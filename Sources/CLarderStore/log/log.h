@@ -27,6 +27,9 @@ typedef struct store_log {
     uint64_t store_id;
     uint32_t mode;
     bool is_read_only;
+    /** Nothing keeps the tree's pages and the segments from a writer: what is read is taken from
+        segments alone, and those stay mapped. */
+    bool is_unprotected;
     segment_table table;
     /** Guards making, mapping, and retiring segments, and who uses `folder`. */
     pthread_mutex_t table_lock;

@@ -234,7 +234,7 @@ larder_status larder_store_count(larder_store *store, const larder_store_query *
     larder_store_cursor *cursor;
     larder_status status = larder_store_cursor_open(store, &counted, &cursor);
     if (status) return status;
-    status = count_by_rows(cursor, limit, count);
+    status = larder_environment_confirm(cursor->place, count_by_rows(cursor, limit, count));
     if (status == LARDER_EDAMAGED) status = count_each(cursor, limit, count);
     larder_store_cursor_close(cursor);
     if (status && status != LARDER_EDAMAGED) *count = 0;

@@ -206,10 +206,11 @@ static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row 
 
 larder_status larder_cursor_next_record(larder_store_cursor *cursor, record *found,
                                         larder_bytes *bytes, larder_store_entry *entry) {
-    cursor_row *row;
-    int64_t deadline;
+    cursor_row *row = NULL;
+    int64_t deadline = LARDER_STORE_NEVER;
     larder_status status = store_enter(cursor->store);
     if (!status) status = cursor_next_wanted(cursor, &row, found, &deadline);
+    if (cursor->place) status = larder_environment_confirm(cursor->place, status);
     if (status == LARDER_EDAMAGED)
         atomic_fetch_add_explicit(&cursor->store->figures.damaged, 1, memory_order_relaxed);
     if (status) {

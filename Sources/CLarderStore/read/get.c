@@ -193,12 +193,19 @@ static void count_read(figures *counts, uint32_t flags, larder_status status) {
 
 larder_status larder_store_get(larder_store *store, larder_bytes key, uint32_t flags,
                                larder_store_entry *entry) {
-    finding found = {.seen = NULL};
-    larder_status status = store_enter(store);
-    if (!status) status = find(store, key, &found);
-    if (!status) status = read_finding(store, key, flags, &found, entry);
+    enum { ATTEMPTS = 16 };
+    larder_status status;
+    for (int attempt = 1;; attempt++) {
+        finding found = {.seen = NULL};
+        status = store_enter(store);
+        if (!status) status = find(store, key, &found);
+        if (!status) status = read_finding(store, key, flags, &found, entry);
+        if (found.seen) status = larder_environment_confirm(found.seen, status);
+        if (status && found.seen) larder_environment_release(store->index.environment, found.seen);
+        // A writer went on meanwhile: there is a newer state.
+        if (status != LARDER_EBUSY || !found.seen || attempt == ATTEMPTS) break;
+    }
     if (status) memset(entry, 0, sizeof *entry);
-    if (status && found.seen) larder_environment_release(store->index.environment, found.seen);
     count_read(&store->figures, flags, status);
     return status;
 }

@@ -348,7 +348,7 @@ larder_status larder_store_check(larder_store *store, larder_progress progress, 
             check.last_sequence = atomic_load(&store->pending.newest_sequence);
         check.tree = &check.cursor->place->tree;
         check.meta = &check.cursor->place->meta;
-        status = check_everything(&check);
+        status = larder_environment_confirm(check.cursor->place, check_everything(&check));
     }
     larder_live_free(&check.segments);
     larder_store_cursor_close(check.cursor);

@@ -111,13 +111,14 @@ static larder_status match_snapshot(larder_store *store, log_survey *there, uint
     larder_status status = larder_environment_read(store->index.environment, &seen);
     if (status) return status;
     *transaction = seen->tree.transaction;
-    status = larder_store_live_load(&seen->tree, &live);
+    status = larder_environment_confirm(seen, larder_store_live_load(&seen->tree, &live));
     larder_log_survey_free(there);
     larder_status listed = larder_log_survey_make(&store->pending.log, there);
     match of = {&store->pending.log, there, &seen->meta, &live};
     // Where pages are damaged, it shows what it can.
     if (status == LARDER_EDAMAGED) status = LARDER_OK;
-    else if (!status && !listed) status = judge(&of, &store->recovery, detail);
+    else if (!status && !listed)
+        status = larder_environment_confirm(seen, judge(&of, &store->recovery, detail));
     larder_live_free(&live);
     larder_environment_release(store->index.environment, seen);
     return listed ? listed : status;
@@ -136,7 +137,9 @@ larder_status larder_store_match(larder_store *store, log_survey *out,
     for (int attempt = 0;; attempt++) {
         larder_status status = match_snapshot(store, out, &transaction, detail);
         // Only where nobody wrote meanwhile do the two have to agree.
-        if (status != LARDER_EDAMAGED || transaction == before || attempt == MATCH_ATTEMPTS)
+        bool is_settled = status == LARDER_EDAMAGED && transaction == before;
+        if ((status != LARDER_EDAMAGED && status != LARDER_EBUSY) || is_settled ||
+            attempt == MATCH_ATTEMPTS)
             return status;
         before = transaction;
     }

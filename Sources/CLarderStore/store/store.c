@@ -318,6 +318,9 @@ static larder_status open_to_read(larder_store *store, larder_store_detail *deta
     larder_status status = folder_prepare(store, detail);
     if (!status) status = data_open(store, detail);
     if (!status) status = log_begin(store, detail);
+    if (!status)
+        store->pending.log.is_unprotected =
+            larder_environment_is_unprotected(store->index.environment);
     if (!status) status = larder_store_match(store, &there, detail);
     if (!status) larder_store_follow_begin(store, &there);
     larder_log_survey_free(&there);
