@@ -138,10 +138,26 @@ STORE_ANY_FOLDER) in_file CLarderStore/log/log.c \
     's/^    if (!status && (facts.device != log->device.*//' ;;
 STORE_FOLLOWS_ON) in_file CLarderStore/read/follow.c \
     's/if (is_outdated(follow, meta->applied))/if (follow->first == 0)/' ;;
-STORE_ALWAYS_COPIES) in_file CLarderStore/checkpoint/checkpoint.c \
-    's/^    if (status != ENOSPC && status != EDQUOT) return status;/    return status;/' ;;
 STORE_NEVER_LEAVES) in_file CLarderStore/checkpoint/checkpoint.c \
     's/is_worth_leaving(store)) status/0) status/' ;;
+# A full disk that cannot be emptied, or read
+STORE_REFUSES_REMOVALS) in_file CLarderStore/checkpoint/append.c \
+    's/    if (is_removal) left = .*/    (void)shortages;/' ;;
+STORE_CLEANS_AT_ONCE) in_file CLarderStore/cleaning/clean.c \
+    's/^    work->room_bytes = room - .*/    work->room_bytes = UINT64_MAX;/' ;;
+STORE_SKIPS_CAUSE) in_file CLarderStore/cleaning/clean.c \
+    's/if (!is_all_memory(work, candidate)) return true;/const live_segment *own =\
+        oldest_with_dead(work);\
+    if (own \&\& own->number == candidate->number) return false;/' ;;
+STORE_ENDS_HALFWAY) in_file CLarderStore/checkpoint/checkpoint.c \
+    '/run->halvings += 2;/{n
+    s/run->is_done = false;//
+    }' ;;
+STORE_READERS_MAKE_FILES) in_file CLarderStore/lmdb/environment_open.c \
+    's/if (status \&\& is_made) .*//' ;;
+STORE_READS_ON) in_file CLarderStore/lmdb/environment_readers.c \
+    's/^    return \(is_overwritten\) || \(may_be_missing\) ? .*/    (void)\1, (void)\2;\
+    return status;/' ;;
 # What a power cut left behind the end of the log
 STORE_WIPES_NOTHING) in_file CLarderStore/store/replay.c \
     's/^    if (was_power_cut) return wipe_behind.*/    (void)was_power_cut;/' ;;

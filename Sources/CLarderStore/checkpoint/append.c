@@ -27,59 +27,60 @@ static bool is_log_full(const pending_writes *pending, size_t length, uint32_t c
            atomic_load_explicit(&pending->count, memory_order_relaxed) + count > 2 * keys;
 }
 
-/** What is left for the smallest checkpoint. */
-enum { ROOM_LEAST_BYTES = 4 << 10 };
-
-/** Room that a checkpoint may take for what waits and what the tree has, so that it never fails for
-    the want of it as long as nobody else fills the disk: pages that it rewrites, and new
-    rows. */
-static uint64_t checkpoint_room(const larder_store *store) {
-    const uint64_t row_bytes = 200;
-    uint64_t pending = atomic_load_explicit(&store->pending.count, memory_order_relaxed);
-    uint64_t whole = (store->index.meta.count + pending) * row_bytes;
-    uint64_t touched = store->tuning.transaction_max_count * 4096;
-    return ROOM_LEAST_BYTES + pending * row_bytes + 3 * (whole < touched ? whole : touched);
+/** What the rows of all that waits may take. Pages are two thirds full. */
+static uint64_t pending_rows(const pending_writes *pending) {
+    uint64_t bytes = pending->active->row_bytes;
+    if (pending->frozen != NULL) bytes += pending->frozen->row_bytes;
+    return bytes + bytes / 2;
 }
 
-/** Whether a write may take a new segment. A put leaves what checkpoints and removals may need, a
-    removal the least of it: so a store that has filled its disk can be emptied. `lock` is held. */
-static bool has_room(larder_store *store, size_t length, bool is_removal) {
+/** Whether a write may take a new segment; `lock` is held. A put leaves what checkpoints and
+    removals may need, so that a store that has filled its disk can be emptied; while much waits of
+    which only a guess tells what it will take, a checkpoint has to find out first. A removal leaves
+    a part of it, and the least where a checkpoint did not help.
+    @param shortages how often there was no room.
+    @param wanted receives what the file system is to have, when nothing waits. */
+static bool has_room(larder_store *store, size_t length, bool is_removal, int shortages,
+                     uint64_t *wanted) {
     store_log *log = &store->pending.log;
     uint64_t room;
     if (!larder_log_turns_over(log, length) ||
         larder_os_file_system_room(store->identity.path, &room) != LARDER_OK)
         return true;
-    // The less there is, the sooner this is asked again.
-    log->capacity_limit_bytes = room / 16 + 1;
+    // The less there is, the sooner this is asked again, and the less room it takes to clean it.
+    log->capacity_limit_bytes = room / 64 + 1;
     uint64_t taken = log->spare != NULL ? length : larder_log_next_capacity(log) + length;
-    return room >= taken + (is_removal ? ROOM_LEAST_BYTES : checkpoint_room(store));
+    uint64_t left = larder_store_room_to_keep(store), rows = pending_rows(&store->pending);
+    if (is_removal) left = shortages == 0 ? left / 4 * 3 : CHECKPOINT_ROOM_BYTES;
+    *wanted = taken + left;
+    if (!is_removal) left += shortages == 0 ? 3 * rows : rows;
+    return room >= taken + left;
 }
 
-/** Room in the log; `lock` is held. */
-static larder_status reserve(larder_store *store, size_t length, bool is_removal, uint8_t **out) {
-    if (has_room(store, length, is_removal))
-        return larder_log_reserve(&store->pending.log, length, is_removal, out);
-    return is_removal ? larder_log_reserve_kept(&store->pending.log, length, out) : ENOSPC;
-}
-
-/** As larder_store_begin_append, where no checkpoint is needed. LARDER_END: one is. */
+/** As larder_store_begin_append, where no checkpoint is needed. LARDER_END: one is.
+    @param shortages how often there was no room. */
 static larder_status try_append(larder_store *store, size_t length, uint32_t count, bool is_removal,
-                                uint8_t **target) {
+                                int shortages, uint64_t *wanted, uint8_t **target) {
     pthread_mutex_lock(&store->pending.lock);
     larder_status status = store_enter(store);
     while (!status && larder_store_hold_back(store, length)) status = store_enter(store);
     if (!status) status = larder_memtable_reserve(store->pending.active, count);
     if (!status && is_log_full(&store->pending, length, count)) status = LARDER_END;
-    if (!status) status = reserve(store, length, is_removal, target);
+    store_log *log = &store->pending.log;
+    if (!status && has_room(store, length, is_removal, shortages, wanted))
+        status = larder_log_reserve(log, length, is_removal, target);
+    else if (!status) status = is_removal ? larder_log_reserve_kept(log, length, target) : ENOSPC;
     if (status) pthread_mutex_unlock(&store->pending.lock);
     return status;
 }
 
 larder_status larder_store_begin_append(larder_store *store, size_t length, uint32_t count,
                                         bool is_removal, uint8_t **target) {
-    flush_order order = {.flags = FLUSH_FOR_ROOM};
-    for (int shortages = 0;; order.flags = 0) {
-        larder_status status = try_append(store, length, count, is_removal, target);
+    uint64_t wanted = 0;
+    uint32_t flags = FLUSH_FOR_ROOM;
+    for (int shortages = 0;; flags = 0) {
+        larder_status status =
+            try_append(store, length, count, is_removal, shortages, &wanted, target);
         // Without room for a segment: a checkpoint may give some back, once.
         bool is_short = status == ENOSPC || status == EDQUOT;
         if (is_short) shortages++;
@@ -91,9 +92,9 @@ larder_status larder_store_begin_append(larder_store *store, size_t length, uint
             pthread_mutex_unlock(&store->index.lock);
             continue;
         }
-        if (is_short) order.flags = 0;
+        flush_order order = {.flags = is_short ? 0 : flags, .room_bytes = is_short ? wanted : 0};
         larder_status flushed = larder_store_checkpoint(store, &order);
-        if (flushed) return is_short ? status : flushed;
+        if (flushed && !(is_short && is_removal)) return is_short ? status : flushed;
     }
 }
 

@@ -61,12 +61,13 @@ static void tree_key_copy(larder_bytes bytes, tree_key *out) {
 
 /** Copies rows from `from` on, which moves behind them. The stored key is the value, of entries
     what follows the name space. */
-static larder_status gather(apply_txn *apply, tree_key *from, gathered *out) {
+static larder_status gather(apply_txn *apply, uint64_t most, tree_key *from, gathered *out) {
     uint8_t space = from->bytes[0];
     MDB_val key = {from->length, from->bytes}, value;
     out->count = 0;
     larder_status status = larder_apply_seek(apply, MDB_SET_RANGE, &key, &value);
-    while (!status && out->count < GATHER_MAX_COUNT) {
+    if (most > GATHER_MAX_COUNT) most = GATHER_MAX_COUNT;
+    while (!status && out->count < most) {
         const uint8_t *bytes = key.mv_data;
         if (bytes[0] != space || key.mv_size > TREE_KEY_MAX_BYTES) break;
         larder_bytes stored = {value.mv_data, value.mv_size};
@@ -77,7 +78,7 @@ static larder_status gather(apply_txn *apply, tree_key *from, gathered *out) {
         }
         status = larder_apply_seek(apply, MDB_NEXT, &key, &value);
     }
-    out->is_end = out->count < GATHER_MAX_COUNT;
+    out->is_end = out->count < most;
     if (out->count > 0) *from = out->keys[out->count - 1];
     if (from->length < TREE_KEY_MAX_BYTES) from->bytes[from->length++] = 0;
     else larder_tree_key_after_prefix(from);
@@ -106,7 +107,7 @@ larder_status larder_apply_pass(apply_txn *apply, pass_body *body, uint64_t most
     larder_status status = LARDER_OK;
     *is_done = false;
     for (uint64_t handled = 0; !status && !*is_done && handled < most;) {
-        status = gather(apply, from, rows);
+        status = gather(apply, most, from, rows);
         if (!status) status = pass_gathered(apply, body, rows);
         *is_done = rows->is_end || status == LARDER_END;
         if (!status || status == LARDER_END) status = larder_apply_rows(apply);

@@ -26,6 +26,10 @@ typedef struct checkpoint {
     sorted_write *writes;
     uint32_t count;
     uint32_t from, to;
+    /** How many writes, or rows of a pass, the transaction under way may have; how often that was
+        halved, because there was no room for its pages. */
+    uint64_t most;
+    uint32_t halvings;
     cleaning cleaning;
     /** How far a pass had come with the last commit, and with this one. */
     tree_key passed, passing;
@@ -60,11 +64,31 @@ static void publish_commit(checkpoint *run) {
     atomic_fetch_add(&store->figures.expired, done->expired);
 }
 
-/** Runs `body` in as many transactions as it takes. */
+static bool is_full_disk(larder_status status) { return status == ENOSPC || status == EDQUOT; }
+
+/** How many of `usual` go into one transaction. */
+static uint64_t share_of(checkpoint *run, uint64_t usual) {
+    // Rows of an entry, of when it was used and when it expires, and those beside them.
+    const uint64_t pages = 4;
+    uint64_t most = larder_environment_spare_pages(run->store->index.environment) / pages;
+    if (most > usual) most = usual;
+    most >>= run->halvings < 63 ? run->halvings : 63;
+    return run->most = most > 0 ? most : 1;
+}
+
+/** Runs `body` in as many transactions as it takes: in smaller ones where there is no room for the
+    pages of a large one. */
 static larder_status run_all(checkpoint *run, apply_body body) {
     for (run->is_done = false; !run->is_done;) {
+        run->most = 0;
         larder_status status = larder_apply_run(run->store, body, run, &run->apply);
+        if (is_full_disk(status) && run->most > 1) {
+            run->halvings += 2;
+            run->is_done = false;
+            continue;
+        }
         if (status) return status == LARDER_END ? LARDER_OK : status;
+        larder_cleaning_commit(&run->cleaning);
         run->from = run->to;
         run->passed = run->passing;
         publish_commit(run);
@@ -126,7 +150,9 @@ static larder_status apply_last(apply_txn *apply, checkpoint *run) {
         status = pass_sealed(apply);
     if ((run->order->flags & FLUSH_SETS_FORMAT) != 0)
         apply->meta.content_format = run->order->content_format;
-    if (!status) status = larder_apply_touches(apply, &run->store->index.folding);
+    // Reads are no reason to fail.
+    if (!status && run->halvings == 0)
+        status = larder_apply_touches(apply, &run->store->index.folding);
     if (!status) status = larder_cleaning_retire(&run->cleaning, apply);
     return status;
 }
@@ -143,7 +169,8 @@ static larder_status apply_part(apply_txn *apply, void *context) {
     checkpoint *run = context;
     larder_store *store = run->store;
     larder_status status = LARDER_OK;
-    uint64_t most = store->tuning.transaction_max_count;
+    uint64_t most = share_of(run, store->tuning.transaction_max_count);
+    larder_cleaning_rewind(&run->cleaning);
     run->to = run->count - run->from > most ? run->from + (uint32_t)most : run->count;
     run->is_done = run->to == run->count;
     if (run->from == 0 && run->frozen != NULL && run->frozen->cleared > apply->meta.applied)
@@ -166,7 +193,9 @@ static larder_status apply_part(apply_txn *apply, void *context) {
 /** Writes and moves, sorted. */
 static larder_status prepare(checkpoint *run) {
     const memtable *frozen = run->frozen;
-    larder_status status = larder_cleaning_begin(&run->cleaning, run->order->flags);
+    larder_status status = larder_cleaning_begin(&run->cleaning, run->order);
+    run->order->is_cut = run->cleaning.is_cut;
+    run->order->cleaned_bytes = run->cleaning.cleaned_bytes;
     if (status) return status;
     uint32_t count = frozen == NULL ? 0 : frozen->count;
     run->writes = malloc(((size_t)count + 1) * sizeof *run->writes);
@@ -176,6 +205,7 @@ static larder_status prepare(checkpoint *run) {
             (sorted_write){0, frozen->entries[at].record, frozen->entries[at].segment, 0};
     run->count = count;
     status = larder_cleaning_gather(&run->cleaning, &run->writes, &run->count);
+    larder_cleaning_commit(&run->cleaning);
     return status ? status : larder_sorted_writes_sort(run->writes, run->count);
 }
 
@@ -195,7 +225,8 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
                     index->folding.count > 0 ||
                     (order->flags & (FLUSH_SETS_FORMAT | FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
     if (!status && has_work) {
-        index->is_partly_applied = true;
+        // Rows that cleaning moves are no newer than before.
+        if (run.frozen != NULL) index->is_partly_applied = true;
         status = run_all(&run, apply_part);
         if (!status) index->is_partly_applied = false;
     }
@@ -203,7 +234,8 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     free(run.writes);
     if (status) return status;
     pthread_mutex_lock(&store->pending.lock);
-    atomic_fetch_add(&store->figures.touches_dropped, index->folding.dropped);
+    uint64_t dropped = index->folding.dropped + (run.halvings > 0 ? index->folding.count : 0);
+    atomic_fetch_add(&store->figures.touches_dropped, dropped);
     larder_touch_buffer_free(&index->folding);
     pthread_mutex_unlock(&store->pending.lock);
     return LARDER_OK;
@@ -213,9 +245,56 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     tree. */
 static larder_status run_checkpoint(larder_store *store, flush_order *order) {
     larder_status status = checkpoint_once(store, order);
-    if (status != ENOSPC && status != EDQUOT) return status;
+    if (!is_full_disk(status)) return status;
+    const uint32_t flags = order->flags;
     order->flags |= FLUSH_COPIES_NOTHING;
-    return checkpoint_once(store, order);
+    status = checkpoint_once(store, order);
+    order->flags = flags;
+    order->is_cut = true;
+    return status;
+}
+
+/** What is reserved for the tree, and what was made in advance, for those who make room of it. */
+static void give_reserves(larder_store *store) {
+    larder_environment_unreserve(store->index.environment);
+    pthread_mutex_lock(&store->pending.lock);
+    larder_log_drop_spare(&store->pending.log);
+    pthread_mutex_unlock(&store->pending.lock);
+}
+
+uint64_t larder_store_room_to_keep(larder_store *store) {
+    const uint64_t row_bytes = 200, beside_value = 128;
+    const uint64_t copied_most = 4 * store->tuning.segment_max_bytes;
+    const store_meta *meta = &store->index.meta;
+    uint64_t pending = atomic_load_explicit(&store->pending.count, memory_order_relaxed);
+    uint64_t whole = (meta->count + pending) * row_bytes;
+    uint64_t rewritten = 3 * whole, rewritten_most = ((uint64_t)3 << 19) + whole / 32;
+    if (rewritten > rewritten_most) rewritten = rewritten_most;
+    uint64_t free = larder_environment_free_bytes(store->index.environment);
+    uint64_t copied = (meta->bytes + meta->count * beside_value) / 32;
+    return CHECKPOINT_ROOM_BYTES + (rewritten > free ? rewritten - free : 0) +
+           (copied < copied_most ? copied : copied_most);
+}
+
+/** Where there was no room to clean all that is worth it: what one checkpoint frees is the room of
+    the next. */
+static larder_status clean_in_steps(larder_store *store, flush_order *order) {
+    bool has_given = false;
+    uint64_t used, live, before = UINT64_MAX;
+    while (order->is_cut) {
+        larder_segments_delete_retired(&store->index, &store->pending.log, order);
+        // Somebody looks at an older state, or wants no more of it.
+        if (store->index.retired.count > 0 || order->deletion) return LARDER_OK;
+        larder_live_totals(&store->index.live, &used, &live);
+        bool is_stuck = used - live >= before;
+        if (is_stuck && has_given) return LARDER_OK;
+        if (is_stuck) give_reserves(store);
+        has_given = has_given || is_stuck;
+        before = used - live;
+        larder_status status = run_checkpoint(store, order);
+        if (status) return is_full_disk(status) ? LARDER_OK : status;
+    }
+    return LARDER_OK;
 }
 
 // Limits ------------------------------------------------------------------------------------------
@@ -231,14 +310,14 @@ static larder_status make_order(apply_txn *apply, void *context) {
     checkpoint *run = context;
     larder_status status = LARDER_OK;
     tree_key first = {{SPACE_ORDER}, 1};
+    uint64_t most = share_of(run, apply->store->tuning.remove_max_count * 4);
     // Of an attempt that a crash ended.
     if (run->passed.length == 0)
         status =
             larder_apply_pass(apply, larder_pass_order_clear, UINT64_MAX, &first, &run->is_done);
     if (!status)
-        status = larder_apply_pass(apply, larder_pass_order_make,
-                                   apply->store->tuning.remove_max_count * 4,
-                                   pass_on(run, SPACE_ENTRY), &run->is_done);
+        status = larder_apply_pass(apply, larder_pass_order_make, most, pass_on(run, SPACE_ENTRY),
+                                   &run->is_done);
     apply->meta.has_order = run->is_done;
     return status;
 }
@@ -249,14 +328,16 @@ static larder_status ensure_order(larder_store *store, flush_order *order, bool 
     if (store->index.meta.has_order || !(evicts || atomic_load(&store->expiry.tracks_access)))
         return LARDER_OK;
     checkpoint run = {.store = store, .order = order};
-    return run_all(&run, make_order);
+    larder_status status = run_all(&run, make_order);
+    // What was written comes into the tree all the same.
+    return is_full_disk(status) && !evicts ? LARDER_OK : status;
 }
 
 static larder_status apply_limits(apply_txn *apply, void *context) {
     checkpoint *run = context;
     const larder_store_limits *limits = apply->limits = &run->order->limits;
-    uint64_t most = run->store->tuning.remove_max_count;
-    bool is_swept = true, is_expired = true, is_evicted;
+    uint64_t most = share_of(run, run->store->tuning.remove_max_count);
+    bool is_swept = true, is_expired = true, is_evicted = false;
     tree_key expiry = {{SPACE_EXPIRY}, 1}, use = {{SPACE_ORDER}, 1};
     larder_status status = LARDER_OK;
     if ((run->order->flags & FLUSH_TRIMS) != 0) {
@@ -270,7 +351,9 @@ static larder_status apply_limits(apply_txn *apply, void *context) {
         if (!status)
             status = larder_apply_pass(apply, larder_pass_expiry, most, &expiry, &is_expired);
     }
-    if (!status) status = larder_apply_pass(apply, larder_pass_eviction, most, &use, &is_evicted);
+    // None is evicted as long as there are some that expired.
+    if (!status && is_swept && is_expired)
+        status = larder_apply_pass(apply, larder_pass_eviction, most, &use, &is_evicted);
     run->is_done = !status && is_swept && is_expired && is_evicted;
     // A store that nobody writes to is left alone.
     return !status && apply->passed == 0 ? LARDER_END : status;
@@ -344,24 +427,32 @@ static bool is_worth_leaving(larder_store *store) {
     const live_segment *held =
         active == NULL ? NULL : larder_live_find(&store->index.live, active->number);
     bool is_empty = held != NULL && held->live_bytes < held->used_bytes / 4 &&
+                    held->record_count > held->live_count + held->bare_count &&
                     held->used_bytes > active->capacity / 2 && store->pending.active->count == 0 &&
                     store->pending.active->cleared == 0;
     pthread_mutex_unlock(&store->pending.lock);
     return is_empty && larder_environment_is_short(store->index.environment);
 }
 
-/** The log goes on in another, small segment. On a full disk what is reserved for the tree makes
-    way for it, for a moment. */
-static larder_status leave_segment(larder_store *store, flush_order *order) {
+static larder_status turn_over(larder_store *store) {
     larder_environment_unreserve(store->index.environment);
     pthread_mutex_lock(&store->pending.lock);
     larder_status status = larder_log_turn_over(&store->pending.log);
     pthread_mutex_unlock(&store->pending.lock);
     larder_environment_reserve(store->index.environment);
+    return status;
+}
+
+larder_status larder_store_turn_over(larder_store *store) {
+    larder_status status = turn_over(store);
+    return is_full_disk(status) ? LARDER_OK : status;
+}
+
+static larder_status leave_segment(larder_store *store, flush_order *order) {
     // It stays as it is, then.
-    if (status) return LARDER_OK;
+    if (turn_over(store) != LARDER_OK) return LARDER_OK;
     order->flags |= FLUSH_PASSES;
-    status = larder_store_sync_through(store, UINT64_MAX);
+    larder_status status = larder_store_sync_through(store, UINT64_MAX);
     if (!status) status = run_checkpoint(store, order);
     order->flags &= ~(uint32_t)FLUSH_PASSES;
     return status;
@@ -374,12 +465,24 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
     // Rows lead to records on the device only.
     if (!status && (store->pending.frozen != NULL || leaves))
         status = larder_store_sync_through(store, UINT64_MAX);
-    if (!status) status = run_checkpoint(store, order);
-    if (!status) status = enforce_limits(store, order);
+    const bool has_applied = store->pending.frozen != NULL;
+    for (int attempt = 0; !status && attempt < 2; attempt++) {
+        if (attempt > 0) give_reserves(store);
+        status = run_checkpoint(store, order);
+        if (!status) status = enforce_limits(store, order);
+        if (!is_full_disk(status) || attempt > 0) break;
+        status = LARDER_OK;
+    }
     if (!status && !leaves && is_worth_leaving(store)) status = leave_segment(store, order);
     // Segments that died of it: removing everything gives its room back at once.
     if (!status && larder_cleaning_has_dead(&store->index)) status = run_checkpoint(store, order);
-    return status;
+    // What died of it need not wait for the next one where every block counts.
+    if (has_applied && larder_environment_is_short(store->index.environment)) {
+        uint64_t kept = larder_store_room_to_keep(store);
+        if (order->room_bytes < kept) order->room_bytes = kept;
+        order->is_cut = true;
+    }
+    return status ? status : clean_in_steps(store, order);
 }
 
 larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
@@ -395,10 +498,8 @@ larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
         status = flush_once(store, order);
         atomic_fetch_add(status ? &store->figures.flush_failures : &store->figures.flushes, 1);
         atomic_store(&store->figures.last_failure, status);
-        if (!status) {
-            larder_segments_delete_retired(&store->index, &store->pending.log, order);
-            larder_environment_reserve(store->index.environment);
-        }
+        if (!status) larder_segments_delete_retired(&store->index, &store->pending.log, order);
+        larder_environment_reserve(store->index.environment);
         larder_log_leave(&store->pending.log);
         if (atomic_load(&store->pending.count) == 0)
             larder_environment_rest(store->index.environment);

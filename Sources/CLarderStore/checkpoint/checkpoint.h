@@ -22,6 +22,8 @@ enum {
     /** Evict beyond the store's limits, down to the count and bytes of `limits`. */
     FLUSH_EVICTS = 64
 };
+/** Room for the smallest checkpoint, with a table of readers. */
+enum { CHECKPOINT_ROOM_BYTES = 32 << 10 };
 /** All zero for what a checkpoint does anyway. */
 typedef struct flush_order {
     /** FLUSH_… */
@@ -29,6 +31,12 @@ typedef struct flush_order {
     larder_store_limits limits;
     uint64_t content_format;
     uint64_t evicted, expired;
+    /** So much the file system is to have left: cleaning goes beyond its bound for it. */
+    uint64_t room_bytes;
+    /** Bytes that cleaning has read for it. */
+    uint64_t cleaned_bytes;
+    /** More is worth cleaning than there was room to copy. */
+    bool is_cut;
     /** Told of segments deleted; NULL if nobody asks. */
     larder_progress progress;
     void *context;
@@ -36,6 +44,13 @@ typedef struct flush_order {
     larder_status deletion;
 } flush_order;
 LARDER_MUST_CHECK larder_status larder_store_checkpoint(larder_store *store, flush_order *order);
+/** Room that checkpoints may take whose writes bring no rows, so that they never fail for the want
+    of it as long as nobody else fills the disk: pages that they rewrite, in small transactions if
+    need be, and copies of cleaning. The lock of pending writes or of the index is held. */
+uint64_t larder_store_room_to_keep(larder_store *store);
+/** The log goes on in another, small segment, so that its last one can be cleaned, too. On a full
+    disk what is reserved for the tree makes way for it; without any room it stays as it is. */
+LARDER_MUST_CHECK larder_status larder_store_turn_over(larder_store *store);
 
 // backpressure.c
 /** Sleeps a while if writers are ahead of the checkpoint: then true, and everything may have

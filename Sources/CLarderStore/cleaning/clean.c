@@ -67,34 +67,76 @@ static uint64_t forgettable(const cleaning *work, const live_segment *facts) {
     return least;
 }
 
-/** Whether nearly everything dead in it are removals that have to be remembered. */
-static bool is_all_memory(const live_segment *facts) {
-    uint64_t dead = facts->record_count - facts->live_count;
-    return facts->bare_count > 1 && facts->bare_count * 2 > dead;
+static uint64_t dead_bytes(const live_segment *facts) {
+    return facts->used_bytes > facts->live_bytes ? facts->used_bytes - facts->live_bytes : 0;
 }
 
-/** The segment that keeps removals from being forgotten: the oldest one with anything dead in
-    it. */
-static const live_segment *oldest_with_dead(const store_index *index) {
+/** Reads once what removals there are in a segment: it does not change any more. */
+static const live_segment *count_removals(const cleaning *work, uint32_t number) {
+    live_segment *facts = larder_live_find(&work->index->live, number);
+    segment *from;
+    if (facts->removal_bytes > 0 || larder_log_segment(&work->pending->log, number, &from))
+        return facts;
+    const uint64_t end = SEGMENT_HEAD_BYTES + facts->used_bytes;
+    uint64_t count = 0;
+    __uint128_t sum = 0;
+    record found;
+    for (uint64_t at = SEGMENT_HEAD_BYTES, next = at; at < end; at = next) {
+        // Damage is for whoever cleans it.
+        if (larder_segment_read(from, &next, false, &found) != LARDER_OK) break;
+        if (found.kind != RECORD_REMOVE && found.kind != RECORD_CLEAR) continue;
+        facts->removal_bytes += next - at;
+        sum += found.sequence;
+        count++;
+    }
+    if (count > 0) facts->removal_middle = (uint64_t)(sum / count);
+    return facts;
+}
+
+/** Whether most of what is dead in it are removals, by their bytes. */
+static bool is_all_memory(const cleaning *work, const live_segment *facts) {
+    uint64_t dead = facts->record_count - facts->live_count;
+    return facts->bare_count > 1 && facts->bare_count * 2 > dead &&
+           count_removals(work, facts->number)->removal_bytes * 2 > dead_bytes(facts);
+}
+
+/** The segment that keeps removals from being forgotten: the oldest one with anything dead in it
+    that is no victim yet. */
+static const live_segment *oldest_with_dead(const cleaning *work) {
+    const store_index *index = work->index;
     const live_segment *oldest = NULL;
     for (size_t at = 0; at < index->live.count; at++) {
         const live_segment *other = &index->live.items[at];
-        if (has_dead(other) && may_be_cleaned(index, other) &&
+        if (has_dead(other) && may_be_cleaned(index, other) && !is_victim(work, other->number) &&
             (oldest == NULL || goes_before(other, oldest)))
             oldest = other;
     }
     return oldest;
 }
 
+/** What its copies will take: of what is dead removals at most, unless they may be forgotten. */
+static uint64_t needed_bytes(const cleaning *work, const live_segment *facts) {
+    if (facts->last_sequence <= forgettable(work, facts)) return facts->live_bytes;
+    uint64_t removals = (facts->record_count - facts->live_count) * 2 * SEGMENT_NEXT_BYTES;
+    return facts->live_bytes + (removals < dead_bytes(facts) ? removals : dead_bytes(facts));
+}
+
 /** @param used_bytes of all segments, and will be fewer by what is dead in it.
-    @param cleaned_bytes grows by what has to be read of it. */
-static void add_victim(cleaning *work, const live_segment *facts, uint64_t *used_bytes,
-                       uint64_t *cleaned_bytes) {
-    if (is_victim(work, facts->number)) return;
-    *cleaned_bytes += facts->live_bytes == 0 ? 0 : facts->used_bytes;
-    *used_bytes -= facts->used_bytes - facts->live_bytes;
+    @return false if there is no room for its copies. */
+static bool add_victim(cleaning *work, const live_segment *facts, uint64_t *used_bytes) {
+    if (is_victim(work, facts->number)) return true;
+    uint64_t needed = needed_bytes(work, facts);
+    // Several segments of copies are not filled to their ends.
+    if (work->victim_count > 0) needed += needed / 4;
+    if (needed > work->room_bytes) {
+        work->is_cut = true;
+        return false;
+    }
+    work->room_bytes -= needed;
+    work->cleaned_bytes += facts->live_bytes == 0 ? 0 : facts->used_bytes;
+    *used_bytes -= dead_bytes(facts);
     work->victims[work->victim_count++].number = facts->number;
-    work->left_bytes += facts->live_bytes + facts->bare_count * SEGMENT_NEXT_BYTES;
+    return true;
 }
 
 /** What segments may take beyond `bound` for now. What was too much already when the store was
@@ -102,47 +144,82 @@ static void add_victim(cleaning *work, const live_segment *facts, uint64_t *used
     of the tree for it. */
 static uint64_t grace(const cleaning *work, uint64_t used, uint64_t bound) {
     uint64_t *left = &work->index->clean_grace_bytes;
-    if (used <= bound || *left == 0 || larder_environment_is_short(work->index->environment))
-        return *left = 0;
+    if (used <= bound || *left == 0 || work->is_short) return *left = 0;
     uint64_t most = used - bound + work->tuning->segment_max_bytes;
     if (*left > most) *left = most;
     return *left < bound / 4 ? *left : bound / 4;
 }
 
+/** What segments may take, all of them together. */
+static uint64_t bound_of(cleaning *work, uint64_t used, uint64_t live) {
+    uint64_t bound = live / 100 * work->tuning->space_percent + work->next_capacity;
+    bound += grace(work, used, bound);
+    // What a write has no room for comes from what is dead, if that suffices; and a little more, so
+    // that the next one need not ask again.
+    if (work->wanted_bytes == 0 || used < live + work->wanted_bytes) return bound;
+    uint64_t wanted = used - work->wanted_bytes - live / 64;
+    return wanted < bound && wanted < used ? wanted : bound;
+}
+
+/** To copy what is only removals frees nothing, unless most of them may be forgotten: what they
+    hide goes with them for that. */
+static bool frees_something(cleaning *work, const live_segment *candidate, uint64_t *used) {
+    if (!is_all_memory(work, candidate)) return true;
+    const uint64_t middle = count_removals(work, candidate->number)->removal_middle;
+    while (forgettable(work, candidate) < middle) {
+        const live_segment *cause = oldest_with_dead(work);
+        if (cause == NULL) return false;
+        if (cause->number == candidate->number) return true;
+        if (!goes_before(cause, candidate) ||
+            work->cleaned_bytes >= work->tuning->clean_max_bytes || !add_victim(work, cause, used))
+            return false;
+    }
+    return true;
+}
+
 /** Chooses among `candidates`, the emptiest first. */
 static void choose(cleaning *work, uint32_t flags, const live_segment *candidates, size_t count) {
-    uint64_t used, live, cleaned = 0;
+    uint64_t used, live;
     larder_live_totals(&work->index->live, &used, &live);
     // What is never cleaned must not have the others cleaned again and again.
     for (size_t at = 0; at < work->index->live.count; at++) {
         const live_segment *other = &work->index->live.items[at];
-        if (other->is_damaged) used -= other->used_bytes - other->live_bytes;
+        if (other->is_damaged) used -= dead_bytes(other);
     }
-    uint64_t bound = live / 100 * work->tuning->space_percent + work->next_capacity;
-    bound += grace(work, used, bound);
+    const uint64_t bound = bound_of(work, used, live);
     for (size_t at = 0; at < count; at++) {
         const live_segment *candidate = &candidates[at];
         bool is_dead = candidate->live_count == 0 && candidate->bare_count <= 1;
-        bool is_due = used > bound && cleaned < work->tuning->clean_max_bytes;
-        bool has_use =
-            (flags & FLUSH_COMPACTS) != 0 && candidate->record_count - candidate->live_count > 1;
-        if (!is_dead && !is_due && !has_use) continue;
+        // More than the record that names the next segment.
+        bool has_use = candidate->record_count - candidate->live_count > 1;
+        bool is_due =
+            has_use && used > bound && work->cleaned_bytes < work->tuning->clean_max_bytes;
+        if (!is_dead && !is_due && !(has_use && (flags & FLUSH_COMPACTS) != 0)) continue;
         if ((flags & FLUSH_COPIES_NOTHING) != 0 &&
             (candidate->live_count > 0 || candidate->last_sequence > forgettable(work, candidate)))
             continue;
-        if (is_due && !is_dead && is_all_memory(candidate)) {
-            // To copy it would free nothing.
-            const live_segment *cause = oldest_with_dead(work->index);
-            if (cause == NULL || cause->number == candidate->number) continue;
-            if (hides_from(cause) < candidate->first_sequence)
-                add_victim(work, cause, &used, &cleaned);
-        }
-        add_victim(work, candidate, &used, &cleaned);
+        if (is_dead || !is_due || frees_something(work, candidate, &used))
+            (void)add_victim(work, candidate, &used);
     }
 }
 
-larder_status larder_cleaning_begin(cleaning *work, uint32_t flags) {
+/** What is there is for copies and for the pages of their rows: half of it, unless those take
+    less. */
+static void measure_room(cleaning *work, const flush_order *order) {
+    environment *env = work->index->environment;
+    uint64_t room = larder_environment_room(env), pages = larder_environment_growth_bytes(env);
+    work->room_bytes = room - (pages < room / 2 ? pages : room / 2);
+    uint64_t used, live;
+    larder_live_totals(&work->index->live, &used, &live);
+    work->target_most_bytes = (used + room) / 64;
+    work->is_short = larder_environment_is_short(work->index->environment);
+    work->wanted_bytes = order->room_bytes > room ? order->room_bytes - room : 0;
+    work->cleaned_bytes = order->cleaned_bytes;
+}
+
+larder_status larder_cleaning_begin(cleaning *work, const flush_order *order) {
     const live_table *live = &work->index->live;
+    measure_room(work, order);
     work->as_of = work->index->meta.applied;
     pthread_mutex_lock(&work->pending->lock);
     work->next_capacity = larder_log_next_capacity(&work->pending->log);
@@ -157,7 +234,7 @@ larder_status larder_cleaning_begin(cleaning *work, uint32_t flags) {
     for (size_t at = 0; at < live->count; at++)
         if (may_be_cleaned(work->index, &live->items[at])) candidates[count++] = live->items[at];
     qsort(candidates, count, sizeof *candidates, compare_ratios);
-    choose(work, flags, candidates, count);
+    choose(work, order->flags, candidates, count);
     free(candidates);
     return LARDER_OK;
 }
@@ -171,21 +248,33 @@ static larder_status gather_victim(cleaning *work, uint32_t index, uint64_t end,
     segment *from;
     larder_status status = larder_log_segment(&work->pending->log, number, &from);
     work->victims[index].from = !status ? from : NULL;
+    uint64_t put_count = 0, removal_bytes = 0, put_removal_bytes = 0;
     for (uint64_t at = SEGMENT_HEAD_BYTES; !status && at < end;) {
         const uint8_t *found = from->map + at;
         record whole;
         if (larder_segment_read(from, &at, true, &whole) != LARDER_OK) return LARDER_EDAMAGED;
         if (whole.kind == RECORD_NEXT) continue;
+        bool is_put = whole.kind == RECORD_PUT;
+        put_count += is_put;
+        if (whole.sequence > work->victims[index].forgettable)
+            *(is_put ? &put_removal_bytes : &removal_bytes) +=
+                record_padded(RECORD_HEAD_BYTES + whole.key.length);
         status = larder_os_array_reserve(writes, *count, capacity, sizeof **writes);
         if (!status && *count == UINT32_MAX) status = ENOMEM;
         if (!status) (*writes)[(*count)++] = (sorted_write){0, found, number, index + 1};
     }
+    // Of puts only those leave a removal behind that are dead.
+    const live_segment *facts = larder_live_find(&work->index->live, number);
+    uint64_t dead_count = put_count > facts->live_count ? put_count - facts->live_count : 0;
+    work->left_bytes += facts->live_bytes + removal_bytes;
+    if (put_count > 0) work->left_bytes += put_removal_bytes / put_count * dead_count;
     return status == ENOENT ? LARDER_EDAMAGED : status;
 }
 
 larder_status larder_cleaning_gather(cleaning *work, sorted_write **writes, uint32_t *count) {
     const uint32_t before = *count;
     size_t capacity = before;
+    work->left_bytes = 0;
     for (uint32_t at = 0; at < work->victim_count;) {
         victim *next = &work->victims[at];
         live_segment *facts = larder_live_find(&work->index->live, next->number);
@@ -207,6 +296,7 @@ larder_status larder_cleaning_gather(cleaning *work, sorted_write **writes, uint
         facts->is_damaged = true;
         *next = work->victims[--work->victim_count];
         *count = before;
+        work->left_bytes = 0;
         at = 0;
     }
     return LARDER_OK;
@@ -218,7 +308,10 @@ static larder_status target_make(cleaning *work, size_t length) {
     const larder_store_tuning *tuning = work->tuning;
     uint64_t room = work->left_bytes;
     if (room > tuning->segment_max_bytes) room = tuning->segment_max_bytes;
-    if (room < tuning->segment_min_bytes) room = tuning->segment_min_bytes;
+    // So many that what remains at the end of one is little.
+    uint64_t most = work->target_most_bytes > 8 * length ? work->target_most_bytes : 8 * length;
+    if (room > most) room = most;
+    if (room < tuning->segment_min_bytes && !work->is_short) room = tuning->segment_min_bytes;
     if (room < length) room = length;
     room += SEGMENT_HEAD_BYTES + SEGMENT_NEXT_BYTES;
     larder_status status = larder_os_array_reserve(&work->made, work->made_count,
@@ -306,6 +399,38 @@ larder_status larder_cleaning_move(cleaning *work, apply_txn *apply, const sorte
     return move_entry(work, apply, found, &key, bytes);
 }
 
+/** Nothing leads there. What cannot be removed now is deleted like a victim, later. */
+static void drop_made(cleaning *work, uint32_t number) {
+    if (larder_log_remove(&work->pending->log, number) != LARDER_OK)
+        (void)!larder_segment_retire(work->index, &work->pending->log, number, 0, false);
+}
+
+void larder_cleaning_commit(cleaning *work) {
+    segment *target = work->target;
+    work->mark = (cleaning_mark){
+        .target = target, .left_bytes = work->left_bytes, .made_count = work->made_count};
+    if (target == NULL) return;
+    work->mark.end = atomic_load(&target->end);
+    work->mark.record_count = target->record_count;
+    work->mark.bare_count = target->bare_count;
+    work->mark.last_sequence = target->last_sequence;
+}
+
+void larder_cleaning_rewind(cleaning *work) {
+    const cleaning_mark *mark = &work->mark;
+    segment *target = work->target = mark->target;
+    work->left_bytes = mark->left_bytes;
+    while (work->made_count > mark->made_count) drop_made(work, work->made[--work->made_count]);
+    if (target == NULL) return;
+    uint64_t end = atomic_load(&target->end);
+    memset(target->map + mark->end, 0, (size_t)(end - mark->end));
+    atomic_store(&target->end, mark->end);
+    if (target->synced > mark->end) target->synced = mark->end;
+    target->record_count = mark->record_count;
+    target->bare_count = mark->bare_count;
+    target->last_sequence = mark->last_sequence;
+}
+
 larder_status larder_cleaning_settle(cleaning *work, apply_txn *apply) {
     if (work->target == NULL) return LARDER_OK;
     larder_status status = larder_segment_sync(work->target, work->pending->log.folder);
@@ -357,9 +482,8 @@ void larder_cleaning_end(cleaning *work, uint64_t transaction) {
                                      false);
     }
     for (size_t at = 0; at < work->made_count; at++) {
-        // Nothing leads there.
         if (larder_live_find(&work->index->live, work->made[at]) == NULL)
-            (void)larder_log_remove(log, work->made[at]);
+            drop_made(work, work->made[at]);
     }
     free(work->made);
     free(work->victims);

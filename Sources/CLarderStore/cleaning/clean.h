@@ -33,6 +33,13 @@ typedef struct victim {
     bool stays;
 } victim;
 
+/** How far copying had come with the last transaction that was committed. */
+typedef struct cleaning_mark {
+    segment *target;
+    uint64_t end, record_count, bare_count, last_sequence, left_bytes;
+    size_t made_count;
+} cleaning_mark;
+
 /** Segments that are being cleaned, and where their records go. */
 typedef struct cleaning {
     store_index *index;
@@ -50,18 +57,32 @@ typedef struct cleaning {
     /** The numbers of those that were made. */
     uint32_t *made;
     size_t made_count, made_capacity;
+    cleaning_mark mark;
     /** What the log's next segment will have: so much may be taken beyond the bound. */
     uint64_t next_capacity;
+    /** Bytes that copies may take, and bytes that have to come free beyond the bound. */
+    uint64_t room_bytes, wanted_bytes;
+    /** Bytes that were read of victims for the same order. */
+    uint64_t cleaned_bytes;
+    /** There is little room: new segments are no larger than what they hold, nor than so much. */
+    bool is_short;
+    uint64_t target_most_bytes;
+    /** A segment is worth cleaning that there is no room for now. */
+    bool is_cut;
 } cleaning;
 
 /** Whether there is a segment that nothing leads to. */
 bool larder_cleaning_has_dead(const store_index *index);
-/** Chooses victims, as far as `flags` of a flush and the space ask for any. Of `work` the parts of
-    the store are given. larder_cleaning_end follows in any case. */
-LARDER_MUST_CHECK larder_status larder_cleaning_begin(cleaning *work, uint32_t flags);
+/** Chooses victims, as far as an order and the space ask for any: no more than there is room to
+    copy. Of `work` the parts of the store are given. larder_cleaning_end follows in any case. */
+LARDER_MUST_CHECK larder_status larder_cleaning_begin(cleaning *work, const flush_order *order);
 /** Adds the victims' records behind `count` writes; `writes` grows. */
 LARDER_MUST_CHECK larder_status larder_cleaning_gather(cleaning *work, sorted_write **writes,
                                                        uint32_t *count);
+/** To be called when a transaction is committed, and before each begins: what one copied that was
+    not committed is not there any more. */
+void larder_cleaning_commit(cleaning *work);
+void larder_cleaning_rewind(cleaning *work);
 /** Deals with one record of a victim: copies it, and moves its row. */
 LARDER_MUST_CHECK larder_status larder_cleaning_move(cleaning *work, apply_txn *apply,
                                                      const sorted_write *found);

@@ -225,6 +225,7 @@ static inline larder_bytes record_bytes(const uint8_t *at) {
     return (larder_bytes){at, record_length(at)};
 }
 static inline uint8_t record_kind(const uint8_t *at) { return at[20]; }
+static inline uint8_t record_index_count(const uint8_t *at) { return at[22]; }
 static inline uint64_t record_sequence(const uint8_t *at) { return load64(at + 8); }
 static inline uint32_t record_minor(const uint8_t *at) { return load32(at + 16); }
 larder_bytes larder_record_key(const uint8_t *at);

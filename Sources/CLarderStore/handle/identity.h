@@ -37,7 +37,7 @@ typedef struct lock_text {
     uint32_t synced_sum;
 } lock_text;
 
-/** Up to where the log of the store was synced, whatever has happened to the machine since; all zero
+/** Up to where the log of the store was synced, whatever happened to the machine since; all zero
     if nothing is known of it. */
 location larder_lock_text_synced(const lock_text *text, uint64_t store_id);
 

@@ -38,6 +38,9 @@ typedef struct live_segment {
     uint32_t number;
     /** Only in memory: the first transaction without it, for one that is retired. */
     uint64_t retired_by;
+    /** Only in memory: bytes of the removals in it, 0 as long as nobody has counted them, and the
+        mean of their sequences. */
+    uint64_t removal_bytes, removal_middle;
     /** A record of it is damaged, or nobody knows what it is: it is not cleaned. Only in memory. */
     bool is_damaged;
     /** Of one that is retired: whether anybody needs it has to be found out before it goes. */

@@ -73,7 +73,13 @@ typedef struct larder_store_cursor larder_store_cursor;
 // Opening and closing -----------------------------------------------------------------------------
 
 enum {
-    /** Open for reading only; the store must exist. */
+    /** Open for reading only; the store must exist. The handle takes slots in `lock.mdb`, which it
+        makes if it is missing. Where that file can be neither made nor written, on a full or
+        read-only file system or with read permission alone, it does without, and writes nothing at
+        all. Then it keeps no snapshot from a writer, which neither sees it nor waits for it: each
+        get sees a state that was, a cursor ends with LARDER_EBUSY if a writer has gone on, and
+        segments that were read stay mapped until the handle is closed, with their space on disk. A
+        handle of the same process that wants to write gets EACCES meanwhile. */
     LARDER_STORE_READ_ONLY = 1u << 0,
     /** Return ENOENT for a missing store instead of creating it. */
     LARDER_STORE_EXISTING = 1u << 1,
@@ -298,9 +304,12 @@ LARDER_API void larder_store_item_init(larder_store_item *item, larder_bytes key
             LARDER_EINVALID (unknown flags), LARDER_EREADONLY, LARDER_ECLOSED,
             LARDER_EFORKED; ENOSPC, EIO, ENOMEM or another errno of a new segment; LARDER_EDAMAGED,
             ENOSPC, EIO … of the checkpoint that had to make room. ENOSPC comes before the disk is
-            completely full: space is left for checkpoints and removals. On failure nothing was
-            stored, unless the sync of LARDER_STORE_SYNCED failed: then the entry is stored, and may
-            or may not survive a power cut until a larder_store_sync succeeds.
+            completely full: space is left for checkpoints, cleaning and removals, about a
+            thirty-second part of what the store holds, at most 256 MiB, and somewhat for the index.
+            It comes only after a checkpoint has reclaimed what was removed, as far as that gives
+            the space that is missing; such a call reads up to 256 MiB of the log. On failure
+            nothing was stored, unless the sync of LARDER_STORE_SYNCED failed: then the entry is
+            stored, and may or may not survive a power cut until a larder_store_sync succeeds.
     O(bytes). Waits for no disk, and makes no system call except to wake the store's thread from
     time to time, unless a segment is full, or too much waits for a checkpoint. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
@@ -308,7 +317,10 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
                                                             uint64_t *LARDER_NULLABLE sequence);
 
 /** Removes the entry under `key`, if there is one. Appends to the log like a put, even if there
-    is none, but on a full disk may use the space reserved for removals.
+    is none, but on a full disk may use the space left for removals: a store that has filled its
+    disk can be emptied. What was removed can be written again after the next checkpoint, as far as
+    the index is not fuller; removed entries of a few hundred bytes give back their space when no
+    older version of theirs is left in the log.
     @param flags LARDER_STORE_SYNCED or 0.
     @return as larder_store_put. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_remove(larder_store *store,
@@ -422,6 +434,8 @@ enum {
             LARDER_ECLOSED, LARDER_EFORKED; ENOMEM, EMFILE or another errno.
             LARDER_ENOSLOT: all of the store's 960 reader slots in this process, or 1,022 in all
             processes, are held by entries and cursors: release some.
+            LARDER_EBUSY: the handle only reads and has no slot, see LARDER_STORE_READ_ONLY, and a
+            writer was faster sixteen times.
     O(log entries + bytes), the latter for the checksum. Writes nothing. Holds a reader slot until
     it is released, and with it the pages and segments of the snapshot that it was read from:
     release soon. */
@@ -517,8 +531,9 @@ larder_store_cursor_open(larder_store *store, const larder_store_query *query,
 /** The next entry.
     @param entry receives it, borrowed until the next call; need not be released.
     @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: the entry is damaged, and a further call
-            continues after it as far as the pages can be read, or returns LARDER_END; as
-            larder_store_get. */
+            continues after it as far as the pages can be read, or returns LARDER_END;
+            LARDER_EBUSY: a handle without reader slots, see LARDER_STORE_READ_ONLY, and a writer
+            has used pages of the snapshot again: open another cursor; as larder_store_get. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_cursor_next(larder_store_cursor *cursor,
                                                                     larder_store_entry *entry);
 

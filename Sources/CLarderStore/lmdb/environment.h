@@ -138,7 +138,7 @@ void larder_environment_unreserve(environment *env);
 uint64_t larder_environment_room(const environment *env);
 /** Whether the disk has little room left. */
 bool larder_environment_is_short(const environment *env);
-/** Bytes of the file, and of what is reserved behind it, that the newest state leads nowhere in: new
+/** Bytes of the file, and of what is reserved behind it, where the newest state leads nowhere: new
     pages come from there. */
 uint64_t larder_environment_free_bytes(environment *env);
 /** Bytes that the file grows by, about, when every page of the tree is written again. */

@@ -193,10 +193,56 @@ larder_status larder_environment_end(environment *env, MDB_txn *txn, larder_stat
     return status ? status : EAGAIN;
 }
 
+uint64_t larder_environment_room(const environment *env) {
+    uint64_t room;
+    return larder_os_file_system_room(env->folder, &room) == LARDER_OK ? room : UINT64_MAX;
+}
+
 bool larder_environment_is_short(const environment *env) {
     const uint64_t little = 64 << 20;
-    uint64_t room;
-    return larder_os_file_system_room(env->folder, &room) == LARDER_OK && room < little;
+    return larder_environment_room(env) < little;
+}
+
+/** Pages that a state leads to. */
+static uint64_t used_pages(const tree *state) {
+    const tree_counts *main = &state->main.counts, *free_list = &state->free_list.counts;
+    return TREE_META_PAGES + main->branch_pages + main->leaf_pages + main->overflow_pages +
+           free_list->branch_pages + free_list->leaf_pages + free_list->overflow_pages;
+}
+
+uint64_t larder_environment_free_bytes(environment *env) {
+    tree state;
+    if (larder_environment_newest(env, &state)) return 0;
+    uint64_t end = state.next_page * state.page_bytes, reserved_to = atomic_load(&env->reserved_to);
+    uint64_t used = used_pages(&state) * state.page_bytes;
+    if (end < reserved_to) end = reserved_to;
+    return end > used ? end - used : 0;
+}
+
+/** What is free is used by one transaction, freed by the next, and waits for the one after it. The
+    file grows only until a third of that suffices for so many bytes of pages. */
+static uint64_t least_bytes(const environment *env, const tree *state) {
+    uint64_t room = larder_environment_room(env);
+    uint64_t least = (128 << 10) + used_pages(state) * state->page_bytes / 64;
+    if (least > room / 4) least = room / 4;
+    return least > room / 32 ? least : room / 32;
+}
+
+uint64_t larder_environment_growth_bytes(environment *env) {
+    tree state;
+    if (larder_environment_newest(env, &state)) return 0;
+    uint64_t whole = used_pages(&state) * state.page_bytes, least = least_bytes(env, &state);
+    uint64_t wanted = 3 * (whole < least ? whole : least);
+    uint64_t free = larder_environment_free_bytes(env);
+    return wanted > free ? wanted - free : 0;
+}
+
+uint64_t larder_environment_spare_pages(environment *env) {
+    tree state;
+    if (larder_environment_newest(env, &state) || state.page_bytes == 0) return UINT64_MAX;
+    uint64_t bytes = larder_environment_free_bytes(env) / 3, least = least_bytes(env, &state);
+    uint64_t pages = (bytes > least ? bytes : least) / state.page_bytes;
+    return used_pages(&state) < pages ? UINT64_MAX : pages;
 }
 
 void larder_environment_unreserve(environment *env) {
@@ -219,8 +265,10 @@ void larder_environment_reserve(environment *env) {
     uint64_t bytes = facts.bytes / 8;
     if (bytes < least) bytes = least;
     if (bytes > most) bytes = most;
-    // Asked for again only when a good part is used up.
-    if (facts.bytes + bytes / 2 >= env->reserved_to &&
+    // What an earlier handle has left is not known to this one, which could not give it back.
+    if (env->reserved_to == 0) (void)!larder_os_file_truncate(file, facts.bytes);
+    // Asked for again only when a good part is used up; the log needs the most of what there is.
+    if (facts.bytes + bytes / 2 >= env->reserved_to && bytes <= larder_environment_room(env) / 4 &&
         !larder_os_file_reserve_behind(file, facts.bytes, bytes))
         env->reserved_to = facts.bytes + bytes;
     larder_os_file_close(file);
@@ -240,10 +288,6 @@ void larder_environment_look(environment *env, larder_store_statistics *statisti
     (void)!larder_environment_extend(env);
     statistics->data_bytes = atomic_load(&atomic_load(&env->map)->covered);
     if (larder_environment_read(env, &seen) != LARDER_OK) return;
-    const tree *state = &seen->tree;
-    const tree_counts *main = &state->main.counts, *free_list = &state->free_list.counts;
-    uint64_t pages = TREE_META_PAGES + main->branch_pages + main->leaf_pages + main->overflow_pages;
-    pages += free_list->branch_pages + free_list->leaf_pages + free_list->overflow_pages;
-    statistics->data_used_bytes = pages * state->page_bytes;
+    statistics->data_used_bytes = used_pages(&seen->tree) * seen->tree.page_bytes;
     larder_environment_release(env, seen);
 }

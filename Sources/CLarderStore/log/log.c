@@ -136,7 +136,7 @@ larder_status larder_log_row(store_log *log, larder_bytes row, larder_bytes *byt
     if (status) return status;
     *number = 0;
     *bytes = parts.inlined;
-    if (parts.inlined.length == 0) {
+    if (parts.inlined.length == 0 || log->is_unprotected) {
         *number = parts.at.segment;
         status = larder_log_record(log, parts.at, bytes);
         if (status) return status;
@@ -204,7 +204,7 @@ larder_status larder_log_remove(store_log *log, uint32_t number) {
 
 void larder_log_drop_missing(store_log *log) {
     segment *next;
-    if (larder_log_enter(log) != LARDER_OK) return;
+    if (log->is_unprotected || larder_log_enter(log) != LARDER_OK) return;
     for (uint32_t from = 1; (next = larder_segment_table_next(&log->table, from)) != NULL;) {
         from = next->number + 1;
         int file;
@@ -273,6 +273,10 @@ static larder_status turn_over(store_log *log, size_t length) {
     if (next == NULL || !has_room(next, length, false)) {
         uint64_t capacity = larder_log_next_capacity(log);
         uint64_t needed = (uint64_t)SEGMENT_HEAD_BYTES + length + SEGMENT_NEXT_BYTES;
+        // Where room is short, for whole writes of this length: what is left behind them is lost.
+        bool is_limited = log->capacity_limit_bytes != 0 && log->capacity_limit_bytes <= capacity;
+        if (is_limited && length > REMOVAL_RESERVE_BYTES && capacity > needed)
+            capacity = needed - length + capacity / length * length + REMOVAL_RESERVE_BYTES;
         if (needed + removal_reserve(capacity) > capacity)
             capacity = needed + REMOVAL_RESERVE_BYTES;
         larder_status status;
@@ -354,10 +358,12 @@ void larder_log_prepare(store_log *log, pthread_mutex_t *store_lock) {
     uint32_t number = is_wanted ? log->next_number++ : 0;
     if (is_wanted) log->prepared = number;
     uint64_t capacity = larder_log_next_capacity(log);
-    uint64_t first_sequence = log->last_sequence + 1;
+    uint64_t first_sequence = log->last_sequence + 1, room;
     pthread_mutex_unlock(store_lock);
     segment *made;
+    // Where there is little room it is for writes and checkpoints.
     if (!is_wanted ||
+        (larder_os_file_system_room(log->path, &room) == LARDER_OK && room / 16 < capacity) ||
         make_segment(log, number, SEGMENT_WRITTEN, capacity, first_sequence, 0, &made) != LARDER_OK)
         return;
     // Its name comes before the record that leads there, here without a wait.

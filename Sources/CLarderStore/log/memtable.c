@@ -35,6 +35,7 @@ void larder_memtable_destroy(memtable *table) {
 static void memtable_empty(memtable *table) {
     if (table->count > 0) memset(table->table, 0, (size_t)(table->mask + 1) * sizeof(uint64_t));
     table->count = 0;
+    table->row_bytes = 0;
     larder_memtable_forget_bases(table);
 }
 
@@ -108,6 +109,15 @@ static void count_entry(memtable *table, const memtable_entry *entry, int64_t si
     table->bytes_delta += sign * (bytes - entry->base + was_there);
 }
 
+/** A row for the entry, one each for its use and its deadline, one for each index; and the record
+    itself, if it is short. */
+static uint64_t row_bytes(const uint8_t *at, larder_bytes key) {
+    const uint64_t beside_key = 40;
+    if (record_kind(at) != RECORD_PUT) return 0;
+    uint64_t length = record_length(at), inlined = length <= INLINE_RECORD_MAX_BYTES ? length : 0;
+    return (3 + (uint64_t)record_index_count(at)) * (key.length + beside_key) + inlined;
+}
+
 void larder_memtable_prefetch(const memtable *table, const uint8_t *at, uint32_t count) {
     enum { MOST = 64 };
     uint32_t tags[MOST];
@@ -134,6 +144,7 @@ void larder_memtable_put(memtable *table, const uint8_t *at, uint32_t number) {
     table->last_sequence = record_sequence(at);
     memtable_entry *entry = find_tagged(table, tag, key);
     if (entry == NULL) {
+        table->row_bytes += row_bytes(at, key);
         uint32_t place = table->count++;
         table->entries[place] = (memtable_entry){.record = at, .segment = number};
         insert_slot(table->table, table->mask, (uint64_t)tag << 32 | (place + 1));

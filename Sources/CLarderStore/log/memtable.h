@@ -31,6 +31,8 @@ typedef struct memtable {
     uint32_t first_segment;
     /** Bytes of all records that came, replaced ones too. */
     uint64_t bytes;
+    /** What the rows of its entries may take in the tree, as far as the records tell. */
+    uint64_t row_bytes;
     /** Of the last removal of everything; 0 if there was none. */
     uint64_t cleared;
     /** Of so many entries, the first ones, it is known what lies under them; and what they add to

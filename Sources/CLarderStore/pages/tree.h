@@ -48,8 +48,8 @@ typedef struct tree {
     uint64_t transaction;
     /** Page numbers from here on are not in use. */
     uint64_t next_page;
-    /** The number in its own meta page, where nothing but that says whether its pages are still what
-        they were; NULL for a state that is protected. */
+    /** The number in its own meta page, where only that says whether its pages are still what they
+        were; NULL for a state that is protected. */
     const uint64_t *watched;
     /** Where the last LARDER_EDAMAGED was, in bytes from the file's start. Only a hint for people:
         threads may overwrite each other's. */

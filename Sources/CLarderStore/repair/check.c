@@ -60,9 +60,9 @@ static bool segment_is_sound(const segment *found, const live_segment *row) {
     while (offset < end) {
         record entry;
         uint64_t at = offset;
-        if (larder_segment_read(found, &offset, false, &entry) != LARDER_OK ||
-            entry.sequence < row->first_sequence)
-            return false;
+        if (larder_segment_read(found, &offset, false, &entry) != LARDER_OK) return false;
+        // What names the next segment has the number of the write before it.
+        if (entry.sequence < row->first_sequence && entry.kind != RECORD_NEXT) return false;
         bool is_put = entry.kind == RECORD_PUT;
         if (!is_put && larder_segment_read(found, &at, true, &entry) != LARDER_OK) return false;
         count++;

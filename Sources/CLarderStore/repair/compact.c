@@ -29,9 +29,7 @@ larder_status larder_store_compact(const char *path, larder_store_detail *detail
     if (status) return status;
     // What is dead in the last segment, too.
     status = larder_store_flush(store);
-    pthread_mutex_lock(&store->pending.lock);
-    if (!status) status = larder_log_turn_over(&store->pending.log);
-    pthread_mutex_unlock(&store->pending.lock);
+    if (!status) status = larder_store_turn_over(store);
     // Once more than frees anything, for what the last one retired. Removals that have to be
     // remembered stay.
     for (uint64_t dead = UINT64_MAX, before = 0; !status && dead != before;) {

@@ -57,6 +57,7 @@ static const family families[] = {
     {"store", "store-promises", family_store_promises, 0,
      "syncs that failed, paths that changed, the log alone"},
     {"store", "store-exhaustion", family_store_exhaustion, 0, "full disks, limits of the process"},
+    {"store", "store-full", family_store_full, 5, "disks filled, emptied and filled again"},
     {"store", "store-many", family_store_many, 0, "many stores open in one process"},
     {"store", "store-growth", family_store_growth, 0,
      "new stores whose first checkpoint is large, seen by every handle"},
