@@ -213,6 +213,9 @@ static larder_status prepare(checkpoint *run) {
 static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     store_index *index = &store->index;
     larder_environment_drain_touches(index->environment, &index->folding, &store->pending.lock);
+    pthread_mutex_lock(&store->pending.lock);
+    larder_touch_buffer_move(&index->waiting, &index->folding);
+    pthread_mutex_unlock(&store->pending.lock);
     checkpoint run = {.store = store,
                       .order = order,
                       .frozen = store->pending.frozen,

@@ -16,6 +16,8 @@ typedef struct store_index {
     store_meta meta;
     /** Reads that the transaction under way folds in; the lock of pending writes guards them. */
     touch_buffer folding;
+    /** Reads that came while there was no room for more in a slot's buffer; likewise. */
+    touch_buffer waiting;
     live_table live;
     /** Segments that the tree leads to no more: deleted when nobody looks at an older state. */
     live_table retired;

@@ -1,6 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "lmdb/touch.h"
 
+uint16_t *larder_touch_buffer_slot(const touch_buffer *touches, uint64_t hash,
+                                   larder_bytes stored) {
+    for (uint64_t at = hash;; at++) {
+        uint16_t *slot = &touches->slots[at % TOUCH_SLOTS];
+        if (*slot == 0) return slot;
+        const touch *noted = &touches->touches[*slot - 1];
+        if (noted->hash == hash && noted->length == stored.length &&
+            memcmp(touches->bytes + noted->offset, stored.data, stored.length) == 0)
+            return slot;
+    }
+}
+
+static void look_at(const touch *noted, uint64_t hash, uint64_t sequence, int64_t *latest) {
+    if (__atomic_load_n(&noted->hash, __ATOMIC_ACQUIRE) != hash ||
+        __atomic_load_n(&noted->at.sequence, __ATOMIC_ACQUIRE) < sequence)
+        return;
+    int64_t deadline = __atomic_load_n(&noted->deadline_ns, __ATOMIC_ACQUIRE);
+    if (deadline > *latest) *latest = deadline;
+}
+
 void larder_touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint64_t sequence,
                                 int64_t *deadline_ns) {
     uint64_t emptied;
@@ -9,14 +29,14 @@ void larder_touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint
     do {
         emptied = __atomic_load_n(&touches->emptied, __ATOMIC_ACQUIRE);
         uint32_t count = __atomic_load_n(&touches->count, __ATOMIC_ACQUIRE);
+        const uint16_t *slots = __atomic_load_n(&touches->slots, __ATOMIC_ACQUIRE);
         latest = *deadline_ns;
-        for (uint32_t i = 0; i < count; i++) {
-            const touch *noted = &touches->touches[i];
-            if (__atomic_load_n(&noted->hash, __ATOMIC_ACQUIRE) != hash ||
-                __atomic_load_n(&noted->at.sequence, __ATOMIC_ACQUIRE) < sequence)
-                continue;
-            int64_t deadline = __atomic_load_n(&noted->deadline_ns, __ATOMIC_ACQUIRE);
-            if (deadline > latest) latest = deadline;
+        for (uint32_t i = 0; slots == NULL && i < count; i++)
+            look_at(&touches->touches[i], hash, sequence, &latest);
+        for (uint64_t at = hash; slots != NULL && count > 0; at++) {
+            uint16_t number = __atomic_load_n(&slots[at % TOUCH_SLOTS], __ATOMIC_ACQUIRE);
+            if (number == 0) break;
+            look_at(&touches->touches[number - 1], hash, sequence, &latest);
         }
     } while (__atomic_load_n(&touches->emptied, __ATOMIC_RELAXED) != emptied);
     *deadline_ns = latest;
@@ -25,6 +45,8 @@ void larder_touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint
 static void touch_buffer_empty(touch_buffer *touches) {
     __atomic_store_n(&touches->count, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&touches->emptied, touches->emptied + 1, __ATOMIC_RELEASE);
+    for (uint32_t at = 0; touches->slots != NULL && at < TOUCH_SLOTS; at++)
+        __atomic_store_n(&touches->slots[at], 0, __ATOMIC_RELAXED);
     touches->used_bytes = 0;
     touches->dropped = 0;
 }
@@ -32,8 +54,11 @@ static void touch_buffer_empty(touch_buffer *touches) {
 void larder_touch_buffer_free(touch_buffer *touches) {
     touch_buffer_empty(touches);
     free(touches->touches);
+    free(touches->slots);
     free(touches->bytes);
     touches->touches = NULL;
+    touches->slots = NULL;
+    touches->room_bytes = 0;
     touches->bytes = NULL;
 }
 

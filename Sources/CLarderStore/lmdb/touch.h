@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** @file touch.h
     Private: reads that were noted and not yet folded into the order of use. Each reader's slot has
-    a buffer of its own, so noting one needs no lock; a full buffer forgets what comes, and counts
-    it.
+    a buffer of its own, so noting one needs no lock. It has each key once: what is read again and
+    again takes no more room. A full one is handed on to a buffer of the store.
 
     Whoever owns the slot appends, and whoever empties it owns it too. Anybody may search meanwhile:
     a read is counted only when it is whole, all that a search looks at is atomic, and a buffer
@@ -14,9 +14,16 @@
 #include "format/record.h"
 #include "larder_index.h"
 
-enum { TOUCH_MAX_COUNT = 1024, TOUCH_MAX_BYTES = 32 << 10 };
+enum {
+    TOUCH_MAX_COUNT = 4096,
+    /** Places of a table that leads to them, at most half full. */
+    TOUCH_SLOTS = 2 * TOUCH_MAX_COUNT,
+    /** In the store's buffer: what comes beyond it while a checkpoint lasts is forgotten, and
+        counted. */
+    TOUCH_WAITING_MAX_COUNT = 16 * TOUCH_MAX_COUNT
+};
 
-/** One read. */
+/** The last read of a key. */
 typedef struct touch {
     stamp at;
     /** The entry's new deadline if it idles, else LARDER_STORE_NEVER. */
@@ -29,14 +36,19 @@ typedef struct touch {
 
 typedef struct touch_buffer {
     uint32_t count;
-    uint32_t used_bytes;
+    uint32_t used_bytes, room_bytes;
     /** How often it was emptied. */
     uint64_t emptied;
     uint64_t dropped;
-    /** TOUCH_MAX_COUNT of them and TOUCH_MAX_BYTES, allocated with the first; may stay NULL. */
+    /** A slot's has TOUCH_MAX_COUNT of them, and the numbers of those in a table by hash, from 1
+        on: allocated with the first, and never moved. Without a table a search looks at each. */
     touch *touches;
+    uint16_t *slots;
     uint8_t *bytes;
 } touch_buffer;
+
+/** The place of the key in the table, or the empty one that it would get. */
+uint16_t *larder_touch_buffer_slot(const touch_buffer *touches, uint64_t hash, larder_bytes stored);
 
 /** Raises `deadline_ns` to the latest one that a read of the key gave its entry since the write
     `sequence`; `hash` is of the stored key. The buffer may be of a place in use. */

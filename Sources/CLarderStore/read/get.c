@@ -44,9 +44,9 @@ static void touched_look(void *context, const touch_buffer *touches) {
     nobody, and takes `lock`, unless the caller has it, only while a checkpoint folds reads in.
 
     No read is missed that was noted before this began, be its place in use or not: it is in the
-    place's buffer, or was moved to `folding` before the buffer was emptied, or, if the checkpoint
-    has ended since this caller took its place, in a newer tree. Only in that last case an entry
-    that was read may seem to have expired. */
+    place's buffer, or was moved to `waiting` or `folding` before the buffer was emptied, or, if the
+    checkpoint has ended since this caller took its place, in a newer tree. Only in that last case
+    an entry that was read may seem to have expired. */
 bool larder_store_is_expired(larder_store *store, const snapshot *seen, const record *entry,
                              int64_t deadline, bool is_locked) {
     if (!is_expired(&store->expiry, entry, deadline)) return false;
@@ -56,8 +56,11 @@ bool larder_store_is_expired(larder_store *store, const snapshot *seen, const re
     touched search = {larder_index_hash_bytes(stored.data, stored.length), entry->sequence,
                       INT64_MIN};
     larder_environment_look_at_touches(store->index.environment, touched_look, &search);
-    if (__atomic_load_n(&store->index.folding.count, __ATOMIC_ACQUIRE) != 0) {
+    // What waits goes on to what is folded in, so in this order.
+    if (__atomic_load_n(&store->index.waiting.count, __ATOMIC_ACQUIRE) != 0 ||
+        __atomic_load_n(&store->index.folding.count, __ATOMIC_ACQUIRE) != 0) {
         if (!is_locked) pthread_mutex_lock(&store->pending.lock);
+        touched_look(&search, &store->index.waiting);
         touched_look(&search, &store->index.folding);
         if (!is_locked) pthread_mutex_unlock(&store->pending.lock);
     }

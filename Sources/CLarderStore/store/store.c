@@ -375,6 +375,7 @@ static void store_free(larder_store *store) {
     larder_live_free(&store->index.live);
     larder_live_free(&store->index.retired);
     larder_touch_buffer_free(&store->index.folding);
+    larder_touch_buffer_free(&store->index.waiting);
     // In a child the threads that may have waited here, or held a lock, are gone: it would wait for
     // them for ever.
     if (is_ours) {
@@ -432,7 +433,7 @@ static void look_for_touches(void *context, const touch_buffer *touches) {
     closed: damage to the log costs less then. */
 static bool may_leave_to_log(larder_store *store) {
     enum { LEFT_MAX_COUNT = 16, LEFT_MAX_BYTES = 4096 };
-    bool has_touches = store->index.folding.count > 0;
+    bool has_touches = store->index.folding.count + store->index.waiting.count > 0;
     larder_environment_look_at_touches(store->index.environment, look_for_touches, &has_touches);
     pthread_mutex_lock(&store->pending.lock);
     const memtable *active = store->pending.active;
