@@ -142,12 +142,12 @@ planted STORE_KEEPS_NO_ROOM store-exhaustion
 planted STORE_NAMES_UNSYNCED store-explore
 planted STORE_PATH_AS_GIVEN store-promises
 planted STORE_ANY_FOLDER store-promises
-planted STORE_FOLLOWS_ON store-concurrency
+planted STORE_FOLLOWS_ON store-rare-read
 planted STORE_NEVER_LEAVES store-exhaustion
 planted STORE_REFUSES_REMOVALS store-full
 planted STORE_CLEANS_AT_ONCE store-full
 planted STORE_SKIPS_CAUSE store-full
-planted STORE_ENDS_HALFWAY store-full
+planted STORE_ENDS_HALFWAY store-explore
 planted STORE_READERS_MAKE_FILES store-full
 planted STORE_READS_ON store-full
 planted STORE_WIPES_NOTHING store-promises
