@@ -203,6 +203,32 @@ void larder_os_file_unmap(uint8_t *map, size_t bytes) {
     if (map) munmap(map, bytes);
 }
 
+larder_status larder_os_memory_map(size_t bytes, uint8_t **out) {
+    *out = NULL;
+#if defined(__linux__)
+    FAIL_AT("map");
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) return errno;
+    *out = map;
+    return LARDER_OK;
+#else
+    (void)bytes;
+    return ENOTSUP;
+#endif
+}
+
+larder_status larder_os_memory_move(uint8_t *from, uint8_t *onto, size_t bytes) {
+#if defined(__linux__)
+    // The pages move: threads that meet the gap wait in the kernel until it is closed.
+    void *moved = mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, onto);
+    return moved == MAP_FAILED ? errno : LARDER_OK;
+#else
+    (void)from, (void)onto, (void)bytes;
+    return ENOTSUP;
+#endif
+}
+
 void larder_os_file_warm(uint8_t *map, uint64_t from, uint64_t until) {
 #if defined(__linux__)
 #ifndef MADV_POPULATE_WRITE

@@ -318,7 +318,9 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
 
 /** Removes the entry under `key`, if there is one. Appends to the log like a put, even if there
     is none, but on a full disk may use the space left for removals: a store that has filled its
-    disk can be emptied. What was removed can be written again after the next checkpoint, as far as
+    disk can be emptied. While somebody keeps an older snapshot, with a cursor here or elsewhere,
+    nothing comes free: ENOSPC is possible until that has ended, and where other files take all of
+    the disk. What was removed can be written again after the next checkpoint, as far as
     the index is not fuller; removed entries of a few hundred bytes give back their space when no
     older version of theirs is left in the log.
     @param flags LARDER_STORE_SYNCED or 0.
@@ -461,9 +463,12 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_get_again(larder_store *
 LARDER_API void larder_store_release(larder_store_entry *entry);
 
 /** Keeps a value readable beyond the entry's release, and beyond the store's close, without copying
-    it: its segment stays mapped, and takes its space on disk, even after it is deleted.
+    it: it lies on the pages of its segment of the log. When that is deleted, the values that are
+    retained are copied, and take its place in memory at the same addresses: disk and memory keep
+    nothing else of it. On Apple systems they keep all of the segment until the last is released.
     @param retained receives what larder_store_release_value ends.
-    @return LARDER_OK; LARDER_EINVALID if the entry lacks LARDER_STORE_ENTRY_IN_LOG. */
+    @return LARDER_OK; LARDER_EINVALID if the entry lacks LARDER_STORE_ENTRY_IN_LOG; ENOMEM.
+    O(bytes / 8 KiB). */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_retain_value(
     larder_store_entry *entry, void *LARDER_NULLABLE *LARDER_NONNULL retained);
 

@@ -81,7 +81,7 @@ void larder_log_close(store_log *log) {
     for (uint32_t from = 1; (next = larder_segment_table_next(&log->table, from)) != NULL;) {
         from = next->number;
         larder_segment_table_set(&log->table, from, NULL);
-        larder_log_release(next);
+        larder_segment_close(next);
     }
     larder_segment_table_free(&log->table);
     pthread_mutex_destroy(&log->table_lock);
@@ -186,7 +186,9 @@ static void let_go(store_log *log, uint32_t number) {
     pthread_mutex_lock(&log->table_lock);
     segment *gone = larder_segment_table_set(&log->table, number, NULL);
     pthread_mutex_unlock(&log->table_lock);
-    if (gone != NULL) larder_log_release(gone);
+    if (gone == NULL) return;
+    larder_segment_detach(gone);
+    larder_segment_close(gone);
 }
 
 larder_status larder_log_remove(store_log *log, uint32_t number) {
@@ -224,17 +226,6 @@ static larder_status log_sync_names(store_log *log) {
     return status;
 }
 
-segment *larder_log_hold(store_log *log, uint32_t number) {
-    segment *held = larder_segment_table_find(&log->table, number);
-    if (held != NULL) atomic_fetch_add_explicit(&held->holds, 1, memory_order_relaxed);
-    return held;
-}
-
-void larder_log_release(segment *held) {
-    if (atomic_fetch_sub_explicit(&held->holds, 1, memory_order_acq_rel) == 1)
-        larder_segment_close(held);
-}
-
 // Appending ---------------------------------------------------------------------------------------
 
 uint64_t larder_log_next_capacity(const store_log *log) {
@@ -251,9 +242,12 @@ static uint64_t removal_reserve(uint64_t capacity) {
     return capacity / 8 < REMOVAL_RESERVE_BYTES ? capacity / 8 : REMOVAL_RESERVE_BYTES;
 }
 
+/** The last of that is for the removal of everything, which no other one shall prevent. */
 static bool has_room(const segment *at, size_t length, bool uses_reserve) {
-    uint64_t kept = SEGMENT_NEXT_BYTES + (uses_reserve ? 0 : removal_reserve(at->capacity));
-    return at->capacity - end_of(at) >= length + kept;
+    const uint64_t last = record_padded(RECORD_HEAD_BYTES);
+    uint64_t kept = length > last ? last : 0;
+    if (!uses_reserve) kept = removal_reserve(at->capacity);
+    return at->capacity - end_of(at) >= length + kept + SEGMENT_NEXT_BYTES;
 }
 
 void larder_log_drop_spare(store_log *log) {

@@ -126,17 +126,12 @@ LARDER_MUST_CHECK larder_status larder_log_create_cleaned(store_log *log,
                                                           uint64_t capacity,
                                                           uint64_t first_sequence, uint64_t as_of,
                                                           segment **out);
-/** Takes a segment out of the table and removes its file; ends the mapping unless something of it
-    is lent out, and then with larder_log_release. Nobody looks for it any more.
+/** Takes a segment out of the table and removes its file; ends the mapping, of which what is lent
+    out is kept as a copy. Nobody looks for it any more.
     @return LARDER_OK, or why its file is still there; the call can be repeated. */
 larder_status larder_log_remove(store_log *log, uint32_t number);
 /** For a read-only handle: releases segments whose files the writer has deleted, which it does when
     no snapshot, of this process or another, leads there. Otherwise they would keep their space on
     the disk. */
 void larder_log_drop_missing(store_log *log);
-/** Keeps the mapping that `bytes` lie in beyond the life of the store's handle.
-    @return the segment to be released, NULL if they lie in none. */
-segment *larder_log_hold(store_log *log, uint32_t number);
-void larder_log_release(segment *held);
-
 #endif

@@ -305,9 +305,68 @@ void larder_segment_rest(const segment *resting) {
 }
 
 void larder_segment_close(segment *closed) {
-    if (closed == NULL) return;
+    if (closed == NULL || atomic_fetch_sub_explicit(&closed->holds, 1, memory_order_acq_rel) > 1)
+        return;
     larder_os_file_unmap(closed->map, (size_t)closed->capacity);
+    free((void *)atomic_load(&closed->lent));
     free(closed);
+}
+
+// Loans -------------------------------------------------------------------------------------------
+
+enum { LOAN_BLOCK_BYTES = 8 << 10 };
+
+static size_t loan_blocks(const segment *of) {
+    return (size_t)(of->capacity / LOAN_BLOCK_BYTES) + 1;
+}
+
+/** Counted without a lock, so that a child process can give back what it inherited. */
+static bool loans_begin(segment *of) {
+    _Atomic uint32_t *none = NULL;
+    if (atomic_load_explicit(&of->lent, memory_order_acquire) != NULL) return true;
+    _Atomic uint32_t *made = calloc(loan_blocks(of), sizeof *made);
+    if (made == NULL) return false;
+    if (!atomic_compare_exchange_strong(&of->lent, &none, made)) free((void *)made);
+    return true;
+}
+
+static void loan_count(const segment_loan *loan, uint32_t by) {
+    _Atomic uint32_t *lent = atomic_load_explicit(&loan->of->lent, memory_order_acquire);
+    for (uint64_t block = loan->from / LOAN_BLOCK_BYTES; block * LOAN_BLOCK_BYTES < loan->until;
+         block++)
+        atomic_fetch_add_explicit(&lent[block], by, memory_order_relaxed);
+}
+
+segment_loan *larder_segment_lend(segment *of, larder_bytes bytes) {
+    segment_loan *loan = loans_begin(of) ? malloc(sizeof *loan) : NULL;
+    if (loan == NULL) return NULL;
+    uint64_t from = (uint64_t)((const uint8_t *)bytes.data - of->map);
+    *loan = (segment_loan){.of = of, .from = from, .until = from + bytes.length};
+    atomic_fetch_add_explicit(&of->holds, 1, memory_order_relaxed);
+    loan_count(loan, 1);
+    return loan;
+}
+
+void larder_segment_take_back(segment_loan *loan) {
+    loan_count(loan, UINT32_MAX);
+    larder_segment_close(loan->of);
+    free(loan);
+}
+
+void larder_segment_detach(segment *of) {
+    const _Atomic uint32_t *lent = atomic_load_explicit(&of->lent, memory_order_acquire);
+    uint8_t *copy = NULL;
+    if (lent == NULL || atomic_load(&of->holds) == 1 ||
+        larder_os_memory_map((size_t)of->capacity, &copy) != LARDER_OK)
+        return;
+    for (size_t block = 0; block < loan_blocks(of); block++) {
+        uint64_t at = block * LOAN_BLOCK_BYTES, rest = of->capacity - at;
+        if (atomic_load_explicit(&lent[block], memory_order_relaxed) == 0) continue;
+        memcpy(copy + at, of->map + at,
+               (size_t)(rest < LOAN_BLOCK_BYTES ? rest : LOAN_BLOCK_BYTES));
+    }
+    if (larder_os_memory_move(copy, of->map, (size_t)of->capacity) != LARDER_OK)
+        larder_os_file_unmap(copy, (size_t)of->capacity);
 }
 
 // Records -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@
         24  u32  kind       SEGMENT_…
         28  u32  0
         32  u64  capacity   of the file
-        40  u64  first      no record in it has a smaller sequence
+        40  u64  first      no write in it has a smaller sequence
         48  u64  as of      of a cleaned one: no record in it was replaced or removed by a write
                             up to this sequence
         56  u64  0
@@ -96,7 +96,15 @@ typedef struct segment {
     bool is_sealed;
     /** The log's own, and values of it that are lent out: the last one ends the mapping. */
     _Atomic uint32_t holds;
+    /** How many such values lie in each LOAN_BLOCK_BYTES of it; NULL before the first. */
+    _Atomic(_Atomic uint32_t *) lent;
 } segment;
+
+/** A value that is lent out: it stays readable whatever becomes of its segment. */
+typedef struct segment_loan {
+    segment *of;
+    uint64_t from, until;
+} segment_loan;
 
 /** "<number>.seg" */
 void larder_segment_name(uint32_t number, char out[SEGMENT_NAME_BYTES]);
@@ -142,8 +150,16 @@ LARDER_MUST_CHECK larder_status larder_segment_mend(segment *of, int folder, uin
                                                     uint64_t store_id);
 /** All of its file to the device. */
 LARDER_MUST_CHECK larder_status larder_segment_sync_file(const segment *of, int folder);
-/** Ends the mapping; NULL is allowed. */
+/** Ends the mapping, or leaves that to the last loan; NULL is allowed. */
 void larder_segment_close(segment *closed);
+/** Lends out bytes of it, which the caller is protected to read.
+    @return what larder_segment_take_back ends; NULL without memory. */
+segment_loan *larder_segment_lend(segment *of, larder_bytes bytes);
+void larder_segment_take_back(segment_loan *loan);
+/** To be called when its file is removed and nobody lends of it any more: what is lent out is copied
+    and takes the place of the mapping, so that neither disk nor memory keep the rest. Where the
+    system cannot do that, or has no memory, everything stays. O(bytes lent). */
+void larder_segment_detach(segment *of);
 /** Whether nothing of it was synced yet. */
 bool larder_segment_is_new(const segment *asked);
 /** Whether the file was cut short so near to `offset` that something may have lain there. */

@@ -244,12 +244,14 @@ larder_status larder_store_retain_value(larder_store_entry *entry, void **retain
     *retained = NULL;
     larder_store *store = entry->store;
     if (!store || (entry->flags & LARDER_STORE_ENTRY_IN_LOG) == 0) return LARDER_EINVALID;
-    *retained = larder_log_hold(&store->pending.log, entry->segment);
-    return *retained ? LARDER_OK : LARDER_EINVALID;
+    segment *from = larder_segment_table_find(&store->pending.log.table, entry->segment);
+    if (from == NULL) return LARDER_EINVALID;
+    *retained = larder_segment_lend(from, entry->value);
+    return *retained != NULL ? LARDER_OK : ENOMEM;
 }
 
 void larder_store_release_value(void *retained) {
-    if (retained) larder_log_release(retained);
+    if (retained) larder_segment_take_back(retained);
 }
 
 larder_status larder_store_contains(larder_store *store, larder_bytes key) {

@@ -72,6 +72,13 @@ larder_status larder_os_file_write_at(int file, const void *source, size_t lengt
 
 larder_status larder_os_file_map(int file, size_t bytes, bool writable, uint8_t **out);
 void larder_os_file_unmap(uint8_t *map, size_t bytes);
+/** Memory of the process's own, zero, which takes room only where it is written to.
+    @return LARDER_OK; ENOMEM; ENOTSUP where larder_os_memory_move could not use it. */
+larder_status larder_os_memory_map(size_t bytes, uint8_t **out);
+/** Puts such memory in the place of a mapping as long as it, which ends: whoever reads there
+    meanwhile sees the bytes of the one or the other.
+    @return LARDER_OK; ENOMEM or another errno: then both are as they were. */
+larder_status larder_os_memory_move(uint8_t *from, uint8_t *onto, size_t bytes);
 /** The whole pages of a range of a mapping, made ready to be written by one call: touched one by
     one, each would be a fault (measured: 34 cycles more for each message of 100 bytes). A hint:
     failure is ignored. */

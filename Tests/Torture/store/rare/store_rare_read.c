@@ -1413,6 +1413,58 @@ static void removals_without_room(torture *run, void *context) {
     larder_store_close(store);
 }
 
+/** Files that are deleted, and mapped all the same. */
+static unsigned deleted_maps(const char *suffix) {
+    char line[4096];
+    unsigned count = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) count += strstr(line, suffix) != NULL;
+    if (maps) (void)fclose(maps);
+    return count;
+}
+
+/** Values that are kept beyond everything else in their segments: those are given back. */
+static void kept_values(torture *run, void *context) {
+    enum { MANY = 40, LONG = 100000, KEPT = 8 };
+    static uint8_t value[LONG];
+    const rare *self = context;
+    larder_store *store = NULL, *reader = NULL;
+    larder_store_entry entries[KEPT];
+    void *kept[KEPT] = {NULL};
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
+    for (unsigned n = 0; n < MANY; n++) {
+        larder_store_item item;
+        message_fill(n, value, sizeof value);
+        larder_store_item_init(&item, key_of(n), bytes_of(value, sizeof value));
+        GIVES(larder_store_put(store, &item, NULL), LARDER_OK);
+    }
+    GIVES(larder_store_flush(store), LARDER_OK);
+    for (unsigned i = 0; i < KEPT; i++) {
+        larder_store *from = i % 2 ? reader : store;
+        GIVES(larder_store_get(from, key_of(i * 5), 0, &entries[i]), LARDER_OK);
+        GIVES(larder_store_retain_value(&entries[i], &kept[i]), LARDER_OK);
+        larder_bytes bytes = entries[i].value;
+        larder_store_release(&entries[i]);
+        entries[i].value = bytes;
+    }
+    GIVES(larder_store_remove_all(store, NULL, NULL), LARDER_OK);
+    for (unsigned n = 0; n < 3; n++) {
+        GIVES(put(store, n), LARDER_OK);
+        GIVES(larder_store_flush(store), LARDER_OK);
+        EXPECT(run, holds(reader, n), "a reader does not see what was written");
+    }
+    EXPECT(run, deleted_maps(".seg (deleted)") == 0, "%u segments are kept",
+           deleted_maps(".seg (deleted)"));
+    larder_store_close(reader);
+    for (unsigned i = 0; i < KEPT; i++) {
+        if (i == KEPT / 2) larder_store_close(store);
+        EXPECT(run, message_equals(i * 5, entries[i].value.data, entries[i].value.length),
+               "a value that is kept has changed");
+        larder_store_release_value(kept[i]);
+    }
+}
+
 static bool make_whole(torture *run, const char *path) { return make_store(run, path, KEYS); }
 
 void family_store_rare_read(torture *run) {
@@ -1421,8 +1473,8 @@ void family_store_rare_read(torture *run) {
     return;
 #endif
     RARE_EACH(run, " to read", make_whole, wrong_rows, pages_gone, waiting_is_hurt, memory_ends,
-              places_end, wrong_flags, inherited, value_without_segment, two_threads, pool_fails,
-              long_logs, log_without_memory, cut_logs, hollow_segment, unknown_segments,
+              places_end, wrong_flags, inherited, kept_values, value_without_segment, two_threads,
+              pool_fails, long_logs, log_without_memory, cut_logs, hollow_segment, unknown_segments,
               full_segment, reader_behind_cut, reader_adds_up, tree_goes_back, tree_moves_on,
               shut_in_between, many_totals, many_over, odd_openings, few_but_too_many,
               checkpoints_fail, removals_without_room);
