@@ -51,7 +51,7 @@ static bool has_room(larder_store *store, size_t length, bool is_removal, int sh
     log->capacity_limit_bytes = room / 64 + 1;
     uint64_t taken = log->spare != NULL ? length : larder_log_next_capacity(log) + length;
     uint64_t left = larder_store_room_to_keep(store), rows = pending_rows(&store->pending);
-    if (is_removal) left = shortages == 0 ? left / 4 * 3 : CHECKPOINT_ROOM_BYTES;
+    if (is_removal) left = shortages == 0 ? left / 4 * 3 : larder_store_least_room(store);
     *wanted = taken + left;
     if (!is_removal) left += shortages == 0 ? 3 * rows : rows;
     return room >= taken + left;

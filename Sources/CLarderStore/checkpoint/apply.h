@@ -102,7 +102,8 @@ LARDER_MUST_CHECK larder_status larder_apply_order(apply_txn *apply, const memta
 LARDER_MUST_CHECK larder_status larder_apply_clear(apply_txn *apply, uint64_t sequence);
 
 /** Folds reads into the order of use. */
-LARDER_MUST_CHECK larder_status larder_apply_touches(apply_txn *apply, touch_buffer *touches);
+LARDER_MUST_CHECK larder_status larder_apply_touches(apply_txn *apply, const touch_buffer *touches,
+                                                     uint32_t from, uint32_t to);
 
 /** What a pass does with a row that leads to an entry: NULL if that is gone, or even its row is
     damaged. Its changes go into `rows`, but for whole entries. LARDER_END ends the pass. */

@@ -32,9 +32,10 @@ static larder_status apply_touch(apply_txn *apply, larder_bytes stored, const to
     return status ? status : larder_apply_rows(apply);
 }
 
-larder_status larder_apply_touches(apply_txn *apply, touch_buffer *touches) {
+larder_status larder_apply_touches(apply_txn *apply, const touch_buffer *touches, uint32_t from,
+                                   uint32_t to) {
     larder_status status = larder_apply_rows(apply);
-    for (uint32_t at = 0; at < touches->count && !status; at++) {
+    for (uint32_t at = from; at < to && !status; at++) {
         const touch *noted = &touches->touches[at];
         larder_bytes stored = {touches->bytes + noted->offset, noted->length};
         status = apply_touch(apply, stored, noted);

@@ -79,10 +79,16 @@ static uint64_t share_of(checkpoint *run, uint64_t usual) {
 /** Runs `body` in as many transactions as it takes: in smaller ones where there is no room for the
     pages of a large one. */
 static larder_status run_all(checkpoint *run, apply_body body) {
+    environment *env = run->store->index.environment;
     for (run->is_done = false; !run->is_done;) {
         run->most = 0;
+        if (larder_environment_room(env) < 2 * larder_store_least_room(run->store) &&
+            larder_environment_keeps_pages(env))
+            return ENOSPC;
         larder_status status = larder_apply_run(run->store, body, run, &run->apply);
-        if (is_full_disk(status) && run->most > 1) {
+        // The first time even a single one is tried again: without the reads.
+        bool has_begun = run->most > 0, can_halve = run->most > 1 || run->halvings == 0;
+        if (is_full_disk(status) && has_begun && can_halve) {
             run->halvings += 2;
             run->is_done = false;
             continue;
@@ -150,9 +156,9 @@ static larder_status apply_last(apply_txn *apply, checkpoint *run) {
         status = pass_sealed(apply);
     if ((run->order->flags & FLUSH_SETS_FORMAT) != 0)
         apply->meta.content_format = run->order->content_format;
-    // Reads are no reason to fail.
-    if (!status && run->halvings == 0)
-        status = larder_apply_touches(apply, &run->store->index.folding);
+    const touch_buffer *reads = &run->store->index.folding;
+    // Where there is little room they come afterwards.
+    if (!status && run->halvings == 0) status = larder_apply_touches(apply, reads, 0, reads->count);
     if (!status) status = larder_cleaning_retire(&run->cleaning, apply);
     return status;
 }
@@ -209,6 +215,25 @@ static larder_status prepare(checkpoint *run) {
     return status ? status : larder_sorted_writes_sort(run->writes, run->count);
 }
 
+static larder_status apply_reads(apply_txn *apply, void *context) {
+    checkpoint *run = context;
+    const touch_buffer *reads = &run->store->index.folding;
+    uint64_t most = share_of(run, run->store->tuning.transaction_max_count);
+    run->to = reads->count - run->from > most ? run->from + (uint32_t)most : reads->count;
+    run->is_done = run->to == reads->count;
+    return larder_apply_touches(apply, reads, run->from, run->to);
+}
+
+/** Reads that the transactions of `behind` had no room for. They are no reason to fail.
+    @param dropped receives how many there is no room for either. */
+static larder_status apply_reads_in_steps(const checkpoint *behind, uint64_t *dropped) {
+    checkpoint run = {.store = behind->store, .order = behind->order, .halvings = behind->halvings};
+    larder_status status = run_all(&run, apply_reads);
+    if (!is_full_disk(status)) return status;
+    *dropped = behind->store->index.folding.count - run.from;
+    return LARDER_OK;
+}
+
 /** Applies what is frozen, with everything else that waits. */
 static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     store_index *index = &store->index;
@@ -235,10 +260,12 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     }
     larder_cleaning_end(&run.cleaning, !status && has_work ? run.apply.meta.transaction : 0);
     free(run.writes);
+    uint64_t dropped = 0;
+    if (!status && run.halvings > 0 && index->folding.count > 0)
+        status = apply_reads_in_steps(&run, &dropped);
     if (status) return status;
     pthread_mutex_lock(&store->pending.lock);
-    uint64_t dropped = index->folding.dropped + (run.halvings > 0 ? index->folding.count : 0);
-    atomic_fetch_add(&store->figures.touches_dropped, dropped);
+    atomic_fetch_add(&store->figures.touches_dropped, dropped + index->folding.dropped);
     larder_touch_buffer_free(&index->folding);
     pthread_mutex_unlock(&store->pending.lock);
     return LARDER_OK;
@@ -265,18 +292,27 @@ static void give_reserves(larder_store *store) {
     pthread_mutex_unlock(&store->pending.lock);
 }
 
+/** What cleaning may have to copy before anything comes free. */
+static uint64_t room_for_copies(const larder_store *store) {
+    const uint64_t beside_value = 128, most = 4 * store->tuning.segment_max_bytes;
+    uint64_t copied = (store->index.meta.bytes + store->index.meta.count * beside_value) / 32;
+    return copied < most ? copied : most;
+}
+
+uint64_t larder_store_least_room(larder_store *store) {
+    return CHECKPOINT_ROOM_BYTES + room_for_copies(store) / 2;
+}
+
 uint64_t larder_store_room_to_keep(larder_store *store) {
-    const uint64_t row_bytes = 200, beside_value = 128;
-    const uint64_t copied_most = 4 * store->tuning.segment_max_bytes;
+    const uint64_t row_bytes = 200;
     const store_meta *meta = &store->index.meta;
     uint64_t pending = atomic_load_explicit(&store->pending.count, memory_order_relaxed);
     uint64_t whole = (meta->count + pending) * row_bytes;
     uint64_t rewritten = 3 * whole, rewritten_most = ((uint64_t)3 << 19) + whole / 32;
     if (rewritten > rewritten_most) rewritten = rewritten_most;
     uint64_t free = larder_environment_free_bytes(store->index.environment);
-    uint64_t copied = (meta->bytes + meta->count * beside_value) / 32;
     return CHECKPOINT_ROOM_BYTES + (rewritten > free ? rewritten - free : 0) +
-           (copied < copied_most ? copied : copied_most);
+           room_for_copies(store);
 }
 
 /** Where there was no room to clean all that is worth it: what one checkpoint frees is the room of

@@ -78,18 +78,17 @@ static const live_segment *count_removals(const cleaning *work, uint32_t number)
     if (facts->removal_bytes > 0 || larder_log_segment(&work->pending->log, number, &from))
         return facts;
     const uint64_t end = SEGMENT_HEAD_BYTES + facts->used_bytes;
-    uint64_t count = 0;
-    __uint128_t sum = 0;
+    uint64_t count = 0, sum = 0;
     record found;
     for (uint64_t at = SEGMENT_HEAD_BYTES, next = at; at < end; at = next) {
         // Damage is for whoever cleans it.
         if (larder_segment_read(from, &next, false, &found) != LARDER_OK) break;
         if (found.kind != RECORD_REMOVE && found.kind != RECORD_CLEAR) continue;
         facts->removal_bytes += next - at;
-        sum += found.sequence;
+        sum += found.sequence - facts->first_sequence;
         count++;
     }
-    if (count > 0) facts->removal_middle = (uint64_t)(sum / count);
+    if (count > 0) facts->removal_middle = facts->first_sequence + sum / count;
     return facts;
 }
 

@@ -157,6 +157,9 @@ void larder_environment_clear_stale_readers(environment *env);
 /** The least transaction that a reader of any process still looks at; UINT64_MAX if there is none.
     */
 uint64_t larder_environment_oldest_reader(environment *env);
+/** Whether somebody looks at so old a state that pages which were freed since cannot be used again:
+    then each transaction takes new ones. */
+bool larder_environment_keeps_pages(environment *env);
 /** Longer than any path that a system takes: one that does not fit is cut, and refused there. */
 typedef char file_path[4160];
 /** `<folder>/<name>`.

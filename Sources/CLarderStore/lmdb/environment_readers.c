@@ -347,6 +347,14 @@ uint64_t larder_environment_oldest_reader(environment *shared) {
     return oldest;
 }
 
+bool larder_environment_keeps_pages(environment *env) {
+    tree newest;
+    larder_environment_clear_stale_readers(env);
+    uint64_t oldest = larder_environment_oldest_reader(env);
+    return oldest != UINT64_MAX && (larder_environment_newest(env, &newest) != LARDER_OK ||
+                                    oldest + 1 < newest.transaction);
+}
+
 // Touches -----------------------------------------------------------------------------------------
 
 void larder_environment_drain_touches(environment *env, touch_buffer *into, pthread_mutex_t *lock) {

@@ -241,6 +241,7 @@ uint64_t larder_environment_spare_pages(environment *env) {
     tree state;
     if (larder_environment_newest(env, &state) || state.page_bytes == 0) return UINT64_MAX;
     uint64_t bytes = larder_environment_free_bytes(env) / 3, least = least_bytes(env, &state);
+    if (larder_environment_is_short(env) && larder_environment_keeps_pages(env)) bytes = 0;
     uint64_t pages = (bytes > least ? bytes : least) / state.page_bytes;
     return used_pages(&state) < pages ? UINT64_MAX : pages;
 }

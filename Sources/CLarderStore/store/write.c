@@ -61,32 +61,56 @@ larder_status larder_store_remove_all(larder_store *store, larder_progress progr
     return status ? status : order.deletion;
 }
 
+/** Removes entries of a query, as many as a batch may have, and has the query begin at the last one.
+    @param last room for its key.
+    @return LARDER_END: there are no more. */
+static larder_status remove_some(larder_store *store, larder_store_batch *batch,
+                                 larder_store_query *query, uint8_t *last, uint64_t *removed) {
+    enum { BATCH_MAX_COUNT = 1024 };
+    larder_store_cursor *cursor;
+    uint64_t count = 0;
+    size_t length = 0;
+    larder_status found = LARDER_OK, status = larder_store_cursor_open(store, query, &cursor);
+    if (status) return status;
+    while (!found && count < BATCH_MAX_COUNT) {
+        larder_store_entry entry;
+        found = larder_store_cursor_next(cursor, &entry);
+        // A damaged entry has no key that could be believed; it stays.
+        if (found == LARDER_EDAMAGED) {
+            found = LARDER_OK;
+            continue;
+        }
+        if (!found) found = larder_store_batch_remove(batch, entry.key);
+        if (found) break;
+        length = entry.key.length;
+        if (length > 0) memcpy(last, entry.key.data, length);
+        count++;
+    }
+    // What it looks at is kept: on a full disk nothing came free for what follows.
+    larder_store_cursor_close(cursor);
+    // The batch is full.
+    if (found == LARDER_ETOOLARGE && count > 0) found = LARDER_OK;
+    if (count > 0) query->lower = (larder_bytes){last, length};
+    if (!found || found == LARDER_END) status = larder_store_batch_commit(batch, 0, NULL);
+    if (!status && removed != NULL) *removed += count;
+    return status ? status : found;
+}
+
 larder_status larder_store_remove_prefix(larder_store *store, larder_bytes prefix,
                                          uint64_t *removed) {
-    enum { BATCH_MAX_COUNT = 1024 };
     if (removed != NULL) *removed = 0;
     larder_store_query query;
     larder_store_query_init(&query);
     query.prefix = prefix;
     query.flags = LARDER_STORE_WITHOUT_VALUE | LARDER_STORE_EXPIRED_TOO;
-    larder_store_cursor *cursor = NULL;
     larder_store_batch *batch;
-    larder_status status = larder_store_batch_create(store, &batch);
-    if (!status) status = larder_store_cursor_open(store, &query, &cursor);
-    for (uint64_t waiting = 0; !status;) {
-        larder_store_entry entry;
-        larder_status added = larder_store_cursor_next(cursor, &entry);
-        // A damaged entry has no key that could be believed; it stays.
-        if (added == LARDER_EDAMAGED) continue;
-        if (!added) added = larder_store_batch_remove(batch, entry.key);
-        if (!added && ++waiting < BATCH_MAX_COUNT) continue;
-        status = larder_store_batch_commit(batch, 0, NULL);
-        if (!status && removed != NULL) *removed += waiting;
-        waiting = added == LARDER_ETOOLARGE ? 1 : 0;
-        // The batch was full.
-        if (!status) status = waiting > 0 ? larder_store_batch_remove(batch, entry.key) : added;
+    uint8_t *last = malloc(LARDER_STORE_KEY_MAX_BYTES);
+    larder_status status = last == NULL ? ENOMEM : larder_store_batch_create(store, &batch);
+    if (!status) {
+        do status = remove_some(store, batch, &query, last, removed);
+        while (!status);
+        larder_store_batch_destroy(batch);
     }
-    larder_store_batch_destroy(batch);
-    larder_store_cursor_close(cursor);
+    free(last);
     return status == LARDER_END ? LARDER_OK : status;
 }

@@ -6,6 +6,7 @@
 // also after opening again.
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@ typedef enum pattern {
     PATTERN_EVERY_OTHER,
     PATTERN_OLDEST,
     PATTERN_NEWEST,
+    PATTERN_PREFIX,
     PATTERNS
 } pattern;
 
@@ -35,6 +37,8 @@ typedef struct full {
     /** Lengths of values; different ones are spread evenly over the powers of two. */
     uint32_t shortest, longest;
     bool has_limit, has_index, has_deadlines, uses_threads, removes_in_batches;
+    /** Another process looks at a state, and keeps it. */
+    bool has_reader;
     char disk[640], path[700];
     larder_store *store;
     /** What each key holds, 0 for nothing: keys are numbered as they were first written. */
@@ -175,22 +179,42 @@ static uint64_t forget(full *self, uint32_t key) {
     return bytes;
 }
 
+static unsigned first_digit(uint32_t key) { return (uint32_t)mix(key) >> 28; }
+
 static bool is_chosen(full *self, pattern which, unsigned percent, uint32_t key) {
     switch (which) {
     case PATTERN_EVERY_OTHER: return key % 2 == 0;
+    case PATTERN_PREFIX: return first_digit(key) * 100 < 16 * percent;
     case PATTERN_OLDEST: return key < (uint64_t)self->count * percent / 100;
     case PATTERN_NEWEST: return key >= self->count - (uint64_t)self->count * percent / 100;
     default: return rng_below(&self->random, 100) < percent;
     }
 }
 
-/** Removes part of the entries. @return the bytes of their values. */
+/** The same as PATTERN_PREFIX for each of its digits. */
+static bool remove_prefixes(full *self, unsigned percent) {
+    bool good = true;
+    for (unsigned digit = 0; digit * 100 < 16 * percent && good; digit++) {
+        char prefix[64];
+        int length = snprintf(prefix, sizeof prefix, "https://example.org/%x", digit);
+        uint64_t removed;
+        good = succeeds(
+            self,
+            larder_store_remove_prefix(self->store, bytes_of(prefix, (size_t)length), &removed),
+            "a removal by prefix");
+    }
+    return good;
+}
+
+/** Removes part of the entries, beside a reader only as far as there is room.
+    @return the bytes of their values. */
 static uint64_t empty(full *self, pattern which, unsigned percent) {
     uint64_t bytes = 0;
+    bool by_prefix = which == PATTERN_PREFIX && !self->has_reader;
     larder_store_batch *batch = NULL;
     unsigned waiting = 0;
     bool good = true;
-    if (self->removes_in_batches) {
+    if (self->removes_in_batches && !self->has_reader && !by_prefix) {
         good = EXPECT_STATUS(self->run, larder_store_batch_create(self->store, &batch), LARDER_OK);
     }
     for (uint32_t key = 0; key < self->count && good; key++) {
@@ -205,9 +229,13 @@ static uint64_t empty(full *self, pattern which, unsigned percent) {
         if (self->has_limit && is_there) {
             larder_store_release(&entry);
         }
-        if (batch == NULL) {
-            good = succeeds(self, larder_store_remove(self->store, name, 0), "a removal");
-        } else {
+        if (batch == NULL && !by_prefix) {
+            larder_status status = larder_store_remove(self->store, name, 0);
+            if (status == ENOSPC && self->has_reader) {
+                break;
+            }
+            good = succeeds(self, status, "a removal");
+        } else if (batch != NULL) {
             good = EXPECT_STATUS(self->run, larder_store_batch_remove(batch, name), LARDER_OK);
             if (good && ++waiting % 20 == 0) {
                 good = succeeds(self, larder_store_batch_commit(batch, 0, NULL), "a batch");
@@ -220,6 +248,60 @@ static uint64_t empty(full *self, pattern which, unsigned percent) {
         (void)succeeds(self, larder_store_batch_commit(batch, 0, NULL), "a batch");
     }
     larder_store_batch_destroy(batch);
+    if (by_prefix && good) {
+        (void)remove_prefixes(self, percent);
+    }
+    return bytes;
+}
+
+/** Looks at the store as it is, until `end` is closed. */
+static void look(full *self, int begun, int end) {
+    larder_store_cursor *cursor = NULL;
+    larder_store_query every;
+    larder_store_entry entry;
+    char byte = 0;
+    self->store = NULL;
+    larder_store_query_init(&every);
+    larder_status status = open_store(self, LARDER_STORE_READ_ONLY);
+    status = status ? status : larder_store_cursor_open(self->store, &every, &cursor);
+    status = status ? status : larder_store_cursor_next(cursor, &entry);
+    bool is_well = status == LARDER_OK || status == LARDER_END;
+    (void)!write(begun, &byte, is_well);
+    close(begun);
+    (void)!read(end, &byte, 1);
+    larder_store_cursor_close(cursor);
+    larder_store_close(self->store);
+    _exit(is_well ? 0 : 1);
+}
+
+/** As `empty`, while another process keeps a snapshot: then nothing comes free, and at some point no
+    removal has room. Behind it a flush finds room again. */
+static uint64_t empty_beside_reader(full *self, pattern which, unsigned percent) {
+    int begun[2], end[2];
+    char byte;
+    if (!EXPECT(self->run, pipe(begun) == 0 && pipe(end) == 0, "there is no pipe")) {
+        return 0;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        close(end[1]);
+        look(self, begun[1], end[0]);
+    }
+    close(begun[1]);
+    close(end[0]);
+    bool looks = read(begun[0], &byte, 1) == 1;
+    EXPECT(self->run, child > 0 && looks, "a reader does not begin");
+    self->has_reader = true;
+    uint64_t bytes = empty(self, which, percent);
+    self->has_reader = false;
+    if (rng_below(&self->random, 2) == 0 && child > 0) {
+        (void)kill(child, SIGKILL);
+    }
+    close(end[1]);
+    close(begun[0]);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+    }
+    (void)succeeds(self, larder_store_flush(self->store), "a flush behind a reader");
     return bytes;
 }
 
@@ -250,7 +332,11 @@ static bool round_of(full *self) {
     }
     larder_store_statistics before = {0}, now = {0};
     (void)!larder_store_statistics_get(self->store, &before);
-    uint64_t removed = empty(self, which, percent);
+    uint64_t removed = 0;
+    if (rng_below(&self->random, 4) == 0) {
+        removed = empty_beside_reader(self, which, percent);
+    }
+    removed += empty(self, which, percent);
     if (!torture_unhurt(self->run) || !succeeds(self, larder_store_flush(self->store), "a flush") ||
         !verify(self, "emptied in part") ||
         (rng_below(&self->random, 3) == 0 && !reopen(self, rng_below(&self->random, 2) == 0))) {

@@ -407,13 +407,13 @@ static void segments(torture *run, void *context) {
     larder_log_close(&log);
 }
 
-/** Removals take what each segment keeps back for them where no other can be made, up to the last
-    byte; the record that names the next one has its own place. */
-static void kept_back(torture *run, void *context) {
-    const rare *self = context;
+/** Removals take what each segment keeps back for them where no other can be made, up to what is for
+    the removal of everything, which takes the last byte; the record that names the next one has its
+    own place. */
+static void keep_back(torture *run, const char *path, bool clears) {
     larder_store *store;
     static char key[SMALL_BYTES];
-    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(opened(path, 0, &store), LARDER_OK);
     larder_fault_set("open", -1, ENOSPC);
     GIVES(larder_store_remove(store, rare_key(1), 0), ENOSPC);
     larder_fault_set(NULL, 0, 0);
@@ -433,14 +433,29 @@ static void kept_back(torture *run, void *context) {
     memset(key, 'x', sizeof key);
     GIVES(larder_store_remove(store, bytes_of(key, sizeof key), 0), ENOSPC);
     const segment *active = store->pending.log.active;
+    const size_t last = record_padded(RECORD_HEAD_BYTES);
     size_t left = (size_t)(active->capacity - atomic_load(&active->end)) - SEGMENT_NEXT_BYTES;
+    left -= last;
     GIVES(larder_store_remove(store, bytes_of(key, left - RECORD_HEAD_BYTES), 0), LARDER_OK);
     GIVES(larder_store_remove(store, rare_key(1), 0), ENOSPC);
+    if (clears) GIVES(larder_store_remove_all(store, NULL, NULL), LARDER_OK);
     larder_fault_set(NULL, 0, 0);
     GIVES(rare_put(store, count, "a value"), LARDER_OK);
-    EXPECT(run, atomic_load(&active->end) == active->capacity, "the segment is not full");
+    uint64_t end = atomic_load(&active->end) + (clears ? 0 : last);
+    EXPECT(run, end == active->capacity, "the segment is not full");
+    if (clears) {
+        EXPECT(run, rare_count(run, store) == 1, "not everything is removed");
+        larder_store_close(store);
+        return;
+    }
     is_whole(run, store, count);
-    is_whole_anew(run, self->path, store, count);
+    is_whole_anew(run, path, store, count);
+}
+
+static void kept_back(torture *run, void *context) {
+    const rare *self = context;
+    keep_back(run, self->path, false);
+    keep_back(run, self->other, true);
 }
 
 /** A segment that another program filled to its end: there is no place for the next one's name. */
