@@ -7,9 +7,8 @@ uint16_t *larder_touch_buffer_slot(const touch_buffer *touches, uint64_t hash,
         uint16_t *slot = &touches->slots[at % TOUCH_SLOTS];
         if (*slot == 0) return slot;
         const touch *noted = &touches->touches[*slot - 1];
-        if (noted->hash == hash && noted->length == stored.length &&
-            memcmp(touches->bytes + noted->offset, stored.data, stored.length) == 0)
-            return slot;
+        larder_bytes known = {touches->bytes + noted->offset, noted->length};
+        if (noted->hash == hash && compare_bytes(known, stored) == 0) return slot;
     }
 }
 
@@ -72,7 +71,7 @@ void larder_touch_buffer_move(touch_buffer *from, touch_buffer *to) {
     if (!touches || !bytes) {
         to->dropped += from->count;
     } else {
-        memcpy(bytes + to->used_bytes, from->bytes, from->used_bytes);
+        if (from->used_bytes > 0) memcpy(bytes + to->used_bytes, from->bytes, from->used_bytes);
         for (uint32_t i = 0; i < from->count; i++) {
             touch moved = from->touches[i];
             moved.offset += to->used_bytes;

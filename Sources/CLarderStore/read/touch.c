@@ -20,7 +20,8 @@ static bool touch_buffer_prepare(touch_buffer *touches) {
 /** Room for one more read; it is not counted yet. NULL if there is none. */
 static touch *touch_add(touch_buffer *touches, uint64_t hash, larder_bytes stored) {
     uint64_t needed = (uint64_t)touches->used_bytes + stored.length, room = touches->room_bytes;
-    if (needed > room) {
+    // Also for the empty key: then there is a place that it begins at.
+    if (needed >= room) {
         room = needed + needed / 2 + 4096;
         uint8_t *bytes = realloc(touches->bytes, (size_t)room);
         if (bytes == NULL) return NULL;

@@ -198,7 +198,7 @@ static void choose(const char *path, rng *random, char *out, size_t room) {
 }
 
 static void hurt_bytes(rng *random, const char *path, uint64_t way) {
-    static uint8_t bytes[1 << 20];
+    static uint8_t bytes[4 << 20];
     int64_t size = read_file(path, bytes, sizeof bytes);
     if (size <= 0 || size > (int64_t)sizeof bytes) return;
     uint64_t at = rng_below(random, (uint64_t)size);
@@ -364,7 +364,7 @@ static bool compare(torture *run, const remains *self, const found *of, const ch
 
 /** Everything below a folder but the locks, summed up. */
 static uint64_t sum_of(const char *path) {
-    static uint8_t bytes[1 << 20];
+    static uint8_t bytes[4 << 20];
     file_list list;
     uint64_t sum = 0;
     list_files(path, &list);
@@ -470,7 +470,7 @@ static void hurt(torture *run, void *context, uint64_t index) {
     if (!EXPECT(run, copy_tree(self->made, self->hurt), "cannot copy the store")) return;
     if (self->model->end == REBOOTED) start_anew(self->hurt);
     char data[700];
-    static uint8_t bytes[1 << 20], now[1 << 20];
+    static uint8_t bytes[4 << 20], now[4 << 20];
     snprintf(data, sizeof data, "%s/data.mdb", self->hurt);
     int64_t size = read_file(data, bytes, sizeof bytes);
     do hurt_once(run, self, &random);
