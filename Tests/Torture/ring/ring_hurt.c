@@ -316,12 +316,12 @@ static void records_alone(torture *run) {
         memcpy(at, &head, sizeof head);
     }
     // One that says it comes behind a gap, and has a smaller number.
-    GIVES(larder_record_runs_scan(&records, 0, 0, &runs), LARDER_OK);
+    GIVES(larder_record_runs_scan(&records, &file.header, 0, 0, &runs), LARDER_OK);
     EXPECT(run, runs.count == 2, "%zu runs", runs.count);
     larder_record_runs_free(&runs);
     if (failing_call_count > 0) {
         larder_fault_set("memory", 1, ENOMEM);
-        GIVES(larder_record_runs_scan(&records, 0, 0, &runs), ENOMEM);
+        GIVES(larder_record_runs_scan(&records, &file.header, 0, 0, &runs), ENOMEM);
         larder_fault_set(NULL, 0, 0);
         larder_record_runs_free(&runs);
     }
@@ -332,7 +332,7 @@ static void records_alone(torture *run) {
     EXPECT(run, !larder_record_run_joins(&before, &after), "a hole is none");
     after.is_after_gap = true;
     EXPECT(run, larder_record_run_joins(&before, &after), "a gap is a hole");
-    const record_bounds bounds = {9, 9};
+    const record_bounds bounds = {.minimum = 9, .maximum = 9};
     torture_trial(run);
     EXPECT(run,
            !larder_record_find(&records, 0, UINT64_MAX, bounds, &found, &head) &&
