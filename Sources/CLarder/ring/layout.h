@@ -83,6 +83,8 @@
 #define RECORD_SEQUENCE_MASK (RECORD_AFTER_GAP - 1)
 /** No file of ours names a larger number: at ten million messages a second it takes 57 years. */
 #define RING_SEQUENCE_MAX ((uint64_t)1 << 54)
+/** Nor a larger offset; more laps can be added to it without an overflow. */
+#define RING_OFFSET_MAX ((uint64_t)1 << 62)
 /** In the flags of a backup: nothing of this file was synced yet, or its name was not. */
 #define RING_NEVER_SYNCED ((uint32_t)1 << 31)
 

@@ -60,8 +60,8 @@ static bool ring_is_closed(const ring_header *header, uint64_t data_bytes) {
     if (crc == 0 || crc != larder_ring_closed_crc(header)) return false;
     uint64_t oldest = LOAD(header->state.oldest);
     uint64_t end = ring_published_end(header);
-    return oldest <= end && end - oldest <= data_bytes && oldest % 8 == 0 && end % 8 == 0 &&
-           ring_published_newest(header) <= RING_SEQUENCE_MAX &&
+    return oldest <= end && end <= RING_OFFSET_MAX && end - oldest <= data_bytes &&
+           oldest % 8 == 0 && end % 8 == 0 && ring_published_newest(header) <= RING_SEQUENCE_MAX &&
            LOAD(header->floor.given) <= RING_SEQUENCE_MAX &&
            ring_next_floor(header) <= RING_SEQUENCE_MAX;
 }

@@ -31,6 +31,8 @@ ring_view larder_ring_view_get(const larder_ring *ring) {
         if (view.epoch % 2 == 0 && LOAD(state->epoch) == view.epoch) break;
     }
     if (view.oldest > view.end) view.oldest = view.end;
+    // Of a damaged state there is nothing to read.
+    if (view.end > RING_OFFSET_MAX) view.oldest = view.end = 0;
     if (view.end - view.oldest > ring->data_bytes || view.end % 8 || view.oldest % 8)
         view.oldest = view.end;
     return view;
