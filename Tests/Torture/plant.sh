@@ -37,6 +37,12 @@ REUSE_SEQUENCE) in_file CLarder/ring/recovery.c \
     s/^    return next;/    return 1;/' ;;
 RING_TORN_BEFORE_SYNC) in_file CLarder/ring/recovery.c 's/^        out->first = 0;//' ;;
 RING_FORGETS_FIRST) in_file CLarder/ring/recovery.c 's/^    found->damaged = before;//' ;;
+RING_GIVES_UP_EARLY) in_file CLarder/ring/layout.h \
+    's/from + ((uint64_t)1 << 32)}/0 * from}/' ;;
+RING_READS_HOLES) in_file CLarder/ring/view.c \
+    's/if (!kept->count || .*) return offset;/return offset;/' ;;
+RING_LEAVES_HOLES) in_file CLarder/ring/open.c '/ring_erase_others(ring, &found->kept);/d
+    s/^static void ring_erase_others/__attribute__((unused)) &/' ;;
 RING_COPY_IS_CUT) in_file CLarder/ring/open.c \
     's/if (!is_same_file) return RECOVERY_COPIED;/if (!is_same_file) return RECOVERY_POWER_CUT;/' ;;
 RING_BELIEVES_SYNC) in_file CLarder/ring/open.c 's/STORE(ring->sync_failures, 1);/;/' ;;

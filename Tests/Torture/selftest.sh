@@ -106,6 +106,9 @@ planted NO_SYNC power
 planted REUSE_SEQUENCE kill
 planted RING_TORN_BEFORE_SYNC wreck
 planted RING_FORGETS_FIRST wreck
+planted RING_GIVES_UP_EARLY wreck
+planted RING_READS_HOLES wreck
+planted RING_LEAVES_HOLES wreck
 planted RING_COPY_IS_CUT wreck
 planted RING_BELIEVES_SYNC failed-syncs
 planted RING_MARKS_CLEAN failed-syncs

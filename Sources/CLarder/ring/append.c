@@ -47,7 +47,7 @@ static void ring_settle_empty(larder_ring *ring) {
 
 void larder_ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t after) {
     ring_records records = ring_records_of(ring);
-    record_bounds bounds = {after + 1, ring->next_sequence - 1};
+    record_bounds bounds = {.minimum = after + 1, .maximum = ring->next_sequence - 1};
     uint64_t position = offset % ring->data_bytes;
     while (offset < ring->end) {
         uint64_t rest = ring->data_bytes - position;

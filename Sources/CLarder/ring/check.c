@@ -22,14 +22,14 @@ static void check_records(const larder_ring *ring, const ring_view *view,
             offset += rest;
             continue;
         }
-        record_head head = record_head_at(ring->data, position);
-        uint64_t sequence = record_sequence(head.tag);
-        bool is_pad = head.word == RECORD_PAD;
-        uint64_t bytes = is_pad ? rest : record_bytes(record_length(head.word));
-        if (record_is_plausible(head, position, ring->data_bytes) && sequence > previous &&
-            sequence <= view->newest && offset + bytes <= view->end &&
-            record_is_intact(&records, ring->data + position, head, position) &&
-            (!is_pad || record_pad_leads(&records, head))) {
+        uint64_t until;
+        record_head head;
+        bool is_live = larder_ring_view_from(ring, view, offset, &until) == offset &&
+                       record_goes_on(&records, position, previous, &head);
+        bool is_pad = is_live && head.word == RECORD_PAD;
+        uint64_t sequence = is_live ? record_sequence(head.tag) : 0;
+        uint64_t bytes = is_pad ? rest : is_live ? record_bytes(record_length(head.word)) : 0;
+        if (is_live && sequence <= view->newest && offset + bytes <= view->end) {
             offset += bytes;
             if (is_pad) continue;
             // Where the ones between ended their lap, nothing else tells of them.
@@ -44,21 +44,10 @@ static void check_records(const larder_ring *ring, const ring_view *view,
             continue;
         }
         // Damaged: on to the next intact record, in this lap or the next.
-        record_bounds bounds = {previous + 1, view->newest};
-        uint64_t start = offset;
-        uint64_t step = offset + 8;
-        uint64_t found = 0;
-        bool is_found = false;
-        while (step < view->end && !is_found) {
-            uint64_t from = step % ring->data_bytes;
-            uint64_t lap_rest = ring->data_bytes - from;
-            uint64_t live = view->end - step;
-            uint64_t limit = from + (live < lap_rest ? live : lap_rest);
-            is_found = larder_record_find(&records, from, limit, bounds, &found, &head);
-            step += is_found ? found - from : lap_rest;
-        }
-        offset = is_found ? step : view->end;
-        uint64_t next = is_found ? record_sequence(head.tag) : view->newest + 1;
+        record_bounds bounds = {.minimum = previous + 1, .maximum = view->newest};
+        uint64_t start = offset, next = view->newest + 1;
+        offset = larder_ring_find_offset(ring, view, start + 8, view->end, bounds, &next);
+        bool is_found = offset < view->end;
         uint64_t before = previous;
         if (is_found) previous = next - 1; // So that this gap is told of once.
         // A file that nobody closed may have a torn pad, which the next writer makes good.

@@ -98,16 +98,9 @@ typedef struct wreck_copy {
 static larder_status wreck_copy_run(const wreck_file *wreck, const record_run *run,
                                     wreck_copy *copy, larder_ring_report *report) {
     uint64_t position = run->start;
-    if (copy->last_run && copy->last_sequence) {
-        if (!larder_record_run_joins(copy->last_run, run)) {
-            report->damaged_places++;
-            report->lost += run->first - copy->last_sequence - 1;
-            if (!report->first_damage_offset)
-                report->first_damage_offset = wreck->fixed.data_offset + copy->last_run->end;
-            report->damaged_bytes +=
-                run->start > copy->last_run->end ? run->start - copy->last_run->end : run->start;
-        }
-    }
+    if (copy->last_run && copy->last_sequence && !larder_record_run_joins(copy->last_run, run))
+        larder_ring_report_hole(report, copy->last_run, run, &wreck->records,
+                                wreck->fixed.data_offset);
     while (position < run->end) {
         record_head head = record_head_at(wreck->records.data, position);
         size_t length = record_length(head.word);
@@ -145,12 +138,12 @@ static uint64_t wreck_next_sequence(const wreck_file *wreck, uint64_t highest) {
 
 static larder_status wreck_copy_all(const wreck_file *wreck, wreck_copy *copy,
                                     larder_ring_report *report) {
+    const ring_header *header = (const ring_header *)(const void *)wreck->map;
     record_runs runs;
-    larder_status status = larder_record_runs_scan(&wreck->records, 0, 0, &runs);
+    larder_status status = larder_record_runs_scan(&wreck->records, header, 0, 0, &runs);
     if (!status) {
         larder_record_runs_chain(&runs);
         // What was removed, or dropped for newer messages, is not to come back.
-        const ring_header *header = (const ring_header *)(const void *)wreck->map;
         oldest_hint hint =
             wreck->state.is_backup
                 ? oldest_hint_of_damaged(header)

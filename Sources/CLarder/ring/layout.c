@@ -10,8 +10,10 @@ bool larder_record_find(const ring_records *records, uint64_t position, uint64_t
                         record_bounds bounds, uint64_t *found, record_head *head) {
     if (limit > records->data_bytes) limit = records->data_bytes;
     // A payload may be full of false heads, each naming the rest of the file as its length. They
-    // are weeded out by number; what is left may cost this many bytes of checksum in all.
-    uint64_t budget = 8 * (limit > position ? limit - position : 0) + ((uint64_t)1 << 20);
+    // are weeded out by number; what is left may cost this many bytes of checksum in all, and as
+    // many again what is likely.
+    uint64_t most = 8 * (limit > position ? limit - position : 0) + ((uint64_t)1 << 20);
+    uint64_t budgets[] = {most, most};
     for (; position < limit && records->data_bytes - position >= RING_HEAD_BYTES; position += 8) {
         record_head candidate = record_head_at(records->data, position);
         uint64_t sequence = record_sequence(candidate.tag);
@@ -19,13 +21,14 @@ bool larder_record_find(const ring_records *records, uint64_t position, uint64_t
         if (candidate.word == RECORD_PAD) continue;
         if (!record_is_plausible(candidate, position, records->data_bytes)) continue;
         size_t length = record_length(candidate.word);
-        if (length > FIND_SHORT_BYTES && length > budget) continue;
+        uint64_t *budget = &budgets[sequence <= bounds.likely];
+        if (length > FIND_SHORT_BYTES && length > *budget) continue;
         if (record_is_intact(records, records->data + position, candidate, position)) {
             *found = position;
             *head = candidate;
             return true;
         }
-        budget = budget > length ? budget - length : 0;
+        *budget = *budget > length ? *budget - length : 0;
     }
     return false;
 }

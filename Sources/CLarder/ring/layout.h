@@ -83,6 +83,8 @@
 #define RECORD_SEQUENCE_MASK (RECORD_AFTER_GAP - 1)
 /** No file of ours names a larger number: at ten million messages a second it takes 57 years. */
 #define RING_SEQUENCE_MAX ((uint64_t)1 << 54)
+/** Nor a larger offset; more laps can be added to it without an overflow. */
+#define RING_OFFSET_MAX ((uint64_t)1 << 62)
 /** In the flags of a backup: nothing of this file was synced yet, or its name was not. */
 #define RING_NEVER_SYNCED ((uint32_t)1 << 31)
 
@@ -337,11 +339,31 @@ static inline bool record_pad_leads(const ring_records *records, record_head pad
            !record_is_intact(records, records->data, first, 0);
 }
 
+/** Whether an intact record, or a pad that leads on, stands at `position`, which leaves room for a
+    head, and its number is larger than `previous`. */
+static inline bool record_goes_on(const ring_records *records, uint64_t position, uint64_t previous,
+                                  record_head *head) {
+    *head = record_head_at(records->data, position);
+    return record_sequence(head->tag) > previous &&
+           record_is_plausible(*head, position, records->data_bytes) &&
+           record_is_intact(records, records->data + position, *head, position) &&
+           (head->word != RECORD_PAD || record_pad_leads(records, *head));
+}
+
 /** What larder_record_find looks for: a number in [minimum, maximum]. */
 typedef struct record_bounds {
     uint64_t minimum;
     uint64_t maximum;
+    /** Numbers up to this one are likely. What looks like others, as much of a long random payload
+        does, takes nothing from the budget of these. */
+    uint64_t likely;
 } record_bounds;
+
+/** Any number, where `known` was given. Few heads that chance makes have one that is likely. */
+static inline record_bounds record_bounds_any(uint64_t known) {
+    uint64_t from = known <= RING_SEQUENCE_MAX ? known : 0;
+    return (record_bounds){1, RING_SEQUENCE_MAX, from + ((uint64_t)1 << 32)};
+}
 
 /** The first intact record (not a pad) at or after `position` that starts before `limit`.
     @return false if there is none. Work is bounded by a small multiple of the bytes looked at,

@@ -34,6 +34,7 @@ static larder_status ring_lock_page_make(larder_ring *ring) {
 void larder_ring_free(larder_ring *ring) {
     larder_os_fork_page_free((void *)ring->lock);
     larder_ring_sync_destroy(ring);
+    larder_record_runs_free(&ring->private_view.kept);
     free(ring->path);
     free(ring);
 }
@@ -59,8 +60,8 @@ static bool ring_is_closed(const ring_header *header, uint64_t data_bytes) {
     if (crc == 0 || crc != larder_ring_closed_crc(header)) return false;
     uint64_t oldest = LOAD(header->state.oldest);
     uint64_t end = ring_published_end(header);
-    return oldest <= end && end - oldest <= data_bytes && oldest % 8 == 0 && end % 8 == 0 &&
-           ring_published_newest(header) <= RING_SEQUENCE_MAX &&
+    return oldest <= end && end <= RING_OFFSET_MAX && end - oldest <= data_bytes &&
+           oldest % 8 == 0 && end % 8 == 0 && ring_published_newest(header) <= RING_SEQUENCE_MAX &&
            LOAD(header->floor.given) <= RING_SEQUENCE_MAX &&
            ring_next_floor(header) <= RING_SEQUENCE_MAX;
 }
@@ -166,46 +167,28 @@ static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, 
     return LARDER_OK;
 }
 
-/** Records behind a torn place were given up. They are intact, so they must not be there any more
-    when new ones lead up to them. */
-static void ring_erase_cut(larder_ring *ring) {
+/** Takes the heads from the intact records in [from, to) that could be taken for live ones. */
+static void ring_erase(larder_ring *ring, uint64_t from, uint64_t to) {
     ring_records records = ring_records_of(ring);
-    record_bounds cut = {ring->newest + 1, RING_SEQUENCE_MAX};
+    record_bounds bounds = record_bounds_any(ring->newest);
+    bounds.minimum = ring->oldest_sequence;
     record_head head;
-    for (uint64_t position = 0;
-         larder_record_find(&records, position, ring->data_bytes, cut, &position, &head);
-         position += 8)
-        memset(ring->data + position, 0, RING_HEAD_BYTES);
+    for (; larder_record_find(&records, from, to, bounds, &from, &head); from += 8)
+        memset(ring->data + from, 0, RING_HEAD_BYTES);
 }
 
-/** What is in holes was counted as lost. A head there that is whole would be dropped as a message
-    later on, and counted again. */
-static void ring_clear_holes(larder_ring *ring) {
-    ring_records records = ring_records_of(ring);
-    ring_view view = larder_ring_view_get(ring);
-    uint64_t previous = 0;
-    for (uint64_t offset = view.oldest; offset < view.end;) {
-        uint64_t position = offset % ring->data_bytes;
-        uint64_t rest = ring->data_bytes - position;
-        if (rest < RING_HEAD_BYTES) {
-            offset += rest;
-            continue;
-        }
-        record_head head = record_head_at(ring->data, position);
-        if (record_sequence(head.tag) <= previous ||
-            !record_is_plausible(head, position, ring->data_bytes) ||
-            !record_is_intact(&records, ring->data + position, head, position) ||
-            (head.word == RECORD_PAD && !record_pad_leads(&records, head))) {
-            // A copy may have a hole of 8 bytes, and what follows is not to be touched.
-            record_bounds bounds = {previous + 1, view.newest};
-            uint64_t next = larder_ring_find_offset(ring, offset + 8, view.end, bounds, NULL);
-            uint64_t bytes = next - offset < RING_HEAD_BYTES ? next - offset : RING_HEAD_BYTES;
-            memset(ring->data + position, 0, (size_t)bytes);
-            offset = next;
-            continue;
-        }
-        if (head.word != RECORD_PAD) previous = record_sequence(head.tag);
-        offset += head.word == RECORD_PAD ? rest : record_bytes(record_length(head.word));
+/** What was not kept is intact, perhaps, and has a number that one of the live messages could have,
+    now or when the log has gone on: it must not be there any more. */
+static void ring_erase_others(larder_ring *ring, const record_runs *kept) {
+    for (size_t i = 0; i < kept->count; i++) {
+        const record_run *run = &kept->items[i], *before = i ? &run[-1] : &run[kept->count - 1];
+        uint64_t from = before->end, to = run->start;
+        uint64_t bytes = to >= from ? to - from : ring->data_bytes - from;
+        // A pad would lead past what was kept. A copy may have a hole of 8 bytes.
+        if (i && !larder_record_run_joins(before, run))
+            memset(ring->data + from, 0, bytes < RING_HEAD_BYTES ? (size_t)bytes : RING_HEAD_BYTES);
+        ring_erase(ring, from, from + bytes);
+        if (to < from) ring_erase(ring, 0, to);
     }
 }
 
@@ -274,10 +257,9 @@ static larder_status ring_store_recovered(larder_ring *ring, const larder_os_fac
     atomic_thread_fence(memory_order_seq_cst);
     STORE(header->floor.given, ring->next_sequence - 1);
     ring_store_removed_through(header, ring->oldest_sequence - 1);
-    if (ring->recovery.cut) ring_erase_cut(ring);
     if (found->pad_sequence && ring->data_bytes - found->pad_position >= RING_HEAD_BYTES)
         record_write_pad(ring->data, found->pad_position, ring->salt, found->pad_sequence);
-    if (ring->recovery.damaged_places) ring_clear_holes(ring);
+    ring_erase_others(ring, &found->kept);
     ring_repair_cursors(ring);
     ring_store_counters(ring, found->skipped);
     memcpy(&header->fixed, &ring->fixed, sizeof ring->fixed);
@@ -385,6 +367,7 @@ static larder_status ring_view_alone(larder_ring *ring, const larder_os_facts *f
         .next_sequence = found.next_sequence,
         .count = found.count,
         .epoch = epoch,
+        .kept = found.kept,
     };
     ring->private_skipped = found.skipped;
     ring->private_damaged = found.damaged;
@@ -428,8 +411,10 @@ static larder_status ring_adopt(larder_ring *ring, const larder_os_facts *facts)
     open_case how;
     status = ring_load(ring, facts, &found, &how);
     if (status) return status;
-    return how == OPEN_WALKED ? ring_store_recovered(ring, facts, &found)
-                              : ring_take_over(ring, facts, how, found.skipped);
+    status = how == OPEN_WALKED ? ring_store_recovered(ring, facts, &found)
+                                : ring_take_over(ring, facts, how, found.skipped);
+    larder_record_runs_free(&found.kept);
+    return status;
 }
 
 static void detail_of_fixed(larder_ring_detail *detail, const ring_fixed *fixed) {

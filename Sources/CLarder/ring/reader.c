@@ -89,13 +89,12 @@ static inline uint64_t reader_position(const larder_ring_reader *reader, uint64_
     return offset % reader->ring->data_bytes;
 }
 
-/** Copies up to `bytes` bytes of the lap from `from` on; the lock is held.
+/** Copies up to `bytes` bytes of the lap from `from` on, and none from `until` on; the lock is held.
     Afterwards the chunk holds what of it was not overwritten, which may be nothing. */
-static void reader_copy(larder_ring_reader *reader, const ring_view *view, uint64_t from,
-                        uint64_t bytes) {
+static void reader_copy(larder_ring_reader *reader, uint64_t from, uint64_t until, uint64_t bytes) {
     const larder_ring *ring = reader->ring;
     uint64_t position = from % ring->data_bytes;
-    uint64_t length = view->end - from;
+    uint64_t length = until - from;
     if (length > ring->data_bytes - position) length = ring->data_bytes - position;
     reader->chunk_start = from;
     reader->chunk_position = position;
@@ -126,13 +125,16 @@ static inline bool reader_verifies(const larder_ring_reader *reader, uint64_t of
                             reader_position(reader, offset));
 }
 
-uint64_t larder_ring_find_offset(const larder_ring *ring, uint64_t from, uint64_t end,
-                                 record_bounds bounds, uint64_t *sequence) {
+uint64_t larder_ring_find_offset(const larder_ring *ring, const ring_view *view, uint64_t from,
+                                 uint64_t end, record_bounds bounds, uint64_t *sequence) {
     ring_records records = ring_records_of(ring);
-    while (from < end) {
+    uint64_t until;
+    while ((from = larder_ring_view_from(ring, view, from, &until)) < end) {
         uint64_t position = from % ring->data_bytes;
         uint64_t rest = ring->data_bytes - position;
-        uint64_t limit = position + (end - from < rest ? end - from : rest);
+        if (until > end) until = end;
+        if (until - from < rest) rest = until - from;
+        uint64_t limit = position + rest;
         uint64_t found;
         record_head head;
         if (larder_record_find(&records, position, limit, bounds, &found, &head)) {
@@ -166,8 +168,9 @@ static void reader_settle(larder_ring_reader *reader, const ring_view *view) {
     reader->epoch = view->epoch;
     reader->chunk_start = reader->chunk_end = 0;
     reader->back_count = 0;
-    record_bounds bounds = {reader->sequence + 1, RING_SEQUENCE_MAX};
-    reader->offset = larder_ring_find_offset(reader->ring, view->oldest, view->end, bounds, NULL);
+    record_bounds bounds = {.minimum = reader->sequence + 1, .maximum = view->newest};
+    reader->offset =
+        larder_ring_find_offset(reader->ring, view, view->oldest, view->end, bounds, NULL);
 }
 
 /** What is to be done about the bytes at `reader->offset`. */
@@ -189,16 +192,19 @@ static larder_status reader_refill(larder_ring_reader *reader, uint64_t wanted, 
     ring_view view = larder_ring_view_get(ring);
     reader_settle(reader, &view);
     if (reader->offset < view.oldest) reader->offset = view.oldest;
+    uint64_t until;
+    reader->offset = larder_ring_view_from(ring, &view, reader->offset, &until);
     if (reader->offset >= view.end) {
         *step = STEP_END;
     } else if (is_damaged) {
-        record_bounds bounds = {reader->sequence + 1, view.newest};
+        record_bounds bounds = {.minimum = reader->sequence + 1, .maximum = view.newest};
         uint64_t found;
-        reader->offset = larder_ring_find_offset(ring, reader->offset, view.end, bounds, &found);
+        reader->offset =
+            larder_ring_find_offset(ring, &view, reader->offset, view.end, bounds, &found);
         reader->chunk_start = reader->chunk_end = 0;
         if (reader->offset >= view.end) *step = STEP_END;
     } else {
-        reader_copy(reader, &view, reader->offset, reader->buffer_bytes);
+        reader_copy(reader, reader->offset, until, reader->buffer_bytes);
         if (reader->offset < reader->chunk_start) reader->offset = reader->chunk_start;
         if (reader->chunk_end - reader->offset >= wanted ||
             reader->chunk_start == reader->chunk_end)
@@ -344,19 +350,18 @@ static larder_status back_add(larder_ring_reader *reader, uint64_t offset) {
 static larder_status back_collect(larder_ring_reader *reader, const ring_view *view, uint64_t from,
                                   uint64_t until) {
     const larder_ring *ring = reader->ring;
-    ring_records records = ring_records_of(ring);
-    uint64_t lap = from - from % ring->data_bytes;
-    uint64_t position = from - lap;
-    uint64_t minimum = ring_first_number(ring, view);
-    while (lap + position < until) {
-        uint64_t found;
-        record_head head;
-        record_bounds bounds = {minimum, view->newest};
-        if (!larder_record_find(&records, position, until - lap, bounds, &found, &head)) break;
-        larder_status status = back_add(reader, lap + found);
+    record_bounds bounds = {.minimum = ring_first_number(ring, view), .maximum = view->newest};
+    // Where a damaged pad shows what lies behind it, no newer one than was read.
+    if (reader->sequence && reader->sequence < bounds.maximum) bounds.maximum = reader->sequence;
+    while (from < until) {
+        uint64_t number;
+        from = larder_ring_find_offset(ring, view, from, until, bounds, &number);
+        if (from >= until) break;
+        larder_status status = back_add(reader, from);
         if (status) return status;
-        minimum = record_sequence(head.tag) + 1;
-        position = found + record_bytes(record_length(head.word));
+        bounds.minimum = number + 1;
+        record_head head = record_head_at(ring->data, from % ring->data_bytes);
+        from += record_bytes(record_length(head.word));
     }
     return LARDER_OK;
 }
@@ -400,7 +405,11 @@ static larder_status reader_fetch(larder_ring_reader *reader, uint64_t offset, u
     ring_view view = larder_ring_view_get(ring);
     reader_settle(reader, &view);
     if (from < view.oldest) from = view.oldest;
-    if (from < view.end) reader_copy(reader, &view, from, want);
+    uint64_t until;
+    from = larder_ring_view_from(ring, &view, from, &until);
+    // Behind a hole.
+    if (until <= offset) from = larder_ring_view_from(ring, &view, offset, &until);
+    if (from < view.end) reader_copy(reader, from, until, want);
     ring_unlock(ring);
     return LARDER_OK;
 }
@@ -459,11 +468,11 @@ larder_status larder_ring_reader_previous(larder_ring_reader *reader, larder_rin
 /** The last record boundary found in [low, high), one lap, whose number is at most `sequence`. */
 static uint64_t seek_in_lap(const larder_ring *ring, const ring_view *view, uint64_t low,
                             uint64_t high, uint64_t sequence) {
-    record_bounds bounds = {ring_first_number(ring, view), view->newest};
+    record_bounds bounds = {.minimum = ring_first_number(ring, view), .maximum = view->newest};
     while (high - low > SEEK_WALK_BYTES) {
         uint64_t middle = (low + (high - low) / 2) & ~(uint64_t)7;
         uint64_t number;
-        uint64_t found = larder_ring_find_offset(ring, middle, high, bounds, &number);
+        uint64_t found = larder_ring_find_offset(ring, view, middle, high, bounds, &number);
         if (found < high && number <= sequence) low = found;
         else high = middle;
     }
@@ -477,16 +486,16 @@ uint64_t larder_ring_offset_of(const larder_ring *ring, const ring_view *view, u
     if (lap > view->oldest) {
         // Two laps: the later one starts with a record, whose number tells which to search.
         uint64_t number;
-        record_bounds bounds = {ring_first_number(ring, view), view->newest};
-        uint64_t found = larder_ring_find_offset(ring, lap, view->end, bounds, &number);
+        record_bounds bounds = {.minimum = ring_first_number(ring, view), .maximum = view->newest};
+        uint64_t found = larder_ring_find_offset(ring, view, lap, view->end, bounds, &number);
         if (found < view->end && number <= sequence)
             low = seek_in_lap(ring, view, found, view->end, sequence);
         else low = seek_in_lap(ring, view, low, lap, sequence);
     } else {
         low = seek_in_lap(ring, view, low, view->end, sequence);
     }
-    record_bounds bounds = {sequence, view->newest};
-    return larder_ring_find_offset(ring, low, view->end, bounds, NULL);
+    record_bounds bounds = {.minimum = sequence, .maximum = view->newest};
+    return larder_ring_find_offset(ring, view, low, view->end, bounds, NULL);
 }
 
 larder_status larder_ring_reader_seek(larder_ring_reader *reader, uint64_t sequence) {

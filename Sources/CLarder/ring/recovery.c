@@ -49,10 +49,12 @@ static bool record_follows(uint64_t tag, uint64_t last) {
     return sequence == last + 1 || (record_is_after_gap(tag) && sequence > last);
 }
 
-larder_status larder_record_runs_scan(const ring_records *records, uint64_t synced,
-                                      uint8_t generation, record_runs *runs) {
+larder_status larder_record_runs_scan(const ring_records *records, const ring_header *header,
+                                      uint64_t synced, uint8_t generation, record_runs *runs) {
     *runs = (record_runs){NULL, 0, 0};
-    const record_bounds any = {1, RING_SEQUENCE_MAX};
+    // The header may be damaged, or older than the records.
+    uint64_t known = ring_published_newest(header);
+    if (known > RING_SEQUENCE_MAX) known = 0;
     uint64_t position = 0;
     record_run run = {0};
     larder_status status = LARDER_OK;
@@ -65,9 +67,11 @@ larder_status larder_record_runs_scan(const ring_records *records, uint64_t sync
         // Behind a pad are records of earlier laps or, if the pad itself is an old page, of later
         // ones.
         if ((is_pad || !is_intact) &&
-            !larder_record_find(records, position + 8, records->data_bytes, any, &position, &head))
+            !larder_record_find(records, position + 8, records->data_bytes,
+                                record_bounds_any(known), &position, &head))
             break;
         uint64_t sequence = record_sequence(head.tag);
+        if (sequence > known) known = sequence;
         if (run.count && (run.end != position || !record_follows(head.tag, run.last))) {
             status = record_runs_add(runs, run);
             if (status) return status;
@@ -139,11 +143,8 @@ static uint64_t records_follow(const ring_records *records, uint64_t offset, uin
             offset += rest;
             continue;
         }
-        record_head head = record_head_at(records->data, position);
-        if (record_sequence(head.tag) <= *last ||
-            !record_is_plausible(head, position, records->data_bytes) ||
-            !record_is_intact(records, records->data + position, head, position))
-            break;
+        record_head head;
+        if (!record_goes_on(records, position, *last, &head)) break;
         if (head.word == RECORD_PAD) {
             offset += rest;
             continue;
@@ -176,8 +177,8 @@ bool larder_ring_believe(const ring_records *records, const ring_header *header,
     uint64_t promised = LOAD(session->promised);
     if (LOAD(session->unsettled) || missing != ~LOAD(session->missing_complement) ||
         oldest != LOAD(header->state.oldest_copy) || (end | before | oldest) % 8 ||
-        newest > RING_SEQUENCE_MAX || given > RING_SEQUENCE_MAX || promised > newest ||
-        record_sequence(LOAD(header->floor.synced)) < promised ||
+        end > RING_OFFSET_MAX || newest > RING_SEQUENCE_MAX || given > RING_SEQUENCE_MAX ||
+        promised > newest || record_sequence(LOAD(header->floor.synced)) < promised ||
         LOAD(session->floor_synced) > ring_next_floor(header))
         return false;
     *found = (ring_found){.oldest = oldest, .end = end, .newest = newest};
@@ -242,7 +243,8 @@ bool larder_ring_seal_holds(const ring_records *records, const ring_header *head
     uint64_t end = ring_published_end(header), newest = ring_published_newest(header);
     if (!header_is_sealed(header)) return false;
     // Records that a later handle wrote, and that a power cut left behind.
-    const record_bounds later = {newest + 1, RING_SEQUENCE_MAX};
+    record_bounds later = record_bounds_any(newest);
+    later.minimum = newest + 1;
     if (limit - end > records->data_bytes) limit = end + records->data_bytes;
     for (uint64_t from = end; from < limit;) {
         uint64_t position = from % records->data_bytes, found;
@@ -430,8 +432,9 @@ static bool next_head_proves_sync(const ring_records *records, const ring_header
            record_generation(head.tag) == record_generation(LOAD(header->floor.syncing));
 }
 
-static void report_hole(larder_ring_report *report, const record_run *run, const record_run *next,
-                        const ring_records *records, uint64_t data_offset) {
+void larder_ring_report_hole(larder_ring_report *report, const record_run *run,
+                             const record_run *next, const ring_records *records,
+                             uint64_t data_offset) {
     uint64_t bytes = next->start >= run->end ? next->start - run->end
                                              : records->data_bytes - run->end + next->start;
     report->damaged_places++;
@@ -521,7 +524,12 @@ static uint64_t oldest_number(const ring_header *header, const state_hints *hint
                               const record_runs *runs, uint64_t data_bytes) {
     uint64_t lower = oldest_hint_lower(hints->oldest);
     // A ring that refuses drops only what is removed.
-    if (hints->oldest.number || !hints->overwrites) return lower;
+    if (!hints->overwrites) return lower;
+    // Where the record is there and not in the chain, the header is older than what is, as in a
+    // copy: what it speaks of is left over from a lap that was written over.
+    bool is_left_over =
+        runs->count && hints->oldest.number == lower && runs->items[0].first > hints->oldest.number;
+    if (hints->oldest.number) return is_left_over ? 0 : lower;
     uint64_t newest = ring_published_newest(header), held = header_numbers(header);
     uint64_t highest = runs->count ? runs->items[runs->count - 1].last : 0;
     if (hints->is_believable && newest >= highest && held <= newest)
@@ -553,7 +561,7 @@ static void found_of_part(const ring_records *records, const ring_header *header
         report->intact += run->count;
         if (i == part->first) continue;
         if (!larder_record_run_joins(&run[-1], run)) {
-            report_hole(report, &run[-1], run, records, data_offset);
+            larder_ring_report_hole(report, &run[-1], run, records, data_offset);
         } else if (run->start == 0) {
             found->pad_position = run[-1].end;
             found->pad_sequence = run->first;
@@ -561,7 +569,7 @@ static void found_of_part(const ring_records *records, const ring_header *header
     }
     // Offsets go on from the header's, so that a reader of another process stays behind them.
     uint64_t lap = ring_published_end(header) / records->data_bytes;
-    if (lap > (UINT64_MAX / 4) / records->data_bytes) lap = 0;
+    if (lap > RING_OFFSET_MAX / records->data_bytes) lap = 0;
     uint64_t given = found->next_sequence - found->skipped - 1;
     if (!part) {
         found->end = found->oldest = (lap + 1) * records->data_bytes;
@@ -604,7 +612,8 @@ larder_status larder_ring_recover(const ring_records *records, const ring_header
         hints.is_believable = is_possible;
     }
     record_runs runs;
-    larder_status status = larder_record_runs_scan(records, hints.synced, hints.generation, &runs);
+    larder_status status =
+        larder_record_runs_scan(records, header, hints.synced, hints.generation, &runs);
     if (status) {
         larder_record_runs_free(&runs);
         return status;
@@ -634,6 +643,8 @@ larder_status larder_ring_recover(const ring_records *records, const ring_header
     // A power cut takes what was not synced, and what that overwrote, without any damage.
     if (is_cut && !(header_is_sealed(header) && highest <= ring_published_newest(header)))
         found->damaged = 0;
-    larder_record_runs_free(&runs);
+    runs.count = keeps ? part.last - part.first + 1 : 0;
+    if (keeps) memmove(runs.items, runs.items + part.first, runs.count * sizeof *runs.items);
+    found->kept = runs;
     return LARDER_OK;
 }

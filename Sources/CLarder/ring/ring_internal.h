@@ -30,6 +30,29 @@
     that is neither free nor held, and its parent's ring is never written by two processes. */
 enum { LOCK_FORKED = 0, LOCK_FREE = 1, LOCK_HELD = 2, LOCK_SHUT = 3 };
 
+/** One stretch of records that follow each other without a gap. */
+typedef struct record_run {
+    /** Positions. */
+    uint64_t start;
+    uint64_t end;
+    /** Numbers. */
+    uint64_t first;
+    uint64_t last;
+    uint64_t count;
+    /** The first one's AFTER GAP bit. */
+    bool is_after_gap;
+    /** The lap ends behind it, properly. */
+    bool ends_lap;
+    /** It holds a record that was appended after the sync that the header calls under way. */
+    bool proves_sync;
+} record_run;
+
+typedef struct record_runs {
+    record_run *items;
+    size_t count;
+    size_t capacity;
+} record_runs;
+
 /** A consistent reading of the state; of the live header for a handle of another process. */
 typedef struct ring_view {
     uint64_t oldest;
@@ -39,6 +62,8 @@ typedef struct ring_view {
     uint64_t next_sequence;
     uint64_t count;
     uint32_t epoch;
+    /** Of a walk whose holes nobody has cleared: what it kept, in order; else without any. */
+    record_runs kept;
 } ring_view;
 
 struct larder_ring {
@@ -217,11 +242,16 @@ void larder_ring_settle(larder_ring *ring);
 
 /** Sets `oldest` to the first intact record at or after `offset`, whose number exceeds `after`. */
 void larder_ring_settle_oldest(larder_ring *ring, uint64_t offset, uint64_t after);
-/** Offset of the first intact record in [from, end), all live, with a number in the bounds; `end`
-    if none.
+/** Where the live bytes go on, at or after `offset`: at `offset` itself unless the view has holes,
+    which may be full of records that were given up.
+    @param until receives where they end. O(log holes). */
+uint64_t larder_ring_view_from(const larder_ring *ring, const ring_view *view, uint64_t offset,
+                               uint64_t *until);
+/** Offset of the first intact record in [from, end), all live but for holes, with a number in the
+    bounds; `end` if none.
     @param sequence receives its number; may be NULL. */
-uint64_t larder_ring_find_offset(const larder_ring *ring, uint64_t from, uint64_t end,
-                                 record_bounds bounds, uint64_t *sequence);
+uint64_t larder_ring_find_offset(const larder_ring *ring, const ring_view *view, uint64_t from,
+                                 uint64_t end, record_bounds bounds, uint64_t *sequence);
 /** Offset of the first live message whose number is at least `sequence`; the view's end without
     one. The lock is held. O(log capacity). */
 uint64_t larder_ring_offset_of(const larder_ring *ring, const ring_view *view, uint64_t sequence);
@@ -244,6 +274,8 @@ typedef struct ring_found {
     uint64_t pad_sequence;
     /** Messages lost to damage before the first record kept or after the last. */
     uint64_t damaged;
+    /** What was kept, in order, for the caller to free. */
+    record_runs kept;
 } ring_found;
 
 /** How much to believe of a file that was not closed. */
@@ -322,37 +354,18 @@ static inline uint64_t oldest_hint_lower(oldest_hint hint) {
 oldest_hint larder_ring_oldest_hint(const ring_records *records, uint64_t lap_bytes,
                                     const ring_header *header);
 
-/** One stretch of records that follow each other without a gap. */
-typedef struct record_run {
-    /** Positions. */
-    uint64_t start;
-    uint64_t end;
-    /** Numbers. */
-    uint64_t first;
-    uint64_t last;
-    uint64_t count;
-    /** The first one's AFTER GAP bit. */
-    bool is_after_gap;
-    /** The lap ends behind it, properly. */
-    bool ends_lap;
-    /** It holds a record that was appended after the sync that the header calls under way. */
-    bool proves_sync;
-} record_run;
-
-typedef struct record_runs {
-    record_run *items;
-    size_t count;
-    size_t capacity;
-} record_runs;
-
 /** All runs of intact records in the data, in order of position. */
-larder_status larder_record_runs_scan(const ring_records *records, uint64_t synced,
-                                      uint8_t generation, record_runs *runs);
+larder_status larder_record_runs_scan(const ring_records *records, const ring_header *header,
+                                      uint64_t synced, uint8_t generation, record_runs *runs);
 /** Keeps of the runs those that can have been live together, in order of number. */
 void larder_record_runs_chain(record_runs *runs);
 /** Whether `next` follows `run` with nothing missing between them. */
 bool larder_record_run_joins(const record_run *run, const record_run *next);
 void larder_record_runs_free(record_runs *runs);
+/** Counts what is missing between two runs that do not join. */
+void larder_ring_report_hole(larder_ring_report *report, const record_run *run,
+                             const record_run *next, const ring_records *records,
+                             uint64_t data_offset);
 
 // Opening, shared with salvage --------------------------------------------------------------------
 

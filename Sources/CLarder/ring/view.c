@@ -5,8 +5,12 @@
 
 ring_view larder_ring_view_get(const larder_ring *ring) {
     if (!ring->read_only)
-        return (ring_view){ring->oldest,        ring->end,   ring->newest,
-                           ring->next_sequence, ring->count, LOAD(ring->header->state.epoch)};
+        return (ring_view){.oldest = ring->oldest,
+                           .end = ring->end,
+                           .newest = ring->newest,
+                           .next_sequence = ring->next_sequence,
+                           .count = ring->count,
+                           .epoch = LOAD(ring->header->state.epoch)};
     const ring_state *state = &ring->header->state;
     ring_view view = {0};
     // A writer that is recovering shows an odd epoch for a moment; one that was killed meanwhile
@@ -27,9 +31,34 @@ ring_view larder_ring_view_get(const larder_ring *ring) {
         if (view.epoch % 2 == 0 && LOAD(state->epoch) == view.epoch) break;
     }
     if (view.oldest > view.end) view.oldest = view.end;
+    // Of a damaged state there is nothing to read.
+    if (view.end > RING_OFFSET_MAX) view.oldest = view.end = 0;
     if (view.end - view.oldest > ring->data_bytes || view.end % 8 || view.oldest % 8)
         view.oldest = view.end;
     return view;
+}
+
+uint64_t larder_ring_view_from(const larder_ring *ring, const ring_view *view, uint64_t offset,
+                               uint64_t *until) {
+    const record_runs *kept = &view->kept;
+    *until = view->end;
+    if (!kept->count || offset < view->oldest || offset >= view->end) return offset;
+    // In order, counted from the oldest on.
+    uint64_t start = kept->items[0].start, place = offset - view->oldest;
+    size_t low = 0, high = kept->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        uint64_t end = kept->items[middle].end - start;
+        if (kept->items[middle].end <= start) end += ring->data_bytes;
+        if (end <= place) low = middle + 1;
+        else high = middle;
+    }
+    if (low == kept->count) return view->end;
+    const record_run *run = &kept->items[low];
+    uint64_t first = view->oldest + (run->start - start);
+    if (run->start < start) first += ring->data_bytes;
+    *until = first + (run->end - run->start);
+    return offset > first ? offset : first;
 }
 
 uint64_t larder_ring_oldest_now(const larder_ring *ring) {

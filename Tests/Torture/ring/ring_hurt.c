@@ -316,12 +316,12 @@ static void records_alone(torture *run) {
         memcpy(at, &head, sizeof head);
     }
     // One that says it comes behind a gap, and has a smaller number.
-    GIVES(larder_record_runs_scan(&records, 0, 0, &runs), LARDER_OK);
+    GIVES(larder_record_runs_scan(&records, &file.header, 0, 0, &runs), LARDER_OK);
     EXPECT(run, runs.count == 2, "%zu runs", runs.count);
     larder_record_runs_free(&runs);
     if (failing_call_count > 0) {
         larder_fault_set("memory", 1, ENOMEM);
-        GIVES(larder_record_runs_scan(&records, 0, 0, &runs), ENOMEM);
+        GIVES(larder_record_runs_scan(&records, &file.header, 0, 0, &runs), ENOMEM);
         larder_fault_set(NULL, 0, 0);
         larder_record_runs_free(&runs);
     }
@@ -332,7 +332,7 @@ static void records_alone(torture *run) {
     EXPECT(run, !larder_record_run_joins(&before, &after), "a hole is none");
     after.is_after_gap = true;
     EXPECT(run, larder_record_run_joins(&before, &after), "a gap is a hole");
-    const record_bounds bounds = {9, 9};
+    const record_bounds bounds = {.minimum = 9, .maximum = 9};
     torture_trial(run);
     EXPECT(run,
            !larder_record_find(&records, 0, UINT64_MAX, bounds, &found, &head) &&
@@ -454,6 +454,34 @@ static void short_rest(torture *run, const char *path) {
     }
 }
 
+/** The state says, beside its writer, that the ring ends where offsets do: a reader of another
+    process goes back from there, and comes to an end. */
+static void last_offset(torture *run, const char *path) {
+    larder_ring *writer = made(run, path, 65536, LARDER_RING_OVERWRITE, 0), *ring = NULL;
+    larder_ring_options reading = ring_options(0, LARDER_RING_READ_ONLY);
+    larder_ring_reader *reader = NULL;
+    larder_ring_record record;
+    larder_ring_report report;
+    GIVES(put(writer, 1, 60000), LARDER_OK);
+    GIVES(larder_ring_open(path, &reading, NULL, &ring), LARDER_OK);
+    ring_state *state = &writer->header->state;
+    ring_publication *published = &state->published[ring_published_slot(writer->header)];
+    uint64_t end = LOAD(published->end), last = UINT64_MAX - 7;
+    STORE(state->oldest, last - last % writer->data_bytes);
+    STORE(published->end, last);
+    GIVES(larder_ring_reader_open(ring, 0, &reader), LARDER_OK);
+    GIVES(larder_ring_reader_seek(reader, 2), LARDER_OK);
+    GIVES(larder_ring_reader_previous(reader, &record), LARDER_END);
+    GIVES(larder_ring_reader_next(reader, &record), LARDER_END);
+    GIVES(larder_ring_check(ring, &report), LARDER_EDAMAGED);
+    larder_ring_reader_close(reader);
+    larder_ring_close(ring);
+    STORE(state->oldest, 0);
+    STORE(published->end, end);
+    READS(writer, 1);
+    larder_ring_close(writer);
+}
+
 // Traps -------------------------------------------------------------------------------------------
 
 /** What is done when a page is touched, and the page; NULL for none. */
@@ -569,5 +597,6 @@ void ring_hurt(torture *run, void *context) {
     gone_meanwhile(run, path);
     short_messages(run, path);
     short_rest(run, path);
+    last_offset(run, path);
     overtaken(run, path);
 }

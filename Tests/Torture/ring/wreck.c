@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Logs that were closed, or whose writer was killed, and that are damaged then, rebooted or copied.
 // A writing open and a salvage after it must find what a salvage before it found; counts must add
-// up to what was appended; nothing may come back that was not appended.
+// up to what was appended; nothing may come back that was not appended. And large copies of two
+// moments, of which every way of looking must find the same, then and when the log goes on.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
@@ -297,8 +298,208 @@ static void make_wreck(wreck *self) {
     memset(self->older, 0, WRECK_BYTES);
 }
 
+// Large copies ------------------------------------------------------------------------------------
+
+enum { COPY_BYTES = 8 * 1024 * 1024, COPY_MESSAGES = 4096 };
+
+/** A copy made of two moments of a log with large messages: between what is left of them there are
+    holes full of payloads, and of records of other laps. */
+typedef struct large_copy {
+    rng random;
+    const char *path, *copy, *target;
+    uint8_t *first, *second, *message;
+    uint64_t seed, capacity, appended;
+} large_copy;
+
+/** What one way of looking finds. */
+typedef struct numbers {
+    uint64_t count;
+    uint64_t at[COPY_MESSAGES];
+} numbers;
+
+static bool append_large(torture *run, large_copy *self, larder_ring *ring, uint64_t *sequence) {
+    larder_status status = larder_ring_next_sequence(ring, sequence);
+    message_profile profile = {0, (uint32_t)(self->capacity / 20), (uint32_t)(self->capacity / 20)};
+    uint64_t key = mix2(self->seed, *sequence);
+    size_t length = message_length(&profile, key);
+    message_fill(key, self->message, length);
+    if (!status) {
+        status = larder_ring_append(ring, self->message, length, NULL);
+    }
+    return EXPECT_STATUS(run, status, LARDER_OK);
+}
+
+/** Reads forwards and backwards, from the end and in pieces, which has to give the same. */
+static bool read_large(torture *run, large_copy *self, larder_ring *ring, numbers *out) {
+    larder_ring_reader *reader = NULL;
+    larder_ring_record record;
+    larder_status status = LARDER_OK;
+    out->count = 0;
+    uint32_t flags = rng_one_in(&self->random, 2) ? LARDER_RING_BORROW : 0;
+    bool good = EXPECT_STATUS(run, larder_ring_reader_open(ring, flags, &reader), LARDER_OK);
+    while (good && (status = larder_ring_reader_next(reader, &record)) == LARDER_OK) {
+        uint64_t last = out->count ? out->at[out->count - 1] : 0;
+        good = EXPECT(run, record.sequence > last && out->count < COPY_MESSAGES,
+                      "message %" PRIu64 " follows %" PRIu64, record.sequence, last) &&
+               EXPECT(run,
+                      message_equals(mix2(self->seed, record.sequence), record.payload.data,
+                                     record.payload.length),
+                      "message %" PRIu64 " has other content", record.sequence);
+        out->at[good ? out->count++ : 0] = record.sequence;
+    }
+    good = good && EXPECT_STATUS(run, status, LARDER_END);
+    uint64_t left = out->count;
+    while (good && (status = larder_ring_reader_previous(reader, &record)) == LARDER_OK) {
+        good = EXPECT(run, left && record.sequence == out->at[left - 1],
+                      "backwards there is %" PRIu64 " where forwards there was %" PRIu64,
+                      record.sequence, left ? out->at[left - 1] : 0);
+        left -= good;
+        if (good && rng_one_in(&self->random, 4)) {
+            good = EXPECT_STATUS(run, larder_ring_reader_next(reader, &record), LARDER_OK) &&
+                   EXPECT(run, record.sequence == out->at[left],
+                          "after %" PRIu64 " backwards comes %" PRIu64 " forwards", out->at[left],
+                          record.sequence) &&
+                   EXPECT_STATUS(run, larder_ring_reader_previous(reader, &record), LARDER_OK);
+        }
+    }
+    for (unsigned i = 0; good && out->count && i < 8; i++) {
+        uint64_t chosen = rng_below(&self->random, out->count);
+        good = EXPECT_STATUS(run, larder_ring_reader_seek(reader, out->at[chosen]), LARDER_OK) &&
+               EXPECT_STATUS(run, larder_ring_reader_next(reader, &record), LARDER_OK) &&
+               EXPECT(run, record.sequence == out->at[chosen],
+                      "%" PRIu64 " is found where %" PRIu64 " was looked for", record.sequence,
+                      out->at[chosen]);
+    }
+    larder_ring_reader_close(reader);
+    return good && EXPECT_STATUS(run, status, LARDER_END) &&
+           EXPECT(run, left == 0, "%" PRIu64 " messages are not found backwards", left);
+}
+
+/** The figures are those of what reading finds. */
+static bool verify_large(torture *run, larder_ring *ring, const numbers *read, uint64_t lost) {
+    larder_ring_statistics figures;
+    larder_ring_report report;
+    larder_status status = larder_ring_check(ring, &report);
+    uint64_t newest = read->count ? read->at[read->count - 1] : 0;
+    return EXPECT_STATUS(run, larder_ring_statistics_get(ring, &figures), LARDER_OK) &&
+           EXPECT(run, figures.count == read->count && report.intact == read->count,
+                  "%" PRIu64 " are counted, %" PRIu64 " checked and %" PRIu64 " read",
+                  figures.count, report.intact, read->count) &&
+           EXPECT(run, figures.newest_sequence == newest,
+                  "%" PRIu64 " is the newest, and %" PRIu64 " is read", figures.newest_sequence,
+                  newest) &&
+           EXPECT(run, report.lost <= lost && (status == LARDER_OK) == (report.damaged_places == 0),
+                  "check says %d, and %" PRIu64 " of %" PRIu64 " lost", status, report.lost, lost);
+}
+
+/** What was kept stays as it is, but for the oldest that newer messages take the place of. */
+static bool grow_large(torture *run, large_copy *self, larder_ring *ring, numbers *was,
+                       uint64_t lost) {
+    numbers *now = (numbers *)(void *)self->second;
+    for (unsigned round = 0; round < 4; round++) {
+        for (uint64_t n = round ? rng_between(&self->random, 1, 12) : 1; n; n--) {
+            if (!append_large(run, self, ring, &was->at[was->count])) {
+                return false;
+            }
+            was->count++;
+        }
+        if (!read_large(run, self, ring, now) || !verify_large(run, ring, now, lost)) {
+            return false;
+        }
+        uint64_t gone = was->count - now->count;
+        if (!EXPECT(run,
+                    now->count <= was->count && (round || gone <= was->count / 2) &&
+                        memcmp(now->at, was->at + gone, now->count * sizeof *now->at) == 0,
+                    "of %" PRIu64 " messages others are left than the %" PRIu64 " newest",
+                    was->count, now->count)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void open_large(torture *run, void *context) {
+    large_copy *self = context;
+    numbers *read = (numbers *)(void *)self->first, *kept = read + 1;
+    larder_ring_report salvaged, recovery;
+    larder_ring_options reading = ring_options(0, LARDER_RING_READ_ONLY);
+    larder_ring *ring = NULL;
+    (void)unlink(self->target);
+    larder_status status =
+        larder_ring_salvage(self->copy, self->target, NULL, NULL, NULL, &salvaged);
+    bool good =
+        EXPECT_STATUS(run, status, LARDER_OK) &&
+        EXPECT_STATUS(run, larder_ring_open(self->target, &reading, NULL, &ring), LARDER_OK) &&
+        read_large(run, self, ring, kept);
+    larder_ring_close(ring);
+    for (unsigned writes = 0; good && writes < 2; writes++) {
+        ring = NULL;
+        good =
+            EXPECT_STATUS(run, larder_ring_open(self->copy, writes ? NULL : &reading, NULL, &ring),
+                          LARDER_OK) &&
+            EXPECT_STATUS(run, larder_ring_recovery(ring, &recovery), LARDER_OK) &&
+            read_large(run, self, ring, read) && verify_large(run, ring, read, recovery.lost) &&
+            EXPECT(run,
+                   read->count == kept->count && salvaged.intact == kept->count &&
+                       recovery.intact == kept->count &&
+                       memcmp(read->at, kept->at, kept->count * sizeof *kept->at) == 0,
+                   "salvage finds %" PRIu64 " messages, opening %" PRIu64 ", reading %" PRIu64,
+                   kept->count, recovery.intact, read->count) &&
+            EXPECT(run, salvaged.lost <= recovery.lost,
+                   "salvage finds %" PRIu64 " lost, opening %" PRIu64, salvaged.lost,
+                   recovery.lost);
+        if (good && writes) {
+            (void)grow_large(run, self, ring, kept, recovery.lost);
+        }
+        larder_ring_close(ring);
+    }
+}
+
+static void make_large(torture *run, void *context) {
+    large_copy *self = context;
+    larder_ring *ring = NULL;
+    larder_ring_options options = ring_options(self->capacity, LARDER_RING_OVERWRITE);
+    bool good = EXPECT_STATUS(run, larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK);
+    for (unsigned moment = 0; good && moment < 2; moment++) {
+        uint64_t some = rng_between(&self->random, 1, moment ? 60 : 120), sequence;
+        for (; good && some; some--) {
+            good = append_large(run, self, ring, &sequence);
+        }
+        (void)read_file(self->path, moment ? self->second : self->first, self->capacity);
+    }
+    for (size_t at = 0; at < self->capacity;) {
+        size_t chunk = (size_t)4096 << rng_below(&self->random, 9);
+        chunk = at + chunk > self->capacity ? (size_t)self->capacity - at : chunk;
+        if (rng_one_in(&self->random, 2)) {
+            memcpy(self->first + at, self->second + at, chunk);
+        }
+        at += chunk;
+    }
+    (void)(good && EXPECT(run, write_file(self->copy, self->first, (size_t)self->capacity),
+                          "cannot write the copy"));
+    larder_ring_close(ring);
+}
+
+static void one_large_copy(torture *run, large_copy *self, rng random) {
+    self->random = random;
+    self->path = torture_path(run, "ring");
+    self->copy = torture_path(run, "copy");
+    self->target = torture_path(run, "salvaged");
+    self->seed = rng_next(&self->random);
+    self->capacity = COPY_BYTES >> rng_below(&self->random, 3);
+    (void)unlink(self->path);
+    torture_trial(run);
+    if (torture_guard(run, 20, make_large, self) && torture_unhurt(run)) {
+        torture_guard(run, 20, open_large, self);
+    }
+}
+
 void family_wreck(torture *run) {
     wreck *self = shared_memory(sizeof *self);
+    large_copy *large = shared_memory(sizeof *large);
+    large->first = shared_memory(COPY_BYTES);
+    large->second = shared_memory(COPY_BYTES);
+    large->message = shared_memory(COPY_BYTES / 8);
     self->book = shared_memory(sizeof *self->book);
     self->bytes = shared_memory(WRECK_BYTES);
     self->older = shared_memory(WRECK_BYTES);
@@ -310,6 +511,10 @@ void family_wreck(torture *run) {
     self->after = shared_memory(sizeof(contents));
     rng random;
     while (torture_next_case(run, &random)) {
+        if (rng_one_in(&random, 8)) {
+            one_large_copy(run, large, random);
+            continue;
+        }
         self->random = random;
         self->path = torture_path(run, "ring");
         self->copy = torture_path(run, "copy");
