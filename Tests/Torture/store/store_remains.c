@@ -440,6 +440,10 @@ static bool use(torture *run, const remains *self, const found *before, const fo
                           "key %d has version %d, and %d for who reads", key, opened.versions[key],
                           reader->versions[key]);
         }
+        bool is_lost = opened.report.journal_lost > 0;
+        good = good && EXPECT(run, opened.opened || (reader->report.journal_lost > 0) == is_lost,
+                              "%" PRIu64 " writes are told lost, and %" PRIu64 " to who reads",
+                              opened.report.journal_lost, reader->report.journal_lost);
     }
     if (good && !opened.opened) {
         larder_store_report ignored;
