@@ -687,7 +687,8 @@ typedef struct larder_store_report {
 } larder_store_report;
 
 /** What open found in the log, and entries whose segment is missing. Of a read-only handle: what
-    was lost of the log, as far as it has followed it. */
+    was lost of the log, as far as it has followed it, and pages that a data.mdb lacks that was cut
+    short; whoever opens such a store to write gets LARDER_EDAMAGED. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_recovery(larder_store *store,
                                                                  larder_store_report *report);
 

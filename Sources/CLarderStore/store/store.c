@@ -167,6 +167,23 @@ static void resume_use(larder_store *store, const tree *from) {
     if (!status && key.length > 0 && bytes[0] == SPACE_EXPIRY) store->expiry.may_expire = true;
 }
 
+/** A file that was cut short, though what the two of its pages say that LMDB begins with can be
+    read: a handle that only reads shows what is left, and tells of the rest. */
+static larder_status data_is_whole(larder_store *store, const snapshot *seen,
+                                   larder_store_detail *detail) {
+    uint64_t missing, end = seen->tree.page_count * seen->tree.page_bytes;
+    larder_status status = larder_tree_missing_pages(&seen->tree, &missing);
+    if (status || missing == 0) return status;
+    status = larder_environment_confirm(seen, LARDER_EDAMAGED);
+    // A writer went on: what was looked at is not what is there.
+    if (status == LARDER_EBUSY) return LARDER_OK;
+    detail->offset = end;
+    if (!store_is_read_only(store)) return status;
+    store->recovery.damaged_pages = missing;
+    store->recovery.first_damage_offset = end;
+    return LARDER_OK;
+}
+
 /** Takes over what the tree says. */
 static larder_status data_load(larder_store *store, larder_store_detail *detail) {
     snapshot *seen;
@@ -175,10 +192,11 @@ static larder_status data_load(larder_store *store, larder_store_detail *detail)
     store->index.meta = seen->meta;
     atomic_store(&store->pending.newest_sequence, seen->meta.applied);
     uint64_t wanted = store->options.content_format, has = seen->meta.content_format;
-    if (wanted != 0 && has != 0 && has != wanted) {
+    status = data_is_whole(store, seen, detail);
+    if (!status && wanted != 0 && has != 0 && has != wanted) {
         detail->content_format = has;
         status = LARDER_EMISMATCH;
-    } else if (!store_is_read_only(store)) {
+    } else if (!status && !store_is_read_only(store)) {
         status = larder_store_live_load(&seen->tree, &store->index.live);
         resume_use(store, &seen->tree);
     }

@@ -42,8 +42,8 @@ typedef struct remains {
     const char *made, *older, *hurt, *work, *target;
     /** An end of the log may be gone that nothing tells of. */
     bool may_hide;
-    /** data.mdb is not one that there ever was. */
-    bool is_data_hurt;
+    /** data.mdb is not one that there ever was; it is one, but shorter. */
+    bool is_data_hurt, is_data_cut;
     /** A file of the log is hurt; one is another store's. */
     bool is_log_hurt, is_foreign;
 } remains;
@@ -409,6 +409,43 @@ static bool write_more(torture *run, larder_store *store, bool may_fail) {
     return true;
 }
 
+/** A handle that only reads tells of what is missing in a data.mdb that is shorter than it was; one
+    that writes refuses, or rebuilds it from the log. */
+static bool use_cut(torture *run, const remains *self, const found *reader) {
+    static const uint32_t flags[] = {0, LARDER_STORE_REBUILDS};
+    for (int key = 0; key < KEYS && !reader->opened; key++) {
+        if (!EXPECT(run,
+                    reader->versions[key] == self->model->now[key] || reader->report.damaged_pages,
+                    "a reader's key %d has version %d, and nothing is told of data.mdb", key,
+                    reader->versions[key])) {
+            return false;
+        }
+    }
+    for (int way = 0; way < 2; way++) {
+        larder_store *store = NULL;
+        found opened;
+        if (!EXPECT(run, copy_tree(self->hurt, self->target), "cannot copy the store"))
+            return false;
+        bool good = open_and_read(run, self, self->target, flags[way], "cut", &opened, &store) &&
+                    EXPECT(run,
+                           !opened.opened || (way == 0 && opened.opened == LARDER_EDAMAGED) ||
+                               (way == 0 && opened.opened == LARDER_EFOREIGN),
+                           "open gave %d (%s)", opened.opened, larder_strerror(opened.opened));
+        for (int key = 0; key < KEYS && good && !opened.opened; key++) {
+            good = EXPECT(run, opened.versions[key] == self->model->now[key],
+                          "key %d has version %d in a data.mdb that was cut short and opened", key,
+                          opened.versions[key]);
+        }
+        good =
+            good && (opened.opened || (write_more(run, store, false) &&
+                                       EXPECT_STATUS(run, larder_store_flush(store), LARDER_OK)));
+        larder_store_close(store);
+        remove_tree(self->target);
+        if (!good) return false;
+    }
+    return true;
+}
+
 /** Cleaning refuses to touch what is another store's. */
 static bool flush(torture *run, const remains *self, larder_store *store) {
     larder_status status = larder_store_flush(store);
@@ -490,6 +527,7 @@ static bool use(torture *run, const remains *self, const found *before, const fo
 static void hurt(torture *run, void *context, uint64_t index) {
     remains *self = context;
     rng random = rng_make(mix2(self->random.state, index));
+    self->is_data_cut = false;
     self->may_hide = self->is_data_hurt = self->is_log_hurt = self->is_foreign = false;
     remove_tree(self->hurt);
     remove_tree(self->work);
@@ -503,6 +541,7 @@ static void hurt(torture *run, void *context, uint64_t index) {
     while (rng_one_in(&random, 4));
     int64_t left = read_file(data, now, sizeof now);
     bool is_data = left != size || memcmp(now, bytes, (size_t)size) != 0;
+    self->is_data_cut = left >= 0 && left < size && memcmp(now, bytes, (size_t)left) == 0;
     found before, reader;
     larder_store *store = NULL;
     bool good = salvage(run, self, self->hurt, 0, "salvaged", &before) &&
@@ -511,6 +550,8 @@ static void hurt(torture *run, void *context, uint64_t index) {
                 open_and_read(run, self, self->work, (uint32_t)LARDER_STORE_READ_ONLY, "read",
                               &reader, &store);
     larder_store_close(store);
+    remove_tree(self->target);
+    if (good && self->is_data_cut && !self->is_log_hurt) good = use_cut(run, self, &reader);
     (void)(good && use(run, self, &before, &reader, is_data));
 }
 
