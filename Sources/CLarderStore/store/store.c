@@ -138,6 +138,7 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
         exists = data_path_exists(store);
         if (exists != ENOENT) return exists;
         detail->part = LARDER_STORE_PART_DATA;
+        detail->offset = LARDER_STORE_MISSING;
         return LARDER_EDAMAGED;
     }
     if ((store->options.flags & (LARDER_STORE_EXISTING | LARDER_STORE_READ_ONLY)) != 0)
@@ -322,6 +323,8 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
         larder_store_report ignored;
         close_parts(store, &there);
         status = larder_store_rebuild_index(store, NULL, NULL, &ignored);
+        // What was wrong is not any more.
+        if (!status) *detail = (larder_store_detail){0};
         if (!status) status = open_parts(store, past.is_other_boot, &there, detail);
     }
     if (!status) status = open_log(store, &past, &there, detail);
