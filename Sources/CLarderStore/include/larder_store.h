@@ -69,6 +69,8 @@ typedef struct larder_store_cursor larder_store_cursor;
 #define LARDER_STORE_NEVER INT64_MAX
 /** No limit. */
 #define LARDER_STORE_UNLIMITED UINT64_MAX
+/** Instead of a place in a file: there is no such file, or nothing in it. */
+#define LARDER_STORE_MISSING UINT64_MAX
 
 // Opening and closing -----------------------------------------------------------------------------
 
@@ -213,7 +215,7 @@ typedef struct larder_store_detail {
     int64_t holder_pid;
     /** LARDER_EMISMATCH: the content format in the store. */
     uint64_t content_format;
-    /** LARDER_EDAMAGED: where in the part's file. */
+    /** LARDER_EDAMAGED: where in the part's file, or LARDER_STORE_MISSING. */
     uint64_t offset;
     larder_store_version_of version_of;
     /** LARDER_EDAMAGED, of files that do not belong together: of the index, the segment that is
@@ -692,7 +694,8 @@ typedef struct larder_store_report {
 } larder_store_report;
 
 /** What open found in the log, and entries whose segment is missing. Of a read-only handle: what
-    was lost of the log, as far as it has followed it. */
+    was lost of the log, as far as it has followed it, and pages that a data.mdb lacks that was cut
+    short; whoever opens such a store to write gets LARDER_EDAMAGED. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_recovery(larder_store *store,
                                                                  larder_store_report *report);
 

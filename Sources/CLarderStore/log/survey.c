@@ -62,6 +62,12 @@ bool larder_log_survey_has(const store_log *log, const log_survey *survey, uint3
     return found != NULL && larder_log_survey_is_itself(log, found);
 }
 
+bool larder_log_survey_is_new(const log_survey *survey) {
+    for (size_t at = 0; at < survey->count; at++)
+        if (!survey->items[at].is_new) return false;
+    return true;
+}
+
 location larder_log_survey_synced(const store_log *log, const log_survey *survey) {
     for (size_t at = survey->count; at > 0; at--) {
         const segment_facts *facts = &survey->items[at - 1];

@@ -89,11 +89,14 @@ static void audit_damage(audit *walk, uint64_t number) {
     report->damaged_pages++;
 }
 
+static bool is_marked(const audit *walk, uint64_t number) {
+    return (walk->marks[number >> 3] & 1u << (number & 7)) != 0;
+}
+
 /** @return false if the page was marked before. */
 static bool audit_mark(audit *walk, uint64_t number) {
-    uint8_t bit = (uint8_t)(1u << (number & 7));
-    bool is_first = (walk->marks[number >> 3] & bit) == 0;
-    walk->marks[number >> 3] |= bit;
+    bool is_first = !is_marked(walk, number);
+    walk->marks[number >> 3] |= (uint8_t)(1u << (number & 7));
     return is_first;
 }
 
@@ -209,6 +212,21 @@ larder_status larder_tree_audit_free_list(const tree *state) {
     return status;
 }
 
+larder_status larder_tree_missing_pages(const tree *state, uint64_t *count) {
+    tree_report report;
+    audit walk = {.state = state, .report = &report};
+    *count = 0;
+    if (state->page_count == state->next_page) return LARDER_OK;
+    larder_status status = audit_start(&walk);
+    if (status) return status;
+    // Of a free list that is damaged or missing itself, what can be read counts.
+    (void)audit_tree(&walk, true);
+    for (uint64_t number = state->page_count; number < state->next_page; number++)
+        *count += !is_marked(&walk, number);
+    free(walk.marks);
+    return LARDER_OK;
+}
+
 larder_status larder_tree_audit(const tree *state, tree_report *report) {
     audit walk = {.state = state, .report = report};
     larder_status status = audit_start(&walk);
@@ -219,7 +237,7 @@ larder_status larder_tree_audit(const tree *state, tree_report *report) {
     if (report->damaged_pages == 0) {
         if (!agrees) audit_damage(&walk, state->transaction & 1);
         for (uint64_t number = TREE_META_PAGES; number < state->next_page; number++)
-            if ((walk.marks[number >> 3] & 1u << (number & 7)) == 0) audit_damage(&walk, number);
+            if (!is_marked(&walk, number)) audit_damage(&walk, number);
     }
     free(walk.marks);
     return report->damaged_pages ? LARDER_EDAMAGED : LARDER_OK;

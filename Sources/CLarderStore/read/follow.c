@@ -20,9 +20,11 @@ enum { LOOK_ATTEMPTS = 16 };
 static larder_status follow_from(larder_store *store, const store_meta *meta, bool is_newest) {
     follower *follow = &store->pending.follower;
     follow->first = 0;
-    if (meta->end.segment) {
+    // Before the first checkpoint the log is whole.
+    location start = meta->end.segment ? meta->end : (location){1, SEGMENT_HEAD_BYTES};
+    if (meta->end.segment || follow->has_log) {
         segment *from;
-        larder_status status = larder_log_segment(&store->pending.log, meta->end.segment, &from);
+        larder_status status = larder_log_segment(&store->pending.log, start.segment, &from);
         bool is_lost = status == LARDER_EDAMAGED || status == LARDER_EFOREIGN ||
                        (status == ENOENT && is_newest);
         if (status && !is_lost) return status;
@@ -31,9 +33,7 @@ static larder_status follow_from(larder_store *store, const store_meta *meta, bo
     atomic_store_explicit(&store->pending.count, 0, memory_order_release);
     // Nothing here leads to a segment any more, but what was found by those who hold their slots.
     larder_log_drop_missing(&store->pending.log);
-    follow->next = meta->end;
-    // Before the first checkpoint the log is whole.
-    if (follow->next.segment == 0) follow->next = (location){1, SEGMENT_HEAD_BYTES};
+    follow->next = start;
     follow->first = meta->applied + 1;
     follow->last = meta->applied;
     follow->lost = 0;
@@ -50,8 +50,9 @@ static bool is_outdated(const follower *follow, uint64_t applied) {
 
 /** Reads on, to the log's end. What is damaged costs one write, as it does for whoever opens the
     store to write; behind a power cut, the log ends there. */
-static larder_status follow_on(larder_store *store) {
+static larder_status follow_on(larder_store *store, const store_meta *meta) {
     follower *follow = &store->pending.follower;
+    segment *last;
     log_scan scan = {.log = &store->pending.log,
                      .at = follow->next,
                      .sequence = follow->last,
@@ -79,7 +80,11 @@ static larder_status follow_on(larder_store *store) {
     follow->lost += scan.lost;
     // What was synced and is not there left no trace.
     bool is_short = compare_locations(scan.at, follow->noted) < 0;
-    if (status == LARDER_END && follow->is_fresh && is_short && follow->lost == 0) follow->lost = 1;
+    // Nor has what lay in the segment that the log goes on in.
+    bool is_missing = (meta->end.segment || follow->has_log) &&
+                      larder_log_segment(&store->pending.log, scan.at.segment, &last) == ENOENT;
+    bool is_lost = status == LARDER_END && follow->is_fresh && (is_short || is_missing);
+    if (is_lost && follow->lost == 0) follow->lost = 1;
     follow->is_fresh = false;
     return status == LARDER_END ? LARDER_OK : status;
 }
@@ -99,7 +104,7 @@ static larder_status follow_to_end(larder_store *store, const store_meta *meta, 
     }
     larder_status status = LARDER_OK;
     if (is_outdated(follow, meta->applied)) status = follow_from(store, meta, is_newest);
-    return status ? status : follow_on(store);
+    return status ? status : follow_on(store, meta);
 }
 
 void larder_store_follow_begin(larder_store *store, const log_survey *there) {
@@ -113,6 +118,8 @@ void larder_store_follow_begin(larder_store *store, const log_survey *there) {
     follow->synced = larder_log_survey_synced(&store->pending.log, there);
     if (compare_locations(follow->noted, follow->synced) > 0) follow->synced = follow->noted;
     follow->is_fresh = true;
+    // What a power cut left of a log of which nothing was synced is no log.
+    follow->has_log = there->count > 0 && !(follow->is_cut && larder_log_survey_is_new(there));
 }
 
 larder_status larder_store_look(larder_store *store, bool is_long, snapshot **out) {

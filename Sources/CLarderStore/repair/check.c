@@ -210,7 +210,7 @@ static larder_status check_records(store_check *check, larder_bytes stored, lard
     larder_bytes bytes, original;
     uint32_t number;
     tree_key scratch;
-    larder_status status = larder_log_row(&check->store->pending.log, value, &bytes, &number);
+    larder_status status = larder_store_row(check->store, value, &bytes, &number);
     if (!status) status = larder_record_read(bytes, true, out);
     if (status) return status;
     *length = bytes.length;
@@ -219,8 +219,8 @@ static larder_status check_records(store_check *check, larder_bytes stored, lard
         return LARDER_EDAMAGED;
     if (row->inlined.length == 0) return LARDER_OK;
     status = larder_log_record(&check->store->pending.log, row->at, &original);
-    if (!status && compare_bytes(bytes, original) != 0) status = LARDER_EDAMAGED;
-    return status;
+    bool is_other = status == LARDER_EFOREIGN || (!status && compare_bytes(bytes, original) != 0);
+    return is_other ? LARDER_EDAMAGED : status;
 }
 
 static larder_status check_entry(store_check *check, larder_bytes key, larder_bytes value) {

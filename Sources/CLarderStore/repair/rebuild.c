@@ -103,14 +103,23 @@ static larder_status rebuild_index(larder_store *store, const char *path, rebuil
     return status;
 }
 
+/** The folder `log`, which may be missing: rows have records, too. Its name is synced with that of
+    the new data.mdb. */
+static larder_status open_log(const larder_store *store, int *log) {
+    file_path path;
+    uint32_t mode = store->options.mode;
+    larder_status status = larder_os_folder_make(
+        larder_environment_path(path, store->identity.path, "log"), mode | (mode & 0444u) >> 2);
+    if (status && status != EEXIST) return status;
+    return larder_os_folder_open(path, log);
+}
+
 /** The segments on the device, each with a head, and the one in which the log goes on. */
 static larder_status rebuild_log(const larder_store *store, const rebuild *work) {
     const salvage *search = &work->search;
-    file_path path;
     segment *next = NULL;
     int log;
-    larder_status status =
-        larder_os_folder_open(larder_environment_path(path, store->identity.path, "log"), &log);
+    larder_status status = open_log(store, &log);
     if (status) return status;
     for (size_t i = 0; i < search->segment_count && !status; i++) {
         segment *kept = search->segments[i];
@@ -152,13 +161,10 @@ static larder_status keep_inlined(const larder_store *store, salvage *search) {
     if (bytes == SEGMENT_HEAD_BYTES + SEGMENT_NEXT_BYTES) return LARDER_OK;
     segment *made = NULL;
     int log = -1;
-    file_path path;
     larder_status status =
         larder_os_array_reserve(&search->segments, search->segment_count, &search->segment_capacity,
                                 sizeof *search->segments);
-    if (!status)
-        status =
-            larder_os_folder_open(larder_environment_path(path, store->identity.path, "log"), &log);
+    if (!status) status = open_log(store, &log);
     if (!status)
         status = larder_segment_create(log, search->last_number + 1, SEGMENT_CLEANED, bytes, 1, 0,
                                        search->store_id, store->options.mode, &made);

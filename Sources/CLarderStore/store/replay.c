@@ -257,10 +257,8 @@ static larder_status restart_log(const replay *work) {
     store_log *log = work->log;
     const log_survey *there = work->there;
     if (work->store->index.meta.end.segment != 0 || work->at != NULL || there->count == 0 ||
-        larder_log_survey_has(log, there, 1))
+        larder_log_survey_has(log, there, 1) || !larder_log_survey_is_new(there))
         return LARDER_OK;
-    for (size_t at = 0; at < there->count; at++)
-        if (!there->items[at].is_new) return LARDER_OK;
     for (size_t at = there->count; at > 0; at--) {
         larder_status status = larder_log_remove(log, there->items[at - 1].number);
         if (status) return status;

@@ -138,6 +138,7 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
         exists = data_path_exists(store);
         if (exists != ENOENT) return exists;
         detail->part = LARDER_STORE_PART_DATA;
+        detail->offset = LARDER_STORE_MISSING;
         return LARDER_EDAMAGED;
     }
     if ((store->options.flags & (LARDER_STORE_EXISTING | LARDER_STORE_READ_ONLY)) != 0)
@@ -167,6 +168,23 @@ static void resume_use(larder_store *store, const tree *from) {
     if (!status && key.length > 0 && bytes[0] == SPACE_EXPIRY) store->expiry.may_expire = true;
 }
 
+/** A file that was cut short, though what the two of its pages say that LMDB begins with can be
+    read: a handle that only reads shows what is left, and tells of the rest. */
+static larder_status data_is_whole(larder_store *store, const snapshot *seen,
+                                   larder_store_detail *detail) {
+    uint64_t missing, end = seen->tree.page_count * seen->tree.page_bytes;
+    larder_status status = larder_tree_missing_pages(&seen->tree, &missing);
+    if (status || missing == 0) return status;
+    status = larder_environment_confirm(seen, LARDER_EDAMAGED);
+    // A writer went on: what was looked at is not what is there.
+    if (status == LARDER_EBUSY) return LARDER_OK;
+    detail->offset = end;
+    if (!store_is_read_only(store)) return status;
+    store->recovery.damaged_pages = missing;
+    store->recovery.first_damage_offset = end;
+    return LARDER_OK;
+}
+
 /** Takes over what the tree says. */
 static larder_status data_load(larder_store *store, larder_store_detail *detail) {
     snapshot *seen;
@@ -175,10 +193,11 @@ static larder_status data_load(larder_store *store, larder_store_detail *detail)
     store->index.meta = seen->meta;
     atomic_store(&store->pending.newest_sequence, seen->meta.applied);
     uint64_t wanted = store->options.content_format, has = seen->meta.content_format;
-    if (wanted != 0 && has != 0 && has != wanted) {
+    status = data_is_whole(store, seen, detail);
+    if (!status && wanted != 0 && has != 0 && has != wanted) {
         detail->content_format = has;
         status = LARDER_EMISMATCH;
-    } else if (!store_is_read_only(store)) {
+    } else if (!status && !store_is_read_only(store)) {
         status = larder_store_live_load(&seen->tree, &store->index.live);
         resume_use(store, &seen->tree);
     }
@@ -304,6 +323,8 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
         larder_store_report ignored;
         close_parts(store, &there);
         status = larder_store_rebuild_index(store, NULL, NULL, &ignored);
+        // What was wrong is not any more.
+        if (!status) *detail = (larder_store_detail){0};
         if (!status) status = open_parts(store, past.is_other_boot, &there, detail);
     }
     if (!status) status = open_log(store, &past, &there, detail);

@@ -16,6 +16,11 @@ enum StoreFailure {
     case LARDER_EVERSION: version(detail)
     case LARDER_EMISMATCH: mismatch(detail, asked: asked)
     case LARDER_EDAMAGED where detail.segment != 0: mismatched(detail)
+    case LARDER_EDAMAGED where detail.offset == .max:
+      """
+      its \(part(detail)) is missing; everything was left as it is; put it back, or let rebuild \
+      make a new index, or salvage copy what is intact
+      """
     case LARDER_EDAMAGED:
       """
       its \(part(detail)) is damaged at offset \(detail.offset); everything was left as it is; \

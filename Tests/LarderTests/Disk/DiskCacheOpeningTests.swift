@@ -118,6 +118,18 @@ struct DiskCacheOpeningTests {
     #expect(reason?.contains("its log has format version 7,") == true)
   }
 
+  @Test func aMissingIndexIsNamedAndRebuilt() throws {
+    let data = place.url.appendingPathComponent("data.mdb")
+    try { try place.openText().fill(1...10) }()
+    try FileManager.default.removeItem(at: data)
+    let failure = error { try place.openText() }
+    #expect(failure?.code == .damaged)
+    let message = try #require(failure?.message)
+    #expect(message.contains("its file data.mdb is missing;") && message.contains("rebuild"))
+    _ = try DiskCache<Int, String>.rebuild(path: place.path)
+    #expect(try place.openText().value(forKey: 7) == "7")
+  }
+
   /// What cleaning left is newer than the index that was put back, and says so.
   @Test func anOlderIndexIsRefusedByNameAndRebuilt() throws {
     let data = place.url.appendingPathComponent("data.mdb")

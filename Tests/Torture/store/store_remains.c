@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is left of a store after files went missing, were cut short, swapped, doubled, replaced by
-// older ones or hurt, behind a close, a kill or another start of the machine. Opening must not make
+// older ones or another store's, or hurt, behind a close, a kill or another start of the machine. Opening must not make
 // it worse: what it finds, with what a salvage finds after it, is no less than what a salvage found
 // before; a handle that only reads sees the same; what is lost is told of, and nothing comes that
 // never was, nor what is old without a word. Where opening refuses, nothing has changed.
@@ -42,10 +42,10 @@ typedef struct remains {
     const char *made, *older, *hurt, *work, *target;
     /** An end of the log may be gone that nothing tells of. */
     bool may_hide;
-    /** data.mdb is not one that there ever was. */
-    bool is_data_hurt;
-    /** A file of the log is hurt. */
-    bool is_log_hurt;
+    /** data.mdb is not one that there ever was; it is one, but shorter. */
+    bool is_data_hurt, is_data_cut;
+    /** A file of the log is hurt; one is another store's. */
+    bool is_log_hurt, is_foreign;
 } remains;
 
 // Values ------------------------------------------------------------------------------------------
@@ -229,25 +229,41 @@ static void exchange(const char *one, const char *other) {
     (void)!rename(between, other);
 }
 
+/** A sound segment, but of another store. */
+static void give_to_another(const char *path) {
+    enum { HEAD = 64, CRC = 8, COVERED = 12, STORE = 16 };
+    static uint8_t bytes[1 << 20];
+    int64_t size = read_file(path, bytes, sizeof bytes);
+    if (size < HEAD || size > (int64_t)sizeof bytes) return;
+    bytes[STORE] ^= 0x55;
+    uint32_t crc = larder_crc32c(0, bytes + COVERED, HEAD - COVERED);
+    memcpy(bytes + CRC, &crc, sizeof crc);
+    (void)write_file(path, bytes, (size_t)size);
+}
+
 static void hurt_once(torture *run, remains *self, rng *random) {
-    static const char *const ways[] = {"a bit",   "zeros", "noise",          "cut short",
-                                       "missing", "older", "exchanged with", "copied to"};
+    static const char *const ways[] = {"a bit",          "zeros",     "noise",
+                                       "cut short",      "missing",   "older",
+                                       "exchanged with", "copied to", "another's"};
     char one[700], other[700];
     choose(self->hurt, random, one, sizeof one);
     choose(self->hurt, random, other, sizeof other);
-    uint64_t way = rng_below(random, 8);
-    torture_note(
-        run, "%s, %s, %s %s", (const char *[]){"closed", "killed", "rebooted"}[self->model->end],
-        one + strlen(self->hurt) + 1, ways[way], way > 5 ? other + strlen(self->hurt) + 1 : "");
+    uint64_t way = rng_below(random, sizeof ways / sizeof *ways);
+    torture_note(run, "%s, %s, %s %s",
+                 (const char *[]){"closed", "killed", "rebooted"}[self->model->end],
+                 one + strlen(self->hurt) + 1, ways[way],
+                 way == 6 || way == 7 ? other + strlen(self->hurt) + 1 : "");
     bool is_data = strstr(one, "data.mdb") || strstr(other, "data.mdb");
     self->is_data_hurt = self->is_data_hurt || (way < 4 && strstr(one, "data.mdb"));
     self->is_log_hurt = self->is_log_hurt || !strstr(one, "data.mdb");
+    self->is_foreign = self->is_foreign || (way == 8 && !strstr(one, "data.mdb"));
     self->may_hide = self->may_hide || (!self->model->is_synced && (way == 1 || way == 5));
     if (way < 4) hurt_bytes(random, one, way);
     else if (way == 4) (void)unlink(one);
     else if (way == 5) take_older(self, one);
+    else if (way == 8 && !strstr(one, "data.mdb")) give_to_another(one);
     else if (way == 6 && !is_data) exchange(one, other);
-    else if (!is_data) {
+    else if (way == 7 && !is_data) {
         uint32_t number = 1 + (uint32_t)rng_below(random, 300);
         if (rng_one_in(random, 2))
             snprintf(other, sizeof other, "%s/log/%08x.seg", self->hurt, number);
@@ -393,6 +409,50 @@ static bool write_more(torture *run, larder_store *store, bool may_fail) {
     return true;
 }
 
+/** A handle that only reads tells of what is missing in a data.mdb that is shorter than it was; one
+    that writes refuses, or rebuilds it from the log. */
+static bool use_cut(torture *run, const remains *self, const found *reader) {
+    static const uint32_t flags[] = {0, LARDER_STORE_REBUILDS};
+    for (int key = 0; key < KEYS && !reader->opened; key++) {
+        if (!EXPECT(run,
+                    reader->versions[key] == self->model->now[key] || reader->report.damaged_pages,
+                    "a reader's key %d has version %d, and nothing is told of data.mdb", key,
+                    reader->versions[key])) {
+            return false;
+        }
+    }
+    for (int way = 0; way < 2; way++) {
+        larder_store *store = NULL;
+        found opened;
+        if (!EXPECT(run, copy_tree(self->hurt, self->target), "cannot copy the store"))
+            return false;
+        bool good = open_and_read(run, self, self->target, flags[way], "cut", &opened, &store) &&
+                    EXPECT(run,
+                           !opened.opened || (way == 0 && opened.opened == LARDER_EDAMAGED) ||
+                               (way == 0 && opened.opened == LARDER_EFOREIGN),
+                           "open gave %d (%s)", opened.opened, larder_strerror(opened.opened));
+        for (int key = 0; key < KEYS && good && !opened.opened; key++) {
+            good = EXPECT(run, opened.versions[key] == self->model->now[key],
+                          "key %d has version %d in a data.mdb that was cut short and opened", key,
+                          opened.versions[key]);
+        }
+        good =
+            good && (opened.opened || (write_more(run, store, false) &&
+                                       EXPECT_STATUS(run, larder_store_flush(store), LARDER_OK)));
+        larder_store_close(store);
+        remove_tree(self->target);
+        if (!good) return false;
+    }
+    return true;
+}
+
+/** Cleaning refuses to touch what is another store's. */
+static bool flush(torture *run, const remains *self, larder_store *store) {
+    larder_status status = larder_store_flush(store);
+    if (self->is_foreign && status == LARDER_EFOREIGN) return true;
+    return EXPECT_STATUS(run, status, LARDER_OK);
+}
+
 static bool use(torture *run, const remains *self, const found *before, const found *reader,
                 bool is_data) {
     found opened, after, rebuilt;
@@ -417,13 +477,16 @@ static bool use(torture *run, const remains *self, const found *before, const fo
                           "key %d has version %d, and %d for who reads", key, opened.versions[key],
                           reader->versions[key]);
         }
+        bool is_lost = opened.report.journal_lost > 0;
+        good = good && EXPECT(run, opened.opened || (reader->report.journal_lost > 0) == is_lost,
+                              "%" PRIu64 " writes are told lost, and %" PRIu64 " to who reads",
+                              opened.report.journal_lost, reader->report.journal_lost);
     }
     if (good && !opened.opened) {
         larder_store_report ignored;
         opened.check = larder_store_check(store, NULL, NULL, &ignored);
         good = compare(run, self, &opened, "opened", false) && write_more(run, store, is_data) &&
-               (is_data || EXPECT_STATUS(run, larder_store_flush(store), LARDER_OK)) &&
-               (is_data || EXPECT_STATUS(run, larder_store_flush(store), LARDER_OK));
+               (is_data || flush(run, self, store)) && (is_data || flush(run, self, store));
     }
     larder_store_close(store);
     good = good && salvage(run, self, self->work, uncertain, "salvaged after", &after);
@@ -464,7 +527,8 @@ static bool use(torture *run, const remains *self, const found *before, const fo
 static void hurt(torture *run, void *context, uint64_t index) {
     remains *self = context;
     rng random = rng_make(mix2(self->random.state, index));
-    self->may_hide = self->is_data_hurt = self->is_log_hurt = false;
+    self->is_data_cut = false;
+    self->may_hide = self->is_data_hurt = self->is_log_hurt = self->is_foreign = false;
     remove_tree(self->hurt);
     remove_tree(self->work);
     if (!EXPECT(run, copy_tree(self->made, self->hurt), "cannot copy the store")) return;
@@ -477,6 +541,7 @@ static void hurt(torture *run, void *context, uint64_t index) {
     while (rng_one_in(&random, 4));
     int64_t left = read_file(data, now, sizeof now);
     bool is_data = left != size || memcmp(now, bytes, (size_t)size) != 0;
+    self->is_data_cut = left >= 0 && left < size && memcmp(now, bytes, (size_t)left) == 0;
     found before, reader;
     larder_store *store = NULL;
     bool good = salvage(run, self, self->hurt, 0, "salvaged", &before) &&
@@ -485,6 +550,8 @@ static void hurt(torture *run, void *context, uint64_t index) {
                 open_and_read(run, self, self->work, (uint32_t)LARDER_STORE_READ_ONLY, "read",
                               &reader, &store);
     larder_store_close(store);
+    remove_tree(self->target);
+    if (good && self->is_data_cut && !self->is_log_hurt) good = use_cut(run, self, &reader);
     (void)(good && use(run, self, &before, &reader, is_data));
 }
 

@@ -391,6 +391,30 @@ static void foreign_segments(torture *run, void *context) {
     remove_tree(third);
 }
 
+/** A log without its index is told from one beside a damaged index. */
+static void missing_index(torture *run, void *context) {
+    const rare *self = context;
+    larder_store *store = NULL;
+    larder_store_detail detail;
+    for (int way = 0; way < 2; way++) {
+        remove_tree(self->path);
+        if (!make_store(run, self->path, 5, true)) {
+            return;
+        }
+        const char *data = inside(self->path, "data.mdb");
+        EXPECT(run, way ? write_file(data, "", 0) : unlink(data) == 0, "cannot remove the index");
+        for (uint32_t flags = 0; flags <= LARDER_STORE_READ_ONLY; flags += LARDER_STORE_READ_ONLY) {
+            larder_store_options options;
+            larder_store_options_init(&options);
+            options.flags = flags;
+            GIVES(larder_store_open(self->path, &options, &detail, &store), LARDER_EDAMAGED);
+            EXPECT(run,
+                   detail.part == LARDER_STORE_PART_DATA && detail.offset == LARDER_STORE_MISSING,
+                   "part %d at %llu", (int)detail.part, (unsigned long long)detail.offset);
+        }
+    }
+}
+
 /** Pages of a version that is not known, in both heads. */
 static void other_version(torture *run, void *context) {
     const rare *self = context;
@@ -1008,7 +1032,8 @@ static void frozen(torture *run, void *context) {
 
 void family_store_rare(torture *run) {
     RARE_EACH(run, "", NULL, wrong_options, lmdb_codes, lmdb_refusals, lmdb_growth,
-              lmdb_for_reading, odd_names, odd_files, foreign_segments, other_version, unmade,
-              targets, removals, batches, no_order, limits_by_hand, half_an_order, limits_by_thread,
-              real_room, many_reads, many_keys, formats_and_values, frozen);
+              lmdb_for_reading, odd_names, odd_files, foreign_segments, missing_index,
+              other_version, unmade, targets, removals, batches, no_order, limits_by_hand,
+              half_an_order, limits_by_thread, real_room, many_reads, many_keys, formats_and_values,
+              frozen);
 }

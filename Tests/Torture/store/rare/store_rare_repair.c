@@ -790,6 +790,23 @@ static void unknown_version(torture *run, void *context) {
     EXPECT(run, size_of_file(self->other) < 0, "something was salvaged");
 }
 
+/** Records that are short enough lie in rows, too: the index is made of them where the whole folder
+    `log` is gone. */
+static void no_log(torture *run, void *context) {
+    const rare *self = context;
+    larder_store_report report;
+    char log[700];
+    snprintf(log, sizeof log, "%s/log", self->path);
+    if (!make_store(run, self->path, 20, TINY, 1)) {
+        return;
+    }
+    remove_tree(log);
+    larder_store_options options = options_of(LARDER_STORE_WITH_UNCERTAIN, SEGMENT_BYTES);
+    GIVES(larder_store_rebuild(self->path, &options, NULL, NULL, &report), LARDER_OK);
+    EXPECT(run, report.intact == 20, "%llu are rebuilt", (unsigned long long)report.intact);
+    has_just(run, self->path, 0, 20, TINY);
+}
+
 /** A socket in the place of data.mdb, a link in that of the log. */
 static void odd_places(torture *run, void *context) {
     const rare *self = context;
@@ -1319,7 +1336,7 @@ void family_store_rare_repair(torture *run) {
               check_without_means, check_without_segment_rows, check_segment_rows,
               check_with_other_segments, check_of_an_empty_key, what_waits, all_of_it_waits,
               in_the_midst, found_twice, compact_odd_files, backup_of_reads, backup_gets_its_name,
-              almost_nothing, unknown_version, odd_places, rebuilt_at_last, rows_against_the_log,
-              records_that_are_gone, damage_behind_the_tree, odd_segments, unpublished_batch,
-              damage_before_zeros, changes_meanwhile);
+              almost_nothing, unknown_version, no_log, odd_places, rebuilt_at_last,
+              rows_against_the_log, records_that_are_gone, damage_behind_the_tree, odd_segments,
+              unpublished_batch, damage_before_zeros, changes_meanwhile);
 }
