@@ -112,7 +112,7 @@ static larder_status apply_segments(apply_txn *apply, const memtable *frozen) {
     uint32_t number = apply->meta.end.segment == 0 ? 1 : apply->meta.end.segment;
     segment *passed;
     larder_status found = larder_log_segment(log, number, &passed);
-    bool is_lost = found == ENOENT || found == LARDER_EDAMAGED || found == LARDER_EFOREIGN;
+    bool is_lost = found == ENOENT || found == LARDER_EDAMAGED;
     if (found && !is_lost) return found;
     // Where the log went on is lost, or something else has come into its place.
     if (is_lost || (passed->next == 0 && number != frozen->end.segment))
@@ -134,8 +134,7 @@ static larder_status pass_sealed(apply_txn *apply) {
     if (end->segment == 0) return LARDER_OK;
     larder_status status = larder_log_segment(&apply->store->pending.log, end->segment, &last);
     // What is lost is not cleaned.
-    if (status == ENOENT || status == LARDER_EDAMAGED || status == LARDER_EFOREIGN)
-        return LARDER_OK;
+    if (status == ENOENT || status == LARDER_EDAMAGED) return LARDER_OK;
     if (status || last->next == 0 || end->offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
         return status;
     *end = (location){last->next, SEGMENT_HEAD_BYTES};

@@ -27,8 +27,7 @@ static larder_status look_elsewhere(store_log *log, const snapshot *seen, const 
     if (!status) status = larder_log_record(log, parts.at, &bytes);
     if (!status) status = larder_record_read(bytes, true, &other);
     *is_elsewhere = !status && other.sequence == found->sequence && other.minor == found->minor;
-    bool is_lost = status == LARDER_EDAMAGED || status == LARDER_EFOREIGN;
-    return is_lost ? LARDER_OK : status;
+    return status == LARDER_EDAMAGED ? LARDER_OK : status;
 }
 
 larder_status larder_segment_prove(store_index *index, store_log *log, uint32_t number,

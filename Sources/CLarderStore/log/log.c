@@ -71,7 +71,9 @@ larder_status larder_log_open(const char *store, uint64_t store_id, uint32_t mod
     else if (!is_read_only) status = larder_os_folder_make(out->path, mode | (mode & 0444u) >> 2);
     if (!status || status == EEXIST) status = larder_log_enter(out);
     if (!status) larder_log_leave(out);
-    else larder_log_close(out);
+    // Who only reads makes no folder: without it, every segment is missing.
+    if (status == ENOENT && is_read_only) status = LARDER_OK;
+    if (status) larder_log_close(out);
     return status;
 }
 

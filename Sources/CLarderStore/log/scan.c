@@ -12,7 +12,6 @@ static bool is_in_turn(const log_scan *scan, const record *found) {
     errno. */
 static larder_status segment_at(const log_scan *scan, uint32_t number, segment **out) {
     larder_status status = larder_log_segment(scan->log, number, out);
-    if (status == LARDER_EFOREIGN) status = LARDER_EDAMAGED;
     return !status && (*out)->kind == SEGMENT_CLEANED ? LARDER_EDAMAGED : status;
 }
 

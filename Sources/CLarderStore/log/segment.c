@@ -235,8 +235,8 @@ larder_status larder_segment_open(int folder, uint32_t number, uint64_t store_id
     bool has_head = facts.head_number != 0;
     uint64_t cut_at = cut_of_file(&head, &facts);
     if (!status && facts.bytes == 0) status = LARDER_EDAMAGED;
-    else if (!status && has_head && head.store_id != store_id) status = LARDER_EFOREIGN;
-    else if (!status && has_head && head.number != number) status = LARDER_EDAMAGED;
+    else if (!status && has_head && (head.store_id != store_id || head.number != number))
+        status = LARDER_EDAMAGED;
     if (!status && writes && has_head && head.capacity > facts.bytes &&
         larder_os_file_reserve(file, head.capacity) == LARDER_OK)
         facts.bytes = head.capacity;

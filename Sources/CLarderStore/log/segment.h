@@ -132,8 +132,8 @@ LARDER_MUST_CHECK larder_status larder_segment_facts(int folder, uint32_t number
     record: then it is of SEGMENT_UNKNOWN, and each record speaks for itself. A file that was cut
     short gets its length again if it is opened to write, and there is room.
     @param writes whether it may be appended to.
-    @return LARDER_OK; ENOENT; LARDER_EDAMAGED (another segment has come into its place, or it is
-            shorter than a head), LARDER_EFOREIGN (another store's); ENOMEM or another errno. */
+    @return LARDER_OK; ENOENT; LARDER_EDAMAGED (another segment has come into its place, of this
+            store or of another one, or it is shorter than a head); ENOMEM or another errno. */
 LARDER_MUST_CHECK larder_status larder_segment_open(int folder, uint32_t number, uint64_t store_id,
                                                     bool writes, segment **out);
 /** Releases the mapped pages of a segment of the least size: they are read again on access. */

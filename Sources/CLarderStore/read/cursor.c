@@ -48,7 +48,7 @@ void larder_cursor_sort(row_array *rows) {
 larder_status larder_cursor_resolve(const larder_store_cursor *cursor, cursor_row *row) {
     if (!row->is_row) return LARDER_OK;
     row->is_row = false;
-    return larder_store_row(cursor->store, row->record, &row->record, &row->segment);
+    return larder_log_row(&cursor->store->pending.log, row->record, &row->record, &row->segment);
 }
 
 larder_status larder_cursor_expand(const larder_store_cursor *cursor, const record *entry,

@@ -25,8 +25,7 @@ static larder_status follow_from(larder_store *store, const store_meta *meta, bo
     if (meta->end.segment || follow->has_log) {
         segment *from;
         larder_status status = larder_log_segment(&store->pending.log, start.segment, &from);
-        bool is_lost = status == LARDER_EDAMAGED || status == LARDER_EFOREIGN ||
-                       (status == ENOENT && is_newest);
+        bool is_lost = status == LARDER_EDAMAGED || (status == ENOENT && is_newest);
         if (status && !is_lost) return status;
     }
     larder_memtable_reset(store->pending.active);

@@ -130,7 +130,7 @@ static larder_status find_in_tree(larder_store *store, larder_bytes key, finding
     larder_tree_key_entry(SPACE_ENTRY, key, found->seen->meta.secret, &wanted);
     larder_status status = larder_tree_get(&found->seen->tree, bytes_of_key(&wanted), &row);
     if (status) return status;
-    return larder_store_row(store, row, &found->record, &found->segment);
+    return larder_log_row(&store->pending.log, row, &found->record, &found->segment);
 }
 
 /** What was written may be in a memtable still: takes a place and looks. As find_pending. */

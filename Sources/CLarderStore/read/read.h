@@ -7,14 +7,6 @@
 #include "handle/handle.h"
 #include "log/survey.h"
 
-/** As larder_log_row: another store's segment in the place of the one that the row leads to is
-    damage. */
-LARDER_MUST_CHECK static inline larder_status
-larder_store_row(larder_store *store, larder_bytes row, larder_bytes *bytes, uint32_t *number) {
-    larder_status status = larder_log_row(&store->pending.log, row, bytes, number);
-    return status == LARDER_EFOREIGN ? LARDER_EDAMAGED : status;
-}
-
 // get.c
 /** When the entry expires, by its own times and the last read that was folded in or is in no
     reader's buffer; not by the store's limits. */

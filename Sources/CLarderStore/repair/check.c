@@ -138,10 +138,13 @@ static larder_status check_files(store_check *check) {
          number = passed->next)
         status = larder_live_add(&check->segments, number, &noted);
     pthread_mutex_unlock(&store->pending.lock);
-    if (!status) status = larder_log_enter(&store->pending.log);
     if (!status) {
-        status = larder_os_folder_list_in(store->pending.log.folder, check_file, check);
-        larder_log_leave(&store->pending.log);
+        status = larder_log_enter(&store->pending.log);
+        bool is_there = !status;
+        if (is_there)
+            status = larder_os_folder_list_in(store->pending.log.folder, check_file, check);
+        if (is_there) larder_log_leave(&store->pending.log);
+        else if (status == ENOENT && store->pending.log.inode == 0) status = LARDER_OK;
     }
     pthread_mutex_unlock(&store->index.lock);
     return status;
@@ -210,7 +213,7 @@ static larder_status check_records(store_check *check, larder_bytes stored, lard
     larder_bytes bytes, original;
     uint32_t number;
     tree_key scratch;
-    larder_status status = larder_store_row(check->store, value, &bytes, &number);
+    larder_status status = larder_log_row(&check->store->pending.log, value, &bytes, &number);
     if (!status) status = larder_record_read(bytes, true, out);
     if (status) return status;
     *length = bytes.length;
@@ -219,8 +222,8 @@ static larder_status check_records(store_check *check, larder_bytes stored, lard
         return LARDER_EDAMAGED;
     if (row->inlined.length == 0) return LARDER_OK;
     status = larder_log_record(&check->store->pending.log, row->at, &original);
-    bool is_other = status == LARDER_EFOREIGN || (!status && compare_bytes(bytes, original) != 0);
-    return is_other ? LARDER_EDAMAGED : status;
+    if (!status && compare_bytes(bytes, original) != 0) status = LARDER_EDAMAGED;
+    return status;
 }
 
 static larder_status check_entry(store_check *check, larder_bytes key, larder_bytes value) {

@@ -226,7 +226,7 @@ static larder_status resume(replay *work, bool was_power_cut) {
     segment *last;
     larder_status status = larder_log_segment(work->log, work->scan.at.segment, &last);
     if (!status && last->kind == SEGMENT_CLEANED) status = LARDER_EDAMAGED;
-    if (status == ENOENT || status == LARDER_EDAMAGED || status == LARDER_EFOREIGN) {
+    if (status == ENOENT || status == LARDER_EDAMAGED) {
         work->store->recovery.journal_lost += work->at == NULL;
         return LARDER_OK;
     }

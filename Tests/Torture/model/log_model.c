@@ -508,7 +508,7 @@ static void test_cut(void) {
     }
     image_write(&used, used.bytes);
     segment *opened;
-    CHECK(larder_segment_open(m.log.folder, 1, STORE_ID + 1, false, &opened) == LARDER_EFOREIGN);
+    CHECK(larder_segment_open(m.log.folder, 1, STORE_ID + 1, false, &opened) == LARDER_EDAMAGED);
     CHECK(larder_segment_open(m.log.folder, 2, STORE_ID, false, &opened) == ENOENT);
     for (size_t at = 0; at < SEGMENT_HEAD_BYTES; at++) {
         memcpy(bytes, used.bytes, used.length);

@@ -801,6 +801,15 @@ static void no_log(torture *run, void *context) {
         return;
     }
     remove_tree(log);
+    larder_store *store = NULL;
+    GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &store), LARDER_OK);
+    EXPECT(run, holds(store, 7, TINY), "a reader has lost what lies in a row");
+    GIVES(larder_store_recovery(store, &report), LARDER_OK);
+    EXPECT(run, report.journal_lost > 0 && report.damaged == 20, "%llu lost, %llu damaged",
+           (unsigned long long)report.journal_lost, (unsigned long long)report.damaged);
+    GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_EDAMAGED);
+    larder_store_close(store);
+    EXPECT(run, size_of_file(log) < 0, "a reader has made the folder");
     larder_store_options options = options_of(LARDER_STORE_WITH_UNCERTAIN, SEGMENT_BYTES);
     GIVES(larder_store_rebuild(self->path, &options, NULL, NULL, &report), LARDER_OK);
     EXPECT(run, report.intact == 20, "%llu are rebuilt", (unsigned long long)report.intact);
