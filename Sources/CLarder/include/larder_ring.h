@@ -467,8 +467,9 @@ typedef int (*larder_progress)(void *LARDER_NULLABLE context, uint64_t done_byte
                                uint64_t total_bytes);
 
 /** Copies every intact message of the file at `source`, however damaged, into a new ring at
-    `target`, with its number, and the cursors that are readable. `source` is only read, and is not
-    locked: it should not be in use.
+    `target`, with its number, and the cursors that are readable. Where the parts of a copy made
+    while a writer went on contradict each other, the newer part is kept. `source` is only read, and
+    is not locked: it should not be in use.
     @param options of the new ring; NULL, or a capacity of 0, takes those of the source.
     @param progress may be NULL.
     @param report receives what was found.
