@@ -152,7 +152,7 @@ STORE_REFUSES_REMOVALS) in_file CLarderStore/checkpoint/append.c \
 STORE_KEEPS_SEGMENTS) in_file CLarderStore/log/log.c \
     's/^    larder_segment_detach(gone);//' ;;
 STORE_GROWS_UNDER_READERS) in_file CLarderStore/checkpoint/checkpoint.c \
-    's/^        if (larder_environment_room(env) < 2 . larder_store_least_room.*/        if (0 \&\&/' ;;
+    's/if (larder_environment_room(env) < 2 . larder_store_least_room.*/if (0 \&\&/' ;;
 STORE_CLEANS_AT_ONCE) in_file CLarderStore/cleaning/clean.c \
     's/^    work->room_bytes = room - .*/    work->room_bytes = UINT64_MAX;/' ;;
 STORE_SKIPS_CAUSE) in_file CLarderStore/cleaning/clean.c \

@@ -89,7 +89,7 @@ static inline uint64_t reader_position(const larder_ring_reader *reader, uint64_
     return offset % reader->ring->data_bytes;
 }
 
-/** Copies up to `bytes` bytes of the lap from `from` on, and none from `until` on; the lock is held.
+/** Copies up to `bytes` bytes of the lap from `from` on, none from `until` on; the lock is held.
     Afterwards the chunk holds what of it was not overwritten, which may be nothing. */
 static void reader_copy(larder_ring_reader *reader, uint64_t from, uint64_t until, uint64_t bytes) {
     const larder_ring *ring = reader->ring;

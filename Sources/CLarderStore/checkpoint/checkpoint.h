@@ -48,8 +48,8 @@ LARDER_MUST_CHECK larder_status larder_store_checkpoint(larder_store *store, flu
     of it as long as nobody else fills the disk: pages that they rewrite, in small transactions if
     need be, and copies of cleaning. The lock of pending writes or of the index is held. */
 uint64_t larder_store_room_to_keep(larder_store *store);
-/** The part of it that cleaning needs to begin with. No removal takes it, nor a transaction while an
-    old snapshot has each one take new pages: so that what was removed gives its room back once
+/** The part of it that cleaning needs to begin with. No removal takes it, nor a transaction while
+    an old snapshot has each one take new pages: so that what was removed gives its room back once
     that snapshot is gone. */
 uint64_t larder_store_least_room(larder_store *store);
 /** The log goes on in another, small segment, so that its last one can be cleaned, too. On a full

@@ -33,7 +33,8 @@ typedef struct follower {
     location closed_at;
     /** It has not come to the log's end yet. */
     bool is_fresh;
-    /** There is a log, also where no checkpoint came yet: then the first segment has to be there. */
+    /** There is a log, also where no checkpoint came yet: then its first segment has to be there.
+        */
     bool has_log;
     /** Writes that are known to be lost, behind `first`. */
     uint64_t lost;

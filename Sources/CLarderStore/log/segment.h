@@ -156,9 +156,9 @@ void larder_segment_close(segment *closed);
     @return what larder_segment_take_back ends; NULL without memory. */
 segment_loan *larder_segment_lend(segment *of, larder_bytes bytes);
 void larder_segment_take_back(segment_loan *loan);
-/** To be called when its file is removed and nobody lends of it any more: what is lent out is copied
-    and takes the place of the mapping, so that neither disk nor memory keep the rest. Where the
-    system cannot do that, or has no memory, everything stays. O(bytes lent). */
+/** To be called when its file is removed and nobody lends of it any more: what is lent out is
+    copied and takes the place of the mapping, so that neither disk nor memory keep the rest. Where
+    the system cannot do that, or has no memory, everything stays. O(bytes lent). */
 void larder_segment_detach(segment *of);
 /** Whether nothing of it was synced yet. */
 bool larder_segment_is_new(const segment *asked);

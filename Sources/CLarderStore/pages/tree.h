@@ -126,8 +126,8 @@ LARDER_MUST_CHECK larder_status larder_tree_audit(const tree *tree, tree_report 
 /** The same of the free list alone, as far as it can be told without the tree. For tree_guard. */
 LARDER_MUST_CHECK larder_status larder_tree_audit_free_list(const tree *tree);
 
-/** Pages that the file is too short for, and that are not free: LMDB does not write those at its end
-    that were free again before it came to that.
+/** Pages that the file is too short for, and that are not free: LMDB does not write those at its
+    end that were free again before it came to that.
     @return LARDER_OK; ENOMEM. O(1) unless the file is shorter than its pages; then O(pages of the
             free list), and one bit of memory for each page. */
 LARDER_MUST_CHECK larder_status larder_tree_missing_pages(const tree *state, uint64_t *count);

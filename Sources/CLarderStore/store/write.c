@@ -61,7 +61,7 @@ larder_status larder_store_remove_all(larder_store *store, larder_progress progr
     return status ? status : order.deletion;
 }
 
-/** Removes entries of a query, as many as a batch may have, and has the query begin at the last one.
+/** Removes entries of a query, as many as a batch may have; the query begins at the last one then.
     @param last room for its key.
     @return LARDER_END: there are no more. */
 static larder_status remove_some(larder_store *store, larder_store_batch *batch,

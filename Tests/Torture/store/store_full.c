@@ -274,8 +274,8 @@ static void look(full *self, int begun, int end) {
     _exit(is_well ? 0 : 1);
 }
 
-/** As `empty`, while another process keeps a snapshot: then nothing comes free, and at some point no
-    removal has room. Behind it a flush finds room again. */
+/** As `empty`, while another process keeps a snapshot: then nothing comes free, and at some point
+    no removal has room. Behind it a flush finds room again. */
 static uint64_t empty_beside_reader(full *self, pattern which, unsigned percent) {
     int begun[2], end[2];
     char byte;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What is left of a store after files went missing, were cut short, swapped, doubled, replaced by
-// older ones or another store's, or hurt, behind a close, a kill or another start of the machine. Opening must not make
-// it worse: what it finds, with what a salvage finds after it, is no less than what a salvage found
-// before; a handle that only reads sees the same; what is lost is told of, and nothing comes that
-// never was, nor what is old without a word. Where opening refuses, nothing has changed.
+// older ones or another store's, or hurt, behind a close, a kill or another start of the machine.
+// Opening must not make it worse: what it finds, with what a salvage finds after it, is no less
+// than what a salvage found before; a handle that only reads sees the same; what is lost is told
+// of, and nothing comes that never was, nor what is old without a word. Where opening refuses,
+// nothing has changed.
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -407,9 +407,9 @@ static void segments(torture *run, void *context) {
     larder_log_close(&log);
 }
 
-/** Removals take what each segment keeps back for them where no other can be made, up to what is for
-    the removal of everything, which takes the last byte; the record that names the next one has its
-    own place. */
+/** Removals take what each segment keeps back for them where no other can be made, up to what is
+    for the removal of everything, which takes the last byte; the record that names the next one has
+    its own place. */
 static void keep_back(torture *run, const char *path, bool clears) {
     larder_store *store;
     static char key[SMALL_BYTES];
