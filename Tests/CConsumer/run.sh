@@ -107,6 +107,26 @@ use larder-store
 cc -std=c11 $strict -c Tests/CConsumer/namesakes.c -o "$work/namesakes.o"
 try store cc-c11-namesakes "$work/namesakes.o $static" cc -std=c11 -D_POSIX_C_SOURCE=200809L
 
+# What Tests/Outside says, on a disk of its own.
+if [ "$(uname)" = Linux ]; then
+  use larder-store
+  cc -std=c11 -D_POSIX_C_SOURCE=200809L Tests/Outside/full_disk.c $strict $flags \
+    -o "$work/full_disk" $static
+  mkdir -p "$work/disk"
+  on_small_disk() {
+    unshare -rm sh -c 'mount -t tmpfs -o size=20m tmpfs "$0" && exec "$@"' "$work/disk" "$@"
+  }
+  if on_small_disk true 2>/dev/null; then
+    for way in "20 prefix" "1000 cursor" "20 process"; do
+      printf 'test-c: '
+      # shellcheck disable=SC2086
+      on_small_disk "$work/full_disk" "$work/disk/store" $way || fail "a full disk, $way"
+    done
+  else
+    echo "test-c: no small disk can be mounted, skipped full_disk"
+  fi
+fi
+
 # What a program that logs one message waits for.
 if [ "$(uname)" = Linux ]; then
   use larder
