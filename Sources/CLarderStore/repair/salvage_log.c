@@ -400,9 +400,10 @@ larder_status larder_salvage_read_log(salvage *search) {
         bool is_written = walk.from->kind == SEGMENT_WRITTEN ||
                           (walk.from->kind == 0 && walk.first && search->has_tree &&
                            record_sequence(walk.previous) > search->meta.applied);
-        // All that it held may be lost, and has been noted.
-        if (!walk.first && walk.has_gap && walk.from->kind != SEGMENT_CLEANED) is_exact = false;
         walk.has_told = search->report->journal_lost > told;
+        // All that it held may be lost, and has been noted; unless what is damaged is in the tree:
+        // what came behind that may not be.
+        if (!walk.first && walk.has_told && walk.from->kind != SEGMENT_CLEANED) is_exact = false;
         if (!status) status = note_cut(&walk);
         if (!walk.first || !is_written) continue;
         search->report->journal_lost += next_is_missing(&walk);
