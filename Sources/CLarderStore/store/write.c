@@ -62,19 +62,21 @@ larder_status larder_store_remove_all(larder_store *store, larder_progress progr
 }
 
 /** Removes entries of a query, as many as a batch may have; the query begins at the last one then.
+    @param cursor NULL for one to be opened; stays open where it does no harm.
     @param last room for its key.
     @return LARDER_END: there are no more. */
 static larder_status remove_some(larder_store *store, larder_store_batch *batch,
-                                 larder_store_query *query, uint8_t *last, uint64_t *removed) {
+                                 larder_store_query *query, larder_store_cursor **cursor,
+                                 uint8_t *last, uint64_t *removed) {
     enum { BATCH_MAX_COUNT = 1024 };
-    larder_store_cursor *cursor;
     uint64_t count = 0;
     size_t length = 0;
-    larder_status found = LARDER_OK, status = larder_store_cursor_open(store, query, &cursor);
+    larder_status found = LARDER_OK, status = LARDER_OK;
+    if (*cursor == NULL) status = larder_store_cursor_open(store, query, cursor);
     if (status) return status;
     while (!found && count < BATCH_MAX_COUNT) {
         larder_store_entry entry;
-        found = larder_store_cursor_next(cursor, &entry);
+        found = larder_store_cursor_next(*cursor, &entry);
         // A damaged entry has no key that could be believed; it stays.
         if (found == LARDER_EDAMAGED) {
             found = LARDER_OK;
@@ -86,10 +88,14 @@ static larder_status remove_some(larder_store *store, larder_store_batch *batch,
         if (length > 0) memcpy(last, entry.key.data, length);
         count++;
     }
+    // The batch is full, and the entry for the next one.
+    bool is_full = found == LARDER_ETOOLARGE && count > 0;
+    if (is_full) found = LARDER_OK;
     // What it looks at is kept: on a full disk nothing came free for what follows.
-    larder_store_cursor_close(cursor);
-    // The batch is full.
-    if (found == LARDER_ETOOLARGE && count > 0) found = LARDER_OK;
+    if (is_full || larder_environment_is_short(store->index.environment)) {
+        larder_store_cursor_close(*cursor);
+        *cursor = NULL;
+    }
     if (count > 0) query->lower = (larder_bytes){last, length};
     if (!found || found == LARDER_END) status = larder_store_batch_commit(batch, 0, NULL);
     if (!status && removed != NULL) *removed += count;
@@ -104,11 +110,13 @@ larder_status larder_store_remove_prefix(larder_store *store, larder_bytes prefi
     query.prefix = prefix;
     query.flags = LARDER_STORE_WITHOUT_VALUE | LARDER_STORE_EXPIRED_TOO;
     larder_store_batch *batch;
+    larder_store_cursor *cursor = NULL;
     uint8_t *last = malloc(LARDER_STORE_KEY_MAX_BYTES);
     larder_status status = last == NULL ? ENOMEM : larder_store_batch_create(store, &batch);
     if (!status) {
-        do status = remove_some(store, batch, &query, last, removed);
+        do status = remove_some(store, batch, &query, &cursor, last, removed);
         while (!status);
+        larder_store_cursor_close(cursor);
         larder_store_batch_destroy(batch);
     }
     free(last);
