@@ -284,19 +284,20 @@ static void test_log(void) {
         CHECK(bytes.length == record_length(m.writes[at].bytes));
     }
     // What is lent out outlives segment and log.
-    segment *held = larder_log_hold(&m.log, 1);
-    CHECK(held != NULL && larder_log_remove(&m.log, 1) == LARDER_OK);
+    segment *first;
+    CHECK(larder_log_segment(&m.log, 1, &first) == LARDER_OK);
+    larder_bytes head = {first->map, 8}, tail = {m.log.active->map, 8};
+    segment_loan *held = larder_segment_lend(first, head);
+    segment_loan *last = larder_segment_lend(m.log.active, tail);
+    CHECK(held != NULL && last != NULL);
     CHECK(larder_log_remove(&m.log, 1) == LARDER_OK);
-    segment *gone;
-    CHECK(larder_log_segment(&m.log, 1, &gone) == ENOENT);
-    segment *last = larder_log_hold(&m.log, m.log.active->number);
+    CHECK(larder_log_remove(&m.log, 1) == LARDER_OK);
+    CHECK(larder_log_segment(&m.log, 1, &first) == ENOENT);
     larder_log_close(&reader);
-    uint32_t number = m.log.active->number;
     model_end(&m);
-    CHECK(held->number == 1 && held->map[0] == 'L' && last->map[0] == 'L');
-    CHECK(last->number == number);
-    larder_log_release(held);
-    larder_log_release(last);
+    CHECK(((const char *)head.data)[0] == 'L' && ((const char *)tail.data)[0] == 'L');
+    larder_segment_take_back(held);
+    larder_segment_take_back(last);
     folder_end();
 }
 
@@ -417,7 +418,7 @@ static void test_circle(void) {
         log_scan scan = scan_of(&m.log);
         larder_status end;
         CHECK(compare_scan(&m, &scan, &end) == 1);
-        CHECK(end == (leads[n] == 4 ? LARDER_END : LARDER_EDAMAGED));
+        CHECK(end == LARDER_EDAMAGED);
         while (larder_log_scan_resync(&scan)) CHECK(compare_scan(&m, &scan, &end) == 0);
     }
     larder_segment_close(other);
