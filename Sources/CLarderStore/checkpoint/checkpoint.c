@@ -236,7 +236,8 @@ static larder_status apply_reads_in_steps(const checkpoint *behind, uint64_t *dr
 /** Applies what is frozen, with everything else that waits. */
 static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     store_index *index = &store->index;
-    larder_environment_drain_touches(index->environment, &index->folding, &store->pending.lock);
+    larder_environment_drain_touches(index->environment, &index->folding, &store->pending.lock,
+                                     true);
     pthread_mutex_lock(&store->pending.lock);
     larder_touch_buffer_move(&index->waiting, &index->folding);
     pthread_mutex_unlock(&store->pending.lock);

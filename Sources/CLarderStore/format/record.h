@@ -326,5 +326,21 @@ static inline bool begins_with(larder_bytes bytes, larder_bytes prefix) {
     return bytes.length >= prefix.length &&
            (prefix.length == 0 || memcmp(bytes.data, prefix.data, prefix.length) == 0);
 }
+/** How far `bytes` begin as the first `length` bytes of `first` do. */
+static inline size_t bytes_shared_prefix(const void *first, size_t length, larder_bytes bytes) {
+    const uint8_t *left = first, *right = bytes.data;
+    size_t at = 0;
+    while (at < length && at < bytes.length && left[at] == right[at]) at++;
+    return at;
+}
+/** Eight of them from there on, big-endian; zeros behind their end. */
+static inline uint64_t bytes_digits(larder_bytes bytes, size_t from) {
+    const uint8_t *at = bytes.data;
+    size_t length = bytes.length - from;
+    if (length >= 8) return get_be64(at + from);
+    uint8_t padded[8] = {0};
+    if (length > 0) memcpy(padded, at + from, length);
+    return get_be64(padded);
+}
 
 #endif

@@ -48,6 +48,8 @@ typedef struct pending_writes {
     /** Writes since the last checkpoint began, those that it is applying or NULL, and an empty
         table to go on with. */
     memtable *active, *frozen, *spare;
+    /** One at a time adds to the memtables' write rows; before `lock`. */
+    pthread_mutex_t rows_lock;
     /** Entries in both tables, and removals of everything: readers look no further if it is 0. */
     _Atomic uint64_t count;
     /** The newest write's number, for stamps of reads. */

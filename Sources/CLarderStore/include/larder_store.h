@@ -137,8 +137,6 @@ typedef struct larder_store_tuning {
     uint64_t clean_max_bytes;
     /** Entries that one transaction removes because of limits. */
     uint64_t remove_max_count;
-    /** With more keys than that in the memtable, opening a cursor runs a checkpoint first. */
-    uint64_t overlay_max_count;
 } larder_store_tuning;
 
 /** Sets the usual thresholds. */

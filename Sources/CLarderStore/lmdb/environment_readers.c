@@ -357,7 +357,8 @@ bool larder_environment_keeps_pages(environment *env) {
 
 // Touches -----------------------------------------------------------------------------------------
 
-void larder_environment_drain_touches(environment *env, touch_buffer *into, pthread_mutex_t *lock) {
+void larder_environment_drain_touches(environment *env, touch_buffer *into, pthread_mutex_t *lock,
+                                      bool waits) {
     for (place *drained = NULL; (drained = place_next(env, drained));) {
         // Its holder may be the caller itself, or wait for the caller: the wait has an end, and
         // what is left then comes with the next drain.
@@ -369,7 +370,7 @@ void larder_environment_drain_touches(environment *env, touch_buffer *into, pthr
                 place_give(drained);
                 break;
             }
-            if (atomic_load(&drained->is_long)) break;
+            if (!waits || atomic_load(&drained->is_long)) break;
             struct timespec pause = {.tv_nsec = 50000};
             nanosleep(&pause, NULL);
         }

@@ -61,7 +61,7 @@ void larder_touch_buffer_free(touch_buffer *touches) {
     touches->bytes = NULL;
 }
 
-void larder_touch_buffer_move(touch_buffer *from, touch_buffer *to) {
+void larder_touch_buffer_append(const touch_buffer *from, touch_buffer *to) {
     if (from->count == 0) return;
     uint32_t count = to->count + from->count;
     touch *touches = realloc(to->touches, count * sizeof *touches);
@@ -70,17 +70,22 @@ void larder_touch_buffer_move(touch_buffer *from, touch_buffer *to) {
     if (bytes) to->bytes = bytes;
     if (!touches || !bytes) {
         to->dropped += from->count;
-    } else {
-        if (from->used_bytes > 0) memcpy(bytes + to->used_bytes, from->bytes, from->used_bytes);
-        for (uint32_t i = 0; i < from->count; i++) {
-            touch moved = from->touches[i];
-            moved.offset += to->used_bytes;
-            touches[to->count + i] = moved;
-        }
-        to->used_bytes += from->used_bytes;
-        // Before `from` is empty: whoever searches both, in this order, misses nothing.
-        __atomic_store_n(&to->count, count, __ATOMIC_RELEASE);
+        return;
     }
+    if (from->used_bytes > 0) memcpy(bytes + to->used_bytes, from->bytes, from->used_bytes);
+    for (uint32_t i = 0; i < from->count; i++) {
+        touch moved = from->touches[i];
+        moved.offset += to->used_bytes;
+        touches[to->count + i] = moved;
+    }
+    to->used_bytes += from->used_bytes;
+    __atomic_store_n(&to->count, count, __ATOMIC_RELEASE);
+}
+
+void larder_touch_buffer_move(touch_buffer *from, touch_buffer *to) {
+    // Before `from` is empty: whoever searches both, in this order, misses nothing.
+    larder_touch_buffer_append(from, to);
+    if (from->count == 0) return;
     to->dropped += from->dropped;
     touch_buffer_empty(from);
 }

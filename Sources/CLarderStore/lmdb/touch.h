@@ -56,6 +56,9 @@ void larder_touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint
                                 int64_t *deadline_ns);
 /** Frees what it has; the caller owns it. */
 void larder_touch_buffer_free(touch_buffer *touches);
+/** Copies what is in `from` behind what is in `to`, which grows and has no table. What finds no
+    memory is dropped. */
+void larder_touch_buffer_append(const touch_buffer *from, touch_buffer *to);
 /** Moves what is in `from` behind what is in `to`, which grows; the caller owns both. What finds
     no memory is dropped. */
 void larder_touch_buffer_move(touch_buffer *from, touch_buffer *to);

@@ -7,7 +7,7 @@
 
 #include "larder_index.h"
 
-enum { FIRST_CAPACITY = 64, KEPT_CAPACITY = 1 << 14 };
+enum { FIRST_CAPACITY = 64, KEPT_CAPACITY = 1 << 14, ROWS_BEYOND_ENTRIES = 4096 };
 
 static uint32_t tag_of(larder_bytes key) {
     return (uint32_t)(larder_index_hash_bytes(key.data, key.length) >> 32);
@@ -20,7 +20,13 @@ larder_status larder_memtable_create(memtable **out) {
     return *out == NULL ? ENOMEM : LARDER_OK;
 }
 
+static void drop_rows(memtable *table) {
+    larder_write_rows_release(table->rows);
+    table->rows = NULL;
+}
+
 static void memtable_release(memtable *table) {
+    drop_rows(table);
     free(table->entries);
     free(table->table);
     *table = (memtable){0};
@@ -33,6 +39,7 @@ void larder_memtable_destroy(memtable *table) {
 }
 
 static void memtable_empty(memtable *table) {
+    drop_rows(table);
     if (table->count > 0) memset(table->table, 0, (size_t)(table->mask + 1) * sizeof(uint64_t));
     table->count = 0;
     table->row_bytes = 0;
@@ -138,10 +145,37 @@ void larder_memtable_prefetch(const memtable *table, const uint8_t *at, uint32_t
     for (uint32_t n = 0; n < found; n++) __builtin_prefetch(table->entries[places[n]].record);
 }
 
+static void note_for_cursors(memtable *table, const uint8_t *at, uint32_t number) {
+    const uint64_t most = 2 * (uint64_t)table->count + ROWS_BEYOND_ENTRIES;
+    if (table->rows == NULL) return;
+    if (larder_write_rows_count(table->rows) >= most ||
+        larder_write_rows_add(table->rows, at, number) != LARDER_OK)
+        drop_rows(table);
+}
+
+larder_status larder_memtable_rows(memtable *table, const uint8_t secret[16], write_rows **out) {
+    if (table->rows != NULL && !larder_write_rows_has_secret(table->rows, secret)) drop_rows(table);
+    if (table->rows == NULL) {
+        write_rows *made = larder_write_rows_create(secret);
+        larder_status status = made == NULL ? ENOMEM : LARDER_OK;
+        for (uint32_t at = 0; at < table->count && !status; at++)
+            status =
+                larder_write_rows_add(made, table->entries[at].record, table->entries[at].segment);
+        if (status) {
+            larder_write_rows_release(made);
+            return status;
+        }
+        table->rows = made;
+    }
+    larder_write_rows_hold(*out = table->rows);
+    return LARDER_OK;
+}
+
 void larder_memtable_put(memtable *table, const uint8_t *at, uint32_t number) {
     larder_bytes key = larder_record_key(at);
     uint32_t tag = tag_of(key);
     table->last_sequence = record_sequence(at);
+    note_for_cursors(table, at, number);
     memtable_entry *entry = find_tagged(table, tag, key);
     if (entry == NULL) {
         table->row_bytes += row_bytes(at, key);

@@ -6,6 +6,7 @@
 #define LARDER_MEMTABLE_H
 
 #include "log/segment.h"
+#include "log/write_rows.h"
 
 typedef struct memtable_entry {
     /** In a segment's mapping. */
@@ -39,6 +40,9 @@ typedef struct memtable {
         that, or take away. */
     uint32_t resolved;
     int64_t count_delta, bytes_delta;
+    /** For cursors; NULL before the first that came since it was emptied, or since keys were
+        written again so often that another look at the entries costs less. */
+    write_rows *rows;
 } memtable;
 
 LARDER_MUST_CHECK larder_status larder_memtable_create(memtable **out);
@@ -63,6 +67,10 @@ static inline uint32_t memtable_pending(const memtable *table) {
 }
 /** NULL if there is none. */
 const memtable_entry *larder_memtable_find(const memtable *table, larder_bytes key);
+/** The writes for cursors, held for the caller, with stored keys that are made with that secret.
+    ENOMEM. O(1), O(entries) for the first. */
+LARDER_MUST_CHECK larder_status larder_memtable_rows(memtable *table, const uint8_t secret[16],
+                                                     write_rows **out);
 /** Says what lies under entries[resolved], the first one of which that is not known: `bytes` of a
     value if it is present. Counts `resolved` up. */
 void larder_memtable_resolve(memtable *table, bool is_present, uint64_t bytes);

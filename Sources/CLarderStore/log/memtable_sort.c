@@ -11,24 +11,6 @@ static int compare_writes(const void *a, const void *b) {
     return order != 0 ? order : (left->victim > right->victim) - (left->victim < right->victim);
 }
 
-/** How far `key` begins as the first `length` bytes of `first` do. */
-static size_t shared_prefix(const uint8_t *first, size_t length, larder_bytes key) {
-    const uint8_t *bytes = key.data;
-    size_t at = 0;
-    while (at < length && at < key.length && first[at] == bytes[at]) at++;
-    return at;
-}
-
-/** Eight bytes of the key from there on, big-endian; zeros behind its end. */
-static uint64_t digits_of(larder_bytes key, size_t from) {
-    const uint8_t *bytes = (const uint8_t *)key.data + from;
-    size_t length = key.length - from;
-    if (length >= 8) return get_be64(bytes);
-    uint8_t padded[8] = {0};
-    memcpy(padded, bytes, length);
-    return get_be64(padded);
-}
-
 /** Fills in the digits. What all keys share is left out of them, which is known when the last one
     was seen; so those before the one that made it shorter are done again. */
 static void fill_digits(sorted_write *writes, uint32_t count) {
@@ -37,13 +19,13 @@ static void fill_digits(sorted_write *writes, uint32_t count) {
     uint32_t stale = 0;
     for (uint32_t at = 0; at < count; at++) {
         larder_bytes key = larder_record_key(writes[at].record);
-        size_t shared = shared_prefix(first.data, prefix, key);
+        size_t shared = bytes_shared_prefix(first.data, prefix, key);
         if (shared < prefix) stale = at;
         prefix = shared;
-        writes[at].digits = digits_of(key, prefix);
+        writes[at].digits = bytes_digits(key, prefix);
     }
     for (uint32_t at = 0; at < stale; at++)
-        writes[at].digits = digits_of(larder_record_key(writes[at].record), prefix);
+        writes[at].digits = bytes_digits(larder_record_key(writes[at].record), prefix);
 }
 
 /** Sorts by `digits`; the result is in `items`. Passes in which all agree are left out. */

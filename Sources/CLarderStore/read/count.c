@@ -83,12 +83,13 @@ static larder_status list_due(const larder_store_cursor *cursor, row_array *due)
 }
 
 /** By key: how many of the tree's entries in the range a pending write replaces, or are over. */
-static larder_status wrong_count(const larder_store_cursor *cursor, const row_array *due,
+static larder_status wrong_count(larder_store_cursor *cursor, const row_array *due,
                                  uint64_t *count) {
-    const row_array *pending = &cursor->pending.by_key;
-    for (size_t i = 0; i < pending->count; i++) {
+    larder_overlay_rewind(cursor);
+    for (const cursor_row *pending; (pending = larder_overlay_peek(cursor));
+         larder_overlay_step(cursor)) {
         cursor_row row;
-        larder_status status = larder_cursor_find_entry(cursor, pending->items[i].stored, &row);
+        larder_status status = larder_cursor_find_entry(cursor, pending->stored, &row);
         if (status && status != LARDER_ENOTFOUND) return status;
         *count += !status;
     }
@@ -97,7 +98,7 @@ static larder_status wrong_count(const larder_store_cursor *cursor, const row_ar
         bool is_expired = false;
         larder_status status = LARDER_OK;
         if (larder_cursor_wants(cursor, row->value, row->stored) &&
-            !larder_rows_find(pending, row->stored))
+            !larder_overlay_find(cursor, row->stored))
             status = look_up(cursor, row->stored, &is_expired);
         if (status) return status;
         *count += is_expired;
@@ -109,7 +110,7 @@ static larder_status wrong_count(const larder_store_cursor *cursor, const row_ar
 static larder_status row_counts(const larder_store_cursor *cursor, const row_array *due,
                                 larder_bytes stored, bool *counts) {
     bool is_expired;
-    *counts = !larder_rows_find(&cursor->pending.by_key, stored);
+    *counts = !larder_overlay_find(cursor, stored);
     if (!*counts || !larder_rows_find(due, stored)) return LARDER_OK;
     larder_status status = look_up(cursor, stored, &is_expired);
     *counts = status || !is_expired;
@@ -121,7 +122,7 @@ static larder_status leaf_count(const larder_store_cursor *cursor, const row_arr
                                 const tree_cursor *at, uint32_t to, uint64_t limit,
                                 uint64_t *count) {
     bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
-    bool has_suspects = is_index && cursor->pending.by_key.count + due->count > 0;
+    bool has_suspects = is_index && cursor->pending.by_key_count + due->count > 0;
     const tree_page *page = &at->path[at->depth - 1].page;
     for (uint32_t i = at->path[at->depth - 1].at; i < to && *count < limit; i++) {
         tree_node node;
@@ -166,8 +167,8 @@ static larder_status range_count(const larder_store_cursor *cursor, const row_ar
 }
 
 /** Adds those of the tree's entries, or rows of an index, that count. */
-static larder_status tree_count(const larder_store_cursor *cursor, const row_array *due,
-                                uint64_t limit, uint64_t *count) {
+static larder_status tree_count(larder_store_cursor *cursor, const row_array *due, uint64_t limit,
+                                uint64_t *count) {
     uint64_t wrong = 0, rows = 0;
     if (cursor->query.order == LARDER_STORE_BY_INDEX) return range_count(cursor, due, limit, count);
     larder_status status = wrong_count(cursor, due, &wrong);
@@ -184,12 +185,11 @@ static larder_status tree_count(const larder_store_cursor *cursor, const row_arr
 }
 
 /** Entries that are pending. */
-static larder_status pending_count(const larder_store_cursor *cursor, uint64_t *count) {
-    const row_array *pending = larder_overlay_rows_ordered(cursor);
-    for (size_t i = 0; i < pending->count; i++) {
+static larder_status pending_count(larder_store_cursor *cursor, uint64_t *count) {
+    larder_overlay_rewind(cursor);
+    for (cursor_row *row; (row = larder_overlay_peek(cursor)); larder_overlay_step(cursor)) {
         bool is_expired = true;
-        cursor_row row = pending->items[i];
-        larder_status status = row.is_removal ? LARDER_OK : look_at(cursor, &row, &is_expired);
+        larder_status status = row->is_removal ? LARDER_OK : look_at(cursor, row, &is_expired);
         if (status) return status;
         *count += !is_expired;
     }
@@ -197,8 +197,7 @@ static larder_status pending_count(const larder_store_cursor *cursor, uint64_t *
 }
 
 /** @return LARDER_OK; LARDER_EDAMAGED if it cannot be told from rows. */
-static larder_status count_by_rows(const larder_store_cursor *cursor, uint64_t limit,
-                                   uint64_t *count) {
+static larder_status count_by_rows(larder_store_cursor *cursor, uint64_t limit, uint64_t *count) {
     row_array due = {0};
     if (!cursor->has_exact_range || !expiry_is_in_rows(cursor)) return LARDER_EDAMAGED;
     larder_status status = pending_count(cursor, count);
@@ -212,6 +211,7 @@ static larder_status count_by_rows(const larder_store_cursor *cursor, uint64_t l
 
 static larder_status count_each(larder_store_cursor *cursor, uint64_t limit, uint64_t *count) {
     bool is_damaged = false;
+    larder_overlay_rewind(cursor);
     *count = 0;
     while (*count < limit) {
         larder_store_entry entry;
@@ -228,7 +228,7 @@ larder_status larder_store_count(larder_store *store, const larder_store_query *
                                  uint64_t limit, uint64_t *count) {
     *count = 0;
     larder_store_query counted = *query;
-    // They are as many in every order, and that of use may have a checkpoint come first.
+    // They are as many in every order, and the tree may have to make that of use.
     if (query->order == LARDER_STORE_BY_RECENCY && (query->flags & QUERY_BOUNDS) == 0)
         counted.order = LARDER_STORE_BY_KEY;
     larder_store_cursor *cursor;

@@ -27,6 +27,24 @@ bool larder_cursor_wants(const larder_store_cursor *cursor, larder_bytes value,
            begins_with(value, cursor->query.prefix);
 }
 
+larder_status larder_row_array_add(row_array *rows, const cursor_row *row) {
+    larder_status status =
+        larder_os_array_reserve(&rows->items, rows->count, &rows->capacity, sizeof *rows->items);
+    if (!status) rows->items[rows->count++] = *row;
+    return status;
+}
+
+static int compare_stored(const void *a, const void *b) {
+    const cursor_row *left = a, *right = b;
+    return compare_bytes(left->stored, right->stored);
+}
+
+const cursor_row *larder_rows_find(const row_array *rows, larder_bytes stored) {
+    if (rows->count == 0) return NULL;
+    cursor_row wanted = {.stored = stored};
+    return bsearch(&wanted, rows->items, rows->count, sizeof wanted, compare_stored);
+}
+
 int larder_cursor_compare(const void *a, const void *b) {
     const cursor_row *left = a, *right = b;
     // What an order does not go by is alike in all of its rows.
@@ -97,38 +115,24 @@ static larder_status cursor_take_bytes(larder_store_cursor *cursor) {
     return LARDER_OK;
 }
 
-/** Has a checkpoint come first where much is pending, or where the order of use depends on reads
-    that only it folds in. If it fails the cursor still shows everything: the failure is counted,
-    and reported by the next flush. */
-static void flush_first(larder_store *store, const larder_store_query *query) {
-    if (store_is_read_only(store)) return;
-    bool is_much = atomic_load_explicit(&store->pending.count, memory_order_acquire) >
-                   store->tuning.overlay_max_count;
-    bool needs_reads = query->order == LARDER_STORE_BY_RECENCY &&
-                       atomic_load_explicit(&store->expiry.tracks_access, memory_order_relaxed);
-    if (!is_much && !needs_reads) return;
-    (void)!larder_store_flush(store);
-}
-
 larder_status larder_store_cursor_open(larder_store *store, const larder_store_query *query,
                                        larder_store_cursor **out) {
     *out = NULL;
     larder_status status = store_enter(store);
     if (status) return status;
     if (!query_is_valid(query)) return LARDER_EINVALID;
-    flush_first(store, query);
     larder_store_cursor *cursor = calloc(1, sizeof *cursor);
     if (!cursor) return ENOMEM;
     cursor->store = store;
     cursor->query = *query;
     cursor->descends = (query->flags & LARDER_STORE_DESCENDING) != 0;
-    status = larder_overlay_rows_take(cursor);
+    status = larder_overlay_take(cursor);
     if (!status) status = cursor_take_bytes(cursor);
-    if (!status) status = larder_overlay_rows_make(cursor);
     if (status) {
         larder_store_cursor_close(cursor);
         return status;
     }
+    larder_overlay_rewind(cursor);
     *out = cursor;
     return LARDER_OK;
 }
@@ -136,7 +140,7 @@ larder_status larder_store_cursor_open(larder_store *store, const larder_store_q
 void larder_store_cursor_close(larder_store_cursor *cursor) {
     if (!cursor) return;
     if (cursor->place) larder_environment_release(cursor->place->environment, cursor->place);
-    larder_overlay_rows_free(&cursor->pending);
+    larder_overlay_free(&cursor->pending);
     larder_tree_rows_free(&cursor->tree);
     free(cursor->copies);
     free(cursor);
@@ -146,17 +150,13 @@ void larder_store_cursor_close(larder_store_cursor *cursor) {
 
 /** The next row of both sources, which the caller may change. */
 static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row **row) {
-    const row_array *rows = larder_overlay_rows_ordered(cursor);
     for (;;) {
         if (!cursor->has_tree_row) {
             larder_status status = larder_tree_rows_next(cursor, &cursor->tree_row);
             if (status && status != LARDER_END) return status;
             cursor->has_tree_row = !status;
         }
-        cursor_row *pending = NULL;
-        if (cursor->pending_given < rows->count)
-            pending = &rows->items[cursor->descends ? rows->count - 1 - cursor->pending_given
-                                                    : cursor->pending_given];
+        cursor_row *pending = larder_overlay_peek(cursor);
         if (!pending && !cursor->has_tree_row) return LARDER_END;
         int order = !pending ? 1 : -1;
         if (pending && cursor->has_tree_row) {
@@ -167,7 +167,7 @@ static larder_status cursor_next_row(larder_store_cursor *cursor, cursor_row **r
         if (order >= 0) cursor->has_tree_row = false;
         *row = order > 0 ? &cursor->tree_row : pending;
         if (order > 0) return LARDER_OK;
-        cursor->pending_given++;
+        larder_overlay_step(cursor);
         if (!pending->is_removal) return LARDER_OK;
     }
 }

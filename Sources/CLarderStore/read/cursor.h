@@ -50,17 +50,40 @@ typedef struct row_array {
 } row_array;
 LARDER_MUST_CHECK larder_status larder_row_array_add(row_array *rows, const cursor_row *row);
 
-/** What was pending, as rows. */
-typedef struct overlay_rows {
-    /** One for each key, removals too, in the order of stored keys; by key, of the range only. */
-    row_array by_key;
-    /** Where the stored forms of long keys lie. */
-    uint8_t *long_keys;
-    /** In another order: puts in the range, in that order. */
-    row_array ordered;
+/** Where a cursor is in a run: the rows that are still to come. */
+typedef struct overlay_place {
+    row_run *run;
+    uint32_t from, to;
+} overlay_place;
+
+/** Entries whose reads are pending, in the order of use; elsewhere none. */
+typedef struct touched_rows {
+    touch_buffer buffer;
+    row_array by_key, ordered;
+    size_t given;
+} touched_rows;
+
+/** What was pending. */
+typedef struct overlay {
+    /** Of the active and the frozen memtable; NULL where there is nothing. */
+    write_rows *writes[2];
+    /** The newest first. */
+    row_run *by_key[2 * ROW_RUNS_MAX];
+    size_t by_key_count;
+    /** In the cursor's order; likewise. */
+    overlay_place places[2 * ROW_RUNS_MAX];
+    size_t place_count;
+    touched_rows touched;
     /** Everything was removed, and that is pending: all entries of the tree are gone. */
     bool hides_tree;
-} overlay_rows;
+    /** Writes up to this one are in the tree, and do not count here. */
+    uint64_t applied;
+    /** The next row was found: of a write, or of a read if `next` is NULL. */
+    bool has_row;
+    const write_row *next;
+    cursor_row row;
+    size_t given;
+} overlay;
 
 /** An entry of the tree, for an order that the tree does not have. */
 typedef struct gathered_row {
@@ -106,8 +129,7 @@ struct larder_store_cursor {
     tree_key start, end;
     /** It holds for everything. */
     bool has_exact_range;
-    overlay_rows pending;
-    size_t pending_given;
+    overlay pending;
     tree_rows tree;
     cursor_row tree_row;
     bool has_tree_row;
@@ -130,13 +152,36 @@ LARDER_MUST_CHECK larder_status larder_cursor_expand(const larder_store_cursor *
                                                      const cursor_row *row, row_array *rows);
 
 // cursor_overlay.c
-/** Takes the cursor's place, and lists what was pending then. */
-LARDER_MUST_CHECK larder_status larder_overlay_rows_take(larder_store_cursor *cursor);
-/** Puts that in order. */
-LARDER_MUST_CHECK larder_status larder_overlay_rows_make(larder_store_cursor *cursor);
-void larder_overlay_rows_free(overlay_rows *rows);
-/** Rows of what was pending in the cursor's order, with removals if that is by key. */
-const row_array *larder_overlay_rows_ordered(const larder_store_cursor *cursor);
+/** Takes the cursor's place, and what was pending then. */
+LARDER_MUST_CHECK larder_status larder_overlay_take(larder_store_cursor *cursor);
+void larder_overlay_free(overlay *over);
+/** Begins again with the first row of the range, which has to be known. O(log n). */
+void larder_overlay_rewind(larder_store_cursor *cursor);
+/** At most so many rows are still to come. */
+size_t larder_overlay_count(const larder_store_cursor *cursor);
+/** The next row in the cursor's order, with removals if that is by key; NULL if there is none. */
+cursor_row *larder_overlay_peek(larder_store_cursor *cursor);
+/** Goes behind the row that was peeked at, which stays as it is until the next peek. */
+void larder_overlay_step(larder_store_cursor *cursor);
+/** The newest pending write of a key; NULL if there is none that the tree does not have. */
+const write_row *larder_overlay_find(const larder_store_cursor *cursor, larder_bytes stored);
+
+// cursor_touched.c
+/** Whether reads that are pending count in the cursor's order. If so, those in readers' buffers go
+    to where they are copied from, but for buffers in use. */
+bool larder_touched_gather(larder_store_cursor *cursor);
+/** Copies them; the store's lock is held. */
+LARDER_MUST_CHECK larder_status larder_touched_copy(larder_store_cursor *cursor);
+LARDER_MUST_CHECK larder_status larder_touched_sort(larder_store_cursor *cursor);
+void larder_touched_free(touched_rows *rows);
+/** Whether a read moves the entry away from that place in the order. */
+bool larder_touched_hides(const larder_store_cursor *cursor, larder_bytes stored, stamp at);
+/** The next read; NULL if there is none. */
+const cursor_row *larder_touched_next(const larder_store_cursor *cursor);
+/** Whether the entry is there, and was not written later. If so, it is filled in. */
+bool larder_touched_row(const larder_store_cursor *cursor, const cursor_row *read, cursor_row *out);
+
+// cursor.c
 /** The row of a stored key among rows that are sorted by them; NULL if there is none. */
 const cursor_row *larder_rows_find(const row_array *rows, larder_bytes stored);
 

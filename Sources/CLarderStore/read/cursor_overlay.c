@@ -1,122 +1,252 @@
 // SPDX-License-Identifier: MIT
 /** @file cursor_overlay.c
-    What was pending when a cursor was opened, as rows in its order. */
+    What was pending when a cursor was opened, as rows in its order: places in the runs of the
+    memtables' write rows, of which the next row is always the first of them all. */
 #include "read/cursor.h"
 
-larder_status larder_row_array_add(row_array *rows, const cursor_row *row) {
-    larder_status status =
-        larder_os_array_reserve(&rows->items, rows->count, &rows->capacity, sizeof *rows->items);
-    if (!status) rows->items[rows->count++] = *row;
-    return status;
+// Taking ------------------------------------------------------------------------------------------
+
+static row_order order_of(const larder_store_cursor *cursor) {
+    switch (cursor->query.order) {
+    case LARDER_STORE_BY_INDEX: return (row_order){ROWS_BY_INDEX, cursor->query.index};
+    case LARDER_STORE_BY_RECENCY: return (row_order){ROWS_BY_WRITE, 0};
+    default: return (row_order){ROWS_BY_KEY, 0};
+    }
 }
 
-static int compare_stored(const void *a, const void *b) {
-    const cursor_row *left = a, *right = b;
-    return compare_bytes(left->stored, right->stored);
-}
-
-const cursor_row *larder_rows_find(const row_array *rows, larder_bytes stored) {
-    if (rows->count == 0) return NULL;
-    cursor_row wanted = {.stored = stored};
-    return bsearch(&wanted, rows->items, rows->count, sizeof wanted, compare_stored);
-}
-
-/** Lists what is pending and not in the tree that the cursor sees; `lock` is held. What a row has
-    as its stored key is the whole one still. */
-static larder_status list_pending(larder_store_cursor *cursor) {
+/** Holds the rows of what is pending and not in the tree that the cursor sees; `lock` is held.
+    @param until receives how many writes of each the cursor sees. */
+static larder_status hold_rows(larder_store_cursor *cursor, uint32_t until[2]) {
     const larder_store *store = cursor->store;
-    const memtable *tables[] = {store->pending.active, store->pending.frozen};
-    uint64_t applied = store_is_read_only(store) ? cursor->place->meta.applied : 0;
-    row_array *rows = &cursor->pending.by_key;
-    rows->capacity = tables[0]->count + (tables[1] ? (size_t)tables[1]->count : 0);
-    if (rows->capacity) rows->items = malloc(rows->capacity * sizeof *rows->items);
-    if (rows->capacity && !rows->items) return ENOMEM;
-    for (int i = 0; i < 2 && tables[i]; i++) {
-        for (uint32_t at = 0; at < tables[i]->count; at++) {
-            const memtable_entry *entry = &tables[i]->entries[at];
-            uint64_t sequence = record_sequence(entry->record);
-            larder_bytes key = larder_record_key(entry->record);
-            // The tree has it, or it was written again since it was frozen.
-            if (sequence <= applied || (i == 1 && larder_memtable_find(store->pending.active, key)))
-                continue;
-            cursor_row row = {.stored = key, .segment = entry->segment};
-            row.is_removal = record_kind(entry->record) != RECORD_PUT;
-            if (!row.is_removal) row.record = record_bytes(entry->record);
-            if (cursor->query.order == LARDER_STORE_BY_RECENCY)
-                row.at = (stamp){sequence, record_minor(entry->record)};
-            rows->items[rows->count++] = row;
-        }
+    overlay *over = &cursor->pending;
+    memtable *tables[] = {store->pending.active, store->pending.frozen};
+    over->applied = store_is_read_only(store) ? cursor->place->meta.applied : 0;
+    for (int i = 0; i < 2 && tables[i] && !over->hides_tree; i++) {
+        larder_status status = LARDER_OK;
+        if (tables[i]->count)
+            status = larder_memtable_rows(tables[i], cursor->place->meta.secret, &over->writes[i]);
+        if (status) return status;
+        if (tables[i]->count) until[i] = larder_write_rows_count(over->writes[i]);
         // Rows of the tree that are newer than that are of pending writes, which replace them.
-        cursor->pending.hides_tree = tables[i]->cleared > applied;
-        if (cursor->pending.hides_tree) break;
+        over->hides_tree = tables[i]->cleared > over->applied;
     }
     return LARDER_OK;
 }
 
-larder_status larder_overlay_rows_take(larder_store_cursor *cursor) {
-    larder_store *store = cursor->store;
-    pthread_mutex_lock(&store->pending.lock);
-    larder_status status = larder_store_look(store, true, &cursor->place);
-    if (!status) status = list_pending(cursor);
-    pthread_mutex_unlock(&store->pending.lock);
-    return status;
-}
-
-/** Makes whole keys stored ones. */
-static larder_status shorten_keys(larder_store_cursor *cursor) {
-    row_array *rows = &cursor->pending.by_key;
-    size_t long_count = 0;
-    for (size_t i = 0; i < rows->count; i++)
-        long_count += rows->items[i].stored.length > KEY_WHOLE_MAX_BYTES;
-    if (long_count == 0) return LARDER_OK;
-    uint8_t *target = cursor->pending.long_keys = malloc(long_count * KEY_STORED_MAX_BYTES);
-    if (!target) return ENOMEM;
-    for (size_t i = 0; i < rows->count; i++) {
-        larder_bytes *stored = &rows->items[i].stored;
-        if (stored->length <= KEY_WHOLE_MAX_BYTES) continue;
-        tree_key scratch;
-        *stored = larder_stored_key(*stored, cursor->place->meta.secret, &scratch);
-        stored->data = memcpy(target, scratch.bytes, KEY_STORED_MAX_BYTES);
-        target += KEY_STORED_MAX_BYTES;
+/** Has them sorted. */
+static larder_status take_runs(larder_store_cursor *cursor, const uint32_t until[2]) {
+    overlay *over = &cursor->pending;
+    row_order order = order_of(cursor);
+    for (int i = 0; i < 2; i++) {
+        row_run *runs[ROW_RUNS_MAX];
+        size_t count;
+        if (!over->writes[i]) continue;
+        larder_status status =
+            larder_write_rows_sorted(over->writes[i], (row_order){ROWS_BY_KEY, 0}, until[i],
+                                     over->by_key + over->by_key_count, &count);
+        over->by_key_count += count;
+        if (!status)
+            status = larder_write_rows_sorted(over->writes[i], order, until[i], runs, &count);
+        if (status) return status;
+        for (size_t at = 0; at < count; at++)
+            over->places[over->place_count++] = (overlay_place){.run = runs[at]};
     }
     return LARDER_OK;
 }
 
-/** Adds what one pending write stands for in the cursor's order, which is not that by key. */
-static larder_status add_in_order(larder_store_cursor *cursor, const cursor_row *row) {
-    row_array *ordered = &cursor->pending.ordered;
-    if (row->is_removal) return LARDER_OK;
-    if (cursor->query.order == LARDER_STORE_BY_RECENCY) return larder_row_array_add(ordered, row);
-    record entry;
-    // Said when it is read by key; there is no telling which value it would be found by.
-    if (larder_record_read(row->record, false, &entry)) return LARDER_OK;
-    return larder_cursor_expand(cursor, &entry, (larder_bytes){NULL, 0}, row, ordered);
+larder_status larder_overlay_take(larder_store_cursor *cursor) {
+    pending_writes *pending = &cursor->store->pending;
+    uint32_t until[2] = {0, 0};
+    const bool counts_reads = larder_touched_gather(cursor);
+    pthread_mutex_lock(&pending->rows_lock);
+    pthread_mutex_lock(&pending->lock);
+    larder_status status = larder_store_look(cursor->store, true, &cursor->place);
+    if (!status) status = hold_rows(cursor, until);
+    if (!status && counts_reads) status = larder_touched_copy(cursor);
+    pthread_mutex_unlock(&pending->lock);
+    if (!status) status = take_runs(cursor, until);
+    pthread_mutex_unlock(&pending->rows_lock);
+    return !status && counts_reads ? larder_touched_sort(cursor) : status;
 }
 
-larder_status larder_overlay_rows_make(larder_store_cursor *cursor) {
-    row_array *by_key = &cursor->pending.by_key;
-    bool is_by_key = cursor->query.order == LARDER_STORE_BY_KEY;
-    larder_status status = shorten_keys(cursor);
-    size_t kept = 0;
-    for (size_t i = 0; i < by_key->count && !status; i++) {
-        const cursor_row *row = &by_key->items[i];
-        if (!is_by_key) status = add_in_order(cursor, row);
-        else if (larder_cursor_wants(cursor, row->value, row->stored)) by_key->items[kept++] = *row;
+void larder_overlay_free(overlay *over) {
+    for (size_t at = 0; at < over->by_key_count; at++) larder_row_run_release(over->by_key[at]);
+    for (size_t at = 0; at < over->place_count; at++) larder_row_run_release(over->places[at].run);
+    for (int i = 0; i < 2; i++) larder_write_rows_release(over->writes[i]);
+    larder_touched_free(&over->touched);
+}
+
+// The range ---------------------------------------------------------------------------------------
+
+/** -1 before the range, 1 behind it. */
+static int key_side(const larder_store_cursor *cursor, larder_bytes stored) {
+    const tree_key *start = &cursor->start, *end = &cursor->end;
+    if (compare_bytes(stored, (larder_bytes){start->bytes + 1, start->length - 1u}) < 0) return -1;
+    // It may be the least key behind all entries.
+    if (end->bytes[0] != SPACE_ENTRY) return 0;
+    return compare_bytes(stored, (larder_bytes){end->bytes + 1, end->length - 1u}) < 0 ? 0 : 1;
+}
+
+static int value_side(const larder_store_query *query, larder_bytes value) {
+    int lower = 1, upper = -1;
+    if (query->flags & LARDER_STORE_HAS_LOWER) lower = compare_bytes(value, query->lower);
+    if (query->flags & LARDER_STORE_HAS_UPPER) upper = compare_bytes(value, query->upper);
+    if (query->flags & LARDER_STORE_LOWER_EXCLUSIVE ? lower <= 0 : lower < 0) return -1;
+    if (query->flags & LARDER_STORE_UPPER_EXCLUSIVE ? upper >= 0 : upper > 0) return 1;
+    if (begins_with(value, query->prefix)) return 0;
+    return compare_bytes(value, query->prefix) < 0 ? -1 : 1;
+}
+
+static int side_of(const larder_store_cursor *cursor, const write_row *row) {
+    switch (cursor->query.order) {
+    case LARDER_STORE_BY_KEY: return key_side(cursor, row->stored);
+    case LARDER_STORE_BY_INDEX: return value_side(&cursor->query, row->value);
+    default: return 0;
     }
-    if (is_by_key) by_key->count = kept;
-    if (!status && by_key->count > 1)
-        qsort(by_key->items, by_key->count, sizeof(cursor_row), compare_stored);
-    if (!status) larder_cursor_sort(&cursor->pending.ordered);
-    return status;
 }
 
-const row_array *larder_overlay_rows_ordered(const larder_store_cursor *cursor) {
-    return cursor->query.order == LARDER_STORE_BY_KEY ? &cursor->pending.by_key
-                                                      : &cursor->pending.ordered;
+/** How many rows of the run lie on that side of the range, or on one before it. */
+static uint32_t count_to(const larder_store_cursor *cursor, const row_run *run, int side) {
+    uint32_t from = 0, to = run->count;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (side_of(cursor, &run->rows[middle]) <= side) from = middle + 1;
+        else to = middle;
+    }
+    return from;
 }
 
-void larder_overlay_rows_free(overlay_rows *rows) {
-    free(rows->ordered.items);
-    free(rows->by_key.items);
-    free(rows->long_keys);
+void larder_overlay_rewind(larder_store_cursor *cursor) {
+    overlay *over = &cursor->pending;
+    over->given = over->touched.given = 0;
+    over->has_row = false;
+    for (size_t at = 0; at < over->place_count; at++) {
+        overlay_place *place = &over->places[at];
+        place->from = count_to(cursor, place->run, -1);
+        place->to = count_to(cursor, place->run, 0);
+    }
+}
+
+size_t larder_overlay_count(const larder_store_cursor *cursor) {
+    size_t count = 0;
+    for (size_t at = 0; at < cursor->pending.place_count; at++)
+        count += cursor->pending.places[at].to - cursor->pending.places[at].from;
+    return count;
+}
+
+// Rows --------------------------------------------------------------------------------------------
+
+static const write_row *run_find(const row_run *run, larder_bytes stored) {
+    uint32_t from = 0, to = run->count;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        int order = compare_bytes(run->rows[middle].stored, stored);
+        if (order == 0) return &run->rows[middle];
+        if (order < 0) from = middle + 1;
+        else to = middle;
+    }
+    return NULL;
+}
+
+const write_row *larder_overlay_find(const larder_store_cursor *cursor, larder_bytes stored) {
+    const overlay *over = &cursor->pending;
+    for (size_t at = 0; at < over->by_key_count; at++) {
+        const write_row *found = run_find(over->by_key[at], stored);
+        // The tree has it, and all that came before.
+        if (found) return record_sequence(found->record) > over->applied ? found : NULL;
+    }
+    return NULL;
+}
+
+static stamp stamp_of(const uint8_t *record) {
+    return (stamp){record_sequence(record), record_minor(record)};
+}
+
+/** Whether no later write, or read that moves it, is pending. */
+static bool is_newest(const larder_store_cursor *cursor, const write_row *row) {
+    const write_row *newest = larder_overlay_find(cursor, row->stored);
+    return newest && newest->record == row->record &&
+           !larder_touched_hides(cursor, row->stored, stamp_of(row->record));
+}
+
+static const write_row *place_row(const overlay_place *place, bool descends) {
+    if (place->from == place->to) return NULL;
+    return &place->run->rows[descends ? place->to - 1 : place->from];
+}
+
+static void place_step(overlay_place *place, bool descends) {
+    if (descends) place->to--;
+    else place->from++;
+}
+
+/** The first row of all places, and of alike ones the newest. */
+static const write_row *first_row(const larder_store_cursor *cursor) {
+    const overlay *over = &cursor->pending;
+    const row_order order = order_of(cursor);
+    const write_row *first = NULL;
+    for (size_t at = 0; at < over->place_count; at++) {
+        const write_row *row = place_row(&over->places[at], cursor->descends);
+        if (!row) continue;
+        int result = first ? larder_write_row_compare(order, row, first) : -1;
+        if (first && cursor->descends) result = -result;
+        if (result < 0) first = row;
+    }
+    return first;
+}
+
+/** Goes behind a row, and those that are alike. */
+static void go_behind(larder_store_cursor *cursor, const write_row *passed) {
+    const row_order order = order_of(cursor);
+    for (size_t at = 0; at < cursor->pending.place_count; at++) {
+        overlay_place *place = &cursor->pending.places[at];
+        const write_row *row = place_row(place, cursor->descends);
+        if (row && larder_write_row_compare(order, row, passed) == 0)
+            place_step(place, cursor->descends);
+    }
+}
+
+/** Whether the first row of the writes is to be given; if so, it is the next one. */
+static bool take_write(larder_store_cursor *cursor, const write_row *first) {
+    overlay *over = &cursor->pending;
+    // By key the newest of alike rows comes first; the tree may have it.
+    if (cursor->query.order == LARDER_STORE_BY_KEY ? record_sequence(first->record) <= over->applied
+                                                   : !is_newest(cursor, first))
+        return false;
+    over->next = first;
+    over->row = (cursor_row){.value = first->value,
+                             .stored = first->stored,
+                             .segment = first->segment,
+                             .is_removal = record_kind(first->record) != RECORD_PUT};
+    if (!over->row.is_removal) over->row.record = record_bytes(first->record);
+    if (cursor->query.order == LARDER_STORE_BY_RECENCY) over->row.at = stamp_of(first->record);
+    return true;
+}
+
+cursor_row *larder_overlay_peek(larder_store_cursor *cursor) {
+    overlay *over = &cursor->pending;
+    while (!over->has_row) {
+        const write_row *first = first_row(cursor);
+        const cursor_row *read = larder_touched_next(cursor);
+        if (!first && !read) return NULL;
+        int order = !first ? -1 : 1;
+        if (first && read) {
+            order = compare_stamps(read->at, stamp_of(first->record));
+            if (cursor->descends) order = -order;
+        }
+        over->next = NULL;
+        over->has_row =
+            order < 0 ? larder_touched_row(cursor, read, &over->row) : take_write(cursor, first);
+        if (over->has_row) break;
+        if (order < 0) over->touched.given++;
+        else go_behind(cursor, first);
+    }
+    return &over->row;
+}
+
+void larder_overlay_step(larder_store_cursor *cursor) {
+    overlay *over = &cursor->pending;
+    if (over->next) go_behind(cursor, over->next);
+    else over->touched.given++;
+    over->has_row = false;
+    over->given++;
 }

@@ -118,7 +118,7 @@ static larder_status row_follow(const larder_store_cursor *cursor, cursor_row *r
 /** Adds what one row of an index stands for to the group; nothing, if a pending write replaces
     it. */
 static larder_status group_add(larder_store_cursor *cursor, larder_bytes key, larder_bytes value) {
-    if (larder_rows_find(&cursor->pending.by_key, value)) return LARDER_OK;
+    if (larder_overlay_find(cursor, value)) return LARDER_OK;
     cursor_row row = {.stored = value, .is_verified = true};
     larder_status status = row_follow(cursor, &row);
     record entry;
@@ -305,8 +305,9 @@ larder_status larder_tree_rows_next(larder_store_cursor *cursor, cursor_row *row
         // given.
         bool counts = is_index ? cursor->has_exact_range ||
                                      larder_cursor_wants(cursor, row->value, row->stored)
-                               : (is_by_key && cursor->pending_given == 0) ||
-                                     !larder_rows_find(&cursor->pending.by_key, row->stored);
+                               : (is_by_key && cursor->pending.given == 0) ||
+                                     !(larder_overlay_find(cursor, row->stored) ||
+                                       larder_touched_hides(cursor, row->stored, row->at));
         if (counts) return row->record.data ? LARDER_OK : row_follow(cursor, row);
     }
 }

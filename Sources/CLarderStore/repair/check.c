@@ -228,8 +228,8 @@ static larder_status check_records(store_check *check, larder_bytes stored, lard
 
 static larder_status check_entry(store_check *check, larder_bytes key, larder_bytes value) {
     larder_bytes stored = {(const uint8_t *)key.data + 1, key.length - 1};
-    bool is_hidden = check->cursor->pending.hides_tree ||
-                     larder_rows_find(&check->cursor->pending.by_key, stored) != NULL;
+    bool is_hidden =
+        check->cursor->pending.hides_tree || larder_overlay_find(check->cursor, stored) != NULL;
     entry_row row;
     record entry;
     size_t length;
@@ -286,12 +286,13 @@ static larder_status check_tree(store_check *check) {
 }
 
 static larder_status check_pending(store_check *check) {
-    const row_array *rows = &check->cursor->pending.by_key;
     larder_status status = LARDER_OK;
-    for (size_t i = 0; i < rows->count && !status; i++) {
+    larder_overlay_rewind(check->cursor);
+    for (const cursor_row *row; !status && (row = larder_overlay_peek(check->cursor));
+         larder_overlay_step(check->cursor)) {
         record entry;
-        if (rows->items[i].is_removal) continue;
-        if (larder_record_read(rows->items[i].record, true, &entry)) check->report->damaged++;
+        if (row->is_removal) continue;
+        if (larder_record_read(row->record, true, &entry)) check->report->damaged++;
         else check_intact(check, &entry);
         status = check_told(check);
     }

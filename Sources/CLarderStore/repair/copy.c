@@ -25,7 +25,7 @@ static larder_status backup_cursor(larder_store *store, larder_store_cursor **ou
 static larder_status backup_copy(larder_store_cursor *cursor, copy_target *target,
                                  larder_progress progress, void *context) {
     uint64_t total = cursor->place->meta.count, done = 0;
-    uint64_t pending = larder_overlay_rows_ordered(cursor)->count;
+    uint64_t pending = larder_overlay_count(cursor);
     if (total < pending) total = pending;
     larder_status status = LARDER_OK;
     while (!status) {

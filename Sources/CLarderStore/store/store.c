@@ -37,7 +37,6 @@ void larder_store_tuning_init(larder_store_tuning *tuning) {
         .space_percent = 120,
         .clean_max_bytes = (uint64_t)256 << 20,
         .remove_max_count = (uint64_t)1 << 13,
-        .overlay_max_count = (uint64_t)1 << 12,
     };
 }
 
@@ -360,6 +359,7 @@ static larder_status store_make(const char *path, const larder_store_options *op
     store->expiry.limits = store->options.limits;
     store->identity.lock_file = -1;
     store->index.clean_grace_bytes = UINT64_MAX;
+    pthread_mutex_init(&store->pending.rows_lock, NULL);
     pthread_mutex_init(&store->pending.lock, NULL);
     pthread_mutex_init(&store->index.lock, NULL);
     pthread_mutex_init(&store->syncing.lock, NULL);
@@ -405,6 +405,7 @@ static void store_free(larder_store *store) {
         pthread_mutex_destroy(&store->syncing.lock);
         pthread_mutex_destroy(&store->index.lock);
         pthread_mutex_destroy(&store->pending.lock);
+        pthread_mutex_destroy(&store->pending.rows_lock);
     }
     larder_os_fork_page_free((void *)(uintptr_t)store->identity.not_forked);
     free(store->identity.path);

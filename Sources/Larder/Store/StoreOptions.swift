@@ -82,8 +82,6 @@ package struct StoreTuning: Sendable {
   package var memtableCount: UInt64?
   /// Writes of one transaction of a checkpoint.
   package var transactionCount: UInt64?
-  /// Pending writes above which a cursor has a checkpoint come first.
-  package var overlayCount: UInt64?
 
   package init() {}
 
@@ -96,7 +94,6 @@ package struct StoreTuning: Sendable {
     }
     if let memtableCount { tuning.memtable_max_count = memtableCount }
     if let transactionCount { tuning.transaction_max_count = transactionCount }
-    if let overlayCount { tuning.overlay_max_count = overlayCount }
     return tuning
   }
 }

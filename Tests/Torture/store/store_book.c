@@ -18,7 +18,6 @@ void tuning_draw(larder_store_tuning *out, rng *random) {
     out->space_percent = rng_between(random, 100, 200);
     out->clean_max_bytes = rng_between(random, 1, rng_one_in(random, 2) ? 8 << 10 : 1 << 20);
     out->remove_max_count = rng_between(random, 1, rng_one_in(random, 2) ? 6 : 100);
-    out->overlay_max_count = rng_below(random, 101);
 }
 
 void book_reset(book *self, rng *random) {

@@ -2,14 +2,14 @@
 // The workloads that the explorer ends at every one of their system calls.
 #include "workload.h"
 
-// Segments of so many KiB; keys in the memtable, writes a transaction, overlay; cleaning; inline.
-static const workload_tuning tiny = {1, 4, 0, 3, 0, 0, 64};
-static const workload_tuning single = {1, 1, 0, 1, 0, 0, 64};
-static const workload_tuning whole = {1, 4, 0, 0, 0, 0, 64};
-static const workload_tuning eager = {1, 2, 8, 2, 0, 0, 0};
-static const workload_tuning slow = {1, 4, 0, 3, 0, 1, 64};
-static const workload_tuning inlined = {1, 4, 0, 3, 0, 0, 1024};
-static const workload_tuning large = {64, 1024, 0, 0, 0, 0, 64};
+// Segments of so many KiB; keys in the memtable, writes a transaction; cleaning; inline.
+static const workload_tuning tiny = {1, 4, 0, 3, 0, 64};
+static const workload_tuning single = {1, 1, 0, 1, 0, 64};
+static const workload_tuning whole = {1, 4, 0, 0, 0, 64};
+static const workload_tuning eager = {1, 2, 8, 2, 0, 0};
+static const workload_tuning slow = {1, 4, 0, 3, 1, 64};
+static const workload_tuning inlined = {1, 4, 0, 3, 0, 1024};
+static const workload_tuning large = {64, 1024, 0, 0, 0, 64};
 
 const workload workloads[] = {
     {"create", "", "o", &tiny},

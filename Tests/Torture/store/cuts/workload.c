@@ -173,7 +173,6 @@ static larder_store_options options_of(const workload_run *self, larder_store_tu
     tuning->memtable_max_count = wanted->memtable ? wanted->memtable : 10000;
     tuning->transaction_max_count = wanted->transaction ? wanted->transaction : 10000;
     tuning->clean_max_bytes = wanted->clean ? wanted->clean : 1 << 30;
-    tuning->overlay_max_count = wanted->overlay;
     larder_store_options options;
     larder_store_options_init(&options);
     options.flags = LARDER_STORE_HOST_MAINTENANCE | LARDER_STORE_TRACK_ACCESS;

@@ -21,7 +21,7 @@ typedef struct workload_tuning {
     /** In KiB. */
     uint16_t segment_min, segment_max;
     /** As in larder_store_tuning; 0 for many. */
-    uint16_t memtable, transaction, overlay;
+    uint16_t memtable, transaction;
     /** Bytes of segments that one checkpoint cleans; 0 for many. */
     uint32_t clean;
     /** Values up to this lie in LMDB too. */
