@@ -168,6 +168,16 @@ STORE_READERS_MAKE_FILES) in_file CLarderStore/lmdb/environment_open.c \
 STORE_READS_ON) in_file CLarderStore/lmdb/environment_readers.c \
     's/^    return \(is_overwritten\) || \(may_be_missing\) ? .*/    (void)\1, (void)\2;\
     return status;/' ;;
+# Pending writes and reads in the orders of cursors
+STORE_KEEPS_OLDER_ROWS) in_file CLarderStore/log/write_rows.c \
+    's/made->count++\] = result < 0 ?/made->count++] = result <= 0 ?/' ;;
+STORE_SHOWS_REPLACED) in_file CLarderStore/read/cursor_overlay.c \
+    's/return newest && newest->record == row->record/return newest/' ;;
+STORE_DROPS_ROWS) in_file CLarderStore/log/write_rows.c \
+    's/for (uint32_t at = sorted->folded; at < until/for (uint32_t at = sorted->folded; at + 1 < until/' ;;
+STORE_OVERLOOKS_READS) in_file CLarderStore/read/cursor_touched.c \
+    's/const touch_buffer \*sources\[\] = {.*/const touch_buffer *sources[] = {\&(touch_buffer){0}, \&(touch_buffer){0}};/
+    s/\(\&cursor->store->index.waiting};\)/\/\/ \1/' ;;
 # What a power cut left behind the end of the log
 STORE_WIPES_NOTHING) in_file CLarderStore/store/replay.c \
     's/^    if (was_power_cut) return wipe_behind.*/    (void)was_power_cut;/' ;;

@@ -146,6 +146,10 @@ planted STORE_NAMES_UNSYNCED store-explore
 planted STORE_PATH_AS_GIVEN store-promises
 planted STORE_ANY_FOLDER store-promises
 planted STORE_FOLLOWS_ON store-rare-read
+planted STORE_KEEPS_OLDER_ROWS store-model
+planted STORE_SHOWS_REPLACED store-model
+planted STORE_DROPS_ROWS store-model
+planted STORE_OVERLOOKS_READS store-model
 planted STORE_NEVER_LEAVES store-exhaustion
 planted STORE_REFUSES_REMOVALS store-full
 planted STORE_CLEANS_AT_ONCE store-full

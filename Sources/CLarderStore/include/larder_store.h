@@ -527,6 +527,11 @@ LARDER_API void larder_store_query_init(larder_store_query *query);
 /** Opens a cursor. It sees the store as it is now, whatever is written meanwhile. It holds that
     snapshot: no page of it is reused and no segment deleted, so that files grow. Close it soon.
     Reads through a cursor are not recorded in the order of use.
+
+    It waits for no checkpoint: what waits for one is laid over the tree. O(log n), and O(m log m)
+    for the m writes since the last cursor was opened, or since the checkpoint before the first one.
+    From then on each waiting write takes 72 bytes of memory, and 56 more for each index that
+    cursors go by and value that it has there, until a checkpoint has applied it.
     @return LARDER_OK; LARDER_EINVALID, LARDER_ECLOSED, LARDER_EFORKED, LARDER_EDAMAGED;
             LARDER_ENOSLOT: 512 are open, or see larder_store_get; ENOMEM or another errno. */
 LARDER_API LARDER_MUST_CHECK larder_status
