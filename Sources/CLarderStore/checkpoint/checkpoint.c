@@ -115,7 +115,7 @@ static larder_status apply_segments(apply_txn *apply, const memtable *frozen) {
     bool is_lost = found == ENOENT || found == LARDER_EDAMAGED;
     if (found && !is_lost) return found;
     // Where the log went on is lost, or something else has come into its place.
-    if (is_lost || (passed->next == 0 && number != frozen->end.segment))
+    if (is_lost || (number != frozen->end.segment && passed->next == 0))
         number = frozen->first_segment;
     for (;;) {
         larder_status status = larder_log_segment(log, number, &passed);

@@ -101,7 +101,7 @@ struct environment {
     pid_t pid;
     bool is_read_only;
     /** LMDB has no table of readers. */
-    bool is_unprotected;
+    _Atomic bool is_unprotected;
     _Atomic uint32_t references;
     environment *next;
 

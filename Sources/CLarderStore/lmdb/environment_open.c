@@ -113,11 +113,12 @@ static larder_status open_lmdb(environment *env) {
     larder_os_file_close(file);
     bool writes = atomic_load(&env->has_writer);
     status = prepare_lock_file(env);
-    env->is_unprotected = !writes && is_refused(status);
-    if (status && !env->is_unprotected) return status;
+    bool is_unprotected = !writes && is_refused(status);
+    atomic_store(&env->is_unprotected, is_unprotected);
+    if (status && !is_unprotected) return status;
     // Read-only handles open it for writing too if they may: a handle that writes may join them.
     unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
-    if (env->is_unprotected) flags |= MDB_RDONLY | MDB_NOLOCK;
+    if (is_unprotected) flags |= MDB_RDONLY | MDB_NOLOCK;
     for (;; flags |= MDB_RDONLY) {
         int code = mdb_env_create(&env->lmdb);
         if (code) return larder_environment_status(code);

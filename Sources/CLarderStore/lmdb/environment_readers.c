@@ -143,7 +143,9 @@ static larder_status read_meta(environment *env, const tree *state, store_meta *
     return status == LARDER_EDAMAGED ? tree_damaged(state, state->main.root) : status;
 }
 
-bool larder_environment_is_unprotected(const environment *env) { return env->is_unprotected; }
+bool larder_environment_is_unprotected(const environment *env) {
+    return atomic_load(&env->is_unprotected);
+}
 
 larder_status larder_environment_confirm(const snapshot *seen, larder_status status) {
     const tree *state = &seen->tree;
@@ -174,7 +176,7 @@ static larder_status place_parse(environment *env, place *taken, uint64_t transa
     // Once the next state is there, the one after it may be in the middle of being written to the
     // page that was just read.
     if (__atomic_load_n(newer, __ATOMIC_ACQUIRE) > transaction && !is_last_attempt) return EAGAIN;
-    if (env->is_unprotected)
+    if (atomic_load_explicit(&env->is_unprotected, memory_order_acquire))
         state.watched =
             (const uint64_t *)(const void *)(state.map + (which ? (size_t)state.page_bytes : 0) +
                                              offsetof(meta_page, transaction));
