@@ -208,24 +208,14 @@ static void ring_repair_cursors(larder_ring *ring) {
     }
 }
 
-/** Adds what a walk found to the file's counters. Those of a damaged header may be anything;
-    together with the messages that are here they are no more than the numbers given. */
+/** Adds what a walk found to the file's counters. */
 static void ring_store_counters(larder_ring *ring, uint64_t skipped) {
-    ring_header *header = ring->header;
-    uint64_t gone = ring->next_sequence - 1 - ring->count;
-    uint64_t counters[] = {LOAD(header->opened.removed), LOAD(header->opened.skipped),
-                           LOAD(header->opened.lost)};
-    uint64_t added[] = {0, skipped, ring->recovery.lost};
-    for (size_t i = 0; i < 3; i++) {
-        if (counters[i] > gone) counters[i] = 0;
-        gone -= counters[i];
-        if (added[i] > gone) added[i] = gone;
-        counters[i] += added[i];
-        gone -= added[i];
-    }
-    STORE(header->opened.removed, counters[0]);
-    STORE(header->opened.skipped, counters[1]);
-    STORE(header->opened.lost, counters[2]);
+    ring_opened *opened = &ring->header->opened;
+    ring_counters counters = larder_ring_counters_of(opened, ring->next_sequence - 1, ring->count,
+                                                     skipped, ring->recovery.lost);
+    STORE(opened->removed, counters.removed);
+    STORE(opened->skipped, counters.skipped);
+    STORE(opened->lost, counters.lost);
 }
 
 static void ring_sign(larder_ring *ring, const larder_os_facts *facts) {

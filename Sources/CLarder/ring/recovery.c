@@ -480,6 +480,33 @@ static uint64_t recovered_next(const ring_records *records, const ring_header *h
     return next;
 }
 
+/** The highest number that was given, so far as two places agree: one alone may be damaged. They
+    may be as far apart as the two publications are: of messages that one append published, only
+    its own knows. */
+static uint64_t confirmed_given(const ring_header *header, const recovery_case *known,
+                                const oldest_hint *oldest, uint64_t highest) {
+    const ring_publication *published = header->state.published;
+    uint64_t end = ring_published_end(header);
+    uint64_t other = LOAD(published[0].end) < end ? LOAD(published[0].end) : LOAD(published[1].end);
+    const uint64_t named[] = {highest,
+                              known->cursors_maximum,
+                              LOAD(published[0].newest),
+                              LOAD(published[1].newest),
+                              record_sequence(LOAD(header->floor.synced)),
+                              record_sequence(LOAD(header->floor.syncing)),
+                              LOAD(header->floor.given),
+                              oldest->number ? oldest->number + header_numbers(header) - 1 : 0};
+    const size_t count = sizeof named / sizeof *named;
+    const uint64_t apart = (end - other) / RING_HEAD_BYTES;
+    uint64_t confirmed = highest;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < count && named[i] > confirmed; j++)
+            if (i != j && named[i] >= named[j] && named[i] - named[j] <= apart)
+                confirmed = named[i];
+    }
+    return confirmed;
+}
+
 /** What the header says, if it is not one that damage has made. */
 static state_hints hints_of(const ring_records *records, const ring_header *header,
                             bool overwrites) {
@@ -544,10 +571,11 @@ static uint64_t oldest_number(const ring_header *header, const state_hints *hint
 
 /** Puts together what is kept: the runs of the part, with holes in it as damage.
     @param part NULL if nothing is.
-    @param oldest as oldest_number says. */
+    @param oldest as oldest_number says.
+    @param confirmed as confirmed_given. */
 static void found_of_part(const ring_records *records, const ring_header *header,
                           const record_runs *runs, const chain_part *part, uint64_t oldest,
-                          ring_found *found, larder_ring_report *report) {
+                          uint64_t confirmed, ring_found *found, larder_ring_report *report) {
     uint64_t data_offset = (uint64_t)(records->data - (const uint8_t *)header), before = 0;
     for (size_t i = 0; i < runs->count; i++) {
         const record_run *run = &runs->items[i];
@@ -571,6 +599,7 @@ static void found_of_part(const ring_records *records, const ring_header *header
     uint64_t lap = ring_published_end(header) / records->data_bytes;
     if (lap > RING_OFFSET_MAX / records->data_bytes) lap = 0;
     uint64_t given = found->next_sequence - found->skipped - 1;
+    if (given > confirmed) given = confirmed;
     if (!part) {
         found->end = found->oldest = (lap + 1) * records->data_bytes;
         bool is_known = oldest && given >= oldest && given - oldest + 1 > report->cut;
@@ -639,7 +668,8 @@ larder_status larder_ring_recover(const ring_records *records, const ring_header
     if (keeps && is_cut) keeps = choose_prefix(&runs, &hints, &part);
     *found = (ring_found){.newest = next - 1, .next_sequence = next, .skipped = skipped};
     uint64_t oldest = oldest_number(header, &hints, &runs, records->data_bytes);
-    found_of_part(records, header, &runs, keeps ? &part : NULL, oldest, found, report);
+    uint64_t confirmed = confirmed_given(header, known, &hints.oldest, highest);
+    found_of_part(records, header, &runs, keeps ? &part : NULL, oldest, confirmed, found, report);
     // A power cut takes what was not synced, and what that overwrote, without any damage.
     if (is_cut && !(header_is_sealed(header) && highest <= ring_published_newest(header)))
         found->damaged = 0;

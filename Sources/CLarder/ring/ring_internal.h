@@ -218,6 +218,14 @@ static inline larder_status ring_lock_to_write(larder_ring *ring) {
 
 // The ring at one moment --------------------------------------------------------------------------
 
+/** What became of numbers that no message has, but for those that were overwritten. */
+typedef struct ring_counters {
+    uint64_t removed, skipped, lost;
+} ring_counters;
+/** The file's counters and what opening it adds. Those of a damaged header may be anything;
+    together with the `count` messages that are here they are no more than the numbers given. */
+ring_counters larder_ring_counters_of(const ring_opened *opened, uint64_t given, uint64_t count,
+                                      uint64_t skipped, uint64_t lost);
 /** The lock must be held. */
 ring_view larder_ring_view_get(const larder_ring *ring);
 /** The oldest offset now; what was copied before this call from below it may be torn. */

@@ -79,6 +79,21 @@ larder_status larder_ring_recovery(larder_ring *ring, larder_ring_report *report
     return LARDER_OK;
 }
 
+ring_counters larder_ring_counters_of(const ring_opened *opened, uint64_t given, uint64_t count,
+                                      uint64_t skipped, uint64_t lost) {
+    uint64_t gone = given > count ? given - count : 0;
+    uint64_t counters[] = {LOAD(opened->removed), LOAD(opened->skipped), LOAD(opened->lost)};
+    const uint64_t added[] = {0, skipped, lost};
+    for (size_t i = 0; i < 3; i++) {
+        // More than there are numbers is damage; more than there was room for came meanwhile.
+        if (counters[i] > gone) counters[i] = counters[i] > given ? 0 : gone;
+        gone -= counters[i];
+        counters[i] += added[i] > gone ? gone : added[i];
+        gone -= added[i] > gone ? gone : added[i];
+    }
+    return (ring_counters){counters[0], counters[1], counters[2]};
+}
+
 larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statistics *statistics) {
     memset(statistics, 0, sizeof *statistics);
     // Outside the lock: a reader asks for the oldest number, which may have to be read.
@@ -93,16 +108,15 @@ larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statisti
     statistics->count = view.count;
     statistics->next_sequence = view.next_sequence;
     statistics->synced_sequence = LOAD(header->session.promised);
-    statistics->removed = LOAD(header->opened.removed);
-    statistics->lost = LOAD(header->opened.lost);
-    statistics->skipped = LOAD(header->opened.skipped);
     bool is_private = ring->has_private_view && view.epoch == ring->private_view.epoch;
-    if (is_private) {
-        statistics->lost += ring->recovery.lost;
-        statistics->skipped += ring->private_skipped;
-    }
     // What open found damaged at the oldest end is in the file's counter with the first change.
-    statistics->lost += ring->damaged_oldest;
+    uint64_t lost = ring->damaged_oldest + (is_private ? ring->recovery.lost : 0);
+    ring_counters counters =
+        larder_ring_counters_of(&header->opened, view.next_sequence - 1, view.count,
+                                is_private ? ring->private_skipped : 0, lost);
+    statistics->removed = counters.removed;
+    statistics->skipped = counters.skipped;
+    statistics->lost = counters.lost;
     uint64_t accounted = view.count + statistics->removed + statistics->lost + statistics->skipped;
     if (statistics->next_sequence > accounted + 1)
         statistics->overwritten = statistics->next_sequence - 1 - accounted;
