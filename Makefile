@@ -184,8 +184,9 @@ bench-help: ## list the areas and options of make bench, as ROW=, KEYS=, RECORDS
 	cd Benchmarks && swift run -c release $(SWIFT_FLAGS) larder-bench --help
 
 .PHONY: bench-figures
-bench-figures: ## put the figures that make bench measured last into the page "Performance"
-	@.ci/bench-figures .build/bench/results.json Sources/Larder/Larder.docc/Performance.md
+bench-figures: ## record what make bench measured last, and make the page "Performance" and its chart of it
+	@.ci/bench-figures Benchmarks/results.json Sources/Larder/Larder.docc/Performance.md \
+	  Sources/Larder/Larder.docc/Resources/disk-10m.svg $(wildcard .build/bench/results.json)
 
 .PHONY: bench-deps
 bench-deps: ## install the rivals that the benchmarks compare with
