@@ -95,7 +95,7 @@ public struct Expiration: Sendable, Hashable {
       afterAccess.map { written.addingTimeInterval($0.inSeconds) },
       date,
     ]
-    return ends.compactMap { $0 }.min()
+    return ends.compactMap { $0 }.filter { !$0.timeIntervalSince1970.isNaN }.min()
   }
 
   /// Whether an entry that was written at some time and not read since is expired.
