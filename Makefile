@@ -184,8 +184,9 @@ bench-help: ## list the areas and options of make bench, as ROW=, KEYS=, RECORDS
 	cd Benchmarks && swift run -c release $(SWIFT_FLAGS) larder-bench --help
 
 .PHONY: bench-figures
-bench-figures: ## put the figures that make bench measured last into the page "Performance"
-	@.ci/bench-figures .build/bench/results.json Sources/Larder/Larder.docc/Performance.md
+bench-figures: ## record what make bench measured last, and make the page "Performance" and its chart of it
+	@.ci/bench-figures Benchmarks/results.json Sources/Larder/Larder.docc/Performance.md \
+	  Sources/Larder/Larder.docc/Resources/disk-10m.svg $(wildcard .build/bench/results.json)
 
 .PHONY: bench-deps
 bench-deps: ## install the rivals that the benchmarks compare with
@@ -206,11 +207,15 @@ shared_name = $(1).$(2).dylib
 shared_links = $(1).$(SOVERSION).dylib $(1).dylib
 shared_flags = -dynamiclib -install_name $(LIBDIR)/$(1).$(SOVERSION).dylib
 LOCALIZE = :
+find_beside = install_name_tool -change $(LIBDIR)/liblarder.$(SOVERSION).dylib \
+  @loader_path/liblarder.$(SOVERSION).dylib $(1)
 else
 shared_name = $(1).so.$(2)
 shared_links = $(1).so.$(SOVERSION) $(1).so
 shared_flags = -shared -Wl,-soname,$(1).so.$(SOVERSION) -Wl,--no-undefined
 LOCALIZE = objcopy --localize-hidden
+store_flags = -Wl,-rpath,'$$ORIGIN'
+find_beside = :
 endif
 
 LIBRARY = $(call shared_name,liblarder,$(VERSION))
@@ -230,7 +235,9 @@ $(C_BUILD)/$(LIBRARY): $(C_OBJECTS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread $(call shared_flags,liblarder) -o $@ $(C_OBJECTS)
 
 $(C_BUILD)/$(STORE_LIBRARY): $(STORE_OBJECTS) $(C_BUILD)/$(LIBRARY)
-	$(CC) $(CFLAGS) $(LDFLAGS) -pthread $(call shared_flags,liblarder-store) -o $@ $^ $(LMDB_LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -pthread $(call shared_flags,liblarder-store) $(store_flags) -o $@ \
+	  $^ $(LMDB_LIBS)
+	@$(call find_beside,$@)
 
 # One object, in which what the files share with each other has become private to it: a program that
 # links the archive meets the same names as one that links the shared library.

@@ -103,7 +103,7 @@ let package = Package(
     .target(
       name: "CLarder", dependencies: ["CLarderSystem"], cSettings: c + [.headerSearchPath(".")]),
     .target(
-      name: "LarderCore", dependencies: ["CLarder"], exclude: privacy.excluded,
+      name: "LarderCore", dependencies: ["CLarderSystem", "CLarder"], exclude: privacy.excluded,
       resources: privacy.resources, swiftSettings: swift),
     .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
     .target(

@@ -6,7 +6,7 @@
 static const char *strerror_own(larder_status status) {
     switch (status) {
     case LARDER_OK: return "success";
-    case LARDER_ETOOLARGE: return "the message is larger than the log can ever hold";
+    case LARDER_ETOOLARGE: return "the message, key or value is larger than can ever be stored";
     case LARDER_EFULL: return "the log is full, and its policy is to refuse new messages";
     case LARDER_EBUSY: return "another writer has the file open";
     case LARDER_EVERSION: return "the file was written by another version of Larder";

@@ -19,7 +19,7 @@ struct LarderCommand: ParsableCommand {
 
       EXIT CODES
         0   done
-        1   damage or loss was found (verify, salvage, demo)
+        1   damage or loss was found (verify, salvage, log cat, log tail, demo)
         2   could not do it, or not write the output; the standard error has the reason
         3   there is no such entry (cache get, entry get, archive get) or field (archive query)
         64  wrong usage
@@ -48,7 +48,7 @@ struct LarderCommand: ParsableCommand {
       try command.run()
     } catch  where exitCode(for: error) == .success {
       // What was asked for: help, a version, completions.
-      try StandardOutput.line(fullMessage(for: error))
+      try StandardOutput.line(UsageText.wrapped(fullMessage(for: error)))
     }
   }
 
@@ -66,7 +66,7 @@ struct LarderCommand: ParsableCommand {
       StandardError.note(error.description)
       return ToolExit.failure
     } catch {
-      let text = fullMessage(for: error)
+      let text = UsageText.wrapped(fullMessage(for: error))
       if !text.isEmpty { StandardError.write(text + "\n") }
       return exitCode(for: error).rawValue
     }

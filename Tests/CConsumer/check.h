@@ -28,7 +28,7 @@ static void check_status(larder_status status, const char *file, int line, const
     }
 }
 
-static void check_text(const char *is, const char *should_be, const char *file, int line) {
+static inline void check_text(const char *is, const char *should_be, const char *file, int line) {
     if (strcmp(is, should_be) != 0) {
         check_broken++;
         fprintf(stderr, "%s:%d: \"%s\" should be \"%s\"\n", file, line, is, should_be);

@@ -107,6 +107,17 @@ use larder-store
 cc -std=c11 $strict -c Tests/CConsumer/namesakes.c -o "$work/namesakes.o"
 try store cc-c11-namesakes "$work/namesakes.o $static" cc -std=c11 -D_POSIX_C_SOURCE=200809L
 
+# Where the system does not look for libraries, liblarder-store finds liblarder beside itself; the
+# linkers of some systems leave out what a program does not call anyway.
+alone="-L$work/moved/lib -llarder-store -Wl,-rpath,$work/moved/lib"
+try store_alone cc-c11 "$alone" cc -std=c11 -D_POSIX_C_SOURCE=200809L
+
+# How often a follower of another process looks, by a clock of the test's own.
+if [ "$(uname)" = Linux ]; then
+  use larder
+  try follower cc-c11 "$shared" cc -std=c11 -D_POSIX_C_SOURCE=200809L
+fi
+
 # What Tests/Outside says, on a disk of its own.
 if [ "$(uname)" = Linux ]; then
   use larder-store

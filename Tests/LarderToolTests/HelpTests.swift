@@ -28,6 +28,18 @@ import Testing
     #expect(examples.count >= 2)
   }
 
+  @Test(arguments: commands, [40, 80])
+  func noLineIsWiderThanTheTerminal(_ command: [String], columns: Int) throws {
+    let environment = ["COLUMNS": "\(columns)"]
+    let help = try Tool.run(command + ["--help"], environment: environment)
+    let mistake = try Tool.run(command + ["--no-such-option"], environment: environment)
+    #expect(help.code == 0 && mistake.code == 64)
+    for line in (help.text + mistake.errors).split(separator: "\n") {
+      // A word that is longer than the terminal cannot be broken.
+      #expect(line.count <= columns || !line.drop { $0 == " " }.contains(" "), "\(line)")
+    }
+  }
+
   @Test func theHelpOfTheToolNamesTheCommandsAndTheirExitCodes() throws {
     let text = try Tool.run("--help").text
     #expect(text.contains("larder cache ls") && text.contains("cache get"))

@@ -176,6 +176,9 @@ struct larder_ring {
 
     pthread_mutex_t wait_mutex;
     pthread_cond_t wait_appended;
+    /** The newest number that a wait of a read-only handle saw, and when it saw it first. */
+    uint64_t seen_newest;
+    int64_t seen_newest_ns;
 };
 
 /** The records of a ring, for reading. */

@@ -11,10 +11,9 @@
 
 #include "larder_os_condition.h"
 #include "larder_os_machine.h"
+#include "larder_os_wait.h"
 #include "ring/ring_internal.h"
 
-/** How often a handle of another process looks for new messages. */
-#define LOOK_AGAIN_NS ((int64_t)2000000)
 /** No system has smaller pages. */
 #define PAGE_BYTES ((uint64_t)4096)
 
@@ -25,6 +24,7 @@ void larder_ring_sync_init(larder_ring *ring, int64_t interval_ns) {
     larder_os_condition_init(&ring->sync_done);
     larder_os_condition_init(&ring->sync_wanted);
     larder_os_condition_init(&ring->wait_appended);
+    ring->seen_newest = UINT64_MAX;
     ring->sync_interval_ns = interval_ns;
     ring->is_dirty = interval_ns == 0;
 }
@@ -360,6 +360,17 @@ void larder_ring_wake_waiters(larder_ring *ring) {
     pthread_mutex_unlock(&ring->wait_mutex);
 }
 
+/** What another process appends wakes nobody here: how long to sleep before looking again, if
+    `newest` was just seen. Of all waits of the handle, however short each is. */
+static int64_t look_again_ns(larder_ring *ring, uint64_t newest) {
+    int64_t now = larder_os_monotonic_ns();
+    if (newest != ring->seen_newest) {
+        ring->seen_newest = newest;
+        ring->seen_newest_ns = now;
+    }
+    return larder_os_look_again_ns(now - ring->seen_newest_ns);
+}
+
 larder_status larder_ring_wait(larder_ring *ring, uint64_t sequence, int64_t timeout_ns) {
     if (atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_FORKED)
         return LARDER_EFORKED;
@@ -375,13 +386,14 @@ larder_status larder_ring_wait(larder_ring *ring, uint64_t sequence, int64_t tim
         if (status) break;
         ring_view view = larder_ring_view_get(ring);
         ring_unlock(ring);
+        int64_t pause = ring->read_only ? look_again_ns(ring, view.newest) : INT64_MAX;
         if (view.newest > sequence && view.end > view.oldest) break;
         int64_t left = until == INT64_MAX ? INT64_MAX : until - larder_os_monotonic_ns();
         if (left <= 0) {
             status = LARDER_END;
             break;
         }
-        if (ring->read_only && left > LOOK_AGAIN_NS) left = LOOK_AGAIN_NS;
+        if (left > pause) left = pause;
         if (left == INT64_MAX) pthread_cond_wait(&ring->wait_appended, &ring->wait_mutex);
         else (void)larder_os_condition_wait(&ring->wait_appended, &ring->wait_mutex, left);
     }

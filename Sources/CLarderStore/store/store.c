@@ -5,6 +5,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "larder_os_fork.h"
+#include "pages/tree_page.h"
 #include "read/read.h"
 #include "repair/salvage.h"
 #include "store/match.h"
@@ -204,6 +205,15 @@ static larder_status data_load(larder_store *store, larder_store_detail *detail)
     return status;
 }
 
+/** What has not even a head of LMDB's may be anything. */
+static bool data_has_head(const larder_store *store) {
+    file_path path;
+    larder_os_facts facts;
+    larder_status status = larder_os_file_facts_at(
+        larder_environment_path(path, store->identity.path, "data.mdb"), &facts);
+    return status || facts.bytes >= sizeof(meta_page);
+}
+
 static larder_status data_open(larder_store *store, larder_store_detail *detail) {
     bool writes = !store_is_read_only(store);
     store_meta fresh = {.content_format = store->options.content_format,
@@ -220,6 +230,8 @@ static larder_status data_open(larder_store *store, larder_store_detail *detail)
         store->options.map_bytes, detail, &store->index.environment);
     // Beside a log it was ours, and nothing of its heads is left.
     if (status == LARDER_EFOREIGN && folder_has_log(store)) return LARDER_EDAMAGED;
+    if (status == LARDER_EDAMAGED && !data_has_head(store) && !folder_has_log(store))
+        return LARDER_EFOREIGN;
     return status ? status : data_load(store, detail);
 }
 

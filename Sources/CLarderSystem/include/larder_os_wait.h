@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** @file larder_os_wait.h
     Private to Larder: sleeping on a word of memory (futex on Linux, os_sync_wait_on_address on
-    Apple systems). */
+    Apple systems), and looking again for what wakes nobody. */
 #ifndef LARDER_OS_WAIT_H
 #define LARDER_OS_WAIT_H
 
@@ -17,6 +17,15 @@
 void larder_os_wait(_Atomic uint32_t *word, uint32_t expected);
 /** Wakes every thread of this process that sleeps on the word. */
 void larder_os_wake_all(_Atomic uint32_t *word);
+
+/** How long to sleep before another look for what another process may write, which was last seen to
+    change `quiet_ns` ago: an eighth of that, so that what comes is found while it is fresh; 2 ms at
+    least, and 50 at most, which is 20 looks a second at a file that nobody writes to. */
+static inline int64_t larder_os_look_again_ns(int64_t quiet_ns) {
+    int64_t least = 2000000, most = 50000000;
+    int64_t pause = quiet_ns / 8;
+    return pause < least ? least : pause > most ? most : pause;
+}
 
 #pragma GCC visibility pop
 

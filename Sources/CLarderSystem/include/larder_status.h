@@ -17,7 +17,8 @@ typedef int32_t larder_status;
 enum {
     /** The call did what it says. */
     LARDER_OK = 0,
-    /** The message can never fit: 2 KiB into a ring of 1 KiB, or 2 GiB into any ring. */
+    /** It can never be stored: a message of 2 KiB in a ring of 1 KiB, or of 2 GiB in any ring; a
+        key of 1 MiB in a store. */
     LARDER_ETOOLARGE = -41000,
     /** A ring that refuses when full has no room left; a shorter message may still fit. */
     LARDER_EFULL = -41001,

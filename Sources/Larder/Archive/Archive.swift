@@ -27,7 +27,8 @@ public import Synchronization
 /// was accessed least recently leaves for what is recorded.
 ///
 /// Nearly every call has a synchronous form, for threads that may wait, and an `async` one
-/// of the same name, which works on a thread of the archive's own.
+/// of the same name, which works on a thread of the archive's own. A write of a task that was
+/// cancelled is made all the same; what takes long, such as a query, stops.
 ///
 /// **Concurrency.** Safe to use from any number of threads and tasks at a time. Reads do not
 /// wait for writes. Each call is atomic but for those that say otherwise. One archive at a

@@ -21,7 +21,9 @@ public import Synchronization
 ///
 /// Nearly every call has a synchronous form, for threads that may wait, and an `async` one
 /// of the same name, which works on a thread of the cache's own: neither the caller's
-/// thread nor one of those that run tasks waits for the disk.
+/// thread nor one of those that run tasks waits for the disk. A write of a task that was
+/// cancelled is made all the same; what takes long and throws `CancellationError`, such as
+/// `verify(progress:)`, stops.
 ///
 /// **Concurrency.** Safe to use from any number of threads and tasks at a time. Reads do
 /// not wait for writes. Each call is atomic, and so is a batch. One cache at a time has a

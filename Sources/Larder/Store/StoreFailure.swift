@@ -112,9 +112,18 @@ enum StoreFailure {
   private static func mismatch(
     _ detail: larder_store_detail, asked: larder_store_options
   ) -> String {
-    let there = RingOptions.format(ofNumber: detail.content_format)
-    let here = RingOptions.format(ofNumber: asked.content_format)
-    return "its values are in the format \"\(there)\", and the coder's is \"\(here)\""
+    "it holds \(content(detail.content_format)), and it was opened for "
+      + "\(content(asked.content_format)); it was left as it is"
+  }
+
+  /// What a store of a content format holds.
+  static func content(_ number: UInt64) -> String {
+    if ArchiveFormat(number: number) != nil { return "elements of an archive" }
+    if let entries = EntryFormat(number: number) {
+      let count = entries.valueCount
+      return "entries of \(count) value\(count == 1 ? "" : "s")"
+    }
+    return "values in the format \(RingOptions.description(ofFormat: number))"
   }
 
   private static func invalid(_ asked: larder_store_options) -> String {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+internal import CLarderStore
 internal import CLarderSystem
 import Foundation
 import LarderCore
@@ -8,7 +9,9 @@ import LarderCore
 enum StoreFiles {
   /// The index goes first: a log without it is taken for damage, so that what is left of a
   /// store that was deleted in part is never opened as if it were whole.
-  private static let names = ["data.new", "data.mdb", "lock.mdb", "log"]
+  private static let names = [
+    "data.new", "index.new/data.mdb", "index.new/lock.mdb", "data.mdb", "lock.mdb",
+  ]
 
   /// Deletes them, and the folder if nothing else is in it.
   ///
@@ -17,24 +20,56 @@ enum StoreFiles {
   static func delete(_ folder: String, others: () -> Void = {}) throws {
     let lock = try lock(folder)
     defer { larder_os_file_close(lock) }
-    for name in names { try remove(folder + "/" + name) }
+    for name in names + segments(folder) { try remove(folder + "/" + name) }
+    for name in ["index.new", "log"] { try remove(folder: folder + "/" + name) }
     others()
     // The lock goes last, and while it is held: until then, nobody makes a new store here.
     try remove(folder + "/lock")
-    // A folder that is gone, or that holds what is not ours, is as it should be.
-    let status = larder_os_folder_remove(folder)
-    if status == LARDER_OK || [ENOENT, ENOTEMPTY, EEXIST].contains(status) { return }
-    throw LarderError(status: status, doing: "delete the folder \(folder)")
+    try remove(folder: folder)
+  }
+
+  /// Deletes the cache of single values in a folder that nobody has open here.
+  ///
+  /// - Throws: What opening it throws, if it is none; `.configurationMismatch` if it holds
+  ///   something else; `.busy`.
+  static func deleteCache(_ folder: String) throws {
+    var options = StoreOptions()
+    options.isReadOnly = true
+    do {
+      let store = try StoreHandle(path: folder, options: options)
+      let format = try store.statistics().content_format
+      try store.shutdown()
+      guard ArchiveFormat(number: format) == nil, EntryFormat(number: format) == nil else {
+        throw LarderError(
+          .configurationMismatch,
+          "Could not delete \(folder): it holds \(StoreFailure.content(format)), which is no cache "
+            + "of single values; nothing was deleted.")
+      }
+    } catch let error as LarderError where error.errno == ENOENT {
+      return
+    } catch let error as LarderError where error.code == .damaged && !segments(folder).isEmpty {
+      // It was one.
+    }
+    try delete(folder)
+  }
+
+  /// Names of the files of the log.
+  private static func segments(_ folder: String) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/log")) ?? []
+    return names.filter { $0.wholeMatch(of: /[0-9a-f]{8}\.seg/) != nil }.map { "log/" + $0 }
   }
 
   private static func remove(_ path: String) throws {
     let status = larder_os_file_remove(path)
-    if status == LARDER_OK || status == ENOENT { return }
-    do {
-      try FileManager.default.removeItem(atPath: path)
-    } catch {
-      throw LarderError(.io, "Could not delete \(path).", cause: error)
-    }
+    if status == LARDER_OK || status == ENOENT || status == ENOTDIR { return }
+    throw LarderError(status: status, doing: "delete \(path)")
+  }
+
+  /// A folder that is gone, or that holds what is not ours, is as it should be.
+  private static func remove(folder path: String) throws {
+    let status = larder_os_folder_remove(path)
+    if status == LARDER_OK || [ENOENT, ENOTEMPTY, EEXIST, ENOTDIR].contains(status) { return }
+    throw LarderError(status: status, doing: "delete the folder \(path)")
   }
 
   /// Takes the store's lock as the C core does.

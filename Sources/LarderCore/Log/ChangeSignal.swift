@@ -28,6 +28,9 @@ package final class ChangeSignal: Sendable {
     if count.load(ordering: .sequentiallyConsistent) != 0 { wakeAll() }
   }
 
+  /// Whether anybody waits.
+  var hasWaiters: Bool { count.load(ordering: .sequentiallyConsistent) != 0 }
+
   @inline(never)
   private func wakeAll() {
     let woken = waiters.withLock { waiters in

@@ -44,6 +44,8 @@ public final class MessageLog<Message: Sendable>: Sendable {
   @usableFromInline let coder: Coder<Message>
   let durability: Durability
   let signal = ChangeSignal()
+  /// Of a log that another process writes.
+  let watch = LogWatch()
   let syncer = LogSyncer()
   /// Why a log that was asked to write cannot: the file has other limits.
   let mismatch: LarderError?

@@ -32,7 +32,8 @@ public struct Expiration: Sendable, Hashable {
   ///     at once. nil: not because of that.
   ///   - afterAccess: How long after it was last written or read. 0 and less: at
   ///     once. nil: not because of that.
-  ///   - date: When. A date in the past: at once. nil: not because of that.
+  ///   - date: When. A date in the past: at once. nil, and one whose interval is not a number:
+  ///     not because of that.
   /// - Complexity: O(1).
   public init(afterWrite: Duration? = nil, afterAccess: Duration? = nil, date: Date? = nil) {
     self.afterWrite = afterWrite
@@ -45,8 +46,7 @@ public struct Expiration: Sendable, Hashable {
 
   /// So many seconds after the write.
   ///
-  /// - Parameter seconds: 0 and less: at once. Infinity and what is not a number:
-  ///   never.
+  /// - Parameter seconds: 0 and less: at once. Infinity, and NaN, which no call refuses: never.
   /// - Complexity: O(1).
   public static func seconds(_ seconds: Double) -> Expiration {
     if seconds.isNaN || seconds >= longest { return .never }
@@ -64,7 +64,7 @@ public struct Expiration: Sendable, Hashable {
 
   /// At a date.
   ///
-  /// - Parameter date: When; in the past: at once.
+  /// - Parameter date: When; in the past: at once; without a number (NaN): never.
   /// - Complexity: O(1).
   public static func date(_ date: Date) -> Expiration { Expiration(date: date) }
 
@@ -95,7 +95,7 @@ public struct Expiration: Sendable, Hashable {
       afterAccess.map { written.addingTimeInterval($0.inSeconds) },
       date,
     ]
-    return ends.compactMap { $0 }.min()
+    return ends.compactMap { $0 }.filter { !$0.timeIntervalSince1970.isNaN }.min()
   }
 
   /// Whether an entry that was written at some time and not read since is expired.

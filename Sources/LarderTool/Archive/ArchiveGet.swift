@@ -38,7 +38,8 @@ struct ArchiveGet: ParsableCommand {
     let format = raw ? nil : try element.chosen(folder, name)
     let bytes = try keys.bytes(key)
     guard let value = try archive.peek(forKey: bytes) else {
-      StandardError.note("\(folder): there is no element under \(keys.text(bytes))")
+      let hint = keys.hint(key) { try archive.contains($0) }
+      StandardError.note("\(folder): there is no element under \(keys.text(bytes))\(hint)")
       throw ExitCode(ToolExit.missing)
     }
     var output = StandardOutput()

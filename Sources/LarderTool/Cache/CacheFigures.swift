@@ -10,6 +10,8 @@ struct CacheFigures {
   let kind: StoreKind
   private let count: Int
   private let cost: Int
+  private let segmentCount: Int
+  private let logSize: UInt64
 
   /// Reads them, while whoever has the folder goes on.
   init(_ folder: String) throws {
@@ -21,6 +23,19 @@ struct CacheFigures {
     (count, cost) = (try cache.totalCount, try cache.totalCost)
     statistics = try cache.statistics
     kind = StoreKind(statistics)
+    // Figures of the log are those of the last checkpoint, before which it has files, too.
+    let files = Self.segmentSizes(folder)
+    segmentCount = max(statistics.segmentCount, files.count)
+    logSize = statistics.segmentCount > 0 ? statistics.logSize : files.reduce(0, +)
+  }
+
+  private static func segmentSizes(_ folder: String) -> [UInt64] {
+    let log = folder + "/log"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: log)) ?? []
+    return names.filter { $0.hasSuffix(".seg") }.compactMap {
+      let attributes = try? FileManager.default.attributesOfItem(atPath: log + "/" + $0)
+      return (attributes?[.size] as? NSNumber)?.uint64Value
+    }
   }
 
   /// Prints them.
@@ -48,12 +63,17 @@ struct CacheFigures {
       [
         (noun, Quantity.count(count)),
         ("values", Quantity.bytes(UInt64(cost))),
-        ("log", "\(Quantity.count(s.segmentCount, "segment")) of \(Quantity.bytes(s.logSize))"),
-        ("live in the log", inUse(s.liveSize, of: s.logSize)),
+        ("log", "\(Quantity.count(segmentCount, "segment")) of \(Quantity.bytes(logSize))"),
+        (
+          "live in the log",
+          s.segmentCount > 0
+            ? inUse(s.liveSize, of: s.logSize) : "not known before the first checkpoint"
+        ),
         ("index", inUse(s.dataSizeInUse, of: s.dataSize)),
         (
           "not in the index",
-          "\(CacheText.entries(s.pendingCount)) of \(Quantity.bytes(s.journalSize))"
+          CacheText.entries(s.pendingCount)
+            + (s.journalSize > 0 ? " of \(Quantity.bytes(s.journalSize))" : "")
         ),
         ("last version", Quantity.count(s.lastVersion)),
         ("in the index to", Quantity.count(s.flushedVersion)),
@@ -82,8 +102,8 @@ struct CacheFigures {
     object.add("cost", cost)
     object.add("pendingCount", s.pendingCount)
     object.add("journalSize", s.journalSize)
-    object.add("segmentCount", s.segmentCount)
-    object.add("logSize", s.logSize)
+    object.add("segmentCount", segmentCount)
+    object.add("logSize", logSize)
     object.add("liveSize", s.liveSize)
     object.add("dataSize", s.dataSize)
     object.add("dataSizeInUse", s.dataSizeInUse)

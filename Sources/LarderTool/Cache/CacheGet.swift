@@ -41,10 +41,10 @@ struct CacheGet: ParsableCommand {
     let bytes = try keys.bytes(key)
     var output = StandardOutput()
     if extended {
-      guard let info = try cache.info(forKey: bytes) else { throw missing(bytes) }
+      guard let info = try cache.info(forKey: bytes) else { throw missing(bytes, in: cache) }
       try info.extendedData?.withUnsafeBytes { try output.write($0) }
     } else {
-      guard let value = try cache.peek(forKey: bytes) else { throw missing(bytes) }
+      guard let value = try cache.peek(forKey: bytes) else { throw missing(bytes, in: cache) }
       try value.withUnsafeBytes { value in
         if try !raw && cache.statistics.format == "cbor" {
           try writeJSON(value, to: &output)
@@ -56,8 +56,9 @@ struct CacheGet: ParsableCommand {
     try output.flush()
   }
 
-  private func missing(_ key: Data) -> ExitCode {
-    StandardError.note("\(folder): there is no entry under \(keys.text(key))")
+  private func missing(_ bytes: Data, in cache: RawCache) -> ExitCode {
+    let hint = keys.hint(key) { try cache.contains($0) }
+    StandardError.note("\(folder): there is no entry under \(keys.text(bytes))\(hint)")
     return ExitCode(ToolExit.missing)
   }
 

@@ -37,6 +37,23 @@ struct CacheKeys: ParsableArguments {
     return "0x" + key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
+  /// What a key that was not found may have been meant to be.
+  ///
+  /// - Parameter isThere: Whether there is something under a key.
+  /// - Returns: An addition to a sentence; empty if there is nothing to say.
+  func hint(_ text: String, _ isThere: (Data) throws -> Bool) -> String {
+    guard !int, !hex, let number = Int64(text), (try? isThere(Self.bytes(number))) == true else {
+      return ""
+    }
+    return " as text, but one under the number: --int takes keys for numbers"
+  }
+
+  /// Whether a key looks like a number of at most 48 bits that is shown in hexadecimal digits.
+  func looksLikeNumber(_ key: Data) -> Bool {
+    guard !int, !hex, let number = Self.number(key) else { return false }
+    return number.magnitude < 1 << 48
+  }
+
   // MARK: - Numbers
 
   /// As the key coder of `Int` has it: most significant byte first, the sign turned round.

@@ -60,6 +60,8 @@ struct EntryListing: ParsableArguments {
       ? (reverse ? .mostRecentFirst : .leastRecentFirst) : (reverse ? .byKeyDescending : .byKey)
     var output = StandardOutput()
     var remaining = limit ?? .max
+    var areNumbers = true
+    var isEmpty = true
     if remaining > 0 {
       try cache.forEachInfo(selection, order: order) { info in
         if json {
@@ -67,11 +69,16 @@ struct EntryListing: ParsableArguments {
         } else {
           try output.write(line(info, end(info)))
         }
+        areNumbers = areNumbers && keys.looksLikeNumber(info.key)
+        isEmpty = false
         remaining -= 1
         return remaining > 0
       }
     }
     try output.flush()
+    if areNumbers && !isEmpty {
+      StandardError.note("\(folder): its keys look like numbers; --int shows them so")
+    }
     try CacheText.noteDamage(folder, cache)
   }
 

@@ -44,7 +44,8 @@ struct EntryGet: ParsableCommand {
     }
     let bytes = try keys.bytes(key)
     guard let entry = try read(bytes, from: cache) else {
-      StandardError.note("\(folder): there is no entry under \(keys.text(bytes))")
+      let hint = keys.hint(key) { try cache.contains($0) }
+      StandardError.note("\(folder): there is no entry under \(keys.text(bytes))\(hint)")
       throw ExitCode(ToolExit.missing)
     }
     guard let lengths = EntryFolder.lengths(entry.info, valueCount: valueCount) else {

@@ -10,7 +10,8 @@ struct LogAppend: ParsableCommand {
     discussion: """
       Reads the inputs, or the standard input, and appends every line as one message, without its \
       newline. A missing log is created; a log that exists keeps its capacity and policy. One \
-      whose messages are CBOR, or of another format that is no text, does not take lines. Lines \
+      whose messages are CBOR, or of another format that is no text, does not take lines, nor does \
+      one that is damaged: see larder log salvage. Lines \
       are appended as they come, so a slow input is not held back, and what was appended survives \
       the end of this and any other program. Ctrl-C stops reading and keeps what was appended.
 
@@ -60,6 +61,7 @@ struct LogAppend: ParsableCommand {
   func run() throws {
     Interruption.enable()
     let inputs = try InputFile.list(input, writingTo: file)
+    try LogCreation.requireWhole(file)
     var job = try AppendJob(
       ring: try LogCreation.open(file, capacity: capacity?.bytes, policy: policy),
       sync: sync, showsProgress: !quiet && !json)

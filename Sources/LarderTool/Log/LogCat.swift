@@ -10,7 +10,8 @@ struct LogCat: ParsableCommand {
       Lines that `larder log append` stored come out byte for byte: a newline goes behind each, \
       and not behind a last line that had none. It works on a log of any program, also while that \
       program writes to it; what is appended after the start is not printed. If messages are \
-      missing between two others, a note on the standard error says how many.
+      missing between two others, a note on the standard error says how many; if that is because \
+      of damage, the exit code is 1.
 
       Messages that are CBOR, which Codable types are unless their log was made with another \
       coder, come out as JSON, one message a line: dates as text, bytes as base64url. A message \
@@ -52,27 +53,52 @@ struct LogCat: ParsableCommand {
     printer.contentFormat = statistics.format
     if newest > 0 {
       let reader = try ring.makeReader()
+      let oldest = max(statistics.oldestSequence ?? 1, from ?? 1, 1)
       if reverse {
-        try printBackwards(reader, from: newest, with: &printer)
+        try printBackwards(reader, from: newest, to: oldest, with: &printer)
       } else {
-        try reader.seek(to: from ?? 0)
-        if let last { try reader.stepBack(last, from: newest, notBefore: from ?? 0) }
-        while let record = try reader.next(), record.sequence <= newest {
-          try printer.print(record, lost: record.lost)
-        }
+        try printForwards(reader, from: oldest, to: newest, with: &printer)
       }
     }
     try printer.flush()
+    try LogFinding.endPrinting(ring, file, missed: printer.hasMissed)
+  }
+
+  private func printForwards(
+    _ reader: borrowing RingReader, from oldest: UInt64, to newest: UInt64,
+    with printer: inout MessagePrinter
+  ) throws {
+    try reader.seek(to: from ?? 0)
+    if let last { try reader.stepBack(last, from: newest, notBefore: from ?? 0) }
+    var printed = oldest - 1
+    while printed < newest, let record = try reader.next() {
+      guard record.sequence <= newest else { break }
+      // A reader counts from the first message it returns; before it, only what was to be there.
+      let isFirst = printed == oldest - 1 && last == nil
+      try printer.print(record, lost: isFirst ? record.sequence - oldest : record.lost)
+      printed = record.sequence
+    }
+    if printed < newest {
+      try printer.note(missing: newest - printed, before: newest + 1)
+    }
   }
 
   private func printBackwards(
-    _ reader: borrowing RingReader, from newest: UInt64, with printer: inout MessagePrinter
+    _ reader: borrowing RingReader, from newest: UInt64, to oldest: UInt64,
+    with printer: inout MessagePrinter
   ) throws {
     try reader.seek(to: newest + 1)
     var remaining = last ?? .max
-    while remaining > 0, let record = try reader.previous(), record.sequence >= from ?? 0 {
-      try printer.print(record, lost: record.lost)
+    var before = newest + 1
+    while remaining > 0, let record = try reader.previous(), record.sequence >= oldest {
+      let missing = before - min(before, record.sequence + 1)
+      if missing > 0 { try printer.note(missing: missing, before: before) }
+      try printer.print(record, lost: 0)
+      before = record.sequence
       remaining -= 1
+    }
+    if remaining > 0, before > oldest {
+      try printer.note(missing: before - oldest, before: before)
     }
   }
 }

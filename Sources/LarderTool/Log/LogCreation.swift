@@ -51,6 +51,23 @@ enum LogCreation {
     return ring
   }
 
+  /// Refuses a log of which messages are lost to damage, before it is opened for writing: that
+  /// would settle for what is left.
+  ///
+  /// What a power cut took of what was not synced is no damage, and no reason to stop a service.
+  static func requireWhole(_ path: String) throws {
+    // What cannot be read, and whoever writes to it, opening for writing tells of.
+    guard !isNewOrEmpty(path), let ring = try? read(path),
+      try ring.statistics().writerProcess == nil
+    else { return }
+    let report = try ring.recovery()
+    guard report.lost > 0, report.cut == 0 else { return }
+    throw ToolFailure(
+      "\(path): damaged, \(Quantity.count(report.lost, "message")) lost and "
+        + "\(Quantity.count(report.intact, "message")) intact; nothing was appended. "
+        + "larder log salvage copies what is intact to a new log, to which lines can be appended")
+  }
+
   private static func mismatch(_ path: String, _ difference: String) -> LarderError {
     LarderError(
       .configurationMismatch,

@@ -10,7 +10,8 @@ struct LogTail: ParsableCommand {
     discussion: """
       Following needs nothing from the program that writes: it may start, stop, be killed and come \
       back, or give the log another size. Messages that were overwritten before they could be \
-      printed are counted in a note on the standard error. Ctrl-C ends it. Messages that are CBOR \
+      printed are counted in a note on the standard error; if messages are missing because of \
+      damage, the exit code is 1. Ctrl-C ends it. Messages that are CBOR \
       come out as JSON, one a line, as larder log cat prints them.
 
       EXAMPLES
@@ -56,17 +57,29 @@ struct LogTail: ParsableCommand {
       } else {
         try reader.seek(to: .max)
         try reader.stepBack(last, from: newest)
+        // From the oldest on: what is missing before the first message is a gap, too.
+        if let oldest = statistics.oldestSequence, last > newest - oldest {
+          place.last = oldest - 1
+        }
       }
       try printNext(reader, &place, &printer)
-      if place.last == nil { place.last = newest }
-      guard follow else { break }
+      if let printed = place.last, printed < newest, !Interruption.isRequested {
+        try printer.note(missing: newest - printed, before: newest + 1)
+      }
+      place.last = max(place.last ?? 0, newest)
+      guard follow else {
+        return try LogFinding.endPrinting(ring, file, missed: printer.hasMissed)
+      }
       while !Interruption.isRequested, FileIdentity(file).map({ $0 == identity }) ?? true {
         let isAwake = try ring.wait(after: max(place.last ?? 0, place.skipped), timeout: Self.slice)
         let found = try printNext(reader, &place, &printer)
         // Something is there that cannot be read, a damaged message: wait for what comes after it.
         if isAwake && !found { place.skipped = try ring.statistics().newestSequence ?? 0 }
       }
-    } while follow && !Interruption.isRequested
+      if Interruption.isRequested {
+        try LogFinding.endPrinting(ring, file, missed: printer.hasMissed)
+      }
+    } while !Interruption.isRequested
   }
 
   /// How far the log was printed.

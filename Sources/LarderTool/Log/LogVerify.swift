@@ -32,7 +32,7 @@ struct LogVerify: ParsableCommand {
     let ticker = ProgressTicker {
       "verifying \(Quantity.bytes(size))  \(Quantity.time(.now - start))"
     }
-    let found = Result { try Finding(ring) }
+    let found = Result { try LogFinding(ring) }
     ticker.stop()
     let finding = try found.get()
     if json {
@@ -43,41 +43,7 @@ struct LogVerify: ParsableCommand {
     if !finding.isIntact { throw ExitCode(ToolExit.damage) }
   }
 
-  private struct Finding {
-    /// What is wrong with the file; `nil` while a process writes to it.
-    let report: LogReport?
-    /// Which messages are missing; `nil` if nothing is wrong.
-    let walk: MessageWalk?
-    let writer: Int?
-    let intact: UInt64
-    let isIntact: Bool
-
-    init(_ ring: borrowing RingHandle) throws {
-      let before = try ring.statistics().writerProcess
-      var check = try ring.verify()
-      writer = try before ?? ring.statistics().writerProcess
-      if writer != nil {
-        // What is overwritten under the eyes of the check looks like damage; so only a message
-        // that is still there, and still cannot be read, counts.
-        for _ in 0..<2 where !check.isIntact { check = try ring.verify() }
-        let walk = check.isIntact ? nil : try MessageWalk(ring)
-        report = nil
-        self.walk = walk
-        intact = walk?.intact ?? check.intact
-        isIntact = walk?.missing.isEmpty ?? true
-      } else {
-        // Opening leaves out what it found damaged, so the check cannot see that again.
-        let opening = try ring.recovery()
-        let isIntact = check.isIntact && opening.isIntact
-        report = opening.isIntact ? check : opening
-        walk = isIntact ? nil : try MessageWalk(ring)
-        intact = check.intact
-        self.isIntact = isIntact
-      }
-    }
-  }
-
-  private func object(_ finding: Finding) -> JSONObject {
+  private func object(_ finding: LogFinding) -> JSONObject {
     var object = JSONObject()
     object.add("file", file)
     object.add("isIntact", finding.isIntact)
@@ -99,7 +65,7 @@ struct LogVerify: ParsableCommand {
     return object
   }
 
-  private func describe(_ finding: Finding) throws {
+  private func describe(_ finding: LogFinding) throws {
     let messages =
       finding.report.map(ReportText.messages) ?? Quantity.count(finding.intact, "intact message")
     try StandardOutput.line("\(file): \(finding.isIntact ? "all is well" : "damaged"), \(messages)")

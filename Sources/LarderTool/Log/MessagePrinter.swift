@@ -44,6 +44,8 @@ struct MessagePrinter: ~Copyable {
   private var object = JSONObject()
   private var cbor = CBORText()
   private var owesTerminator = false
+  /// Whether messages were missing before one that was printed.
+  private(set) var hasMissed = false
 
   /// The log's coder, as its file names it. To be set before the first message.
   var contentFormat = ""
@@ -61,13 +63,9 @@ struct MessagePrinter: ~Copyable {
 
   /// - Parameter lost: How many messages are missing before this one.
   mutating func print(_ record: RingRecord, lost: UInt64) throws {
+    if lost > 0 { hasMissed = true }
     if format.json { return try printObject(record, lost: lost) }
-    if lost > 0 {
-      try flush()
-      StandardError.note(
-        "\(path): \(Quantity.count(lost, "message")) lost before message "
-          + "\(record.sequence): overwritten before they were read, or damaged")
-    }
+    if lost > 0 { try note(missing: lost, before: record.sequence) }
     if isCBOR {
       do {
         try cbor.convert(record.bytes)
@@ -87,6 +85,16 @@ struct MessagePrinter: ~Copyable {
     }
     owesTerminator = record.isPartial && !endsEveryMessage
     if !owesTerminator { try output.write(byte: terminator) }
+  }
+
+  /// Says that messages are missing.
+  mutating func note(missing: UInt64, before sequence: UInt64) throws {
+    hasMissed = true
+    try flush()
+    StandardError.note(
+      "\(path): \(Quantity.count(missing, "number")) missing before message "
+        + "\(Quantity.count(sequence)): overwritten before they were read, damaged, or skipped "
+        + "after a power cut")
   }
 
   mutating func flush() throws { try output.flush() }

@@ -2,7 +2,7 @@
 import ArgumentParser
 import LarderCore
 
-/// How long something lives, as people write it: `90s`, `5m`, `12h`, `1.5d`, `2w`, `90`, `never`.
+/// How long something lives, as people write it: `90s`, `5m`, `12h`, `1.5d`, `2w`, `never`.
 struct Lifetime: Equatable, Sendable {
   let expiration: Expiration
 
@@ -24,6 +24,6 @@ struct Lifetime: Equatable, Sendable {
   }
 
   private static let units: [String: Double] = [
-    "": 1, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800,
+    "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800,
   ]
 }

@@ -79,6 +79,13 @@ struct StandardOutput: ~Copyable {
     if Foundation.close(STDOUT_FILENO) != 0 && errno != EINTR { throw failure() }
   }
 
+  /// The width of the terminal that it goes to; nil if it goes elsewhere.
+  static var columns: Int? {
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+    return Int(size.ws_col)
+  }
+
   private static func failure() -> ToolFailure {
     ToolFailure(errno: errno, doing: "standard output: cannot write")
   }

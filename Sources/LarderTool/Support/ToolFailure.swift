@@ -18,7 +18,8 @@ struct ToolFailure: Error, CustomStringConvertible {
 
 /// The tool's exit codes, as its help states them. Wrong usage is 64, by the argument parser.
 enum ToolExit {
-  /// `verify` or `salvage` found damage or loss; a claim of the demo was not seen to hold.
+  /// `verify`, `salvage`, `log cat` or `log tail` found damage or loss; a claim of the demo was not
+  /// seen to hold.
   static let damage: Int32 = 1
   /// The command could not do what it was asked to, or not write its output.
   static let failure: Int32 = 2

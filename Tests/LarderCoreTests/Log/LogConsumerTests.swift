@@ -77,7 +77,10 @@ import Testing
     try consumer.acknowledge(through: 5)
     try consumer.acknowledge(through: 2)
     #expect(try consumer.acknowledged == 5)
-    #expect(errorCode { try consumer.acknowledge(through: 11) } == .invalidArgument)
+    let error = #expect(throws: LarderError.self) { try consumer.acknowledge(through: 11) }
+    #expect(error?.code == .invalidArgument)
+    #expect(
+      error?.message.hasSuffix("it was not appended yet; the newest message is 10.") == true)
     #expect(try consumer.acknowledged == 5)
   }
 

@@ -43,6 +43,10 @@ struct ExpirationTests {
     for never in [Expiration.seconds(.nan), .seconds(.infinity), .seconds(1e300)] {
       #expect(never == .never)
     }
+    let noDate = Expiration.date(Date(timeIntervalSince1970: .nan))
+    #expect(!noDate.isExpired(writtenAt: start, now: .distantFuture))
+    let both = Expiration(afterWrite: .seconds(1), date: noDate.date)
+    #expect(both.expirationDate(from: start) == start + 1)
     for days in [Int.min, -1, 0] {
       #expect(Expiration.days(days).isExpired(writtenAt: start, now: start))
     }

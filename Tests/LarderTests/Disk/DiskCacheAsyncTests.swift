@@ -155,6 +155,24 @@ struct DiskCacheAsyncTests {
     #expect(try await cache.verify().isIntact)
   }
 
+  @Test func aWriteOfATaskThatWasCancelledIsMade() async throws {
+    let cache = try place.openData()
+    let archive = try Archive<Book>(path: place.url.path + ".archive")
+    try await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await cache.set(Data([1]), forKey: "a")
+      try await cache.remove(forKey: "b")
+      try await cache.flush()
+      try await archive.insert(Book(id: 1))
+    }.value
+    #expect(try await cache.value(forKey: "a") == Data([1]))
+    #expect(try archive.count == 1)
+  }
+
+  private struct Book: Codable, Identifiable, Sendable {
+    var id: Int
+  }
+
   @Test func aTaskThatIsCancelledEndsALongCall() async throws {
     let cache = try place.openText()
     try await cache.set([1: "1", 2: "2"])

@@ -95,7 +95,9 @@ import Testing
     for key in [-5, 0, 4_711] { try numbers.set(Data("\(key)".utf8), forKey: key) }
     try numbers.close()
     #expect(try list("--int") == ["-5", "0", "4711"])
-    #expect(try list() == ["0x7ffffffffffffffb", "0x8000000000000000", "0x8000000000001267"])
+    let bytes = try Tool.run("cache", "ls", cache)
+    #expect(bytes.lines == ["0x7ffffffffffffffb", "0x8000000000000000", "0x8000000000001267"])
+    #expect(bytes.errors.contains("--int shows them so"))
     #expect(try Tool.run("cache", "get", cache, "--int", "4711").text == "4711")
     #expect(try Tool.run("cache", "get", cache, "--int", "--", "-5").text == "-5")
     let hexadecimal = try Tool.run("cache", "get", cache, "--hex", "0x8000000000000000")

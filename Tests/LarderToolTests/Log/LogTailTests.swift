@@ -123,7 +123,7 @@ import Testing
     let gaps = zip(sequences, sequences.dropFirst()).map { $1 - $0 - 1 }.filter { $0 > 0 }
     #expect(!gaps.isEmpty)
     #expect(errors.split(separator: "\n").count == gaps.count)
-    #expect(errors.replacingOccurrences(of: ",", with: "").contains(": \(gaps[0]) message"))
+    #expect(errors.replacingOccurrences(of: ",", with: "").contains(": \(gaps[0]) number"))
   }
 
   @Test func aReaderThatGoesAwayEndsIt() throws {

@@ -114,6 +114,6 @@ public struct KeyCoder<Key>: Sendable {
   static func unfit(_ bytes: UnsafeRawBufferPointer) -> LarderError {
     LarderError(
       .decoding,
-      "A key of \(bytes.count) bytes is not one of type \(Key.self); the cache has other keys.")
+      "A key of \(bytes.count) bytes is not one of type \(Key.self); the store has other keys.")
   }
 }

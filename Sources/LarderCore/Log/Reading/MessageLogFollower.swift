@@ -20,9 +20,9 @@ public enum FollowStart: Sendable, Hashable {
 /// ```
 ///
 /// Appends through the same log are seen at once. A log opened for reading looks
-/// for those of its writer every few milliseconds, and less and less often, down
-/// to 20 times a second, while nothing comes. One that the writer overtakes counts
-/// what it missed in ``LogEntry/lost`` and goes on.
+/// for those of its writer every 2 ms, and less and less often, down to 20 times a
+/// second, while nothing comes; however many follow it, it looks once for all. One
+/// that the writer overtakes counts what it missed in ``LogEntry/lost`` and goes on.
 ///
 /// While the log is suspended the sequence waits, and continues with the next message when it is
 /// resumed. It ends when the log is closed or the task is cancelled; messages not read by then
@@ -116,31 +116,37 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// How a follower waits: for a signal where one comes, else by looking.
+/// How a follower waits.
 private struct Idleness {
   /// The ring's next number when it was last found empty.
   private var seen: UInt64?
-  private var pause: Duration = .milliseconds(1)
 
   /// Returns when it is worth to look again.
   mutating func wait<Message>(
     for log: MessageLog<Message>, isolation: isolated (any Actor)? = #isolation
   ) async throws {
-    if log.isReader {
-      try await Task.sleep(for: pause)
-      pause = min(pause * 2, .milliseconds(50))
-      return
-    }
     // The number is taken before the last look, so that what is appended between
     // that look and the wait is noticed: the first time round just looks again.
     let next = try log.handle.nextSequence(waits: false)
     if seen == next {
       await log.signal.wait {
+        if log.isReader { log.watchWriter(from: next) }
         // A log that cannot say is closed or suspended: looking again finds that out.
-        (try? log.handle.nextSequence(waits: false)) != next
+        return (try? log.handle.nextSequence(waits: false)) != next
       }
     }
     seen = next
+  }
+}
+
+extension MessageLog {
+  /// Has the signal notified of what another process appends.
+  ///
+  /// - Parameter next: The next number as it was seen last.
+  fileprivate func watchWriter(from next: UInt64) {
+    watch.begin(signal, seen: next) { [weak self] in
+      try? self?.handle.nextSequence(waits: false)
+    }
   }
 }
 

@@ -35,9 +35,9 @@ enum RingFailure {
     _ detail: larder_ring_detail, asked: larder_ring_options
   ) -> String {
     if differsInFormat(detail, asked: asked) {
-      let there = RingOptions.format(ofNumber: detail.content_format)
-      let here = RingOptions.format(ofNumber: asked.content_format)
-      return "its messages are in the format \"\(there)\", and the coder's is \"\(here)\""
+      let there = RingOptions.description(ofFormat: detail.content_format)
+      let here = RingOptions.description(ofFormat: asked.content_format)
+      return "its messages are in the format \(there), and the coder's is \(here)"
     }
     return """
       the file has \(detail.capacity_bytes) bytes and \(policy(detail.flags)), and asked for were \

@@ -19,7 +19,10 @@ extension RingHandle {
 
   /// The number that the next message gets.
   func nextSequence(waits: Bool = true) throws(LarderError) -> UInt64 {
-    try rawStatistics(waits: waits).next_sequence
+    var next: UInt64 = 0
+    try check(
+      suspension.call(waits: waits) { larder_ring_next_sequence($0, &next) }, "look into \(path)")
+    return next
   }
 
   /// What opening found in the file.
@@ -51,7 +54,14 @@ extension RingHandle {
           with more of them: MessageLogConfiguration.consumerSlots says how many a new file has
           """)
     }
-    try check(status, "acknowledge message \(sequence) for consumer \"\(name)\" in \(path)")
+    let doing = "acknowledge message \(sequence) for consumer \"\(name)\" in \(path)"
+    if status == LARDER_EINVALID, (1...32).contains(name.utf8.count) {
+      let newest = try nextSequence() - 1
+      throw LarderError(
+        status: status, doing: doing,
+        reason: "it was not appended yet; the newest message is \(newest)")
+    }
+    try check(status, doing)
   }
 
   /// What was acknowledged under `name`; nil if that name was never used.

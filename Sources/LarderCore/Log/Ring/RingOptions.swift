@@ -71,6 +71,12 @@ package struct RingOptions: Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  /// What an error says of a format: its name, or the number where that is none.
+  package static func description(ofFormat number: UInt64) -> String {
+    let name = format(ofNumber: number)
+    return name.contains("?") ? "0x" + String(number, radix: 16) : "\"\(name)\""
+  }
+
   private static func nanoseconds(_ interval: Duration?) throws(LarderError) -> Int64 {
     guard let interval else { return 0 }
     guard interval > .zero else {

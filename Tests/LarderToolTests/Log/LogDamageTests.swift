@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import LarderCore
+import LarderTestSupport
+import Testing
+
+/// What printing a damaged log, and appending to it, says and exits with.
+@Suite(.timeLimit(.minutes(10))) struct LogDamageTests {
+  private let directory: TemporaryDirectory
+  private let file: URL
+  private var log: String { file.path }
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    file = directory.file("log.larder")
+    let log = try MessageLog(
+      fileURL: file, maximumBytes: 64 << 10, whenFull: .overwriteOldest, coder: .string)
+    for number in 1...100 { try log.append("message <\(number)>") }
+    try log.close()
+  }
+
+  private func damage(_ number: Int) throws {
+    var bytes = try Data(contentsOf: file)
+    let place = try #require(bytes.range(of: Data("<\(number)>".utf8)))
+    bytes[place.lowerBound] ^= 1
+    let handle = try FileHandle(forWritingTo: file)
+    try handle.write(contentsOf: bytes)
+    try handle.close()
+  }
+
+  /// A file that was copied is walked when it is opened.
+  private func copy() throws -> String {
+    let copy = directory.file("copy.larder")
+    try Data(contentsOf: file).write(to: copy)
+    return copy.path
+  }
+
+  static let ways = [
+    ["cat"], ["cat", "--json"], ["cat", "--reverse"], ["tail", "-n", "100"],
+    ["tail", "--json", "-n", "100"],
+  ]
+
+  @Test(arguments: ways, [1, 50, 100])
+  func printingADamagedLogExitsWith1(_ way: [String], _ number: Int) throws {
+    try damage(number)
+    for path in [log, try copy()] {
+      let run = try Tool.run(["log"] + way + [path])
+      #expect(run.code == 1, "\(run.errors)")
+      #expect(run.lines.count == 99)
+      #expect(run.errors.contains("damaged, 1 message lost; larder log verify says more"))
+    }
+  }
+
+  @Test func whatIsMissingIsNotedWhereItWas() throws {
+    try damage(50)
+    for way in [["cat"], ["cat", "--reverse"], ["tail", "-n", "60"]] {
+      let run = try Tool.run(["log"] + way + [log])
+      #expect(run.errors.contains("1 number missing before message 51: "), "\(run.errors)")
+    }
+  }
+
+  @Test func numbersThatSalvageLeftOutAreNoDamage() throws {
+    try damage(50)
+    let saved = directory.file("saved.larder").path
+    #expect(try Tool.run("log", "salvage", log, saved).code == 1)
+    for way in [["cat"], ["cat", "--reverse"], ["tail", "-n", "60"]] {
+      let run = try Tool.run(["log"] + way + [saved])
+      #expect(run.code == 0 && run.errors.contains("1 number missing before message 51: "))
+    }
+    #expect(try Tool.run("log", "append", saved, input: Data("line\n".utf8)).code == 0)
+  }
+
+  @Test func aDamagedLogIsNotAppendedTo() throws {
+    try damage(50)
+    let copy = try copy()
+    let before = try Data(contentsOf: URL(fileURLWithPath: copy))
+    let run = try Tool.run("log", "append", copy, input: Data("line\n".utf8))
+    #expect(run.code == 2 && run.output.isEmpty)
+    #expect(
+      run.errors.hasPrefix(
+        "larder: \(copy): damaged, 1 message lost and 99 messages intact; nothing was appended. "
+          + "larder log salvage copies "))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: copy)) == before)
+    let saved = directory.file("saved.larder").path
+    #expect(try Tool.run("log", "salvage", copy, saved).code == 1)
+    #expect(try Tool.run("log", "append", saved, input: Data("line\n".utf8)).code == 0)
+  }
+
+  @Test func aGoodCopyIsAppendedTo() throws {
+    let copy = try copy()
+    #expect(try Tool.run("log", "append", copy, input: Data("line\n".utf8)).code == 0)
+    #expect(try Tool.run("log", "tail", "-n", "1", copy).text == "line\n")
+  }
+
+  @Test func aLogThatIsBeingWrittenIsBusyAndNotDamaged() throws {
+    try damage(50)
+    let writer = try MessageLog(
+      fileURL: file, maximumBytes: 64 << 10, whenFull: .overwriteOldest, coder: .string)
+    let run = try Tool.run("log", "append", log, input: Data("line\n".utf8))
+    #expect(run.code == 2 && run.errors.contains("has it open for writing"))
+    try writer.close()
+  }
+}
