@@ -228,6 +228,9 @@ static inline uint8_t record_kind(const uint8_t *at) { return at[20]; }
 static inline uint8_t record_index_count(const uint8_t *at) { return at[22]; }
 static inline uint64_t record_sequence(const uint8_t *at) { return load64(at + 8); }
 static inline uint32_t record_minor(const uint8_t *at) { return load32(at + 16); }
+static inline stamp record_stamp(const uint8_t *at) {
+    return (stamp){record_sequence(at), record_minor(at)};
+}
 larder_bytes larder_record_key(const uint8_t *at);
 /** Bytes of its value; 0 of a removal. */
 uint64_t larder_record_value_length(const uint8_t *at);

@@ -88,9 +88,9 @@ void larder_write_rows_release(write_rows *rows) {
 
 // Noting ------------------------------------------------------------------------------------------
 
-larder_status larder_write_rows_add(write_rows *rows, const uint8_t *record, uint32_t segment) {
-    uint32_t at = rows->count % CHUNK_WRITES;
-    if (at == 0) {
+larder_status larder_write_rows_add(write_rows *rows, const uint8_t *at, uint32_t segment) {
+    uint32_t place = rows->count % CHUNK_WRITES;
+    if (place == 0) {
         write_chunk *chunk = malloc(sizeof *chunk);
         if (chunk == NULL) return ENOMEM;
         chunk->next = NULL;
@@ -98,7 +98,7 @@ larder_status larder_write_rows_add(write_rows *rows, const uint8_t *record, uin
         else rows->first = chunk;
         rows->last = chunk;
     }
-    rows->last->writes[at] = (noted_write){record, segment};
+    rows->last->writes[place] = (noted_write){at, segment};
     rows->count++;
     return LARDER_OK;
 }
@@ -163,12 +163,9 @@ static larder_status add_write(write_rows *rows, row_order order, noted_write fr
 
 // Order -------------------------------------------------------------------------------------------
 
-static stamp stamp_of(const uint8_t *record) {
-    return (stamp){record_sequence(record), record_minor(record)};
-}
-
 int larder_write_row_compare(row_order order, const write_row *a, const write_row *b) {
-    if (order.by == ROWS_BY_WRITE) return compare_stamps(stamp_of(a->record), stamp_of(b->record));
+    if (order.by == ROWS_BY_WRITE)
+        return compare_stamps(record_stamp(a->record), record_stamp(b->record));
     int result = order.by == ROWS_BY_INDEX ? compare_bytes(a->value, b->value) : 0;
     return result != 0 ? result : compare_bytes(a->stored, b->stored);
 }
@@ -177,7 +174,8 @@ static int compare_digits(const void *a, const void *b, row_order order) {
     const write_row *left = a, *right = b;
     if (left->digits != right->digits) return left->digits < right->digits ? -1 : 1;
     int result = larder_write_row_compare(order, left, right);
-    return result != 0 ? result : compare_stamps(stamp_of(left->record), stamp_of(right->record));
+    return result != 0 ? result
+                       : compare_stamps(record_stamp(left->record), record_stamp(right->record));
 }
 
 static int compare_by_key(const void *a, const void *b) {

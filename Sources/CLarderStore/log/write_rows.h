@@ -56,7 +56,7 @@ void larder_write_rows_hold(write_rows *rows);
 /** NULL is allowed. */
 void larder_write_rows_release(write_rows *rows);
 /** A write came. The store's lock is held. ENOMEM: it is of no use any more. */
-LARDER_MUST_CHECK larder_status larder_write_rows_add(write_rows *rows, const uint8_t *record,
+LARDER_MUST_CHECK larder_status larder_write_rows_add(write_rows *rows, const uint8_t *at,
                                                       uint32_t segment);
 /** How many were added. The store's lock is held. */
 uint32_t larder_write_rows_count(const write_rows *rows);

@@ -158,15 +158,11 @@ const write_row *larder_overlay_find(const larder_store_cursor *cursor, larder_b
     return NULL;
 }
 
-static stamp stamp_of(const uint8_t *record) {
-    return (stamp){record_sequence(record), record_minor(record)};
-}
-
 /** Whether no later write, or read that moves it, is pending. */
 static bool is_newest(const larder_store_cursor *cursor, const write_row *row) {
     const write_row *newest = larder_overlay_find(cursor, row->stored);
     return newest && newest->record == row->record &&
-           !larder_touched_hides(cursor, row->stored, stamp_of(row->record));
+           !larder_touched_hides(cursor, row->stored, record_stamp(row->record));
 }
 
 static const write_row *place_row(const overlay_place *place, bool descends) {
@@ -218,7 +214,7 @@ static bool take_write(larder_store_cursor *cursor, const write_row *first) {
                              .segment = first->segment,
                              .is_removal = record_kind(first->record) != RECORD_PUT};
     if (!over->row.is_removal) over->row.record = record_bytes(first->record);
-    if (cursor->query.order == LARDER_STORE_BY_RECENCY) over->row.at = stamp_of(first->record);
+    if (cursor->query.order == LARDER_STORE_BY_RECENCY) over->row.at = record_stamp(first->record);
     return true;
 }
 
@@ -230,7 +226,7 @@ cursor_row *larder_overlay_peek(larder_store_cursor *cursor) {
         if (!first && !read) return NULL;
         int order = !first ? -1 : 1;
         if (first && read) {
-            order = compare_stamps(read->at, stamp_of(first->record));
+            order = compare_stamps(read->at, record_stamp(first->record));
             if (cursor->descends) order = -order;
         }
         over->next = NULL;

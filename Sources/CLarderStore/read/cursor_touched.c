@@ -93,7 +93,7 @@ bool larder_touched_row(const larder_store_cursor *cursor, const cursor_row *rea
     const write_row *write = larder_overlay_find(cursor, read->stored);
     *out = *read;
     if (write) {
-        const stamp written = {record_sequence(write->record), record_minor(write->record)};
+        const stamp written = record_stamp(write->record);
         out->record = record_bytes(write->record);
         out->segment = write->segment;
         return record_kind(write->record) == RECORD_PUT && compare_stamps(written, read->at) < 0;
