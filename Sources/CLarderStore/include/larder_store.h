@@ -491,7 +491,7 @@ typedef enum larder_store_order {
     LARDER_STORE_BY_KEY = 0,
     /** Least recently used first; if reads are not recorded, oldest write first. A store whose
         limits never needed this order, nor LARDER_STORE_TRACK_ACCESS, does not keep it: then the
-        first entry takes O(entries · log entries), and the cursor 32 bytes for each. */
+        first entry takes O(entries · log entries), and the cursor 40 bytes for each. */
     LARDER_STORE_BY_RECENCY,
     /** By the value in an index, then by key. */
     LARDER_STORE_BY_INDEX

@@ -8,7 +8,7 @@
     - by key: stored key;
     - by recency: stamp; whatever is pending is newer than everything in the tree. Without rows of
       order in the tree its entries are gathered when the first is asked for, and sorted by their
-      writes: 32 bytes an entry;
+      writes, or what reads of them are recorded: 40 bytes an entry;
     - by index: value, then stored key, exactly. Rows of the tree that share a cut value or the
       first bytes of a long key lie in another order there: such a group is read whole, and sorted.
       Memory for it is 72 bytes a row, and nothing for rows whose values have up to 240 bytes and
@@ -58,6 +58,7 @@ typedef struct overlay_place {
 
 /** Entries whose reads are pending, in the order of use; elsewhere none. */
 typedef struct touched_rows {
+    bool counts;
     touch_buffer buffer;
     row_array by_key, ordered;
     size_t given;
@@ -87,10 +88,9 @@ typedef struct overlay {
 
 /** An entry of the tree, for an order that the tree does not have. */
 typedef struct gathered_row {
-    uint64_t sequence;
+    stamp at;
     const uint8_t *stored;
     const uint8_t *row;
-    uint32_t minor;
     uint16_t stored_bytes;
     uint16_t row_bytes;
 } gathered_row;
@@ -167,13 +167,16 @@ void larder_overlay_step(larder_store_cursor *cursor);
 const write_row *larder_overlay_find(const larder_store_cursor *cursor, larder_bytes stored);
 
 // cursor_touched.c
-/** Whether reads that are pending count in the cursor's order. If so, those in readers' buffers go
-    to where they are copied from, but for buffers in use. */
-bool larder_touched_gather(larder_store_cursor *cursor);
+/** Looks whether reads count in the cursor's order. If so, those that are pending in readers'
+    buffers go to where they are copied from, but for buffers in use. */
+void larder_touched_gather(larder_store_cursor *cursor);
 /** Copies them; the store's lock is held. */
 LARDER_MUST_CHECK larder_status larder_touched_copy(larder_store_cursor *cursor);
 LARDER_MUST_CHECK larder_status larder_touched_sort(larder_store_cursor *cursor);
 void larder_touched_free(touched_rows *rows);
+/** Where the tree has an entry in the order of use. */
+stamp larder_touched_in_tree(const larder_store_cursor *cursor, larder_bytes stored,
+                             const entry_row *row);
 /** Whether a read moves the entry away from that place in the order. */
 bool larder_touched_hides(const larder_store_cursor *cursor, larder_bytes stored, stamp at);
 /** The next read; NULL if there is none. */

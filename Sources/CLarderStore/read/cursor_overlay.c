@@ -57,16 +57,17 @@ static larder_status take_runs(larder_store_cursor *cursor, const uint32_t until
 larder_status larder_overlay_take(larder_store_cursor *cursor) {
     pending_writes *pending = &cursor->store->pending;
     uint32_t until[2] = {0, 0};
-    const bool counts_reads = larder_touched_gather(cursor);
+    const bool *counts_reads = &cursor->pending.touched.counts;
+    larder_touched_gather(cursor);
     pthread_mutex_lock(&pending->rows_lock);
     pthread_mutex_lock(&pending->lock);
     larder_status status = larder_store_look(cursor->store, true, &cursor->place);
     if (!status) status = hold_rows(cursor, until);
-    if (!status && counts_reads) status = larder_touched_copy(cursor);
+    if (!status && *counts_reads) status = larder_touched_copy(cursor);
     pthread_mutex_unlock(&pending->lock);
     if (!status) status = take_runs(cursor, until);
     pthread_mutex_unlock(&pending->rows_lock);
-    return !status && counts_reads ? larder_touched_sort(cursor) : status;
+    return !status && *counts_reads ? larder_touched_sort(cursor) : status;
 }
 
 void larder_overlay_free(overlay *over) {

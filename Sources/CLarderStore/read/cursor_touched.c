@@ -4,14 +4,14 @@
     They stand where the checkpoint will move them. */
 #include "read/cursor.h"
 
-bool larder_touched_gather(larder_store_cursor *cursor) {
+void larder_touched_gather(larder_store_cursor *cursor) {
     larder_store *store = cursor->store;
-    if (cursor->query.order != LARDER_STORE_BY_RECENCY || store_is_read_only(store) ||
-        !atomic_load_explicit(&store->expiry.tracks_access, memory_order_relaxed))
-        return false;
-    larder_environment_drain_touches(store->index.environment, &store->index.waiting,
-                                     &store->pending.lock, false);
-    return true;
+    bool *counts = &cursor->pending.touched.counts;
+    *counts = cursor->query.order == LARDER_STORE_BY_RECENCY && !store_is_read_only(store) &&
+              atomic_load_explicit(&store->expiry.tracks_access, memory_order_relaxed);
+    if (*counts)
+        larder_environment_drain_touches(store->index.environment, &store->index.waiting,
+                                         &store->pending.lock, false);
 }
 
 larder_status larder_touched_copy(larder_store_cursor *cursor) {
@@ -72,9 +72,8 @@ const cursor_row *larder_touched_next(const larder_store_cursor *cursor) {
     return &rows->ordered.items[cursor->descends ? count - 1 - rows->given : rows->given];
 }
 
-/** Where the tree has an entry in the order of use. */
-static stamp stamp_in_tree(const larder_store_cursor *cursor, larder_bytes stored,
-                           const entry_row *row) {
+stamp larder_touched_in_tree(const larder_store_cursor *cursor, larder_bytes stored,
+                             const entry_row *row) {
     tree_key key;
     larder_bytes state;
     const stamp written = {row->sequence, row->minor};
@@ -105,5 +104,6 @@ bool larder_touched_row(const larder_store_cursor *cursor, const cursor_row *rea
     if (!status) status = larder_row_read(out->record, &row);
     // Damage is told of where the record is read.
     if (status) out->record = (larder_bytes){NULL, 0};
-    return status || compare_stamps(stamp_in_tree(cursor, read->stored, &row), read->at) < 0;
+    return status ||
+           compare_stamps(larder_touched_in_tree(cursor, read->stored, &row), read->at) < 0;
 }

@@ -178,7 +178,9 @@ static larder_status group_fill(larder_store_cursor *cursor) {
 
 // Rows of no order --------------------------------------------------------------------------------
 
-static larder_status gathered_add(tree_rows *rows, larder_bytes key, larder_bytes value) {
+static larder_status gathered_add(larder_store_cursor *cursor, larder_bytes key,
+                                  larder_bytes value) {
+    tree_rows *rows = &cursor->tree;
     entry_row row;
     larder_status status = larder_row_read(value, &row);
     if (!status && value.length > UINT16_MAX) status = LARDER_EDAMAGED;
@@ -186,11 +188,13 @@ static larder_status gathered_add(tree_rows *rows, larder_bytes key, larder_byte
         status = larder_os_array_reserve(&rows->gathered, rows->gathered_count,
                                          &rows->gathered_capacity, sizeof *rows->gathered);
     if (status) return status;
+    larder_bytes stored = {(const uint8_t *)key.data + 1, key.length - 1};
+    stamp at = {row.sequence, row.minor};
+    if (cursor->pending.touched.counts) at = larder_touched_in_tree(cursor, stored, &row);
     rows->gathered[rows->gathered_count++] =
-        (gathered_row){.sequence = row.sequence,
-                       .stored = (const uint8_t *)key.data + 1,
+        (gathered_row){.at = at,
+                       .stored = stored.data,
                        .row = value.data,
-                       .minor = row.minor,
                        .stored_bytes = (uint16_t)(key.length - 1),
                        .row_bytes = (uint16_t)value.length};
     return LARDER_OK;
@@ -198,11 +202,10 @@ static larder_status gathered_add(tree_rows *rows, larder_bytes key, larder_byte
 
 static int compare_gathered(const void *a, const void *b) {
     const gathered_row *left = a, *right = b;
-    return compare_stamps((stamp){left->sequence, left->minor},
-                          (stamp){right->sequence, right->minor});
+    return compare_stamps(left->at, right->at);
 }
 
-/** Reads every entry's row, and sorts them by their writes. */
+/** Reads every entry's row, and sorts them. */
 static larder_status gather(larder_store_cursor *cursor) {
     tree_rows *rows = &cursor->tree;
     rows->gathered_count = rows->damaged = 0;
@@ -211,7 +214,7 @@ static larder_status gather(larder_store_cursor *cursor) {
     do {
         larder_bytes key, value;
         status = tree_step(cursor, &key, &value);
-        if (!status) status = gathered_add(rows, key, value);
+        if (!status) status = gathered_add(cursor, key, value);
         if (status == LARDER_EDAMAGED) rows->damaged++;
     } while (!status || status == LARDER_EDAMAGED);
     if (status != LARDER_END) return status;
@@ -246,7 +249,7 @@ static larder_status next_sorted(larder_store_cursor *cursor, cursor_row *row) {
     const gathered_row *found = &rows->gathered[at];
     *row = (cursor_row){.stored = {found->stored, found->stored_bytes},
                         .record = {found->row, found->row_bytes},
-                        .at = {found->sequence, found->minor},
+                        .at = found->at,
                         .is_row = true};
     return LARDER_OK;
 }

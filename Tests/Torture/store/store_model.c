@@ -428,7 +428,7 @@ static size_t list(model *self, const larder_store_query *query, listed *out) {
             (query->flags & LARDER_STORE_EXPIRED_TOO) != 0 ? entry->salt != 0 : is_there(self, key);
         listed *one = &out[count];
         one->key = key;
-        one->order = self->has_order ? entry->order : entry->write_order;
+        one->order = self->has_order || tracks(self) ? entry->order : entry->write_order;
         one->name = bytes_of(one->name_bytes, model_key(key, one->name_bytes));
         size_t length = wanted ? book_index_value(entry->salt, one->value_bytes) : SIZE_MAX;
         one->value = bytes_of(one->value_bytes, length == SIZE_MAX ? 0 : length);
