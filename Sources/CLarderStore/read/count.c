@@ -97,7 +97,7 @@ static larder_status wrong_count(larder_store_cursor *cursor, const row_array *d
         const cursor_row *row = &due->items[i];
         bool is_expired = false;
         larder_status status = LARDER_OK;
-        if (larder_cursor_wants(cursor, row->value, row->stored) &&
+        if (larder_cursor_side(cursor, row->value, row->stored) == 0 &&
             !larder_overlay_find(cursor, row->stored))
             status = look_up(cursor, row->stored, &is_expired);
         if (status) return status;

@@ -135,8 +135,14 @@ struct larder_store_cursor {
     bool has_tree_row;
 };
 
-/** Whether a row lies in the range asked for, as far as its order tells; by key, or in an index. */
-bool larder_cursor_wants(const larder_store_cursor *cursor, larder_bytes value, larder_bytes key);
+// cursor_rows.c
+/** The row of the entry with that stored key.
+    @return LARDER_OK; LARDER_ENOTFOUND; LARDER_EDAMAGED. */
+LARDER_MUST_CHECK larder_status larder_cursor_find_entry(const larder_store_cursor *cursor,
+                                                         larder_bytes stored, cursor_row *row);
+/** Where a row lies, as far as the cursor's order tells, by key or in an index: 0 in the range
+    asked for, -1 before it, 1 behind it. */
+int larder_cursor_side(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored);
 /** Finds the record that a row's `record` leads to, if it is not the record yet.
     @return as larder_log_row. */
 LARDER_MUST_CHECK larder_status larder_cursor_resolve(const larder_store_cursor *cursor,
@@ -184,7 +190,6 @@ const cursor_row *larder_touched_next(const larder_store_cursor *cursor);
 /** Whether the entry is there, and was not written later. If so, it is filled in. */
 bool larder_touched_row(const larder_store_cursor *cursor, const cursor_row *read, cursor_row *out);
 
-// cursor.c
 /** The row of a stored key among rows that are sorted by them; NULL if there is none. */
 const cursor_row *larder_rows_find(const row_array *rows, larder_bytes stored);
 
@@ -196,11 +201,6 @@ LARDER_MUST_CHECK larder_status larder_tree_rows_next(larder_store_cursor *curso
 void larder_tree_rows_free(tree_rows *rows);
 /** Fills in `start`, `end` and `has_exact_range`. */
 void larder_cursor_set_range(larder_store_cursor *cursor);
-/** The row of the entry with that stored key.
-    @return LARDER_OK; LARDER_ENOTFOUND; LARDER_EDAMAGED. */
-LARDER_MUST_CHECK larder_status larder_cursor_find_entry(const larder_store_cursor *cursor,
-                                                         larder_bytes stored, cursor_row *row);
-
 /** As larder_store_cursor_next. `found` and `bytes` receive the record, borrowed until the cursor
     is closed. For copies of a store. */
 LARDER_MUST_CHECK larder_status larder_cursor_next_record(larder_store_cursor *cursor,

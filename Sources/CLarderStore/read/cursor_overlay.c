@@ -79,39 +79,13 @@ void larder_overlay_free(overlay *over) {
 
 // The range ---------------------------------------------------------------------------------------
 
-/** -1 before the range, 1 behind it. */
-static int key_side(const larder_store_cursor *cursor, larder_bytes stored) {
-    const tree_key *start = &cursor->start, *end = &cursor->end;
-    if (compare_bytes(stored, (larder_bytes){start->bytes + 1, start->length - 1u}) < 0) return -1;
-    // It may be the least key behind all entries.
-    if (end->bytes[0] != SPACE_ENTRY) return 0;
-    return compare_bytes(stored, (larder_bytes){end->bytes + 1, end->length - 1u}) < 0 ? 0 : 1;
-}
-
-static int value_side(const larder_store_query *query, larder_bytes value) {
-    int lower = 1, upper = -1;
-    if (query->flags & LARDER_STORE_HAS_LOWER) lower = compare_bytes(value, query->lower);
-    if (query->flags & LARDER_STORE_HAS_UPPER) upper = compare_bytes(value, query->upper);
-    if (query->flags & LARDER_STORE_LOWER_EXCLUSIVE ? lower <= 0 : lower < 0) return -1;
-    if (query->flags & LARDER_STORE_UPPER_EXCLUSIVE ? upper >= 0 : upper > 0) return 1;
-    if (begins_with(value, query->prefix)) return 0;
-    return compare_bytes(value, query->prefix) < 0 ? -1 : 1;
-}
-
-static int side_of(const larder_store_cursor *cursor, const write_row *row) {
-    switch (cursor->query.order) {
-    case LARDER_STORE_BY_KEY: return key_side(cursor, row->stored);
-    case LARDER_STORE_BY_INDEX: return value_side(&cursor->query, row->value);
-    default: return 0;
-    }
-}
-
 /** How many rows of the run lie on that side of the range, or on one before it. */
 static uint32_t count_to(const larder_store_cursor *cursor, const row_run *run, int side) {
     uint32_t from = 0, to = run->count;
     while (from < to) {
         uint32_t middle = from + (to - from) / 2;
-        if (side_of(cursor, &run->rows[middle]) <= side) from = middle + 1;
+        const write_row *row = &run->rows[middle];
+        if (larder_cursor_side(cursor, row->value, row->stored) <= side) from = middle + 1;
         else to = middle;
     }
     return from;

@@ -100,16 +100,7 @@ static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key, l
 
 // Rows that lead to an entry ----------------------------------------------------------------------
 
-larder_status larder_cursor_find_entry(const larder_store_cursor *cursor, larder_bytes stored,
-                                       cursor_row *row) {
-    if (stored.length > KEY_STORED_MAX_BYTES) return LARDER_EDAMAGED;
-    tree_key key;
-    larder_tree_key_of_stored(SPACE_ENTRY, stored, &key);
-    row->is_row = true;
-    return larder_tree_get(&cursor->place->tree, bytes_of_key(&key), &row->record);
-}
-
-/** The same for an entry that a row leads to, by the stored key that is its value. */
+/** The entry that a row leads to, by the stored key that is its value. */
 static larder_status row_follow(const larder_store_cursor *cursor, cursor_row *row) {
     larder_status status = larder_cursor_find_entry(cursor, row->stored, row);
     return status == LARDER_ENOTFOUND ? LARDER_EDAMAGED : status;
@@ -307,7 +298,7 @@ larder_status larder_tree_rows_next(larder_store_cursor *cursor, cursor_row *row
         // but it relies on the order of rows, which damage may change, once a pending one was
         // given.
         bool counts = is_index ? cursor->has_exact_range ||
-                                     larder_cursor_wants(cursor, row->value, row->stored)
+                                     larder_cursor_side(cursor, row->value, row->stored) == 0
                                : (is_by_key && cursor->pending.given == 0) ||
                                      !(larder_overlay_find(cursor, row->stored) ||
                                        larder_touched_hides(cursor, row->stored, row->at));
