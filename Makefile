@@ -66,7 +66,7 @@ build: ## build everything, optimised
 # Tests -------------------------------------------------------------------------------------------
 
 .PHONY: test
-test: deps lint check-c check-apple test-c torture-short torture-selftest test-swift ## run every check but the sanitizers
+test: deps lint check-c check-apple test-c torture-short torture-selftest test-outside test-swift ## run every check but the sanitizers
 
 .PHONY: test-bundled-lmdb
 test-bundled-lmdb: ## run the Swift tests with LMDB from a package, as on macOS
@@ -161,6 +161,7 @@ test-c: ## build a plain C program against an installed copy, run it, uninstall
 	@MAKE="$(MAKE)" sh Tests/CConsumer/run.sh
 
 include Tests/Torture/torture.mk
+include Tests/Outside/outside.mk
 include Tests/Model/model.mk
 include Tests/Coverage/coverage.mk
 include Tests/Apple/apple.mk

@@ -143,6 +143,10 @@ let package = Package(
     .executableTarget(
       name: "LarderTorture", dependencies: ["Larder", "LarderCore"], path: "Tests/LarderTorture",
       exclude: ["selftest.sh"], swiftSettings: swift),
+    // Programs as a user would write them: `make test-outside` runs them.
+    .executableTarget(
+      name: "LarderOutside", dependencies: ["Larder"], path: "Tests/Outside",
+      exclude: ["full_disk.c", "outside.mk"], swiftSettings: swift),
     // Not a product either: that it compiles is a test.
     .executableTarget(
       name: "LarderTopLevel", dependencies: ["LarderCore"], path: "Tests/LarderTopLevel",

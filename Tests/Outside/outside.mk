@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+# Rules of the programs that use Larder as somebody would who knows the documentation alone;
+# included by the Makefile.
+#
+#   make test-outside                   about ten seconds each, as in `make test`; SEED is 1 there
+#   make test-outside PROGRAM=images    one of them; .build/debug/LarderOutside --help lists all
+#   make test-long SECONDS=1800         larger sizes, so many seconds together
+
+OUTSIDE = $(BUILD)/debug/LarderOutside
+OUTSIDE_PROGRAMS = $(or $(PROGRAM),images api archive entries log keys folders)
+
+# Each has its turn, also after one that fails.
+OUTSIDE_RUN = failed=; for program in $(OUTSIDE_PROGRAMS); do \
+    $(OUTSIDE) $$program --seed $(or $(SEED),1) $(1) || failed="$$failed $$program"; \
+  done; \
+  [ -z "$$failed" ] || { echo "Promises are broken:$$failed"; exit 1; }
+
+.PHONY: outside test-outside test-long
+outside:
+	swift build --product LarderOutside $(TRAITS) --scratch-path $(BUILD) $(FAST_C) $(SWIFT_FLAGS)
+
+test-outside: outside ## use every store as a program would, beside a plain model
+	@$(OUTSIDE_RUN)
+
+test-long: outside ## the same with larger sizes, half an hour; SECONDS, SEED
+	@$(call OUTSIDE_RUN,--long --seconds $(shell expr $(or $(SECONDS),1800) / \
+	  $(words $(OUTSIDE_PROGRAMS))))
