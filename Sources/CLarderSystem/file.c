@@ -150,6 +150,23 @@ larder_status larder_os_file_reserve_behind(int file, uint64_t offset, uint64_t 
 #endif
 }
 
+larder_status larder_os_file_release(int file, uint64_t offset, uint64_t bytes) {
+    FAIL_AT("release");
+#if defined(FALLOC_FL_PUNCH_HOLE)
+    int result;
+    do
+        result = fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+                           (off_t)bytes);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? LARDER_OK : errno;
+#else
+    (void)file;
+    (void)offset;
+    (void)bytes;
+    return ENOTSUP;
+#endif
+}
+
 larder_status larder_os_file_truncate(int file, uint64_t bytes) {
     FAIL_AT("ftruncate");
     int result;

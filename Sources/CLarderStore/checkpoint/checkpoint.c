@@ -122,6 +122,7 @@ static larder_status apply_segments(apply_txn *apply, const memtable *frozen) {
         bool is_last = number == frozen->end.segment;
         if (!status) status = larder_apply_measure(apply, passed, is_last ? frozen : NULL);
         if (status || is_last) return status;
+        larder_segment_release_rest(passed, log->folder);
         number = passed->next;
     }
 }

@@ -481,8 +481,11 @@ void larder_cleaning_end(cleaning *work, uint64_t transaction) {
                                      false);
     }
     for (size_t at = 0; at < work->made_count; at++) {
+        segment *made;
         if (larder_live_find(&work->index->live, work->made[at]) == NULL)
             drop_made(work, work->made[at]);
+        else if (larder_log_segment(log, work->made[at], &made) == LARDER_OK)
+            larder_segment_release_rest(made, log->folder);
     }
     free(work->made);
     free(work->victims);
