@@ -148,7 +148,7 @@ STORE_NEVER_LEAVES) in_file CLarderStore/checkpoint/checkpoint.c \
     's/is_worth_leaving(store)) status/0) status/' ;;
 # A full disk that cannot be emptied, or read
 STORE_REFUSES_REMOVALS) in_file CLarderStore/checkpoint/append.c \
-    's/    if (is_removal) left = .*/    (void)shortages;/' ;;
+    's/^    if (asked->is_removal) left = .*/    (void)shortages;/' ;;
 STORE_KEEPS_SEGMENTS) in_file CLarderStore/log/log.c \
     's/^    larder_segment_detach(gone);//' ;;
 STORE_GROWS_UNDER_READERS) in_file CLarderStore/checkpoint/checkpoint.c \
@@ -168,6 +168,13 @@ STORE_READERS_MAKE_FILES) in_file CLarderStore/lmdb/environment_open.c \
 STORE_READS_ON) in_file CLarderStore/lmdb/environment_readers.c \
     's/^    return \(is_overwritten\) || \(may_be_missing\) ? .*/    (void)\1, (void)\2;\
     return status;/' ;;
+# Limits that are left far behind
+STORE_WAITS_FOR_NOBODY) in_file CLarderStore/checkpoint/room.c \
+    's/if (limit == LARDER_STORE_UNLIMITED) return;/return;/' ;;
+STORE_KEEPS_WHAT_DIED) in_file CLarderStore/checkpoint/checkpoint.c \
+    's/\.is_limited = is_limited,/.is_limited = is_limited \&\& false,/' ;;
+STORE_KEEPS_TAILS) in_file CLarderStore/log/segment.c \
+    's/(void)larder_os_file_release(file, .*/(void)file;/' ;;
 # What a power cut left behind the end of the log
 STORE_WIPES_NOTHING) in_file CLarderStore/store/replay.c \
     's/^    if (was_power_cut) return wipe_behind.*/    (void)was_power_cut;/' ;;

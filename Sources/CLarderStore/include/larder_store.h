@@ -98,7 +98,25 @@ enum {
 };
 
 /** How much a store keeps. What exceeds it is evicted by the next checkpoint, least recently used
-    first. */
+    first.
+
+    **How far, and how long, the limits of count and bytes may be exceeded.** By a tenth of the
+    limit, or by 32 MiB and by 8,192 entries where that is more; but of a small limit by no more
+    than half of it and a sixteenth of those. What larder_store_totals says stays within that,
+    however fast writers are: those that are faster than eviction wait for it, as they do where too
+    much waits for a checkpoint. What waits counts with its whole records, as if it replaced
+    nothing. A single write or batch that is larger than this waits until nothing else does, and is
+    let through. A checkpoint begins when half of the excess waits; and while a limit may be
+    exceeded, no later than `flush_interval_ns` after a write, and at once in a store that is opened
+    so, after a kill or with lower limits. Behind a checkpoint the limits hold.
+
+    **What the log takes on disk** at a limit of bytes: 1.3 times the records of as many entries as
+    the limit allows (key, value, extended data and 36 to 75 bytes each), or twice the excess and 4
+    MiB more than those, if that is more; behind a checkpoint 1.3 times, or 4 MiB more. Its segments
+    have a sixty-fourth part of the limit, but 1 MiB at least. (Where the system cannot give back
+    what stands empty behind the last record of a segment, as Apple's, that comes on top of it: less
+    than a value each.) data.mdb comes on top of it; and what
+    was evicted while somebody keeps an older snapshot. */
 typedef struct larder_store_limits {
     /** Entries; LARDER_STORE_UNLIMITED for no limit. */
     uint64_t count;
@@ -132,13 +150,18 @@ typedef struct larder_store_tuning {
     /** Segments may take so much for each 100 live bytes, and one segment more, before they are
         cleaned, and up to a quarter more of what was found so when the store was opened, until as
         much was written; and after so many bytes of segments one checkpoint cleans no more.
-        Segments with nothing live in them do not count. */
+        Segments with nothing live in them do not count. With a limit of bytes the log keeps to
+        what larder_store_limits says instead. */
     uint64_t space_percent;
     uint64_t clean_max_bytes;
     /** Entries that one transaction removes because of limits. */
     uint64_t remove_max_count;
     /** With more keys than that in the memtable, opening a cursor runs a checkpoint first. */
     uint64_t overlay_max_count;
+    /** What limits of bytes and of entries may be exceeded by where that is more than a tenth: see
+        larder_store_limits. */
+    uint64_t excess_max_bytes;
+    uint64_t excess_max_count;
 } larder_store_tuning;
 
 /** Sets the usual thresholds. */
@@ -313,7 +336,8 @@ LARDER_API void larder_store_item_init(larder_store_item *item, larder_bytes key
             nothing was stored, unless the sync of LARDER_STORE_SYNCED failed: then the entry is
             stored, and may or may not survive a power cut until a larder_store_sync succeeds.
     O(bytes). Waits for no disk, and makes no system call except to wake the store's thread from
-    time to time, unless a segment is full, or too much waits for a checkpoint. */
+    time to time, unless a segment is full, too much waits for a checkpoint, or a limit would be
+    exceeded too far. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
                                                             const larder_store_item *item,
                                                             uint64_t *LARDER_NULLABLE sequence);
@@ -597,7 +621,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_maintain(larder_store *s
 
 /** The limits as they are now. */
 LARDER_API larder_store_limits larder_store_limits_get(larder_store *store);
-/** Sets the limits; the next checkpoint enforces them, at once that of larder_store_flush. */
+/** Sets the limits; the next checkpoint enforces them, which is asked for now if they are exceeded;
+    at once that of larder_store_flush. Until it has, writers that bring more wait. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_limits_set(larder_store *store, const larder_store_limits *limits);
 
