@@ -541,6 +541,8 @@ larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
     pthread_mutex_unlock(&store->pending.lock);
     if (!status && runs) status = larder_log_enter(&store->pending.log);
     if (!status && runs) {
+        if (store->options.hand_over_reads != NULL)
+            store->options.hand_over_reads(store, store->options.context);
         status = flush_once(store, order);
         atomic_fetch_add(status ? &store->figures.flush_failures : &store->figures.flushes, 1);
         atomic_store(&store->figures.last_failure, status);

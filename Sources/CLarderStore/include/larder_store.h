@@ -199,6 +199,11 @@ typedef struct larder_store_options {
     int64_t (*LARDER_NULLABLE clock)(void *LARDER_NULLABLE context);
     /** Free space on the store's file system; NULL to ask the system. */
     uint64_t (*LARDER_NULLABLE free_space)(void *LARDER_NULLABLE context);
+    /** Called when a checkpoint begins, by whichever thread runs it and by one at a time: for reads
+        that the caller noted itself, and hands over by larder_store_touch_many before they decide
+        about eviction. It may read too, but not write, nor call what runs a checkpoint or waits for
+        one. NULL for none. */
+    void (*LARDER_NULLABLE hand_over_reads)(larder_store *store, void *LARDER_NULLABLE context);
     void *LARDER_NULLABLE context;
     /** Thresholds; NULL for the usual ones. Borrowed for the call. */
     const larder_store_tuning *LARDER_NULLABLE tuning;
@@ -485,6 +490,23 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_get_again(larder_store *
                                                                   int64_t expires_ns,
                                                                   int64_t idle_ns, uint64_t *state);
 
+/** A read that the caller noted itself. */
+typedef struct larder_store_noted_read {
+    larder_bytes key;
+    /** When it was, in nanoseconds since 1970: an entry with an idle time lives on from there; 0
+        for now. */
+    int64_t read_ns;
+} larder_store_noted_read;
+
+/** Records reads in the order of use, all of them as the newest, whenever they were: for a cache in memory over this store, whose hits the store does not see. Counts no hits. Keys
+    that have no entry are passed over; what there is no room for before the next checkpoint counts
+    as `touches_dropped`.
+    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED, LARDER_ENOSLOT; ENOMEM or
+            another errno: then those from some read on were not recorded.
+    O(reads · log entries): no value is read. Any thread. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_touch_many(larder_store *store, const larder_store_noted_read *reads, size_t count);
+
 /** Ends the use of an entry. Harmless for one that was released. */
 LARDER_API void larder_store_release(larder_store_entry *entry);
 
@@ -679,7 +701,8 @@ typedef struct larder_store_statistics {
     /** Checkpoints. */
     uint64_t flushes;
     uint64_t flush_failures;
-    /** Reads that were not remembered because too many came between two checkpoints. */
+    /** Reads that were not remembered because too many came between two checkpoints, those of
+        larder_store_touch_many among them. */
     uint64_t touches_dropped;
     /** Why the last checkpoint failed; LARDER_OK if it did not. */
     larder_status last_failure;
