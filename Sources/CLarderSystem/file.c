@@ -67,10 +67,13 @@ larder_status larder_os_file_facts_at(const char *path, larder_os_facts *out) {
     return LARDER_OK;
 }
 
-/** For file systems that cannot reserve: writing zeros takes the blocks as well. */
+/** For file systems that cannot reserve: writing zeros takes the blocks as well. What the file has
+    already stays as it is. */
 static larder_status file_fill(int file, uint64_t bytes) {
     static const uint8_t zeros[65536];
-    for (uint64_t offset = 0; offset < bytes;) {
+    struct stat facts;
+    if (fstat(file, &facts) != 0) return errno;
+    for (uint64_t offset = (uint64_t)facts.st_size; offset < bytes;) {
         uint64_t left = bytes - offset;
         size_t length = left < sizeof zeros ? (size_t)left : sizeof zeros;
         larder_status status = larder_os_file_write_at(file, zeros, length, offset);
@@ -137,6 +140,23 @@ larder_status larder_os_file_reserve_behind(int file, uint64_t offset, uint64_t 
 #if defined(FALLOC_FL_KEEP_SIZE)
     int result;
     do result = fallocate(file, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? LARDER_OK : errno;
+#else
+    (void)file;
+    (void)offset;
+    (void)bytes;
+    return ENOTSUP;
+#endif
+}
+
+larder_status larder_os_file_release(int file, uint64_t offset, uint64_t bytes) {
+    FAIL_AT("release");
+#if defined(FALLOC_FL_PUNCH_HOLE)
+    int result;
+    do
+        result = fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+                           (off_t)bytes);
     while (result != 0 && errno == EINTR);
     return result == 0 ? LARDER_OK : errno;
 #else

@@ -22,6 +22,18 @@ public struct StoreLog {
     get throws { try segments.reduce(0) { try $0 + Data(contentsOf: $1).count } }
   }
 
+  /// What its files take on the disk, in bytes.
+  public var blocks: Int {
+    get throws {
+      try FileManager.default.contentsOfDirectory(atPath: folder.path).reduce(0) { sum, name in
+        var facts = stat()
+        // What is deleted meanwhile takes nothing.
+        guard stat(folder.appendingPathComponent(name).path, &facts) == 0 else { return sum }
+        return sum + Int(facts.st_blocks) * 512
+      }
+    }
+  }
+
   /// The segments that hold some bytes.
   public func segments(with bytes: Data) throws -> [URL] {
     try segments.filter { try Data(contentsOf: $0).range(of: bytes) != nil }

@@ -159,6 +159,10 @@ planted STORE_SKIPS_CAUSE store-full
 planted STORE_ENDS_HALFWAY store-explore
 planted STORE_READERS_MAKE_FILES store-full
 planted STORE_READS_ON store-full
+planted STORE_FORGETS_READS_ABOVE store-model
+planted STORE_WAITS_FOR_NOBODY store-limits
+planted STORE_KEEPS_WHAT_DIED store-limits
+planted STORE_KEEPS_TAILS store-limits
 planted STORE_WIPES_NOTHING store-promises
 planted STORE_WIPES_UNSYNCED store-promises
 END

@@ -288,6 +288,10 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_index_set_entry_expiry(
 /** When an entry expires, LARDER_INDEX_NEVER if it does not. O(1). */
 LARDER_API int64_t larder_index_deadline(const larder_index *index, larder_index_slot slot);
 
+/** When an entry with a time after access was read or written last, by the index's clock;
+    LARDER_INDEX_NEVER if its deadline does not tell. O(1). */
+LARDER_API int64_t larder_index_last_use(const larder_index *index, larder_index_slot slot);
+
 /** When the next entry is due, at the earliest; LARDER_INDEX_NEVER if none will be. O(1). */
 LARDER_API int64_t larder_index_next_deadline(const larder_index *index);
 
@@ -321,6 +325,21 @@ typedef enum larder_index_order {
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_index_list(larder_index *index, larder_index_order order,
                   larder_index_slot *LARDER_NULLABLE slots, size_t capacity, size_t *count);
+
+enum {
+    /** Entries that one call of larder_index_take_reads goes over. */
+    LARDER_INDEX_TAKE_MAX_COUNT = 4096
+};
+
+/** Lists entries that were used since this last listed them: read, or written again; but none that
+    has expired. For a caller that keeps an order of use elsewhere. The index is held for writing; it may be released between
+    calls: what moves meanwhile may be passed over, and is listed the next time. O(entries passed),
+    at most LARDER_INDEX_TAKE_MAX_COUNT; no read costs more for it.
+    @param from where to go on: LARDER_INDEX_NONE for the beginning; receives LARDER_INDEX_NONE when
+           all were passed.
+    @param slots receives up to `capacity` of them, in no order. */
+LARDER_API void larder_index_take_reads(larder_index *index, larder_index_slot *from,
+                                        larder_index_slot *slots, size_t capacity, size_t *count);
 
 /** What happened so far. */
 typedef struct larder_index_statistics {

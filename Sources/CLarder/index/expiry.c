@@ -214,6 +214,20 @@ int64_t larder_index_deadline(const larder_index *index, larder_index_slot slot)
                             : LARDER_INDEX_NEVER;
 }
 
+int64_t larder_index_last_use(const larder_index *index, larder_index_slot slot) {
+    const int64_t deadline = larder_index_deadline(index, slot);
+    if (deadline == LARDER_INDEX_NEVER) return LARDER_INDEX_NEVER;
+    const larder_index_expiry *expiry = expiry_of(index, slot);
+    const int64_t end =
+        earlier(expiry->at_ns, time_after(times_of(index, slot)->written, expiry->after_write_ns));
+    int64_t used;
+    // A duration that is too long to be added was cut.
+    const bool tells = expiry->after_access_ns != LARDER_INDEX_NEVER && deadline < end &&
+                       deadline < LARDER_INDEX_NEVER - 1 &&
+                       !__builtin_sub_overflow(deadline, expiry->after_access_ns, &used);
+    return tells ? used : LARDER_INDEX_NEVER;
+}
+
 int64_t larder_index_next_deadline(const larder_index *index) {
     return index->heap_count > 0 ? index->heap[0].at : LARDER_INDEX_NEVER;
 }

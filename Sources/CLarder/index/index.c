@@ -112,13 +112,11 @@ void larder_index_stamp(larder_index *index, larder_index_slot slot) {
 }
 
 void larder_index_used(larder_index *index, larder_index_slot slot) {
-    if (index->is_limited) {
-        if (index_list_of(index, slot) != LIST_PINNED) index->policy->touched(index, slot);
-    } else if (index->stamps_reads) {
-        larder_index_stamp(index, slot);
-    } else if (index->marks_reads) {
-        segment_mark_read(index, slot);
-    }
+    if (index->marks_reads) segment_mark_read(index, slot);
+    else *index_mark_of(index, slot) |= MARK_READ;
+    if (index->stamps_reads) larder_index_stamp(index, slot);
+    else if (index->notes_reads && index_list_of(index, slot) != LIST_PINNED)
+        index->policy->touched(index, slot);
 }
 
 // Most often there is room in the segment that the hash leads to.
@@ -282,7 +280,8 @@ void larder_index_read_hit(larder_index *index, uint32_t token, const larder_ind
     if (index->marks_reads)
         tag_mark_read((uint8_t *)(uintptr_t)probe->tags,
                       index_place_of(probe->slot) - probe->group * GROUP_PLACES);
-    else wants_writer = reader_note(index, reader, probe->slot);
+    if (!index->marks_reads || index->stamps_reads)
+        wants_writer = reader_note(index, reader, probe->slot);
     leave_reader(index, reader, wants_writer);
 }
 

@@ -13,7 +13,7 @@ void larder_index_set_limited(larder_index *index, bool is_limited) {
     index->is_limited = is_limited;
     index->notes_reads = is_limited && index->policy->hears_reads;
     index->stamps_reads = !is_limited && index->options.policy == LARDER_INDEX_LRU;
-    index->marks_reads = !is_limited && index->policy->hears_reads && !index->stamps_reads;
+    index->marks_reads = !index->notes_reads;
 }
 
 // Entries that have stamps come into lists.
@@ -30,7 +30,8 @@ static larder_status make_lists(larder_index *index) {
         larder_index_set_limited(index, true);
         size_t unpinned = 0;
         for (size_t i = 0; i < count; i++) {
-            const bool was_read = larder_index_take_read_mark(index, slots[i]);
+            const bool was_read = larder_index_was_read(index, slots[i]);
+            larder_index_move_read_mark(index, slots[i]);
             if (index_is_pinned(index, slots[i])) {
                 index_list_put_first(index, LIST_PINNED, slots[i]);
                 continue;
@@ -55,6 +56,7 @@ static larder_status drop_lists(larder_index *index) {
     larder_index_set_limited(index, false);
     for (size_t i = 0; i < index->count; i++) {
         *index_mark_of(index, slots[i]) &= (uint8_t) ~(unsigned)(MARK_LIST | MARK_USES);
+        larder_index_move_read_mark(index, slots[i]);
         larder_index_stamp(index, slots[i]);
     }
     free(slots);

@@ -49,7 +49,8 @@ static larder_status order_by_stamp(larder_index *index, larder_index_slot *slot
          slot != LARDER_INDEX_NONE; slot = larder_index_step(index, slot)) {
         const uint32_t stamp =
             atomic_load_explicit(index_stamp_of(index, slot), memory_order_relaxed);
-        const bool was_read = index->marks_reads && larder_index_was_read(index, slot);
+        const bool was_read = index->policy->hears_reads && !index->stamps_reads &&
+                              larder_index_was_read(index, slot);
         items[i++] = (ranked){(uint64_t)was_read << 32 | stamp, slot};
     }
     sort_ranked(items, sorted, count);

@@ -2,18 +2,47 @@
 // Entries as they lie in their segments: marks of reads, steps over all, the check of places.
 #include "index/group.h"
 
-bool larder_index_was_read(const larder_index *index, larder_index_slot slot) {
-    const uint32_t place = index_place_of(slot);
-    const uint8_t *group = group_at(index, index_segment_of(index, slot), place / GROUP_PLACES);
-    return (tag_get(group, place % GROUP_PLACES) & TAG_READ) != 0;
+static uint8_t *group_of_slot(const larder_index *index, larder_index_slot slot) {
+    return group_at(index, index_segment_of(index, slot), index_place_of(slot) / GROUP_PLACES);
 }
 
-bool larder_index_take_read_mark(larder_index *index, larder_index_slot slot) {
-    const uint32_t place = index_place_of(slot);
-    uint8_t *group = group_at(index, index_segment_of(index, slot), place / GROUP_PLACES);
-    const uint8_t tag = tag_get(group, place % GROUP_PLACES);
-    tag_set(group, place % GROUP_PLACES, tag & TAG_HASH);
+bool larder_index_was_read(const larder_index *index, larder_index_slot slot) {
+    const uint8_t tag = tag_get(group_of_slot(index, slot), index_place_of(slot) % GROUP_PLACES);
+    return (tag & TAG_READ) != 0 || (*index_mark_of(index, slot) & MARK_READ) != 0;
+}
+
+// Whether the tag said so.
+static bool take_tag_mark(const larder_index *index, larder_index_slot slot) {
+    uint8_t *group = group_of_slot(index, slot);
+    const uint32_t place = index_place_of(slot) % GROUP_PLACES;
+    const uint8_t tag = tag_get(group, place);
+    if ((tag & TAG_READ) != 0) tag_set(group, place, tag & TAG_HASH);
     return (tag & TAG_READ) != 0;
+}
+
+static bool take_mark(const larder_index *index, larder_index_slot slot) {
+    uint8_t *mark = index_mark_of(index, slot);
+    const bool was_set = (*mark & MARK_READ) != 0;
+    *mark &= (uint8_t) ~(unsigned)MARK_READ;
+    return was_set;
+}
+
+void larder_index_move_read_mark(const larder_index *index, larder_index_slot slot) {
+    const bool was_marked = take_mark(index, slot);
+    if (index->marks_reads) {
+        if (was_marked) segment_mark_read(index, slot);
+    } else if (take_tag_mark(index, slot)) {
+        *index_mark_of(index, slot) |= MARK_READ;
+    }
+}
+
+// Whether it was read since it was taken. Where the order of eviction needs to know whether it was
+// read at all, the mark keeps that.
+static bool take_read(const larder_index *index, larder_index_slot slot) {
+    if (!index->marks_reads) return take_mark(index, slot);
+    const bool was_read = take_tag_mark(index, slot);
+    if (was_read && !index->is_limited) *index_mark_of(index, slot) |= MARK_READ;
+    return was_read;
 }
 
 larder_index_slot larder_index_step(const larder_index *index, larder_index_slot slot) {
@@ -31,6 +60,19 @@ larder_index_slot larder_index_step(const larder_index *index, larder_index_slot
         }
     }
     return LARDER_INDEX_NONE;
+}
+
+void larder_index_take_reads(larder_index *index, larder_index_slot *from, larder_index_slot *slots,
+                             size_t capacity, size_t *count) {
+    *count = 0;
+    for (uint32_t passed = 0; passed < LARDER_INDEX_TAKE_MAX_COUNT && *count < capacity; passed++) {
+        *from = larder_index_step(index, *from);
+        if (*from == LARDER_INDEX_NONE) return;
+        if (!take_read(index, *from)) continue;
+        if (!index->is_timed ||
+            !index_is_expired(index, index_segment_of(index, *from), index_place_of(*from)))
+            slots[(*count)++] = *from;
+    }
 }
 
 // Checking ----------------------------------------------------------------------------------------

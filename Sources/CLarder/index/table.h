@@ -25,8 +25,8 @@
     processor, and told to the policy when a buffer is full or a writer comes.
     **Without limits** nothing has to go, and there are no lists: a stamp per entry, of its
     insertion, or of its last use with LRU, is enough to make them when the first limit
-    comes. The other policies that hear of reads only mark the tag of what was read. This is
-    what keeps a read at the price of a look into a hash table.
+    comes. Beside it a read only marks the tag of what was read. This is what keeps a read at the
+    price of a look into a hash table.
 
     Invariants, which larder_index_check walks:
     1. An entry's tag is not 0, and its hash leads to its segment and group, by way of groups whose
@@ -59,6 +59,9 @@ enum {
     MARK_USES = 3 << MARK_USES_SHIFT,
     MARK_PINNED = 1 << 5,
     MARK_OWN_EXPIRY = 1 << 6,
+    /** With lists, unless tags are marked: read since larder_index_take_reads last gave it.
+        Without: it has been given, and its tag does not say any more that it was read. */
+    MARK_READ = 1 << 7,
 };
 
 /** Wide enough for the costs of all entries, whatever they are. */
@@ -150,7 +153,7 @@ typedef struct index_reader {
 /** What a policy is. All calls come while the index is held for writing, and only while it has
     limits; `start` also at creation, with no entries. */
 typedef struct index_policy {
-    /** Whether `touched` wants to hear of reads. */
+    /** Whether it wants to hear of reads. */
     bool hears_reads;
     /** The lists, in the order in which they would be emptied; LIST_NONE ends them. */
     uint8_t lists[LISTS];
@@ -162,7 +165,7 @@ typedef struct index_policy {
     void (*inserted)(larder_index *index, larder_index_slot slot);
     /** Brings nearer what `touched` will want. May be NULL. */
     void (*approach)(const larder_index *index, larder_index_slot slot);
-    /** An entry was read or written again. */
+    /** An entry was read or written again. Only if it hears of reads. */
     void (*touched)(larder_index *index, larder_index_slot slot);
     /** Chooses what to evict; may move entries between lists, and remember the one evicted. There
         is an entry that is not pinned. The caller removes the chosen one from its list. */
@@ -195,8 +198,9 @@ struct larder_index {
     bool is_limited;
     /** Reads that hold the index for reading are noted for the policy. */
     bool notes_reads;
-    /** Reads of an index without limits leave a stamp; else they mark the tag. */
+    /** Reads of an index without limits leave a stamp, where it is LRU. */
     bool stamps_reads;
+    /** Reads mark the tag: unless they are noted. */
     bool marks_reads;
     /** Reads hold the index for writing: LRU, and few entries. */
     _Atomic bool reads_exclusively;
@@ -356,7 +360,8 @@ larder_status larder_index_segments_create(larder_index *index);
 void larder_index_segments_destroy(larder_index *index);
 /** Whether the entry was read since it was inserted, as its tag says. */
 bool larder_index_was_read(const larder_index *index, larder_index_slot slot);
-bool larder_index_take_read_mark(larder_index *index, larder_index_slot slot);
+/** What says that an entry was read comes where it belongs from now on: with limits or without. */
+void larder_index_move_read_mark(const larder_index *index, larder_index_slot slot);
 /** Steps over all entries: from LARDER_INDEX_NONE to the first, from the last to it. */
 larder_index_slot larder_index_step(const larder_index *index, larder_index_slot slot);
 /** Frees all places, or all memory. */

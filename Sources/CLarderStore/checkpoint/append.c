@@ -13,18 +13,30 @@ larder_status larder_store_item_size(const larder_store_item *item, size_t *leng
     return *length == SIZE_MAX ? LARDER_ETOOLARGE : LARDER_OK;
 }
 
+/** A write that asks for room. */
+typedef struct room_request {
+    size_t length;
+    uint32_t count;
+    bool is_removal;
+    /** It is more than may wait beside others: until it is through, they wait for it. */
+    bool is_large;
+    /** How often there was no room on the disk. */
+    int shortages;
+    /** What the file system is to have, when nothing waits. */
+    uint64_t wanted;
+} room_request;
+
 /** Whether so many more records have to wait for a checkpoint: `lock` is held. */
-static bool is_log_full(const pending_writes *pending, size_t length, uint32_t count) {
+static bool is_full(const larder_store *store, const room_request *asked) {
+    const pending_writes *pending = &store->pending;
     // A write is let through when nothing else waits, however large it is.
     if (pending->log.unapplied_bytes == 0) return false;
-    // What a checkpoint is applying counts as far as it may be as much again: one that fails stops
-    // the writers sooner or later.
-    uint64_t bytes = pending->bytes_limit, keys = pending->count_limit;
+    const pending_room room = asked->is_removal ? larder_store_journal_room(store) : pending->room;
     const memtable *active = pending->active;
-    return (active->count > 0 &&
-            (active->bytes + length > bytes || (uint64_t)active->count + count > keys)) ||
-           pending->log.unapplied_bytes + length > 2 * bytes ||
-           atomic_load_explicit(&pending->count, memory_order_relaxed) + count > 2 * keys;
+    return (active->count > 0 && (active->bytes + asked->length > room.active_bytes ||
+                                  (uint64_t)active->count + asked->count > room.active_count)) ||
+           pending->log.unapplied_bytes + asked->length > room.bytes ||
+           atomic_load_explicit(&pending->count, memory_order_relaxed) + asked->count > room.count;
 }
 
 /** What the rows of all that waits may take. Pages are two thirds full. */
@@ -37,12 +49,11 @@ static uint64_t pending_rows(const pending_writes *pending) {
 /** Whether a write may take a new segment; `lock` is held. A put leaves what checkpoints and
     removals may need, so that a store that has filled its disk can be emptied; while much waits of
     which only a guess tells what it will take, a checkpoint has to find out first. A removal leaves
-    a part of it, and the least where a checkpoint did not help.
-    @param shortages how often there was no room.
-    @param wanted receives what the file system is to have, when nothing waits. */
-static bool has_room(larder_store *store, size_t length, bool is_removal, int shortages,
-                     uint64_t *wanted) {
+    a part of it, and the least where a checkpoint did not help. */
+static bool has_room(larder_store *store, room_request *asked) {
     store_log *log = &store->pending.log;
+    const size_t length = asked->length;
+    const int shortages = asked->shortages;
     uint64_t room;
     if (!larder_log_turns_over(log, length) ||
         larder_os_file_system_room(store->identity.path, &room) != LARDER_OK)
@@ -51,51 +62,71 @@ static bool has_room(larder_store *store, size_t length, bool is_removal, int sh
     log->capacity_limit_bytes = room / 64 + 1;
     uint64_t taken = log->spare != NULL ? length : larder_log_next_capacity(log) + length;
     uint64_t left = larder_store_room_to_keep(store), rows = pending_rows(&store->pending);
-    if (is_removal) left = shortages == 0 ? left / 4 * 3 : larder_store_least_room(store);
-    *wanted = taken + left;
-    if (!is_removal) left += shortages == 0 ? 3 * rows : rows;
+    if (asked->is_removal) left = shortages == 0 ? left / 4 * 3 : larder_store_least_room(store);
+    asked->wanted = taken + left;
+    if (!asked->is_removal) left += shortages == 0 ? 3 * rows : rows;
     return room >= taken + left;
 }
 
-/** As larder_store_begin_append, where no checkpoint is needed. LARDER_END: one is.
-    @param shortages how often there was no room. */
-static larder_status try_append(larder_store *store, size_t length, uint32_t count, bool is_removal,
-                                int shortages, uint64_t *wanted, uint8_t **target) {
-    pthread_mutex_lock(&store->pending.lock);
+/** As larder_store_begin_append, where no checkpoint is needed. LARDER_END: one is. */
+static larder_status try_append(larder_store *store, room_request *asked, uint8_t **target) {
+    pending_writes *pending = &store->pending;
+    pthread_mutex_lock(&pending->lock);
     larder_status status = store_enter(store);
-    while (!status && larder_store_hold_back(store, length)) status = store_enter(store);
-    if (!status) status = larder_memtable_reserve(store->pending.active, count);
-    if (!status && is_log_full(&store->pending, length, count)) status = LARDER_END;
-    store_log *log = &store->pending.log;
-    if (!status && has_room(store, length, is_removal, shortages, wanted))
-        status = larder_log_reserve(log, length, is_removal, target);
-    else if (!status) status = is_removal ? larder_log_reserve_kept(log, length, target) : ENOSPC;
-    if (status) pthread_mutex_unlock(&store->pending.lock);
+    while (!status && pending->large_writers > 0 && !asked->is_large) {
+        larder_pending_wait(pending);
+        status = store_enter(store);
+    }
+    while (!status && larder_store_hold_back(store, asked->length)) status = store_enter(store);
+    if (!status) status = larder_memtable_reserve(pending->active, asked->count);
+    if (!status && is_full(store, asked)) status = LARDER_END;
+    if (status == LARDER_END && !asked->is_large && !asked->is_removal &&
+        (asked->length > pending->room.active_bytes || asked->count > pending->room.active_count)) {
+        asked->is_large = true;
+        pending->large_writers++;
+    }
+    store_log *log = &pending->log;
+    if (!status && has_room(store, asked))
+        status = larder_log_reserve(log, asked->length, asked->is_removal, target);
+    else if (!status)
+        status = asked->is_removal ? larder_log_reserve_kept(log, asked->length, target) : ENOSPC;
+    if (status) pthread_mutex_unlock(&pending->lock);
     return status;
 }
 
-larder_status larder_store_begin_append(larder_store *store, size_t length, uint32_t count,
-                                        bool is_removal, uint8_t **target) {
-    uint64_t wanted = 0;
-    uint32_t flags = FLUSH_FOR_ROOM;
-    for (int shortages = 0;; flags = 0) {
-        larder_status status =
-            try_append(store, length, count, is_removal, shortages, &wanted, target);
+/** As larder_store_begin_append, but a large write still has the others wait. */
+static larder_status append_at_last(larder_store *store, room_request *asked, uint8_t **target) {
+    for (uint32_t flags = FLUSH_FOR_ROOM;; flags = 0) {
+        larder_status status = try_append(store, asked, target);
         // Without room for a segment: a checkpoint may give some back, once.
         bool is_short = status == ENOSPC || status == EDQUOT;
-        if (is_short) shortages++;
-        if ((status != LARDER_END && !is_short) || shortages > (is_removal ? 2 : 1)) return status;
-        if (shortages == 2) {
+        if (is_short) asked->shortages++;
+        if ((status != LARDER_END && !is_short) || asked->shortages > (asked->is_removal ? 2 : 1))
+            return status;
+        if (asked->shortages == 2) {
             // What is kept for the tree makes room for the removal that will make more.
             pthread_mutex_lock(&store->index.lock);
             larder_environment_unreserve(store->index.environment);
             pthread_mutex_unlock(&store->index.lock);
             continue;
         }
-        flush_order order = {.flags = is_short ? 0 : flags, .room_bytes = is_short ? wanted : 0};
+        flush_order order = {.flags = is_short ? 0 : flags,
+                             .room_bytes = is_short ? asked->wanted : 0};
         larder_status flushed = larder_store_checkpoint(store, &order);
-        if (flushed && !(is_short && is_removal)) return is_short ? status : flushed;
+        if (flushed && !(is_short && asked->is_removal)) return is_short ? status : flushed;
     }
+}
+
+larder_status larder_store_begin_append(larder_store *store, size_t length, uint32_t count,
+                                        bool is_removal, uint8_t **target) {
+    pending_writes *pending = &store->pending;
+    room_request asked = {.length = length, .count = count, .is_removal = is_removal};
+    larder_status status = append_at_last(store, &asked, target);
+    if (!asked.is_large) return status;
+    if (status) pthread_mutex_lock(&pending->lock);
+    if (--pending->large_writers == 0) pthread_cond_broadcast(&pending->pressure.relief);
+    if (status) pthread_mutex_unlock(&pending->lock);
+    return status;
 }
 
 /** Tells the checkpoint's thread of the first write after a pause, and when much waits: the more it

@@ -18,15 +18,19 @@ static larder_status apply_touch(apply_txn *apply, larder_bytes stored, const to
     bool is_older =
         noted->at.sequence < state->at.sequence ||
         (noted->at.sequence == state->at.sequence && noted->at.minor <= state->at.minor);
-    if (is_older || (!idles && !apply->meta.has_order)) return LARDER_OK;
-    if (apply->meta.has_order) {
+    // One that was handed over may be of an earlier time than another one that was noted at once.
+    const int64_t deadline = earlier(noted->deadline_ns, entry->expires_ns);
+    bool is_of_it = noted->at.sequence >= entry->sequence;
+    bool lives_on = idles && is_of_it && deadline > state->deadline_ns;
+    if ((is_older && !lives_on) || (!idles && !apply->meta.has_order)) return LARDER_OK;
+    if (!is_older && apply->meta.has_order) {
         larder_tree_key_order(state->at, &key);
         status = row_list_delete(&apply->rows, &key);
         larder_tree_key_order(noted->at, &key);
         if (!status) status = row_list_put(&apply->rows, &key, stored);
     }
-    state->at = noted->at;
-    if (idles) state->deadline_ns = earlier(noted->deadline_ns, entry->expires_ns);
+    if (!is_older) state->at = noted->at;
+    if (lives_on) state->deadline_ns = deadline;
     if (!status) status = larder_apply_set_state(apply, stored, state);
     // The same entry may have been read again.
     return status ? status : larder_apply_rows(apply);

@@ -21,8 +21,8 @@ static const int64_t TOOK_MAX_NS = 1000000000;
 /** How long to wait before so much waits; 0: not at all. */
 static int64_t time_ahead(pending_writes *pending, size_t length) {
     // How much waits, as a part of 1: of the bytes that may, or of the keys.
-    double bytes = (double)(pending->active->bytes + length) / (double)pending->bytes_limit;
-    double keys = (double)pending->active->count / (double)pending->count_limit;
+    double bytes = (double)(pending->active->bytes + length) / (double)pending->room.active_bytes;
+    double keys = (double)pending->active->count / (double)pending->room.active_count;
     double filled = bytes > keys ? bytes : keys;
     backpressure *pressure = &pending->pressure;
     int64_t now = larder_os_monotonic_ns();
@@ -30,7 +30,7 @@ static int64_t time_ahead(pending_writes *pending, size_t length) {
     // What does not fit at all is the checkpoint's.
     if (filled >= 1) return 0;
     int64_t took = pressure->took_ns;
-    if (took == 0) took = (int64_t)(pending->bytes_limit * FIRST_NS_PER_BYTE);
+    if (took == 0) took = (int64_t)(pending->room.active_bytes * FIRST_NS_PER_BYTE);
     if (took > TOOK_MAX_NS) took = TOOK_MAX_NS;
     double due = (double)took / 8 * (filled - 7.0 / 8) / (1 - filled);
     int64_t elapsed = now - pressure->since_ns;
@@ -62,5 +62,22 @@ void larder_pending_relieve(pending_writes *pending) {
     if (pressure->since_ns == 0 || pending_is_nearly_full(pending, 0)) return;
     pressure->took_ns = larder_os_monotonic_ns() - pressure->since_ns;
     pressure->since_ns = 0;
+    pressure->is_behind = false;
     pthread_cond_broadcast(&pressure->relief);
+}
+
+void larder_pending_restart(pending_writes *pending) {
+    backpressure *pressure = &pending->pressure;
+    if (pressure->since_ns != 0) {
+        const int64_t now = larder_os_monotonic_ns();
+        // Eviction and cleaning took their time as well.
+        if (pressure->is_behind) pressure->took_ns = now - pressure->since_ns;
+        pressure->since_ns = now;
+        pressure->is_behind = true;
+    }
+    pthread_cond_broadcast(&pressure->relief);
+}
+
+void larder_pending_wait(pending_writes *pending) {
+    larder_os_condition_wait(&pending->pressure.relief, &pending->lock, SLEEP_MAX_NS);
 }

@@ -55,8 +55,9 @@ static void publish_commit(checkpoint *run) {
         pending->spare = pending->frozen;
         pending->frozen = NULL;
         larder_memtable_reset(pending->spare);
-        larder_pending_relieve(pending);
     }
+    larder_store_set_room(store);
+    if (pending->frozen == NULL) larder_pending_relieve(pending);
     pthread_mutex_unlock(&pending->lock);
     run->order->evicted += done->evicted;
     run->order->expired += done->expired;
@@ -122,6 +123,7 @@ static larder_status apply_segments(apply_txn *apply, const memtable *frozen) {
         bool is_last = number == frozen->end.segment;
         if (!status) status = larder_apply_measure(apply, passed, is_last ? frozen : NULL);
         if (status || is_last) return status;
+        larder_segment_release_rest(passed, log->folder);
         number = passed->next;
     }
 }
@@ -240,6 +242,7 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
                                      true);
     pthread_mutex_lock(&store->pending.lock);
     larder_touch_buffer_move(&index->waiting, &index->folding);
+    const bool is_limited = store->expiry.limits.bytes != LARDER_STORE_UNLIMITED;
     pthread_mutex_unlock(&store->pending.lock);
     checkpoint run = {.store = store,
                       .order = order,
@@ -247,6 +250,7 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
                       .cleaning = {.index = index,
                                    .pending = &store->pending,
                                    .tuning = &store->tuning,
+                                   .is_limited = is_limited,
                                    .figures = &store->figures}};
     larder_status status = prepare(&run);
     bool has_work = run.frozen != NULL || run.cleaning.victim_count > 0 ||
@@ -452,6 +456,8 @@ static larder_status freeze(larder_store *store) {
     if (is_new && !status) {
         store->maintenance.pending_since_ns = 0;
         store->maintenance.wants_flush = false;
+        larder_store_set_room(store);
+        larder_pending_restart(pending);
     }
     if (!status && pending->frozen != NULL) status = count_to_the_end(store);
     pthread_mutex_unlock(&pending->lock);
@@ -513,8 +519,10 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
         status = LARDER_OK;
     }
     if (!status && !leaves && is_worth_leaving(store)) status = leave_segment(store, order);
-    // Segments that died of it: removing everything gives its room back at once.
-    if (!status && larder_cleaning_has_dead(&store->index)) status = run_checkpoint(store, order);
+    // Segments that died of it: removing everything gives its room back at once. And what eviction
+    // left dead, as far as a limit asks for it.
+    if (!status && (larder_cleaning_has_dead(&store->index) || order->evicted > 0))
+        status = run_checkpoint(store, order);
     // What died of it need not wait for the next one where every block counts.
     if (has_applied && larder_environment_is_short(store->index.environment)) {
         uint64_t kept = larder_store_room_to_keep(store);
@@ -534,6 +542,8 @@ larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
     pthread_mutex_unlock(&store->pending.lock);
     if (!status && runs) status = larder_log_enter(&store->pending.log);
     if (!status && runs) {
+        if (store->options.hand_over_reads != NULL)
+            store->options.hand_over_reads(store, store->options.context);
         status = flush_once(store, order);
         atomic_fetch_add(status ? &store->figures.flush_failures : &store->figures.flushes, 1);
         atomic_store(&store->figures.last_failure, status);

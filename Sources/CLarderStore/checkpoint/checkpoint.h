@@ -56,12 +56,25 @@ uint64_t larder_store_least_room(larder_store *store);
     disk what is reserved for the tree makes way for it; without any room it stays as it is. */
 LARDER_MUST_CHECK larder_status larder_store_turn_over(larder_store *store);
 
+// room.c
+/** Works out how much may wait for a checkpoint, and how large segments are; `lock` is held. To be
+    called when what that depends on has changed: limits, the tree, the frozen memtable. */
+void larder_store_set_room(larder_store *store);
+/** The same for removals, which no limit delays. */
+pending_room larder_store_journal_room(const larder_store *store);
+/** Whether the tree and what waits may be more than a limit allows; `lock` is held. */
+bool larder_store_is_over_limit(const larder_store *store);
+
 // backpressure.c
 /** Sleeps a while if writers are ahead of the checkpoint: then true, and everything may have
     changed. `lock` is held, not meanwhile. */
 bool larder_store_hold_back(larder_store *store, size_t length);
-/** To be called when a checkpoint made room; `lock` is held. */
+/** To be called when a checkpoint made room, and when one begins with what has waited so far;
+    `lock` is held. */
 void larder_pending_relieve(pending_writes *pending);
+void larder_pending_restart(pending_writes *pending);
+/** Waits until there is news of room, or a moment; `lock` is held, not meanwhile. */
+void larder_pending_wait(pending_writes *pending);
 
 // thread.c
 /** The pool looks after the store from here on, until the other call. */

@@ -4,11 +4,12 @@
 #include "checkpoint/checkpoint.h"
 
 /** Whether what waits is worth a checkpoint by its age alone: enough beside what the tree holds, or
-    nothing came since the last look. `lock` is held. */
+    nothing came since the last look, or a limit is exceeded. `lock` is held. */
 static bool is_worth_it(larder_store *store) {
     uint64_t least = store->index.meta.count / 1000 * store->tuning.checkpoint_permille;
     bool rests = store->maintenance.written_when_due == store->pending.active->last_sequence;
     store->maintenance.written_when_due = store->pending.active->last_sequence;
+    if (larder_store_is_over_limit(store)) return true;
     return rests || store->pending.active->count >= least;
 }
 

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "cleaning/clean.h"
 
+enum {
+    /** With a limit: what waits for a checkpoint, and what is being copied, come on top of it. */
+    LIMITED_SPACE_PERCENT = 112,
+    /** So small a part of what is live may be copied at a time then. */
+    LIMITED_COPIES_PART = 64
+};
+
 // Choosing ----------------------------------------------------------------------------------------
 
 /** Everything in it is in the tree, and nothing is appended to it any more. */
@@ -127,11 +134,12 @@ static bool add_victim(cleaning *work, const live_segment *facts, uint64_t *used
     uint64_t needed = needed_bytes(work, facts);
     // Several segments of copies are not filled to their ends.
     if (work->victim_count > 0) needed += needed / 4;
-    if (needed > work->room_bytes) {
+    if (needed > work->room_bytes || (work->victim_count > 0 && needed > work->copies_bytes)) {
         work->is_cut = true;
         return false;
     }
     work->room_bytes -= needed;
+    work->copies_bytes -= needed < work->copies_bytes ? needed : work->copies_bytes;
     work->cleaned_bytes += facts->live_bytes == 0 ? 0 : facts->used_bytes;
     *used_bytes -= dead_bytes(facts);
     work->victims[work->victim_count++].number = facts->number;
@@ -143,21 +151,32 @@ static bool add_victim(cleaning *work, const live_segment *facts, uint64_t *used
     of the tree for it. */
 static uint64_t grace(const cleaning *work, uint64_t used, uint64_t bound) {
     uint64_t *left = &work->index->clean_grace_bytes;
-    if (used <= bound || *left == 0 || work->is_short) return *left = 0;
-    uint64_t most = used - bound + work->tuning->segment_max_bytes;
+    if (used <= bound || *left == 0 || work->is_short || work->is_limited) return *left = 0;
+    uint64_t most = used - bound + work->segment_max_bytes;
     if (*left > most) *left = most;
     return *left < bound / 4 ? *left : bound / 4;
 }
 
+/** What segments may take for each 100 live bytes. */
+static uint64_t percent_of(const cleaning *work) {
+    const uint64_t usual = work->tuning->space_percent;
+    return work->is_limited && usual > LIMITED_SPACE_PERCENT ? LIMITED_SPACE_PERCENT : usual;
+}
+
 /** What segments may take, all of them together. */
 static uint64_t bound_of(cleaning *work, uint64_t used, uint64_t live) {
-    uint64_t bound = live / 100 * work->tuning->space_percent + work->next_capacity;
+    uint64_t bound = live / 100 * percent_of(work) + work->next_capacity;
     bound += grace(work, used, bound);
     // What a write has no room for comes from what is dead, if that suffices; and a little more, so
     // that the next one need not ask again.
     if (work->wanted_bytes == 0 || used < live + work->wanted_bytes) return bound;
     uint64_t wanted = used - work->wanted_bytes - live / 64;
     return wanted < bound && wanted < used ? wanted : bound;
+}
+
+/** After how many bytes of victims the checkpoint cleans no more. */
+static uint64_t clean_most(const cleaning *work) {
+    return work->is_limited ? UINT64_MAX : work->tuning->clean_max_bytes;
 }
 
 /** To copy what is only removals frees nothing, unless most of them may be forgotten: what they
@@ -169,8 +188,8 @@ static bool frees_something(cleaning *work, const live_segment *candidate, uint6
         const live_segment *cause = oldest_with_dead(work);
         if (cause == NULL) return false;
         if (cause->number == candidate->number) return true;
-        if (!goes_before(cause, candidate) ||
-            work->cleaned_bytes >= work->tuning->clean_max_bytes || !add_victim(work, cause, used))
+        if (!goes_before(cause, candidate) || work->cleaned_bytes >= clean_most(work) ||
+            !add_victim(work, cause, used))
             return false;
     }
     return true;
@@ -186,13 +205,13 @@ static void choose(cleaning *work, uint32_t flags, const live_segment *candidate
         if (other->is_damaged) used -= dead_bytes(other);
     }
     const uint64_t bound = bound_of(work, used, live);
+    const uint64_t most = clean_most(work);
     for (size_t at = 0; at < count; at++) {
         const live_segment *candidate = &candidates[at];
         bool is_dead = candidate->live_count == 0 && candidate->bare_count <= 1;
         // More than the record that names the next segment.
         bool has_use = candidate->record_count - candidate->live_count > 1;
-        bool is_due =
-            has_use && used > bound && work->cleaned_bytes < work->tuning->clean_max_bytes;
+        bool is_due = has_use && used > bound && work->cleaned_bytes < most;
         if (!is_dead && !is_due && !(has_use && (flags & FLUSH_COMPACTS) != 0)) continue;
         if ((flags & FLUSH_COPIES_NOTHING) != 0 &&
             (candidate->live_count > 0 || candidate->last_sequence > forgettable(work, candidate)))
@@ -211,6 +230,7 @@ static void measure_room(cleaning *work, const flush_order *order) {
     uint64_t used, live;
     larder_live_totals(&work->index->live, &used, &live);
     work->target_most_bytes = (used + room) / 64;
+    work->copies_bytes = work->is_limited ? live / LIMITED_COPIES_PART : UINT64_MAX;
     work->is_short = larder_environment_is_short(work->index->environment);
     work->wanted_bytes = order->room_bytes > room ? order->room_bytes - room : 0;
     work->cleaned_bytes = order->cleaned_bytes;
@@ -222,6 +242,7 @@ larder_status larder_cleaning_begin(cleaning *work, const flush_order *order) {
     work->as_of = work->index->meta.applied;
     pthread_mutex_lock(&work->pending->lock);
     work->next_capacity = larder_log_next_capacity(&work->pending->log);
+    work->segment_max_bytes = work->pending->log.segment_max_bytes;
     pthread_mutex_unlock(&work->pending->lock);
     size_t count = 0;
     live_segment *candidates = malloc((live->count + 1) * sizeof *candidates);
@@ -306,7 +327,7 @@ larder_status larder_cleaning_gather(cleaning *work, sorted_write **writes, uint
 static larder_status target_make(cleaning *work, size_t length) {
     const larder_store_tuning *tuning = work->tuning;
     uint64_t room = work->left_bytes;
-    if (room > tuning->segment_max_bytes) room = tuning->segment_max_bytes;
+    if (room > work->segment_max_bytes) room = work->segment_max_bytes;
     // So many that what remains at the end of one is little.
     uint64_t most = work->target_most_bytes > 8 * length ? work->target_most_bytes : 8 * length;
     if (room > most) room = most;
@@ -481,8 +502,11 @@ void larder_cleaning_end(cleaning *work, uint64_t transaction) {
                                      false);
     }
     for (size_t at = 0; at < work->made_count; at++) {
+        segment *made;
         if (larder_live_find(&work->index->live, work->made[at]) == NULL)
             drop_made(work, work->made[at]);
+        else if (larder_log_segment(log, work->made[at], &made) == LARDER_OK)
+            larder_segment_release_rest(made, log->folder);
     }
     free(work->made);
     free(work->victims);

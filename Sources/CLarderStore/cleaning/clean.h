@@ -60,6 +60,13 @@ typedef struct cleaning {
     cleaning_mark mark;
     /** What the log's next segment will have: so much may be taken beyond the bound. */
     uint64_t next_capacity;
+    /** The largest usual one. */
+    uint64_t segment_max_bytes;
+    /** Values are limited: the log has to keep to its bound however much is written. */
+    bool is_limited;
+    /** Bytes that may still be copied, but for the first victim, before what was copied before has
+        given back its room. */
+    uint64_t copies_bytes;
     /** Bytes that copies may take, and bytes that have to come free beyond the bound. */
     uint64_t room_bytes, wanted_bytes;
     /** Bytes that were read of victims for the same order. */

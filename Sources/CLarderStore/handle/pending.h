@@ -13,8 +13,18 @@
     long it took, the last time, until there was room again; and where those wait whom it slows. */
 typedef struct backpressure {
     int64_t since_ns, took_ns;
+    /** `since_ns` is when a checkpoint began that has not made room. */
+    bool is_behind;
     pthread_cond_t relief;
 } backpressure;
+
+/** How much may wait for a checkpoint: see checkpoint/room.c. */
+typedef struct pending_room {
+    /** In the active memtable, as bytes of the log and as keys. */
+    uint64_t active_bytes, active_count;
+    /** In both memtables. */
+    uint64_t bytes, count;
+} pending_room;
 
 /** A read-only handle's way through the log of the process that writes. */
 typedef struct follower {
@@ -54,8 +64,12 @@ typedef struct pending_writes {
     _Atomic uint64_t count;
     /** The newest write's number, for stamps of reads. */
     _Atomic uint64_t newest_sequence;
-    /** What may wait for a checkpoint. */
-    uint64_t bytes_limit, count_limit;
+    pending_room room;
+    /** What the tree holds; while there is a frozen table, what it held when that was frozen. */
+    uint64_t tree_bytes, tree_count;
+    /** Writers that need more room than there is, and wait until nothing else does: the others
+        wait for them. */
+    uint32_t large_writers;
     backpressure pressure;
     follower follower;
 } pending_writes;
@@ -63,7 +77,7 @@ typedef struct pending_writes {
 /** Whether, with `length` bytes more, the last eighth of what may wait is being used; `lock` is
     held. */
 static inline bool pending_is_nearly_full(const pending_writes *pending, size_t length) {
-    uint64_t bytes = pending->bytes_limit, keys = pending->count_limit;
+    uint64_t bytes = pending->room.active_bytes, keys = pending->room.active_count;
     return pending->active->bytes + length > bytes - bytes / 8 ||
            pending->active->count > keys - keys / 8;
 }

@@ -98,7 +98,25 @@ enum {
 };
 
 /** How much a store keeps. What exceeds it is evicted by the next checkpoint, least recently used
-    first. */
+    first.
+
+    **How far, and how long, the limits of count and bytes may be exceeded.** By a tenth of the
+    limit, or by 32 MiB and by 8,192 entries where that is more; but of a small limit by no more
+    than half of it and a sixteenth of those. What larder_store_totals says stays within that,
+    however fast writers are: those that are faster than eviction wait for it, as they do where too
+    much waits for a checkpoint. What waits counts with its whole records, as if it replaced
+    nothing. A single write or batch that is larger than this waits until nothing else does, and is
+    let through. A checkpoint begins when half of the excess waits; and while a limit may be
+    exceeded, no later than `flush_interval_ns` after a write, and at once in a store that is opened
+    so, after a kill or with lower limits. Behind a checkpoint the limits hold.
+
+    **What the log takes on disk** at a limit of bytes: 1.3 times the records of as many entries as
+    the limit allows (key, value, extended data and 36 to 75 bytes each), or twice the excess and 4
+    MiB more than those, if that is more; behind a checkpoint 1.3 times, or 4 MiB more. Its segments
+    have a sixty-fourth part of the limit, but 1 MiB at least. (Where the system cannot give back
+    what stands empty behind the last record of a segment, as Apple's, that comes on top of it: less
+    than a value each.) data.mdb comes on top of it; and what
+    was evicted while somebody keeps an older snapshot. */
 typedef struct larder_store_limits {
     /** Entries; LARDER_STORE_UNLIMITED for no limit. */
     uint64_t count;
@@ -132,11 +150,16 @@ typedef struct larder_store_tuning {
     /** Segments may take so much for each 100 live bytes, and one segment more, before they are
         cleaned, and up to a quarter more of what was found so when the store was opened, until as
         much was written; and after so many bytes of segments one checkpoint cleans no more.
-        Segments with nothing live in them do not count. */
+        Segments with nothing live in them do not count. With a limit of bytes the log keeps to
+        what larder_store_limits says instead. */
     uint64_t space_percent;
     uint64_t clean_max_bytes;
     /** Entries that one transaction removes because of limits. */
     uint64_t remove_max_count;
+    /** What limits of bytes and of entries may be exceeded by where that is more than a tenth: see
+        larder_store_limits. */
+    uint64_t excess_max_bytes;
+    uint64_t excess_max_count;
 } larder_store_tuning;
 
 /** Sets the usual thresholds. */
@@ -174,6 +197,11 @@ typedef struct larder_store_options {
     int64_t (*LARDER_NULLABLE clock)(void *LARDER_NULLABLE context);
     /** Free space on the store's file system; NULL to ask the system. */
     uint64_t (*LARDER_NULLABLE free_space)(void *LARDER_NULLABLE context);
+    /** Called when a checkpoint begins, by whichever thread runs it and by one at a time: for reads
+        that the caller noted itself, and hands over by larder_store_touch_many before they decide
+        about eviction. It may read too, but not write, nor call what runs a checkpoint or waits for
+        one. NULL for none. */
+    void (*LARDER_NULLABLE hand_over_reads)(larder_store *store, void *LARDER_NULLABLE context);
     void *LARDER_NULLABLE context;
     /** Thresholds; NULL for the usual ones. Borrowed for the call. */
     const larder_store_tuning *LARDER_NULLABLE tuning;
@@ -311,7 +339,8 @@ LARDER_API void larder_store_item_init(larder_store_item *item, larder_bytes key
             nothing was stored, unless the sync of LARDER_STORE_SYNCED failed: then the entry is
             stored, and may or may not survive a power cut until a larder_store_sync succeeds.
     O(bytes). Waits for no disk, and makes no system call except to wake the store's thread from
-    time to time, unless a segment is full, or too much waits for a checkpoint. */
+    time to time, unless a segment is full, too much waits for a checkpoint, or a limit would be
+    exceeded too far. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_put(larder_store *store,
                                                             const larder_store_item *item,
                                                             uint64_t *LARDER_NULLABLE sequence);
@@ -459,6 +488,23 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_get_again(larder_store *
                                                                   int64_t expires_ns,
                                                                   int64_t idle_ns, uint64_t *state);
 
+/** A read that the caller noted itself. */
+typedef struct larder_store_noted_read {
+    larder_bytes key;
+    /** When it was, in nanoseconds since 1970: an entry with an idle time lives on from there; 0
+        for now. */
+    int64_t read_ns;
+} larder_store_noted_read;
+
+/** Records reads in the order of use, all of them as the newest, whenever they were: for a cache in memory over this store, whose hits the store does not see. Counts no hits. Keys
+    that have no entry are passed over; what there is no room for before the next checkpoint counts
+    as `touches_dropped`.
+    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED, LARDER_ENOSLOT; ENOMEM or
+            another errno: then those from some read on were not recorded.
+    O(reads · log entries): no value is read. Any thread. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_touch_many(larder_store *store, const larder_store_noted_read *reads, size_t count);
+
 /** Ends the use of an entry. Harmless for one that was released. */
 LARDER_API void larder_store_release(larder_store_entry *entry);
 
@@ -600,7 +646,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_maintain(larder_store *s
 
 /** The limits as they are now. */
 LARDER_API larder_store_limits larder_store_limits_get(larder_store *store);
-/** Sets the limits; the next checkpoint enforces them, at once that of larder_store_flush. */
+/** Sets the limits; the next checkpoint enforces them, which is asked for now if they are exceeded;
+    at once that of larder_store_flush. Until it has, writers that bring more wait. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_limits_set(larder_store *store, const larder_store_limits *limits);
 
@@ -657,7 +704,8 @@ typedef struct larder_store_statistics {
     /** Checkpoints. */
     uint64_t flushes;
     uint64_t flush_failures;
-    /** Reads that were not remembered because too many came between two checkpoints. */
+    /** Reads that were not remembered because too many came between two checkpoints, those of
+        larder_store_touch_many among them. */
     uint64_t touches_dropped;
     /** Why the last checkpoint failed; LARDER_OK if it did not. */
     larder_status last_failure;

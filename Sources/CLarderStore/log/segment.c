@@ -312,6 +312,29 @@ void larder_segment_close(segment *closed) {
     free(closed);
 }
 
+void larder_segment_release_rest(segment *of, int folder) {
+    // No smaller than a page of any system.
+    enum { WORTH_BYTES = 1 << 16 };
+    uint64_t end = (atomic_load(&of->end) + WORTH_BYTES - 1) / WORTH_BYTES * WORTH_BYTES;
+    if (of->is_trimmed) return;
+    of->is_trimmed = true;
+    if (end + WORTH_BYTES > of->capacity) return;
+    int file;
+    if (larder_segment_open_file(folder, of->number, LARDER_OS_WRITE, &file) == LARDER_OK)
+        (void)larder_os_file_release(file, end, of->capacity - end);
+    larder_os_file_close(file);
+}
+
+larder_status larder_segment_reserve_rest(const segment *of, int folder) {
+    int file;
+    larder_status status = larder_segment_open_file(folder, of->number, LARDER_OS_WRITE, &file);
+    uint64_t end = atomic_load(&of->end);
+    if (!status) status = larder_os_file_reserve_behind(file, end, of->capacity - end);
+    larder_os_file_close(file);
+    // Such a system gave nothing back.
+    return status == ENOTSUP || status == EOPNOTSUPP ? LARDER_OK : status;
+}
+
 // Loans -------------------------------------------------------------------------------------------
 
 enum { LOAN_BLOCK_BYTES = 8 << 10 };

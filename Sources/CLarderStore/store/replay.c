@@ -241,6 +241,10 @@ static larder_status resume(replay *work, bool was_power_cut) {
     // What is left of its file has no room for what would seal it: the next write makes another.
     uint64_t room = last->capacity - atomic_load(&last->end);
     if (last->cut_at > 0 && room < SEGMENT_NEXT_BYTES) return LARDER_OK;
+    // One that the log had left before: what was given back of it is needed again.
+    if (was_power_cut || work->store->recovery.journal_lost > 0)
+        status = larder_segment_reserve_rest(last, work->log->folder);
+    if (status) return status;
     work->log->active = last;
     last->cut_at = 0;
     if (was_power_cut) return wipe_behind(work->store, last);

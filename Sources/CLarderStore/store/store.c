@@ -38,6 +38,8 @@ void larder_store_tuning_init(larder_store_tuning *tuning) {
         .space_percent = 120,
         .clean_max_bytes = (uint64_t)256 << 20,
         .remove_max_count = (uint64_t)1 << 13,
+        .excess_max_bytes = (uint64_t)32 << 20,
+        .excess_max_count = (uint64_t)1 << 13,
     };
 }
 
@@ -267,7 +269,7 @@ static larder_status log_begin(larder_store *store, larder_store_detail *detail)
         larder_log_open(store->identity.path, store->index.meta.store_id, store->options.mode,
                         store_is_read_only(store), &store->pending.log);
     store->pending.log.segment_min_bytes = store->tuning.segment_min_bytes;
-    store->pending.log.segment_max_bytes = store->tuning.segment_max_bytes;
+    larder_store_set_room(store);
     return status;
 }
 
@@ -317,6 +319,7 @@ static larder_status begin_writing(larder_store *store, const lock_text *past) {
     larder_environment_reserve(store->index.environment);
     if ((store->options.flags & LARDER_STORE_HOST_MAINTENANCE) != 0) return LARDER_OK;
     if (has_pending) store->maintenance.pending_since_ns = larder_os_monotonic_ns();
+    store->maintenance.wants_flush = larder_store_is_over_limit(store);
     return larder_store_thread_start(store);
 }
 
@@ -379,8 +382,6 @@ static larder_status store_make(const char *path, const larder_store_options *op
     larder_os_condition_init(&store->pending.pressure.relief);
     *out = store;
     larder_status status = options_check(store);
-    store->pending.bytes_limit = store->options.journal_bytes;
-    store->pending.count_limit = store->tuning.memtable_max_count;
     void *page = NULL;
     if (!status) status = larder_os_fork_page_make(&page);
     store->identity.not_forked = page;
@@ -544,6 +545,7 @@ larder_status larder_store_limits_set(larder_store *store, const larder_store_li
     if (limits->age_ns != LARDER_STORE_NEVER || limits->end_ns != LARDER_STORE_NEVER ||
         limits->free_bytes != 0)
         store->expiry.may_expire = true;
+    larder_store_set_room(store);
     if (store->index.meta.count > limits->count || store->index.meta.bytes > limits->bytes) {
         store->maintenance.wants_flush = true;
         larder_store_wake(store);

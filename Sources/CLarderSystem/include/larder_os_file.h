@@ -51,11 +51,14 @@ larder_status larder_os_file_facts_get(int file, larder_os_facts *out);
 larder_status larder_os_file_facts_at(const char *path, larder_os_facts *out);
 
 /** Gives the file `bytes` bytes with every block reserved: a later store into a mapping of it
-    cannot run out of space. The content is zeros. EFBIG instead of SIGXFSZ. */
+    cannot run out of space. What it has stays, and is followed by zeros. EFBIG instead of SIGXFSZ. */
 larder_status larder_os_file_reserve(int file, uint64_t bytes);
 /** Reserves blocks for a range that may lie behind the file's end, which stays where it is. A
     system that cannot gives ENOTSUP. */
 larder_status larder_os_file_reserve_behind(int file, uint64_t offset, uint64_t bytes);
+/** Gives back the blocks of a range: the file keeps its length, and has zeros there. A system that
+    cannot, or cannot reserve them again, gives ENOTSUP. */
+larder_status larder_os_file_release(int file, uint64_t offset, uint64_t bytes);
 larder_status larder_os_file_truncate(int file, uint64_t bytes);
 /** EFBIG if the process may not make a file of `bytes` bytes: to be asked before a write that makes
     one grow, which would be SIGXFSZ. */

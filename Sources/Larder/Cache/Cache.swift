@@ -82,6 +82,7 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     memoryCache = MemoryCache(memory)
     diskCache = tiers.lazy.compactMap { $0 as? DiskCache<Key, Value> }.first
     slots = tiers.map { CacheTierSlot($0) }
+    diskCache?.countReads(of: memoryCache)
     queue = configuration.writePolicy.queueLimit.map { WriteBackQueue(limit: $0) }
     clock = memory.clock
     onWriteFailure = configuration.onWriteFailure

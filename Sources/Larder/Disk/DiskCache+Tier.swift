@@ -6,6 +6,29 @@ public import LarderCore
 
 // What a cache of several tiers wants of the one on disk.
 extension DiskCache {
+  /// Has each checkpoint ask a cache in memory for what was read there: those entries are
+  /// the ones used last here too, and their time to live after access goes on from there.
+  func countReads(of memory: MemoryCache<Key, Value>) {
+    readsAbove?.add { [weak memory, keyCoder, clock] store in
+      guard let memory else { return false }
+      memory.forEachUsed { used in
+        let now = clock.nanoseconds
+        var bytes: [UInt8] = []
+        var reads: [(key: Range<Int>, time: Int64)] = []
+        for (key, age) in used {
+          let start = bytes.count
+          // What has no bytes is not on the disk.
+          guard (try? keyCoder.borrow(key) { bytes.append(contentsOf: $0) }) != nil else {
+            continue
+          }
+          reads.append((start..<bytes.count, now.subtractingReportingOverflow(age).partialValue))
+        }
+        StoreReads.tell(store, of: reads, in: bytes)
+      }
+      return true
+    }
+  }
+
   /// A value with all that goes with it to a tier above, which counts as a use.
   @inlinable
   func tierEntry(forKey key: Key) throws -> CacheTierEntry<Value>? {

@@ -63,6 +63,8 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   public let keyCoder: KeyCoder<Key>
 
   @usableFromInline let store: StoreHandle
+  /// What caches in memory over this one tell of; nil if it is read only.
+  let readsAbove: StoreReads?
   @usableFromInline let executor: DiskExecutor
   /// The terms of an entry that was stored without any of its own.
   @usableFromInline let defaultIdle: Atomic<Int64>
@@ -91,10 +93,13 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     path: String, coder: Coder<Value>, keyCoder: KeyCoder<Key>,
     configuration: DiskCacheConfiguration<Key, Value> = .init()
   ) throws {
-    let options = configuration.options(format: coder.format)
+    var options = configuration.options(format: coder.format)
+    let reads = configuration.isReadOnly ? nil : StoreReads()
+    options.reads = reads
     let store = try StoreHandle(path: path, options: options)
     let name = configuration.name ?? DiskFolder.lastComponent(of: path)
     self.store = store
+    readsAbove = reads
     self.path = path
     self.coder = coder
     self.keyCoder = keyCoder

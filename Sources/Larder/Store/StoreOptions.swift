@@ -30,6 +30,8 @@ struct StoreOptions: Sendable {
   var clock: CacheClock = .system
   /// Room on the file system; nil asks the system.
   var freeSpace: (@Sendable () -> UInt64)?
+  /// Where reads come from that a tier above answered; nil: from nowhere.
+  var reads: StoreReads?
   /// The store's thresholds; nil for the usual ones.
   var tuning: StoreTuning?
 
@@ -124,9 +126,11 @@ struct StoreLimits: Sendable, Hashable {
 final class StoreHost: Sendable {
   private let clock: CacheClock
   private let freeSpace: (@Sendable () -> UInt64)?
+  private let reads: StoreReads?
 
   init(_ options: StoreOptions) {
     clock = options.clock
+    reads = options.reads
     freeSpace = options.freeSpace
   }
 
@@ -138,6 +142,14 @@ final class StoreHost: Sendable {
         guard let context else { return 0 }
         return Unmanaged<StoreHost>.fromOpaque(context)._withUnsafeGuaranteedRef {
           $0.clock.nanoseconds
+        }
+      }
+    }
+    if reads != nil {
+      options.hand_over_reads = { store, context in
+        guard let context else { return }
+        Unmanaged<StoreHost>.fromOpaque(context)._withUnsafeGuaranteedRef {
+          $0.reads?.handOver(to: store)
         }
       }
     }

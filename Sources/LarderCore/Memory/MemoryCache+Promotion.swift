@@ -1,8 +1,31 @@
 // SPDX-License-Identifier: MIT
 
 /// For the cache that has others below this one: what comes from there must not undo
-/// what was done here meanwhile.
+/// what was done here meanwhile, and what is read here is used there too.
 extension MemoryCache {
+  /// Calls a closure with keys that were used since the last such call, each with the
+  /// nanoseconds since then, 0 where nobody knows; some thousand at a time.
+  ///
+  /// - Parameter body: Called while nothing is locked.
+  /// - Complexity: O(n). The cache is locked for some thousand entries at a time; no read
+  ///   costs more for it.
+  package func forEachUsed(_ body: ([(key: Key, age: Int64)]) -> Void) {
+    var slot = LarderIndex.none
+    repeat {
+      var probe = MemoryProbe()
+      var removedEntries = RemovedEntries()
+      index.beginWriting()
+      let now = index.now
+      let used = index.takeReads(from: &slot).map { slot in
+        let entry = index.payload(slot).assumingMemoryBound(to: Entry.self)
+        return (key: entry.pointee.key, age: index.timeSinceUse(slot, now: now))
+      }
+      end(&probe, &removedEntries)
+      settle(&removedEntries)
+      if !used.isEmpty { body(used) }
+    } while slot != LarderIndex.none
+  }
+
   /// Stores a value under a key that has none, if a condition holds.
   ///
   /// - Parameters:

@@ -131,6 +131,35 @@ struct DiskCacheLargeValueTests {
     #expect(try cache.verify().isIntact)
   }
 
+  /// Kept by a caller, or by the memory over a disk: what is kept of a segment that is gone
+  /// is a copy, and the disk has its room back.
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/maps")))
+  func valuesThatAreKeptHoldNoSegmentsThatAreGone() throws {
+    var configuration = CacheConfiguration<Int, Data>()
+    configuration.disk.costLimit = 20_000_000
+    configuration.memory.costLimit = 6_000_000
+    configuration.memory.cost = { _, data in data.count }
+    let cache = try Cache<Int, Data>(path: place.path, configuration: configuration)
+    let disk = try #require(cache.diskCache)
+    var kept: [(Int, Data)] = []
+    for key in 0..<2000 {
+      try cache.set(bytes(60_000, seed: UInt64(key)), forKey: key)
+      // From the disk: promoted to memory, or kept here.
+      if key.isMultiple(of: 7), let value = try cache.value(forKey: key - key % 140) {
+        #expect(value == bytes(60_000, seed: UInt64(key - key % 140)))
+      }
+      if key.isMultiple(of: 20), let value = try disk.value(forKey: key) {
+        kept.append((key, value))
+      }
+    }
+    try disk.flush()
+    #expect(kept.count == 100)
+    #expect(filesHeld(under: place.url).filter { $0.hasSuffix("(deleted)") } == [])
+    #expect(try place.log.blocks <= 30_000_000)
+    for (key, value) in kept { #expect(value == bytes(60_000, seed: UInt64(key))) }
+    try cache.close()
+  }
+
   @Test func aShortValueCanBecomeALongOne() throws {
     let cache = try place.openData { $0.inlineThreshold = 10 }
     try cache.set(bytes(5), forKey: "a")

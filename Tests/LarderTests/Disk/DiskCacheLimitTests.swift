@@ -61,6 +61,27 @@ struct DiskCacheLimitTests {
     #expect(try cache.keys(order: .leastRecentFirst) == [2, 4, 6])
   }
 
+  /// At the defaults and at full speed: the figures are those of `costLimit`.
+  @Test(arguments: [2_000_000, 20_000_000])
+  func aCostLimitIsExceededByNoMoreThanItsDocumentationSays(limit: Int) throws {
+    var configuration = DiskCacheConfiguration<Int, Data>()
+    configuration.costLimit = limit
+    let cache = try DiskCache<Int, Data>(path: place.path, configuration: configuration)
+    let value = Data(repeating: 7, count: 50_000)
+    let excess = limit / 2 + 2 << 20
+    let records = limit + limit / 50_000 * 100
+    for key in 0..<(8 * limit / 50_000) {
+      try cache.set(value, forKey: key)
+      if !key.isMultiple(of: 20) { continue }
+      #expect(try cache.totalCost <= limit + excess)
+      #expect(try place.log.blocks <= max(records * 13 / 10, records + 2 * excess + 4 << 20))
+    }
+    try cache.flush()
+    #expect(try cache.totalCost <= limit)
+    #expect(try place.log.blocks <= max(records * 13 / 10, records + 4 << 20))
+    try cache.close()
+  }
+
   @Test func aCountLimitHoldsAfterAFlush() throws {
     let cache = try place.openText { $0.countLimit = 5 }
     try cache.fill(1...20)

@@ -276,6 +276,7 @@ const failing_call failing_calls[] = {
     {"lstat", {EIO}},
     {"fallocate", {ENOSPC}},
     {"fallocate behind", {ENOSPC, ENOTSUP}},
+    {"release", {EIO, ENOTSUP}},
     {"ftruncate", {EIO}},
     {"pread", {EIO, LARDER_FAULT_SHORT}},
     {"pwrite", {EIO, LARDER_FAULT_SHORT}},

@@ -61,6 +61,8 @@ static const family families[] = {
     {"store", "store-many", family_store_many, 0, "many stores open in one process"},
     {"store", "store-growth", family_store_growth, 0,
      "new stores whose first checkpoint is large, seen by every handle"},
+    {"store", "store-limits", family_store_limits, 8,
+     "limits at full speed and after kills: values beyond them, bytes on disk"},
     {"store", "store-failures", family_store_failures, 0,
      "memory, threads, files and LMDB failing in every call"},
     {"store", "store-model", family_store_model, 10, "random operations beside a model in memory"},

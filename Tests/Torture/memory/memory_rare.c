@@ -280,6 +280,78 @@ static void growing_window(torture *run) {
     unmade(run, index, count);
 }
 
+/** Reads are listed once, whatever the policy and however they were noted, and over a change of
+    limits; what expired is not. */
+static void taken_reads(torture *run) {
+    enum { COUNT = 10000, LIMIT = 20000, STEP = 7 };
+    static larder_index_slot slots[COUNT];
+    static larder_index_slot room[LARDER_INDEX_TAKE_MAX_COUNT];
+    for (unsigned form = 0; form < 8; form++) {
+        uint64_t limit = form / 4 ? LIMIT : LARDER_INDEX_UNLIMITED;
+        larder_index *index = made(run, (larder_index_policy)(form % 4), limit);
+        for (uint64_t i = 0; i < COUNT; i++) {
+            if (add(index, mix(i), 0, &slots[i]) == LARDER_OK) {
+                memcpy(larder_index_payload(index, slots[i]), &i, sizeof i);
+            }
+        }
+        larder_index_write_end(index);
+        for (uint64_t i = 0; i < COUNT; i += STEP) {
+            larder_index_probe probe;
+            uint32_t token = larder_index_read_first(index, mix(i), &probe);
+            while (probe.payload && memcmp(probe.payload, &i, sizeof i) != 0) {
+                larder_index_next(index, &probe);
+            }
+            if (i % 2) {
+                larder_index_read_hit(index, token, &probe);
+            } else {
+                larder_index_read_end(index, token, probe.slot);
+            }
+        }
+        larder_index_write_begin(index);
+        if (form % 2) {
+            limit = limit == LIMIT ? LARDER_INDEX_UNLIMITED : LIMIT;
+            GIVES(larder_index_set_limits(index, limit, LARDER_INDEX_UNLIMITED), LARDER_OK);
+        }
+        for (unsigned pass = 0; pass < 2; pass++) {
+            larder_index_slot from = LARDER_INDEX_NONE;
+            uint64_t taken = 0, calls = 0;
+            do {
+                size_t count;
+                larder_index_take_reads(index, &from, room, LARDER_INDEX_TAKE_MAX_COUNT, &count);
+                taken += count;
+                calls++;
+            } while (from != LARDER_INDEX_NONE);
+            uint64_t wanted = pass == 0 ? (COUNT + STEP - 1) / STEP : 0;
+            EXPECT(run, taken == wanted && calls > 2, "form %u: %llu reads in %llu calls, not %llu",
+                   form, (unsigned long long)taken, (unsigned long long)calls,
+                   (unsigned long long)wanted);
+        }
+        unmade(run, index, COUNT);
+    }
+}
+
+/** When an entry was used last, where its deadline tells. */
+static void last_uses(torture *run) {
+    static const larder_index_expiry expiries[] = {
+        {LARDER_INDEX_NEVER, 50, LARDER_INDEX_NEVER},
+        {1000, 50, LARDER_INDEX_NEVER},
+        {10, 50, LARDER_INDEX_NEVER},
+        {LARDER_INDEX_NEVER, 50, 0},
+        {LARDER_INDEX_NEVER, LARDER_INDEX_NEVER - 1, LARDER_INDEX_NEVER},
+        {1000, LARDER_INDEX_NEVER, LARDER_INDEX_NEVER}};
+    larder_index *index = made(run, LARDER_INDEX_LRU, LARDER_INDEX_UNLIMITED);
+    larder_index_slot slot;
+    GIVES(add(index, mix(1), 0, &slot), LARDER_OK);
+    EXPECT(run, larder_index_last_use(index, slot) == LARDER_INDEX_NEVER, "a use without times");
+    for (unsigned i = 0; i < sizeof expiries / sizeof *expiries; i++) {
+        GIVES(larder_index_set_entry_expiry(index, slot, &expiries[i]), LARDER_OK);
+        int64_t used = larder_index_last_use(index, slot);
+        EXPECT(run, (used == LARDER_INDEX_NEVER) == (i >= 2), "expiry %u tells of %lld", i,
+               (long long)used);
+    }
+    unmade(run, index, 1);
+}
+
 void memory_rare(torture *run, void *context) {
     (void)context;
     insertions(run);
@@ -287,6 +359,8 @@ void memory_rare(torture *run, void *context) {
     segment_numbers(run);
     endless_costs(run);
     full_notes(run);
+    taken_reads(run);
+    last_uses(run);
     stamps_without_memory(run);
     sizes(run);
     shrinking_window(run);

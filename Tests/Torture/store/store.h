@@ -164,6 +164,7 @@ void family_store_explore(torture *run);
 void family_store_kill(torture *run);
 void family_store_many(torture *run);
 void family_store_growth(torture *run);
+void family_store_limits(torture *run);
 void family_store_remains(torture *run);
 void family_store_kill_large(torture *run);
 void family_store_blocks(torture *run);

@@ -18,6 +18,8 @@ void tuning_draw(larder_store_tuning *out, rng *random) {
     out->space_percent = rng_between(random, 100, 200);
     out->clean_max_bytes = rng_between(random, 1, rng_one_in(random, 2) ? 8 << 10 : 1 << 20);
     out->remove_max_count = rng_between(random, 1, rng_one_in(random, 2) ? 6 : 100);
+    out->excess_max_bytes = rng_between(random, 1, rng_one_in(random, 2) ? 8 << 10 : 1 << 20);
+    out->excess_max_count = rng_between(random, 1, rng_one_in(random, 2) ? 10 : 1000);
 }
 
 void book_reset(book *self, rng *random) {

@@ -324,14 +324,39 @@ static bool is_right(model *self, uint32_t key, const larder_store_entry *entry,
                   entry->sequence, wanted->sequence);
 }
 
-/** A read of the key was noted, if such reads are. */
-static void note_read(model *self, uint32_t key) {
+/** A read of the key at that time was noted, if such reads are. */
+static void note_read_at(model *self, uint32_t key, int64_t time) {
     model_entry *read = &self->entries[key];
     if (read->idle != LARDER_STORE_NEVER || tracks(self)) {
         read->order = ++self->order;
-        read->used = self->now > read->used ? self->now : read->used;
+        read->used = time > read->used ? time : read->used;
         self->reads++;
     }
+}
+
+static void note_read(model *self, uint32_t key) { note_read_at(self, key, self->now); }
+
+/** Reads that a cache above noted, of entries that are there and of keys that have none. */
+static bool hand_over_reads(model *self) {
+    enum { MOST = 8 };
+    larder_store_noted_read reads[MOST];
+    uint8_t keys[MOST][MODEL_KEY_MAX];
+    size_t count = 0;
+    for (uint64_t left = rng_between(&self->random, 1, MOST); left > 0; left--) {
+        uint32_t key = some_key(self);
+        // One that expired but was not removed yet would live on.
+        if (self->entries[key].salt != 0 && !is_there(self, key)) {
+            continue;
+        }
+        bool is_now = rng_one_in(&self->random, 2);
+        int64_t time = self->now - (is_now ? 0 : (int64_t)rng_below(&self->random, 500));
+        reads[count].key = bytes_of(keys[count], model_key(key, keys[count]));
+        reads[count++].read_ns = is_now ? 0 : time;
+        if (self->entries[key].salt != 0) {
+            note_read_at(self, key, time);
+        }
+    }
+    return EXPECT_STATUS(self->run, larder_store_touch_many(self->store, reads, count), LARDER_OK);
 }
 
 /** What was kept is what there is, or has to be looked up; then it is. */
@@ -360,6 +385,9 @@ static bool get_one(model *self) {
     uint32_t key = some_key(self);
     if (rng_one_in(&self->random, 4)) {
         return get_again(self, key);
+    }
+    if (rng_one_in(&self->random, 6)) {
+        return hand_over_reads(self);
     }
     static const uint32_t all[] = {0,
                                    0,

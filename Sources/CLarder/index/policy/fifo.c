@@ -21,11 +21,6 @@ static void fifo_inserted(larder_index *index, larder_index_slot slot) {
     index_list_put_first(index, LIST_INSERTED, slot);
 }
 
-static void fifo_touched(larder_index *index, larder_index_slot slot) {
-    (void)index;
-    (void)slot;
-}
-
 static larder_index_slot fifo_victim(larder_index *index) {
     larder_index_slot slot = policy_last(index, LIST_INSERTED);
     return slot != LARDER_INDEX_NONE ? slot : index->newest;
@@ -45,7 +40,6 @@ const index_policy larder_index_policy_fifo = {
     .start = fifo_start,
     .stop = fifo_stop,
     .inserted = fifo_inserted,
-    .touched = fifo_touched,
     .victim = fifo_victim,
     .adopt = fifo_adopt,
 };

@@ -127,6 +127,24 @@ extension MemoryIndex {
     return status == LARDER_OK ? slots : nil
   }
 
+  /// Entries that were used since they were last listed here, some at a time.
+  ///
+  /// - Parameter from: Where to go on; ``LarderIndex/none`` for the beginning, and when all
+  ///   were passed.
+  func takeReads(from: inout larder_index_slot) -> [larder_index_slot] {
+    let room = Int(LARDER_INDEX_TAKE_MAX_COUNT)
+    return [larder_index_slot](unsafeUninitializedCapacity: room) { buffer, count in
+      guard let slots = buffer.baseAddress else { return }
+      larder_index_take_reads(pointer, &from, slots, room, &count)
+    }
+  }
+
+  /// How long ago an entry was used, in nanoseconds; 0 if that is not known.
+  func timeSinceUse(_ slot: larder_index_slot, now: Int64) -> Int64 {
+    let used = larder_index_last_use(pointer, slot)
+    return used == .max ? 0 : max(0, now.subtractingReportingOverflow(used).partialValue)
+  }
+
   /// What the C core counts.
   func statistics() -> CacheStatistics {
     var raw = larder_index_statistics()

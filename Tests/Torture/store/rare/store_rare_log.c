@@ -1345,10 +1345,31 @@ static void held_back(torture *run, void *context) {
     }
 }
 
+/** A segment whose unused end was cut off gets its length again, also where a file system cannot
+    reserve: by zeros, behind what it holds. */
+static void cut_without_reserving(torture *run, void *context) {
+    const rare *self = context;
+    larder_store *store;
+    GIVES(opened_as(self->path, 0, NULL, &store), LARDER_OK);
+    for (unsigned i = 0; i < 20; i++) {
+        GIVES(rare_put(store, i, "a value that is in the log alone"), LARDER_OK);
+    }
+    GIVES(larder_store_flush(store), LARDER_OK);
+    larder_store_close(store);
+    EXPECT(run, truncate(inside(self->path, "log/00000001.seg"), 2 * SMALL_BYTES) == 0, "not cut");
+    larder_fault_set("system fallocate", -1, EOPNOTSUPP);
+    GIVES(opened_as(self->path, 0, NULL, &store), LARDER_OK);
+    GIVES(rare_put(store, 20, "another one"), LARDER_OK);
+    is_whole(run, store, 21);
+    larder_fault_set(NULL, 0, 0);
+    larder_store_close(store);
+}
+
 void family_store_rare_log(torture *run) {
     RARE_EACH(run, " in the log", NULL, records, keys, twins, scans, resyncs, segments, kept_back,
               filled, elsewhere, reads, reads_without_memory, odd_rows, hurt_under_way,
               changed_record, failing_checkpoints, unmapped, unmapped_by_place, unnamed, bare,
               merging, passes, compacting, lost_before_end, full_disk, little_room, written_since,
-              dead_without_memory, shut_before_room, noted_reads, by_thread, held_back);
+              dead_without_memory, shut_before_room, noted_reads, by_thread, held_back,
+              cut_without_reserving);
 }

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+/// What is read from memory alone counts as used on the disk below, too.
+@Suite(.timeLimit(.minutes(10)))
+struct CacheUseTests {
+  private let directory: TemporaryDirectory
+  private var path: String { directory.file("cache").path }
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  /// Checkpoints come when they are asked for, or when more waits than a limit leaves room
+  /// for.
+  private func open(
+    _ change: (inout CacheConfiguration<Int, Data>) -> Void
+  ) throws -> (Cache<Int, Data>, DiskCache<Int, Data>) {
+    var configuration = CacheConfiguration<Int, Data>()
+    configuration.disk.flushInterval = .zero
+    configuration.disk.syncInterval = .zero
+    change(&configuration)
+    let cache = try Cache(path: path, configuration: configuration)
+    return (cache, try #require(cache.diskCache))
+  }
+
+  private func value(_ key: Int) -> Data { Data(repeating: UInt8(truncatingIfNeeded: key), count: 1000) }
+
+  /// The keys below 0 that are on the disk.
+  private func hotKeys() throws -> [Int] {
+    let disk = try DiskCache<Int, Data>(path: path)
+    defer { try? disk.close() }
+    return try disk.keys(.range(Int.min..<0))
+  }
+
+  @Test(arguments: EvictionPolicy.allCases, [Int.max, 1000])
+  func whatIsReadFromMemoryOutlivesAStreamOfNewKeys(
+    policy: EvictionPolicy, countLimit: Int
+  ) throws {
+    let (cache, disk) = try open {
+      $0.memory.policy = policy
+      $0.memory.countLimit = countLimit
+      $0.disk.costLimit = 1_000_000
+    }
+    for key in -100 ..< -50 { try cache.set(value(key), forKey: key) }
+    for key in -50..<0 { try cache.set(value(key), forKey: key) }
+    try disk.flush()
+    for key in 0..<12_000 {
+      // Some ten of them between two checkpoints, each one sooner or later.
+      if key.isMultiple(of: 10) {
+        #expect(try cache.value(forKey: -1 - key / 10 % 50) != nil)
+      }
+      try disk.set(value(key), forKey: key)
+      if key == 6000 {
+        try cache.suspend()
+        try cache.resume()
+      }
+      if key.isMultiple(of: 400) { try disk.flush() }
+    }
+    try disk.flush()
+    #expect(cache.statistics.tiers[0].hits == 0)
+    // Since it was suspended.
+    #expect(try disk.statistics.evicted > 4000)
+    #expect(try disk.statistics.usesDropped == 0)
+    try cache.close()
+    // Those that nobody read are gone, and the others there.
+    #expect(try hotKeys() == Array(-50..<0))
+  }
+
+  @Test func theSameWithDefaultsAndAStreamThroughMemory() throws {
+    var configuration = CacheConfiguration<Int, Data>()
+    configuration.memory.countLimit = 500
+    configuration.disk.costLimit = 4_000_000
+    let cache = try Cache<Int, Data>(path: path, configuration: configuration)
+    for key in -100..<0 { try cache.set(value(key), forKey: key) }
+    for key in 0..<40_000 {
+      try cache.set(value(key), forKey: key)
+      let hot = -1 - key % 100
+      #expect(try cache.value(forKey: hot) == value(hot))
+    }
+    try cache.close()
+    #expect(try hotKeys() == Array(-100..<0))
+  }
+
+  @Test func timeToLiveAfterAccessGoesOnFromTheReadInMemory() throws {
+    let clock = CacheTestClock()
+    let (cache, disk) = try open {
+      $0.clock = clock.clock
+      $0.disk.autoTrimInterval = .zero
+    }
+    for key in 1...2 {
+      try cache.set(value(key), forKey: key, expiration: .afterAccess(.seconds(10)))
+    }
+    try disk.flush()
+    clock.advance(6)
+    #expect(try cache.value(forKey: 1) != nil)
+    clock.advance(3)
+    // Three seconds after the read.
+    try disk.flush()
+    clock.advance(6.9)
+    #expect(try disk.peek(forKey: 1) != nil)
+    #expect(try disk.peek(forKey: 2) == nil)
+    clock.advance(0.1)
+    #expect(try disk.peek(forKey: 1) == nil)
+    try cache.close()
+  }
+
+  @Test func readsThatThereIsNoRoomForAreCounted() throws {
+    let (cache, disk) = try open { $0.disk.countLimit = 200_000 }
+    let keys = 0..<100_000
+    for key in keys { try cache.set(Data([1]), forKey: key) }
+    try disk.flush()
+    let before = try disk.statistics.usesDropped
+    for key in keys { #expect(try cache.value(forKey: key) != nil) }
+    try disk.flush()
+    let dropped = try disk.statistics.usesDropped - before
+    #expect((1..<50_000).contains(dropped))
+    try cache.close()
+  }
+
+  @Test func aDiskThatOutlivesItsMemoryGoesOnAlone() throws {
+    var (cache, disk): (Cache<Int, Data>?, DiskCache<Int, Data>) = try open {
+      $0.disk.costLimit = 1_000_000
+    }
+    try cache?.set(value(1), forKey: 1)
+    _ = try cache?.value(forKey: 1)
+    cache = nil
+    for key in 0..<3000 { try disk.set(value(key), forKey: key) }
+    try disk.flush()
+    #expect(try disk.totalCount == 1000)
+    try disk.close()
+  }
+}
