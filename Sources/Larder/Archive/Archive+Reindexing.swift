@@ -47,7 +47,7 @@ extension Archive {
       terms.written = max(terms.written, accessed)
     }
     try batch.put(
-      entry.key, entry.value, extended: entry.extended, terms: terms, indexes: values)
+      StoreKey(entry.key), entry.value, extended: entry.extended, terms: terms, indexes: values)
   }
 }
 
