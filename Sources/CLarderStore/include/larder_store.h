@@ -620,7 +620,7 @@ larder_store_remove_expired(larder_store *store, uint64_t *LARDER_NULLABLE remov
 
 /** A store's figures. Counters start with the handle. */
 typedef struct larder_store_statistics {
-    /** As larder_store_totals, as of the last checkpoint. */
+    /** As larder_store_totals, with what waits for a checkpoint. */
     uint64_t count;
     uint64_t bytes;
     /** Keys that wait for a checkpoint; the option `journal_bytes`; bytes of the log that wait. */
@@ -651,8 +651,11 @@ typedef struct larder_store_statistics {
     uint64_t removed;
     uint64_t evicted;
     uint64_t expired;
+    /** Puts and removals that were written, those of batches too; a removal counts whether or not
+        there was an entry. */
     /** Checkpoints. */
     uint64_t flushes;
+    /** Entries that left for a limit, and those that expired, as checkpoints found them. */
     uint64_t flush_failures;
     /** Reads that were not remembered because too many came between two checkpoints. */
     uint64_t touches_dropped;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** @file store.c
     Opening and closing, limits and figures. */
+#include <sched.h>
 #include <unistd.h>
 
 #include "checkpoint/checkpoint.h"
@@ -542,8 +543,6 @@ larder_status larder_store_limits_set(larder_store *store, const larder_store_li
 /** What is known of the state `seen`, and of what waits behind it; `lock` is held. */
 static void statistics_look(const larder_store *store, const snapshot *seen,
                             larder_store_statistics *out) {
-    out->count = seen->meta.count;
-    out->bytes = seen->meta.bytes;
     out->applied_sequence = seen->meta.applied;
     out->content_format = seen->meta.content_format;
     out->created_ns = seen->meta.created_ns;
@@ -563,10 +562,13 @@ larder_status larder_store_statistics_get(larder_store *store, larder_store_stat
     larder_environment_look(store->index.environment, out);
     snapshot *seen;
     live_table live = {0};
-    pthread_mutex_lock(&store->pending.lock);
-    status = larder_store_look(store, false, &seen);
-    if (!status) statistics_look(store, seen, out);
-    pthread_mutex_unlock(&store->pending.lock);
+    do {
+        pthread_mutex_lock(&store->pending.lock);
+        status = larder_store_totals_look(store, &out->count, &out->bytes);
+        if (!status) status = larder_store_look(store, false, &seen);
+        if (!status) statistics_look(store, seen, out);
+        pthread_mutex_unlock(&store->pending.lock);
+    } while (status == EAGAIN && sched_yield() == 0);
     if (status) return status;
     status = larder_store_live_load(&seen->tree, &live);
     larder_environment_release(store->index.environment, seen);

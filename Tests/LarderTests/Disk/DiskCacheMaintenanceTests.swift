@@ -17,7 +17,8 @@ struct DiskCacheMaintenanceTests {
   @Test func statisticsCountWhatHappened() throws {
     let cache = try place.openText { $0.countLimit = 5 }
     try cache.fill(1...4)
-    #expect(try cache.statistics.pendingCount == 4)
+    #expect(try cache.statistics.pendingCount == 4 && cache.statistics.count == 4)
+    #expect(try cache.statistics.cost == cache.totalCost)
     _ = try cache.value(forKey: 1)
     _ = try cache.value(forKey: 99)
     _ = try cache.peek(forKey: 99)
