@@ -647,15 +647,15 @@ typedef struct larder_store_statistics {
     uint64_t misses;
     /** Entries found damaged. */
     uint64_t damaged;
-    uint64_t written;
-    uint64_t removed;
-    uint64_t evicted;
-    uint64_t expired;
     /** Puts and removals that were written, those of batches too; a removal counts whether or not
         there was an entry. */
+    uint64_t written;
+    uint64_t removed;
+    /** Entries that left for a limit, and those that expired, as checkpoints found them. */
+    uint64_t evicted;
+    uint64_t expired;
     /** Checkpoints. */
     uint64_t flushes;
-    /** Entries that left for a limit, and those that expired, as checkpoints found them. */
     uint64_t flush_failures;
     /** Reads that were not remembered because too many came between two checkpoints. */
     uint64_t touches_dropped;
@@ -721,16 +721,33 @@ LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_backup(larder_store *store, const char *target,
                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
 
+/** What a compaction came to. */
+typedef struct larder_store_compaction {
+    /** What is in the segments of the log. */
+    uint64_t log_bytes_before;
+    uint64_t log_bytes_after;
+    /** The size of the index, data.mdb. */
+    uint64_t data_bytes_before;
+    uint64_t data_bytes_after;
+} larder_store_compaction;
+
 /** Reclaims the space in the log of the store at `path` that replaced and removed entries left, by
     cleaning every segment that has any. The store must not be open for writing, but may be read
-    meanwhile; a segment that a reader still needs is deleted when the store is opened next. Free
-    pages in data.mdb are reused; that file does not shrink.
-    @param progress told of segments deleted; may be NULL. When it stops the call, what was done
-           stays.
-    @return as larder_store_open; ECANCELED. O(live bytes) of the segments that it cleans. */
+    meanwhile; a segment that a reader still needs is deleted when the store is opened next.
+
+    Where more than half of data.mdb, and 64 KiB, is free pages, it is then replaced by a copy
+    without them; but it stays as it is, for its pages to be used again, while anybody reads the
+    store, and where the disk has no room for both. If that is interrupted, also by a kill or a
+    power cut, the old file is there, or the new one.
+    @param progress told of segments deleted, and then of rows of the index copied; may be NULL.
+           When it stops the call, what was done stays.
+    @param report receives the sizes, on success; may be NULL.
+    @return as larder_store_open; ECANCELED. O(live bytes) of the segments that it cleans, and
+            O(rows of the index) where that is copied. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE detail,
-                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
+                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,
+                     larder_store_compaction *LARDER_NULLABLE report);
 
 /** Rebuilds data.mdb in place: it is the index of the log, which has every entry. No value is
     copied. The old file is not needed; if it is sound it tells what was evicted, and what is

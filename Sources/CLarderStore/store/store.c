@@ -426,22 +426,44 @@ larder_status larder_store_open(const char *path, const larder_store_options *op
     return status;
 }
 
-larder_status larder_store_rebuild(const char *path, const larder_store_options *options,
-                                   larder_progress progress, void *context,
-                                   larder_store_report *report) {
+/** Makes a handle that has the store's lock, and neither its index nor its log.
+    @param out receives it also on failure, unless there is no memory. */
+static larder_status store_make_alone(const char *path, const larder_store_options *options,
+                                      lock_text *past, larder_store **out) {
     larder_store_detail ignored = {0};
     larder_os_facts facts;
-    lock_text past;
-    larder_store *store = NULL;
-    memset(report, 0, sizeof *report);
-    larder_status status = store_make(path, options, &store);
+    larder_status status = store_make(path, options, out);
+    larder_store *store = *out;
     if (!status && store_is_read_only(store)) status = LARDER_EINVALID;
     if (!status)
-        status = larder_identity_lock(&store->identity, store->options.mode, &past, &ignored);
+        status = larder_identity_lock(&store->identity, store->options.mode, past, &ignored);
     if (!status) status = larder_os_file_facts_get(store->identity.lock_file, &facts);
     if (!status && options == NULL && (facts.mode & 0777) != 0)
         store->options.mode = facts.mode & 0777;
+    return status;
+}
+
+larder_status larder_store_rebuild(const char *path, const larder_store_options *options,
+                                   larder_progress progress, void *context,
+                                   larder_store_report *report) {
+    lock_text past;
+    larder_store *store = NULL;
+    memset(report, 0, sizeof *report);
+    larder_status status = store_make_alone(path, options, &past, &store);
     if (!status) status = larder_store_rebuild_index(store, progress, context, report);
+    if (store != NULL) store_free(store);
+    return status;
+}
+
+larder_status larder_store_shrink(const char *path, larder_progress progress, void *context) {
+    lock_text past = {.pid = 0};
+    larder_store *store = NULL;
+    larder_status status = store_make_alone(path, NULL, &past, &store);
+    if (!status) {
+        status = larder_store_shrink_index(store, progress, context);
+        // The log was not touched: what was said of it holds.
+        larder_identity_unlock(&store->identity, past.pid == 0);
+    }
     if (store != NULL) store_free(store);
     return status;
 }
