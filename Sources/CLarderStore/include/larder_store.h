@@ -176,6 +176,10 @@ typedef struct larder_store_options {
     int64_t (*LARDER_NULLABLE clock)(void *LARDER_NULLABLE context);
     /** Free space on the store's file system; NULL to ask the system. */
     uint64_t (*LARDER_NULLABLE free_space)(void *LARDER_NULLABLE context);
+    /** Told how far larder_store_open is, and not called after it: bytes of the log that were read
+        of what there may be; with LARDER_STORE_REBUILDS, first as larder_store_rebuild. When it
+        stops the call, the store is as it was. NULL if nobody wants to know. */
+    larder_progress LARDER_NULLABLE progress;
     void *LARDER_NULLABLE context;
     /** Thresholds; NULL for the usual ones. Borrowed for the call. */
     const larder_store_tuning *LARDER_NULLABLE tuning;
@@ -239,8 +243,8 @@ typedef struct larder_store_detail {
     @param detail receives what is known about a failure; may be NULL.
     @param out receives the store, owned by the caller; NULL on failure.
     @return LARDER_OK; LARDER_EINVALID (an option out of range), LARDER_EBUSY, LARDER_EVERSION,
-            LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ENOENT, ENOTDIR,
-            EACCES, ELOOP, ENOSPC, ENOMEM or another errno.
+            LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ECANCELED; ENOENT,
+            ENOTDIR, EACCES, ELOOP, ENOSPC, ENOMEM or another errno.
     O(segments) for a store that was closed, however many entries it holds; and O(what waited for a
     checkpoint) for one that was not. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_open(

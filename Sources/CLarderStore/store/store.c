@@ -323,7 +323,8 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     if (status == LARDER_EDAMAGED && rebuilds) {
         larder_store_report ignored;
         close_parts(store, &there);
-        status = larder_store_rebuild_index(store, NULL, NULL, &ignored);
+        status = larder_store_rebuild_index(store, store->options.progress, store->options.context,
+                                            &ignored);
         // What was wrong is not any more.
         if (!status) *detail = (larder_store_detail){0};
         if (!status) status = open_parts(store, past.is_other_boot, &there, detail);
@@ -420,6 +421,7 @@ larder_status larder_store_open(const char *path, const larder_store_options *op
     larder_status status = store_make(path, options, &store);
     if (!status && store_is_read_only(store)) status = open_to_read(store, &found);
     else if (!status) status = open_to_write(store, &found);
+    if (store != NULL) store->options.progress = NULL;
     if (!status) *out = store;
     else if (store != NULL) store_free(store);
     if (detail != NULL) *detail = status ? found : (larder_store_detail){0};

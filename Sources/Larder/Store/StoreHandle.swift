@@ -52,6 +52,8 @@ final class StoreHandle: Sendable {
       "The store at \(path)", try Self.open(path, options, foundFormat: &foundFormat))
     self.path = path
     location = URL(fileURLWithPath: path, isDirectory: true).path
+    var options = options
+    options.progress = nil
     self.options = Mutex(options)
   }
 
@@ -82,6 +84,7 @@ final class StoreHandle: Sendable {
         status: status == LARDER_OK ? Int32(LARDER_EINVALID) : status, doing: "open \(path)",
         reason: StoreFailure.reason(status, detail: detail, asked: raw))
     }
+    host.forgetProgress()
     let owner = StoreOwner(opened, host)
     if !options.isReadOnly { try options.files.apply(to: path) }
     return SuspendableHandle.Opened(pointer: opened, owner: owner)

@@ -1054,6 +1054,67 @@ static void compacting(torture *run, void *context) {
     larder_store_close(store);
 }
 
+/** How often somebody was told, and whether it made sense; the call is stopped when none is left.
+    */
+typedef struct listener {
+    unsigned calls, left;
+    uint64_t last;
+    bool is_wrong;
+} listener;
+
+static int listens(void *context, uint64_t done, uint64_t total) {
+    listener *self = context;
+    self->is_wrong = self->is_wrong || done > total || done < self->last;
+    self->last = done;
+    self->calls++;
+    return self->left-- == 0;
+}
+
+static larder_status opened_told(const char *path, uint32_t flags, unsigned left, listener *told,
+                                 larder_store **out) {
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = flags | LARDER_STORE_HOST_MAINTENANCE;
+    *told = (listener){.left = left};
+    options.progress = listens;
+    options.context = told;
+    return larder_store_open(path, &options, NULL, out);
+}
+
+/** An open that reads a long log, or makes an index, says how far it is, and can be stopped. */
+static void told_of_opening(torture *run, void *context) {
+    enum { MANY = 6, LONG = 1 << 20 };
+    static char value[LONG];
+    const rare *self = context;
+    larder_store *store;
+    listener told;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    for (unsigned i = 0; i < MANY; i++) {
+        larder_store_item item = item_of(i, "");
+        item.value = bytes_of(value, LONG);
+        EXPECT_STATUS(run, larder_store_put(store, &item, NULL), LARDER_OK);
+    }
+    // As a kill leaves it.
+    EXPECT(run, copy_tree(self->path, self->other), "cannot copy");
+    larder_store_close(store);
+    for (unsigned left = 0; left < MANY; left++) {
+        GIVES(opened_told(self->other, 0, left, &told, &store), ECANCELED);
+        EXPECT(run, told.calls == left + 1 && !told.is_wrong, "told %u times", told.calls);
+    }
+    GIVES(opened_told(self->other, 0, MANY, &told, &store), LARDER_OK);
+    EXPECT(run, told.calls == MANY && !told.is_wrong, "told %u times", told.calls);
+    is_whole(run, store, MANY);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    larder_store_close(store);
+    EXPECT(run, told.calls == MANY, "told of what came later");
+    EXPECT(run, unlink(inside(self->other, "data.mdb")) == 0, "no index to remove");
+    GIVES(opened_told(self->other, LARDER_STORE_REBUILDS, 0, &told, &store), ECANCELED);
+    GIVES(opened_told(self->other, LARDER_STORE_REBUILDS, 100, &told, &store), LARDER_OK);
+    EXPECT(run, told.calls > 0, "a rebuild said nothing");
+    is_whole(run, store, MANY);
+    larder_store_close(store);
+}
+
 /** A store of few entries whose index was once of many: in order of use, and one that expires. */
 static void make_sparse(torture *run, const char *path) {
     enum { MANY = 4000, FEW = 100 };
@@ -1459,7 +1520,7 @@ void family_store_rare_log(torture *run) {
     RARE_EACH(run, " in the log", NULL, records, keys, twins, scans, resyncs, segments, kept_back,
               filled, elsewhere, reads, reads_without_memory, odd_rows, hurt_under_way,
               changed_record, failing_checkpoints, unmapped, unmapped_by_place, unnamed, bare,
-              merging, passes, compacting, shrinking, lost_before_end, full_disk, little_room,
-              written_since, dead_without_memory, shut_before_room, noted_reads, by_thread,
-              held_back);
+              merging, passes, told_of_opening, compacting, shrinking, lost_before_end, full_disk,
+              little_room, written_since, dead_without_memory, shut_before_room, noted_reads,
+              by_thread, held_back);
 }
