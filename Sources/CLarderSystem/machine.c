@@ -92,12 +92,14 @@ int64_t larder_os_monotonic_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 static _Atomic int64_t known_ns, asked_ns;
 
 #ifdef LARDER_FAULTS
-static _Atomic int64_t fault_suspended_ns;
+static _Atomic int64_t fault_suspended_ns, fault_late_ns;
 
 void larder_fault_suspend(int64_t ns) {
     atomic_fetch_add(&fault_suspended_ns, ns);
     atomic_store(&asked_ns, 0);
 }
+
+void larder_fault_late_clock(int64_t ns) { atomic_store(&fault_late_ns, ns); }
 #endif
 
 /** For how long the machine was suspended since it started: what the clock that counts it is ahead
@@ -110,9 +112,9 @@ static int64_t suspended_ns(void) {
     return ns;
 }
 
-int64_t larder_os_coarse_ns(void) {
+/** What a clock says that stands still meanwhile, and for how long it did. */
+static int64_t with_suspension(int64_t now) {
     enum { SECOND_NS = 1000000000, NOISE_NS = 50000000 };
-    int64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
     int64_t known = atomic_load_explicit(&known_ns, memory_order_relaxed);
     int64_t asked = atomic_load_explicit(&asked_ns, memory_order_relaxed);
     if (now - asked < SECOND_NS) return now + known;
@@ -125,13 +127,25 @@ int64_t larder_os_coarse_ns(void) {
     return now + known;
 }
 
+int64_t larder_os_coarse_ns(void) {
+    int64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
+#ifdef LARDER_FAULTS
+    now -= atomic_load(&fault_late_ns);
+#endif
+    return with_suspension(now);
+}
+
+int64_t larder_os_fine_ns(void) { return with_suspension(clock_ns(CLOCK_MONOTONIC)); }
+
 #else
 
 // Where there is no coarse clock; CLOCK_MONOTONIC counts sleep on Apple systems.
 int64_t larder_os_coarse_ns(void) { return larder_os_monotonic_ns(); }
+int64_t larder_os_fine_ns(void) { return larder_os_monotonic_ns(); }
 
 #ifdef LARDER_FAULTS
 void larder_fault_suspend(int64_t ns) { (void)ns; }
+void larder_fault_late_clock(int64_t ns) { (void)ns; }
 #endif
 
 #endif

@@ -23,6 +23,14 @@ int64_t larder_index_now(const larder_index *index) {
     return larder_os_coarse_ns();
 }
 
+int64_t larder_index_fine_now(const larder_index *index) {
+    return index->options.clock != NULL ? larder_index_now(index) : larder_os_fine_ns();
+}
+
+bool larder_index_is_over(const larder_index *index, int64_t deadline) {
+    return index->options.clock == NULL && deadline <= larder_os_fine_ns();
+}
+
 static int64_t held_time(const larder_index *index) {
     return atomic_load_explicit(&index->now, memory_order_relaxed);
 }
@@ -233,7 +241,10 @@ int64_t larder_index_next_deadline(const larder_index *index) {
 }
 
 bool larder_index_is_due(const larder_index *index) {
-    return index->heap_count > 0 && index->heap[0].at <= larder_index_now(index);
+    if (index->heap_count == 0) return false;
+    // Who held the index before may have looked at the finer clock.
+    const int64_t at = index->heap[0].at;
+    return at <= held_time(index) || at <= larder_index_now(index);
 }
 
 larder_index_slot larder_index_expire(larder_index *index) {

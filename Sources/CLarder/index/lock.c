@@ -93,7 +93,11 @@ void larder_lock_wait_for_readers(larder_index *index) {
 void larder_lock_wake(larder_index *index) { larder_os_wake_all(&index->gate); }
 
 void larder_lock_take_time(larder_index *index) {
-    const int64_t now = larder_index_now(index);
+    int64_t now = larder_index_now(index);
+    // What a writer does not find it may add: so what has expired has to leave before.
+    if (index->is_held_for_writing && index->heap_count > 0 &&
+        index_is_near(index->heap[0].at, now))
+        now = larder_index_fine_now(index);
     // Readers come together; the line is written when the clock has moved, and not by each of them.
     if (atomic_load_explicit(&index->now, memory_order_relaxed) < now)
         atomic_store_explicit(&index->now, now, memory_order_relaxed);

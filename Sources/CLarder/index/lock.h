@@ -72,6 +72,7 @@ static inline void lock_write(larder_index *index) {
         if (reader->stamps_left != 0) reader->stamps_left = 0;
         if (reader->noted != 0) larder_lock_tell_notes(index, reader);
     }
+    index->is_held_for_writing = true;
     if (index->is_timed) larder_lock_take_time(index);
     if (atomic_load_explicit(&index->stamp, memory_order_relaxed) >= INDEX_STAMPS_END)
         larder_index_renumber(index);
@@ -80,6 +81,7 @@ static inline void lock_write(larder_index *index) {
 static inline void unlock_write(larder_index *index) {
     // Only who wrote it now may not be the one to go for it.
     index->newest = LARDER_INDEX_NONE;
+    index->is_held_for_writing = false;
     const bool exclusively =
         index->options.policy == LARDER_INDEX_LRU && index->count <= INDEX_EXCLUSIVE_MAX;
     if (atomic_load_explicit(&index->reads_exclusively, memory_order_relaxed) != exclusively)

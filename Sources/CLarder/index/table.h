@@ -225,6 +225,8 @@ struct larder_index {
     uint32_t *free_ids;
     uint32_t free_id_count;
     larder_index_slot newest;
+    /** For searches, which go by the finer clock where nobody may have to agree with them. */
+    bool is_held_for_writing;
     larder_index_options options;
     larder_index_expiry expiry;
     index_deadline *heap;
@@ -414,10 +416,27 @@ void larder_index_begin_life(larder_index *index, larder_index_slot slot);
 void larder_index_end_life(larder_index *index, larder_index_slot slot);
 /** An entry was read. */
 void larder_index_extend_life(const larder_index *index, larder_index_slot slot);
+/** The time as larder_index_now has it, but not late. */
+int64_t larder_index_fine_now(const larder_index *index);
+/** Whether a deadline that the coarse clock comes to next has passed. */
+bool larder_index_is_over(const larder_index *index, int64_t deadline);
+
+/** More than the system's coarse clock is ever late, which is one tick: 1 to 10 ms. */
+#define INDEX_CLOCK_LATE_NS UINT64_C(50000000)
+/** Whether the clock may say that a deadline has not passed although it has. */
+static inline bool index_is_near(int64_t deadline, int64_t now) {
+    return deadline > now && (uint64_t)deadline - (uint64_t)now <= INDEX_CLOCK_LATE_NS;
+}
+
+/** Whoever holds the index for writing goes by the time of that moment alone: what is not found has
+    left then. */
 static inline bool index_is_expired(const larder_index *index, const index_segment *segment,
                                     uint32_t place) {
-    return atomic_load_explicit(&segment->deadlines[place], memory_order_relaxed) <=
-           atomic_load_explicit(&index->now, memory_order_relaxed);
+    const int64_t deadline = atomic_load_explicit(&segment->deadlines[place], memory_order_relaxed);
+    const int64_t now = atomic_load_explicit(&index->now, memory_order_relaxed);
+    if (deadline <= now) return true;
+    if (!index_is_near(deadline, now) || index->is_held_for_writing) return false;
+    return larder_index_is_over(index, deadline);
 }
 
 #endif

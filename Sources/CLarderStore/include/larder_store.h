@@ -202,6 +202,10 @@ typedef struct larder_store_options {
         about eviction. It may read too, but not write, nor call what runs a checkpoint or waits for
         one. NULL for none. */
     void (*LARDER_NULLABLE hand_over_reads)(larder_store *store, void *LARDER_NULLABLE context);
+    /** Told how far larder_store_open is, and not called after it: bytes of the log that were read
+        of what there may be; with LARDER_STORE_REBUILDS, first as larder_store_rebuild. When it
+        stops the call, the store is as it was. NULL if nobody wants to know. */
+    larder_progress LARDER_NULLABLE progress;
     void *LARDER_NULLABLE context;
     /** Thresholds; NULL for the usual ones. Borrowed for the call. */
     const larder_store_tuning *LARDER_NULLABLE tuning;
@@ -265,8 +269,8 @@ typedef struct larder_store_detail {
     @param detail receives what is known about a failure; may be NULL.
     @param out receives the store, owned by the caller; NULL on failure.
     @return LARDER_OK; LARDER_EINVALID (an option out of range), LARDER_EBUSY, LARDER_EVERSION,
-            LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ENOENT, ENOTDIR,
-            EACCES, ELOOP, ENOSPC, ENOMEM or another errno.
+            LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ECANCELED; ENOENT,
+            ENOTDIR, EACCES, ELOOP, ENOSPC, ENOMEM or another errno.
     O(segments) for a store that was closed, however many entries it holds; and O(what waited for a
     checkpoint) for one that was not. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_open(
@@ -670,7 +674,7 @@ larder_store_remove_expired(larder_store *store, uint64_t *LARDER_NULLABLE remov
 
 /** A store's figures. Counters start with the handle. */
 typedef struct larder_store_statistics {
-    /** As larder_store_totals, as of the last checkpoint. */
+    /** As larder_store_totals, with what waits for a checkpoint. */
     uint64_t count;
     uint64_t bytes;
     /** Keys that wait for a checkpoint; the option `journal_bytes`; bytes of the log that wait. */
@@ -697,8 +701,11 @@ typedef struct larder_store_statistics {
     uint64_t misses;
     /** Entries found damaged. */
     uint64_t damaged;
+    /** Puts and removals that were written, those of batches too; a removal counts whether or not
+        there was an entry. */
     uint64_t written;
     uint64_t removed;
+    /** Entries that left for a limit, and those that expired, as checkpoints found them. */
     uint64_t evicted;
     uint64_t expired;
     /** Checkpoints. */
@@ -769,16 +776,33 @@ LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_backup(larder_store *store, const char *target,
                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
 
+/** What a compaction came to. */
+typedef struct larder_store_compaction {
+    /** What is in the segments of the log. */
+    uint64_t log_bytes_before;
+    uint64_t log_bytes_after;
+    /** The size of the index, data.mdb. */
+    uint64_t data_bytes_before;
+    uint64_t data_bytes_after;
+} larder_store_compaction;
+
 /** Reclaims the space in the log of the store at `path` that replaced and removed entries left, by
     cleaning every segment that has any. The store must not be open for writing, but may be read
-    meanwhile; a segment that a reader still needs is deleted when the store is opened next. Free
-    pages in data.mdb are reused; that file does not shrink.
-    @param progress told of segments deleted; may be NULL. When it stops the call, what was done
-           stays.
-    @return as larder_store_open; ECANCELED. O(live bytes) of the segments that it cleans. */
+    meanwhile; a segment that a reader still needs is deleted when the store is opened next.
+
+    Where more than half of data.mdb, and 64 KiB, is free pages, it is then replaced by a copy
+    without them; but it stays as it is, for its pages to be used again, while anybody reads the
+    store, and where the disk has no room for both. If that is interrupted, also by a kill or a
+    power cut, the old file is there, or the new one.
+    @param progress told of segments deleted, and then of rows of the index copied; may be NULL.
+           When it stops the call, what was done stays.
+    @param report receives the sizes, on success; may be NULL.
+    @return as larder_store_open; ECANCELED. O(live bytes) of the segments that it cleans, and
+            O(rows of the index) where that is copied. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE detail,
-                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context);
+                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,
+                     larder_store_compaction *LARDER_NULLABLE report);
 
 /** Rebuilds data.mdb in place: it is the index of the log, which has every entry. No value is
     copied. The old file is not needed; if it is sound it tells what was evicted, and what is

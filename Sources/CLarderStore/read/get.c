@@ -331,8 +331,7 @@ static larder_status add_up(const larder_store *store, const snapshot *seen, uin
     return LARDER_OK;
 }
 
-/** As larder_store_totals; EAGAIN: another look. */
-static larder_status totals_look(larder_store *store, uint64_t *count, uint64_t *bytes) {
+larder_status larder_store_totals_look(larder_store *store, uint64_t *count, uint64_t *bytes) {
     snapshot *seen;
     larder_status status = larder_store_look(store, false, &seen);
     if (status) return status;
@@ -354,7 +353,7 @@ larder_status larder_store_totals(larder_store *store, uint64_t *count, uint64_t
     if (status) return status;
     do {
         pthread_mutex_lock(&store->pending.lock);
-        status = totals_look(store, count, bytes);
+        status = larder_store_totals_look(store, count, bytes);
         pthread_mutex_unlock(&store->pending.lock);
     } while (status == EAGAIN && sched_yield() == 0);
     return status;

@@ -19,6 +19,9 @@ bool larder_store_is_expired(larder_store *store, const snapshot *place, const r
 /** The version of the entry under `key`, 0 if there is none or it expired; `lock` is held. */
 LARDER_MUST_CHECK larder_status larder_store_version(larder_store *store, larder_bytes key,
                                                      uint64_t *sequence);
+/** As larder_store_totals, by who has `lock`; EAGAIN: release it, and look again. */
+LARDER_MUST_CHECK larder_status larder_store_totals_look(larder_store *store, uint64_t *count,
+                                                         uint64_t *bytes);
 /** Turns a record into an entry: verified before by the caller, who sees to expiry. Bytes stay
     borrowed from where the record lies. `number`: of its segment, 0 for inline. */
 void larder_store_entry_of_record(larder_store *store, const record *found, int64_t deadline,

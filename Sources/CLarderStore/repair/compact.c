@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /** @file compact.c
     Compaction is cleaning without a threshold: checkpoints that clean every segment with anything
-    dead in it, until that frees no more. */
+    dead in it, until that frees no more; and then an index without free pages, if it has many. */
 #include "checkpoint/checkpoint.h"
+#include "repair/salvage.h"
 
 /** Bytes of segments that the tree does not lead to. */
 static uint64_t dead_bytes(larder_store *store) {
@@ -13,23 +14,9 @@ static uint64_t dead_bytes(larder_store *store) {
     return used > live ? used - live : 0;
 }
 
-larder_status larder_store_compact(const char *path, larder_store_detail *detail,
-                                   larder_progress progress, void *context) {
-    larder_store *store;
-    larder_store_options options;
-    larder_store_options_init(&options);
-    options.flags = LARDER_STORE_EXISTING | LARDER_STORE_HOST_MAINTENANCE;
-    // New segments have the permissions that the store's file has.
-    file_path name;
-    larder_os_facts facts;
-    if (!larder_os_file_facts_at(larder_environment_path(name, path, "data.mdb"), &facts) &&
-        facts.is_regular && (facts.mode & 0777))
-        options.mode = facts.mode & 0777;
-    larder_status status = larder_store_open(path, &options, detail, &store);
-    if (status) return status;
+static larder_status clean(larder_store *store, larder_progress progress, void *context) {
     // What is dead in the last segment, too.
-    status = larder_store_flush(store);
-    if (!status) status = larder_store_turn_over(store);
+    larder_status status = larder_store_turn_over(store);
     // Once more than frees anything, for what the last one retired. Removals that have to be
     // remembered stay.
     for (uint64_t dead = UINT64_MAX, before = 0; !status && dead != before;) {
@@ -39,7 +26,62 @@ larder_status larder_store_compact(const char *path, larder_store_detail *detail
         before = dead;
         dead = dead_bytes(store);
     }
+    return status;
+}
+
+/** Whether most of data.mdb is free pages, and these are worth a copy of the others. */
+static bool is_mostly_free(const larder_store_statistics *now) {
+    const uint64_t least = 64 << 10;
+    return now->data_bytes > now->data_used_bytes * 2 &&
+           now->data_bytes - now->data_used_bytes >= least;
+}
+
+/** @param path of the closed store, absolute: who is told may have moved on. */
+static larder_status shrink(const char *path, larder_progress progress, void *context,
+                            uint64_t *bytes) {
+    file_path name;
+    larder_os_facts facts;
+    larder_status status = larder_store_shrink(path, progress, context);
+    // What is in use, or does not fit beside the old one, stays as it is.
+    if (status == LARDER_EBUSY || status == ENOSPC) status = LARDER_OK;
+    (void)larder_environment_path(name, path, "data.mdb");
+    if (!larder_os_file_facts_at(name, &facts)) *bytes = facts.bytes;
+    return status;
+}
+
+larder_status larder_store_compact(const char *path, larder_store_detail *detail,
+                                   larder_progress progress, void *context,
+                                   larder_store_compaction *report) {
+    larder_store *store;
+    larder_store_options options;
+    larder_store_statistics before = {0}, after = {0};
+    larder_store_options_init(&options);
+    options.flags = LARDER_STORE_EXISTING | LARDER_STORE_HOST_MAINTENANCE;
+    if (report) memset(report, 0, sizeof *report);
+    // New segments have the permissions that the store's file has.
+    file_path name;
+    larder_os_facts facts;
+    if (!larder_os_file_facts_at(larder_environment_path(name, path, "data.mdb"), &facts) &&
+        facts.is_regular && (facts.mode & 0777))
+        options.mode = facts.mode & 0777;
+    char *whole = NULL;
+    larder_status status = larder_store_open(path, &options, detail, &store);
+    if (status) return status;
+    if ((whole = strdup(store->identity.path)) == NULL) status = ENOMEM;
+    if (!status) status = larder_store_flush(store);
+    if (!status) status = larder_store_statistics_get(store, &before);
+    if (!status) status = clean(store, progress, context);
+    if (!status) status = larder_store_statistics_get(store, &after);
     larder_status closed = larder_store_shutdown(store);
     larder_store_close(store);
-    return status ? status : closed;
+    if (!status) status = closed;
+    uint64_t data_bytes = after.data_bytes;
+    if (!status && is_mostly_free(&after)) status = shrink(whole, progress, context, &data_bytes);
+    free(whole);
+    if (!status && report)
+        *report = (larder_store_compaction){.log_bytes_before = before.log_used_bytes,
+                                            .log_bytes_after = after.log_used_bytes,
+                                            .data_bytes_before = before.data_bytes,
+                                            .data_bytes_after = data_bytes};
+    return status;
 }

@@ -30,7 +30,4 @@ LARDER_MUST_CHECK larder_status larder_copy_target_put(copy_target *target, lard
     @return that, or why it could not be finished. */
 LARDER_MUST_CHECK larder_status larder_copy_target_finish(copy_target *copy, larder_status status);
 
-/** Removes a store's folder, or what there is of one, as far as that can be done. */
-void larder_folder_remove_all(const char *path);
-
 #endif

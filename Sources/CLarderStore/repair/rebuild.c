@@ -14,8 +14,8 @@
     in the working folder goes with the next attempt, and a segment that nothing leads to when the
     store is opened. */
 #include "checkpoint/apply.h"
-#include "repair/copy_target.h"
 #include "repair/salvage.h"
+#include "repair/working_folder.h"
 
 typedef struct rebuild {
     salvage search;

@@ -104,6 +104,19 @@ LARDER_MUST_CHECK larder_status larder_salvage_read_log(salvage *search);
 // salvage_choose.c
 void larder_salvage_choose(salvage *search);
 
+// shrink.c
+/** Replaces data.mdb by a copy without its free pages; the store's lock is held, and its log not
+    open. On failure, also by a kill, data.mdb is as it was.
+    @param progress told of rows; may be NULL.
+    @return LARDER_OK; LARDER_EBUSY: somebody reads the store; LARDER_EDAMAGED; ECANCELED; ENOSPC or
+            another errno. */
+LARDER_MUST_CHECK larder_status larder_store_shrink_index(larder_store *store,
+                                                          larder_progress progress, void *context);
+// store.c
+/** Does that with a store that nobody has open. LARDER_EBUSY if somebody has. */
+LARDER_MUST_CHECK larder_status larder_store_shrink(const char *path, larder_progress progress,
+                                                    void *context);
+
 // rebuild.c
 /** Rebuilds data.mdb from the segments and replaces the old one; the store's lock is held, and its
     log not open. On failure, also by a kill, data.mdb is as it was.

@@ -15,8 +15,8 @@ struct larder_store_batch {
     larder_store *store;
     /** Padded, without numbers and checksums. */
     chain records;
-    /** Whether not all of them are removals. */
-    bool has_put;
+    /** How many of them are no removals. */
+    uint32_t put_count;
     /** Each a removal of the key, with the version that is asked for as its number. */
     chain required;
 };
@@ -72,7 +72,7 @@ larder_status larder_store_batch_put(larder_store_batch *batch, const larder_sto
     if (!status) status = larder_store_item_size(item, &length);
     if (!status) status = batch_add(batch, length, &target);
     if (status) return status;
-    batch->has_put = true;
+    batch->put_count++;
     int64_t written = item->written_ns != 0 ? item->written_ns : expiry_now(&batch->store->expiry);
     larder_record_write(target, item, length, written);
     return LARDER_OK;
@@ -136,8 +136,8 @@ larder_status larder_store_batch_commit(larder_store_batch *batch, uint32_t flag
     larder_status status = store_enter_to_write(store);
     if (!status && (flags & ~(uint32_t)LARDER_STORE_SYNCED) != 0) status = LARDER_EINVALID;
     if (!status && records->count > 0)
-        status = larder_store_begin_append(store, records->length, records->count, !batch->has_put,
-                                           &target);
+        status = larder_store_begin_append(store, records->length, records->count,
+                                           batch->put_count == 0, &target);
     else if (!status) pthread_mutex_lock(&store->pending.lock);
     if (!status) {
         // What was reserved and is not published is the next write's.
@@ -146,7 +146,9 @@ larder_status larder_store_batch_commit(larder_store_batch *batch, uint32_t flag
     }
     if (!status && records->count > 0) {
         uint64_t first_word = batch_move(records, target, store->pending.log.last_sequence + 1);
-        atomic_fetch_add_explicit(&store->figures.written, records->count, memory_order_relaxed);
+        atomic_fetch_add_explicit(&store->figures.written, batch->put_count, memory_order_relaxed);
+        atomic_fetch_add_explicit(&store->figures.removed, records->count - batch->put_count,
+                                  memory_order_relaxed);
         status = larder_store_end_append(store, target, records->length, records->count, first_word,
                                          flags, sequence);
     }
@@ -154,7 +156,7 @@ larder_status larder_store_batch_commit(larder_store_batch *batch, uint32_t flag
     if (status == LARDER_ECLOSED) return status;
     batch->records.length = batch->required.length = 0;
     batch->records.count = batch->required.count = 0;
-    batch->has_put = false;
+    batch->put_count = 0;
     return status;
 }
 

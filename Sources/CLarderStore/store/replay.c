@@ -31,6 +31,8 @@ typedef struct replay {
     uint32_t run_count;
     /** What the segments of the log have room for. */
     uint64_t capacity_bytes;
+    /** Bytes that were read when the caller was last told. */
+    uint64_t told_bytes;
 } replay;
 
 enum { RUN_MAX_COUNT = 32, SAMPLE_COUNT = 4096 };
@@ -176,6 +178,17 @@ static uint64_t count_given_up(const replay *work) {
     return found;
 }
 
+/** Says how far it is, now and then. ECANCELED if that is enough: nothing has changed so far. */
+static larder_status tell(replay *work) {
+    const larder_store_options *options = &work->store->options;
+    const uint64_t step = 1 << 20;
+    uint64_t done = work->log->unapplied_bytes, total = work->capacity_bytes;
+    if (!options->progress || done - work->told_bytes < step) return LARDER_OK;
+    work->told_bytes = done;
+    return options->progress(options->context, done, total < done ? done : total) ? ECANCELED
+                                                                                  : LARDER_OK;
+}
+
 static larder_status read_log(replay *work, bool was_power_cut) {
     larder_store_report *report = &work->store->recovery;
     log_scan *scan = &work->scan;
@@ -196,6 +209,7 @@ static larder_status read_log(replay *work, bool was_power_cut) {
         }
         if (!status) status = enter_segment(work, from);
         if (!status) status = take_write(work, first, count);
+        if (!status) status = tell(work);
     }
     report->journal_lost += scan->lost;
     // What was synced and is not there left no trace.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** @file store.c
     Opening and closing, limits and figures. */
+#include <sched.h>
 #include <unistd.h>
 
 #include "checkpoint/checkpoint.h"
@@ -336,7 +337,8 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     if (status == LARDER_EDAMAGED && rebuilds) {
         larder_store_report ignored;
         close_parts(store, &there);
-        status = larder_store_rebuild_index(store, NULL, NULL, &ignored);
+        status = larder_store_rebuild_index(store, store->options.progress, store->options.context,
+                                            &ignored);
         // What was wrong is not any more.
         if (!status) *detail = (larder_store_detail){0};
         if (!status) status = open_parts(store, past.is_other_boot, &there, detail);
@@ -433,28 +435,51 @@ larder_status larder_store_open(const char *path, const larder_store_options *op
     larder_status status = store_make(path, options, &store);
     if (!status && store_is_read_only(store)) status = open_to_read(store, &found);
     else if (!status) status = open_to_write(store, &found);
+    if (store != NULL) store->options.progress = NULL;
     if (!status) *out = store;
     else if (store != NULL) store_free(store);
     if (detail != NULL) *detail = status ? found : (larder_store_detail){0};
     return status;
 }
 
-larder_status larder_store_rebuild(const char *path, const larder_store_options *options,
-                                   larder_progress progress, void *context,
-                                   larder_store_report *report) {
+/** Makes a handle that has the store's lock, and neither its index nor its log.
+    @param out receives it also on failure, unless there is no memory. */
+static larder_status store_make_alone(const char *path, const larder_store_options *options,
+                                      lock_text *past, larder_store **out) {
     larder_store_detail ignored = {0};
     larder_os_facts facts;
-    lock_text past;
-    larder_store *store = NULL;
-    memset(report, 0, sizeof *report);
-    larder_status status = store_make(path, options, &store);
+    larder_status status = store_make(path, options, out);
+    larder_store *store = *out;
     if (!status && store_is_read_only(store)) status = LARDER_EINVALID;
     if (!status)
-        status = larder_identity_lock(&store->identity, store->options.mode, &past, &ignored);
+        status = larder_identity_lock(&store->identity, store->options.mode, past, &ignored);
     if (!status) status = larder_os_file_facts_get(store->identity.lock_file, &facts);
     if (!status && options == NULL && (facts.mode & 0777) != 0)
         store->options.mode = facts.mode & 0777;
+    return status;
+}
+
+larder_status larder_store_rebuild(const char *path, const larder_store_options *options,
+                                   larder_progress progress, void *context,
+                                   larder_store_report *report) {
+    lock_text past;
+    larder_store *store = NULL;
+    memset(report, 0, sizeof *report);
+    larder_status status = store_make_alone(path, options, &past, &store);
     if (!status) status = larder_store_rebuild_index(store, progress, context, report);
+    if (store != NULL) store_free(store);
+    return status;
+}
+
+larder_status larder_store_shrink(const char *path, larder_progress progress, void *context) {
+    lock_text past = {.pid = 0};
+    larder_store *store = NULL;
+    larder_status status = store_make_alone(path, NULL, &past, &store);
+    if (!status) {
+        status = larder_store_shrink_index(store, progress, context);
+        // The log was not touched: what was said of it holds.
+        larder_identity_unlock(&store->identity, past.pid == 0);
+    }
     if (store != NULL) store_free(store);
     return status;
 }
@@ -557,8 +582,6 @@ larder_status larder_store_limits_set(larder_store *store, const larder_store_li
 /** What is known of the state `seen`, and of what waits behind it; `lock` is held. */
 static void statistics_look(const larder_store *store, const snapshot *seen,
                             larder_store_statistics *out) {
-    out->count = seen->meta.count;
-    out->bytes = seen->meta.bytes;
     out->applied_sequence = seen->meta.applied;
     out->content_format = seen->meta.content_format;
     out->created_ns = seen->meta.created_ns;
@@ -578,10 +601,13 @@ larder_status larder_store_statistics_get(larder_store *store, larder_store_stat
     larder_environment_look(store->index.environment, out);
     snapshot *seen;
     live_table live = {0};
-    pthread_mutex_lock(&store->pending.lock);
-    status = larder_store_look(store, false, &seen);
-    if (!status) statistics_look(store, seen, out);
-    pthread_mutex_unlock(&store->pending.lock);
+    do {
+        pthread_mutex_lock(&store->pending.lock);
+        status = larder_store_totals_look(store, &out->count, &out->bytes);
+        if (!status) status = larder_store_look(store, false, &seen);
+        if (!status) statistics_look(store, seen, out);
+        pthread_mutex_unlock(&store->pending.lock);
+    } while (status == EAGAIN && sched_yield() == 0);
     if (status) return status;
     status = larder_store_live_load(&seen->tree, &live);
     larder_environment_release(store->index.environment, seen);

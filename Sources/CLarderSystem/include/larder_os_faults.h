@@ -22,6 +22,8 @@ LARDER_API int larder_fault_passes(void);
 LARDER_API void larder_fault_boot_id(const uint8_t *LARDER_NULLABLE id);
 /** From now on the machine was suspended `ns` nanoseconds longer. */
 LARDER_API void larder_fault_suspend(int64_t ns);
+/** From now on the coarse clock is `ns` nanoseconds later, where there is one. */
+LARDER_API void larder_fault_late_clock(int64_t ns);
 LARDER_ASSUME_NONNULL_END
 
 #endif

@@ -22,6 +22,8 @@ int64_t larder_os_monotonic_ns(void);
     the machine was suspended, up to a second after it woke: an entry also expires in a laptop's
     bag. */
 int64_t larder_os_coarse_ns(void);
+/** The same, but not late. */
+int64_t larder_os_fine_ns(void);
 uint32_t larder_os_random(void);
 /** At most 256 bytes. */
 void larder_os_random_fill(uint8_t *out, size_t length);

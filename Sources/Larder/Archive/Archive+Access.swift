@@ -122,7 +122,7 @@ extension Archive {
   /// Whether the entry under a key is the trace's, which counts as a use and moves its times
   /// on; nil if there is no entry.
   @usableFromInline
-  func compare(_ key: UnsafeRawBufferPointer, _ trace: inout StoreTrace) throws -> Bool? {
+  func compare(_ key: StoreKey, _ trace: inout StoreTrace) throws -> Bool? {
     let version = trace.version
     var isSame: Bool?
     _ = try store.read(key, .withoutValue) { entry in

@@ -6,9 +6,14 @@ import LarderCore
 extension Archive {
   /// Writes every element again with what it is found by now, then says so in the store.
   ///
-  /// If we crash here, the store still says what it said before, and the next opening does
-  /// it all again.
-  func reindex(format: ArchiveFormat) throws {
+  /// Until then the store says that it has the indexes of nobody. If we crash here, the next
+  /// opening does it all again, be it with the new indexes or with the old ones.
+  ///
+  /// - Parameter progress: Told of elements; gives back whether to go on.
+  /// - Throws: `CancellationError` if it said no.
+  func reindex(format: ArchiveFormat, progress: StoreProgressReport?) throws {
+    try store.setContentFormat(format.changing.number)
+    let total = UInt64(try store.totals().count)
     var selection = StoreSelection()
     // Least recent first, so that the order stays as it is.
     selection.isByRecency = true
@@ -16,6 +21,7 @@ extension Archive {
       var cursor = try StoreCursor(store, selection)
       let batch = try StoreBatch(store)
       var (count, size) = (0, 0)
+      var done: UInt64 = 0
       while try cursor.next({ entry in
         var values: [StoreIndexValue] = []
         // An element that cannot be decoded stays what it is, and is found by its key.
@@ -26,12 +32,15 @@ extension Archive {
         if count == ArchiveBatchSize.count || (count > 0 && size > batchLimit - added) {
           _ = try batch.commit(isSynced: false)
           (count, size) = (0, 0)
+          if let progress, !progress(done, max(done, total)) { throw CancellationError() }
         }
+        done += 1
         try reindex(entry, values, batch)
         count += 1
         size += added
       }) {}
       _ = try batch.commit(isSynced: false)
+      if let progress, !progress(done, done) { throw CancellationError() }
     }
     try store.setContentFormat(format.number)
   }
@@ -47,7 +56,7 @@ extension Archive {
       terms.written = max(terms.written, accessed)
     }
     try batch.put(
-      entry.key, entry.value, extended: entry.extended, terms: terms, indexes: values)
+      StoreKey(entry.key), entry.value, extended: entry.extended, terms: terms, indexes: values)
   }
 }
 

@@ -86,7 +86,12 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   ) throws {
     try ArchiveFormat.validate(indexes)
     let format = ArchiveFormat(coder: coder.format, indexes: indexes)
-    let opened = try format.openStore(path: path, options: configuration.options)
+    let opened: ArchiveStore
+    do throws(LarderError) {
+      opened = try format.openStore(path: path, options: configuration.options)
+    } catch {
+      throw error.errno == ECANCELED ? CancellationError() : error
+    }
     self.path = path
     self.coder = coder
     self.indexes = opened.hasOtherIndexes && configuration.isReadOnly ? [] : indexes
@@ -103,7 +108,9 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     memoryLimit = Atomic(max(0, configuration.maximumMemorySize.bytes))
     room = ArchiveRoom(limit: configuration.maximumDiskSize)
     if isReadOnly { return }
-    if opened.hasOtherIndexes { try reindex(format: opened.format) }
+    if opened.hasOtherIndexes {
+      try reindex(format: opened.format, progress: configuration.openingProgress)
+    }
     try room.enforce(store, expires: expiration != .never)
   }
 

@@ -67,6 +67,14 @@ public struct ArchiveConfiguration: Sendable {
   /// archives have that factory here.
   public var propertyFactory: ArchiveFactory?
 
+  /// Told how far opening is when it takes long, on the thread that opens the archive; gives
+  /// back whether to go on. nil, the default, if nobody wants to know.
+  ///
+  /// It receives what is done and the total: bytes of a log that was not closed, and then, with
+  /// other indexes than before, elements that are stored again. When it says no, opening throws
+  /// `CancellationError`; nothing is lost, and the next opening begins again.
+  public var openingProgress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)?
+
   /// The time; the system's by default. Only its date counts here.
   public var clock: CacheClock = .system
 
@@ -98,6 +106,7 @@ public struct ArchiveConfiguration: Sendable {
     options.permissions = UInt32(permissions)
     options.files = files
     options.clock = clock
+    options.progress = openingProgress
     return options
   }
 }

@@ -37,6 +37,13 @@ package struct ArchiveFormat: Hashable, Sendable {
     return max(1, UInt16(truncatingIfNeeded: hash >> 16 ^ hash))
   }
 
+  /// Of an archive that is being given these indexes: it has none that anybody declares.
+  var changing: ArchiveFormat {
+    var format = self
+    format.indexes = indexes == .max ? .max - 1 : .max
+    return format
+  }
+
   package var number: UInt64 { Self.mark << 48 | UInt64(coder) << 32 | UInt64(indexes) }
 
   private static func hash(_ bytes: some Sequence<UInt8>) -> UInt32 {

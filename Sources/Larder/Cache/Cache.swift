@@ -102,6 +102,17 @@ public final class Cache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     if isClosed.load(ordering: .acquiring) { throw closed() }
   }
 
+  /// Whether there may be writes of the key: of one that is not equal to itself no lock would
+  /// ever be released.
+  @inlinable
+  func checkCanWrite(_ key: Key) throws {
+    if key != key { throw noKey() }
+    try checkOpen()
+  }
+
+  @usableFromInline
+  func noKey() -> LarderError { LarderError.noKey(Key.self) }
+
   @usableFromInline
   func closed() -> LarderError { LarderError(.closed, "The cache \(name) was closed.") }
 }

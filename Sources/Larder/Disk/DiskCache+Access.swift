@@ -136,7 +136,7 @@ extension DiskCache {
 
   @usableFromInline
   func put(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ extendedData: Data,
+    _ key: StoreKey, _ value: UnsafeRawBufferPointer, _ extendedData: Data,
     _ terms: StoreTerms
   ) throws(LarderError) -> UInt64 {
     let result = extendedData.withUnsafeBytes { extended in

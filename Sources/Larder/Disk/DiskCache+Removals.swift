@@ -46,8 +46,9 @@ extension DiskCache {
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func remove(prefix: Key) throws -> Int {
-    let raw = try DiskCacheSelection.prefix(prefix).raw(keyCoder, .byKey)
-    return try raw.prefix.withUnsafeBytes { try store.remove(prefix: $0) }
+    try DiskCacheSelection.prefix(prefix).raw(keyCoder, .byKey).reduce(0) { removed, raw in
+      try removed + raw.prefix.withUnsafeBytes { try store.remove(prefix: $0) }
+    }
   }
 
   // MARK: - On a thread of the cache's own

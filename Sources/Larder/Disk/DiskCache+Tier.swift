@@ -47,9 +47,7 @@ extension DiskCache {
   @usableFromInline
   func company(of entry: StoreEntry) -> (Int?, Data?, Expiration) {
     let extended = entry.extended.isEmpty ? nil : Data(copied: entry.extended)
-    return (
-      entry.cost, extended, entry.remainingLife(currentLimits, now: clock.nanoseconds)
-    )
+    return (entry.cost, extended, entry.remainingLife(currentLimits))
   }
 
   /// Stores what a tier above hands over.
@@ -65,13 +63,12 @@ extension DiskCache {
 }
 
 extension StoreEntry {
-  /// How long the entry lives from now on, if it is not removed.
-  func remainingLife(_ limits: StoreLimits, now: @autoclosure () -> Int64) -> Expiration {
-    let idle = raw.idle_ns == .max ? nil : Duration.nanoseconds(raw.idle_ns)
+  /// How long the entry lives from now on, if it is not removed: until a date, so that it does
+  /// not live longer where it is copied to, whenever that is done.
+  func remainingLife(_ limits: StoreLimits) -> Expiration {
     let end = deadline(limits)
-    if end == .max { return Expiration(afterAccess: idle) }
-    let (life, overflows) = end.subtractingReportingOverflow(now())
     return Expiration(
-      afterWrite: overflows ? nil : .nanoseconds(max(0, life)), afterAccess: idle)
+      afterAccess: raw.idle_ns == .max ? nil : .nanoseconds(raw.idle_ns),
+      date: end == .max ? nil : Date(nanoseconds: end))
   }
 }

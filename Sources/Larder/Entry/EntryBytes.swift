@@ -12,6 +12,8 @@ struct EntryBytesHead {
   /// The values, where they are lent; nil if they are in the buffer.
   let lent: Data?
   let reference: EntryReference
+  /// Those of the key.
+  let others: StoreKeyForms
 }
 
 /// Key and values of one version of an entry, in one piece of memory: reading an entry
@@ -25,15 +27,19 @@ final class EntryBytes: ManagedBuffer<EntryBytesHead, UInt64> {
 
   /// Takes what the store lends.
   ///
-  /// - Parameter chosen: Which values are wanted; nil for all.
+  /// - Parameters:
+  ///   - key: What the entry was found by.
+  ///   - chosen: Which values are wanted; nil for all.
   /// - Returns: nil if the entry is not one of so many values.
   static func make(
-    _ entry: inout StoreEntry, valueCount: Int, chosen: [Bool]?, _ reference: EntryReference
+    _ entry: inout StoreEntry, _ key: StoreKey, valueCount: Int, chosen: [Bool]?,
+    _ reference: EntryReference
   ) -> EntryBytes? {
     guard
       let head = EntryHead(entry.extended, valueCount: valueCount, size: entry.valueCount)
     else { return nil }
-    let key = entry.key
+    let others = key.others
+    let key = key.bytes
     var copied = 0
     if !entry.isLent {
       copied = entry.value.count
@@ -48,7 +54,7 @@ final class EntryBytes: ManagedBuffer<EntryBytesHead, UInt64> {
     let made = create(minimumCapacity: words) { _ in
       EntryBytesHead(
         version: version, valueCount: valueCount, keyCount: key.count, lent: lent,
-        reference: reference)
+        reference: reference, others: others)
     }
     let bytes = unsafeDowncast(made, to: EntryBytes.self)
     bytes.fill(key: key, head: head, values: lent == nil ? entry.value : nil, chosen: chosen)
@@ -111,11 +117,11 @@ final class EntryBytes: ManagedBuffer<EntryBytesHead, UInt64> {
   }
 
   /// The key's bytes.
-  var key: [UInt8] {
+  var key: StoreOwnKey {
     withUnsafeMutablePointers { head, words in
-      [UInt8](
-        UnsafeRawBufferPointer(
-          start: words + 2 * head.pointee.valueCount, count: head.pointee.keyCount))
+      let bytes = UnsafeRawBufferPointer(
+        start: words + 2 * head.pointee.valueCount, count: head.pointee.keyCount)
+      return StoreOwnKey(StoreKey(bytes, others: head.pointee.others))
     }
   }
 }

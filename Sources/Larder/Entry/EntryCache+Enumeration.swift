@@ -68,7 +68,7 @@ extension EntryCache {
   private func list<Element>(
     _ order: DiskCacheOrder, _ limit: Int, _ body: (StoreEntry) throws -> Element?
   ) throws -> [Element] {
-    var selection = try DiskCacheSelection<Key>.all.raw(keyCoder, order)
+    var selection = StoreSelection(order)
     selection.isWithoutValues = true
     var elements: [Element] = []
     if limit <= 0 { return elements }

@@ -46,18 +46,16 @@ struct StoreBatch: ~Copyable {
     }
   }
 
+  /// - Parameter indexes: What the entry is found by besides its key.
   func put(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
-    extended: UnsafeRawBufferPointer, terms: StoreTerms
+    _ key: StoreKey, _ value: UnsafeRawBufferPointer, extended: UnsafeRawBufferPointer,
+    terms: StoreTerms, indexes: [StoreIndexValue] = []
   ) throws(LarderError) {
-    var item = StoreItem.make(key, value, extended: extended, terms: terms)
-    try store.check(
-      call { larder_store_batch_put($0, &item) },
-      "store \(value.count) bytes under a key of \(key.count) bytes in a batch for \(store.path)")
+    try putAlone(key.bytes, value, extended: extended, terms: terms, indexes: indexes)
+    for bytes in try store.others(key) { try remove(bytes) }
   }
 
-  /// The same, with what the entry is found by besides its key.
-  func put(
+  func putAlone(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
     extended: UnsafeRawBufferPointer, terms: StoreTerms, indexes: [StoreIndexValue]
   ) throws(LarderError) {
@@ -70,14 +68,44 @@ struct StoreBatch: ~Copyable {
       "store \(value.count) bytes under a key of \(key.count) bytes in a batch for \(store.path)")
   }
 
-  func remove(_ key: UnsafeRawBufferPointer) throws(LarderError) {
+  func remove(_ key: StoreKey) throws(LarderError) {
+    try remove(key.bytes)
+    for bytes in try store.others(key) { try remove(bytes) }
+  }
+
+  func remove(_ key: [UInt8]) throws(LarderError) {
+    let removed = key.withUnsafeBytes { key in
+      Result { () throws(LarderError) in try remove(key) }
+    }
+    try removed.get()
+  }
+
+  private func remove(_ key: UnsafeRawBufferPointer) throws(LarderError) {
     try store.check(
       call { larder_store_batch_remove($0, larder_bytes(key)) },
       "remove an entry in a batch for \(store.path)")
   }
 
   /// Makes the commit depend on the key having that version; 0: on there being none.
-  func require(
+  func require(_ key: StoreKey, version: UInt64) throws(LarderError) {
+    let others = try store.others(key)
+    // An entry under another form has the version unless there is one under the key.
+    if version != 0, let other = others.first, try !store.contains(StoreKey(key.bytes)) {
+      try require(other, version: version)
+      return try require(key.bytes, version: 0)
+    }
+    try require(key.bytes, version: version)
+    if version == 0 { for other in others { try require(other, version: 0) } }
+  }
+
+  private func require(_ key: [UInt8], version: UInt64) throws(LarderError) {
+    let required = key.withUnsafeBytes { key in
+      Result { () throws(LarderError) in try require(key, version: version) }
+    }
+    try required.get()
+  }
+
+  private func require(
     _ key: UnsafeRawBufferPointer, version: UInt64
   ) throws(LarderError) {
     try store.check(

@@ -89,6 +89,21 @@ struct StoreSelection: Sendable {
     set(LARDER_STORE_UPPER_EXCLUSIVE, isExclusive)
   }
 
+  /// Whether a key's bytes are within the bounds.
+  func contains(_ key: UnsafeRawBufferPointer) -> Bool {
+    if flags & UInt32(LARDER_STORE_HAS_LOWER) != 0 {
+      if key.lexicographicallyPrecedes(lower) { return false }
+      let isExclusive = flags & UInt32(LARDER_STORE_LOWER_EXCLUSIVE) != 0
+      if isExclusive, key.elementsEqual(lower) { return false }
+    }
+    if flags & UInt32(LARDER_STORE_HAS_UPPER) != 0 {
+      if upper.lexicographicallyPrecedes(key) { return false }
+      let isExclusive = flags & UInt32(LARDER_STORE_UPPER_EXCLUSIVE) != 0
+      if isExclusive, key.elementsEqual(upper) { return false }
+    }
+    return key.starts(with: prefix)
+  }
+
   /// Lends the selection as the store takes it.
   fileprivate func withQuery(_ body: (inout larder_store_query) -> larder_status) -> larder_status {
     var query = larder_store_query()

@@ -159,12 +159,17 @@ extension StoreHandle {
     try suspension.call { store in StoreProgress.with(progress) { body(store, $0, $1) } }
   }
 
-  /// Frees the room that replaced and removed entries left in a closed store's log.
-  static func compact(_ path: String, progress: StoreProgressReport?) throws {
+  /// Frees the room that replaced and removed entries left in a closed store.
+  static func compact(
+    _ path: String, progress: StoreProgressReport?
+  ) throws -> larder_store_compaction {
     try validate(path: path)
     var detail = larder_store_detail()
-    let status = StoreProgress.with(progress) { larder_store_compact(path, &detail, $0, $1) }
-    if status == LARDER_OK { return }
+    var report = larder_store_compaction()
+    let status = StoreProgress.with(progress) {
+      larder_store_compact(path, &detail, $0, $1, &report)
+    }
+    if status == LARDER_OK { return report }
     if status == ECANCELED { throw CancellationError() }
     throw LarderError(
       status: status, doing: "compact \(path)",

@@ -52,6 +52,8 @@ final class StoreHandle: Sendable {
       "The store at \(path)", try Self.open(path, options, foundFormat: &foundFormat))
     self.path = path
     location = URL(fileURLWithPath: path, isDirectory: true).path
+    var options = options
+    options.progress = nil
     self.options = Mutex(options)
   }
 
@@ -82,6 +84,7 @@ final class StoreHandle: Sendable {
         status: status == LARDER_OK ? Int32(LARDER_EINVALID) : status, doing: "open \(path)",
         reason: StoreFailure.reason(status, detail: detail, asked: raw))
     }
+    host.forgetProgress()
     let owner = StoreOwner(opened, host)
     if !options.isReadOnly { try options.files.apply(to: path) }
     return SuspendableHandle.Opened(pointer: opened, owner: owner)
@@ -97,20 +100,24 @@ final class StoreHandle: Sendable {
   // MARK: - Writing
 
   /// Stores an entry and gives its version.
+  ///
+  /// - Parameter indexes: What the entry is found by besides its key.
   @usableFromInline
   func put(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
-    extended: UnsafeRawBufferPointer, terms: StoreTerms
+    _ key: StoreKey, _ value: UnsafeRawBufferPointer, extended: UnsafeRawBufferPointer,
+    terms: StoreTerms, indexes: [StoreIndexValue] = []
   ) throws(LarderError) -> UInt64 {
-    var item = StoreItem.make(key, value, extended: extended, terms: terms)
-    var sequence: UInt64 = 0
-    let status = try suspension.call { larder_store_put($0, &item, &sequence) }
-    if status != LARDER_OK { throw putFailure(status, key: key.count, value: value.count) }
-    return sequence
+    if !key.others.isNone {
+      let others = try others(key)
+      if !others.isEmpty {
+        return try put(
+          key, value, extended: extended, terms: terms, indexes: indexes, insteadOf: others)
+      }
+    }
+    return try putAlone(key.bytes, value, extended: extended, terms: terms, indexes: indexes)
   }
 
-  /// The same, with what the entry is found by besides its key.
-  func put(
+  func putAlone(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
     extended: UnsafeRawBufferPointer, terms: StoreTerms, indexes: [StoreIndexValue]
   ) throws(LarderError) -> UInt64 {
@@ -125,9 +132,11 @@ final class StoreHandle: Sendable {
 
   /// Removes the entry under a key, if there is one.
   @usableFromInline
-  func remove(_ key: UnsafeRawBufferPointer, isSynced: Bool) throws(LarderError) {
+  func remove(_ key: StoreKey, isSynced: Bool) throws(LarderError) {
+    // The last removal syncs them all.
+    for bytes in try others(key) { try remove(bytes, isSynced: false) }
     let status = try suspension.call {
-      larder_store_remove($0, larder_bytes(key), isSynced ? UInt32(LARDER_STORE_SYNCED) : 0)
+      larder_store_remove($0, larder_bytes(key.bytes), isSynced ? UInt32(LARDER_STORE_SYNCED) : 0)
     }
     if status != LARDER_OK { throw failure(status, "remove an entry from \(path)") }
   }
@@ -139,7 +148,14 @@ final class StoreHandle: Sendable {
   /// - Returns: false, and the body was not called, if there is none.
   @usableFromInline
   func read(
-    _ key: UnsafeRawBufferPointer, _ how: StoreReading,
+    _ key: StoreKey, _ how: StoreReading, _ body: (inout StoreEntry) throws -> Void
+  ) throws -> Bool {
+    if try read(bytes: key.bytes, how, body) { return true }
+    return try !key.others.isNone && readOther(key, how, body)
+  }
+
+  func read(
+    bytes key: UnsafeRawBufferPointer, _ how: StoreReading,
     _ body: (inout StoreEntry) throws -> Void
   ) throws -> Bool {
     while true {
@@ -166,7 +182,7 @@ final class StoreHandle: Sendable {
   /// the trace gets the store's state, for another one.
   @usableFromInline
   func readAgain(
-    _ key: UnsafeRawBufferPointer, _ trace: inout StoreTrace
+    _ key: StoreKey, _ trace: inout StoreTrace
   ) throws(LarderError) -> Bool {
     let resumptions = suspension.resumptionCount
     // After a resumption the store counts its states from the start.
@@ -174,7 +190,7 @@ final class StoreHandle: Sendable {
     trace.resumptions = resumptions
     let status = try suspension.call { store in
       larder_store_get_again(
-        store, larder_bytes(key), trace.expires, trace.idle, &trace.state)
+        store, larder_bytes(key.bytes), trace.expires, trace.idle, &trace.state)
     }
     if status == LARDER_OK { return true }
     if status == LARDER_ENOTFOUND { return false }
@@ -183,11 +199,11 @@ final class StoreHandle: Sendable {
 
   /// Whether there is an entry under a key.
   @usableFromInline
-  func contains(_ key: UnsafeRawBufferPointer) throws(LarderError) -> Bool {
-    let status = try suspension.call { larder_store_contains($0, larder_bytes(key)) }
+  func contains(_ key: StoreKey) throws(LarderError) -> Bool {
+    let status = try suspension.call { larder_store_contains($0, larder_bytes(key.bytes)) }
     if status == LARDER_OK { return true }
-    if status == LARDER_ENOTFOUND { return false }
-    throw failure(status, "look for an entry in \(path)")
+    if status != LARDER_ENOTFOUND { throw failure(status, "look for an entry in \(path)") }
+    return try !others(key).isEmpty
   }
 
   // MARK: - Errors

@@ -4,6 +4,7 @@ import CLarder
 import CLarderStore
 
 /// What an entry is found by in one of its store's indexes: compared as bytes.
+@usableFromInline
 struct StoreIndexValue: Sendable, Hashable {
   /// The most bytes that the store takes.
   static let maximumCount = 4096
@@ -18,6 +19,7 @@ extension [StoreIndexValue] {
   func withItems(
     in item: inout larder_store_item, _ body: (inout larder_store_item) -> larder_status
   ) -> larder_status {
+    if isEmpty { return body(&item) }
     // All bytes in one place, so that pointers to them hold.
     let joined = flatMap(\.bytes)
     return joined.withUnsafeBytes { joined in

@@ -3,6 +3,7 @@
 import CLarderStore
 import Foundation
 import LarderCore
+import Synchronization
 
 /// How to open a store: `larder_store_options` in Swift's types.
 struct StoreOptions: Sendable {
@@ -28,6 +29,8 @@ struct StoreOptions: Sendable {
   /// What the folder gets when it is opened for writing.
   var files = FileAttributes()
   var clock: CacheClock = .system
+  /// Told how far opening is; gives back whether to go on.
+  var progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)?
   /// Room on the file system; nil asks the system.
   var freeSpace: (@Sendable () -> UInt64)?
   /// Where reads come from that a tier above answered; nil: from nowhere.
@@ -127,12 +130,17 @@ final class StoreHost: Sendable {
   private let clock: CacheClock
   private let freeSpace: (@Sendable () -> UInt64)?
   private let reads: StoreReads?
+  private let progress: Mutex<(@Sendable (UInt64, UInt64) -> Bool)?>
 
   init(_ options: StoreOptions) {
     clock = options.clock
     reads = options.reads
+    progress = Mutex(options.progress)
     freeSpace = options.freeSpace
   }
+
+  /// The store is open, and tells nothing any more.
+  func forgetProgress() { progress.withLock { $0 = nil } }
 
   /// Sets the callbacks that are needed; the C core has the system's itself.
   func install(in options: inout larder_store_options) {
@@ -150,6 +158,15 @@ final class StoreHost: Sendable {
         guard let context else { return }
         Unmanaged<StoreHost>.fromOpaque(context)._withUnsafeGuaranteedRef {
           $0.reads?.handOver(to: store)
+        }
+      }
+    }
+    if progress.withLock({ $0 != nil }) {
+      options.progress = { context, done, total in
+        guard let context else { return 0 }
+        return Unmanaged<StoreHost>.fromOpaque(context)._withUnsafeGuaranteedRef { host in
+          let report = host.progress.withLock { $0 }
+          return report?(done, total) ?? true ? 0 : 1
         }
       }
     }

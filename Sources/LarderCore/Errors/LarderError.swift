@@ -72,6 +72,13 @@ public struct LarderError: Error, Sendable, CustomStringConvertible {
       file: file.description, line: Int(clamping: line), function: function.description)
   }
 
+  /// For a key that is not equal to itself, and so to no other.
+  package static func noKey(_ type: Any.Type) -> LarderError {
+    LarderError(
+      .encoding,
+      "A key of type \(type) is not equal to itself, as numbers are that are not a number.")
+  }
+
   /// Code, message and cause in one line.
   public var description: String {
     let because = cause.map { " (\($0))" } ?? ""

@@ -26,6 +26,10 @@ import Synchronization
 /// for themselves for ever. The same is true of a key's `==` and `hash(into:)`, which
 /// run while the cache is locked.
 ///
+/// Keys that are equal are one key, as in a dictionary. Not-a-number is not equal even to
+/// itself: what is stored under it is never found, and leaves as other entries do; a load of
+/// it is refused with `.encoding`.
+///
 /// **Concurrency.** Safe to use from any number of threads and tasks at a time. Reads
 /// do not wait for each other. Each call is atomic; a batch is if it says so.
 ///

@@ -292,13 +292,16 @@ package final class SuspendableHandle: @unchecked Sendable {
     }
   }
 
-  /// Ends all use, for good. What is open stays in memory for those who use it.
+  /// Ends all use, for good, and releases what was open as soon as no call uses it any more: at
+  /// once, but for calls under way and what was made by ``callKeeping(waits:_:)``.
   package func close(
     _ shut: (OpaquePointer) throws(LarderError) -> Void
   ) throws(LarderError) {
     try transition.withLock { _ throws(LarderError) in
       enter(.closed)
-      if let pointer = current.load(ordering: .acquiring) { try shut(pointer) }
+      guard let pointer = current.load(ordering: .acquiring) else { return }
+      defer { retire() }
+      try shut(pointer)
     }
   }
 

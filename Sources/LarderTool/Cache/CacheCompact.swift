@@ -7,12 +7,13 @@ import LarderCore
 struct CacheCompact: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact",
-    abstract: "Free the room in a cache's log that removed entries left.",
+    abstract: "Free the room that removed entries left in a cache.",
     discussion: """
       A cache does so itself, but keeps some room; this is for one that has become much smaller \
-      for good. No process may have the cache open for writing; others may read it. After a crash \
-      or Ctrl-C in the middle, what was freed stays so. What becomes free in the index is used \
-      again.
+      for good. No process may have the cache open for writing; others may read it. An index of \
+      which more than half is free is replaced by a smaller copy, unless somebody reads the \
+      cache; then what is free in it is used again. After a crash or Ctrl-C in the middle, what \
+      was freed stays so.
 
       EXAMPLES
         larder cache compact users.cache
@@ -26,19 +27,16 @@ struct CacheCompact: ParsableCommand {
   var quiet = false
 
   func run() throws {
-    let before = try logSize()
-    try EntryProgress.run("compacting", noun: "segment", isShown: !quiet) {
+    try StandardStreams.requireOutput(outside: folder)
+    let sizes = try EntryProgress.run("compacting", isShown: !quiet) {
       try RawCache.compact(path: folder, progress: $0)
     }
     guard !quiet else { return }
     StandardError.note(
-      "\(folder): \(Quantity.bytes(before)) of log before, \(Quantity.bytes(try logSize())) now")
-  }
-
-  private func logSize() throws -> UInt64 {
-    let cache = try CacheFolder.read(folder)
-    let size = try cache.statistics.logSize
-    try cache.close()
-    return size
+      """
+      \(folder): \(Quantity.bytes(sizes.logSizeBefore)) of log before, \
+      \(Quantity.bytes(sizes.logSize)) now; \(Quantity.bytes(sizes.dataSizeBefore)) of index \
+      before, \(Quantity.bytes(sizes.dataSize)) now
+      """)
   }
 }

@@ -186,4 +186,69 @@ struct ArchiveReindexingTests {
     #expect(ArchiveFormat(number: 0x454C_0001_0000_0001) == nil)
     #expect(Set(["cbor", "json", "plist", "cbor+z"].map(ArchiveFormat.number)).count == 4)
   }
+
+  @Test func openingTellsHowFarItIsAndCanBeStopped() throws {
+    let count = 2500
+    do {
+      let archive = try open([age])
+      try archive.insert(all: (1...count).map { ArchivePerson($0, name: "n", age: $0) })
+      try archive.close()
+    }
+    let told = Locked<[(done: UInt64, total: UInt64)]>([])
+    for stopsAfter in [0, 1] {
+      told.withLock { $0 = [] }
+      #expect(throws: CancellationError.self) {
+        try open([name]) {
+          $0.openingProgress = { done, total in
+            told.withLock { told in
+              told.append((done, total))
+              return told.count <= stopsAfter
+            }
+          }
+        }
+      }
+      #expect(told.withLock { $0.count } == stopsAfter + 1)
+      // The indexes of before are what they were, for whoever declares those.
+      let archive = try open([age])
+      #expect(try ids(archive, by: age) == Array(1...count))
+      try archive.close()
+    }
+    told.withLock { $0 = [] }
+    let archive = try open([name]) {
+      $0.openingProgress = { done, total in
+        told.withLock { $0.append((done, total)) }
+        return true
+      }
+    }
+    let calls = told.withLock { $0 }
+    #expect(calls.count > 2 && calls.last?.done == 2500)
+    #expect(zip(calls, calls.dropFirst()).allSatisfy { $0.done < $1.done })
+    #expect(calls.allSatisfy { $0.total == 2500 })
+    #expect(try ids(archive, by: name).count == count)
+    try archive.suspend()
+    try archive.resume()
+    #expect(told.withLock { $0.count } == calls.count, "only opening tells")
+  }
+
+  @Test func openingTellsOfALongLogAndCanBeStopped() throws {
+    let archive = try open([]) { $0.journalCapacity = 64 << 20 }
+    let text = String(repeating: "x", count: 100_000)
+    for number in 1...40 { try archive.record(ArchivePerson(number, name: text)) }
+    // As a kill leaves it.
+    let copy = place.path + "-copy"
+    try FileManager.default.copyItem(atPath: place.path, toPath: copy)
+    let calls = Locked(0)
+    let open = { (goesOn: Bool) in
+      var configuration = ArchiveConfiguration()
+      configuration.openingProgress = { done, total in
+        calls.withLock { $0 += 1 }
+        return goesOn && done <= total
+      }
+      return try Archive<ArchivePerson>(path: copy, coder: .cbor, configuration: configuration)
+    }
+    #expect(throws: CancellationError.self) { try open(false) }
+    #expect(calls.withLock { $0 } == 1)
+    #expect(try open(true).accessAll().count == 40)
+    #expect(calls.withLock { $0 } > 2)
+  }
 }

@@ -58,7 +58,7 @@ struct ArchiveSuspendingTests {
     let key = try archive.keyCoder.encode(1)
     var trace = StoreTrace()
     func isSame() throws -> Bool {
-      try key.withUnsafeBytes { try archive.store.readAgain($0, &trace) }
+      try key.withUnsafeBytes { try archive.store.readAgain(StoreKey($0), &trace) }
     }
     #expect(try !isSame())
     #expect(try isSame())

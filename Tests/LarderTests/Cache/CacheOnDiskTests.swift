@@ -97,6 +97,34 @@ struct CacheOnDiskTests {
     try await cache.close()
   }
 
+  private func read(_ cache: Cache<Int, String>, _ key: Int) throws -> String? {
+    try cache.value(forKey: key)
+  }
+
+  @Test func aCopyInMemoryEndsWithItsOriginalHoweverLongItTook() async throws {
+    let clock = CacheTestClock()
+    var configuration = CacheConfiguration<Int, String>()
+    configuration.clock = clock.clock
+    let slow = Coder<String>(
+      encode: { Data($0.utf8) },
+      decode: { bytes in
+        clock.advance(5)
+        return String(decoding: bytes, as: UTF8.self)
+      })
+    let cache = try Cache<Int, String>(path: path, coder: slow, configuration: configuration)
+    for isBlocking in [true, false] {
+      try await cache.set("x", forKey: 1, expiration: .seconds(60))
+      cache.memoryCache.removeAll()
+      clock.advance(50)
+      let found = isBlocking ? try read(cache, 1) : try await cache.value(forKey: 1)
+      #expect(found == "x" && cache.memoryCache.contains(1))
+      clock.advance(5)
+      #expect(!cache.memoryCache.contains(1))
+      #expect(try await cache.value(forKey: 1) == nil)
+    }
+    try await cache.close()
+  }
+
   @Test func expirationIsThatOfBothTiersAndCountsFromTheWrite() throws {
     let clock = CacheTestClock()
     var configuration = CacheConfiguration<String, String>()

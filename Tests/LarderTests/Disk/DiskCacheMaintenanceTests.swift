@@ -17,7 +17,8 @@ struct DiskCacheMaintenanceTests {
   @Test func statisticsCountWhatHappened() throws {
     let cache = try place.openText { $0.countLimit = 5 }
     try cache.fill(1...4)
-    #expect(try cache.statistics.pendingCount == 4)
+    #expect(try cache.statistics.pendingCount == 4 && cache.statistics.count == 4)
+    #expect(try cache.statistics.cost == cache.totalCost)
     _ = try cache.value(forKey: 1)
     _ = try cache.value(forKey: 99)
     _ = try cache.peek(forKey: 99)
@@ -128,6 +129,50 @@ struct DiskCacheMaintenanceTests {
     #expect(try cache.totalCount == 5)
     #expect(try cache.entries().allSatisfy { $0.value == Data(repeating: 1, count: 10_000) })
     #expect(try cache.verify().isIntact)
+  }
+
+  @Test func compactingTellsOfTheIndexAndShrinksIt() throws {
+    let keys = 1...4000
+    do {
+      let cache = try place.openData()
+      try cache.set(keys.map { (key: "key \($0)", value: Data("\($0)".utf8)) })
+      try cache.flush()
+      try cache.remove(forKeys: keys.dropFirst(10).map { "key \($0)" })
+      try cache.close()
+    }
+    let size = { try FileManager.default.attributesOfItem(atPath: data.path)[.size] as? UInt64 }
+    do {
+      let reader = try place.openData { $0.isReadOnly = true }
+      #expect(try reader.value(forKey: "key 1") == Data("1".utf8))
+      let sizes = try DiskCache<String, Data>.compact(path: place.path)
+      #expect(sizes.dataSize == (try size()) && sizes.dataSize >= sizes.dataSizeBefore)
+    }
+    let sizes = try DiskCache<String, Data>.compact(path: place.path)
+    #expect(sizes.dataSize == (try size()) && sizes.dataSize * 4 < sizes.dataSizeBefore)
+    #expect(sizes.logSize <= sizes.logSizeBefore)
+    let cache = try place.openData()
+    #expect(try cache.totalCount == 10 && cache.verify().isIntact)
+    #expect(try cache.keys().allSatisfy { try cache.value(forKey: $0) != nil })
+  }
+
+  @Test(arguments: [false, true])
+  func aClosedCacheIsInNobodysWayThoughItIsKept(isReader: Bool) throws {
+    let cache = try place.openData()
+    try cache.set(Data(count: 100_000), forKey: "a")
+    try cache.flush()
+    try cache.set(Data(count: 10), forKey: "b")
+    let reader = isReader ? try place.openData { $0.isReadOnly = true } : nil
+    #expect(try reader?.value(forKey: "b") ?? Data(count: 10) == Data(count: 10))
+    let lent = try cache.mappedValue(forKey: "a")
+    try cache.close()
+    try reader?.close()
+    #expect(errorCode { try cache.statistics } == .closed)
+    try DiskCache<String, Data>.compact(path: place.path)
+    #expect(filesHeld(under: place.url).allSatisfy { $0.contains(".seg") })
+    #expect(try DiskCache<String, Data>.rebuild(path: place.path).isIntact)
+    #expect(filesHeld(under: place.url).allSatisfy { $0.contains(".seg") })
+    #expect(lent == Data(count: 100_000))
+    withExtendedLifetime((cache, reader)) {}
   }
 
   // MARK: - Damage

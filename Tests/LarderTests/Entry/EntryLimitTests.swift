@@ -168,4 +168,28 @@ struct EntryLimitTests {
     try cache.flush()
     #expect(try cache.keys() == [])
   }
+
+  @Test func figuresAreRightBeforeTheFirstCheckpoint() throws {
+    let cache = try place.open()
+    for number in 0..<100 {
+      try cache.setValues([Data("h".utf8), Data(count: 100)], forKey: "k\(number)")
+    }
+    for number in 0..<50 { #expect(try cache.remove(forKey: "k\(number)")) }
+    #expect(try !cache.remove(forKey: "k0"))
+    for number in 50..<60 { try cache.update([0: Data("x".utf8)], forKey: "k\(number)") }
+    for number in 60..<70 {
+      let editor = try #require(try cache.edit("k\(number)"))
+      try editor.set("z", at: 0)
+      try editor.commit()
+    }
+    for number in 0..<100 { _ = try cache.snapshot(forKey: "k\(number)") }
+    for isFlushed in [false, true] {
+      let statistics = try cache.statistics
+      #expect(statistics.written == 120 && statistics.removed == 50, "flushed: \(isFlushed)")
+      #expect(statistics.hits == 50 && statistics.misses == 50)
+      #expect(statistics.count == 50 && statistics.cost == 50 * 101)
+      #expect(try cache.count == 50 && cache.size == 50 * 101)
+      try cache.flush()
+    }
+  }
 }

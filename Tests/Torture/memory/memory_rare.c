@@ -114,6 +114,36 @@ static void suspended(torture *run) {
     unmade(run, index, 0);
 }
 
+/** What has expired is not found while the coarse clock has not come to that, and leaves before
+    anything is added in its place. */
+static void late_clock(torture *run) {
+    enum { KEYS = 50 };
+    larder_index *index = made(run, LARDER_INDEX_ADAPTIVE, LARDER_INDEX_UNLIMITED);
+    larder_index_expiry expiry = {LARDER_INDEX_NEVER, LARDER_INDEX_NEVER, LARDER_INDEX_NEVER};
+    larder_index_slot slot;
+    larder_index_probe probe;
+    GIVES(larder_index_set_expiry(index, &(larder_index_expiry){1, 1, 1}), LARDER_OK);
+    larder_fault_late_clock(40000000);
+    for (uint64_t key = 1; key <= KEYS; key++) {
+        GIVES(larder_index_set_expiry(index, &expiry), LARDER_OK);
+        GIVES(add(index, mix(key), 0, &slot), LARDER_OK);
+        // At this very moment, which the coarse clock comes to in 40 ms.
+        larder_index_expiry now = expiry;
+        now.at_ns = larder_os_fine_ns();
+        GIVES(larder_index_set_entry_expiry(index, slot, &now), LARDER_OK);
+        larder_index_write_end(index);
+        uint32_t token = larder_index_read_first(index, mix(key), &probe);
+        EXPECT(run, probe.payload == NULL, "a read found what has expired");
+        larder_index_read_end(index, token, LARDER_INDEX_NONE);
+        EXPECT(run, larder_index_write_first(index, mix(key), &probe), "nothing seemed due");
+        EXPECT(run, larder_index_expire(index) != LARDER_INDEX_NONE, "it did not leave");
+        larder_index_first(index, mix(key), &probe);
+        EXPECT(run, probe.payload == NULL, "a writer found it");
+    }
+    larder_fault_late_clock(0);
+    unmade(run, index, 0);
+}
+
 /** Numbers of segments run out wherever one is asked for: entries without an equal in their hashes,
     which enlarge segments, and such with, which need a chain. */
 static void segment_numbers(torture *run) {
@@ -356,6 +386,7 @@ void memory_rare(torture *run, void *context) {
     (void)context;
     insertions(run);
     suspended(run);
+    late_clock(run);
     segment_numbers(run);
     endless_costs(run);
     full_notes(run);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import Foundation
+import LarderCore
 
 extension String: ArchiveIndexable {
   /// UTF-8 of the composed form (NFC), which is what Swift compares: texts that it calls equal
@@ -9,7 +10,7 @@ extension String: ArchiveIndexable {
     // Below U+0300, whose first byte is 0xCC, no form differs from another.
     let bytes = [UInt8](utf8)
     if bytes.allSatisfy({ $0 < 0xCC }) { return bytes }
-    return [UInt8](precomposedStringWithCanonicalMapping.utf8)
+    return [UInt8](CanonicalText.composed(self).utf8)
   }
 }
 

@@ -16,12 +16,12 @@ extension Archive {
   func remove(all ids: some Sequence<Element.ID>, _ durability: Durability?) throws {
     let durability = durability ?? self.durability
     var chunk: [Element.ID] = []
-    var keys: [Data] = []
+    var keys: [StoreOwnKey] = []
     var size = 0
     func commit(_ durability: Durability) throws {
       if keys.isEmpty { return }
       let batch = try StoreBatch(store)
-      for key in keys { try key.withUnsafeBytes { try batch.remove($0) } }
+      for key in keys { try key.withKey { try batch.remove($0) } }
       _ = try batch.commit(isSynced: durability == .power)
       for id in chunk { memory.remove(forKey: id) }
       chunk = []
@@ -30,7 +30,7 @@ extension Archive {
       changes.notify()
     }
     for id in ids {
-      let key = try keyCoder.encode(id)
+      let key = try keyCoder.own(id)
       let room = batchLimit - key.count - ArchiveBatchSize.overhead
       if keys.count == ArchiveBatchSize.count || size > room { try commit(.process) }
       chunk.append(id)
@@ -70,8 +70,8 @@ extension Archive {
     let batch = try StoreBatch(store)
     for entry in entries {
       try entry.key.withUnsafeBytes { key in
-        try batch.require(key, version: entry.version)
-        try batch.remove(key)
+        try batch.require(StoreKey(key), version: entry.version)
+        try batch.remove(StoreKey(key))
       }
     }
     if try batch.commit(isSynced: durability == .power) != nil {

@@ -39,7 +39,7 @@ extension Archive {
 
   @usableFromInline
   func put(
-    _ key: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer, _ element: Element,
+    _ key: StoreKey, _ bytes: UnsafeRawBufferPointer, _ element: Element,
     _ durability: Durability?
   ) throws(LarderError) -> UInt64 {
     let values = indexValues(of: element)
@@ -52,11 +52,10 @@ extension Archive {
   }
 
   private func put(
-    _ key: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer, _ terms: StoreTerms,
+    _ key: StoreKey, _ bytes: UnsafeRawBufferPointer, _ terms: StoreTerms,
     _ values: [StoreIndexValue]
   ) throws(LarderError) -> UInt64 {
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-    if values.isEmpty { return try store.put(key, bytes, extended: nothing, terms: terms) }
     return try store.put(key, bytes, extended: nothing, terms: terms, indexes: values)
   }
 
@@ -96,7 +95,7 @@ extension Archive {
   }
 
   /// How large the element under a key is; 0 if there is none. Counts as a use.
-  func size(_ key: UnsafeRawBufferPointer) throws(LarderError) -> Int {
+  func size(_ key: StoreKey) throws(LarderError) -> Int {
     var size = 0
     do {
       _ = try store.read(key, [.withoutValue, .expiredToo]) { size = Int(clamping: $0.valueCount) }

@@ -10,7 +10,7 @@ struct ArchiveBatch<Element: Identifiable & Sendable>
 where Element.ID: Codable & Sendable & SendableMetatype {
   struct Item {
     let element: Element
-    let key: Data
+    let key: StoreOwnKey
     let bytes: Data
     let indexes: [StoreIndexValue]
     /// What the key must have at the commit; nil: anything. 0: nothing.
@@ -34,7 +34,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 
   func encode(_ element: Element, ifVersion version: UInt64? = nil) throws -> Item {
     Item(
-      element: element, key: try archive.keyCoder.encode(element.id),
+      element: element, key: try archive.keyCoder.own(element.id),
       bytes: try archive.coder.encode(element), indexes: archive.indexValues(of: element),
       version: version)
   }
@@ -81,7 +81,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     let terms = archive.terms(durability).unsynced
     for item in items {
       // `withUnsafeBytes` does not know the type of what is thrown.
-      let added = item.key.withUnsafeBytes { key in
+      let added = item.key.withKey { key in
         item.bytes.withUnsafeBytes { bytes in
           Result { () throws(LarderError) in
             if let version = item.version { try batch.require(key, version: version) }
@@ -97,10 +97,10 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   }
 
   private func replacedSize() throws(LarderError) -> Int {
-    var keys: Set<Data> = []
+    var keys: Set<[UInt8]> = []
     var size = 0
-    for item in items where keys.insert(item.key).inserted {
-      let replaced = item.key.withUnsafeBytes { key in
+    for item in items where keys.insert(item.key.bytes).inserted {
+      let replaced = item.key.withKey { key in
         Result { () throws(LarderError) in try archive.size(key) }
       }
       size += try replaced.get()

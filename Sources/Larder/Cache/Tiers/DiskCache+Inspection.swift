@@ -13,14 +13,8 @@ extension DiskCache {
     _ body: (DiskCacheInfo<Key>) throws -> Bool
   ) throws {
     let limits = currentLimits
-    var raw = try selection.raw(keyCoder, order)
-    raw.isWithoutValues = true
-    var cursor = try StoreCursor(store, raw)
-    var goesOn = true
-    while goesOn,
-      try cursor.next({ entry in
-        goesOn = try body(DiskCacheInfo(entry, try keyCoder.decode(entry.key), limits))
-      })
-    {}
+    try forEachStored(selection, order, withValues: false) { entry in
+      try body(DiskCacheInfo(entry, try keyCoder.decode(entry.key), limits))
+    }
   }
 }

@@ -42,7 +42,7 @@ extension Cache {
   }
 
   func write(_ entry: Entry?, _ key: Key, _ durability: Durability? = nil) async throws {
-    try checkOpen()
+    try checkCanWrite(key)
     try await makeRoom(for: key)
     let token = await writers.begin(key)
     defer { writers.end(key, token) }

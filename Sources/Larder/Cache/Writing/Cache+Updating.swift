@@ -30,7 +30,7 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     durability: Durability? = nil, _ body: (inout Value?) throws -> R
   ) throws -> R {
-    try checkOpen()
+    try checkCanWrite(key)
     try makeRoom(for: key)
     let token = writers.begin(key)
     defer { writers.end(key, token) }
@@ -66,7 +66,7 @@ extension Cache {
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     durability: Durability? = nil, _ body: @Sendable (inout Value?) throws -> R
   ) async throws -> R {
-    try checkOpen()
+    try checkCanWrite(key)
     try await makeRoom(for: key)
     let token = await writers.begin(key)
     defer { writers.end(key, token) }

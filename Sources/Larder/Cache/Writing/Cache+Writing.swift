@@ -65,7 +65,7 @@ extension Cache {
   /// Takes the key's lock, for a write.
   @inlinable
   func begin(_ key: Key) throws -> Writers.Token {
-    try checkOpen()
+    try checkCanWrite(key)
     if queue != nil { try makeRoom(for: key) }
     return writers.begin(key)
   }

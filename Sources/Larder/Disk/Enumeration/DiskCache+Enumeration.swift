@@ -78,9 +78,7 @@ extension DiskCache {
     _ body: (DiskCacheEntry<Key, Value>) throws -> Bool
   ) throws {
     let limits = currentLimits
-    var cursor = try StoreCursor(store, selection.raw(keyCoder, order))
-    var goesOn = true
-    while goesOn, try cursor.next({ goesOn = try body(makeEntry(&$0, limits)) }) {}
+    try forEachStored(selection, order, withValues: true) { try body(makeEntry(&$0, limits)) }
   }
 
   /// What there is to know of one entry besides its value; leaves no trace.
@@ -117,12 +115,51 @@ extension DiskCache {
     _ selection: DiskCacheSelection<Key>, _ order: DiskCacheOrder, _ limit: Int,
     withValues: Bool, _ body: (inout StoreEntry) throws -> Element
   ) throws -> [Element] {
-    var raw = try selection.raw(keyCoder, order)
-    raw.isWithoutValues = !withValues
     var elements: [Element] = []
     if limit <= 0 { return elements }
-    var cursor = try StoreCursor(store, raw)
-    while elements.count < limit, try cursor.next({ elements.append(try body(&$0)) }) {}
+    try forEachStored(selection, order, withValues: withValues) { entry in
+      elements.append(try body(&entry))
+      return elements.count < limit
+    }
     return elements
+  }
+
+  /// Lends the entries of a selection, until the body says no.
+  func forEachStored(
+    _ selection: DiskCacheSelection<Key>, _ order: DiskCacheOrder, withValues: Bool,
+    _ body: (inout StoreEntry) throws -> Bool
+  ) throws {
+    var selections = try selection.raw(keyCoder, order)
+    for form in selections.indices { selections[form].isWithoutValues = !withValues }
+    _ = try walk(selections[...], body)
+  }
+
+  /// The first selection is listed first and opened last: what is moved from another one to it
+  /// meanwhile may be listed twice, but is never left out.
+  private func walk(
+    _ selections: ArraySlice<StoreSelection>, _ body: (inout StoreEntry) throws -> Bool
+  ) throws -> Bool {
+    guard let last = selections.last else { return true }
+    var cursor = try StoreCursor(store, last)
+    guard try walk(selections.dropLast(), body) else { return false }
+    var goesOn = true
+    while goesOn,
+      try cursor.next({ entry in
+        if selections.count > 1, try !isOther(entry.key, selections) { return }
+        goesOn = try body(&entry)
+      })
+    {}
+    return goesOn
+  }
+
+  /// Whether a key of the last selection has another form than today's, belongs to the first one
+  /// in that of today, and was not listed yet.
+  private func isOther(
+    _ key: UnsafeRawBufferPointer, _ selections: ArraySlice<StoreSelection>
+  ) throws -> Bool {
+    if selections.dropLast().contains(where: { $0.contains(key) }) { return false }
+    let own = try keyCoder.own(keyCoder.decode(key))
+    if own.bytes.elementsEqual(key) { return false }
+    return own.bytes.withUnsafeBytes { selections[0].contains($0) }
   }
 }

@@ -26,27 +26,22 @@ extension DiskCache {
     where isUnwanted: (DiskCacheInfo<Key>) throws -> Bool
   ) throws -> Int {
     let limits = currentLimits
-    var raw = try selection.raw(keyCoder, .byKey)
-    raw.isWithoutValues = true
-    var cursor = try StoreCursor(store, raw)
     var unwanted: [(key: [UInt8], version: UInt64)] = []
     var bytes = 0
     var removed = 0
-    var isThere = true
-    while isThere {
-      isThere = try cursor.next { entry in
-        let info = DiskCacheInfo(entry, try keyCoder.decode(entry.key), limits)
-        guard try isUnwanted(info) else { return }
-        unwanted.append(([UInt8](entry.key), info.version))
-        bytes += entry.key.count
-      }
-      if unwanted.count == 256 || bytes >= 8192 || !isThere {
+    try forEachStored(selection, .byKey, withValues: false) { entry in
+      let info = DiskCacheInfo(entry, try keyCoder.decode(entry.key), limits)
+      guard try isUnwanted(info) else { return true }
+      unwanted.append(([UInt8](entry.key), info.version))
+      bytes += entry.key.count
+      if unwanted.count == 256 || bytes >= 8192 {
         removed += try remove(unwanted)
         unwanted.removeAll(keepingCapacity: true)
         bytes = 0
       }
+      return true
     }
-    return removed
+    return try removed + remove(unwanted)
   }
 
   /// As the synchronous form, on a thread of the cache's own: removes all entries that a
@@ -81,8 +76,8 @@ extension DiskCache {
     let batch = try StoreBatch(store)
     for (key, version) in entries {
       try key.withUnsafeBytes { key in
-        try batch.require(key, version: version)
-        try batch.remove(key)
+        try batch.require(StoreKey(key), version: version)
+        try batch.remove(StoreKey(key))
       }
     }
     if try batch.commit(isSynced: durability == .power) != nil { return entries.count }

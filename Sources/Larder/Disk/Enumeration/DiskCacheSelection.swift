@@ -41,13 +41,12 @@ public struct DiskCacheSelection<Key: Sendable>: Sendable {
     DiskCacheSelection(prefix: prefix)
   }
 
-  /// The selection in the terms of the store.
+  /// The selection in the terms of the store: of the keys as they are stored, and then of those
+  /// that earlier versions stored in another form of the bounds.
   ///
   /// - Throws: `.invalidArgument` if the coder's bytes do not keep what it is about.
-  func raw(_ coder: KeyCoder<Key>, _ order: DiskCacheOrder) throws -> StoreSelection {
-    var raw = StoreSelection()
-    raw.isByRecency = order == .leastRecentFirst || order == .mostRecentFirst
-    raw.isDescending = order == .byKeyDescending || order == .mostRecentFirst
+  func raw(_ coder: KeyCoder<Key>, _ order: DiskCacheOrder) throws -> [StoreSelection] {
+    let raw = StoreSelection(order)
     if raw.isByRecency, lower != nil || upper != nil || prefix != nil {
       throw LarderError(
         .invalidArgument, "A range of keys or a prefix is listed by key, not by use.")
@@ -63,14 +62,28 @@ public struct DiskCacheSelection<Key: Sendable>: Sendable {
         "The key coder of \(Key.self) does not preserve prefixes; select by key instead."
       )
     }
-    if let lower {
-      raw.setLower([UInt8](try coder.encode(lower.key)), isExclusive: lower.isExclusive)
+    let lowers = try lower.map { try coder.own($0.key).allForms } ?? []
+    let uppers = try upper.map { try coder.own($0.key).allForms } ?? []
+    let prefixes = try prefix.map { try coder.own($0).allForms } ?? []
+    return (0..<max(1, lowers.count, uppers.count, prefixes.count)).map { form in
+      var raw = raw
+      if let lower {
+        raw.setLower(lowers[min(form, lowers.count - 1)], isExclusive: lower.isExclusive)
+      }
+      if let upper {
+        raw.setUpper(uppers[min(form, uppers.count - 1)], isExclusive: upper.isExclusive)
+      }
+      if prefix != nil { raw.prefix = prefixes[min(form, prefixes.count - 1)] }
+      return raw
     }
-    if let upper {
-      raw.setUpper([UInt8](try coder.encode(upper.key)), isExclusive: upper.isExclusive)
-    }
-    if let prefix { raw.prefix = [UInt8](try coder.encode(prefix)) }
-    return raw
+  }
+}
+
+extension StoreSelection {
+  /// Everything in an order.
+  init(_ order: DiskCacheOrder) {
+    isByRecency = order == .leastRecentFirst || order == .mostRecentFirst
+    isDescending = order == .byKeyDescending || order == .mostRecentFirst
   }
 }
 

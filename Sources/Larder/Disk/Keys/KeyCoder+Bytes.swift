@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: MIT
 
 public import Foundation
+import LarderCore
 
 extension KeyCoder where Key == String {
-  /// Text as UTF-8: keeps prefixes, and the order of Unicode's numbers.
+  /// Text as UTF-8 in its composed form (NFC), which is what Swift compares: keeps prefixes,
+  /// and the order of Unicode's numbers.
   ///
-  /// Strings that Swift calls equal although they have other characters, an é in one
-  /// piece or in two, are two keys on disk.
+  /// Keys begin with a prefix if their composed forms do: "e" does not begin "é".
   ///
-  /// - Complexity: O(bytes), without an allocation.
+  /// - Complexity: O(bytes), without an allocation for ASCII and for most text that is
+  ///   composed; what has to be composed takes some microseconds.
   public static var string: KeyCoder<String> {
     KeyCoder(
       keepsOrder: true, keepsPrefixes: true,
       borrow: { key, body in
         var text = key
-        try text.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
+        let isDone = try text.withUTF8 { text in
+          let bytes = UnsafeRawBufferPointer(text)
+          if !bytes.isASCII { return false }
+          try body(StoreKey(bytes))
+          return true
+        }
+        if isDone { return }
+        let others = CanonicalText.hasOneForm(text) ? .none : StoreKeyForms.text(text)
+        var composed = CanonicalText.composed(text)
+        try composed.withUTF8 { try body(StoreKey(UnsafeRawBufferPointer($0), others: others)) }
       },
       decode: { bytes in
         guard let text = String(validating: bytes, as: UTF8.self) else { throw unfit(bytes) }
@@ -30,7 +41,7 @@ extension KeyCoder where Key == Data {
   public static var data: KeyCoder<Data> {
     KeyCoder(
       keepsOrder: true, keepsPrefixes: true,
-      borrow: { key, body in try key.withUnsafeBytes { try body($0) } },
+      borrow: { key, body in try key.withUnsafeBytes { try body(StoreKey($0)) } },
       decode: { Data(copied: $0) })
   }
 }
@@ -42,7 +53,7 @@ extension KeyCoder where Key == [UInt8] {
   public static var bytes: KeyCoder<[UInt8]> {
     KeyCoder(
       keepsOrder: true, keepsPrefixes: true,
-      borrow: { key, body in try key.withUnsafeBytes { try body($0) } },
+      borrow: { key, body in try key.withUnsafeBytes { try body(StoreKey($0)) } },
       decode: { [UInt8]($0) })
   }
 }
@@ -54,7 +65,7 @@ extension KeyCoder where Key == UUID {
   public static var uuid: KeyCoder<UUID> {
     KeyCoder(
       keepsOrder: true, keepsPrefixes: false,
-      borrow: { key, body in try withUnsafeBytes(of: key.uuid) { try body($0) } },
+      borrow: { key, body in try withUnsafeBytes(of: key.uuid) { try body(StoreKey($0)) } },
       decode: { bytes in
         guard bytes.count == MemoryLayout<uuid_t>.size else { throw unfit(bytes) }
         return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))

@@ -24,7 +24,7 @@ extension KeyCoder where Key: FixedWidthInteger & SendableMetatype {
       keepsOrder: true, keepsPrefixes: false,
       borrow: { key, body in
         let stored = Stored(truncatingIfNeeded: key) ^ (Stored.isSigned ? Stored.min : 0)
-        try withUnsafeBytes(of: stored.bigEndian) { try body($0) }
+        try withUnsafeBytes(of: stored.bigEndian) { try body(StoreKey($0)) }
       },
       decode: { bytes in
         guard bytes.count == MemoryLayout<Stored>.size else { throw unfit(bytes) }
@@ -68,17 +68,24 @@ extension KeyCoder where Key: Codable & SendableMetatype {
   ///
   /// - Complexity: O(bytes).
   public static var codable: KeyCoder<Key> {
-    var encoder = CBOREncoder()
-    encoder.isDeterministic = true
+    let encoder = CBOREncoder()
     let decoder = CBORDecoder()
     return KeyCoder(
       keepsOrder: false, keepsPrefixes: false,
-      borrow: { [encoder] key, body in
+      borrow: { key, body in
         // What the body throws has to pass as it is.
         var result = Result<Void, any Error>.success(())
         do {
           try encoder.withEncodedBytes(of: key) { bytes in
-            result = Result { try body(bytes) }
+            let item = bytes.assumingMemoryBound(to: UInt8.self)
+            var sorter = CBORSorter(item, texts: .composed, zeros: .positive)
+            sorter.sort()
+            if sorter.hasNotANumber { throw LarderError.noKey(Key.self) }
+            let hasOthers = sorter.hasFormsOfText || sorter.hasZeros
+            let others = hasOthers ? StoreKeyForms.item([UInt8](bytes)) : .none
+            result = Result {
+              try sorter.sorted.withUnsafeBytes { try body(StoreKey($0, others: others)) }
+            }
           }
         } catch {
           throw encodingFailure(error)

@@ -19,13 +19,20 @@ import LarderCore
 /// Equal keys must have equal bytes, and keys that differ bytes that differ: on disk a
 /// key is its bytes. They may be any, none, zeros and slashes included, up to 64 KiB.
 ///
+/// The ready-made ones see to that, within other types too: text is written composed, so that
+/// an é in one piece and an e with an accent behind it are one key, as they are in Swift, and
+/// −0.0 is written as 0.0. Not-a-number is equal to nothing, not even to itself, and so it is
+/// no key: `.encoding`. A coder of your own has to do the same.
+///
+/// Earlier versions stored texts and zeros as they were given. Such an entry is found, listed
+/// and removed as ever, by any key that is equal to its own; the next write to it replaces it.
+///
 /// **Concurrency.** A value; safe to pass between threads. Its closures are called on
 /// whatever thread reads or writes, several at a time.
 public struct KeyCoder<Key>: Sendable {
-  /// Lends the bytes of a key to a closure, once; what that throws comes out as it is.
+  /// Lends a key's bytes to a closure, once; what that throws comes out as it is.
   @usableFromInline
-  typealias Borrow =
-    @Sendable (Key, (UnsafeRawBufferPointer) throws -> Void) throws -> Void
+  typealias Borrow = @Sendable (Key, (StoreKey) throws -> Void) throws -> Void
 
   /// Whether bytes are in the order of the keys, so that ranges of keys can be listed.
   public let keepsOrder: Bool
@@ -59,7 +66,7 @@ public struct KeyCoder<Key>: Sendable {
       borrow: { key, body in
         let bytes: Data
         do { bytes = try encode(key) } catch { throw Self.encodingFailure(error) }
-        try bytes.withUnsafeBytes { try body($0) }
+        try bytes.withUnsafeBytes { try body(StoreKey($0)) }
       },
       decode: { try decode(Data(copied: $0)) })
   }
@@ -83,8 +90,15 @@ public struct KeyCoder<Key>: Sendable {
   /// - Complexity: O(bytes).
   public func encode(_ key: Key) throws -> Data {
     var bytes = Data()
-    try borrow(key) { bytes = Data(copied: $0) }
+    try borrow(key) { bytes = Data(copied: $0.bytes) }
     return bytes
+  }
+
+  /// The key as the store has it.
+  func own(_ key: Key) throws -> StoreOwnKey {
+    var own = StoreOwnKey()
+    try borrow(key) { own = StoreOwnKey($0) }
+    return own
   }
 
   /// Decodes a key.

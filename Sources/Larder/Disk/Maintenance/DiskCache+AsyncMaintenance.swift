@@ -56,18 +56,21 @@ extension DiskCache {
     }
   }
 
-  /// As the synchronous form, on another thread: frees all room in the log that replaced
-  /// and removed entries left there.
+  /// As the synchronous form, on another thread: frees all room that replaced and removed
+  /// entries left.
   ///
   /// - Parameters:
   ///   - path: The folder, which nobody has open for writing.
-  ///   - progress: Receives the segments done and their total from time to time, and gives
-  ///     back whether to go on; nil, the default, if nobody wants to know.
+  ///   - progress: Receives the segments done and their total from time to time, and then
+  ///     the rows of the index that were copied and theirs, and gives back whether to go on;
+  ///     nil, the default, if nobody wants to know.
+  /// - Returns: How large log and index were, and are now.
   /// - Throws: `.busy`, `.damaged`, `CancellationError`, `.diskFull`, `.io`.
   /// - Complexity: O(bytes of everything).
+  @discardableResult
   public static func compact(
     path: String, progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) async throws {
+  ) async throws -> DiskCacheCompaction {
     try await DiskExecutor("larder.disk.compact").runCancellable { goesOn in
       try self.compact(path: path) { goesOn() && (progress?($0, $1) ?? true) }
     }

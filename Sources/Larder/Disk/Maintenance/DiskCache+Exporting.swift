@@ -21,7 +21,7 @@ extension DiskCache {
       return provided
     }
     var name = ""
-    try keyCoder.borrow(key) { name = Self.fileName(of: $0) }
+    try keyCoder.borrow(key) { name = Self.fileName(of: $0.bytes) }
     return name
   }
 

@@ -79,25 +79,30 @@ extension DiskCache {
     try store.backup(to: path, progress: progress)
   }
 
-  /// Frees all room in the log that replaced and removed entries left there.
+  /// Frees all room that replaced and removed entries left.
   ///
   /// Checkpoints do so too, but leave some of it; this is for a cache that has become much
-  /// smaller for good. Readers may have it open meanwhile. What becomes free in the index,
-  /// the file data.mdb, is used again; that file does not get smaller.
+  /// smaller for good. Readers may have it open meanwhile. An index, the file data.mdb, of
+  /// which more than half is free is replaced by a smaller copy, unless somebody reads the
+  /// cache or the disk has no room for both: then what is free in it is used again. A crash
+  /// in the midst of that leaves the old file or the new one.
   ///
   /// - Parameters:
   ///   - path: The folder, which nobody has open for writing.
-  ///   - progress: Receives the segments done and their total from time to time, and gives
-  ///     back whether to go on; nil, the default, if nobody wants to know.
+  ///   - progress: Receives the segments done and their total from time to time, and then
+  ///     the rows of the index that were copied and theirs, and gives back whether to go on;
+  ///     nil, the default, if nobody wants to know.
+  /// - Returns: How large log and index were, and are now.
   /// - Throws: `.busy`; `.damaged`; `CancellationError` if `progress` said so, and then
   ///   what was done stays; `.diskFull`, `.io`, and as
   ///   ``init(path:coder:keyCoder:configuration:)``.
   /// - Complexity: O(bytes of everything).
   @available(*, noasync, message: "Use `await` in asynchronous code.")
+  @discardableResult
   public static func compact(
     path: String, progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) throws {
-    try StoreHandle.compact(path, progress: progress)
+  ) throws -> DiskCacheCompaction {
+    DiskCacheCompaction(try StoreHandle.compact(path, progress: progress))
   }
 
   /// Rebuilds the index of a closed cache in place, from its log.

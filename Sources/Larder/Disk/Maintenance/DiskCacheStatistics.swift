@@ -13,7 +13,7 @@ import LarderCore
 ///
 /// **Concurrency.** A value; safe to pass between threads.
 public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
-  /// Entries as of the last checkpoint.
+  /// Entries, with those that wait for a checkpoint, and expired ones that were not removed yet.
   public let count: Int
   /// The bytes of their values.
   public let cost: Int
@@ -53,7 +53,8 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
   public let damaged: UInt64
   /// Values stored.
   public let written: UInt64
-  /// Entries that the caller removed.
+  /// Removals that were written: of a key without an entry, too, but of an ``EntryCache`` only of
+  /// keys with one.
   public let removed: UInt64
   /// Entries that left for a limit.
   public let evicted: UInt64

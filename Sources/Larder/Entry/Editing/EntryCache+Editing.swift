@@ -14,7 +14,7 @@ extension EntryCache {
   @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func edit(_ key: Key) throws -> EntryEditor? {
     var editor: EntryEditor?
-    try keyCoder.borrow(key) { editor = try store.edit([UInt8]($0), of: nil) }
+    try keyCoder.borrow(key) { editor = try store.edit(StoreOwnKey($0), of: nil) }
     return editor
   }
 
@@ -97,12 +97,12 @@ extension EntryStore {
   /// Begins an edit.
   ///
   /// - Parameter snapshot: What the entry must still be; nil if that does not matter.
-  func edit(_ key: [UInt8], of snapshot: EntrySnapshot?) throws -> EntryEditor? {
-    try key.withUnsafeBytes { try keyRule.check($0) }
+  func edit(_ key: StoreOwnKey, of snapshot: EntrySnapshot?) throws -> EntryEditor? {
+    try key.withKey { try keyRule.check($0) }
     guard try beginEdit(key) else { return nil }
     do {
       // Looked at only now, when nobody else writes under the key.
-      let seen = try key.withUnsafeBytes { try version($0) } ?? 0
+      let seen = try key.withKey { try version($0) } ?? 0
       if snapshot == nil || snapshot?.version == seen {
         let old = snapshot.flatMap { $0.isWhole ? $0 : nil }
         return EntryEditor(self, key, seen: seen, old: old)

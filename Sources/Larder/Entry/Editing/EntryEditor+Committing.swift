@@ -26,7 +26,7 @@ extension EntryEditor {
     if store.isClosed { throw store.closedFailure }
     let terms = store.terms(expiration, durability)
     let set = edited.values.compactMap { $0 }
-    try key.withUnsafeBytes { key in
+    try key.withKey { key in
       // Nobody else writes under the key meanwhile: all that may have happened is that the
       // entry left, and that does not matter to one that is stored whole.
       if set.count == valueCount { return try store.put(set, key, terms) }
@@ -51,7 +51,7 @@ extension EntryEditor {
   }
 
   private func commitSome(
-    _ edited: State, _ key: UnsafeRawBufferPointer, _ terms: StoreTerms
+    _ edited: State, _ key: StoreKey, _ terms: StoreTerms
   ) throws {
     // One that is damaged says so here.
     guard let old = try edited.old ?? store.read(key, .peek), seen != 0 else {

@@ -79,7 +79,7 @@ extension EntryEditor {
     if isOver { throw overFailure }
     if store.isClosed { throw store.closedFailure }
     if old != nil || seen == 0 { return old }
-    let found = try key.withUnsafeBytes { try store.snapshot($0, .peek) }
+    let found = try key.withKey { try store.snapshot($0, .peek) }
     guard let found, found.version == seen else { return nil }
     state.withLock { if !$0.isOver { $0.old = found } }
     return found

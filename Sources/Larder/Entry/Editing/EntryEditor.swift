@@ -37,13 +37,13 @@ public final class EntryEditor: Sendable {
   }
 
   let store: EntryStore
-  let key: [UInt8]
+  let key: StoreOwnKey
   /// The version of the entry as it was; 0 if there was none.
   let seen: UInt64
   let state: Mutex<State>
 
   /// Makes an editor of a key whose edit has begun.
-  init(_ store: EntryStore, _ key: [UInt8], seen: UInt64, old: EntrySnapshot?) {
+  init(_ store: EntryStore, _ key: StoreOwnKey, seen: UInt64, old: EntrySnapshot?) {
     self.store = store
     self.key = key
     self.seen = seen

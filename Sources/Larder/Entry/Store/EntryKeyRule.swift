@@ -16,12 +16,12 @@ public enum EntryKeyRule: Sendable, Hashable, CaseIterable {
   /// The same, and the letters `A` to `Z`, as SwiftyCache has it.
   case swiftyCache
 
-  func check(_ key: UnsafeRawBufferPointer) throws(LarderError) {
-    if self == .any || isFit(key) { return }
+  func check(_ key: StoreKey) throws(LarderError) {
+    if self == .any || isFit(key.bytes) { return }
     throw LarderError(
       .invalidArgument,
       """
-      A key of \(key.count) bytes is not of 1 to 120 of the characters \
+      A key of \(key.bytes.count) bytes is not of 1 to 120 of the characters \
       \(self == .diskLruCache ? "" : "A to Z, ")a to z, 0 to 9, _ and -, as the cache's rule \
       wants it.
       """)

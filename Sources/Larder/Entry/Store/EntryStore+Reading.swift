@@ -9,7 +9,7 @@ extension EntryStore {
   ///
   /// - Parameter chosen: Which values are wanted; nil for all.
   func snapshot(
-    _ key: UnsafeRawBufferPointer, _ how: StoreReading = .use, chosen: [Bool]? = nil
+    _ key: StoreKey, _ how: StoreReading = .use, chosen: [Bool]? = nil
   ) throws -> EntrySnapshot? {
     try keyRule.check(key)
     do {
@@ -24,11 +24,12 @@ extension EntryStore {
   ///
   /// - Throws: `.damaged`, `.closed`, `.io`.
   func read(
-    _ key: UnsafeRawBufferPointer, _ how: StoreReading, chosen: [Bool]? = nil
+    _ key: StoreKey, _ how: StoreReading, chosen: [Bool]? = nil
   ) throws -> EntrySnapshot? {
     var found: EntryBytes?
     let isThere = try handle.read(key, how) { entry in
-      found = EntryBytes.make(&entry, valueCount: valueCount, chosen: chosen, reference)
+      found = EntryBytes.make(
+        &entry, key, valueCount: valueCount, chosen: chosen, reference)
     }
     if let found { return EntrySnapshot(found) }
     if !isThere { return nil }
@@ -38,7 +39,7 @@ extension EntryStore {
   }
 
   /// The version of an entry; nil if there is none, 0 if what there is cannot be read.
-  func version(_ key: UnsafeRawBufferPointer) throws -> UInt64? {
+  func version(_ key: StoreKey) throws -> UInt64? {
     var version: UInt64?
     do {
       _ = try handle.read(key, [.peek, .withoutValue]) { version = $0.sequence }
@@ -49,7 +50,7 @@ extension EntryStore {
     return version
   }
 
-  func contains(_ key: UnsafeRawBufferPointer) throws -> Bool {
+  func contains(_ key: StoreKey) throws -> Bool {
     try keyRule.check(key)
     return try version(key) ?? 0 != 0
   }

@@ -10,7 +10,7 @@ extension EntryStore {
 
   /// Stores all values of an entry, in place of what was there.
   func setValues(
-    _ values: [Data], _ key: UnsafeRawBufferPointer, _ terms: StoreTerms
+    _ values: [Data], _ key: StoreKey, _ terms: StoreTerms
   ) throws {
     guard values.count == valueCount else {
       throw LarderError(
@@ -22,7 +22,7 @@ extension EntryStore {
 
   /// Stores some values of an entry, and leaves the others as they are.
   func update(
-    _ values: [Int: Data], _ key: UnsafeRawBufferPointer, _ terms: StoreTerms
+    _ values: [Int: Data], _ key: StoreKey, _ terms: StoreTerms
   ) throws {
     for index in values.keys { try check(index) }
     let isDone: Void? = try writing(key) {
@@ -46,7 +46,7 @@ extension EntryStore {
   /// Removes an entry.
   ///
   /// - Returns: Whether there was one that nobody edits.
-  func remove(_ key: UnsafeRawBufferPointer, _ durability: Durability?) throws -> Bool {
+  func remove(_ key: StoreKey, _ durability: Durability?) throws -> Bool {
     let isSynced = (durability ?? self.durability) == .power
     let wasThere = try writing(key) {
       for _ in 0..<Self.attempts {
@@ -68,7 +68,7 @@ extension EntryStore {
 
   /// Stores an entry.
   func put(
-    _ pieces: [EntryPiece], _ key: UnsafeRawBufferPointer, _ terms: StoreTerms
+    _ pieces: [EntryPiece], _ key: StoreKey, _ terms: StoreTerms
   ) throws {
     try pieces.withRecord(folder: path) { head, values in
       _ = try handle.put(key, values, extended: head, terms: terms)
@@ -79,7 +79,7 @@ extension EntryStore {
   ///
   /// - Returns: Whether it was stored.
   func put(
-    _ pieces: [EntryPiece], _ key: UnsafeRawBufferPointer, _ terms: StoreTerms,
+    _ pieces: [EntryPiece], _ key: StoreKey, _ terms: StoreTerms,
     requiring version: UInt64
   ) throws -> Bool {
     try pieces.withRecord(folder: path) { head, values in

@@ -46,24 +46,24 @@ final class EntryStore: Sendable {
   ///
   /// - Returns: false if it is being edited or written to.
   /// - Throws: `.closed`, `.readOnly`.
-  func beginEdit(_ key: [UInt8]) throws(LarderError) -> Bool {
+  func beginEdit(_ key: StoreOwnKey) throws(LarderError) -> Bool {
     try checkIsWritable()
-    switch editing.beginEdit(key) {
+    switch editing.beginEdit(key.bytes) {
     case .granted: return true
     case .refused: return false
     case .closed: throw closedFailure
     }
   }
 
-  func endEdit(_ key: [UInt8]) { editing.endEdit(key) }
+  func endEdit(_ key: StoreOwnKey) { editing.endEdit(key.bytes) }
 
   /// Runs a write that is one call.
   ///
   /// - Returns: nil, and the body was not called, if the key is being edited.
-  func writing<R>(_ key: UnsafeRawBufferPointer, _ body: () throws -> R) throws -> R? {
+  func writing<R>(_ key: StoreKey, _ body: () throws -> R) throws -> R? {
     try keyRule.check(key)
     try checkIsWritable()
-    let copy = [UInt8](key)
+    let copy = [UInt8](key.bytes)
     switch editing.beginWrite(copy) {
     case .granted: break
     case .refused: return nil

@@ -182,6 +182,8 @@ extension MemoryIndex {
     if let duration = expiration.afterWrite { expiry.after_write_ns = duration.inNanoseconds }
     if let duration = expiration.afterAccess { expiry.after_access_ns = duration.inNanoseconds }
     if let date = expiration.date {
+      // Before the date is looked at: the end is rather a moment too early.
+      let now = now
       let seconds = date.timeIntervalSince(clock.date)
       // Nine thousand million seconds are the range of the C core's clock.
       if seconds < 9e9 {

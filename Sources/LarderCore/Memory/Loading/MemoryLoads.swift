@@ -34,8 +34,10 @@ package final class MemoryLoads<Key: Hashable & Sendable, Value: Sendable>: Send
   /// Joins the load of a key, or starts one.
   ///
   /// - Throws: `.invalidArgument` to a load that asks for its own key, as it would
-  ///   wait for itself.
+  ///   wait for itself; `.encoding` for a key that is not equal to itself, whose load would
+  ///   never be found again.
   package func join(_ key: Key) throws(LarderError) -> Role {
+    if key != key { throw LarderError.noKey(Key.self) }
     let fresh = MemoryLoad<Value>(id: MemoryLoading.nextID())
     var stale: MemoryLoad<Value>?
     let found = loads.withLock { loads in

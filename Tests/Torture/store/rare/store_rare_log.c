@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -685,7 +686,7 @@ static void odd_rows(torture *run, void *context) {
     size_t length = get_row(store, row_of(7), bytes);
     GIVES(set_row(store, row_of(7), bytes_of(bytes, 1900)), LARDER_OK);
     larder_store_close(store);
-    GIVES(larder_store_compact(self->path, NULL, NULL, NULL), LARDER_EDAMAGED);
+    GIVES(larder_store_compact(self->path, NULL, NULL, NULL, NULL), LARDER_EDAMAGED);
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     GIVES(set_row(store, row_of(7), bytes_of(bytes, length)), LARDER_OK);
     is_whole(run, store, 5);
@@ -1020,7 +1021,7 @@ static void compacting(torture *run, void *context) {
     larder_store *store;
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     larder_store_close(store);
-    GIVES(larder_store_compact(self->path, NULL, NULL, NULL), LARDER_OK);
+    GIVES(larder_store_compact(self->path, NULL, NULL, NULL, NULL), LARDER_OK);
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     GIVES(put_many(store, 0, 200), LARDER_OK);
     GIVES(larder_store_flush(store), LARDER_OK);
@@ -1028,8 +1029,8 @@ static void compacting(torture *run, void *context) {
     GIVES(larder_store_flush(store), LARDER_OK);
     EXPECT(run, copy_tree(self->path, self->other), "cannot copy");
     larder_store_close(store);
-    GIVES(larder_store_compact(self->path, NULL, NULL, NULL), LARDER_OK);
-    GIVES(larder_store_compact(self->path, NULL, NULL, NULL), LARDER_OK);
+    GIVES(larder_store_compact(self->path, NULL, NULL, NULL, NULL), LARDER_OK);
+    GIVES(larder_store_compact(self->path, NULL, NULL, NULL, NULL), LARDER_OK);
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     is_whole_anew(run, self->path, store, 100);
     bool is_missing = false;
@@ -1039,7 +1040,7 @@ static void compacting(torture *run, void *context) {
         is_missing = unlink(inside(self->other, name)) == 0;
     }
     EXPECT(run, is_missing, "no segment to remove");
-    GIVES(larder_store_compact(self->other, NULL, NULL, NULL), LARDER_OK);
+    GIVES(larder_store_compact(self->other, NULL, NULL, NULL, NULL), LARDER_OK);
     GIVES(opened(self->other, 0, &store), LARDER_OK);
     EXPECT(run, rare_count(run, store) == 100, "%llu are counted",
            (unsigned long long)rare_count(run, store));
@@ -1051,6 +1052,176 @@ static void compacting(torture *run, void *context) {
     }
     EXPECT(run, there > 0 && there < 100, "%u can be read", there);
     larder_store_close(store);
+}
+
+/** How often somebody was told, and whether it made sense; the call is stopped when none is left.
+    */
+typedef struct listener {
+    unsigned calls, left;
+    uint64_t last;
+    bool is_wrong;
+} listener;
+
+static int listens(void *context, uint64_t done, uint64_t total) {
+    listener *self = context;
+    self->is_wrong = self->is_wrong || done > total || done < self->last;
+    self->last = done;
+    self->calls++;
+    return self->left-- == 0;
+}
+
+static larder_status opened_told(const char *path, uint32_t flags, unsigned left, listener *told,
+                                 larder_store **out) {
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = flags | LARDER_STORE_HOST_MAINTENANCE;
+    *told = (listener){.left = left};
+    options.progress = listens;
+    options.context = told;
+    return larder_store_open(path, &options, NULL, out);
+}
+
+/** An open that reads a long log, or makes an index, says how far it is, and can be stopped. */
+static void told_of_opening(torture *run, void *context) {
+    enum { MANY = 6, LONG = 1 << 20 };
+    static char value[LONG];
+    const rare *self = context;
+    larder_store *store;
+    listener told;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    for (unsigned i = 0; i < MANY; i++) {
+        larder_store_item item = item_of(i, "");
+        item.value = bytes_of(value, LONG);
+        EXPECT_STATUS(run, larder_store_put(store, &item, NULL), LARDER_OK);
+    }
+    // As a kill leaves it.
+    EXPECT(run, copy_tree(self->path, self->other), "cannot copy");
+    larder_store_close(store);
+    for (unsigned left = 0; left < MANY; left++) {
+        GIVES(opened_told(self->other, 0, left, &told, &store), ECANCELED);
+        EXPECT(run, told.calls == left + 1 && !told.is_wrong, "told %u times", told.calls);
+    }
+    GIVES(opened_told(self->other, 0, MANY, &told, &store), LARDER_OK);
+    EXPECT(run, told.calls == MANY && !told.is_wrong, "told %u times", told.calls);
+    is_whole(run, store, MANY);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    larder_store_close(store);
+    EXPECT(run, told.calls == MANY, "told of what came later");
+    EXPECT(run, unlink(inside(self->other, "data.mdb")) == 0, "no index to remove");
+    GIVES(opened_told(self->other, LARDER_STORE_REBUILDS, 0, &told, &store), ECANCELED);
+    GIVES(opened_told(self->other, LARDER_STORE_REBUILDS, 100, &told, &store), LARDER_OK);
+    EXPECT(run, told.calls > 0, "a rebuild said nothing");
+    is_whole(run, store, MANY);
+    larder_store_close(store);
+}
+
+/** A store of few entries whose index was once of many: in order of use, and one that expires. */
+static void make_sparse(torture *run, const char *path) {
+    enum { MANY = 4000, FEW = 100 };
+    larder_store *store;
+    larder_store_entry entry;
+    GIVES(opened(path, LARDER_STORE_TRACK_ACCESS, &store), LARDER_OK);
+    GIVES(put_many(store, 0, MANY), LARDER_OK);
+    larder_store_item item = item_of(MANY, "for a while");
+    item.expires_ns = 5000;
+    GIVES(larder_store_put(store, &item, NULL), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    GIVES(remove_many(store, FEW, MANY, 1), LARDER_OK);
+    GIVES(larder_store_get(store, rare_key(0), 0, &entry), LARDER_OK);
+    larder_store_release(&entry);
+    GIVES(larder_store_flush(store), LARDER_OK);
+    is_whole(run, store, FEW + 1);
+    larder_store_close(store);
+}
+
+/** Has what make_sparse left, and its order. */
+static void is_as_made(torture *run, const char *path) {
+    larder_store *store;
+    larder_store_query query;
+    larder_store_cursor *cursor;
+    larder_store_entry entry = {0};
+    GIVES(opened(path, LARDER_STORE_TRACK_ACCESS, &store), LARDER_OK);
+    is_whole(run, store, 101);
+    larder_store_query_init(&query);
+    query.order = LARDER_STORE_BY_RECENCY;
+    query.flags = LARDER_STORE_DESCENDING;
+    GIVES(larder_store_cursor_open(store, &query, &cursor), LARDER_OK);
+    GIVES(larder_store_cursor_next(cursor, &entry), LARDER_OK);
+    larder_bytes newest = rare_key(0);
+    EXPECT(run,
+           entry.key.length == newest.length && !memcmp(entry.key.data, newest.data, newest.length),
+           "another one was used last");
+    larder_store_cursor_close(cursor);
+    the_time = 6000;
+    GIVES(larder_store_contains(store, rare_key(4000)), LARDER_ENOTFOUND);
+    GIVES(read_one(store, 0), LARDER_OK);
+    larder_store_close(store);
+}
+
+/** Ends the process, or the call, when that many rows were told of. */
+typedef struct stop {
+    int left;
+    bool kills;
+} stop;
+
+static int stops(void *context, uint64_t done, uint64_t total) {
+    stop *self = context;
+    (void)done;
+    // Segments are few.
+    if (total < 100 || self->left-- > 0) return 0;
+    if (self->kills) _exit(0);
+    return 1;
+}
+
+/** An index that is mostly free pages is copied without them; killed, stopped or failing in the
+    midst of it, the old one is there; and it stays as it is while somebody reads. */
+static void shrinking(torture *run, void *context) {
+    const rare *self = context;
+    larder_store_compaction sizes;
+    larder_store *reader;
+    make_sparse(run, self->path);
+    const char *data = inside(self->path, "data.mdb");
+    const int64_t large = size_of_file(data);
+    GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &reader), LARDER_OK);
+    GIVES(read_one(reader, 1), LARDER_OK);
+    GIVES(larder_store_compact(self->path, NULL, NULL, NULL, &sizes), LARDER_OK);
+    EXPECT(run,
+           sizes.data_bytes_after == (uint64_t)size_of_file(data) &&
+               sizes.data_bytes_after >= sizes.data_bytes_before,
+           "an index shrank that somebody reads");
+    larder_store_close(reader);
+    larder_fault_set("rename", 1, EIO);
+    GIVES(larder_store_compact(self->path, NULL, NULL, NULL, &sizes), EIO);
+    larder_fault_set(NULL, 0, 0);
+    EXPECT(run, sizes.data_bytes_after == 0, "sizes of a failure");
+    is_as_made(run, self->path);
+    for (int kills = 0; kills < 2; kills++) {
+        stop where = {0, kills};
+        pid_t child = kills ? fork() : -1;
+        if (child <= 0) {
+            larder_status status = larder_store_compact(self->path, NULL, stops, &where, NULL);
+            if (child == 0) _exit(1);
+            EXPECT_STATUS(run, status, ECANCELED);
+        }
+        int ended = 0;
+        EXPECT(run, child < 0 || (waitpid(child, &ended, 0) == child && ended == 0),
+               "the child went on");
+        EXPECT(run, size_of_file(data) >= large / 2, "the index shrank");
+        is_as_made(run, self->path);
+    }
+    GIVES(larder_store_compact(self->path, NULL, NULL, NULL, &sizes), LARDER_OK);
+    EXPECT(run,
+           sizes.data_bytes_before > 4 * sizes.data_bytes_after &&
+               sizes.data_bytes_after == (uint64_t)size_of_file(data) &&
+               sizes.log_bytes_after <= sizes.log_bytes_before,
+           "%llu bytes of index before, %llu after", (unsigned long long)sizes.data_bytes_before,
+           (unsigned long long)sizes.data_bytes_after);
+    EXPECT(run, size_of_file(inside(self->path, "index.new")) < 0, "the copy's folder is there");
+    is_as_made(run, self->path);
+    // What is written afterwards goes on from there.
+    GIVES(opened(self->path, 0, &reader), LARDER_OK);
+    GIVES(put_many(reader, 200, 3000), LARDER_OK);
+    is_whole_anew(run, self->path, reader, 101 + 2800);
 }
 
 /** Writes that were lost between the tree's end of the log and the next segment. */
@@ -1072,7 +1243,7 @@ static void lost_before_end(torture *run, void *context) {
     }
     EXPECT(run, copy_tree(self->path, self->other), "cannot copy");
     larder_store_close(store);
-    GIVES(larder_store_compact(self->other, NULL, NULL, NULL), LARDER_OK);
+    GIVES(larder_store_compact(self->other, NULL, NULL, NULL, NULL), LARDER_OK);
     GIVES(opened(self->other, 0, &store), LARDER_OK);
     EXPECT(run, rare_count(run, store) == 5, "%llu are there",
            (unsigned long long)rare_count(run, store));
@@ -1369,7 +1540,7 @@ void family_store_rare_log(torture *run) {
     RARE_EACH(run, " in the log", NULL, records, keys, twins, scans, resyncs, segments, kept_back,
               filled, elsewhere, reads, reads_without_memory, odd_rows, hurt_under_way,
               changed_record, failing_checkpoints, unmapped, unmapped_by_place, unnamed, bare,
-              merging, passes, compacting, lost_before_end, full_disk, little_room, written_since,
-              dead_without_memory, shut_before_room, noted_reads, by_thread, held_back,
-              cut_without_reserving);
+              merging, passes, told_of_opening, compacting, shrinking, lost_before_end, full_disk,
+              little_room, written_since, dead_without_memory, shut_before_room, noted_reads,
+              by_thread, held_back, cut_without_reserving);
 }
