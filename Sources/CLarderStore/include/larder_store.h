@@ -201,7 +201,10 @@ typedef enum larder_store_version_of {
     LARDER_STORE_VERSION_OF_DATA,
     /** The LMDB library in this process, as MDB_VERINT has it: major << 24 | minor << 16 | patch.
         Larder works with 0.9. */
-    LARDER_STORE_VERSION_OF_LMDB
+    LARDER_STORE_VERSION_OF_LMDB,
+    /** A process with another C library, or with pointers of another size, has the store open:
+        their locks are not alike, and each would wait for ever. `version` is 0. */
+    LARDER_STORE_VERSION_OF_PROCESS
 } larder_store_version_of;
 
 /** What a failed open found. All zero when there is nothing to tell. */
