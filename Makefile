@@ -164,6 +164,7 @@ include Tests/Torture/torture.mk
 include Tests/Model/model.mk
 include Tests/Coverage/coverage.mk
 include Tests/Apple/apple.mk
+include Tests/LMDB/lmdb.mk
 
 # Benchmarks --------------------------------------------------------------------------------------
 

@@ -110,9 +110,18 @@ static int open_files_of_lmdb(environment *env, unsigned flags) {
 // others. So who opens or closes LMDB has a place in data.mdb locked, which LMDB locks nothing of;
 // and who has it open shares a place that stands for what its mutexes are.
 
-enum { GATE_PLACE, FIRST_KIND_PLACE, KIND_PLACES = 8, GATE_ATTEMPTS = 10000, KIND_WAITS = 400 };
+enum {
+    GATE_PLACE,
+    KIND_PLACES = 8,
+    FIRST_KIND_PLACE = GATE_PLACE + 1,
+    /** Where a writer says that it waits. */
+    FIRST_WAITING_PLACE = FIRST_KIND_PLACE + KIND_PLACES,
+    GATE_ATTEMPTS = 10000,
+    KIND_WAITS = 500
+};
 
-static uint64_t kind_place(void) {
+/** What the mutexes of this process are. */
+static uint64_t kind_of_process(void) {
 #if defined(__GLIBC__)
     const uint64_t library = 0;
 #elif defined(__BIONIC__)
@@ -122,7 +131,7 @@ static uint64_t kind_place(void) {
 #else
     const uint64_t library = 3;
 #endif
-    return FIRST_KIND_PLACE + 2 * library + (sizeof(void *) == 8);
+    return 2 * library + (sizeof(void *) == 8);
 }
 
 /** Waits while others open or close LMDB, which takes no longer than a moment: LARDER_EBUSY after
@@ -137,11 +146,11 @@ static larder_status gate_enter(int file) {
     return status;
 }
 
-/** Whether a process with other mutexes has LMDB open. */
-static bool has_others(int file) {
-    const uint64_t kind = kind_place(), end = FIRST_KIND_PLACE + KIND_PLACES;
-    return larder_os_file_is_place_locked(file, FIRST_KIND_PLACE, kind - FIRST_KIND_PLACE) ||
-           larder_os_file_is_place_locked(file, kind + 1, end - kind - 1);
+/** Whether a process with other mutexes has locked its place among those from `first` on. */
+static bool has_others(int file, uint64_t first) {
+    const uint64_t kind = kind_of_process();
+    return larder_os_file_is_place_locked(file, first, kind) ||
+           larder_os_file_is_place_locked(file, first + kind + 1, KIND_PLACES - kind - 1);
 }
 
 static larder_status environment_of_lmdb(environment *env, unsigned flags) {
@@ -153,7 +162,7 @@ static larder_status environment_of_lmdb(environment *env, unsigned flags) {
     if (!code) code = open_files_of_lmdb(env, flags);
     // It ends when LMDB closes the file. Where it cannot be had, nobody is told.
     if (!code && !(flags & MDB_NOLOCK) && mdb_env_get_fd(env->lmdb, &file) == 0)
-        (void)!larder_os_file_lock_place(file, kind_place(), true);
+        (void)!larder_os_file_lock_place(file, FIRST_KIND_PLACE + kind_of_process(), true);
     if (!code) {
         env->is_read_only = (flags & MDB_RDONLY) != 0;
         (void)mdb_reader_check(env->lmdb, &dead);
@@ -172,7 +181,10 @@ static larder_status environment_of_lmdb(environment *env, unsigned flags) {
 static larder_status open_behind_gate(environment *env, int file) {
     larder_status status = gate_enter(file);
     if (status) return status;
-    if (has_others(file)) status = LARDER_EVERSION;
+    // A writer that waits for readers comes before those that are still to come.
+    if (has_others(file, FIRST_KIND_PLACE) ||
+        (!atomic_load(&env->has_writer) && has_others(file, FIRST_WAITING_PLACE)))
+        status = LARDER_EVERSION;
     if (!status) status = prepare_lock_file(env);
     if (!status) status = environment_of_lmdb(env, MDB_NOTLS | MDB_NORDAHEAD);
     larder_os_file_unlock_place(file, GATE_PLACE);
@@ -188,6 +200,8 @@ static larder_status open_lmdb(environment *env) {
     if (!status) status = open_behind_gate(env, file);
     const bool writes = atomic_load(&env->has_writer);
     // Most who read are through soon.
+    if (writes && status == LARDER_EVERSION)
+        (void)!larder_os_file_lock_place(file, FIRST_WAITING_PLACE + kind_of_process(), true);
     for (int wait = 0; writes && status == LARDER_EVERSION && wait < KIND_WAITS; wait++) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         status = open_behind_gate(env, file);
