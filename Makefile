@@ -325,6 +325,7 @@ lint: ## check the format of all Swift and C code
 	  clang-format --dry-run --Werror $$file 2>/dev/null || wrong="$$wrong $$file"; \
 	done; \
 	if [ -n "$$wrong" ]; then echo "lint: make format would change:$$wrong"; exit 1; fi
+	@sh Tests/LMDB/manifest.sh
 	@echo "lint: ok"
 
 .PHONY: clean
