@@ -165,6 +165,7 @@ include Tests/Outside/outside.mk
 include Tests/Model/model.mk
 include Tests/Coverage/coverage.mk
 include Tests/Apple/apple.mk
+include Tests/LMDB/lmdb.mk
 
 # Benchmarks --------------------------------------------------------------------------------------
 
@@ -332,6 +333,7 @@ lint: ## check the format of all Swift and C code
 	  clang-format --dry-run --Werror $$file 2>/dev/null || wrong="$$wrong $$file"; \
 	done; \
 	if [ -n "$$wrong" ]; then echo "lint: make format would change:$$wrong"; exit 1; fi
+	@sh Tests/LMDB/manifest.sh
 	@echo "lint: ok"
 
 .PHONY: clean

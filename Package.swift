@@ -22,16 +22,29 @@ let c: [CSetting] = [
   .disableWarning("nullability-extension"),
 ]
 
-// Apple's systems have no LMDB, and Homebrew's writes other files. Every build for them has a macOS
-// host, which is where a manifest is evaluated.
+// Apple's systems have no LMDB, and Homebrew's writes other files: every build for them has a macOS
+// host, which is where a manifest is evaluated, and takes LMDB from a package. Elsewhere the system
+// has it, but not where Linux builds for Android or with the static SDK: then, as with any other
+// wish, the environment says so. It is no trait, which not every Xcode knows, nor passes on.
 #if os(macOS)
-  let defaultTraits: Set<String> = ["BundledLMDB"]
-  let systemLMDB: [Target.Dependency] = []
+  let usual = "bundled"
 #else
-  let defaultTraits: Set<String> = []
-  // By its bare name it would be taken for the package, which would then be fetched.
-  let systemLMDB: [Target.Dependency] = [.target(name: "CLMDB")]
+  let usual = "system"
 #endif
+let wished = Context.environment["LARDER_LMDB"] ?? usual
+if wished != "bundled" && wished != "system" {
+  fatalError("LARDER_LMDB is \"\(wished)\", not \"bundled\" or \"system\".")
+}
+let isBundled = wished == "bundled"
+let lmdbPackage: [Package.Dependency] =
+  isBundled
+  ? [.package(url: "https://github.com/agisboye/CLMDB", .upToNextMinor(from: "0.9.24"))] : []
+// By its bare name it would be taken for the package, which would then be fetched.
+let lmdb: [Target.Dependency] =
+  isBundled ? [.product(name: "LMDB", package: "CLMDB")] : [.target(name: "CLMDB")]
+let lmdbOfSystem: [Target] =
+  isBundled
+  ? [] : [.systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])])]
 
 /// What LMDB defines, all of it.
 let functionsOfLMDB = """
@@ -45,19 +58,16 @@ let functionsOfLMDB = """
   reader_check reader_list set_compare set_dupsort set_relctx set_relfunc stat strerror
   txn_abort txn_begin txn_commit txn_env txn_id txn_renew txn_reset version
   """
-let ifBundled = BuildSettingCondition.when(traits: ["BundledLMDB"])
-/// With the trait LMDB is compiled under names of ours, on Apple's systems with locks of ours: see
+/// From a package LMDB is compiled under names of ours, on Apple's systems with locks of ours: see
 /// lmdb/bundled.c.
 let bundledLMDB: [CSetting] =
   functionsOfLMDB.split(whereSeparator: \.isWhitespace).map { name in
-    .define("mdb_\(name)", to: "larder_mdb_\(name)", ifBundled)
+    .define("mdb_\(name)", to: "larder_mdb_\(name)")
   } + [
-    .define("LARDER_BUNDLED_LMDB", ifBundled),
+    .define("LARDER_BUNDLED_LMDB"),
     .define(
       "LARDER_LMDB_LOCKS",
-      .when(
-        platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS],
-        traits: ["BundledLMDB"])),
+      .when(platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS])),
   ]
 
 /// Apple's tools look for it in the bundle of a target that has resources. Elsewhere a target with
@@ -81,22 +91,15 @@ let package = Package(
     .executable(name: "larder", targets: ["LarderTool"]),
   ],
   traits: [
-    .default(enabledTraits: defaultTraits),
-    .trait(
-      name: "BundledLMDB",
-      description: "LMDB 0.9 from a package, instead of the system's; a default on macOS."),
     .trait(
       name: "Encryption",
-      description: "Coders that encrypt, in LarderEncryption; adds a dependency on swift-crypto.",
-      // Whoever names a trait does without the defaults, but not without LMDB.
-      enabledTraits: defaultTraits),
+      description: "Coders that encrypt, in LarderEncryption; adds a dependency on swift-crypto.")
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-    // Not even fetched without their traits.
-    .package(url: "https://github.com/agisboye/CLMDB", .upToNextMinor(from: "0.9.24")),
+    // Not even fetched without its trait.
     .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
-  ],
+  ] + lmdbPackage,
   targets: [
     // How the C core talks to the system. It needs more of the C library than C11 has.
     .target(name: "CLarderSystem", cSettings: c + [.define("_GNU_SOURCE")]),
@@ -105,14 +108,10 @@ let package = Package(
     .target(
       name: "LarderCore", dependencies: ["CLarderSystem", "CLarder"], exclude: privacy.excluded,
       resources: privacy.resources, swiftSettings: swift),
-    .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
     .target(
-      name: "CLarderStore",
-      dependencies: systemLMDB + [
-        "CLarder", "CLarderSystem",
-        .product(name: "LMDB", package: "CLMDB", condition: .when(traits: ["BundledLMDB"])),
-      ],
-      cSettings: c + bundledLMDB + [.define("_GNU_SOURCE"), .headerSearchPath(".")]),
+      name: "CLarderStore", dependencies: ["CLarder", "CLarderSystem"] + lmdb,
+      cSettings: c + (isBundled ? bundledLMDB : [])
+        + [.define("_GNU_SOURCE"), .headerSearchPath(".")]),
     .target(
       name: "Larder", dependencies: ["LarderCore", "CLarderSystem", "CLarder", "CLarderStore"],
       swiftSettings: swift),
@@ -177,6 +176,6 @@ let package = Package(
     .testTarget(
       name: "LarderToolTests", dependencies: ["LarderTool", "LarderTestSupport"],
       swiftSettings: swift),
-  ],
+  ] + lmdbOfSystem,
   cLanguageStandard: .c11
 )

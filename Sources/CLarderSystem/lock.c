@@ -28,6 +28,31 @@ bool larder_os_file_is_locked(int file) {
     return fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
+larder_status larder_os_file_lock_place(int file, uint64_t place, bool is_shared) {
+    FAIL_AT("lock_place");
+    struct flock lock = {.l_type = is_shared ? F_RDLCK : F_WRLCK,
+                         .l_whence = SEEK_SET,
+                         .l_start = (off_t)place,
+                         .l_len = 1};
+    int result;
+    do result = fcntl(file, F_OFD_SETLK, &lock);
+    while (result != 0 && errno == EINTR);
+    if (result == 0) return LARDER_OK;
+    return errno == EAGAIN || errno == EACCES ? LARDER_EBUSY : errno;
+}
+
+void larder_os_file_unlock_place(int file, uint64_t place) {
+    struct flock lock = {
+        .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = (off_t)place, .l_len = 1};
+    (void)fcntl(file, F_OFD_SETLK, &lock);
+}
+
+bool larder_os_file_is_place_locked(int file, uint64_t first, uint64_t count) {
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)first, .l_len = (off_t)count};
+    return count > 0 && fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
 #else
 
 larder_status larder_os_file_lock(int file) {
@@ -45,6 +70,21 @@ bool larder_os_file_is_locked(int file) {
     // flock has no question without an answer: this takes a shared lock for a moment.
     if (flock(file, LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
     (void)flock(file, LOCK_UN);
+    return false;
+}
+
+larder_status larder_os_file_lock_place(int file, uint64_t place, bool is_shared) {
+    (void)place;
+    return is_shared ? LARDER_OK : larder_os_file_lock(file);
+}
+
+void larder_os_file_unlock_place(int file, uint64_t place) {
+    (void)place;
+    larder_os_file_unlock(file);
+}
+
+bool larder_os_file_is_place_locked(int file, uint64_t first, uint64_t count) {
+    (void)file, (void)first, (void)count;
     return false;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Private: LMDB's header, of the system or of the package that the trait BundledLMDB brings.
+// Private: LMDB's header, of the system or of the package that stands in for it.
 #ifndef RIVALS_LMDB_H
 #define RIVALS_LMDB_H
 

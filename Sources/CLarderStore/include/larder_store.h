@@ -77,8 +77,8 @@ typedef struct larder_store_cursor larder_store_cursor;
 enum {
     /** Open for reading only; the store must exist. The handle takes slots in `lock.mdb`, which it
         makes if it is missing. Where that file can be neither made nor written, on a full or
-        read-only file system or with read permission alone, it does without, and writes nothing at
-        all. Then it keeps no snapshot from a writer, which neither sees it nor waits for it: each
+        read-only file system or with read permission alone, or a process with another C library
+        uses it, it does without, and writes nothing at all. Then it keeps no snapshot from a writer, which neither sees it nor waits for it: each
         get sees a state that was, a cursor ends with LARDER_EBUSY if a writer has gone on, and
         segments that were read stay mapped until the handle is closed, with their space on disk. A
         handle of the same process that wants to write gets EACCES meanwhile. */
@@ -233,7 +233,10 @@ typedef enum larder_store_version_of {
     LARDER_STORE_VERSION_OF_DATA,
     /** The LMDB library in this process, as MDB_VERINT has it: major << 24 | minor << 16 | patch.
         Larder works with 0.9. */
-    LARDER_STORE_VERSION_OF_LMDB
+    LARDER_STORE_VERSION_OF_LMDB,
+    /** A process with another C library, or with pointers of another size, has the store open:
+        their locks are not alike, and each would wait for ever. `version` is 0. */
+    LARDER_STORE_VERSION_OF_PROCESS
 } larder_store_version_of;
 
 /** What a failed open found. All zero when there is nothing to tell. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file bundled.c
-    LMDB itself, compiled here from the sources of the package that the trait BundledLMDB brings,
+    LMDB itself, compiled here from the sources of the package that Package.swift names,
     under names of ours, which Package.swift lists. The package's own objects are linked too, and
     nobody calls them.
 

@@ -183,6 +183,8 @@ bool larder_environment_has_room(uint64_t bytes);
     @param reopens it is open, and is closed first: after a failed write of a meta page it refuses
            everything until then. EIO if a reader holds an older snapshot. */
 LARDER_MUST_CHECK larder_status larder_environment_wake(environment *env, bool reopens);
+/** Closes LMDB's part, which is open; no place has a transaction. */
+void larder_environment_close_lmdb(environment *env);
 /** Between these two no place calls LMDB, and no other thread changes its part. */
 void larder_environment_begin_change(environment *env);
 void larder_environment_end_change(environment *env);

@@ -104,40 +104,127 @@ static int open_files_of_lmdb(environment *env, unsigned flags) {
     return code;
 }
 
+// Processes meet in lock.mdb, and three things go wrong there. LMDB 0.9.26 to 0.9.31 destroy its
+// mutexes when the last process closes it, under one that waits to open it (ITS#9278, ITS#10095). A
+// mutex of one C library means something else to another. And nobody who was killed may stop the
+// others. So who opens or closes LMDB has a place in data.mdb locked, which LMDB locks nothing of;
+// and who has it open shares a place that stands for what its mutexes are.
+
+enum {
+    GATE_PLACE,
+    KIND_PLACES = 8,
+    FIRST_KIND_PLACE = GATE_PLACE + 1,
+    /** Where a writer says that it waits. */
+    FIRST_WAITING_PLACE = FIRST_KIND_PLACE + KIND_PLACES,
+    GATE_ATTEMPTS = 10000,
+    KIND_WAITS = 500
+};
+
+/** What the mutexes of this process are. */
+static uint64_t kind_of_process(void) {
+#if defined(__GLIBC__)
+    const uint64_t library = 0;
+#elif defined(__BIONIC__)
+    const uint64_t library = 1;
+#elif defined(__APPLE__)
+    const uint64_t library = 2;
+#else
+    const uint64_t library = 3;
+#endif
+    return 2 * library + (sizeof(void *) == 8);
+}
+
+/** Waits while others open or close LMDB, which takes no longer than a moment: LARDER_EBUSY after
+    ten seconds. */
+static larder_status gate_enter(int file) {
+    larder_status status = LARDER_EBUSY;
+    for (int attempt = 0; status == LARDER_EBUSY && attempt < GATE_ATTEMPTS; attempt++) {
+        struct timespec pause = {.tv_nsec = attempt < 20 ? 50000 : 1000000};
+        if (attempt > 0) nanosleep(&pause, NULL);
+        status = larder_os_file_lock_place(file, GATE_PLACE, false);
+    }
+    return status;
+}
+
+/** Whether a process with other mutexes has locked its place among those from `first` on. */
+static bool has_others(int file, uint64_t first) {
+    const uint64_t kind = kind_of_process();
+    return larder_os_file_is_place_locked(file, first, kind) ||
+           larder_os_file_is_place_locked(file, first + kind + 1, KIND_PLACES - kind - 1);
+}
+
+static larder_status environment_of_lmdb(environment *env, unsigned flags) {
+    mdb_filehandle_t file;
+    int dead, code = mdb_env_create(&env->lmdb);
+    if (code) return larder_environment_status(code);
+    code = mdb_env_set_maxreaders(env->lmdb, TABLE_MAX);
+    if (!code) code = mdb_env_set_mapsize(env->lmdb, (size_t)env->lmdb_map_bytes);
+    if (!code) code = open_files_of_lmdb(env, flags);
+    // It ends when LMDB closes the file. Where it cannot be had, nobody is told.
+    if (!code && !(flags & MDB_NOLOCK) && mdb_env_get_fd(env->lmdb, &file) == 0)
+        (void)!larder_os_file_lock_place(file, FIRST_KIND_PLACE + kind_of_process(), true);
+    if (!code) {
+        env->is_read_only = (flags & MDB_RDONLY) != 0;
+        (void)mdb_reader_check(env->lmdb, &dead);
+        MDB_envinfo info;
+        if (mdb_env_info(env->lmdb, &info) == 0) env->lmdb_map_bytes = info.me_mapsize;
+        return LARDER_OK;
+    }
+    mdb_env_close(env->lmdb);
+    env->lmdb = NULL;
+    return larder_environment_status(code);
+}
+
+/** Opens it where nobody else opens or closes it.
+    @param file of data.mdb, open for writing.
+    @return LARDER_EVERSION if a process with other mutexes has it open. */
+static larder_status open_behind_gate(environment *env, int file) {
+    larder_status status = gate_enter(file);
+    if (status) return status;
+    // A writer that waits for readers comes before those that are still to come.
+    if (has_others(file, FIRST_KIND_PLACE) ||
+        (!atomic_load(&env->has_writer) && has_others(file, FIRST_WAITING_PLACE)))
+        status = LARDER_EVERSION;
+    if (!status) status = prepare_lock_file(env);
+    if (!status) status = environment_of_lmdb(env, MDB_NOTLS | MDB_NORDAHEAD);
+    larder_os_file_unlock_place(file, GATE_PLACE);
+    return status;
+}
+
 static larder_status open_lmdb(environment *env) {
     // Another store may be at that path by now.
-    int file;
+    int file = -1;
     larder_os_facts ignored;
-    larder_status status = larder_environment_file(env, 0, &file, &ignored);
-    if (status) return status;
-    larder_os_file_close(file);
-    bool writes = atomic_load(&env->has_writer);
-    status = prepare_lock_file(env);
-    bool is_unprotected = !writes && is_refused(status);
-    atomic_store(&env->is_unprotected, is_unprotected);
-    if (status && !is_unprotected) return status;
+    larder_status status = larder_environment_file(env, LARDER_OS_WRITE, &file, &ignored);
     // Read-only handles open it for writing too if they may: a handle that writes may join them.
-    unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
-    if (is_unprotected) flags |= MDB_RDONLY | MDB_NOLOCK;
-    for (;; flags |= MDB_RDONLY) {
-        int code = mdb_env_create(&env->lmdb);
-        if (code) return larder_environment_status(code);
-        code = mdb_env_set_maxreaders(env->lmdb, TABLE_MAX);
-        if (!code) code = mdb_env_set_mapsize(env->lmdb, (size_t)env->lmdb_map_bytes);
-        if (!code) code = open_files_of_lmdb(env, flags);
-        if (!code) {
-            int dead;
-            env->is_read_only = (flags & MDB_RDONLY) != 0;
-            (void)mdb_reader_check(env->lmdb, &dead);
-            MDB_envinfo info;
-            if (mdb_env_info(env->lmdb, &info) == 0) env->lmdb_map_bytes = info.me_mapsize;
-            return LARDER_OK;
-        }
-        mdb_env_close(env->lmdb);
-        env->lmdb = NULL;
-        if (writes || (flags & MDB_RDONLY) || !(code == EACCES || code == EROFS || code == EPERM))
-            return larder_environment_status(code);
+    if (!status) status = open_behind_gate(env, file);
+    const bool writes = atomic_load(&env->has_writer);
+    // Most who read are through soon.
+    if (writes && status == LARDER_EVERSION)
+        (void)!larder_os_file_lock_place(file, FIRST_WAITING_PLACE + kind_of_process(), true);
+    for (int wait = 0; writes && status == LARDER_EVERSION && wait < KIND_WAITS; wait++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        status = open_behind_gate(env, file);
     }
+    larder_os_file_close(file);
+    bool is_unprotected = !writes && (is_refused(status) || status == LARDER_EVERSION);
+    atomic_store(&env->is_unprotected, is_unprotected);
+    if (!is_unprotected) return status;
+    return environment_of_lmdb(env, MDB_NOTLS | MDB_NORDAHEAD | MDB_RDONLY | MDB_NOLOCK);
+}
+
+void larder_environment_close_lmdb(environment *env) {
+    mdb_filehandle_t file;
+    int gate = -1;
+    // Of its own file, for another one may be at that path by now. Without the gate, it is closed
+    // all the same.
+    if (!atomic_load(&env->is_unprotected) && mdb_env_get_fd(env->lmdb, &file) == 0 &&
+        larder_os_file_duplicate(file, &gate) == LARDER_OK)
+        (void)!gate_enter(gate);
+    mdb_env_close(env->lmdb);
+    env->lmdb = NULL;
+    if (gate >= 0) larder_os_file_unlock_place(gate, GATE_PLACE);
+    larder_os_file_close(gate);
 }
 
 /** Readers keep what they see, as nobody writes until LMDB is opened again. */
@@ -146,8 +233,7 @@ static void close_lmdb(environment *env) {
         if (other->txn) mdb_txn_abort(other->txn);
         other->txn = NULL;
     }
-    mdb_env_close(env->lmdb);
-    env->lmdb = NULL;
+    larder_environment_close_lmdb(env);
 }
 
 /** Whether somebody looks at a state that is not the newest one: LMDB's table has to protect it. */

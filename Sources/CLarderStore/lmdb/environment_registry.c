@@ -62,7 +62,7 @@ static void environment_drop(environment *env) {
     registry_remove(env);
     larder_environment_free_places(env);
     larder_tree_guard_end(&env->guard);
-    if (env->lmdb) mdb_env_close(env->lmdb);
+    if (env->lmdb) larder_environment_close_lmdb(env);
     for (size_t i = 0; i < env->map_count; i++)
         larder_os_file_unmap(env->maps[i].bytes, env->maps[i].length);
     pthread_mutex_destroy(&env->lock);
@@ -124,7 +124,10 @@ larder_status larder_environment_open(const char *folder, bool writes, const sto
     if (status == LARDER_EVERSION) detail->version_of = LARDER_STORE_VERSION_OF_DATA;
     if (!status && writes) atomic_store(&env->has_writer, true);
     // LMDB's table is for all handles of this process where there are several.
-    if (!status && (is_shared || !writes)) status = larder_environment_wake(env, false);
+    if (!status && (is_shared || !writes)) {
+        status = larder_environment_wake(env, false);
+        if (status == LARDER_EVERSION) detail->version_of = LARDER_STORE_VERSION_OF_PROCESS;
+    }
     if (!status && is_shared && fresh && env->is_read_only) status = EACCES;
     if (!status && is_new) env->is_guarded = true;
     // Whether a store is in the file.

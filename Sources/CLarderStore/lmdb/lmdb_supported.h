@@ -7,12 +7,12 @@
 #define LARDER_LMDB_SUPPORTED_H
 
 #if __has_include(<clmdb.h>)
-// Of the package that the trait BundledLMDB brings.
+// Of the package that LARDER_LMDB=bundled brings.
 #include <clmdb.h>
 #elif __has_include(<lmdb.h>)
 #include <lmdb.h>
 #else
-#error "There is no lmdb.h: enable the trait BundledLMDB, or install LMDB 0.9."
+#error "There is no lmdb.h: install LMDB 0.9, or build with LARDER_LMDB=bundled."
 #endif
 
 #if MDB_VERSION_MAJOR != 0 || MDB_VERSION_MINOR != 9

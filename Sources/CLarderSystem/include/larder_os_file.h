@@ -101,6 +101,13 @@ larder_status larder_os_file_sync_parent(const char *path);
 /** Takes the writer's lock, which belongs to the open file and not to the process, so that a second
     open in the same process meets it too. LARDER_EBUSY if another has it. */
 larder_status larder_os_file_lock(int file);
+/** The same of one place in a file, in which nothing need lie, for one or for several who share it;
+    it ends when the open file is closed. Apple's systems lock whole files, and share nothing. */
+larder_status larder_os_file_lock_place(int file, uint64_t place, bool is_shared);
+/** At once, where a child of fork(2) has the open file too. */
+void larder_os_file_unlock_place(int file, uint64_t place);
+/** Whether somebody else has locked one of these places, alone or shared. */
+bool larder_os_file_is_place_locked(int file, uint64_t first, uint64_t count);
 /** Releases it at once. Closing alone is not enough: a child that another thread is just starting
     has the open file too, up to its exec, and with it the lock. */
 void larder_os_file_unlock(int file);
