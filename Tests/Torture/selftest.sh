@@ -119,6 +119,7 @@ planted FOLLOW_LINKS input
 planted LOW_DESCRIPTOR descriptors
 planted LOW_FOR_A_MOMENT descriptors
 planted CBOR_LENGTH coding
+planted INDEX_LATE_CLOCK memory
 planted STORE_SKIPS_CRC store-damage
 planted STORE_HALF_A_BATCH store-concurrency
 planted STORE_SKIPS_CLEANED_SYNC store-explore
@@ -143,6 +144,7 @@ planted STORE_LAST_SYNCED_ONLY store-explore
 planted STORE_BELIEVES_SYNC store-explore
 planted STORE_KEEPS_NO_ROOM store-exhaustion
 planted STORE_NAMES_UNSYNCED store-explore
+planted STORE_SHRINKS_TOO_FAR store-rare-log
 planted STORE_PATH_AS_GIVEN store-promises
 planted STORE_ANY_FOLDER store-promises
 planted STORE_FOLLOWS_ON store-rare-read
