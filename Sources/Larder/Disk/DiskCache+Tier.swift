@@ -18,7 +18,7 @@ extension DiskCache {
         for (key, age) in used {
           let start = bytes.count
           // What has no bytes is not on the disk.
-          guard (try? keyCoder.borrow(key) { bytes.append(contentsOf: $0) }) != nil else {
+          guard (try? keyCoder.borrow(key) { bytes.append(contentsOf: $0.bytes) }) != nil else {
             continue
           }
           reads.append((start..<bytes.count, now.subtractingReportingOverflow(age).partialValue))
