@@ -26,7 +26,9 @@ struct CacheUseTests {
     return (cache, try #require(cache.diskCache))
   }
 
-  private func value(_ key: Int) -> Data { Data(repeating: UInt8(truncatingIfNeeded: key), count: 1000) }
+  private func value(_ key: Int) -> Data {
+    Data(repeating: UInt8(truncatingIfNeeded: key), count: 1000)
+  }
 
   /// The keys below 0 that are on the disk.
   private func hotKeys() throws -> [Int] {
