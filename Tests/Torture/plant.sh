@@ -188,7 +188,7 @@ STORE_FORGETS_READS_ABOVE) in_file CLarderStore/read/touch.c \
 STORE_WAITS_FOR_NOBODY) in_file CLarderStore/checkpoint/room.c \
     's/if (limit == LARDER_STORE_UNLIMITED) return;/return;/' ;;
 STORE_KEEPS_WHAT_DIED) in_file CLarderStore/checkpoint/checkpoint.c \
-    's/\.is_limited = is_limited,/.is_limited = is_limited \&\& false,/' ;;
+    's/\.is_limited = has_bytes_limit(store),/.is_limited = false,/' ;;
 STORE_KEEPS_TAILS) in_file CLarderStore/log/segment.c \
     's/(void)larder_os_file_release(file, .*/(void)file;/' ;;
 # What a power cut left behind the end of the log

@@ -327,16 +327,17 @@ larder_index_list(larder_index *index, larder_index_order order,
                   larder_index_slot *LARDER_NULLABLE slots, size_t capacity, size_t *count);
 
 enum {
-    /** Entries that one call of larder_index_take_reads goes over. */
+    /** Entries that one call of larder_index_take_reads looks at. */
     LARDER_INDEX_TAKE_MAX_COUNT = 4096
 };
 
-/** Lists entries that were used since this last listed them: read, or written again; but none that
-    has expired. For a caller that keeps an order of use elsewhere. The index is held for writing; it may be released between
-    calls: what moves meanwhile may be passed over, and is listed the next time. O(entries passed),
-    at most LARDER_INDEX_TAKE_MAX_COUNT; no read costs more for it.
-    @param from where to go on: LARDER_INDEX_NONE for the beginning; receives LARDER_INDEX_NONE when
-           all were passed.
+/** Lists entries that were used since this last listed them, by a read or another write, but none
+    that has expired: for a caller that keeps an order of use elsewhere. The index is held for
+    writing. It may be released between calls: an entry that is moved meanwhile may be listed by the
+    next pass only. O(entries looked at), at most LARDER_INDEX_TAKE_MAX_COUNT; no read costs more
+    for it.
+    @param from where to go on: LARDER_INDEX_NONE for the beginning; receives LARDER_INDEX_NONE at
+           the end.
     @param slots receives up to `capacity` of them, in no order. */
 LARDER_API void larder_index_take_reads(larder_index *index, larder_index_slot *from,
                                         larder_index_slot *slots, size_t capacity, size_t *count);

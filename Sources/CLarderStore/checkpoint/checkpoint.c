@@ -123,7 +123,6 @@ static larder_status apply_segments(apply_txn *apply, const memtable *frozen) {
         bool is_last = number == frozen->end.segment;
         if (!status) status = larder_apply_measure(apply, passed, is_last ? frozen : NULL);
         if (status || is_last) return status;
-        larder_segment_release_rest(passed, log->folder);
         number = passed->next;
     }
 }
@@ -235,6 +234,14 @@ static larder_status apply_reads_in_steps(const checkpoint *behind, uint64_t *dr
     return LARDER_OK;
 }
 
+/** Then the log has to keep to its bound however much is written. */
+static bool has_bytes_limit(larder_store *store) {
+    pthread_mutex_lock(&store->pending.lock);
+    const bool is_limited = store->expiry.limits.bytes != LARDER_STORE_UNLIMITED;
+    pthread_mutex_unlock(&store->pending.lock);
+    return is_limited;
+}
+
 /** Applies what is frozen, with everything else that waits. */
 static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     store_index *index = &store->index;
@@ -242,7 +249,6 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
                                      true);
     pthread_mutex_lock(&store->pending.lock);
     larder_touch_buffer_move(&index->waiting, &index->folding);
-    const bool is_limited = store->expiry.limits.bytes != LARDER_STORE_UNLIMITED;
     pthread_mutex_unlock(&store->pending.lock);
     checkpoint run = {.store = store,
                       .order = order,
@@ -250,7 +256,7 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
                       .cleaning = {.index = index,
                                    .pending = &store->pending,
                                    .tuning = &store->tuning,
-                                   .is_limited = is_limited,
+                                   .is_limited = has_bytes_limit(store),
                                    .figures = &store->figures}};
     larder_status status = prepare(&run);
     bool has_work = run.frozen != NULL || run.cleaning.victim_count > 0 ||
@@ -519,9 +525,10 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
         status = LARDER_OK;
     }
     if (!status && !leaves && is_worth_leaving(store)) status = leave_segment(store, order);
-    // Segments that died of it: removing everything gives its room back at once. And what eviction
-    // left dead, as far as a limit asks for it.
-    if (!status && (larder_cleaning_has_dead(&store->index) || order->evicted > 0))
+    // Segments that died of it: removing everything gives its room back at once. And what else died
+    // of it, as far as a limit asks for that.
+    bool cleans_again = has_applied && has_bytes_limit(store);
+    if (!status && (cleans_again || larder_cleaning_has_dead(&store->index)))
         status = run_checkpoint(store, order);
     // What died of it need not wait for the next one where every block counts.
     if (has_applied && larder_environment_is_short(store->index.environment)) {

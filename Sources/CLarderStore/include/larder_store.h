@@ -503,9 +503,10 @@ typedef struct larder_store_noted_read {
     int64_t read_ns;
 } larder_store_noted_read;
 
-/** Records reads in the order of use, all of them as the newest, whenever they were: for a cache in memory over this store, whose hits the store does not see. Counts no hits. Keys
-    that have no entry are passed over; what there is no room for before the next checkpoint counts
-    as `touches_dropped`.
+/** Records reads in the order of use, all of them as the newest, whenever they were: for a cache in
+    memory over this store, whose hits the store does not see. Counts no hits. Keys without an entry
+    are ignored; reads that there is no room for before the next checkpoint count as
+    `touches_dropped`.
     @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED, LARDER_ENOSLOT; ENOMEM or
             another errno: then those from some read on were not recorded.
     O(reads · log entries): no value is read. Any thread. */

@@ -262,8 +262,7 @@ void larder_log_drop_spare(store_log *log) {
 
 /** The segment that `length` bytes fit into becomes the active one. */
 static larder_status turn_over(store_log *log, size_t length) {
-    segment *next = log->spare;
-    const segment *full = log->active;
+    segment *next = log->spare, *full = log->active;
     // Only in a file that no log wrote.
     if (full != NULL && full->capacity - end_of(full) < SEGMENT_NEXT_BYTES) return LARDER_EDAMAGED;
     if (next == NULL || !has_room(next, length, false)) {
@@ -296,9 +295,13 @@ static larder_status turn_over(store_log *log, size_t length) {
         next->is_named = true;
     }
     log->spare = NULL;
-    if (log->active == NULL) log->first_unsynced = next->number;
-    else larder_segment_seal(log->active, next->number, log->last_sequence);
+    if (full == NULL) log->first_unsynced = next->number;
+    else larder_segment_seal(full, next->number, log->last_sequence);
     log->active = next;
+    if (full != NULL && larder_log_enter(log) == LARDER_OK) {
+        larder_segment_release_rest(full, log->folder);
+        larder_log_leave(log);
+    }
     return LARDER_OK;
 }
 

@@ -312,12 +312,10 @@ void larder_segment_close(segment *closed) {
     free(closed);
 }
 
-void larder_segment_release_rest(segment *of, int folder) {
+void larder_segment_release_rest(const segment *of, int folder) {
     // No smaller than a page of any system.
     enum { WORTH_BYTES = 1 << 16 };
     uint64_t end = (atomic_load(&of->end) + WORTH_BYTES - 1) / WORTH_BYTES * WORTH_BYTES;
-    if (of->is_trimmed) return;
-    of->is_trimmed = true;
     if (end + WORTH_BYTES > of->capacity) return;
     int file;
     if (larder_segment_open_file(folder, of->number, LARDER_OS_WRITE, &file) == LARDER_OK)

@@ -94,8 +94,6 @@ typedef struct segment {
     bool sync_failed;
     /** The last record names another one, or it was closed by cleaning. */
     bool is_sealed;
-    /** What stands empty behind the end was given back, or is not worth it. */
-    bool is_trimmed;
     /** The log's own, and values of it that are lent out: the last one ends the mapping. */
     _Atomic uint32_t holds;
     /** How many such values lie in each LOAN_BLOCK_BYTES of it; NULL before the first. */
@@ -163,9 +161,10 @@ void larder_segment_take_back(segment_loan *loan);
     the system cannot do that, or has no memory, everything stays. O(bytes lent). */
 void larder_segment_detach(segment *of);
 /** Gives the disk back what stands empty behind the end of a segment to which nothing is appended
-    any more. It is on the device that nothing is. Where the system cannot, everything stays. */
-void larder_segment_release_rest(segment *of, int folder);
-/** Has all blocks of one to which is appended again, where that was given back. An errno. */
+    any more. Where the system cannot, everything stays. */
+void larder_segment_release_rest(const segment *of, int folder);
+/** Has all blocks of one to which is appended again, where that was given back, behind damage or a
+    power cut that the record at its end did not survive. An errno. */
 LARDER_MUST_CHECK larder_status larder_segment_reserve_rest(const segment *of, int folder);
 /** Whether nothing of it was synced yet. */
 bool larder_segment_is_new(const segment *asked);

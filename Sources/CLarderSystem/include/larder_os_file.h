@@ -51,7 +51,8 @@ larder_status larder_os_file_facts_get(int file, larder_os_facts *out);
 larder_status larder_os_file_facts_at(const char *path, larder_os_facts *out);
 
 /** Gives the file `bytes` bytes with every block reserved: a later store into a mapping of it
-    cannot run out of space. What it has stays, and is followed by zeros. EFBIG instead of SIGXFSZ. */
+    cannot run out of space. What it has stays, and is followed by zeros. EFBIG instead of
+    SIGXFSZ. */
 larder_status larder_os_file_reserve(int file, uint64_t bytes);
 /** Reserves blocks for a range that may lie behind the file's end, which stays where it is. A
     system that cannot gives ENOTSUP. */

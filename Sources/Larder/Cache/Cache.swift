@@ -17,8 +17,10 @@ public import Synchronization
 /// it, none above it shows the new value, nor an old one that tier may not have any more.
 ///
 /// ``memoryCache`` and ``diskCache`` have their own limits, which can be changed at any
-/// time. Reading and removing expired entries through them is harmless; what is written
-/// through one of them alone, the others do not hear of.
+/// time. What is read from memory alone is used on the disk as well, from its next
+/// checkpoint on: it is evicted there last, and its time to live after access goes on.
+/// Reading and removing expired entries through them is harmless; what is written through
+/// one of them alone, the others do not hear of.
 ///
 /// Calls that may wait for a tier come twice: blocking, for code that is not
 /// asynchronous, and suspending. The library never runs a callback or a load of yours

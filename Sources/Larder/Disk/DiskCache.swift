@@ -35,6 +35,10 @@ public import Synchronization
 /// was synced: see <doc:Durability>. A value is never torn: it is the one that was stored,
 /// its checksum says so, or an error.
 ///
+/// **Memory.** A `Data` of more than 20 KiB that a read gives lies in the cache's log, and
+/// is not copied. When its segment is deleted, what is still kept of it is copied: neither
+/// the disk nor memory hold on to the rest. On Apple's systems they do, until it is released.
+///
 /// **Limits.** Keys and extended data have up to 64 KiB, and may be empty; values up to 4
 /// GiB. Times from 1970 to 2262.
 public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
