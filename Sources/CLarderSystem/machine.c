@@ -175,3 +175,16 @@ bool larder_os_has_arm_crc32(void) {
     return false;
 #endif
 }
+
+uint32_t larder_os_library_kind(void) {
+#if defined(__GLIBC__)
+    const uint32_t library = 0;
+#elif defined(__BIONIC__)
+    const uint32_t library = 1;
+#elif defined(__APPLE__)
+    const uint32_t library = 2;
+#else
+    const uint32_t library = 3;
+#endif
+    return 2 * library + (sizeof(void *) == 8);
+}

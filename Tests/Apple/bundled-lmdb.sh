@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs the Swift tests with LMDB from a package, as LARDER_LMDB=bundled has it, on systems where that
-# is not usual, and with the locks that LMDB has on Apple's. The package may be out of reach, so one
-# of the same shape stands in for it, made of the distribution's source of LMDB.
+# Runs the Swift tests with LMDB from a package, as LARDER_LMDB=bundled has it, on systems where
+# that is not usual, and with the locks that LMDB has on Apple's. The package may be out of reach,
+# so one of the same shape stands in for it, made of the distribution's source of LMDB.
 # Called by `make test-bundled-lmdb`, which sets SWIFT_TEST. Nothing is installed, and no
 # configuration of the user's changes.
 #
@@ -92,7 +92,8 @@ swift package --package-path "$copy" config set-mirror \
 printf 'Name: lmdb\nDescription: nothing\nVersion: 0\n' > "$folder/pkgconfig/lmdb.pc"
 
 # Whoever does not ask for it does not even fetch it.
-if LARDER_LMDB=system swift package --package-path "$copy" show-dependencies 2>/dev/null | grep CLMDB; then
+if LARDER_LMDB=system swift package --package-path "$copy" show-dependencies 2>/dev/null \
+    | grep CLMDB; then
     echo "test-bundled-lmdb: it is fetched unasked" >&2
     exit 1
 fi

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /** @file openers.c
-    Processes that open, read and close one store while another one opens, writes, flushes and closes
-    it: no call may fail, and none may wait for ever, whichever LMDB they run with and however many
-    of them are killed.
+    Processes that open, read and close one store while another one opens, writes, flushes and
+    closes it: no call may fail, and none may wait for ever, whichever LMDB they run with and
+    however many of them are killed.
 
         openers race DIRECTORY SECONDS [stays] [kills COUNT] [readers]
         openers write DIRECTORY
         openers read DIRECTORY
 
-    `stays`: the writer opens the store once. `kills`: so many of the processes are killed, one after
-    the other, and others take their places. `readers`: there is no writer here.
+    `stays`: the writer opens the store once. `kills`: so many of the processes are killed, one
+    after the other, and others take their places. `readers`: there is no writer here.
     `write` makes a store that `read` has to find as it was made. */
 #include <errno.h>
 #include <inttypes.h>

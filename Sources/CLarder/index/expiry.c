@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "index/table.h"
-#include "larder_os_machine.h"
 
 static const larder_index_expiry never = {LARDER_INDEX_NEVER, LARDER_INDEX_NEVER,
                                           LARDER_INDEX_NEVER};
@@ -16,19 +15,6 @@ static const larder_index_expiry never = {LARDER_INDEX_NEVER, LARDER_INDEX_NEVER
 static bool is_never(const larder_index_expiry *expiry) {
     return expiry->after_write_ns == LARDER_INDEX_NEVER &&
            expiry->after_access_ns == LARDER_INDEX_NEVER && expiry->at_ns == LARDER_INDEX_NEVER;
-}
-
-int64_t larder_index_now(const larder_index *index) {
-    if (index->options.clock != NULL) return index->options.clock(index->options.context);
-    return larder_os_coarse_ns();
-}
-
-int64_t larder_index_fine_now(const larder_index *index) {
-    return index->options.clock != NULL ? larder_index_now(index) : larder_os_fine_ns();
-}
-
-bool larder_index_is_over(const larder_index *index, int64_t deadline) {
-    return index->options.clock == NULL && deadline <= larder_os_fine_ns();
 }
 
 static int64_t held_time(const larder_index *index) {

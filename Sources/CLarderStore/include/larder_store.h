@@ -78,10 +78,11 @@ enum {
     /** Open for reading only; the store must exist. The handle takes slots in `lock.mdb`, which it
         makes if it is missing. Where that file can be neither made nor written, on a full or
         read-only file system or with read permission alone, or a process with another C library
-        uses it, it does without, and writes nothing at all. Then it keeps no snapshot from a writer, which neither sees it nor waits for it: each
-        get sees a state that was, a cursor ends with LARDER_EBUSY if a writer has gone on, and
-        segments that were read stay mapped until the handle is closed, with their space on disk. A
-        handle of the same process that wants to write gets EACCES meanwhile. */
+        uses it, it does without, and writes nothing at all. Then it keeps no snapshot from a
+        writer, which neither sees it nor waits for it: each get sees a state that was, a cursor
+        ends with LARDER_EBUSY if a writer has gone on, and segments that were read stay mapped
+        until the handle is closed, with their space on disk. A handle of the same process that
+        wants to write gets EACCES meanwhile. */
     LARDER_STORE_READ_ONLY = 1u << 0,
     /** Return ENOENT for a missing store instead of creating it. */
     LARDER_STORE_EXISTING = 1u << 1,

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "larder_os_machine.h"
 #include "lmdb/environment_internal.h"
 #include "pages/tree_page.h"
 
@@ -112,27 +113,13 @@ static int open_files_of_lmdb(environment *env, unsigned flags) {
 
 enum {
     GATE_PLACE,
-    KIND_PLACES = 8,
+    KIND_PLACES = LARDER_OS_LIBRARY_KINDS,
     FIRST_KIND_PLACE = GATE_PLACE + 1,
     /** Where a writer says that it waits. */
     FIRST_WAITING_PLACE = FIRST_KIND_PLACE + KIND_PLACES,
     GATE_ATTEMPTS = 10000,
     KIND_WAITS = 500
 };
-
-/** What the mutexes of this process are. */
-static uint64_t kind_of_process(void) {
-#if defined(__GLIBC__)
-    const uint64_t library = 0;
-#elif defined(__BIONIC__)
-    const uint64_t library = 1;
-#elif defined(__APPLE__)
-    const uint64_t library = 2;
-#else
-    const uint64_t library = 3;
-#endif
-    return 2 * library + (sizeof(void *) == 8);
-}
 
 /** Waits while others open or close LMDB, which takes no longer than a moment: LARDER_EBUSY after
     ten seconds. */
@@ -148,7 +135,7 @@ static larder_status gate_enter(int file) {
 
 /** Whether a process with other mutexes has locked its place among those from `first` on. */
 static bool has_others(int file, uint64_t first) {
-    const uint64_t kind = kind_of_process();
+    const uint64_t kind = larder_os_library_kind();
     return larder_os_file_is_place_locked(file, first, kind) ||
            larder_os_file_is_place_locked(file, first + kind + 1, KIND_PLACES - kind - 1);
 }
@@ -162,7 +149,7 @@ static larder_status environment_of_lmdb(environment *env, unsigned flags) {
     if (!code) code = open_files_of_lmdb(env, flags);
     // It ends when LMDB closes the file. Where it cannot be had, nobody is told.
     if (!code && !(flags & MDB_NOLOCK) && mdb_env_get_fd(env->lmdb, &file) == 0)
-        (void)!larder_os_file_lock_place(file, FIRST_KIND_PLACE + kind_of_process(), true);
+        (void)!larder_os_file_lock_place(file, FIRST_KIND_PLACE + larder_os_library_kind(), true);
     if (!code) {
         env->is_read_only = (flags & MDB_RDONLY) != 0;
         (void)mdb_reader_check(env->lmdb, &dead);
@@ -201,7 +188,8 @@ static larder_status open_lmdb(environment *env) {
     const bool writes = atomic_load(&env->has_writer);
     // Most who read are through soon.
     if (writes && status == LARDER_EVERSION)
-        (void)!larder_os_file_lock_place(file, FIRST_WAITING_PLACE + kind_of_process(), true);
+        (void)!larder_os_file_lock_place(file, FIRST_WAITING_PLACE + larder_os_library_kind(),
+                                         true);
     for (int wait = 0; writes && status == LARDER_EVERSION && wait < KIND_WAITS; wait++) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         status = open_behind_gate(env, file);

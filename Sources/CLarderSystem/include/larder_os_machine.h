@@ -30,6 +30,11 @@ void larder_os_random_fill(uint8_t *out, size_t length);
 /** Whether this 64-bit ARM processor has the instructions for CRC-32C; false on any other. */
 bool larder_os_has_arm_crc32(void);
 
+enum { LARDER_OS_LIBRARY_KINDS = 8 };
+/** Which C library this is, with pointers of which size: a mutex that processes share is only for
+    those of one kind. */
+uint32_t larder_os_library_kind(void);
+
 #pragma GCC visibility pop
 
 #endif
