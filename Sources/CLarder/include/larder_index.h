@@ -334,8 +334,8 @@ enum {
 /** Lists entries that were used since this last listed them, by a read or another write, but none
     that has expired: for a caller that keeps an order of use elsewhere. The index is held for
     writing. It may be released between calls: an entry that is moved meanwhile may be listed by the
-    next pass only. O(entries looked at), at most LARDER_INDEX_TAKE_MAX_COUNT; no read costs more
-    for it.
+    next pass only. When the last limit goes, uses so far may be forgotten. O(entries looked at), at
+    most LARDER_INDEX_TAKE_MAX_COUNT; no read costs more for it.
     @param from where to go on: LARDER_INDEX_NONE for the beginning; receives LARDER_INDEX_NONE at
            the end.
     @param slots receives up to `capacity` of them, in no order. */

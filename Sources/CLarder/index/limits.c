@@ -55,8 +55,9 @@ static larder_status drop_lists(larder_index *index) {
     larder_index_empty_lists(index);
     larder_index_set_limited(index, false);
     for (size_t i = 0; i < index->count; i++) {
-        *index_mark_of(index, slots[i]) &= (uint8_t) ~(unsigned)(MARK_LIST | MARK_USES);
-        larder_index_move_read_mark(index, slots[i]);
+        // Without lists it would say that the entry was read since it was stored.
+        const unsigned ended = MARK_LIST | MARK_USES | MARK_READ;
+        *index_mark_of(index, slots[i]) &= (uint8_t)~ended;
         larder_index_stamp(index, slots[i]);
     }
     free(slots);

@@ -28,12 +28,8 @@ static bool take_mark(const larder_index *index, larder_index_slot slot) {
 }
 
 void larder_index_move_read_mark(const larder_index *index, larder_index_slot slot) {
-    const bool was_marked = take_mark(index, slot);
-    if (index->marks_reads) {
-        if (was_marked) segment_mark_read(index, slot);
-    } else if (take_tag_mark(index, slot)) {
-        *index_mark_of(index, slot) |= MARK_READ;
-    }
+    (void)take_mark(index, slot);
+    if (!index->marks_reads && take_tag_mark(index, slot)) *index_mark_of(index, slot) |= MARK_READ;
 }
 
 // Whether it was read since it was taken. Where the order of eviction needs to know whether it was

@@ -362,7 +362,8 @@ larder_status larder_index_segments_create(larder_index *index);
 void larder_index_segments_destroy(larder_index *index);
 /** Whether the entry was read since it was inserted, as its tag says. */
 bool larder_index_was_read(const larder_index *index, larder_index_slot slot);
-/** What says that an entry was read comes where it belongs from now on: with limits or without. */
+/** With the first limit: what says that an entry was read since that was taken comes where lists
+    have it. */
 void larder_index_move_read_mark(const larder_index *index, larder_index_slot slot);
 /** Steps over all entries: from LARDER_INDEX_NONE to the first, from the last to it. */
 larder_index_slot larder_index_step(const larder_index *index, larder_index_slot slot);
