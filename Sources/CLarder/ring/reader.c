@@ -245,6 +245,16 @@ static inline ALWAYS_INLINE bool reader_take(larder_ring_reader *reader,
     return true;
 }
 
+/** Whether a pad leads on; the record that it names is no part of the chunk, and may be written over
+    unless the lock is held. */
+static bool reader_follows(const larder_ring_reader *reader, record_head pad) {
+    ring_records records = ring_records_of(reader->ring);
+    if (ring_lock(reader->ring)) return false;
+    bool leads = record_pad_leads(&records, pad);
+    ring_unlock(reader->ring);
+    return leads;
+}
+
 /** What is at `reader->offset`, of which the chunk has a head at least. */
 typedef enum reader_sight { SIGHT_TAKEN, SIGHT_PAD, SIGHT_CUT_OFF, SIGHT_DAMAGED } reader_sight;
 
@@ -259,8 +269,7 @@ static reader_sight reader_look(larder_ring_reader *reader, larder_ring_record *
         !record_is_plausible(head, position, data_bytes))
         return SIGHT_DAMAGED;
     if (head.word == RECORD_PAD) {
-        ring_records records = ring_records_of(reader->ring);
-        if (!reader_verifies(reader, reader->offset, head) || !record_pad_leads(&records, head))
+        if (!reader_verifies(reader, reader->offset, head) || !reader_follows(reader, head))
             return SIGHT_DAMAGED;
         reader->offset += data_bytes - position;
         return SIGHT_PAD;
