@@ -245,8 +245,8 @@ static inline ALWAYS_INLINE bool reader_take(larder_ring_reader *reader,
     return true;
 }
 
-/** Whether a pad leads on; the record that it names is no part of the chunk, and may be written over
-    unless the lock is held. */
+/** Whether a pad leads on. The record that it names is no part of the chunk, and may be written
+    over unless the lock is held. */
 static bool reader_follows(const larder_ring_reader *reader, record_head pad) {
     ring_records records = ring_records_of(reader->ring);
     if (ring_lock(reader->ring)) return false;
