@@ -74,7 +74,7 @@ INDEX_OVERFLOW) in_file CLarder/index/group.h \
 INDEX_NOTES) in_file CLarder/index/index.c '/^static void leave_reader/,/^}/{
     s/if (wants_writer)/if (0)/
     }' ;;
-INDEX_LATE_CLOCK) in_file CLarder/index/expiry.c '/^bool larder_index_is_over/,/^}/{
+INDEX_LATE_CLOCK) in_file CLarder/index/clock.c '/^bool larder_index_is_over/,/^}/{
     s/return index.*;/return (void)index, (void)deadline, false;/
     }' ;;
 # The store
