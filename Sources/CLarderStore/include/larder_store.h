@@ -111,13 +111,13 @@ enum {
     exceeded, no later than `flush_interval_ns` after a write, and at once in a store that is opened
     so, after a kill or with lower limits. Behind a checkpoint the limits hold.
 
-    **What the log takes on disk** at a limit of bytes: 1.3 times the records of as many entries as
-    the limit allows (key, value, extended data and 36 to 75 bytes each), or twice the excess and 4
-    MiB more than those, if that is more; behind a checkpoint 1.3 times, or 4 MiB more. Its segments
-    have a sixty-fourth part of the limit, but 1 MiB at least. (Where the system cannot give back
-    what stands empty behind the last record of a segment, as Apple's, that comes on top of it: less
-    than a value each.) data.mdb comes on top of it; and what
-    was evicted while somebody keeps an older snapshot. */
+    **What the log takes on disk** at a limit of bytes: 1.2 times the records of as many entries as
+    the limit allows (key, value, extended data and 36 to 75 bytes each), and 4 MiB; and while it is
+    written to, what the limit may be exceeded by. So that is 1.3 times for a large limit. Segments
+    have a sixty-fourth part of it, but 1 MiB at least. (Where the system cannot give back what
+    stands empty behind the last record of a segment, as Apple's, that comes on top of it: less than
+    a value each.) data.mdb comes on top of it; and what was evicted while somebody keeps an older
+    snapshot. */
 typedef struct larder_store_limits {
     /** Entries; LARDER_STORE_UNLIMITED for no limit. */
     uint64_t count;

@@ -37,9 +37,9 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
   ///
   /// The next checkpoint evicts what exceeds it. Until then there may be a tenth more, or 32
   /// MiB where that is more; at a small limit, half as much again and 2 MiB at most. Writes
-  /// that are faster than eviction wait for it. The log takes 1.3 times as much on disk,
-  /// keys and some 60 bytes an entry besides; or 4 MiB more and, while it is written to,
-  /// twice that excess, where that is more. The index comes on top of it.
+  /// that are faster than eviction wait for it. The log takes 1.2 times as much on disk, of
+  /// keys and some 60 bytes an entry too, and 4 MiB; while it is written to, that excess
+  /// besides. The index comes on top of it.
   public var costLimit = Int.max
 
   /// How long entries live that are stored without an expiration of their own;

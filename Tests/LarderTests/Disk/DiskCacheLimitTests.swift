@@ -74,11 +74,11 @@ struct DiskCacheLimitTests {
       try cache.set(value, forKey: key)
       if !key.isMultiple(of: 20) { continue }
       #expect(try cache.totalCost <= limit + excess)
-      #expect(try place.log.blocks <= max(records * 13 / 10, records + 2 * excess + 4 << 20))
+      #expect(try place.log.blocks <= records * 6 / 5 + excess + 4 << 20)
     }
     try cache.flush()
     #expect(try cache.totalCost <= limit)
-    #expect(try place.log.blocks <= max(records * 13 / 10, records + 4 << 20))
+    #expect(try place.log.blocks <= records * 6 / 5 + 4 << 20)
     try cache.close()
   }
 

@@ -67,12 +67,8 @@ static uint64_t log_most(const trial *self, uint64_t count, bool rests) {
     if (limit == LARDER_STORE_UNLIMITED) {
         return limit;
     }
-    uint64_t records = limit + count * (KEY_BYTES + BESIDE_BYTES), tenths = records / 10 * 13;
-    uint64_t more = records + 4 * MEBIBYTE;
-    if (!rests) {
-        more += 2 * excess_of(limit, 32 * MEBIBYTE);
-    }
-    return tenths > more ? tenths : more;
+    uint64_t records = limit + count * (KEY_BYTES + BESIDE_BYTES);
+    return records / 5 * 6 + 4 * MEBIBYTE + (rests ? 0 : excess_of(limit, 32 * MEBIBYTE));
 }
 
 static uint64_t log_bytes(const char *path) {
