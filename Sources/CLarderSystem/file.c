@@ -135,36 +135,33 @@ larder_status larder_os_file_reserve(int file, uint64_t bytes) {
 #endif
 }
 
-larder_status larder_os_file_reserve_behind(int file, uint64_t offset, uint64_t bytes) {
-    FAIL_AT("fallocate behind");
-#if defined(FALLOC_FL_KEEP_SIZE)
+#if defined(FALLOC_FL_KEEP_SIZE) && defined(FALLOC_FL_PUNCH_HOLE)
+enum { RESERVES = FALLOC_FL_KEEP_SIZE, RELEASES = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE };
+
+/** Blocks come or go, and the file stays as long as it is. */
+static larder_status change_blocks(int file, int mode, uint64_t offset, uint64_t bytes) {
     int result;
-    do result = fallocate(file, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
+    do result = fallocate(file, mode, (off_t)offset, (off_t)bytes);
     while (result != 0 && errno == EINTR);
     return result == 0 ? LARDER_OK : errno;
+}
 #else
-    (void)file;
-    (void)offset;
-    (void)bytes;
+enum { RESERVES, RELEASES };
+
+static larder_status change_blocks(int file, int mode, uint64_t offset, uint64_t bytes) {
+    (void)file, (void)mode, (void)offset, (void)bytes;
     return ENOTSUP;
+}
 #endif
+
+larder_status larder_os_file_reserve_behind(int file, uint64_t offset, uint64_t bytes) {
+    FAIL_AT("fallocate behind");
+    return change_blocks(file, RESERVES, offset, bytes);
 }
 
 larder_status larder_os_file_release(int file, uint64_t offset, uint64_t bytes) {
     FAIL_AT("release");
-#if defined(FALLOC_FL_PUNCH_HOLE)
-    int result;
-    do
-        result = fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
-                           (off_t)bytes);
-    while (result != 0 && errno == EINTR);
-    return result == 0 ? LARDER_OK : errno;
-#else
-    (void)file;
-    (void)offset;
-    (void)bytes;
-    return ENOTSUP;
-#endif
+    return change_blocks(file, RELEASES, offset, bytes);
 }
 
 larder_status larder_os_file_truncate(int file, uint64_t bytes) {

@@ -189,6 +189,12 @@ static larder_status keep_inlined(const larder_store *store, salvage *search) {
     return LARDER_OK;
 }
 
+static larder_status make_index(larder_store *store, const char *folder, void *context) {
+    rebuild *work = context;
+    larder_status status = rebuild_index(store, folder, work);
+    return status ? status : rebuild_log(store, work);
+}
+
 larder_status larder_store_rebuild_index(larder_store *store, larder_progress progress,
                                          void *context, larder_store_report *report) {
     rebuild work = {
@@ -197,12 +203,7 @@ larder_status larder_store_rebuild_index(larder_store *store, larder_progress pr
                    .context = context,
                    .keeps_uncertain = (store->options.flags & LARDER_STORE_WITH_UNCERTAIN) != 0}};
     const salvage *search = &work.search;
-    uint32_t mode = store->options.mode;
     int lock = -1;
-    file_path folder, fresh, data;
-    (void)larder_environment_path(folder, store->identity.path, "index.new");
-    (void)larder_environment_path(fresh, folder, "data.mdb");
-    (void)larder_environment_path(data, store->identity.path, "data.mdb");
     larder_status status = larder_environment_shut_out(store->identity.path, &lock);
     if (!status) status = larder_salvage_find(&work.search, store->identity.path);
     if (!status && search->opened == LARDER_EVERSION) status = LARDER_EVERSION;
@@ -213,17 +214,7 @@ larder_status larder_store_rebuild_index(larder_store *store, larder_progress pr
         settle_names(&work.search);
         status = keep_inlined(store, &work.search);
     }
-    if (!status) {
-        // Of an attempt that a crash ended.
-        larder_folder_remove_all(folder);
-        status = larder_os_folder_make(folder, mode | (mode & 0444) >> 2);
-        if (!status) status = rebuild_index(store, folder, &work);
-        if (!status) status = rebuild_log(store, &work);
-        // If we crash before this, the old index is there.
-        if (!status) status = larder_os_file_rename(fresh, data);
-        if (!status) status = larder_os_file_sync_parent(data);
-        larder_folder_remove_all(folder);
-    }
+    if (!status) status = larder_index_replace(store, make_index, &work);
     larder_os_file_close(lock);
     larder_salvage_close(&work.search);
     return status;

@@ -87,12 +87,12 @@ static larder_status copy_all(larder_store *store, shrink *work) {
 }
 
 /** Makes the copy in the folder at `path`, which is new. */
-static larder_status copy_index(larder_store *store, const char *path, const snapshot *from,
-                                shrink *work) {
+static larder_status copy_index(larder_store *store, const char *folder, void *context) {
+    shrink *work = context;
     larder_store_detail ignored = {0};
-    work->from = from;
-    larder_status status = larder_environment_open(path, true, &from->meta, store->options.mode,
-                                                   store->options.map_bytes, &ignored, &work->to);
+    larder_status status =
+        larder_environment_open(folder, true, &work->from->meta, store->options.mode,
+                                store->options.map_bytes, &ignored, &work->to);
     if (!status) status = copy_all(store, work);
     larder_environment_close(work->to, true);
     return status;
@@ -101,29 +101,17 @@ static larder_status copy_index(larder_store *store, const char *path, const sna
 larder_status larder_store_shrink_index(larder_store *store, larder_progress progress,
                                         void *context) {
     shrink work = {.progress = progress, .context = context};
-    uint32_t mode = store->options.mode;
     larder_store_detail ignored = {0};
     environment *old = NULL;
     snapshot *seen = NULL;
     int lock = -1;
-    file_path folder, fresh, data;
-    (void)larder_environment_path(folder, store->identity.path, "index.new");
-    (void)larder_environment_path(fresh, folder, "data.mdb");
-    (void)larder_environment_path(data, store->identity.path, "data.mdb");
     larder_status status = larder_environment_shut_out(store->identity.path, &lock);
     if (!status)
-        status = larder_environment_open(store->identity.path, true, NULL, mode, 0, &ignored, &old);
+        status = larder_environment_open(store->identity.path, true, NULL, store->options.mode, 0,
+                                         &ignored, &old);
     if (!status) status = larder_environment_read(old, &seen);
-    if (!status) {
-        // Of an attempt that a crash ended.
-        larder_folder_remove_all(folder);
-        status = larder_os_folder_make(folder, mode | (mode & 0444) >> 2);
-        if (!status) status = copy_index(store, folder, seen, &work);
-        // If we crash before this, the old index is there.
-        if (!status) status = larder_os_file_rename(fresh, data);
-        if (!status) status = larder_os_file_sync_parent(data);
-        larder_folder_remove_all(folder);
-    }
+    work.from = seen;
+    if (!status) status = larder_index_replace(store, copy_index, &work);
     if (seen) larder_environment_release(old, seen);
     larder_environment_close(old, true);
     larder_os_file_close(lock);

@@ -17,3 +17,20 @@ void larder_folder_remove_all(const char *path) {
     (void)!larder_os_folder_list(path, remove_one, (void *)(uintptr_t)path);
     (void)!larder_os_folder_remove(path);
 }
+
+larder_status larder_index_replace(larder_store *store, index_maker make, void *work) {
+    const uint32_t mode = store->options.mode;
+    file_path folder, fresh, data;
+    (void)larder_environment_path(folder, store->identity.path, "index.new");
+    (void)larder_environment_path(fresh, folder, "data.mdb");
+    (void)larder_environment_path(data, store->identity.path, "data.mdb");
+    // Of an attempt that a crash ended.
+    larder_folder_remove_all(folder);
+    larder_status status = larder_os_folder_make(folder, mode | (mode & 0444) >> 2);
+    if (!status) status = make(store, folder, work);
+    // If we crash before this, the old index is there.
+    if (!status) status = larder_os_file_rename(fresh, data);
+    if (!status) status = larder_os_file_sync_parent(data);
+    larder_folder_remove_all(folder);
+    return status;
+}
