@@ -12,6 +12,7 @@
 #   make torture-explore                every system call of every short workload, which takes long
 #   make torture-large ROUNDS=700       kills inside flushes of 100,000 writes
 #   make torture-arm64                  all of it as an arm64 program under qemu, short
+#   make torture-arm64-16k              the same in an emulated machine with pages of 16 KiB
 #   make torture-blocks                 the file system itself cut at every flush of its device
 #   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, segments and
 #                                       records of a store; or an AREA
@@ -58,7 +59,7 @@ TORTURE_CLANG_LD = $(shell $(1) --version 2>/dev/null | grep -q clang && \
   command -v ld.lld >/dev/null 2>&1 && echo -fuse-ld=lld)
 
 .PHONY: torture torture-short torture-selftest torture-swift torture-tsan torture-asan fuzz \
-  torture-explore torture-large torture-arm64 torture-blocks fuzz-corpus
+  torture-explore torture-large torture-arm64 torture-arm64-16k torture-blocks fuzz-corpus
 
 $(TORTURE_OUT)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(TORTURE_H)
 	@mkdir -p $(@D)
@@ -138,9 +139,11 @@ torture-blocks: $(TORTURE_OUT)/larder-torture ## cut ext4 at every flush of its 
 	$< --family store-blocks --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
 
 torture-arm64: ## torture, short, as an arm64 program under qemu
+torture-arm64-16k: PAGES = 16k
+torture-arm64 torture-arm64-16k:
 	@TORTURE_OUT="$(TORTURE_OUT)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
 	  TORTURE_SOURCES="$(TORTURE_SOURCES) $(TORTURE_C)" TORTURE_SECONDS=$(or $(SECONDS),120) \
-	  SEED=$(or $(SEED),1) sh $(TORTURE_DIR)/arm64.sh
+	  SEED=$(or $(SEED),1) sh $(TORTURE_DIR)/arm64.sh $(PAGES)
 
 # No call is wrapped: the fault points' lock, taken for each allocation, would hide races.
 $(TORTURE_OUT)/larder-torture-tsan: $(TORTURE_ALL)
