@@ -44,7 +44,10 @@ VERSION := $(shell sed -n 's/^.define LARDER_VERSION "\(.*\)"/\1/p' \
 SOVERSION = 0
 
 .DEFAULT_GOAL := help
-.NOTPARALLEL:
+# C sources are compiled side by side; what has to wait for another says so.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN)
+endif
 
 .PHONY: help
 help: ## list the commands
@@ -65,8 +68,12 @@ build: ## build everything, optimised
 
 # Tests -------------------------------------------------------------------------------------------
 
+# One after the other, and what is cheap first.
+TESTS = lint check-c check-apple test-c torture-short torture-selftest test-outside test-swift
+
 .PHONY: test
-test: deps lint check-c check-apple test-c torture-short torture-selftest test-outside test-swift ## run every check but the sanitizers
+test: deps ## run every check but the sanitizers
+	@set -e; for check in $(TESTS); do $(MAKE) --no-print-directory $$check; done
 
 .PHONY: test-bundled-lmdb
 test-bundled-lmdb: ## run the Swift tests with LMDB from a package, as on macOS

@@ -88,12 +88,13 @@ rm -rf "$root"
 mkdir -p "$root/lib" "$root/$libraries"
 $compiler -O2 -Wall -Wextra -Werror -static Tests/Torture/arm64_init.c -o "$root/init"
 cp "$out/larder-torture" "$root"
-cp /usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1 /usr/aarch64-linux-gnu/lib/libc.so.6 \
-    "$root/lib"
+for library in ld-linux-aarch64.so.1 libc.so.6 libpthread.so.0; do
+    cp "/usr/aarch64-linux-gnu/lib/$library" "$root/lib"
+done
 cp "$libraries"/liblmdb.so.0* "$root/$libraries"
 (cd "$root" && find . | cpio --quiet -o -H newc) | gzip -1 >"$out/root.cpio.gz"
-qemu-system-aarch64 -machine virt -cpu max,pauth-impdef=on -smp 2 -m 2048 -nographic -no-reboot \
-    -kernel "$kernel"/boot/vmlinuz-* -initrd "$out/root.cpio.gz" \
+qemu-system-aarch64 -machine virt -cpu max,pauth-impdef=on -smp 2 -m 2048 -nographic \
+    -nic none -no-reboot -kernel "$kernel"/boot/vmlinuz-* -initrd "$out/root.cpio.gz" \
     -append "console=ttyAMA0 quiet panic=-1 -- $*" </dev/null | tee "$out/machine.log"
 grep -q '^Pages of 16 KiB' "$out/machine.log"
 grep -q '^The harness ended with 0' "$out/machine.log"
