@@ -3,8 +3,8 @@
 # Builds the harness for arm64 and runs it, short, under qemu; with the argument 16k in an emulated
 # machine, under a kernel whose pages have 16 KiB. Called by `make torture-arm64` and
 # `make torture-arm64-16k`, which set TORTURE_OUT, TORTURE_FLAGS, TORTURE_LINK, TORTURE_SOURCES,
-# TORTURE_SECONDS and SEED. LMDB for arm64 and the kernel come from the distribution, into the
-# build's folder; nothing is installed.
+# TORTURE_SECONDS and SEED; ARGUMENTS, if it is set, is what the harness is given instead. LMDB for
+# arm64 and the kernel come from the distribution, into the build's folder; nothing is installed.
 set -eu
 
 pages=${1:-}
@@ -71,7 +71,8 @@ libraries=$lmdb/usr/lib/aarch64-linux-gnu
 # shellcheck disable=SC2086
 $compiler $TORTURE_FLAGS -DTORTURE_EMULATED -I"$lmdb/usr/include" -O2 -g $TORTURE_LINK \
     $TORTURE_SOURCES -L"$libraries" -llmdb -Wl,-rpath,"$libraries" -o "$out/larder-torture"
-set -- --short --seed "$SEED" --seconds "$TORTURE_SECONDS"
+# shellcheck disable=SC2086
+set -- ${ARGUMENTS:---short --seed $SEED --seconds $TORTURE_SECONDS}
 if [ -z "$pages" ]; then
     export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
     exec qemu-aarch64 "$out/larder-torture" "$@"

@@ -12,7 +12,8 @@
 #   make torture-explore                every system call of every short workload, which takes long
 #   make torture-large ROUNDS=700       kills inside flushes of 100,000 writes
 #   make torture-arm64                  all of it as an arm64 program under qemu, short
-#   make torture-arm64-16k              the same in an emulated machine with pages of 16 KiB
+#   make torture-arm64-16k              the same in an emulated machine with pages of 16 KiB;
+#                                       ARGUMENTS="--family store-kill --seed 3" instead of short
 #   make torture-blocks                 the file system itself cut at every flush of its device
 #   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, segments and
 #                                       records of a store; or an AREA
@@ -143,7 +144,7 @@ torture-arm64-16k: PAGES = 16k
 torture-arm64 torture-arm64-16k:
 	@TORTURE_OUT="$(TORTURE_OUT)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
 	  TORTURE_SOURCES="$(TORTURE_SOURCES) $(TORTURE_C)" TORTURE_SECONDS=$(or $(SECONDS),120) \
-	  SEED=$(or $(SEED),1) sh $(TORTURE_DIR)/arm64.sh $(PAGES)
+	  SEED=$(or $(SEED),1) ARGUMENTS="$(ARGUMENTS)" sh $(TORTURE_DIR)/arm64.sh $(PAGES)
 
 # Objects of harness and library under sanitizers: sanitized NAME, FLAGS, of the compiler and the
 # linker, FLAGS of the linker.
