@@ -112,7 +112,7 @@ enum {
     so, after a kill or with lower limits. Behind a checkpoint the limits hold.
 
     **What the log takes on disk** at a limit of bytes: 1.2 times the records of as many entries as
-    the limit allows (key, value, extended data and 36 to 75 bytes each), and 4 MiB; and while it is
+    the limit allows (key, value, extended data and 36 to 75 bytes each), 4 MiB and a segment; and while it is
     written to, what the limit may be exceeded by. So that is 1.3 times for a large limit. Segments
     have a sixty-fourth part of it, but 1 MiB at least. (Where the system cannot give back what
     stands empty behind the last record of a segment, as Apple's, that comes on top of it: less than
@@ -569,7 +569,8 @@ typedef struct larder_store_query {
     uint32_t flags;
     /** By index: which one. */
     uint16_t index;
-    /** Of keys, or of values in the index. Not for the order of use. */
+    /** Of keys, or of values in the index. Not for the order of use. Long keys are compared whole,
+        although another order is theirs. */
     larder_bytes lower;
     larder_bytes upper;
     /** What keys, or values in the index, must begin with; empty for anything. */
@@ -610,7 +611,7 @@ LARDER_API void larder_store_cursor_close(larder_store_cursor *LARDER_NULLABLE c
     Their values are not read, and their records only where that is necessary: where a limit of age
     or an end may make them expire, where a bound, a prefix or a value in the range
     is longer than the rows of the tree are (240 bytes of an index, a zero byte as two; 494 of a
-    prefix of keys), and where pages are damaged. So an entry whose record is damaged still
+    key), and where pages are damaged. So an entry whose record is damaged still
     counts otherwise, as it does for larder_store_totals: only larder_store_check and a read of it
     would find out. Without a bound and a prefix, only waiting writes and expired entries are read.
 

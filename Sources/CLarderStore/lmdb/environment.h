@@ -96,8 +96,9 @@ LARDER_MUST_CHECK larder_status larder_environment_read_long(environment *env, s
 /** Moves the touches of each place that is not in use to `into`, which `lock` guards: the store's,
     which the caller does not hold.
     @param waits a place in use is waited for at most two milliseconds, for its holder may be the
-    caller, and is then left for the next drain; a cursor's is left at once. Else all are. */
-void larder_environment_drain_touches(environment *env, touch_buffer *into, pthread_mutex_t *lock,
+    caller, and is then left for the next drain; a cursor's is left at once. Else all are.
+    @return whether none was left. */
+bool larder_environment_drain_touches(environment *env, touch_buffer *into, pthread_mutex_t *lock,
                                       bool waits);
 
 /** Calls `body` with the touches of every place, also of those in use: only for a search that may

@@ -511,6 +511,7 @@ static larder_status store_shut(larder_store *store) {
     larder_status status = LARDER_OK;
     if (writes) {
         larder_store_thread_stop(store);
+        larder_store_ask_for_reads(store);
         status = may_leave_to_log(store) ? larder_store_sync_through(store, UINT64_MAX)
                                          : larder_store_flush(store);
     }

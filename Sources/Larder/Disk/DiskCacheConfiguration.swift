@@ -55,9 +55,9 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
   /// `trim()` and `removeExpired()`.
   public var autoTrimInterval: Duration = .seconds(60)
 
-  /// How long a write waits for a checkpoint, unless there are so few, beside what the
-  /// index holds, that one is not worth it yet; 5 seconds by default. 0 and less: until
-  /// ``journalCapacity`` asks for it.
+  /// How long a write or a noted read waits for a checkpoint; 5 seconds by default. Writes
+  /// alone wait longer while more come and those that wait are less than half of what the
+  /// index holds. 0 and less: until ``journalCapacity`` asks for it.
   public var flushInterval: Duration = .seconds(5)
 
   /// How long a write waits for the device at most, and so what a power cut can cost at a

@@ -70,7 +70,8 @@ extension MessageLog {
   /// Appends messages together, visible to readers all at once.
   ///
   /// All are encoded before the first is appended, so a failing coder leaves the
-  /// log unchanged. If one cannot be appended, those before it have been.
+  /// log unchanged. If one cannot be appended, those before it have been; and if the
+  /// process is killed meanwhile, the first ones may be there without the others.
   ///
   /// - Parameter messages: What to append, in order; possibly nothing.
   /// - Returns: The number of the last one; nil for an empty sequence.

@@ -187,7 +187,7 @@ extension MessageLog where Message: Codable {
   ///   - whenFull: What a full log does with one more message.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: As ``init(fileURL:maximumBytes:whenFull:coder:configuration:)``.
-  /// - Complexity: O(1) for a log that was closed, else O(capacity).
+  /// - Complexity: As ``init(fileURL:maximumBytes:whenFull:coder:configuration:)``.
   public convenience init(
     fileURL: URL, maximumBytes: UInt64, whenFull: OverflowPolicy,
     configuration: MessageLogConfiguration = .init()

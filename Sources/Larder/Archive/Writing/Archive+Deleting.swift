@@ -44,7 +44,7 @@ extension Archive {
     try remove(all: ([first, second] + others).map(\.id), nil)
   }
 
-  /// Deletes elements, by their primary keys, in batches of up to a thousand.
+  /// Deletes elements, by their primary keys, in batches as `insert(all:)`.
   ///
   /// - Parameters:
   ///   - elements: The elements.
@@ -71,7 +71,7 @@ extension Archive {
     try remove(all: [first] + others, nil)
   }
 
-  /// Deletes the elements with some primary keys, in batches of up to a thousand.
+  /// Deletes the elements with some primary keys, in batches as `insert(all:)`.
   ///
   /// - Parameters:
   ///   - ids: The primary keys.

@@ -89,7 +89,8 @@ extension Archive {
     try store(all: [first] + others, nil)
   }
 
-  /// Stores elements, one after the other, in batches of up to a thousand.
+  /// Stores elements, one after the other, in batches of up to a thousand
+  /// and 8 MiB, or an eighth of `journalCapacity` where that is less.
   ///
   /// Each batch is stored whole or not at all. Elements of a sequence that is larger than
   /// the archive make room for those that come later.

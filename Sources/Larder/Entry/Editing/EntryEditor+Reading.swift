@@ -9,7 +9,8 @@ extension EntryEditor {
   /// A value as it was committed last; not what this editor has set.
   ///
   /// - Parameter index: Which one, from 0.
-  /// - Returns: Its bytes; nil if there was no entry, or it has left since.
+  /// - Returns: Its bytes; nil if there was no entry, or it had left when the
+  ///   editor read first.
   /// - Throws: `.invalidArgument` (no such value), `.conflict` (the editor is committed or
   ///   aborted), `.closed`, `.io`.
   /// - Complexity: O(log n + bytes) the first time.
@@ -50,7 +51,8 @@ extension EntryEditor {
   /// last.
   ///
   /// - Parameter index: Which one, from 0.
-  /// - Returns: Its bytes; nil if there was no entry, or it has left since.
+  /// - Returns: Its bytes; nil if there was no entry, or it had left when the
+  ///   editor read first.
   /// - Throws: `.invalidArgument`, `.conflict`, `.closed`, `.io`.
   /// - Complexity: O(log n + bytes) the first time, and a change of threads.
   public func data(at index: Int) async throws -> Data? {
