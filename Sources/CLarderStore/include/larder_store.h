@@ -112,8 +112,9 @@ enum {
     so, after a kill or with lower limits. Behind a checkpoint the limits hold.
 
     **What the log takes on disk** at a limit of bytes: 1.2 times the records of as many entries as
-    the limit allows (key, value, extended data and 36 to 75 bytes each), 4 MiB and a segment; and while it is
-    written to, what the limit may be exceeded by. So that is 1.3 times for a large limit. Segments
+    the limit allows (key, value, extended data and 36 to 75 bytes each), 4 MiB and a segment; and
+    while it is written to, what the limit may be exceeded by. So that is 1.3 times for a large
+    limit. Segments
     have a sixty-fourth part of it, but 1 MiB at least. (Where the system cannot give back what
     stands empty behind the last record of a segment, as Apple's, that comes on top of it: less than
     a value each.) data.mdb comes on top of it; and what was evicted while somebody keeps an older
