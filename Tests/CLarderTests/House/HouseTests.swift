@@ -426,6 +426,16 @@ struct HouseTests {
     }
   }
 
+  @Test func theTopLevelOfMainMayMakeEveryCall() {
+    // There it is asynchronous as soon as anything in the file is. A pointer alone belongs into a
+    // closure, which is not.
+    let sources = SourceTree.swift.filter { file in
+      file.path.hasPrefix("Sources/")
+        && file.path != "Sources/Larder/Entry/Editing/EntryWriter.swift"
+    }
+    expectNoLine(in: sources) { $0.contains("noasync") }
+  }
+
   @Test func thePrivacyManifestNamesWhatTheSourcesCall() throws {
     let url = SourceTree.top.appendingPathComponent("Sources/LarderCore/PrivacyInfo.xcprivacy")
     let manifest = try PropertyListSerialization.propertyList(
