@@ -15,7 +15,6 @@ extension DiskCache {
   /// - Returns: The bytes; nil if there is no value, or it has expired.
   /// - Throws: `.damaged`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), the latter for the checksum.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func mappedValue(forKey key: Key) throws -> Data? {
     var data: Data?
     try keyCoder.borrow(key) { bytes in

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import CLarder
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import CLarderSystem
 
 /// Throws what a status of the C core means; does nothing for 0.
 ///
@@ -52,11 +45,11 @@ extension LarderError {
     case LARDER_EMISMATCH: .configurationMismatch
     case LARDER_EDAMAGED, LARDER_EINCOMPLETE: .damaged
     case LARDER_EFOREIGN: .notALarderFile
-    case LARDER_EREADONLY, Int(EROFS): .readOnly
+    case LARDER_EREADONLY, LARDER_OS_EROFS: .readOnly
     case LARDER_ECONFLICT: .conflict
     case LARDER_ECLOSED, LARDER_EFORKED: .closed
     case LARDER_EINVALID, LARDER_ENOTFOUND: .invalidArgument
-    case Int(ENOSPC), Int(EDQUOT): .diskFull
+    case LARDER_OS_ENOSPC, LARDER_OS_EDQUOT: .diskFull
     default: .io
     }
   }
@@ -69,7 +62,7 @@ extension LarderError {
       case LARDER_ENOSLOT: "remove a consumer, or resize the log with more slots"
       case LARDER_EDAMAGED: "nothing was deleted; salvage copies what is intact"
       case LARDER_EFORKED: "open the log in the child process itself"
-      case Int(ENOSPC), Int(EDQUOT): "nothing was written"
+      case LARDER_OS_ENOSPC, LARDER_OS_EDQUOT: "nothing was written"
       default: nil
       }
     return advice.map { "\(text); \($0)" } ?? text

@@ -14,7 +14,6 @@ extension EntryEditor {
   /// - Throws: `.invalidArgument` (no such value), `.conflict` (the editor is committed or
   ///   aborted), `.closed`, `.io`.
   /// - Complexity: O(log n + bytes) the first time.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func data(at index: Int) throws -> Data? {
     try store.check(index)
     return try committed()?.data(at: index)
@@ -29,7 +28,6 @@ extension EntryEditor {
   ///   none in that encoding.
   /// - Throws: As `data(at:)`.
   /// - Complexity: As `data(at:)`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func string(at index: Int, encoding: String.Encoding = .utf8) throws -> String? {
     try store.check(index)
     return try committed()?.string(at: index, encoding: encoding)
