@@ -113,8 +113,14 @@ planted RING_COPY_IS_CUT wreck
 planted RING_BELIEVES_SYNC failed-syncs
 planted RING_MARKS_CLEAN failed-syncs
 planted RING_NAMES_EARLY resize-cut
+planted RING_BELIEVES_CLAIM others
+planted RING_TRUSTS_ANYBODY others
 planted NO_LOCK concurrency
 planted NO_RESERVE exhaustion
+planted TAKES_WHAT_IS_THERE others
+planted SWEEPS_ANYTHING others
+planted LINKS_ARE_FINE others
+planted READERS_ARE_WRITERS others
 planted FOLLOW_LINKS input
 planted LOW_DESCRIPTOR descriptors
 planted LOW_FOR_A_MOMENT descriptors

@@ -26,7 +26,7 @@ FUZZ_CC ?= clang
 FUZZ_SWIFTC ?= swiftc
 AREA ?= all
 
-TORTURE_ROOMS := $(addprefix $(TORTURE_DIR)/,harness coding memory ring store store/cuts \
+TORTURE_ROOMS := $(addprefix $(TORTURE_DIR)/,harness coding hostile memory ring store store/cuts \
   store/rare)
 TORTURE_SOURCES := $(wildcard $(addsuffix /*.c,$(TORTURE_ROOMS)))
 TORTURE_HEADERS := $(wildcard $(addsuffix /*.h,$(TORTURE_ROOMS)))

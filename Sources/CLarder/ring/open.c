@@ -415,7 +415,8 @@ static void detail_of_fixed(larder_ring_detail *detail, const ring_fixed *fixed)
 }
 
 static larder_status options_check(const larder_ring_options *options, larder_ring_detail *detail) {
-    const uint32_t known = LARDER_RING_OVERWRITE | LARDER_RING_READ_ONLY | LARDER_RING_EXISTING;
+    const uint32_t known = LARDER_RING_OVERWRITE | LARDER_RING_READ_ONLY | LARDER_RING_EXISTING |
+                           LARDER_RING_TRUST_OTHERS;
     if (options->flags & ~known) return LARDER_EINVALID;
     if (options->sync_interval_ns < 0) return LARDER_EINVALID;
     if (options->cursor_slots > LARDER_RING_CURSOR_SLOTS_MAX) return LARDER_EINVALID;
@@ -439,12 +440,35 @@ static larder_status fixed_matches(const ring_fixed *fixed, const larder_ring_op
     return LARDER_OK;
 }
 
-/** The file, open and locked; `is_new` if this call made it. */
+/** A file that was there before may be somebody else's, left for this process to write to. */
+static larder_status ring_file_trust(int file, const larder_ring_options *options) {
+    larder_os_facts facts;
+    larder_status status = larder_os_file_facts_get(file, &facts);
+    // What is no file is refused as such.
+    if (status || !facts.is_regular) return status;
+    return larder_os_trust_check(&facts, (options->flags & LARDER_RING_TRUST_OTHERS) != 0);
+}
+
+/** The writer's lock; if another has it, who that is. */
+static larder_status ring_file_lock(int file, larder_ring_detail *detail) {
+    larder_status status = larder_os_file_lock(file);
+    ring_header header;
+    size_t got;
+    if (status == LARDER_ELOCKED) detail->holder_pid = larder_os_file_lock_pid(file);
+    if (status == LARDER_EBUSY &&
+        larder_os_file_read_at(file, &header, sizeof header, 0, &got) == LARDER_OK &&
+        got == sizeof header)
+        detail->holder_pid = LOAD(header.opened.writer_pid);
+    return status;
+}
+
+/** The file, open and locked, if it is not open yet; `is_new` if this call made it. */
 static larder_status ring_file_open(const char *path, const larder_ring_options *options,
                                     larder_ring_detail *detail, int *file, bool *is_new) {
-    *is_new = false;
+    larder_status status = LARDER_OK;
+    *is_new = *file >= 0;
     if (options->flags & LARDER_RING_READ_ONLY) return larder_os_file_open(path, 0, 0, file);
-    larder_status status = larder_os_file_open(path, LARDER_OS_WRITE, 0, file);
+    if (!*is_new) status = larder_os_file_open(path, LARDER_OS_WRITE, 0, file);
     if (status == ENOENT && options->capacity_bytes && !(options->flags & LARDER_RING_EXISTING)) {
         status = larder_os_file_open(path, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE,
                                      options->mode, file);
@@ -452,18 +476,10 @@ static larder_status ring_file_open(const char *path, const larder_ring_options 
         // Another made it meanwhile.
         if (status == EEXIST) status = larder_os_file_open(path, LARDER_OS_WRITE, 0, file);
     }
-    if (status) return status;
-    status = larder_os_file_lock(*file);
-    if (status) {
-        // Whoever has the lock owns the file, even if it was this call that made it.
-        *is_new = false;
-        ring_header header;
-        size_t got;
-        if (status == LARDER_EBUSY &&
-            larder_os_file_read_at(*file, &header, sizeof header, 0, &got) == LARDER_OK &&
-            got == sizeof header)
-            detail->holder_pid = LOAD(header.opened.writer_pid);
-    }
+    if (!status && !*is_new) status = ring_file_trust(*file, options);
+    if (!status) status = ring_file_lock(*file, detail);
+    // Whoever has the lock owns the file, even if it was this call that made it.
+    if (status) *is_new = false;
     return status;
 }
 
@@ -525,6 +541,11 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
 
 larder_status larder_ring_open(const char *path, const larder_ring_options *options,
                                larder_ring_detail *detail, larder_ring **out) {
+    return larder_ring_open_made(-1, path, options, detail, out);
+}
+
+larder_status larder_ring_open_made(int made, const char *path, const larder_ring_options *options,
+                                    larder_ring_detail *detail, larder_ring **out) {
     *out = NULL;
     larder_ring_detail unused;
     if (!detail) detail = &unused;
@@ -534,13 +555,13 @@ larder_status larder_ring_open(const char *path, const larder_ring_options *opti
         larder_ring_options_init(&defaults);
         options = &defaults;
     }
-    if (!path[0]) return LARDER_EINVALID;
-    larder_status status = options_check(options, detail);
-    if (status) return status;
-
-    larder_ring *ring = calloc(1, sizeof *ring);
-    if (!ring) return ENOMEM;
-    ring->file = -1;
+    larder_status status = path[0] ? options_check(options, detail) : LARDER_EINVALID;
+    larder_ring *ring = status ? NULL : calloc(1, sizeof *ring);
+    if (!ring) {
+        larder_os_file_close(made);
+        return status ? status : ENOMEM;
+    }
+    ring->file = made;
     ring->read_only = (options->flags & LARDER_RING_READ_ONLY) != 0;
     larder_ring_sync_init(ring, ring->read_only ? 0 : options->sync_interval_ns);
     status = ring_lock_page_make(ring);
