@@ -1,4 +1,14 @@
 // SPDX-License-Identifier: MIT
+/** @file lock.c
+    One writer at a time, by a lock for writing on the whole file.
+
+    Every process that may read the file can take a lock for reading on it, and the two exclude each
+    other. That cannot be had otherwise: whatever lock the system has for a file, a reader can hold
+    it, too (fcntl's locks for reading, flock of either kind). A lock on a file beside it, which
+    readers could not open, would be found by its name, and one file may have a different name in
+    each of two containers: each would find its own, and both would write. So a writer that finds a
+    reader's lock in its way does not go on without one of its own, but says what it found. Readers
+    look for locks for writing alone, which only who may write can hold. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
