@@ -49,6 +49,13 @@ RING_BELIEVES_SYNC) in_file CLarder/ring/open.c 's/STORE(ring->sync_failures, 1)
 RING_MARKS_CLEAN) in_file CLarder/ring/sync.c \
     's/if (failures != ring->sync_failures_mended) ring_redirty(ring);//' ;;
 RING_NAMES_EARLY) in_file CLarder/ring/copy.c 's/target->is_temporary = true;//' ;;
+RING_BELIEVES_COUNTS) in_file CLarder/ring/open.c '/^static bool ring_is_closed/,/^}/{
+    s/^        return false;/        (void)0;/
+    }' ;;
+RING_NUMBERS_GO_ON) in_file CLarder/ring/append.c \
+    '/if (ring->next_sequence >= ring->floor) return LARDER_EFULL;/d' ;;
+RING_OLDEST_STAYS) in_file CLarder/ring/lock.c \
+    's/ || LOAD(ring->header->state.oldest) != ring->oldest) {/) {/' ;;
 RING_BELIEVES_CLAIM) in_file CLarder/ring/copy.c \
     's/if (wreck->map_bytes == fixed->capacity_bytes) return/if (fixed) return/' ;;
 RING_TRUSTS_ANYBODY) in_file CLarder/ring/open.c \

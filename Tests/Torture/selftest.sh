@@ -114,6 +114,10 @@ planted RING_BELIEVES_SYNC failed-syncs
 planted RING_MARKS_CLEAN failed-syncs
 planted RING_NAMES_EARLY resize-cut
 planted RING_BELIEVES_CLAIM others
+planted RING_BELIEVES_CLAIM hostile
+planted RING_BELIEVES_COUNTS hostile
+planted RING_NUMBERS_GO_ON hostile
+planted RING_OLDEST_STAYS hostile
 planted RING_TRUSTS_ANYBODY others
 planted NO_LOCK concurrency
 planted NO_RESERVE exhaustion

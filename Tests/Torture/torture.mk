@@ -26,7 +26,7 @@ FUZZ_CC ?= clang
 FUZZ_SWIFTC ?= swiftc
 AREA ?= all
 
-TORTURE_ROOMS := $(addprefix $(TORTURE_DIR)/,harness coding hostile memory ring store store/cuts \
+TORTURE_ROOMS := $(addprefix $(TORTURE_DIR)/,harness coding memory ring ring/hostile store store/cuts \
   store/rare)
 TORTURE_SOURCES := $(wildcard $(addsuffix /*.c,$(TORTURE_ROOMS)))
 TORTURE_HEADERS := $(wildcard $(addsuffix /*.h,$(TORTURE_ROOMS)))
@@ -220,7 +220,8 @@ FUZZ_SHARE = $(shell expr $(or $(SECONDS),60) \* $(1) / $(if $(filter all,$(AREA
 
 fuzz: ## feed arbitrary bytes to the readers; AREA, SECONDS, SEED
 	$(if $(filter log all,$(AREA)),@$(call FUZZ_RUN,frame,$(call FUZZ_SHARE,1),512))
-	$(if $(filter log all,$(AREA)),@$(call FUZZ_RUN,ring,$(call FUZZ_SHARE,5),8192))
+	$(if $(filter log all,$(AREA)),@$(call FUZZ_RUN,ring,$(call FUZZ_SHARE,3),8192))
+	$(if $(filter log all,$(AREA)),@$(MAKE) -s $(TORTURE_OUT)/larder-torture-asan && 	  $(TORTURE_OUT)/larder-torture-asan --family hostile --seconds $(call FUZZ_SHARE,2) 	  $(if $(SEED),--seed $(SEED)))
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor,$(call FUZZ_SHARE,2),4096))
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor-swift,$(call FUZZ_SHARE,4),4096))
 	$(if $(filter store all,$(AREA)),@$(call FUZZ_RUN,store,$(call \

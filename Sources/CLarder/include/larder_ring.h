@@ -10,7 +10,9 @@
     messages or refuses the new one.
 
     **Processes.** One handle writes; opening a second one for writing, in any process, returns
-    LARDER_EBUSY. Any number of read-only handles, in any process, read while it writes.
+    LARDER_EBUSY. Any number of read-only handles, in any process, read while it writes. A process
+    that may read the file can hold a read lock on it and so keep a writer from opening it, which
+    returns LARDER_ELOCKED; it cannot disturb one that has it open.
     **Threads.** Every function that takes a ring may be called from any thread at any time, except
     `larder_ring_close`, which must be the last call. A reader belongs to one thread at a time.
     **Durability.** When an append returns, the message survives the end of the process. When
@@ -178,7 +180,8 @@ LARDER_API void larder_ring_close(larder_ring *LARDER_NULLABLE ring);
 /** Appends one message.
     @param message may be NULL when `length` is 0; copied.
     @param sequence receives the message's number, 0 on failure; may be NULL.
-    @return LARDER_OK; LARDER_ETOOLARGE, LARDER_EFULL (the ring is unchanged in both cases),
+    @return LARDER_OK; LARDER_ETOOLARGE, LARDER_EFULL (the ring is unchanged in both cases; also if
+            the numbers below 2^54 are used up, as a file can pretend),
             LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of a sync where it waits
             for one, as above: then nothing was appended, though the oldest messages of an
             overwriting ring may have been dropped for it, and another append tries again.

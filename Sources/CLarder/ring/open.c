@@ -59,9 +59,17 @@ static bool ring_is_closed(const ring_header *header, uint64_t data_bytes) {
     uint32_t crc = LOAD_ACQUIRE(header->state.closed_crc);
     if (crc == 0 || crc != larder_ring_closed_crc(header)) return false;
     uint64_t oldest = LOAD(header->state.oldest);
-    uint64_t end = ring_published_end(header);
-    return oldest <= end && end <= RING_OFFSET_MAX && end - oldest <= data_bytes &&
-           oldest % 8 == 0 && end % 8 == 0 && ring_published_newest(header) <= RING_SEQUENCE_MAX &&
+    uint64_t end = ring_published_end(header), newest = ring_published_newest(header);
+    // What somebody computed a checksum for may be anything.
+    uint64_t count = LOAD(header->state.count), missing = LOAD(header->session.missing);
+    uint64_t promised = LOAD(header->session.promised);
+    if (count > (end - oldest) / RING_HEAD_BYTES || (count == 0) != (oldest == end) ||
+        count > newest || missing > newest - count || promised > newest ||
+        record_sequence(LOAD(header->floor.synced)) < promised ||
+        LOAD(header->session.floor_synced) > ring_next_floor(header))
+        return false;
+    return oldest <= end && end <= RING_OFFSET_MAX / 2 && end - oldest <= data_bytes &&
+           oldest % 8 == 0 && end % 8 == 0 && newest <= RING_SEQUENCE_MAX &&
            LOAD(header->floor.given) <= RING_SEQUENCE_MAX &&
            ring_next_floor(header) <= RING_SEQUENCE_MAX;
 }
@@ -133,18 +141,7 @@ static larder_status ring_walk(larder_ring *ring, const larder_os_facts *facts, 
     return larder_ring_recover(&records, ring->header, &known, found, &ring->recovery);
 }
 
-/** Reads the state into the writer's handle, walking the records if it has to. */
-static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, ring_found *found,
-                               open_case *how) {
-    ring_records records = ring_records_of(ring);
-    *how = ring_look(ring, facts, found);
-    if (*how == OPEN_WALKED) {
-        larder_status status = ring_walk(ring, facts, found);
-        if (status) return status;
-    } else {
-        ring->recovery.was_closed = LOAD(ring->header->state.closed_crc) != 0;
-        if (!ring->recovery.was_closed) ring->recovery.intact = found->count;
-    }
+static void ring_take(larder_ring *ring, const ring_found *found) {
     ring->end = found->end;
     ring->end_position = found->end % ring->data_bytes;
     ring->newest = found->newest;
@@ -154,9 +151,18 @@ static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, 
     ring->warmed = found->end >= ring->data_bytes ? ring->data_bytes : ring->end_position;
     // The record that stands there, or if it was damaged since, the next one.
     larder_ring_settle_oldest(ring, found->oldest, 0);
-    if (*how == OPEN_WALKED || ring->oldest == found->oldest) return LARDER_OK;
+}
+
+/** Notes what is damaged at the oldest end of a file whose state was believed.
+    @return false if that state cannot be right. */
+static bool ring_note_damaged(larder_ring *ring, const ring_found *found) {
+    ring_records records = ring_records_of(ring);
     uint64_t missing = LOAD(ring->header->session.missing);
+    // The number of the oldest message, as the counts have it.
     uint64_t first = found->newest + 1 - found->count - missing;
+    if (ring->oldest < ring->end && ring->oldest_sequence < first) return false;
+    if (ring->oldest == found->oldest)
+        return ring->oldest == ring->end || ring->oldest_sequence == first;
     uint64_t lost = larder_ring_hole(&records, ring->oldest_position, ring->oldest_sequence - first,
                                      ring->oldest - found->oldest);
     if (lost > ring->count || ring->oldest == ring->end) lost = ring->count;
@@ -164,7 +170,23 @@ static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, 
     ring->count -= lost;
     ring->recovery.lost += lost;
     ring->recovery.intact -= ring->recovery.intact ? lost : 0;
-    return LARDER_OK;
+    return true;
+}
+
+/** Reads the state into the writer's handle, walking the records if it has to. */
+static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, ring_found *found,
+                               open_case *how) {
+    *how = ring_look(ring, facts, found);
+    if (*how != OPEN_WALKED) {
+        ring_take(ring, found);
+        ring->recovery.was_closed = LOAD(ring->header->state.closed_crc) != 0;
+        if (!ring->recovery.was_closed) ring->recovery.intact = found->count;
+        if (ring_note_damaged(ring, found)) return LARDER_OK;
+        *how = OPEN_WALKED;
+    }
+    larder_status status = ring_walk(ring, facts, found);
+    if (!status) ring_take(ring, found);
+    return status;
 }
 
 /** Takes the heads from the intact records in [from, to) that could be taken for live ones. */
@@ -261,7 +283,7 @@ static larder_status ring_store_recovered(larder_ring *ring, const larder_os_fac
     ring_store_oldest(ring);
     larder_ring_settle(ring);
     // The device knows of nothing of this yet.
-    ring_store_next_floor(header, ring->next_sequence + larder_ring_numbers_ahead);
+    ring_store_next_floor(header, ring_floor_from(ring->next_sequence));
     STORE(header->session.sealed_limit, 0);
     STORE(header->session.promised, 0);
     STORE(header->session.marked, 0);
@@ -319,7 +341,7 @@ static larder_status ring_take_over(larder_ring *ring, const larder_os_facts *fa
         STORE(header->session.marked, synced);
         STORE(header->opened.skipped, LOAD(header->opened.skipped) + skipped);
         STORE(header->floor.given, ring->next_sequence - 1);
-        ring_store_next_floor(header, ring->next_sequence + larder_ring_numbers_ahead);
+        ring_store_next_floor(header, ring_floor_from(ring->next_sequence));
         STORE(header->session.floor_synced, 0);
         STORE(header->session.unsynced, UNSYNCED_UNKNOWN);
     }

@@ -33,8 +33,13 @@ ring_view larder_ring_view_get(const larder_ring *ring) {
     if (view.oldest > view.end) view.oldest = view.end;
     // Of a damaged state there is nothing to read.
     if (view.end > RING_OFFSET_MAX) view.oldest = view.end = 0;
+    if (view.newest > RING_SEQUENCE_MAX) view.newest = 0;
+    if (view.next_sequence - 1 > RING_SEQUENCE_MAX) view.next_sequence = view.newest + 1;
     if (view.end - view.oldest > ring->data_bytes || view.end % 8 || view.oldest % 8)
         view.oldest = view.end;
+    uint64_t most = (view.end - view.oldest) / RING_HEAD_BYTES;
+    if (most > view.newest) most = view.newest;
+    if (view.count > most) view.count = most;
     return view;
 }
 

@@ -38,6 +38,8 @@ static const family families[] = {
      "the same where syncs fail and the file is opened again"},
     {"log", "resize-cut", family_resize_cut, 0, "resizes killed and failing, then syncs"},
     {"log", "others", family_others, 0, "files and locks that other users prepared"},
+    {"log", "hostile", family_hostile, 12,
+     "logs with anything changed and every checksum mended, in little time and memory"},
     {"log", "wreck", family_wreck, 10, "damage to logs that were closed, killed, rebooted, copied"},
     {"log", "soak", family_soak, 7, "mixed load at full speed: memory, files, descriptors level"},
     {"coding", "coding", family_coding, 8, "CBOR and damaged CBOR beside a simple reference"},

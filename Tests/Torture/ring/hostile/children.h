@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-/** @file hostile.h
-    What others may do to logs and stores: other users of the machine, and who makes their bytes. */
-#ifndef TORTURE_HOSTILE_H
-#define TORTURE_HOSTILE_H
+/** @file children.h
+    Child processes that are another user, or that get little time, memory and disk. */
+#ifndef TORTURE_CHILDREN_H
+#define TORTURE_CHILDREN_H
 
 #include "torture.h"
 
@@ -17,5 +17,14 @@ bool hostile_as_other(const char *path, bool (*body)(void *context), void *conte
 pid_t hostile_start(const char *path, bool is_other, void (*body)(void *context, int ready),
                     void *context);
 void hostile_end(pid_t child);
+
+// In the child of torture_guard_each, whose trials each get so much and no more:
+
+/** So many seconds of processor, and 256 MB of memory. More of the one ends the process, more of the
+    other gives ENOMEM, or where a sanitizer needs addresses fails the trial at its end. */
+void hostile_begin(unsigned seconds);
+void hostile_end_of(torture *run);
+/** Files of so many bytes; a longer one gives EFBIG. */
+void hostile_limit_files(uint64_t bytes);
 
 #endif

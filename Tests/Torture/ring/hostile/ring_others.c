@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "children.h"
 #include "failing_calls.h"
-#include "hostile.h"
 
 enum { CAPACITY = 16384, MESSAGES = 20 };
 
