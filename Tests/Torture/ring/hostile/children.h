@@ -20,8 +20,8 @@ void hostile_end(pid_t child);
 
 // In the child of torture_guard_each, whose trials each get so much and no more:
 
-/** So many seconds of processor, and 256 MB of memory. More of the one ends the process, more of the
-    other gives ENOMEM, or where a sanitizer needs addresses fails the trial at its end. */
+/** So many seconds of processor, and 256 MB of memory. More of the one ends the process, more of
+    the other gives ENOMEM, or where a sanitizer needs addresses fails the trial at its end. */
 void hostile_begin(unsigned seconds);
 void hostile_end_of(torture *run);
 /** Files of so many bytes; a longer one gives EFBIG. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Logs made by somebody who means harm: valid ones with fields, records, cursors, lengths and
 // places changed, several at once, and the checksums and complements mended, so that what is wrong
-// gets past them. Each is read, followed, checked, written to, resized and salvaged, in a child that
-// may take 2 seconds, files of little more than twice the size, and 256 MB. Any answer is fine that
-// says damage, but no crash, no wait and no claim that is believed; what is appended is there, and
-// what a salvage or a resize made is sound. The seed, the case and the number of the mutant tell
-// all of it.
+// gets past them. Each is read, followed, checked, written to, resized and salvaged, in a child
+// that may take 2 seconds, files of little more than twice the size, and 256 MB. Any answer is fine
+// that says damage, but no crash, no wait and no claim that is believed; what is appended is there,
+// and what a salvage or a resize made is sound. The seed, the case and the number of the mutant
+// tell all of it.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
