@@ -60,16 +60,14 @@ static bool ring_is_closed(const ring_header *header, uint64_t data_bytes) {
     if (crc == 0 || crc != larder_ring_closed_crc(header)) return false;
     uint64_t oldest = LOAD(header->state.oldest);
     uint64_t end = ring_published_end(header), newest = ring_published_newest(header);
-    // What somebody computed a checksum for may be anything.
     uint64_t count = LOAD(header->state.count), missing = LOAD(header->session.missing);
     uint64_t promised = LOAD(header->session.promised);
-    if (count > (end - oldest) / RING_HEAD_BYTES || (count == 0) != (oldest == end) ||
-        count > newest || missing > newest - count || promised > newest ||
-        record_sequence(LOAD(header->floor.synced)) < promised ||
+    if (!ring_count_is_possible(header) || count > newest || missing > newest - count ||
+        promised > newest || record_sequence(LOAD(header->floor.synced)) < promised ||
         LOAD(header->session.floor_synced) > ring_next_floor(header))
         return false;
-    return oldest <= end && end <= RING_OFFSET_MAX / 2 && end - oldest <= data_bytes &&
-           oldest % 8 == 0 && end % 8 == 0 && newest <= RING_SEQUENCE_MAX &&
+    return end <= RING_OFFSET_MAX / 2 && end - oldest <= data_bytes && oldest % 8 == 0 &&
+           end % 8 == 0 && newest <= RING_SEQUENCE_MAX &&
            LOAD(header->floor.given) <= RING_SEQUENCE_MAX &&
            ring_next_floor(header) <= RING_SEQUENCE_MAX;
 }
@@ -153,6 +151,16 @@ static void ring_take(larder_ring *ring, const ring_found *found) {
     larder_ring_settle_oldest(ring, found->oldest, 0);
 }
 
+/** The count is not that of the messages from the oldest on, in a file that was made to hurt: what
+    is there counts.
+    @return false if there cannot be as many. */
+static bool ring_count_anew(larder_ring *ring, uint64_t missing) {
+    uint64_t numbers = ring->newest + 1 - ring->oldest_sequence;
+    if (ring->oldest_sequence > ring->newest || missing >= numbers) return false;
+    ring->count = numbers - missing;
+    return ring->count <= (ring->end - ring->oldest) / RING_HEAD_BYTES;
+}
+
 /** Notes what is damaged at the oldest end of a file whose state was believed.
     @return false if that state cannot be right. */
 static bool ring_note_damaged(larder_ring *ring, const ring_found *found) {
@@ -160,9 +168,11 @@ static bool ring_note_damaged(larder_ring *ring, const ring_found *found) {
     uint64_t missing = LOAD(ring->header->session.missing);
     // The number of the oldest message, as the counts have it.
     uint64_t first = found->newest + 1 - found->count - missing;
-    if (ring->oldest < ring->end && ring->oldest_sequence < first) return false;
-    if (ring->oldest == found->oldest)
-        return ring->oldest == ring->end || ring->oldest_sequence == first;
+    bool has_oldest = ring->oldest < ring->end, is_there = ring->oldest == found->oldest;
+    if (has_oldest &&
+        (ring->oldest_sequence < first || (is_there && ring->oldest_sequence > first)))
+        return ring_count_anew(ring, missing);
+    if (is_there) return true;
     uint64_t lost = larder_ring_hole(&records, ring->oldest_position, ring->oldest_sequence - first,
                                      ring->oldest - found->oldest);
     if (lost > ring->count || ring->oldest == ring->end) lost = ring->count;

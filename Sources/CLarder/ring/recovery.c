@@ -417,7 +417,8 @@ oldest_hint larder_ring_oldest_hint(const ring_records *records, uint64_t lap_by
     // Where that record is damaged, or an older one, a header that was closed says how many numbers
     // there were.
     uint64_t held = header_numbers(header);
-    if (header_is_closed(header) && held <= newest && newest - held > hint.removed_through)
+    if (header_is_closed(header) && ring_count_is_possible(header) && held <= newest &&
+        newest - held > hint.removed_through)
         hint.removed_through = newest - held;
     return hint;
 }

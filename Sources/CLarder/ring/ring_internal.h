@@ -267,6 +267,15 @@ uint64_t larder_ring_find_offset(const larder_ring *ring, const ring_view *view,
     one. The lock is held. O(log capacity). */
 uint64_t larder_ring_offset_of(const larder_ring *ring, const ring_view *view, uint64_t sequence);
 
+/** Whether a closed header counts as many messages as there can be between its places. Somebody may
+    have computed the checksum of any. */
+static inline bool ring_count_is_possible(const ring_header *header) {
+    uint64_t oldest = LOAD(header->state.oldest), end = ring_published_end(header);
+    uint64_t count = LOAD(header->state.count);
+    return oldest <= end && (count == 0) == (oldest == end) &&
+           count <= (end - oldest) / RING_HEAD_BYTES;
+}
+
 // Recovery ----------------------------------------------------------------------------------------
 
 /** What a walk over all records concluded. */
