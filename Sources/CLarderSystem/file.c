@@ -46,6 +46,8 @@ static void facts_of(const struct stat *facts, larder_os_facts *out) {
     out->device = (uint64_t)facts->st_dev;
     out->inode = (uint64_t)facts->st_ino;
     out->changed_ns = (int64_t)changed.tv_sec * 1000000000 + changed.tv_nsec;
+    out->links = (uint64_t)facts->st_nlink;
+    out->owner = (uint32_t)facts->st_uid;
     out->mode = (uint32_t)facts->st_mode & 07777;
     out->is_regular = S_ISREG(facts->st_mode);
     out->is_folder = S_ISDIR(facts->st_mode);
@@ -303,17 +305,8 @@ larder_status larder_os_file_sync_lower(int file) {
 }
 
 larder_status larder_os_file_sync_parent(const char *path) {
-    const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t)(slash - path) : 1;
-    if (slash == path) length = 1;
-    char *parent = malloc(length + 1);
-    if (!parent) return ENOMEM;
-    memcpy(parent, slash ? path : ".", length);
-    parent[length] = 0;
     int folder;
-    larder_status status =
-        larder_os_descriptor_open(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0, &folder);
-    free(parent);
+    larder_status status = larder_os_parent_open(path, &folder);
 #if defined(__APPLE__)
     // The sandbox may have let the program have this one file, and then there is no more to be
     // done.

@@ -16,7 +16,8 @@
 #                                       ARGUMENTS="--family store-kill --seed 3" instead of short
 #   make torture-blocks                 the file system itself cut at every flush of its device
 #   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, segments and
-#                                       records of a store; or an AREA
+#                                       records of a store, and rings whose every checksum was
+#                                       mended; or an AREA
 
 TORTURE_DIR := Tests/Torture
 TORTURE_OUT := .build/torture
@@ -26,8 +27,8 @@ FUZZ_CC ?= clang
 FUZZ_SWIFTC ?= swiftc
 AREA ?= all
 
-TORTURE_ROOMS := $(addprefix $(TORTURE_DIR)/,harness coding memory ring store store/cuts \
-  store/rare)
+TORTURE_ROOMS := $(addprefix $(TORTURE_DIR)/,harness coding memory ring ring/hostile store \
+  store/cuts store/rare)
 TORTURE_SOURCES := $(wildcard $(addsuffix /*.c,$(TORTURE_ROOMS)))
 TORTURE_HEADERS := $(wildcard $(addsuffix /*.h,$(TORTURE_ROOMS)))
 TORTURE_C := $(C_SOURCES) $(STORE_SOURCES)
@@ -220,7 +221,10 @@ FUZZ_SHARE = $(shell expr $(or $(SECONDS),60) \* $(1) / $(if $(filter all,$(AREA
 
 fuzz: ## feed arbitrary bytes to the readers; AREA, SECONDS, SEED
 	$(if $(filter log all,$(AREA)),@$(call FUZZ_RUN,frame,$(call FUZZ_SHARE,1),512))
-	$(if $(filter log all,$(AREA)),@$(call FUZZ_RUN,ring,$(call FUZZ_SHARE,5),8192))
+	$(if $(filter log all,$(AREA)),@$(call FUZZ_RUN,ring,$(call FUZZ_SHARE,3),8192))
+	$(if $(filter log all,$(AREA)),@$(MAKE) -s $(TORTURE_OUT)/larder-torture-asan && \
+	  $(TORTURE_OUT)/larder-torture-asan --family hostile $(if $(SEED),--seed $(SEED)) \
+	  --seconds $(call FUZZ_SHARE,2))
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor,$(call FUZZ_SHARE,2),4096))
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor-swift,$(call FUZZ_SHARE,4),4096))
 	$(if $(filter store all,$(AREA)),@$(call FUZZ_RUN,store,$(call \

@@ -65,8 +65,9 @@ public final class MessageLog<Message: Sendable>: Sendable {
   ///   - coder: Makes bytes of messages and messages of bytes.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: `.invalidArgument` (too few or too many bytes: the message says
-  ///   which numbers are good), `.busy`, `.configurationMismatch` (another
-  ///   coder's messages), `.incompatibleVersion`, `.notALarderFile`, `.damaged`
+  ///   which numbers are good), `.busy`, `.untrusted` (another user's file, see
+  ///   ``MessageLogConfiguration/trustsOtherUsers``), `.configurationMismatch`
+  ///   (another coder's messages), `.incompatibleVersion`, `.notALarderFile`, `.damaged`
   ///   (the file is shorter than its header says), `.full` (adapting would drop
   ///   messages of a log that refuses), `.diskFull`, `.io`.
   /// - Complexity: O(1) in the same start of the machine, also after a `kill`; after
