@@ -117,6 +117,8 @@ LARDER_MUST_CHECK larder_status larder_environment_begin(environment *env, MDB_t
     @return LARDER_OK; LARDER_EDAMAGED, from then on for every transaction; ENOMEM. */
 LARDER_MUST_CHECK larder_status larder_environment_guard(environment *env, const void *key,
                                                          size_t length);
+/** The same for what is put behind the last row. */
+LARDER_MUST_CHECK larder_status larder_environment_guard_last(environment *env);
 /** The same for a change that reaches every page. O(pages), once. */
 LARDER_MUST_CHECK larder_status larder_environment_guard_all(environment *env);
 /** Puts a row, or deletes it if `value` is NULL, after a look at the pages that this changes.

@@ -101,14 +101,22 @@ static larder_status environment_guard_begin(environment *env) {
     if (!env->is_guarded) status = larder_tree_guard_begin(&env->guard, &seen->tree);
     larder_environment_release(env, seen);
     env->is_guarded = !status;
+    if (status == LARDER_EDAMAGED) env->is_damaged = true;
     return status;
 }
 
 larder_status larder_environment_guard(environment *env, const void *key, size_t length) {
     larder_status status =
         larder_tree_guard_look(&env->guard, &env->guarded, (larder_bytes){key, length});
+    if (status == EAGAIN) return larder_environment_guard_all(env);
     if (status == LARDER_EDAMAGED) env->is_damaged = true;
     return status;
+}
+
+larder_status larder_environment_guard_last(environment *env) {
+    uint8_t last[TREE_KEY_MAX_BYTES];
+    memset(last, 0xFF, sizeof last);
+    return larder_environment_guard(env, last, sizeof last);
 }
 
 larder_status larder_environment_guard_all(environment *env) {
