@@ -43,6 +43,7 @@ static void facts_of(const struct stat *facts, larder_os_facts *out) {
     struct timespec changed = facts->st_ctim;
 #endif
     out->bytes = (uint64_t)facts->st_size;
+    out->stored_bytes = (uint64_t)facts->st_blocks * 512;
     out->device = (uint64_t)facts->st_dev;
     out->inode = (uint64_t)facts->st_ino;
     out->changed_ns = (int64_t)changed.tv_sec * 1000000000 + changed.tv_nsec;
@@ -162,6 +163,22 @@ larder_status larder_os_file_reserve_behind(int file, uint64_t offset, uint64_t 
 larder_status larder_os_file_release(int file, uint64_t offset, uint64_t bytes) {
     FAIL_AT("release");
     return change_blocks(file, RELEASES, offset, bytes);
+}
+
+larder_status larder_os_file_next_data(int file, uint64_t from, uint64_t *data, uint64_t *hole) {
+    *data = *hole = UINT64_MAX;
+#if defined(__linux__)
+    off_t start = lseek(file, (off_t)from, SEEK_DATA);
+    if (start < 0) return errno == ENXIO ? LARDER_END : ENOTSUP;
+    off_t end = lseek(file, start, SEEK_HOLE);
+    if (end <= start) return ENOTSUP;
+    *data = (uint64_t)start;
+    *hole = (uint64_t)end;
+    return LARDER_OK;
+#else
+    (void)file, (void)from;
+    return ENOTSUP;
+#endif
 }
 
 larder_status larder_os_file_truncate(int file, uint64_t bytes) {

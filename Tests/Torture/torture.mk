@@ -180,6 +180,33 @@ $(FUZZ_OUT)/fuzz-store: $(TORTURE_DIR)/fuzz/fuzz_store.c $(TORTURE_C) $(TORTURE_
 	$(FUZZ_CC) $(FUZZ_FLAGS) $(LMDB_CFLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC)) $< \
 	  $(TORTURE_C) $(LMDB_LIBS) -o $@
 
+# Stores as somebody makes them who knows the formats, with every checksum mended, in processes
+# under the sanitizers. LMDB_SOURCE, a folder with mdb.c, has LMDB under them as well.
+HOSTILE_OUT := $(FUZZ_OUT)/hostile
+HOSTILE := $(HOSTILE_OUT)/larder-hostile
+HOSTILE_SOURCES := $(wildcard $(TORTURE_DIR)/hostile/*.c)
+HOSTILE_FLAGS = -std=c11 -D_GNU_SOURCE $(TORTURE_INCLUDES) -iquote $(TORTURE_DIR)/hostile \
+  -iquote $(TORTURE_DIR)/harness -pthread -O1 -g -fsanitize=address,undefined \
+  -fno-sanitize-recover=all
+HOSTILE_OBJECTS := $(patsubst %.c,$(HOSTILE_OUT)/%.o,$(HOSTILE_SOURCES) $(TORTURE_C))
+LMDB_SOURCE ?=
+HOSTILE_LMDB = $(if $(LMDB_SOURCE),$(HOSTILE_OUT)/mdb.o $(HOSTILE_OUT)/midl.o,$(LMDB_LIBS))
+
+$(HOSTILE_OUT)/Tests/%.o: Tests/%.c $(wildcard $(TORTURE_DIR)/hostile/*.h) $(TORTURE_H)
+	@mkdir -p $(@D)
+	$(TORTURE_TSAN_CC) $(HOSTILE_FLAGS) $(TORTURE_WARNINGS) -c $< -o $@
+
+$(HOSTILE_OUT)/Sources/%.o: Sources/%.c $(TORTURE_H)
+	@mkdir -p $(@D)
+	$(TORTURE_TSAN_CC) $(HOSTILE_FLAGS) -c $< -o $@
+
+$(HOSTILE_OUT)/%.o: $(LMDB_SOURCE)/%.c
+	$(TORTURE_TSAN_CC) -O1 -g -w -pthread -fsanitize=address -c $< -o $@
+
+$(HOSTILE): $(HOSTILE_OBJECTS) $(filter %.o,$(HOSTILE_LMDB))
+	$(TORTURE_TSAN_CC) $(HOSTILE_FLAGS) $(call TORTURE_CLANG_LD,$(TORTURE_TSAN_CC)) \
+	  $(HOSTILE_OBJECTS) $(HOSTILE_LMDB) -o $@
+
 # LarderCore's sources as one module with the target, so that the fuzzer sees all of the coder.
 FUZZ_SWIFT_SOURCES := $(shell find Sources/LarderCore -name '*.swift')
 FUZZ_SWIFT_CORE := $(patsubst Sources/%.c,$(FUZZ_OUT)/swift/%.o,$(C_SOURCES))
