@@ -36,6 +36,12 @@ void larder_os_file_close(int file) {
     if (file >= 0) close(file);
 }
 
+#ifdef LARDER_FAULTS
+static _Atomic bool hides_links;
+
+void larder_fault_hide_links(bool hides) { hides_links = hides; }
+#endif
+
 static void facts_of(const struct stat *facts, larder_os_facts *out) {
 #if defined(__APPLE__)
     struct timespec changed = facts->st_ctimespec;
@@ -48,6 +54,11 @@ static void facts_of(const struct stat *facts, larder_os_facts *out) {
     out->inode = (uint64_t)facts->st_ino;
     out->changed_ns = (int64_t)changed.tv_sec * 1000000000 + changed.tv_nsec;
     out->mode = (uint32_t)facts->st_mode & 07777;
+    out->links = (uint32_t)facts->st_nlink;
+#ifdef LARDER_FAULTS
+    if (hides_links) out->links = 1;
+#endif
+    out->owner = (uint32_t)facts->st_uid;
     out->is_regular = S_ISREG(facts->st_mode);
     out->is_folder = S_ISDIR(facts->st_mode);
 }

@@ -23,6 +23,16 @@ void larder_os_file_unlock(int file) {
     (void)fcntl(file, F_OFD_SETLK, &lock);
 }
 
+bool larder_os_file_is_locked_to_read(int file, int64_t *holder) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    bool is_read = fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_RDLCK;
+    // A lock of an open file has no process.
+    *holder = is_read && lock.l_pid > 0 ? lock.l_pid : 0;
+    return is_read;
+}
+
+bool larder_os_file_locks_places(void) { return true; }
+
 bool larder_os_file_is_locked(int file) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     return fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
@@ -65,6 +75,16 @@ larder_status larder_os_file_lock(int file) {
 }
 
 void larder_os_file_unlock(int file) { (void)flock(file, LOCK_UN); }
+
+bool larder_os_file_is_locked_to_read(int file, int64_t *holder) {
+    *holder = 0;
+    // Who has it shared keeps it from being had alone.
+    if (flock(file, LOCK_SH | LOCK_NB) != 0) return false;
+    (void)flock(file, LOCK_UN);
+    return true;
+}
+
+bool larder_os_file_locks_places(void) { return false; }
 
 bool larder_os_file_is_locked(int file) {
     // flock has no question without an answer: this takes a shared lock for a moment.

@@ -166,6 +166,9 @@ uint64_t larder_environment_oldest_reader(environment *env);
 bool larder_environment_keeps_pages(environment *env);
 /** Longer than any path that a system takes: one that does not fit is cut, and refused there. */
 typedef char file_path[4160];
+/** Permissions of a file that processes lock in, of a store whose files have those: whoever cannot
+    write to it cannot read it either, for a lock to read would keep writers out. */
+static inline uint32_t larder_lock_mode(uint32_t mode) { return mode & ~((~mode & 0022u) << 1); }
 /** `<folder>/<name>`.
     @return `out`. */
 char *larder_environment_path(file_path out, const char *folder, const char *name);

@@ -25,6 +25,9 @@ typedef struct larder_os_facts {
     /** When content or permissions changed last, in nanoseconds since 1970. */
     int64_t changed_ns;
     uint32_t mode;
+    /** Names that the file has, and whose it is. */
+    uint32_t links;
+    uint32_t owner;
     bool is_regular;
     bool is_folder;
 } larder_os_facts;
@@ -118,6 +121,11 @@ bool larder_os_file_is_place_locked(int file, uint64_t first, uint64_t count);
 /** Releases it at once. Closing alone is not enough: a child that another thread is just starting
     has the open file too, up to its exec, and with it the lock. */
 void larder_os_file_unlock(int file);
+/** Whether what keeps the writer's lock from being had is the lock of somebody who may only read
+    the file. @param holder receives the process, 0 if it is unknown. */
+bool larder_os_file_is_locked_to_read(int file, int64_t *holder);
+/** Whether places of a file are locked by themselves here, beside what others lock in it. */
+bool larder_os_file_locks_places(void);
 /** Whether somebody holds the writer's lock. Takes nothing. */
 bool larder_os_file_is_locked(int file);
 
