@@ -218,7 +218,8 @@ static larder_status head_read(int folder, uint32_t number, int flags, int *file
     if (out->crc != head_crc(out) ||
         (out->kind != SEGMENT_WRITTEN && out->kind != SEGMENT_CLEANED) ||
         out->capacity < BLOCK_BYTES || out->capacity % BLOCK_BYTES != 0 ||
-        out->capacity > CAPACITY_MAX)
+        out->capacity > CAPACITY_MAX || out->first_sequence > SEQUENCE_MAX ||
+        out->as_of > SEQUENCE_MAX)
         return LARDER_OK;
     facts->head_number = out->number;
     facts->kind = out->kind;
