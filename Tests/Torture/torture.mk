@@ -14,7 +14,8 @@
 #   make torture-arm64                  all of it as an arm64 program under qemu, short
 #   make torture-blocks                 the file system itself cut at every flush of its device
 #   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, segments and
-#                                       records of a store; or an AREA
+#                                       records of a store, and stores whose files somebody has
+#                                       changed who knows their formats; or an AREA
 
 TORTURE_DIR := Tests/Torture
 TORTURE_OUT := .build/torture
@@ -113,6 +114,7 @@ torture-short: $(TORTURE_HARNESSES) $(TORTURE_MODELS)
 	$(if $(TORTURE_MODELS),$(TORTURE_MODELS) $(or $(SEED),1))
 	$(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture --area $(AREA) --short \
 	  --seed $(or $(SEED),1))
+	$(if $(filter store all,$(AREA)),@$(call HOSTILE_RUN,--count 150 --seed $(or $(SEED),1)))
 	$(if $(TORTURE_IN_SWIFT),$(TORTURE_SWIFT)/LarderTorture --area $(AREA) --short \
 	  --seed $(or $(SEED),1))
 
@@ -120,6 +122,8 @@ torture-short: $(TORTURE_HARNESSES) $(TORTURE_MODELS)
 torture-selftest: $(TORTURE_OUT)/larder-torture torture-swift ## show that torture finds every planted defect
 	@TORTURE_CC="$(TORTURE_CC)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
 	  TORTURE_OUT="$(TORTURE_OUT)" LMDB_LIBS="$(LMDB_LIBS)" FUZZ_CC="$(FUZZ_CC)" \
+	  HOSTILE_CC="$(TORTURE_TSAN_CC)" HOSTILE_FLAGS="$(HOSTILE_FLAGS)" HOSTILE_OUT="$(HOSTILE_OUT)" \
+	  HOSTILE="$(HOSTILE)" HOSTILE_SOURCES="$(HOSTILE_SOURCES)" MAKE="$(MAKE)" \
 	  FUZZ_FLAGS="$(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC))" \
 	  TORTURE_OBJECTS="$(TORTURE_OBJECTS)" C_SOURCES="$(C_SOURCES)" \
 	  STORE_SOURCES="$(STORE_SOURCES)" \
@@ -192,6 +196,9 @@ HOSTILE_OBJECTS := $(patsubst %.c,$(HOSTILE_OUT)/%.o,$(HOSTILE_SOURCES) $(TORTUR
 LMDB_SOURCE ?=
 HOSTILE_LMDB = $(if $(LMDB_SOURCE),$(HOSTILE_OUT)/mdb.o $(HOSTILE_OUT)/midl.o,$(LMDB_LIBS))
 
+# Skipped where the compiler has no sanitizers.
+HOSTILE_RUN = MAKE="$(MAKE)" CC="$(TORTURE_TSAN_CC)" sh $(TORTURE_DIR)/hostile/run.sh $(HOSTILE) $(1)
+
 $(HOSTILE_OUT)/Tests/%.o: Tests/%.c $(wildcard $(TORTURE_DIR)/hostile/*.h) $(TORTURE_H)
 	@mkdir -p $(@D)
 	$(TORTURE_TSAN_CC) $(HOSTILE_FLAGS) $(TORTURE_WARNINGS) -c $< -o $@
@@ -238,7 +245,9 @@ fuzz: ## feed arbitrary bytes to the readers; AREA, SECONDS, SEED
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor,$(call FUZZ_SHARE,2),4096))
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor-swift,$(call FUZZ_SHARE,4),4096))
 	$(if $(filter store all,$(AREA)),@$(call FUZZ_RUN,store,$(call \
-	  FUZZ_SHARE,$(if $(filter all,$(AREA)),3,6)),30000))
+	  FUZZ_SHARE,$(if $(filter all,$(AREA)),1,2)),30000))
+	$(if $(filter store all,$(AREA)),@$(call HOSTILE_RUN,--seed $(or $(SEED),$(shell date +%s)) \
+	  --seconds $(call FUZZ_SHARE,$(if $(filter all,$(AREA)),2,4))))
 
 # Writes the seeds and the fixtures of stores anew, after a change of the format.
 fuzz-corpus: $(TORTURE_LIBRARY)

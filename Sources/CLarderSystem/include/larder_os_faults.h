@@ -5,6 +5,8 @@
 #ifndef LARDER_OS_FAULTS_H
 #define LARDER_OS_FAULTS_H
 
+#include <stdbool.h>
+
 #include "larder_base.h"
 
 LARDER_ASSUME_NONNULL_BEGIN

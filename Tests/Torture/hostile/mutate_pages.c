@@ -93,6 +93,26 @@ static uint8_t *some_node(const paper *on, uint64_t number, uint32_t *at) {
     return offset + NODE_HEAD_BYTES > on->size ? NULL : page_of(on, number) + offset;
 }
 
+/** Another page of the same kind with the same first key, such as an earlier version; the page
+    itself if there is none. */
+static uint64_t page_alike(const paper *on, uint64_t number) {
+    uint64_t start = rng_below(on->random, on->count);
+    for (uint64_t i = 0; i < on->count && number < on->count; i++) {
+        uint64_t other = (start + i) % on->count;
+        const uint8_t *page = page_of(on, number), *second = page_of(on, other);
+        uint32_t at = load16(page + PAGE_HEAD_BYTES), there = load16(second + PAGE_HEAD_BYTES);
+        if (other == number || load16(page + 10) != load16(second + 10) || at + 300 > on->size ||
+            there + 300 > on->size) {
+            continue;
+        }
+        uint32_t key_bytes = load16(page + at + 6) % 256;
+        if (memcmp(page + at + 6, second + there + 6, 2 + key_bytes) == 0) {
+            return other;
+        }
+    }
+    return number;
+}
+
 static void change_child(const paper *on) {
     uint64_t branch = some_page(on, PAGE_BRANCH), to = some_page(on, PAGE_BRANCH | PAGE_LEAF);
     uint32_t at, from;
@@ -106,6 +126,7 @@ static void change_child(const paper *on) {
         other = some_node(on, branch, &from);
         to = other != NULL ? load32(other) : to;
         break;
+    case 2: to = page_alike(on, load32(node)); break;
     default: break;
     }
     set(on, node, 4, to, "child");
