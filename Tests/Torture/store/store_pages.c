@@ -426,7 +426,7 @@ static uint64_t earlier_page(const pages_bench *self, uint64_t number) {
 }
 
 /** A branch leads to a page that is free as well: LMDB would give it out again, and end the process
-    when it finds it in use. It is found before, or never met. */
+    when it finds it in use. It is found when something below it is to be changed. */
 static void lead_to_free(torture *run, void *context, uint64_t index) {
     const pages_bench *self = context;
     uint64_t root = root_of(self), child = child_of(self, root, (unsigned)index);
@@ -445,14 +445,13 @@ static void lead_to_free(torture *run, void *context, uint64_t index) {
     close(file);
     larder_store *store = NULL;
     larder_status status = opened(self->hurt, 0, &store);
-    for (unsigned round = 0; round < 4 && !status; round++) {
+    for (unsigned round = 0; round < 4 && !status && torture_unhurt(run); round++) {
         for (unsigned i = round % 2; i < KEYS; i += 2) {
             (void)!put(store, i, round > 1);
         }
         status = larder_store_flush(store);
-        EXPECT(run, status == LARDER_OK || is_damage(status), "a flush gave %d", status);
+        EXPECT(run, is_damage(status), "a page in use that is free is changed: %d", status);
     }
-    EXPECT(run, is_damage(status), "a page in use that is free was not found");
     larder_store_close(store);
     remove_tree(self->hurt);
     EXPECT(run, copy_tree(self->whole, self->hurt), "cannot copy the store");
