@@ -384,13 +384,14 @@ larder_status larder_apply_order(apply_txn *apply, const memtable *from) {
         }
         if (!is_there) continue;
         larder_tree_key_order((stamp){record_sequence(at), record_minor(at)}, &key);
-        larder_status status = larder_environment_guard(apply->environment, key.bytes, key.length);
+        larder_status status = larder_environment_guard_last(apply->environment);
         if (status) return status;
         MDB_val name = {key.length, key.bytes}, value = val_of(stored);
         int code = mdb_put(apply->txn, apply->main, &name, &value, MDB_APPEND);
         // Not behind everything: something was read after it, or it is there from before a crash.
-        if (code == MDB_KEYEXIST) code = mdb_put(apply->txn, apply->main, &name, &value, 0);
-        if (code != 0) return larder_environment_status(code);
+        if (code == MDB_KEYEXIST) status = larder_apply_row(apply, &key, &stored);
+        else status = larder_environment_status(code);
+        if (status) return status;
     }
     return LARDER_OK;
 }

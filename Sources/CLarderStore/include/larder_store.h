@@ -95,7 +95,13 @@ enum {
     LARDER_STORE_WITH_UNCERTAIN = 1u << 4,
     /** If opening finds data.mdb damaged, missing, or not of this log, call larder_store_rebuild
         first. Ignored for a store that is only read. */
-    LARDER_STORE_REBUILDS = 1u << 5
+    LARDER_STORE_REBUILDS = 1u << 5,
+    /** Write to a store although its folder or files belong to another user, anybody may write to
+        them, or a file has another hard link. Without it that is EPERM, as larder_store_reason
+        says: whoever prepared such a folder could read and change what is stored there, and what is
+        written to a file with two names is written to both. Files of root, of members of a group, and those for which `mode` says so
+        are written to. */
+    LARDER_STORE_TRUSTS_OTHERS = 1u << 6
 };
 
 /** How much a store keeps. What exceeds it is evicted by the next checkpoint, least recently used
@@ -171,7 +177,8 @@ LARDER_API void larder_store_tuning_init(larder_store_tuning *tuning);
 typedef struct larder_store_options {
     /** LARDER_STORE_… flags, or-ed. */
     uint32_t flags;
-    /** Permissions of new files; folders get the right to search them too. */
+    /** Permissions of new files; folders get the right to search them too. `lock` and `lock.mdb`
+        can be read only by those who may write to them. */
     uint32_t mode;
     /** The values' format, for example the coder's name in ASCII, as a number. Kept in the store; 0
         means unknown and matches everything. */
@@ -224,8 +231,25 @@ typedef enum larder_store_part {
     /** The log. */
     LARDER_STORE_PART_JOURNAL,
     /** data.mdb, the index. */
-    LARDER_STORE_PART_DATA
+    LARDER_STORE_PART_DATA,
+    /** lock.mdb, LMDB's table of readers. */
+    LARDER_STORE_PART_READERS
 } larder_store_part;
+
+/** Why a store is not written to that could be. */
+typedef enum larder_store_reason {
+    LARDER_STORE_REASON_NONE = 0,
+    /** EPERM: it belongs to another user. */
+    LARDER_STORE_REASON_OTHER_OWNER,
+    /** EPERM: anybody may write to it. */
+    LARDER_STORE_REASON_ANYONE_WRITES,
+    /** EPERM: the file has another name, as a copy made of hard links, `cp -al`, gives it: what is
+        written to one is written to both. */
+    LARDER_STORE_REASON_LINKED,
+    /** LARDER_EBUSY: a process has locked the file `lock` that has it open for reading, which
+        nothing of Larder's does. */
+    LARDER_STORE_REASON_READ_LOCK
+} larder_store_reason;
 
 /** What has a version that Larder does not know. */
 typedef enum larder_store_version_of {
@@ -257,6 +281,9 @@ typedef struct larder_store_detail {
         newer than it; of the log, the one that is missing, or under whose name another one lies.
         Its file is `log/` and this number in 8 hexadecimal digits, with `.seg`. Else 0. */
     uint32_t segment;
+    /** EPERM, and LARDER_EBUSY of another process than one that writes. Of EPERM, `part` and
+        `segment` say which file. */
+    larder_store_reason reason;
 } larder_store_detail;
 
 /** Opens the store in the folder at `path`, creating folder and store if they are missing (not the
@@ -274,8 +301,8 @@ typedef struct larder_store_detail {
     @param detail receives what is known about a failure; may be NULL.
     @param out receives the store, owned by the caller; NULL on failure.
     @return LARDER_OK; LARDER_EINVALID (an option out of range), LARDER_EBUSY, LARDER_EVERSION,
-            LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ECANCELED; ENOENT,
-            ENOTDIR, EACCES, ELOOP, ENOSPC, ENOMEM or another errno.
+            LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ECANCELED; EPERM
+            (see larder_store_reason); ENOENT, ENOTDIR, EACCES, ELOOP, ENOSPC, ENOMEM or another errno.
     O(segments) for a store that was closed, however many entries it holds; and O(what waited for a
     checkpoint) for one that was not. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_open(
@@ -828,7 +855,7 @@ larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE deta
     next call starts again. Only heads of segments are overwritten before that which are damaged or
     say another number than the file's name.
     @param options as for larder_store_open: permissions, and the content format, if the old file
-           does not tell. NULL for the defaults, and the permissions that the lock's file has.
+           does not tell. NULL for the defaults, and the permissions that the log has.
     @param progress told of entries; may be NULL.
     @param report receives what was found, also on LARDER_EDAMAGED.
     @return LARDER_OK; LARDER_EBUSY if the store is open, in any process, even for reading;

@@ -118,6 +118,8 @@ LARDER_MUST_CHECK larder_status larder_environment_begin(environment *env, MDB_t
     @return LARDER_OK; LARDER_EDAMAGED, from then on for every transaction; ENOMEM. */
 LARDER_MUST_CHECK larder_status larder_environment_guard(environment *env, const void *key,
                                                          size_t length);
+/** The same for what is put behind the last row. */
+LARDER_MUST_CHECK larder_status larder_environment_guard_last(environment *env);
 /** The same for a change that reaches every page. O(pages), once. */
 LARDER_MUST_CHECK larder_status larder_environment_guard_all(environment *env);
 /** Puts a row, or deletes it if `value` is NULL, after a look at the pages that this changes.
@@ -165,6 +167,9 @@ uint64_t larder_environment_oldest_reader(environment *env);
 bool larder_environment_keeps_pages(environment *env);
 /** Longer than any path that a system takes: one that does not fit is cut, and refused there. */
 typedef char file_path[4160];
+/** Permissions of a file that processes lock in, of a store whose files have those: whoever cannot
+    write to it cannot read it either, for a lock to read would keep writers out. */
+static inline uint32_t larder_lock_mode(uint32_t mode) { return mode & ~((~mode & 0022u) << 1); }
 /** `<folder>/<name>`.
     @return `out`. */
 char *larder_environment_path(file_path out, const char *folder, const char *name);

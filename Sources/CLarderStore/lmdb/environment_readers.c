@@ -97,6 +97,8 @@ larder_status larder_environment_newest(environment *env, tree *out) {
 static int place_renew_txn(environment *env, place *taken) {
     if (!env->lmdb) return MDB_PANIC;
     if (taken->txn) return mdb_txn_renew(taken->txn);
+    // Then no slot can be had, or what is there must do.
+    if (larder_environment_mutexes(env, false)) return MDB_READERS_FULL;
     int code = mdb_txn_begin(env->lmdb, NULL, MDB_RDONLY, &taken->txn);
     int dead;
     if (code == MDB_READERS_FULL && mdb_reader_check(env->lmdb, &dead) == 0 && dead > 0)

@@ -59,6 +59,11 @@ public struct ArchiveConfiguration: Sendable {
   /// Permissions of new files, as for `chmod(2)`; `0o600` by default.
   public var permissions: UInt16 = 0o600
 
+  /// Whether the archive is written to although its folder or files belong to another user,
+  /// anybody may write to them, or a file has another hard link; false by default: then
+  /// opening throws, because whoever prepared such a folder could read what is stored there.
+  public var trustsOtherUsers = false
+
   /// What Apple's systems are told of the files: data protection, backups.
   public var files = FileAttributes()
 
@@ -104,6 +109,7 @@ public struct ArchiveConfiguration: Sendable {
     options.limits.cost = maximumDiskSize.map { max(0, $0.bytes) } ?? .max
     options.limits.expiration = expiration
     options.permissions = UInt32(permissions)
+    options.trustsOtherUsers = trustsOtherUsers
     options.files = files
     options.clock = clock
     options.progress = openingProgress

@@ -85,6 +85,11 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
   /// Permissions of new files, as for `chmod(2)`; `0o600` by default.
   public var permissions: UInt16 = 0o600
 
+  /// Whether the cache is written to although its folder or files belong to another user,
+  /// anybody may write to them, or a file has another hard link; false by default: then
+  /// opening throws, because whoever prepared such a folder could read what is stored there.
+  public var trustsOtherUsers = false
+
   /// What Apple's systems are told of the files: data protection, backups.
   public var files = FileAttributes()
 
@@ -129,6 +134,7 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
     options.limits.expiration = expiration
     options.limits.freeSpace = freeDiskSpaceLimit
     options.permissions = UInt32(permissions)
+    options.trustsOtherUsers = trustsOtherUsers
     options.files = files
     options.clock = clock
     options.freeSpace = freeDiskSpace
