@@ -15,6 +15,8 @@
 #   make torture-blocks                 the file system itself cut at every flush of its device
 #   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, segments and
 #                                       records of a store; or an AREA
+#   make fuzz AREA=tool                 every command of the tool on changed logs and stores whose
+#                                       checksums are right
 
 TORTURE_DIR := Tests/Torture
 TORTURE_OUT := .build/torture
@@ -212,6 +214,9 @@ fuzz: ## feed arbitrary bytes to the readers; AREA, SECONDS, SEED
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor-swift,$(call FUZZ_SHARE,4),4096))
 	$(if $(filter store all,$(AREA)),@$(call FUZZ_RUN,store,$(call \
 	  FUZZ_SHARE,$(if $(filter all,$(AREA)),3,6)),30000))
+	$(if $(filter tool,$(AREA)),LARDER_FUZZ_SECONDS=$(or $(SECONDS),60) $(if $(SEED),\
+	  LARDER_SEED=$(SEED)) $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD) \
+	  --filter HostileFilesTests)
 
 # Writes the seeds and the fixtures of stores anew, after a change of the format.
 fuzz-corpus: $(TORTURE_LIBRARY)
