@@ -24,7 +24,9 @@ import Testing
 
   /// Of the state, of who opened it, of the numbers and of the session.
   static let fields = Array(stride(from: 64, to: 320, by: 8)).filter { ![160, 168].contains($0) }
-  private static let values: [UInt64] = [0, 1, 1 << 54, 1 << 62, .max]
+  /// 250 is more than there are numbers before the append, and not after it.
+  private static let values: [UInt64] = [0, 1, 250, 1 << 54, 1 << 62, .max]
+  private static let lines = Data(String(repeating: "a line\n", count: 100).utf8)
 
   @Test(arguments: fields)
   func appendingNeverTraps(_ field: Int) throws {
@@ -34,7 +36,7 @@ import Testing
       // An epoch shares its word with the checksum.
       bytes.set(bytes.closedChecksum, at: 124)
       try log.patch(bytes)
-      let run = try Tool.run("log", "append", log.path, input: Data("a line\n".utf8))
+      let run = try Tool.run("log", "append", log.path, input: Self.lines)
       #expect((0...2).contains(run.code), "\(value) at \(field): \(run.errors)")
     }
   }
