@@ -44,7 +44,10 @@ VERSION := $(shell sed -n 's/^.define LARDER_VERSION "\(.*\)"/\1/p' \
 SOVERSION = 0
 
 .DEFAULT_GOAL := help
-.NOTPARALLEL:
+# C sources are compiled side by side; what has to wait for another says so.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN)
+endif
 
 .PHONY: help
 help: ## list the commands
@@ -65,8 +68,12 @@ build: ## build everything, optimised
 
 # Tests -------------------------------------------------------------------------------------------
 
+# One after the other, and what is cheap first.
+TESTS = lint check-c check-apple test-c torture-short torture-selftest test-outside test-swift
+
 .PHONY: test
-test: deps lint check-c check-apple test-c torture-short torture-selftest test-outside test-swift ## run every check but the sanitizers
+test: deps ## run every check but the sanitizers
+	@set -e; for check in $(TESTS); do $(MAKE) --no-print-directory $$check; done
 
 .PHONY: test-bundled-lmdb
 test-bundled-lmdb: ## run the Swift tests with LMDB from a package, as on macOS
@@ -84,15 +91,19 @@ peers:
 test-swift: peers ## run the Swift tests alone
 	$(WITH_PEERS) $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD)
 
-# A report of the sanitizer ends its process by another status than 0, which torture counts as a
-# failure, too.
-ASAN_BUILD = --sanitize=address --scratch-path .build-asan
+# Swift has no sanitizer of undefined behaviour, and its linker not the runtime: beside Address
+# Sanitizer it traps in the C core. torture-asan, which plain C compilers build, also says what it
+# was. Without traits: it would not be our C that is added, and so the package is built once as users
+# have it. A report of Address Sanitizer ends its process by another status than 0, which torture
+# counts as a failure, too.
+ASAN_BUILD = --sanitize=address -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined $(FAST_C) \
+  $(SWIFT_FLAGS) --scratch-path .build-asan
 WITH_LSAN = LSAN_OPTIONS=suppressions=$(CURDIR)/.ci/lsan-suppressions:print_suppressions=0
 
 .PHONY: test-asan
-test-asan: torture-asan ## run tests and torture under Address Sanitizer
-	$(WITH_PEERS) $(WITH_LSAN) $(SWIFT_TEST) $(TRAITS) $(ASAN_BUILD)
-	swift build --product LarderTorture $(TRAITS) $(FAST_C) $(SWIFT_FLAGS) $(ASAN_BUILD)
+test-asan: torture-asan ## run tests and torture under Address and Undefined Behaviour Sanitizer
+	$(WITH_PEERS) $(WITH_LSAN) swift test --disable-xctest $(ASAN_BUILD)
+	swift build --product LarderTorture $(ASAN_BUILD)
 	$(WITH_LSAN) .build-asan/debug/LarderTorture --short --seed $(or $(SEED),1)
 
 # Thread Sanitizer does not know the standard library's mutex, so another one stands in for it, and
@@ -103,14 +114,6 @@ WATCHED_MUTEX = -Xswiftc -DLARDER_TSAN -Xswiftc -no-warnings-as-errors
 test-tsan: torture-tsan ## run tests and torture under Thread Sanitizer
 	$(WITH_PEERS) $(SWIFT_TEST) $(TRAITS) --sanitize=thread --scratch-path .build-tsan \
 	  $(WATCHED_MUTEX)
-
-# Swift has no such sanitizer of its own, and its linker not the runtime: undefined behaviour in the
-# C core traps here. torture-asan, which plain C compilers build, also says what it was. Without
-# traits: it would not be our C that is added, and so the package is built once as users have it.
-.PHONY: test-ubsan
-test-ubsan: ## run the tests with the C core under Undefined Behaviour Sanitizer
-	$(SWIFT_TEST) -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined \
-	  --scratch-path .build-ubsan
 
 # Headers alone, in both languages, and every source, by both compilers. Sources of CLarder that
 # need more than C11 say so at their top, before they include a private header; of the floors below

@@ -12,6 +12,8 @@
 #   make torture-explore                every system call of every short workload, which takes long
 #   make torture-large ROUNDS=700       kills inside flushes of 100,000 writes
 #   make torture-arm64                  all of it as an arm64 program under qemu, short
+#   make torture-arm64-16k              the same in an emulated machine with pages of 16 KiB;
+#                                       ARGUMENTS="--family store-kill --seed 3" instead of short
 #   make torture-blocks                 the file system itself cut at every flush of its device
 #   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, segments and
 #                                       records of a store; or an AREA
@@ -60,7 +62,7 @@ TORTURE_CLANG_LD = $(shell $(1) --version 2>/dev/null | grep -q clang && \
   command -v ld.lld >/dev/null 2>&1 && echo -fuse-ld=lld)
 
 .PHONY: torture torture-short torture-selftest torture-swift torture-tsan torture-asan fuzz \
-  torture-explore torture-large torture-arm64 torture-blocks fuzz-corpus
+  torture-explore torture-large torture-arm64 torture-arm64-16k torture-blocks fuzz-corpus
 
 $(TORTURE_OUT)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(TORTURE_H)
 	@mkdir -p $(@D)
@@ -140,28 +142,39 @@ torture-blocks: $(TORTURE_OUT)/larder-torture ## cut ext4 at every flush of its 
 	$< --family store-blocks --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
 
 torture-arm64: ## torture, short, as an arm64 program under qemu
+torture-arm64-16k: PAGES = 16k
+torture-arm64 torture-arm64-16k:
 	@TORTURE_OUT="$(TORTURE_OUT)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
 	  TORTURE_SOURCES="$(TORTURE_SOURCES) $(TORTURE_C)" TORTURE_SECONDS=$(or $(SECONDS),120) \
-	  SEED=$(or $(SEED),1) sh $(TORTURE_DIR)/arm64.sh
+	  SEED=$(or $(SEED),1) ARGUMENTS="$(ARGUMENTS)" sh $(TORTURE_DIR)/arm64.sh $(PAGES)
+
+# Objects of harness and library under sanitizers: sanitized NAME, FLAGS, of the compiler and the
+# linker, FLAGS of the linker.
+define sanitized
+$(TORTURE_OUT)/$(1)/%.o: $(TORTURE_DIR)/%.c $(TORTURE_HEADERS) $(TORTURE_H)
+	@mkdir -p $$(@D)
+	$$(TORTURE_TSAN_CC) $$(TORTURE_FLAGS) $(2) -O1 -g -c $$< -o $$@
+
+$(TORTURE_OUT)/$(1)/core/%.o: Sources/%.c $(TORTURE_H)
+	@mkdir -p $$(@D)
+	$$(TORTURE_TSAN_CC) $$(TORTURE_FLAGS) $(2) -O1 -g -c $$< -o $$@
+
+$(TORTURE_OUT)/larder-torture-$(1): \
+    $(patsubst $(TORTURE_DIR)/%.c,$(TORTURE_OUT)/$(1)/%.o,$(TORTURE_SOURCES)) \
+    $(patsubst Sources/%.c,$(TORTURE_OUT)/$(1)/core/%.o,$(TORTURE_C))
+	$$(TORTURE_TSAN_CC) -pthread $(2) $(3) $$(call TORTURE_CLANG_LD,$$(TORTURE_TSAN_CC)) $$^ \
+	  $$(LMDB_LIBS) -o $$@
+endef
 
 # No call is wrapped: the fault points' lock, taken for each allocation, would hide races.
-$(TORTURE_OUT)/larder-torture-tsan: $(TORTURE_ALL)
-	@mkdir -p $(@D)
-	$(TORTURE_TSAN_CC) $(TORTURE_FLAGS) -UTORTURE_WRAPS_CALLS -w -O1 -g -fsanitize=thread \
-	  $(TORTURE_LINK_SYNC) \
-	  $(call TORTURE_CLANG_LD,$(TORTURE_TSAN_CC)) $(TORTURE_SOURCES) $(TORTURE_C) \
-	  $(LMDB_LIBS) -o $@
+$(eval $(call sanitized,tsan,-UTORTURE_WRAPS_CALLS -w -fsanitize=thread,$(TORTURE_LINK_SYNC)))
 
 torture-tsan: $(TORTURE_OUT)/larder-torture-tsan
 	TSAN_OPTIONS="halt_on_error=1 exitcode=66" $< --family concurrency \
 	  --family store-concurrency --seconds $(or $(SECONDS),20) --seed $(or $(SEED),1)
 
-$(TORTURE_OUT)/larder-torture-asan: $(TORTURE_ALL)
-	@mkdir -p $(@D)
-	$(TORTURE_TSAN_CC) $(TORTURE_FLAGS) -O1 -g -fsanitize=address,undefined \
-	  -fno-sanitize-recover=all $(TORTURE_LINK) $(call TORTURE_CLANG_LD,$(TORTURE_TSAN_CC)) \
-	  $(TORTURE_SOURCES) $(TORTURE_C) \
-	  $(LMDB_LIBS) -o $@
+$(eval $(call sanitized,asan,-fsanitize=address$(TORTURE_COMMA)undefined \
+  -fno-sanitize-recover=all,$(TORTURE_LINK)))
 
 torture-asan: $(TORTURE_OUT)/larder-torture-asan
 	$< --area $(AREA) --short --seconds $(or $(SECONDS),30) --seed $(or $(SEED),1)

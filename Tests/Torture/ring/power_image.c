@@ -70,18 +70,21 @@ typedef struct mapping {
 enum { MAPPINGS = 16 };
 static mapping mappings[MAPPINGS];
 
-/** A store to a page that counts as written: from here on it counts as not. */
+/** A store to a page that counts as written: from here on it counts as not. The system's page may
+    be several of ours. */
 static void on_store(int signal_number, siginfo_t *what, void *context) {
     (void)context;
-    uint8_t *page = (uint8_t *)((uintptr_t)what->si_addr & ~(uintptr_t)(VAULT_PAGE_BYTES - 1));
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *page = (uint8_t *)((uintptr_t)what->si_addr & ~(uintptr_t)(page_bytes - 1));
     for (unsigned i = 0; i < MAPPINGS; i++) {
         const mapping *one = &mappings[i];
         if (power_vault && one->at && page >= one->at && page < one->at + one->size) {
             size_t index = (size_t)(page - one->at + one->offset) / VAULT_PAGE_BYTES;
-            if (index < VAULT_PAGES) {
+            size_t end = index + page_bytes / VAULT_PAGE_BYTES;
+            for (; index < end && index < VAULT_PAGES; index++) {
                 atomic_store(&power_vault->stored[index], 1);
             }
-            (void)mprotect(page, VAULT_PAGE_BYTES, PROT_READ | PROT_WRITE);
+            (void)mprotect(page, page_bytes, PROT_READ | PROT_WRITE);
             return;
         }
     }

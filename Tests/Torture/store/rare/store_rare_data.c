@@ -396,7 +396,7 @@ static void remnants(torture *run, void *context) {
 }
 
 /** LMDB's own, of which no transaction was committed: there is nothing in it, so that who writes
-    makes a store of it; who reads does not. */
+    makes a store of it; who reads does not. With larger pages it is not what a creation leaves. */
 static void no_transaction(torture *run, void *context) {
     const rare *self = context;
     larder_store *store = NULL;
@@ -407,6 +407,10 @@ static void no_transaction(torture *run, void *context) {
            "LMDB does not open");
     mdb_env_close(env);
     GIVES(opened(self->path, LARDER_STORE_READ_ONLY, &store), LARDER_EFOREIGN);
+    if (sysconf(_SC_PAGESIZE) > 4096) {
+        GIVES(opened(self->path, 0, &store), LARDER_EFOREIGN);
+        return;
+    }
     GIVES(opened(self->path, 0, &store), LARDER_OK);
     GIVES(put_flushed(store, 1, "value"), LARDER_OK);
     GIVES(got(store, 1, "value"), LARDER_OK);
