@@ -227,8 +227,8 @@ fuzz: ## feed arbitrary bytes to the readers; AREA, SECONDS, SEED
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor-swift,$(call FUZZ_SHARE,4),4096))
 	$(if $(filter store all,$(AREA)),@$(call FUZZ_RUN,store,$(call \
 	  FUZZ_SHARE,$(if $(filter all,$(AREA)),3,6)),30000))
-	$(if $(filter tool,$(AREA)),LARDER_FUZZ_SECONDS=$(or $(SECONDS),60) $(if $(SEED),\
-	  LARDER_SEED=$(SEED)) $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD) \
+	$(if $(filter tool,$(AREA)),LARDER_FUZZ_SECONDS=$(or $(SECONDS),60) \
+	  LARDER_SEED=$(or $(SEED),$(shell date +%s)) $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD) \
 	  --filter HostileFilesTests)
 
 # Writes the seeds and the fixtures of stores anew, after a change of the format.
