@@ -18,6 +18,8 @@
 #   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, segments and
 #                                       records of a store, and logs and stores of which every
 #                                       checksum was mended; or an AREA
+#   make fuzz AREA=tool                 every command of the tool on changed logs and stores whose
+#                                       checksums are right
 
 TORTURE_DIR := Tests/Torture
 TORTURE_OUT := .build/torture
@@ -264,6 +266,9 @@ fuzz: ## feed arbitrary bytes to the readers; AREA, SECONDS, SEED
 	  FUZZ_SHARE,$(if $(filter all,$(AREA)),1,2)),30000))
 	$(if $(filter store all,$(AREA)),@$(call HOSTILE_RUN,--seed $(or $(SEED),$(shell date +%s)) \
 	  --seconds $(call FUZZ_SHARE,$(if $(filter all,$(AREA)),2,4))))
+	$(if $(filter tool,$(AREA)),LARDER_FUZZ_SECONDS=$(or $(SECONDS),60) \
+	  LARDER_SEED=$(or $(SEED),$(shell date +%s)) $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD) \
+	  --filter HostileFilesTests)
 
 # Writes the seeds and the fixtures of stores anew, after a change of the format.
 fuzz-corpus: $(TORTURE_LIBRARY)

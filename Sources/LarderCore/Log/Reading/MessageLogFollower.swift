@@ -102,7 +102,8 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
       guard let raw = try cursor.next(waits: false) else { return nil }
       var entry = LogEntry(raw, coder: log.coder)
       if let previous {
-        entry = entry.losing(raw.sequence - Swift.min(raw.sequence, previous + 1))
+        let expected = previous.adding(clamping: 1)
+        entry = entry.losing(raw.sequence.subtracting(clamping: expected))
         self.previous = nil
       }
       return entry
@@ -166,10 +167,10 @@ extension MessageLog {
     case .oldest:
       MessageLogFollower(log: self, start: 0, previous: nil)
     case .newest:
-      MessageLogFollower(log: self, start: next, previous: next - min(next, 1))
+      MessageLogFollower(log: self, start: next, previous: next.subtracting(clamping: 1))
     case .after(let sequence):
       MessageLogFollower(
-        log: self, start: sequence == .max ? .max : sequence + 1,
+        log: self, start: sequence.adding(clamping: 1),
         previous: sequence == .max ? nil : sequence)
     }
   }
