@@ -47,14 +47,6 @@ void larder_os_file_unlock(int file) {
     (void)fcntl(file, F_OFD_SETLK, &lock);
 }
 
-bool larder_os_file_is_locked_to_read(int file, int64_t *holder) {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    bool is_read = fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_RDLCK;
-    // A lock of an open file has no process.
-    *holder = is_read && lock.l_pid > 0 ? lock.l_pid : 0;
-    return is_read;
-}
-
 bool larder_os_file_locks_places(void) { return true; }
 
 bool larder_os_file_is_locked(int file) {
@@ -105,14 +97,6 @@ int64_t larder_os_file_lock_pid(int file) {
 }
 
 void larder_os_file_unlock(int file) { (void)flock(file, LOCK_UN); }
-
-bool larder_os_file_is_locked_to_read(int file, int64_t *holder) {
-    *holder = 0;
-    // Who has it shared keeps it from being had alone.
-    if (flock(file, LOCK_SH | LOCK_NB) != 0) return false;
-    (void)flock(file, LOCK_UN);
-    return true;
-}
 
 bool larder_os_file_locks_places(void) { return false; }
 

@@ -110,11 +110,7 @@ larder_status larder_identity_lock(store_identity *identity, uint32_t mode, lock
     if (status == EAGAIN) status = LARDER_EBUSY;
     if (identity->lock_file >= 0) *past = lock_text_read(identity->lock_file);
     if (status == LARDER_EBUSY) detail->holder_pid = past->pid;
-    int64_t reader;
-    if (status == LARDER_EBUSY && larder_os_file_is_locked_to_read(identity->lock_file, &reader)) {
-        detail->reason = LARDER_STORE_REASON_READ_LOCK;
-        detail->holder_pid = reader;
-    }
+    if (status == LARDER_ELOCKED) detail->holder_pid = larder_os_file_lock_pid(identity->lock_file);
     if (status) return status;
     // The new start of the machine is noted when the store is whole again: an open that fails in
     // between must not hide it from the next one.

@@ -11,19 +11,16 @@ typedef struct trust {
     larder_status status;
 } trust;
 
-enum { ROOT = 0, ANYONE_WRITES = 0002, STICKY = 01000 };
+enum { ANYONE_WRITES = 0002, STICKY = 01000 };
 
-static larder_store_reason reason_of(const larder_store_options *options,
-                                     const larder_os_facts *facts) {
-    bool is_safe = (facts->is_folder && (facts->mode & STICKY) != 0) ||
-                   (options->mode & ANYONE_WRITES) != 0 || (facts->mode & ANYONE_WRITES) == 0;
-    if (facts->is_regular && facts->links > 1) return LARDER_STORE_REASON_LINKED;
-    if (facts->owner != larder_os_user() && facts->owner != ROOT)
-        return LARDER_STORE_REASON_OTHER_OWNER;
-    return is_safe ? LARDER_STORE_REASON_NONE : LARDER_STORE_REASON_ANYONE_WRITES;
+static larder_status judge(const larder_store_options *options, larder_os_facts facts) {
+    // In a sticky folder others can make files, but not in the place of ours.
+    if ((facts.is_folder && (facts.mode & STICKY) != 0) || (options->mode & ANYONE_WRITES) != 0)
+        facts.mode &= ~(uint32_t)ANYONE_WRITES;
+    return larder_os_trust_check(&facts, (options->flags & LARDER_STORE_TRUST_OTHERS) != 0);
 }
 
-/** @return LARDER_OK; EPERM; or an errno. */
+/** @return as larder_os_trust_check, or an errno. */
 static larder_status look_at(const trust *of, const char *name, larder_store_part part,
                              uint32_t number) {
     file_path path;
@@ -32,10 +29,9 @@ static larder_status look_at(const trust *of, const char *name, larder_store_par
         larder_os_file_facts_at(larder_environment_path(path, of->folder, name), &facts);
     if (status == ENOENT || status == ENOTDIR) return LARDER_OK;
     if (status || (!facts.is_regular && !facts.is_folder)) return status;
-    larder_store_reason reason = reason_of(of->options, &facts);
-    if (reason == LARDER_STORE_REASON_NONE) return LARDER_OK;
-    *of->detail = (larder_store_detail){.part = part, .reason = reason, .segment = number};
-    return EPERM;
+    status = judge(of->options, facts);
+    if (status) *of->detail = (larder_store_detail){.part = part, .segment = number};
+    return status;
 }
 
 static int look_at_segment(void *context, const char *name) {
@@ -58,7 +54,6 @@ larder_status larder_store_trust(const char *folder, const larder_store_options 
                  {"data.mdb", LARDER_STORE_PART_DATA},
                  {"lock.mdb", LARDER_STORE_PART_READERS},
                  {"log", LARDER_STORE_PART_JOURNAL}};
-    if ((options->flags & LARDER_STORE_TRUSTS_OTHERS) != 0) return LARDER_OK;
     trust of = {.options = options, .folder = folder, .detail = detail};
     file_path log;
     for (size_t at = 0; at < sizeof parts / sizeof *parts && !of.status; at++)

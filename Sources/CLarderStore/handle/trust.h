@@ -12,8 +12,8 @@
 /** Looks at the folder, at what a store has in it, and at each segment. What is missing, or is no
     file, is for others. Files of a group's members may be written to by them: a store that has the
     permissions that the options say is what they say.
-    @param detail receives what is not to be written to, and why.
-    @return LARDER_OK; EPERM; or an errno. O(segments). */
+    @param detail receives what is not to be written to.
+    @return as larder_os_trust_check, or an errno. O(segments). */
 LARDER_MUST_CHECK larder_status larder_store_trust(const char *folder,
                                                    const larder_store_options *options,
                                                    larder_store_detail *detail);

@@ -96,12 +96,11 @@ enum {
     /** If opening finds data.mdb damaged, missing, or not of this log, call larder_store_rebuild
         first. Ignored for a store that is only read. */
     LARDER_STORE_REBUILDS = 1u << 5,
-    /** Write to a store although its folder or files belong to another user, anybody may write to
-        them, or a file has another hard link. Without it that is EPERM, as larder_store_reason
-        says: whoever prepared such a folder could read and change what is stored there, and what is
-        written to a file with two names is written to both. Files of root, of members of a group, and those for which `mode` says so
-        are written to. */
-    LARDER_STORE_TRUSTS_OTHERS = 1u << 6
+    /** Write to a store although its folder or files belong to another user, or anybody may write
+        to them. Without it that is LARDER_EOWNER or LARDER_EWRITABLE: whoever prepared such a
+        folder could read and change what is stored there. What root owns, what a group may write
+        to, and what `mode` lets anybody write to is trusted. */
+    LARDER_STORE_TRUST_OTHERS = 1u << 6
 };
 
 /** How much a store keeps. What exceeds it is evicted by the next checkpoint, least recently used
@@ -236,21 +235,6 @@ typedef enum larder_store_part {
     LARDER_STORE_PART_READERS
 } larder_store_part;
 
-/** Why a store is not written to that could be. */
-typedef enum larder_store_reason {
-    LARDER_STORE_REASON_NONE = 0,
-    /** EPERM: it belongs to another user. */
-    LARDER_STORE_REASON_OTHER_OWNER,
-    /** EPERM: anybody may write to it. */
-    LARDER_STORE_REASON_ANYONE_WRITES,
-    /** EPERM: the file has another name, as a copy made of hard links, `cp -al`, gives it: what is
-        written to one is written to both. */
-    LARDER_STORE_REASON_LINKED,
-    /** LARDER_EBUSY: a process has locked the file `lock` that has it open for reading, which
-        nothing of Larder's does. */
-    LARDER_STORE_REASON_READ_LOCK
-} larder_store_reason;
-
 /** What has a version that Larder does not know. */
 typedef enum larder_store_version_of {
     /** Larder's own: a later Larder wrote the part. */
@@ -270,7 +254,7 @@ typedef struct larder_store_detail {
     larder_store_part part;
     /** LARDER_EVERSION: the version found; of what, `version_of` says. */
     uint32_t version;
-    /** LARDER_EBUSY: the process that holds the store; 0 if it is unknown. */
+    /** LARDER_EBUSY, LARDER_ELOCKED: the process that holds the store; 0 if it is unknown. */
     int64_t holder_pid;
     /** LARDER_EMISMATCH: the content format in the store. */
     uint64_t content_format;
@@ -279,11 +263,9 @@ typedef struct larder_store_detail {
     larder_store_version_of version_of;
     /** LARDER_EDAMAGED, of files that do not belong together: of the index, the segment that is
         newer than it; of the log, the one that is missing, or under whose name another one lies.
-        Its file is `log/` and this number in 8 hexadecimal digits, with `.seg`. Else 0. */
+        Its file is `log/` and this number in 8 hexadecimal digits, with `.seg`. Likewise
+        LARDER_EOWNER, LARDER_EWRITABLE, LARDER_ELINKED, where it is a segment. Else 0. */
     uint32_t segment;
-    /** EPERM, and LARDER_EBUSY of another process than one that writes. Of EPERM, `part` and
-        `segment` say which file. */
-    larder_store_reason reason;
 } larder_store_detail;
 
 /** Opens the store in the folder at `path`, creating folder and store if they are missing (not the
@@ -301,8 +283,12 @@ typedef struct larder_store_detail {
     @param detail receives what is known about a failure; may be NULL.
     @param out receives the store, owned by the caller; NULL on failure.
     @return LARDER_OK; LARDER_EINVALID (an option out of range), LARDER_EBUSY, LARDER_EVERSION,
-            LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ECANCELED; EPERM
-            (see larder_store_reason); ENOENT, ENOTDIR, EACCES, ELOOP, ENOSPC, ENOMEM or another errno.
+            LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ECANCELED;
+            LARDER_ELOCKED: a process that may only read `lock` has locked it, which nothing of
+            Larder's does; LARDER_EOWNER, LARDER_EWRITABLE (see LARDER_STORE_TRUST_OTHERS);
+            LARDER_ELINKED: a file has a second name, a hard link, as a copy by `cp -al`, and what
+            is written to one is written to both; ENOENT, ENOTDIR, EACCES, ELOOP, ENOSPC, ENOMEM
+            or another errno.
     O(segments) for a store that was closed, however many entries it holds; and O(what waited for a
     checkpoint) for one that was not. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_open(

@@ -63,7 +63,7 @@ static larder_status options_check(larder_store *store) {
     const uint32_t flags = LARDER_STORE_READ_ONLY | LARDER_STORE_EXISTING |
                            LARDER_STORE_HOST_MAINTENANCE | LARDER_STORE_TRACK_ACCESS |
                            LARDER_STORE_WITH_UNCERTAIN | LARDER_STORE_REBUILDS |
-                           LARDER_STORE_TRUSTS_OTHERS;
+                           LARDER_STORE_TRUST_OTHERS;
     if ((options->flags & ~flags) != 0 || (options->mode & ~0777u) != 0 || options->mode == 0 ||
         options->journal_bytes < LARDER_STORE_JOURNAL_MIN_BYTES || options->sync_interval_ns < 0 ||
         options->flush_interval_ns < 0 || options->trim_interval_ns < 0)

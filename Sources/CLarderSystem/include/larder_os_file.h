@@ -142,9 +142,6 @@ bool larder_os_file_is_place_locked(int file, uint64_t first, uint64_t count);
 /** Releases it at once. Closing alone is not enough: a child that another thread is just starting
     has the open file too, up to its exec, and with it the lock. */
 void larder_os_file_unlock(int file);
-/** Whether what keeps the writer's lock from being had is the lock of somebody who may only read
-    the file. @param holder receives the process, 0 if it is unknown. */
-bool larder_os_file_is_locked_to_read(int file, int64_t *holder);
 /** Whether places of a file are locked by themselves here, beside what others lock in it. */
 bool larder_os_file_locks_places(void);
 /** Whether somebody holds the writer's lock, which takes permission to write. Takes nothing. */

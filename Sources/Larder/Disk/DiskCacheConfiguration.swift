@@ -86,8 +86,9 @@ public struct DiskCacheConfiguration<Key: Hashable & Sendable, Value: Sendable>:
   public var permissions: UInt16 = 0o600
 
   /// Whether the cache is written to although its folder or files belong to another user,
-  /// anybody may write to them, or a file has another hard link; false by default: then
-  /// opening throws, because whoever prepared such a folder could read what is stored there.
+  /// or anybody may write to them; false by default: then opening throws `.untrusted`,
+  /// because whoever prepared such a folder could read what is stored there. A file with a
+  /// second name, a hard link, is never written to.
   public var trustsOtherUsers = false
 
   /// What Apple's systems are told of the files: data protection, backups.

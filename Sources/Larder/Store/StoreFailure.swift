@@ -29,22 +29,23 @@ enum StoreFailure {
     case LARDER_EFOREIGN:
       "there is something else in that folder; it was left as it is"
     case LARDER_EINVALID: invalid(asked)
-    case _ where detail.reason != LARDER_STORE_REASON_NONE: refused(detail)
+    case LARDER_EOWNER, LARDER_EWRITABLE, LARDER_ELINKED: refused(status, detail)
+    case LARDER_ELOCKED: locked(detail)
     default: nil
     }
   }
 
   /// Why a store is not written to that could be.
-  private static func refused(_ detail: larder_store_detail) -> String {
+  private static func refused(_ status: Int32, _ detail: larder_store_detail) -> String {
     let found =
       detail.segment != 0 ? "its file \(segmentFile(detail.segment))" : "its \(part(detail))"
-    return switch detail.reason {
-    case LARDER_STORE_REASON_OTHER_OWNER:
+    return switch Int(status) {
+    case LARDER_EOWNER:
       """
       \(found) belongs to another user, who could read and change what is stored there; use \
       another folder, or set trustsOtherUsers
       """
-    case LARDER_STORE_REASON_ANYONE_WRITES:
+    case LARDER_EWRITABLE:
       """
       anybody may write to \(found); take that permission away (chmod o-w), or set \
       trustsOtherUsers
@@ -52,7 +53,7 @@ enum StoreFailure {
     default:
       """
       \(found) has another hard link, which would be written to as well; make copies with cp -a \
-      instead of cp -al, or set trustsOtherUsers
+      instead of cp -al
       """
     }
   }
@@ -134,14 +135,15 @@ enum StoreFailure {
     }
   }
 
+  private static func locked(_ detail: larder_store_detail) -> String {
+    let reader = detail.holder_pid > 0 ? "process \(detail.holder_pid)" : "another process"
+    return """
+      \(reader) has locked its \(part(detail)), which it has open for reading; nothing of \
+      Larder's does that; end it, or let it close the file
+      """
+  }
+
   private static func busy(_ detail: larder_store_detail) -> String {
-    if detail.reason == LARDER_STORE_REASON_READ_LOCK {
-      let reader = detail.holder_pid > 0 ? "process \(detail.holder_pid)" : "another process"
-      return """
-        \(reader) has locked its \(part(detail)), which it has open for reading; nothing of \
-        Larder's does that; end it, or let it close the file
-        """
-    }
     let holder =
       detail.holder_pid > 0 ? "process \(detail.holder_pid)" : "another process or handle"
     return """

@@ -50,7 +50,7 @@ struct StoreOptions: Sendable {
     if isReadOnly { options.flags |= UInt32(LARDER_STORE_READ_ONLY) }
     if mustExist { options.flags |= UInt32(LARDER_STORE_EXISTING) }
     if tracksAccess { options.flags |= UInt32(LARDER_STORE_TRACK_ACCESS) }
-    if trustsOtherUsers { options.flags |= UInt32(LARDER_STORE_TRUSTS_OTHERS) }
+    if trustsOtherUsers { options.flags |= UInt32(LARDER_STORE_TRUST_OTHERS) }
     options.mode = permissions
     if let contentFormatNumber {
       options.content_format = contentFormatNumber
