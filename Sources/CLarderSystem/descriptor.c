@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,5 +113,20 @@ larder_status larder_os_descriptor_open(int folder, const char *name, int flags,
     // One was closed just now, or no placeholder could be had.
     larder_status status = larder_os_file_duplicate(file, out);
     close(file);
+    return status;
+}
+
+larder_status larder_os_parent_open(const char *path, int *out) {
+    *out = -1;
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 1;
+    if (slash == path) length = 1;
+    char *parent = malloc(length + 1);
+    if (!parent) return ENOMEM;
+    memcpy(parent, slash ? path : ".", length);
+    parent[length] = 0;
+    larder_status status =
+        larder_os_descriptor_open(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0, out);
+    free(parent);
     return status;
 }

@@ -22,6 +22,10 @@ static const char *strerror_own(larder_status status) {
     case LARDER_ENOTFOUND: return "nothing is stored under that name";
     case LARDER_EINCOMPLETE: return "the input ends in the middle of an item";
     case LARDER_ECONFLICT: return "an entry was changed meanwhile";
+    case LARDER_EOWNER: return "another user owns the file or folder";
+    case LARDER_EWRITABLE: return "every user may write to the file or folder";
+    case LARDER_ELINKED: return "the file has a second name, a hard link";
+    case LARDER_ELOCKED: return "a process that only reads the file holds a lock on it";
     default: return "unknown status";
     }
 }

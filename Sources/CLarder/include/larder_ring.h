@@ -10,7 +10,9 @@
     messages or refuses the new one.
 
     **Processes.** One handle writes; opening a second one for writing, in any process, returns
-    LARDER_EBUSY. Any number of read-only handles, in any process, read while it writes.
+    LARDER_EBUSY. Any number of read-only handles, in any process, read while it writes. A process
+    that may read the file can hold a read lock on it and so keep a writer from opening it, which
+    returns LARDER_ELOCKED; it cannot disturb one that has it open.
     **Threads.** Every function that takes a ring may be called from any thread at any time, except
     `larder_ring_close`, which must be the last call. A reader belongs to one thread at a time.
     **Durability.** When an append returns, the message survives the end of the process. When
@@ -78,7 +80,11 @@ enum {
     /** Open for reading only; the file must exist. Takes no lock and writes nothing. */
     LARDER_RING_READ_ONLY = 1u << 1,
     /** Return ENOENT for a missing file instead of creating it. */
-    LARDER_RING_EXISTING = 1u << 2
+    LARDER_RING_EXISTING = 1u << 2,
+    /** Open for writing also an existing file that another user owns, neither the effective one
+        nor root, or that every user may write to. Without it these are refused: their owner could
+        have left the file for this process to fill, and can read and change what it writes. */
+    LARDER_RING_TRUST_OTHERS = 1u << 3
 };
 
 /** What to open. Fill with larder_ring_options_init, then change what matters. */
@@ -104,7 +110,7 @@ LARDER_API void larder_ring_options_init(larder_ring_options *options);
 
 /** What a failed open, check or salvage found. All zero when there is nothing to tell. */
 typedef struct larder_ring_detail {
-    /** LARDER_EBUSY: the process that holds the ring; 0 if it is unknown. */
+    /** LARDER_EBUSY, LARDER_ELOCKED: the process that holds the ring; 0 if it is unknown. */
     int64_t holder_pid;
     /** LARDER_EVERSION: the version in the file. */
     uint32_t version;
@@ -127,15 +133,19 @@ typedef struct larder_ring_detail {
     state is damaged, the file is walked first, and `larder_ring_recovery` reports what is lost:
     after a power cut also intact messages behind a hole in what was not synced (`cut`), else only
     what is damaged. A damaged header is rebuilt from its backup.
-    A file that is not a ring is left alone.
+    A file that is not a ring is left alone. One that is there already is opened for writing only if
+    the effective user or root owns it and not every user may write to it, unless the options trust
+    other users, and never if it has a second name, a hard link; reading is not restricted.
+    The open maps the file's capacity, which is no more than its size: address space, no memory.
 
     @param options NULL takes an existing file with its own capacity and policy.
     @param detail receives what is known about a failure; may be NULL.
     @param out receives the ring, owned by the caller; NULL on failure, and then there is nothing to
            close.
     @return LARDER_OK; LARDER_EINVALID (capacity out of range, or 0 for an empty file; unknown
-            flag; empty path), LARDER_EBUSY, LARDER_EVERSION, LARDER_EMISMATCH, LARDER_EDAMAGED
-            (shorter than its header says), LARDER_EFOREIGN; ENOENT, ENOSPC, EFBIG (file size
+            flag; empty path), LARDER_EBUSY, LARDER_ELOCKED, LARDER_EOWNER, LARDER_EWRITABLE,
+            LARDER_ELINKED, LARDER_EVERSION, LARDER_EMISMATCH, LARDER_EDAMAGED (shorter than its
+            header says), LARDER_EFOREIGN; ENOENT, ENOSPC, EFBIG (file size
             limit), EACCES, EISDIR, ELOOP (the path is a symbolic link), ENAMETOOLONG, ENOMEM, or
             another errno of open, flock, fallocate, mmap, fstat, getcwd, or of a sync: then the
             next open makes it again.
@@ -170,7 +180,8 @@ LARDER_API void larder_ring_close(larder_ring *LARDER_NULLABLE ring);
 /** Appends one message.
     @param message may be NULL when `length` is 0; copied.
     @param sequence receives the message's number, 0 on failure; may be NULL.
-    @return LARDER_OK; LARDER_ETOOLARGE, LARDER_EFULL (the ring is unchanged in both cases),
+    @return LARDER_OK; LARDER_ETOOLARGE, LARDER_EFULL (the ring is unchanged in both cases; also if
+            the numbers below 2^54 are used up, as a file can pretend),
             LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED; or the errno of a sync where it waits
             for one, as above: then nothing was appended, though the oldest messages of an
             overwriting ring may have been dropped for it, and another append tries again.
@@ -472,7 +483,8 @@ typedef int (*larder_progress)(void *LARDER_NULLABLE context, uint64_t done_byte
     `target`, with its number, and the cursors that are readable. Where the parts of a copy made
     while a writer went on contradict each other, the newer part is kept. `source` is only read, and
     is not locked: it should not be in use.
-    @param options of the new ring; NULL, or a capacity of 0, takes those of the source.
+    @param options of the new ring; NULL, or a capacity of 0, takes those of the source, and of one
+           that is shorter than it says the capacity for what is there.
     @param progress may be NULL.
     @param report receives what was found.
     @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a ring; LARDER_EDAMAGED if it
@@ -492,8 +504,7 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_salvage(
     @param options the capacity, policy, cursor slots and content format to have from now on.
     @param detail as for larder_ring_open; may be NULL.
     @return as larder_ring_open, and the errno of rename or of a sync. LARDER_EFULL if the messages
-            do not fit and the new policy is to refuse: nothing is dropped then. EEXIST if another
-            makes `path`.resize meanwhile. */
+            do not fit and the new policy is to refuse: nothing is dropped then. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_ring_resize(const char *path, const larder_ring_options *options,
                    larder_ring_detail *LARDER_NULLABLE detail);

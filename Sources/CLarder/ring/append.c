@@ -198,6 +198,7 @@ COLD static larder_status ring_reach_limit(larder_ring *ring, uint64_t last) {
         // It ran out of numbers or room before the background thread was done.
         larder_status status = larder_ring_mark(ring);
         if (status) return status;
+        if (ring->next_sequence >= ring->floor) return LARDER_EFULL;
     }
     sealed = LOAD(ring->header->session.sealed_limit);
     bool is_half_way = ring->floor - ring->next_sequence <= larder_ring_numbers_ahead / 2 ||

@@ -166,14 +166,24 @@ static larder_status wreck_copy_all(const wreck_file *wreck, wreck_copy *copy,
     return larder_ring_sync(copy->target);
 }
 
+/** As the file says, where it is that long. What a header claims that is gone reserves nothing: all
+    that is there fits without it. */
+static uint64_t wreck_capacity(const wreck_file *wreck) {
+    const ring_fixed *fixed = &wreck->fixed;
+    if (wreck->map_bytes == fixed->capacity_bytes) return fixed->capacity_bytes;
+    uint64_t least = larder_ring_minimum_capacity(ring_fixed_slots(fixed));
+    uint64_t there = fixed->data_offset + wreck->records.data_bytes + RING_FIXED_BYTES;
+    return there > least ? there : least;
+}
+
 /** The options of a new file, from those asked for and those of an old file. */
-static larder_ring_options options_after(const larder_ring_options *asked,
-                                         const ring_fixed *fixed) {
+static larder_ring_options options_after(const larder_ring_options *asked, const ring_fixed *fixed,
+                                         uint64_t capacity_bytes) {
     larder_ring_options options;
     larder_ring_options_init(&options);
     if (asked) options = *asked;
     if (options.capacity_bytes == 0) {
-        options.capacity_bytes = fixed->capacity_bytes;
+        options.capacity_bytes = capacity_bytes;
         options.flags = fixed->flags & LARDER_RING_OVERWRITE;
         options.cursor_slots = ring_fixed_slots(fixed);
     }
@@ -191,19 +201,19 @@ larder_status larder_ring_salvage(const char *source, const char *target,
     wreck_file wreck;
     larder_status status = wreck_open(source, &wreck);
     report->header_damaged = wreck.state.is_backup;
+    larder_ring_options wanted = {.mode = 0600};
+    if (!status) wanted = options_after(options, &wreck.fixed, wreck_capacity(&wreck));
     // A name that is taken stays as it is: making the file is what claims it.
-    int claim = -1;
+    int made = -1;
     if (!status)
         status = larder_os_file_open(
-            target, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, 0600, &claim);
+            target, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, wanted.mode, &made);
     if (status) {
         wreck_close(&wreck);
         return status;
     }
-    larder_os_file_close(claim);
-    larder_ring_options wanted = options_after(options, &wreck.fixed);
     wreck_copy copy = {.progress = progress, .context = context};
-    status = larder_ring_open(target, &wanted, NULL, &copy.target);
+    status = larder_ring_open_made(made, target, &wanted, NULL, &copy.target);
     if (!status) {
         status = wreck_copy_all(&wreck, &copy, report);
         larder_status closed = larder_ring_shutdown(copy.target);
@@ -261,24 +271,18 @@ static larder_status ring_replace(larder_ring *target, const char *temporary, co
     return LARDER_OK;
 }
 
-/** Copies into a file beside the old one, which takes its place in the end. */
-static larder_status ring_resize_into(larder_ring *source, const char *temporary, const char *path,
-                                      const larder_ring_options *wanted, uint32_t mode,
+/** Copies into the file `made` beside the old one, which takes its place in the end. */
+static larder_status ring_resize_into(larder_ring *source, int made, const char *temporary,
+                                      const char *path, const larder_ring_options *wanted,
                                       larder_ring_detail *detail) {
-    // Making the file is what claims the name: one that another made meanwhile is not ours.
-    int claim = -1;
-    larder_status status = larder_os_file_open(
-        temporary, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, mode, &claim);
-    if (status) return status;
-    larder_os_file_close(claim);
     larder_ring *target;
-    status = larder_ring_open(temporary, wanted, detail, &target);
+    larder_status status = larder_ring_open_made(made, temporary, wanted, detail, &target);
     if (status) {
         (void)larder_os_file_remove(temporary);
         return status;
     }
     target->is_temporary = true;
-    status = larder_os_file_change_mode(target->file, mode);
+    status = larder_os_file_change_mode(target->file, wanted->mode);
     if (!status) status = ring_copy_into(source, target);
     if (status) {
         (void)larder_ring_shutdown(target);
@@ -300,25 +304,23 @@ larder_status larder_ring_resize(const char *path, const larder_ring_options *op
     larder_ring *source = NULL;
     larder_ring_options existing;
     larder_ring_options_init(&existing);
-    existing.flags = LARDER_RING_EXISTING;
+    existing.flags = LARDER_RING_EXISTING | (options->flags & LARDER_RING_TRUST_OTHERS);
     larder_status status = larder_ring_open(path, &existing, detail, &source);
     if (status) return status;
 
-    static const char suffix[] = ".resize";
-    char *temporary = malloc(strlen(path) + sizeof suffix);
-    if (!temporary) status = ENOMEM;
-    if (!status) {
-        memcpy(temporary, path, strlen(path));
-        memcpy(temporary + strlen(path), suffix, sizeof suffix);
-        // One that an earlier resize left when it was killed; nobody else uses the name.
-        larder_status removed = larder_os_file_remove(temporary);
-        if (removed && removed != ENOENT) status = removed;
-    }
-    larder_ring_options wanted = options_after(options, &source->fixed);
+    larder_ring_options wanted =
+        options_after(options, &source->fixed, source->fixed.capacity_bytes);
     larder_os_facts facts;
-    if (!status) status = larder_os_file_facts_get(source->file, &facts);
-    if (!status) wanted.mode = facts.mode;
-    if (!status) status = ring_resize_into(source, temporary, path, &wanted, facts.mode, detail);
+    status = larder_os_file_facts_get(source->file, &facts);
+    char *temporary = NULL;
+    int made = -1;
+    if (!status) {
+        wanted.mode = facts.mode;
+        // Those that earlier ones left when they were killed: this one has the log.
+        larder_os_file_sweep_beside(path, "resize");
+        status = larder_os_file_make_beside(path, "resize", wanted.mode, &made, &temporary);
+    }
+    if (!status) status = ring_resize_into(source, made, temporary, path, &wanted, detail);
     free(temporary);
     larder_ring_close(source);
     return status;

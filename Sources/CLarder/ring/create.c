@@ -88,8 +88,8 @@ larder_status larder_ring_create(int file, const larder_ring_options *options, u
     larder_ring_opened_sign(&header.opened, &facts);
     STORE(header.opened.skipped, first - 1);
     STORE(header.floor.given, first - 1);
-    ring_store_next_floor(&header, first + larder_ring_numbers_ahead);
-    STORE(header.session.floor_synced, first + larder_ring_numbers_ahead);
+    ring_store_next_floor(&header, ring_floor_from(first));
+    STORE(header.session.floor_synced, ring_floor_from(first));
     STORE(header.session.missing_complement, ~(uint64_t)0);
     ring_store_removed_through(&header, 0);
     STORE(header.state.epoch, 2);

@@ -81,9 +81,10 @@
 #define RECORD_GENERATION_SHIFT 56
 #define RECORD_AFTER_GAP ((uint64_t)1 << 55)
 #define RECORD_SEQUENCE_MASK (RECORD_AFTER_GAP - 1)
-/** No file of ours names a larger number: at ten million messages a second it takes 57 years. */
+/** No message of ours has so large a number: at ten million messages a second it takes 57 years. */
 #define RING_SEQUENCE_MAX ((uint64_t)1 << 54)
-/** Nor a larger offset; more laps can be added to it without an overflow. */
+/** Nor a larger offset; more laps can be added to it without an overflow. An open believes half of
+    that, and readers all: nobody appends so much. */
 #define RING_OFFSET_MAX ((uint64_t)1 << 62)
 /** In the flags of a backup: nothing of this file was synced yet, or its name was not. */
 #define RING_NEVER_SYNCED ((uint32_t)1 << 31)
@@ -310,7 +311,7 @@ static inline void record_write_pad(uint8_t *data, uint64_t position, uint32_t s
 /** Whether a head could stand at `position`: says nothing about the payload yet. */
 static inline bool record_is_plausible(record_head head, uint64_t position, uint64_t data_bytes) {
     uint64_t sequence = record_sequence(head.tag);
-    if (sequence == 0 || sequence > RING_SEQUENCE_MAX) return false;
+    if (sequence == 0 || sequence >= RING_SEQUENCE_MAX) return false;
     if (head.word == RECORD_PAD) return true;
     return record_bytes(record_length(head.word)) <= data_bytes - position;
 }
@@ -396,6 +397,13 @@ static inline void ring_store_removed_through(ring_header *header, uint64_t thro
     number is given that the smaller one does not reserve. */
 static inline uint64_t ring_next_floor(const ring_header *header) {
     return ring_smaller_reading(&header->floor.next_floor, &header->floor.next_complement);
+}
+
+/** What is reserved from `next` on (invariant 10). Where numbers end, as they do in a file that was
+    made to hurt, so does what may be given. */
+static inline uint64_t ring_floor_from(uint64_t next) {
+    uint64_t floor = next + larder_ring_numbers_ahead;
+    return floor < RING_SEQUENCE_MAX ? floor : RING_SEQUENCE_MAX;
 }
 
 static inline void ring_store_next_floor(ring_header *header, uint64_t floor) {

@@ -54,7 +54,8 @@ larder_status larder_ring_begin_writing(larder_ring *ring) {
     if (LOAD(ring->header->session.unsynced) == UNSYNCED_NOTHING)
         STORE(ring->header->session.unsynced, UNSYNCED_CHANGES);
     ring->is_writing = true;
-    if (ring->damaged_oldest) {
+    // In a file that was made to hurt the oldest may be elsewhere without any damage.
+    if (ring->damaged_oldest || LOAD(ring->header->state.oldest) != ring->oldest) {
         ring_opened *opened = &ring->header->opened;
         STORE(opened->lost, LOAD(opened->lost) + ring->damaged_oldest);
         larder_ring_unsettle(ring);

@@ -59,9 +59,15 @@ static bool ring_is_closed(const ring_header *header, uint64_t data_bytes) {
     uint32_t crc = LOAD_ACQUIRE(header->state.closed_crc);
     if (crc == 0 || crc != larder_ring_closed_crc(header)) return false;
     uint64_t oldest = LOAD(header->state.oldest);
-    uint64_t end = ring_published_end(header);
-    return oldest <= end && end <= RING_OFFSET_MAX && end - oldest <= data_bytes &&
-           oldest % 8 == 0 && end % 8 == 0 && ring_published_newest(header) <= RING_SEQUENCE_MAX &&
+    uint64_t end = ring_published_end(header), newest = ring_published_newest(header);
+    uint64_t count = LOAD(header->state.count), missing = LOAD(header->session.missing);
+    uint64_t promised = LOAD(header->session.promised);
+    if (!ring_count_is_possible(header) || count > newest || missing > newest - count ||
+        promised > newest || record_sequence(LOAD(header->floor.synced)) < promised ||
+        LOAD(header->session.floor_synced) > ring_next_floor(header))
+        return false;
+    return end <= RING_OFFSET_MAX / 2 && end - oldest <= data_bytes && oldest % 8 == 0 &&
+           end % 8 == 0 && newest <= RING_SEQUENCE_MAX &&
            LOAD(header->floor.given) <= RING_SEQUENCE_MAX &&
            ring_next_floor(header) <= RING_SEQUENCE_MAX;
 }
@@ -133,18 +139,7 @@ static larder_status ring_walk(larder_ring *ring, const larder_os_facts *facts, 
     return larder_ring_recover(&records, ring->header, &known, found, &ring->recovery);
 }
 
-/** Reads the state into the writer's handle, walking the records if it has to. */
-static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, ring_found *found,
-                               open_case *how) {
-    ring_records records = ring_records_of(ring);
-    *how = ring_look(ring, facts, found);
-    if (*how == OPEN_WALKED) {
-        larder_status status = ring_walk(ring, facts, found);
-        if (status) return status;
-    } else {
-        ring->recovery.was_closed = LOAD(ring->header->state.closed_crc) != 0;
-        if (!ring->recovery.was_closed) ring->recovery.intact = found->count;
-    }
+static void ring_take(larder_ring *ring, const ring_found *found) {
     ring->end = found->end;
     ring->end_position = found->end % ring->data_bytes;
     ring->newest = found->newest;
@@ -154,9 +149,30 @@ static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, 
     ring->warmed = found->end >= ring->data_bytes ? ring->data_bytes : ring->end_position;
     // The record that stands there, or if it was damaged since, the next one.
     larder_ring_settle_oldest(ring, found->oldest, 0);
-    if (*how == OPEN_WALKED || ring->oldest == found->oldest) return LARDER_OK;
+}
+
+/** The count is not that of the messages from the oldest on, in a file that was made to hurt: what
+    is there counts.
+    @return false if there cannot be as many. */
+static bool ring_count_anew(larder_ring *ring, uint64_t missing) {
+    uint64_t numbers = ring->newest + 1 - ring->oldest_sequence;
+    if (ring->oldest_sequence > ring->newest || missing >= numbers) return false;
+    ring->count = numbers - missing;
+    return ring->count <= (ring->end - ring->oldest) / RING_HEAD_BYTES;
+}
+
+/** Notes what is damaged at the oldest end of a file whose state was believed.
+    @return false if that state cannot be right. */
+static bool ring_note_damaged(larder_ring *ring, const ring_found *found) {
+    ring_records records = ring_records_of(ring);
     uint64_t missing = LOAD(ring->header->session.missing);
+    // The number of the oldest message, as the counts have it.
     uint64_t first = found->newest + 1 - found->count - missing;
+    bool has_oldest = ring->oldest < ring->end, is_there = ring->oldest == found->oldest;
+    if (has_oldest &&
+        (ring->oldest_sequence < first || (is_there && ring->oldest_sequence > first)))
+        return ring_count_anew(ring, missing);
+    if (is_there) return true;
     uint64_t lost = larder_ring_hole(&records, ring->oldest_position, ring->oldest_sequence - first,
                                      ring->oldest - found->oldest);
     if (lost > ring->count || ring->oldest == ring->end) lost = ring->count;
@@ -164,7 +180,23 @@ static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, 
     ring->count -= lost;
     ring->recovery.lost += lost;
     ring->recovery.intact -= ring->recovery.intact ? lost : 0;
-    return LARDER_OK;
+    return true;
+}
+
+/** Reads the state into the writer's handle, walking the records if it has to. */
+static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, ring_found *found,
+                               open_case *how) {
+    *how = ring_look(ring, facts, found);
+    if (*how != OPEN_WALKED) {
+        ring_take(ring, found);
+        ring->recovery.was_closed = LOAD(ring->header->state.closed_crc) != 0;
+        if (!ring->recovery.was_closed) ring->recovery.intact = found->count;
+        if (ring_note_damaged(ring, found)) return LARDER_OK;
+        *how = OPEN_WALKED;
+    }
+    larder_status status = ring_walk(ring, facts, found);
+    if (!status) ring_take(ring, found);
+    return status;
 }
 
 /** Takes the heads from the intact records in [from, to) that could be taken for live ones. */
@@ -261,7 +293,7 @@ static larder_status ring_store_recovered(larder_ring *ring, const larder_os_fac
     ring_store_oldest(ring);
     larder_ring_settle(ring);
     // The device knows of nothing of this yet.
-    ring_store_next_floor(header, ring->next_sequence + larder_ring_numbers_ahead);
+    ring_store_next_floor(header, ring_floor_from(ring->next_sequence));
     STORE(header->session.sealed_limit, 0);
     STORE(header->session.promised, 0);
     STORE(header->session.marked, 0);
@@ -319,7 +351,7 @@ static larder_status ring_take_over(larder_ring *ring, const larder_os_facts *fa
         STORE(header->session.marked, synced);
         STORE(header->opened.skipped, LOAD(header->opened.skipped) + skipped);
         STORE(header->floor.given, ring->next_sequence - 1);
-        ring_store_next_floor(header, ring->next_sequence + larder_ring_numbers_ahead);
+        ring_store_next_floor(header, ring_floor_from(ring->next_sequence));
         STORE(header->session.floor_synced, 0);
         STORE(header->session.unsynced, UNSYNCED_UNKNOWN);
     }
@@ -415,7 +447,8 @@ static void detail_of_fixed(larder_ring_detail *detail, const ring_fixed *fixed)
 }
 
 static larder_status options_check(const larder_ring_options *options, larder_ring_detail *detail) {
-    const uint32_t known = LARDER_RING_OVERWRITE | LARDER_RING_READ_ONLY | LARDER_RING_EXISTING;
+    const uint32_t known = LARDER_RING_OVERWRITE | LARDER_RING_READ_ONLY | LARDER_RING_EXISTING |
+                           LARDER_RING_TRUST_OTHERS;
     if (options->flags & ~known) return LARDER_EINVALID;
     if (options->sync_interval_ns < 0) return LARDER_EINVALID;
     if (options->cursor_slots > LARDER_RING_CURSOR_SLOTS_MAX) return LARDER_EINVALID;
@@ -439,12 +472,35 @@ static larder_status fixed_matches(const ring_fixed *fixed, const larder_ring_op
     return LARDER_OK;
 }
 
-/** The file, open and locked; `is_new` if this call made it. */
+/** A file that was there before may be somebody else's, left for this process to write to. */
+static larder_status ring_file_trust(int file, const larder_ring_options *options) {
+    larder_os_facts facts;
+    larder_status status = larder_os_file_facts_get(file, &facts);
+    // What is no file is refused as such.
+    if (status || !facts.is_regular) return status;
+    return larder_os_trust_check(&facts, (options->flags & LARDER_RING_TRUST_OTHERS) != 0);
+}
+
+/** The writer's lock; if another has it, who that is. */
+static larder_status ring_file_lock(int file, larder_ring_detail *detail) {
+    larder_status status = larder_os_file_lock(file);
+    ring_header header;
+    size_t got;
+    if (status == LARDER_ELOCKED) detail->holder_pid = larder_os_file_lock_pid(file);
+    if (status == LARDER_EBUSY &&
+        larder_os_file_read_at(file, &header, sizeof header, 0, &got) == LARDER_OK &&
+        got == sizeof header)
+        detail->holder_pid = LOAD(header.opened.writer_pid);
+    return status;
+}
+
+/** The file, open and locked, if it is not open yet; `is_new` if this call made it. */
 static larder_status ring_file_open(const char *path, const larder_ring_options *options,
                                     larder_ring_detail *detail, int *file, bool *is_new) {
-    *is_new = false;
+    larder_status status = LARDER_OK;
+    *is_new = *file >= 0;
     if (options->flags & LARDER_RING_READ_ONLY) return larder_os_file_open(path, 0, 0, file);
-    larder_status status = larder_os_file_open(path, LARDER_OS_WRITE, 0, file);
+    if (!*is_new) status = larder_os_file_open(path, LARDER_OS_WRITE, 0, file);
     if (status == ENOENT && options->capacity_bytes && !(options->flags & LARDER_RING_EXISTING)) {
         status = larder_os_file_open(path, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE,
                                      options->mode, file);
@@ -452,18 +508,10 @@ static larder_status ring_file_open(const char *path, const larder_ring_options 
         // Another made it meanwhile.
         if (status == EEXIST) status = larder_os_file_open(path, LARDER_OS_WRITE, 0, file);
     }
-    if (status) return status;
-    status = larder_os_file_lock(*file);
-    if (status) {
-        // Whoever has the lock owns the file, even if it was this call that made it.
-        *is_new = false;
-        ring_header header;
-        size_t got;
-        if (status == LARDER_EBUSY &&
-            larder_os_file_read_at(*file, &header, sizeof header, 0, &got) == LARDER_OK &&
-            got == sizeof header)
-            detail->holder_pid = LOAD(header.opened.writer_pid);
-    }
+    if (!status && !*is_new) status = ring_file_trust(*file, options);
+    if (!status) status = ring_file_lock(*file, detail);
+    // Whoever has the lock owns the file, even if it was this call that made it.
+    if (status) *is_new = false;
     return status;
 }
 
@@ -525,6 +573,11 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
 
 larder_status larder_ring_open(const char *path, const larder_ring_options *options,
                                larder_ring_detail *detail, larder_ring **out) {
+    return larder_ring_open_made(-1, path, options, detail, out);
+}
+
+larder_status larder_ring_open_made(int made, const char *path, const larder_ring_options *options,
+                                    larder_ring_detail *detail, larder_ring **out) {
     *out = NULL;
     larder_ring_detail unused;
     if (!detail) detail = &unused;
@@ -534,13 +587,13 @@ larder_status larder_ring_open(const char *path, const larder_ring_options *opti
         larder_ring_options_init(&defaults);
         options = &defaults;
     }
-    if (!path[0]) return LARDER_EINVALID;
-    larder_status status = options_check(options, detail);
-    if (status) return status;
-
-    larder_ring *ring = calloc(1, sizeof *ring);
-    if (!ring) return ENOMEM;
-    ring->file = -1;
+    larder_status status = path[0] ? options_check(options, detail) : LARDER_EINVALID;
+    larder_ring *ring = status ? NULL : calloc(1, sizeof *ring);
+    if (!ring) {
+        larder_os_file_close(made);
+        return status ? status : ENOMEM;
+    }
+    ring->file = made;
     ring->read_only = (options->flags & LARDER_RING_READ_ONLY) != 0;
     larder_ring_sync_init(ring, ring->read_only ? 0 : options->sync_interval_ns);
     status = ring_lock_page_make(ring);

@@ -177,7 +177,7 @@ bool larder_ring_believe(const ring_records *records, const ring_header *header,
     uint64_t promised = LOAD(session->promised);
     if (LOAD(session->unsettled) || missing != ~LOAD(session->missing_complement) ||
         oldest != LOAD(header->state.oldest_copy) || (end | before | oldest) % 8 ||
-        end > RING_OFFSET_MAX || newest > RING_SEQUENCE_MAX || given > RING_SEQUENCE_MAX ||
+        end > RING_OFFSET_MAX / 2 || newest > RING_SEQUENCE_MAX || given > RING_SEQUENCE_MAX ||
         promised > newest || record_sequence(LOAD(header->floor.synced)) < promised ||
         LOAD(session->floor_synced) > ring_next_floor(header))
         return false;
@@ -417,7 +417,8 @@ oldest_hint larder_ring_oldest_hint(const ring_records *records, uint64_t lap_by
     // Where that record is damaged, or an older one, a header that was closed says how many numbers
     // there were.
     uint64_t held = header_numbers(header);
-    if (header_is_closed(header) && held <= newest && newest - held > hint.removed_through)
+    if (header_is_closed(header) && ring_count_is_possible(header) && held <= newest &&
+        newest - held > hint.removed_through)
         hint.removed_through = newest - held;
     return hint;
 }
@@ -597,7 +598,7 @@ static void found_of_part(const ring_records *records, const ring_header *header
     }
     // Offsets go on from the header's, so that a reader of another process stays behind them.
     uint64_t lap = ring_published_end(header) / records->data_bytes;
-    if (lap > RING_OFFSET_MAX / records->data_bytes) lap = 0;
+    if (lap > RING_OFFSET_MAX / 2 / records->data_bytes) lap = 0;
     uint64_t given = found->next_sequence - found->skipped - 1;
     if (given > confirmed) given = confirmed;
     if (!part) {

@@ -267,6 +267,15 @@ uint64_t larder_ring_find_offset(const larder_ring *ring, const ring_view *view,
     one. The lock is held. O(log capacity). */
 uint64_t larder_ring_offset_of(const larder_ring *ring, const ring_view *view, uint64_t sequence);
 
+/** Whether a closed header counts as many messages as there can be between its places. Somebody may
+    have computed the checksum of any. */
+static inline bool ring_count_is_possible(const ring_header *header) {
+    uint64_t oldest = LOAD(header->state.oldest), end = ring_published_end(header);
+    uint64_t count = LOAD(header->state.count);
+    return oldest <= end && (count == 0) == (oldest == end) &&
+           count <= (end - oldest) / RING_HEAD_BYTES;
+}
+
 // Recovery ----------------------------------------------------------------------------------------
 
 /** What a walk over all records concluded. */
@@ -410,6 +419,10 @@ bool larder_ring_creation_was_torn(int file, uint64_t file_bytes,
 ring_fixed larder_ring_backup(const ring_fixed *fixed, bool is_named);
 /** Puts the backup in its place. */
 void larder_ring_store_backup(larder_ring *ring);
+/** As larder_ring_open, of a file at `path` that was just made, with nothing in it. It is closed
+    with the handle, or on failure; -1 opens what is at `path`. */
+larder_status larder_ring_open_made(int made, const char *path, const larder_ring_options *options,
+                                    larder_ring_detail *detail, larder_ring **out);
 /** Frees the handle, which has released its file. */
 void larder_ring_free(larder_ring *ring);
 ring_cursor_slot *larder_ring_cursor_slots(const larder_ring *ring);

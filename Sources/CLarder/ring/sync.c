@@ -83,8 +83,9 @@ ring_marking larder_ring_mark_begin(larder_ring *ring) {
     if (LOAD(header->session.unsynced) < UNSYNCED_UNKNOWN)
         STORE(header->session.unsynced, UNSYNCED_UNKNOWN);
     uint64_t next = LOAD(header->floor.next_floor);
-    if (next < ring->next_sequence + larder_ring_numbers_ahead / 4 * 3) {
-        next = ring->next_sequence + larder_ring_numbers_ahead;
+    if (next < ring->next_sequence + larder_ring_numbers_ahead / 4 * 3 ||
+        next > RING_SEQUENCE_MAX) {
+        next = ring_floor_from(ring->next_sequence);
         ring_store_next_floor(header, next);
     }
     return (ring_marking){record_sequence(LOAD(header->floor.synced)), next, failures};

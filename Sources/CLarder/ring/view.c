@@ -33,6 +33,8 @@ ring_view larder_ring_view_get(const larder_ring *ring) {
     if (view.oldest > view.end) view.oldest = view.end;
     // Of a damaged state there is nothing to read.
     if (view.end > RING_OFFSET_MAX) view.oldest = view.end = 0;
+    if (view.newest > RING_SEQUENCE_MAX) view.newest = 0;
+    if (view.next_sequence - 1 > RING_SEQUENCE_MAX) view.next_sequence = view.newest + 1;
     if (view.end - view.oldest > ring->data_bytes || view.end % 8 || view.oldest % 8)
         view.oldest = view.end;
     return view;
@@ -105,6 +107,10 @@ larder_status larder_ring_statistics_get(larder_ring *ring, larder_ring_statisti
     statistics->capacity_bytes = fixed->capacity_bytes;
     statistics->data_bytes = fixed->data_bytes;
     statistics->used_bytes = view.end - view.oldest;
+    // What a damaged state says that could not be true, a check tells of.
+    uint64_t most = statistics->used_bytes / RING_HEAD_BYTES;
+    if (most > view.newest) most = view.newest;
+    if (view.count > most) view.count = most;
     statistics->count = view.count;
     statistics->next_sequence = view.next_sequence;
     statistics->synced_sequence = LOAD(header->session.promised);

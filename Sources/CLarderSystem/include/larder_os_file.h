@@ -18,10 +18,15 @@
 /** What there is to know of an open file. */
 typedef struct larder_os_facts {
     uint64_t bytes;
+    /** That the disk has, whole blocks of them; less where the file has holes. */
+    uint64_t stored_bytes;
     uint64_t device;
     uint64_t inode;
     /** When content or permissions changed last, in nanoseconds since 1970. */
     int64_t changed_ns;
+    /** How many names it has. */
+    uint64_t links;
+    uint32_t owner;
     uint32_t mode;
     bool is_regular;
     bool is_folder;
@@ -49,6 +54,24 @@ void larder_os_standard_vacate(void);
 larder_status larder_os_file_facts_get(int file, larder_os_facts *out);
 /** Of whatever is at `path`; of a symbolic link itself. */
 larder_status larder_os_file_facts_at(const char *path, larder_os_facts *out);
+/** Whether a regular file or a folder that was there before may be written to: the effective user
+    or root owns it, not every user may write to it, and a file has no second name, since what has
+    that one would be changed, too. A group may write. To be asked of an open descriptor, before the
+    first write.
+    @param trusts_others leaves owner and permissions to the caller, but not links.
+    @return LARDER_OK, LARDER_EOWNER, LARDER_EWRITABLE, LARDER_ELINKED. */
+larder_status larder_os_trust_check(const larder_os_facts *facts, bool trusts_others);
+
+/** Makes a file that is to take the place of `path` by a rename: beside it, under a name that
+    nobody can guess, and only if nothing has that name. `path`.`kind`-XXXXXXXX, the digits random.
+    @param name receives its path, to be freed; NULL on failure. */
+larder_status larder_os_file_make_beside(const char *path, const char *kind, uint32_t mode,
+                                         int *out, char **name);
+/** Removes such files that a process left which was killed, and `path`.`kind`, as older releases
+    called theirs: of these names the regular files that the effective user owns and that have no
+    second name. Only for one who keeps all others from making them meanwhile. What cannot be
+    removed stays, as nobody is in need of its name. */
+void larder_os_file_sweep_beside(const char *path, const char *kind);
 
 /** Gives the file `bytes` bytes with every block reserved: a later store into a mapping of it
     cannot run out of space. What it has stays, and is followed by zeros. EFBIG instead of
@@ -60,6 +83,10 @@ larder_status larder_os_file_reserve_behind(int file, uint64_t offset, uint64_t 
 /** Gives back the blocks of a range: the file keeps its length, and has zeros there. A system that
     cannot, or cannot reserve them again, gives ENOTSUP. */
 larder_status larder_os_file_release(int file, uint64_t offset, uint64_t bytes);
+/** Where the next bytes from `from` on lie that are no hole, and where the hole behind them begins.
+    @return LARDER_OK; LARDER_END behind the last: then both are the greatest number; ENOTSUP where
+            the system does not tell. */
+larder_status larder_os_file_next_data(int file, uint64_t from, uint64_t *data, uint64_t *hole);
 larder_status larder_os_file_truncate(int file, uint64_t bytes);
 /** EFBIG if the process may not make a file of `bytes` bytes: to be asked before a write that makes
     one grow, which would be SIGXFSZ. */
@@ -100,8 +127,11 @@ larder_status larder_os_file_sync_lower(int file);
 larder_status larder_os_file_sync_parent(const char *path);
 
 /** Takes the writer's lock, which belongs to the open file and not to the process, so that a second
-    open in the same process meets it too. LARDER_EBUSY if another has it. */
+    open in the same process meets it too. LARDER_EBUSY if another has it; LARDER_ELOCKED if nobody
+    has it, but one who may only read the file holds a lock for reading. */
 larder_status larder_os_file_lock(int file);
+/** The process that holds that lock for reading, where the system knows; else 0. */
+int64_t larder_os_file_lock_pid(int file);
 /** The same of one place in a file, in which nothing need lie, for one or for several who share it;
     it ends when the open file is closed. Apple's systems lock whole files, and share nothing. */
 larder_status larder_os_file_lock_place(int file, uint64_t place, bool is_shared);
@@ -112,7 +142,9 @@ bool larder_os_file_is_place_locked(int file, uint64_t first, uint64_t count);
 /** Releases it at once. Closing alone is not enough: a child that another thread is just starting
     has the open file too, up to its exec, and with it the lock. */
 void larder_os_file_unlock(int file);
-/** Whether somebody holds the writer's lock. Takes nothing. */
+/** Whether places of a file are locked by themselves here, beside what others lock in it. */
+bool larder_os_file_locks_places(void);
+/** Whether somebody holds the writer's lock, which takes permission to write. Takes nothing. */
 bool larder_os_file_is_locked(int file);
 
 /** `path` from the root on, so that it means the same after the process goes to another folder; to

@@ -50,7 +50,17 @@ enum {
     /** The input ended inside an encoded item: a varint or a frame that is cut off. */
     LARDER_EINCOMPLETE = -41014,
     /** A batch required a version of an entry that it does not have any more. */
-    LARDER_ECONFLICT = -41015
+    LARDER_ECONFLICT = -41015,
+    /** Another user owns the file or folder, and could read or change what is written to it: one
+        that was there before is opened for writing if the effective user or root owns it. */
+    LARDER_EOWNER = -41016,
+    /** Every user of the system may write to the file or folder. */
+    LARDER_EWRITABLE = -41017,
+    /** The file has a second name, a hard link, and writing would change what bears that, too. */
+    LARDER_ELINKED = -41018,
+    /** No writer has the file open, but a process that may only read it holds a read lock on it,
+        as fcntl(2) allows, and keeps the writer's lock from being taken. */
+    LARDER_ELOCKED = -41019
 };
 
 /** A sentence without a final full stop for any status: Larder's own, or the system's for an errno.

@@ -11,7 +11,7 @@ extension LarderError {
     private enum Value: String {
       case tooLarge, full, busy, incompatibleVersion, configurationMismatch, damaged
       case notALarderFile, readOnly, diskFull, closed, io, encoding, decoding, invalidArgument
-      case conflict, remote, suspended
+      case conflict, remote, suspended, untrusted
     }
 
     private let value: Value
@@ -24,8 +24,13 @@ extension LarderError {
     /// There is no room left: in a log that refuses when full, or for another
     /// named consumer.
     public static let full = Code(.full)
-    /// Another writer has the file open, in this process or in another one.
+    /// Another writer has the file open, in this process or in another one; or a process
+    /// that may only read it holds a lock on it.
     public static let busy = Code(.busy)
+    /// A file or folder that was there before is not written to: another user owns it,
+    /// every user may write to it, or a file has a second name, a hard link. It was left
+    /// as it was.
+    public static let untrusted = Code(.untrusted)
     /// The file was written by a version of Larder that this one cannot read, or the
     /// LMDB library is of a version that Larder does not work with.
     public static let incompatibleVersion = Code(.incompatibleVersion)

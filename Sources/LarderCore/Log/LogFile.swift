@@ -26,6 +26,7 @@ enum LogFile {
       contentFormat: format, syncInterval: configuration.syncInterval)
     options.syncsAtEnd = configuration.durability == .power
     options.files = configuration.files
+    options.trustsOtherUsers = configuration.trustsOtherUsers
     return options
   }
 

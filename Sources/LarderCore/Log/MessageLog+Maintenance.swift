@@ -99,24 +99,25 @@ extension MessageLog {
   ///   - whenFull: The policy to have from now on; nil, the default, keeps it.
   ///   - consumerSlots: The consumers to have room for; nil, the default, keeps
   ///     their number.
+  ///   - trustsOtherUsers: As in the configuration; false by default.
   /// - Throws: `.full` if a log that refuses when full would have to drop messages
-  ///   (nothing is changed then); `.busy`, `.invalidArgument`, `.diskFull`, and as
-  ///   ``init(readingFrom:coder:)``.
+  ///   (nothing is changed then); `.busy`, `.untrusted`, `.invalidArgument`,
+  ///   `.diskFull`, and as ``init(readingFrom:coder:)``.
   /// - Complexity: O(size of both files). One sync of the device.
   public static func resize(
     fileURL: URL, toMaximumBytes maximumBytes: UInt64, whenFull: OverflowPolicy? = nil,
-    consumerSlots: Int? = nil
+    consumerSlots: Int? = nil, trustsOtherUsers: Bool = false
   ) throws {
     let path = try LogFile.path(of: fileURL)
     let current = try RingHandle(path: path, options: RingOptions(readOnly: true, existing: true))
     let statistics = try current.statistics()
     let slots = try LogFile.cursorSlots(consumerSlots ?? statistics.consumerSlots)
     try LogFile.validate(capacity: maximumBytes, cursorSlots: slots)
-    try LogFile.resize(
-      path,
-      RingOptions(
-        capacity: maximumBytes, overwrite: (whenFull ?? statistics.whenFull) == .overwriteOldest,
-        cursorSlots: slots, contentFormat: statistics.format))
+    var options = RingOptions(
+      capacity: maximumBytes, overwrite: (whenFull ?? statistics.whenFull) == .overwriteOldest,
+      cursorSlots: slots, contentFormat: statistics.format)
+    options.trustsOtherUsers = trustsOtherUsers
+    try LogFile.resize(path, options)
   }
 
   /// The size of the file that holds exactly so many messages of one size.

@@ -39,6 +39,15 @@ public struct MessageLogConfiguration: Sendable, Hashable {
   /// What to do with an existing file of another capacity or policy.
   public var onMismatch: MismatchHandling
 
+  /// Open for writing also a file that another user owns, or that every user may
+  /// write to; false by default.
+  ///
+  /// Whoever owns a file can read and change what is written to it, and in a folder
+  /// like `/tmp` anybody can make one before you do. Root's files are always
+  /// trusted, a group that may write is, too, and a file with a second name, a hard
+  /// link, never.
+  public var trustsOtherUsers = false
+
   /// What Apple's systems are told of the file: data protection, backups.
   public var files = FileAttributes()
 

@@ -276,4 +276,38 @@ import Testing
     #expect(errorCode { try fixture.reader() } == .damaged)
     #expect(try Data(contentsOf: fixture.url) == whole.prefix(1 << 15))
   }
+
+  // MARK: - Other users
+
+  @Test func logThatEveryUserMayWriteToIsRefusedUnlessTheyAreTrusted() throws {
+    try fixture.open(4096).append("x")
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o666], ofItemAtPath: fixture.url.path)
+    let whole = try Data(contentsOf: fixture.url)
+    let error = error { try fixture.open(4096) }
+    #expect(error?.code == .untrusted)
+    #expect(error?.message.contains("every user may write") == true)
+    #expect(
+      errorCode { try MessageLog<String>.resize(fileURL: fixture.url, toMaximumBytes: 8192) }
+        == .untrusted)
+    #expect(try fixture.reader().messages() == ["x"])
+    #expect(try Data(contentsOf: fixture.url) == whole)
+    var configuration = MessageLogConfiguration()
+    configuration.trustsOtherUsers = true
+    try fixture.open(4096, .refuse, configuration).append("y")
+    try MessageLog<String>.resize(
+      fileURL: fixture.url, toMaximumBytes: 8192, trustsOtherUsers: true)
+    #expect(try fixture.reader().messages() == ["x", "y"])
+  }
+
+  @Test func logWithASecondNameIsReadAndNeverWrittenTo() throws {
+    try fixture.open(4096).append("x")
+    try FileManager.default.linkItem(at: fixture.url, to: fixture.directory.file("second"))
+    var configuration = MessageLogConfiguration()
+    configuration.trustsOtherUsers = true
+    let error = error { try fixture.open(4096, .refuse, configuration) }
+    #expect(error?.code == .untrusted)
+    #expect(error?.message.contains("hard link") == true)
+    #expect(try fixture.reader().messages() == ["x"])
+  }
 }

@@ -7,6 +7,7 @@
 #include "power.h"
 
 void (*call_hook)(const char *call, const void *what);
+const uint32_t *failing_random;
 
 int call_passes(const char *call, const void *what) {
     if (call_hook) {
@@ -131,7 +132,21 @@ int __wrap_munmap(void *at, size_t size) {
 FAILS_BY_ERRNO(int, fstat, -1, (int file, struct stat *facts), file, facts)
 FAILS_BY_ERRNO(int, fchmod, -1, (int file, mode_t mode), file, mode)
 FAILS_BY_ERRNO(int, getrlimit, -1, (int which, struct rlimit *limit), which, limit)
-FAILS_BY_ERRNO(int, getentropy, -1, (void *bytes, size_t length), bytes, length)
+int __real_getentropy(void *bytes, size_t length);
+int __wrap_getentropy(void *bytes, size_t length);
+int __wrap_getentropy(void *bytes, size_t length) {
+    int error = call_passes("system getentropy", NULL);
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    if (!failing_random) {
+        return __real_getentropy(bytes, length);
+    }
+    memset(bytes, 0, length);
+    memcpy(bytes, failing_random++, length < sizeof *failing_random ? length : sizeof(uint32_t));
+    return 0;
+}
 FAILS_BY_ERRNO(int, clock_gettime, -1, (clockid_t clock, struct timespec *now), clock, now)
 FAILS_BY_ERRNO(int, fallocate, -1, (int file, int mode, off_t offset, off_t length), file, mode,
                offset, length)

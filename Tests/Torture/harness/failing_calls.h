@@ -26,6 +26,8 @@ extern void (*call_hook)(const char *call, const void *what);
 int call_passes(const char *call, const void *what);
 /** So many bytes are free on every file system, as the system says; UINT64_MAX for the truth. */
 extern uint64_t failing_room;
+/** The next of these is what the system gives as a random number; NULL for the truth. */
+extern const uint32_t *failing_random;
 
 /** What is done while a call fails, and what must hold then. */
 typedef struct failing_trial {

@@ -507,7 +507,7 @@ static void texts(torture *run) {
     const char *unknown = larder_strerror(INT32_MIN);
     for (larder_status status = -41100; status < 200; status++) {
         const char *text = larder_strerror(status);
-        bool is_ours = status <= LARDER_ETOOLARGE && status >= LARDER_ECONFLICT;
+        bool is_ours = status <= LARDER_ETOOLARGE && status >= LARDER_ELOCKED;
         EXPECT(run, text && text[0] && (!is_ours || strcmp(text, unknown) != 0),
                "status %d has no text", status);
         status = status == -40900 ? -10 : status;

@@ -70,6 +70,8 @@ void family_kill(torture *run);
 void family_power(torture *run);
 void family_failed_syncs(torture *run);
 void family_wreck(torture *run);
+void family_others(torture *run);
+void family_hostile(torture *run);
 void family_resize_cut(torture *run);
 void family_damage(torture *run);
 void family_fields(torture *run);

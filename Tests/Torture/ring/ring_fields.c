@@ -11,22 +11,9 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "torture.h"
+#include "ring_bytes.h"
 
-enum {
-    BYTES = 16384,
-    FIXED = 64,
-    HEADER = 320,
-    CRC = 60,
-    CLOSED_CRC = 124,
-    RECORD_HEAD = 16,
-    PLACES = 400,
-    VALUES = 10,
-    IMAGES = 4
-};
-
-/** Of the library: what a closed ring's header has at CLOSED_CRC. */
-uint32_t larder_ring_closed_crc(const void *header);
+enum { BYTES = 16384, PLACES = 400, VALUES = 10, IMAGES = 4 };
 
 typedef struct place {
     /** Of the record, or of the header's copy at the end; 0 for the header. */
@@ -50,12 +37,6 @@ typedef struct fields_bench {
     /** So many trials set one field; the rest, several. */
     uint64_t singles;
 } fields_bench;
-
-static uint64_t read_field(const uint8_t *bytes, uint32_t width) {
-    uint64_t value = 0;
-    memcpy(&value, bytes, width);
-    return value;
-}
 
 // The rings ---------------------------------------------------------------------------------------
 
@@ -94,9 +75,9 @@ static void add(image *to, uint32_t start, uint32_t offset, uint32_t width) {
     }
     place *added = &to->places[to->count++];
     *added = (place){start, offset, width, 0};
-    uint64_t value = read_field(to->bytes + start + offset, width);
+    uint64_t value = ring_field(to->bytes + start + offset, width);
     for (uint32_t at = offset + 8; start == 0 && width == 8 && at < offset + 64; at += 8) {
-        if (read_field(to->bytes + at, 8) == ~value) {
+        if (ring_field(to->bytes + at, 8) == ~value) {
             added->complement = at;
         }
     }
@@ -107,19 +88,19 @@ static void find_places(image *to) {
                                        {24, 8}, {32, 8}, {40, 8}, {56, 4}};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         add(to, 0, fixed[i][0], fixed[i][1]);
-        add(to, BYTES - FIXED, fixed[i][0], fixed[i][1]);
+        add(to, BYTES - RING_FIXED, fixed[i][0], fixed[i][1]);
     }
-    for (uint32_t at = FIXED; at < HEADER; at += 8) {
+    for (uint32_t at = RING_FIXED; at < RING_HEADER; at += 8) {
         add(to, 0, at, 8);
     }
     // Cursors.
-    for (uint32_t at = HEADER; at < HEADER + 64; at += 8) {
+    for (uint32_t at = RING_HEADER; at < RING_HEADER + 64; at += 8) {
         add(to, 0, at, 8);
     }
-    uint32_t data = (uint32_t)read_field(to->bytes + 24, 8);
-    uint32_t bytes = (uint32_t)read_field(to->bytes + 32, 8), number = 0;
-    for (uint32_t at = data; at + RECORD_HEAD <= data + bytes && number < 60; number++) {
-        uint32_t word = (uint32_t)read_field(to->bytes + at, 4);
+    uint32_t data = (uint32_t)ring_field(to->bytes + 24, 8);
+    uint32_t bytes = (uint32_t)ring_field(to->bytes + 32, 8), number = 0;
+    for (uint32_t at = data; at + RING_HEAD <= data + bytes && number < 60; number++) {
+        uint32_t word = (uint32_t)ring_field(to->bytes + at, 4);
         uint32_t length = word == UINT32_MAX ? 0 : word & INT32_MAX;
         if (number % 9 == 0 || word == UINT32_MAX) {
             add(to, at, 0, 4);
@@ -127,7 +108,7 @@ static void find_places(image *to) {
             add(to, at, 12, 4);
             add(to, at, 15, 1);
         }
-        if (read_field(to->bytes + at + 8, 8) == 0) {
+        if (ring_field(to->bytes + at + 8, 8) == 0) {
             break;
         }
         at += (uint32_t)record_bytes(length);
@@ -143,49 +124,38 @@ static uint64_t bad_value(uint64_t is, uint32_t width, unsigned which) {
     return values[which] & all;
 }
 
-static uint32_t checksum_of_record(const uint8_t *bytes, uint32_t at, uint32_t data) {
-    uint32_t word = (uint32_t)read_field(bytes + at, 4);
-    size_t length = word == UINT32_MAX ? 0 : word & INT32_MAX, left = BYTES - at - RECORD_HEAD;
-    uint32_t salt = (uint32_t)read_field(bytes + 56, 4);
-    uint32_t crc = larder_crc32c(salt, bytes + at + RECORD_HEAD, length < left ? length : left);
-    uint64_t words[2] = {word | (uint64_t)((at - data) >> 3) << 32, read_field(bytes + at + 8, 8)};
-    return larder_crc32c(crc, words, sizeof words);
-}
-
 static void set_field(const image *from, const place *where, unsigned which, uint8_t *bytes) {
     memcpy(bytes, from->bytes, BYTES);
     uint8_t *at = bytes + where->start + where->offset;
-    uint64_t value = bad_value(read_field(at, where->width), where->width, which);
+    uint64_t value = bad_value(ring_field(at, where->width), where->width, which);
     memcpy(at, &value, where->width);
     if (where->complement) {
         value = ~value;
         memcpy(bytes + where->complement, &value, sizeof value);
     }
-    bool is_header = where->start == 0 || where->start == BYTES - FIXED;
-    uint32_t data = (uint32_t)read_field(from->bytes + 24, 8), crc;
+    bool is_header = where->start == 0 || where->start == BYTES - RING_FIXED;
+    uint32_t data = (uint32_t)ring_field(from->bytes + 24, 8), crc;
     if (!is_header) {
-        crc = checksum_of_record(bytes, where->start, data);
+        crc = ring_record_crc(bytes, BYTES, where->start, data);
         memcpy(bytes + where->start + 4, &crc, sizeof crc);
-    } else if (where->offset < FIXED) {
-        crc = larder_crc32c(0, bytes + where->start, CRC);
-        memcpy(bytes + where->start + CRC, &crc, sizeof crc);
-    } else if (where->offset < HEADER && read_field(bytes + CLOSED_CRC, 4)) {
-        crc = larder_ring_closed_crc(bytes);
-        memcpy(bytes + CLOSED_CRC, &crc, sizeof crc);
+    } else if (where->offset < RING_FIXED) {
+        ring_mend_fixed(bytes + where->start);
+    } else if (where->offset < RING_HEADER && ring_field(bytes + RING_CLOSED_CRC, 4)) {
+        ring_mend_closed(bytes);
     }
 }
 
 /** Several words of the live state at once, each like another one: what no single field gives away.
     The two copies of the oldest place stay alike in some. */
 static void mix_fields(const image *from, rng *random, uint8_t *bytes) {
-    enum { STATE = FIXED, FLOOR = 192, SESSION = 256, MISSING = 288 };
     memcpy(bytes, from->bytes, BYTES);
-    uint64_t data = read_field(bytes + 32, 8);
+    uint64_t data = ring_field(bytes + 32, 8);
     for (uint64_t count = 1 + rng_below(random, 3); count > 0; count--) {
-        static const uint16_t starts[] = {STATE, FLOOR, SESSION};
+        static const uint16_t starts[] = {RING_STATE, RING_FLOOR, RING_SESSION};
         uint32_t at = starts[rng_below(random, 3)] + 8 * (uint32_t)rng_below(random, 8);
-        uint32_t other = STATE + 8 * (uint32_t)rng_below(random, (HEADER - STATE) / 8);
-        uint64_t is = read_field(bytes + other, 8);
+        uint32_t other =
+            RING_STATE + 8 * (uint32_t)rng_below(random, (RING_HEADER - RING_STATE) / 8);
+        uint64_t is = ring_field(bytes + other, 8);
         const uint64_t values[] = {is,
                                    is + 1,
                                    is - 1,
@@ -203,17 +173,17 @@ static void mix_fields(const image *from, rng *random, uint8_t *bytes) {
                                    is ^ UINT64_C(1) << 56};
         uint64_t value = values[rng_below(random, sizeof values / sizeof *values)];
         memcpy(bytes + at, &value, sizeof value);
-        if (at == STATE && rng_below(random, 4)) {
+        if (at == RING_STATE && rng_below(random, 4)) {
             memcpy(bytes + at + 8, &value, sizeof value);
         }
-        if (at == MISSING || at == FLOOR + 8) {
+        if (at == RING_MISSING || at == RING_REMOVED) {
             value = ~value;
             memcpy(bytes + at + 8, &value, sizeof value);
         }
     }
     uint32_t crc = larder_ring_closed_crc(bytes);
-    bool is_closed = read_field(from->bytes + CLOSED_CRC, 4) != 0;
-    memcpy(bytes + CLOSED_CRC, is_closed ? &crc : &(uint32_t){0}, sizeof crc);
+    bool is_closed = ring_field(from->bytes + RING_CLOSED_CRC, 4) != 0;
+    memcpy(bytes + RING_CLOSED_CRC, is_closed ? &crc : &(uint32_t){0}, sizeof crc);
 }
 
 /** Flips bits in so many bytes of the records, in a file that may be open. */
@@ -344,13 +314,12 @@ static void salvage_ring(torture *run, const fields_bench *self, unsigned odd) {
 
 /** As if its own writer had been killed: only then is the state of a file believed as it is. */
 static bool sign(const char *path, uint8_t *bytes) {
-    enum { DEVICE = 160 };
     struct stat facts;
     if (stat(path, &facts) != 0) {
         return false;
     }
     const uint64_t words[2] = {(uint64_t)facts.st_dev, (uint64_t)facts.st_ino};
-    memcpy(bytes + DEVICE, words, sizeof words);
+    memcpy(bytes + RING_DEVICE, words, sizeof words);
     int file = open(path, O_WRONLY);
     bool good = file >= 0 && pwrite(file, bytes, BYTES, 0) == BYTES;
     (void)close(file);
@@ -398,11 +367,15 @@ static void live_trial(torture *run, const fields_bench *self, const image *from
     for (unsigned i = 0; i < 4 && ring && torture_unhurt(run); i++) {
         mix_fields(from, &random, bytes);
         EXPECT(run,
-               pread(file, good, HEADER, 0) == HEADER &&
-                   pwrite(file, bytes + FIXED, HEADER - FIXED, FIXED) == HEADER - FIXED,
+               pread(file, good, RING_HEADER, 0) == RING_HEADER &&
+                   pwrite(file, bytes + RING_FIXED, RING_HEADER - RING_FIXED, RING_FIXED) ==
+                       RING_HEADER - RING_FIXED,
                "cannot hurt it");
         look_at_hurt(run, ring);
-        EXPECT(run, pwrite(file, good + FIXED, HEADER - FIXED, FIXED) == HEADER - FIXED, "no");
+        EXPECT(run,
+               pwrite(file, good + RING_FIXED, RING_HEADER - RING_FIXED, RING_FIXED) ==
+                   RING_HEADER - RING_FIXED,
+               "no");
     }
     (void)close(file);
     larder_ring_close(ring);
@@ -423,7 +396,7 @@ static void mixed_trial(torture *run, const fields_bench *self, const image *fro
                  lost_power ? ", without power" : "");
     mix_fields(from, &random, bytes);
     larder_fault_boot_id(lost_power ? another_boot : NULL);
-    bool is_killed = read_field(bytes + CLOSED_CRC, 4) == 0;
+    bool is_killed = ring_field(bytes + RING_CLOSED_CRC, 4) == 0;
     if (EXPECT(run, write_file(self->path, bytes, BYTES) && (!is_killed || sign(self->path, bytes)),
                "cannot write %s", self->path)) {
         if (is_hurt) {
@@ -454,7 +427,7 @@ static void trial(torture *run, void *context, uint64_t index) {
                  lost_power ? ", without power" : "", where->width, where->start, where->offset,
                  which);
     set_field(from, where, which, bytes);
-    bool is_record = where->start != 0 && where->start != BYTES - FIXED;
+    bool is_record = where->start != 0 && where->start != BYTES - RING_FIXED;
     larder_fault_boot_id(lost_power ? another_boot : NULL);
     if (EXPECT(run, write_file(self->path, bytes, BYTES), "cannot write %s", self->path)) {
         salvage_ring(run, self, is_record);
@@ -483,10 +456,10 @@ void family_fields(torture *run) {
         }
         find_places(&self.images[i]);
         most = self.images[i].count > most ? self.images[i].count : most;
-        uint32_t data = (uint32_t)read_field(self.images[i].bytes + 24, 8);
+        uint32_t data = (uint32_t)ring_field(self.images[i].bytes + 24, 8);
         EXPECT(run,
-               checksum_of_record(self.images[i].bytes, data, data) ==
-                   read_field(self.images[i].bytes + data + 4, 4),
+               ring_record_crc(self.images[i].bytes, BYTES, data, data) ==
+                   ring_field(self.images[i].bytes + data + 4, 4),
                "records have another checksum");
     }
     self.singles = most * IMAGES * VALUES / self.stride;

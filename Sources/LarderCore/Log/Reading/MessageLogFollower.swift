@@ -27,7 +27,8 @@ public enum FollowStart: Sendable, Hashable {
 /// While the log is suspended the sequence waits, and continues with the next message when it is
 /// resumed. It ends when the log is closed or the task is cancelled; messages not read by then
 /// are not returned any more. It does not end when another process that writes the log ends,
-/// because the next one may continue it.
+/// because the next one may continue it. A writer that resizes the log makes another file: a
+/// follower that opened the old one goes on with that, and has to open the log again.
 ///
 /// **Concurrency.** The sequence is a value; safe to pass between tasks. Each
 /// iterator belongs to one task at a time, and any number may follow one log.

@@ -10,6 +10,7 @@ enum RingFailure {
   ) -> String? {
     switch Int(status) {
     case LARDER_EBUSY: busy(detail)
+    case LARDER_ELOCKED: locked(detail)
     case LARDER_EVERSION:
       """
       the file has format version \(detail.version), and this version of Larder does not know it; \
@@ -28,6 +29,14 @@ enum RingFailure {
     return """
       \(holder) has it open for writing; close it there, or open it here for reading, which any \
       number of readers can do meanwhile
+      """
+  }
+
+  private static func locked(_ detail: larder_ring_detail) -> String {
+    let holder = detail.holder_pid > 0 ? "process \(detail.holder_pid)" : "a process"
+    return """
+      no writer has it open, but \(holder) that only reads it holds a lock on it; end that \
+      process, or take from it the permission to read the file
       """
   }
 

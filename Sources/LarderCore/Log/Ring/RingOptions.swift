@@ -17,6 +17,8 @@ package struct RingOptions: Sendable {
   package var syncInterval: Duration?
   /// Whether a handle that nobody closed waits for the device when it goes.
   package var syncsAtEnd = true
+  /// Whether a file may be another user's, or for everybody to write to.
+  package var trustsOtherUsers = false
   /// What the file gets when it is opened for writing.
   package var files = FileAttributes()
 
@@ -45,6 +47,7 @@ package struct RingOptions: Sendable {
     if overwrite { options.flags |= UInt32(LARDER_RING_OVERWRITE) }
     if readOnly { options.flags |= UInt32(LARDER_RING_READ_ONLY) }
     if existing { options.flags |= UInt32(LARDER_RING_EXISTING) }
+    if trustsOtherUsers { options.flags |= UInt32(LARDER_RING_TRUST_OTHERS) }
     return options
   }
 

@@ -33,6 +33,7 @@ struct stat {
 
 int lstat(const char *path, struct stat *facts);
 int fstat(int file, struct stat *facts);
+int fstatat(int folder, const char *path, struct stat *facts, int flags);
 int fchmod(int file, mode_t mode);
 int fchmodat(int folder, const char *path, mode_t mode, int flags);
 int mkdirat(int folder, const char *path, mode_t mode);
