@@ -69,8 +69,7 @@ static uint64_t log_most(const trial *self, uint64_t count, bool rests) {
     }
     uint64_t records = limit + count * (KEY_BYTES + BESIDE_BYTES);
     uint64_t segment = limit / 64 > MEBIBYTE ? limit / 64 : MEBIBYTE;
-    return records / 5 * 6 + 4 * MEBIBYTE + segment +
-           (rests ? 0 : excess_of(limit, 32 * MEBIBYTE));
+    return records / 5 * 6 + 4 * MEBIBYTE + segment + (rests ? 0 : excess_of(limit, 32 * MEBIBYTE));
 }
 
 static uint64_t log_bytes(const char *path) {

@@ -44,8 +44,7 @@ static larder_status used(torture *run, const char *path, uint32_t flags, uint32
     return status;
 }
 
-static void refused(torture *run, const char *path, larder_store_part part,
-                    larder_status reason) {
+static void refused(torture *run, const char *path, larder_store_part part, larder_status reason) {
     larder_store_detail detail;
     larder_store *store = NULL;
     larder_store_report report;
@@ -56,7 +55,8 @@ static void refused(torture *run, const char *path, larder_store_part part,
     // It goes by the permissions that there are.
     if (reason != LARDER_EWRITABLE) {
         larder_status compacted = larder_store_compact(path, NULL, NULL, NULL, NULL);
-        EXPECT(run, compacted == reason || (compacted == ENOENT && part == LARDER_STORE_PART_FOLDER),
+        EXPECT(run,
+               compacted == reason || (compacted == ENOENT && part == LARDER_STORE_PART_FOLDER),
                "compaction gave %d", compacted);
     }
     // What is written to a file with two names is written to both, whoever is trusted.
