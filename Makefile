@@ -93,9 +93,9 @@ test-swift: peers ## run the Swift tests alone
 
 # Swift has no sanitizer of undefined behaviour, and its linker not the runtime: beside Address
 # Sanitizer it traps in the C core. torture-asan, which plain C compilers build, also says what it
-# was. Without traits: it would not be our C that is added, and so the package is built once as users
-# have it. A report of Address Sanitizer ends its process by another status than 0, which torture
-# counts as a failure, too.
+# was. Without traits: it would not be our C that is added, and so the package is built once as
+# users have it. A report of Address Sanitizer ends its process by another status than 0, which
+# torture counts as a failure, too.
 ASAN_BUILD = --sanitize=address -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined $(FAST_C) \
   $(SWIFT_FLAGS) --scratch-path .build-asan
 WITH_LSAN = LSAN_OPTIONS=suppressions=$(CURDIR)/.ci/lsan-suppressions:print_suppressions=0
