@@ -36,6 +36,12 @@ void larder_os_file_close(int file) {
     if (file >= 0) close(file);
 }
 
+#ifdef LARDER_FAULTS
+static _Atomic bool hides_links;
+
+void larder_fault_hide_links(bool hides) { hides_links = hides; }
+#endif
+
 static void facts_of(const struct stat *facts, larder_os_facts *out) {
 #if defined(__APPLE__)
     struct timespec changed = facts->st_ctimespec;
@@ -43,12 +49,16 @@ static void facts_of(const struct stat *facts, larder_os_facts *out) {
     struct timespec changed = facts->st_ctim;
 #endif
     out->bytes = (uint64_t)facts->st_size;
+    out->stored_bytes = (uint64_t)facts->st_blocks * 512;
     out->device = (uint64_t)facts->st_dev;
     out->inode = (uint64_t)facts->st_ino;
     out->changed_ns = (int64_t)changed.tv_sec * 1000000000 + changed.tv_nsec;
-    out->links = (uint64_t)facts->st_nlink;
-    out->owner = (uint32_t)facts->st_uid;
     out->mode = (uint32_t)facts->st_mode & 07777;
+    out->links = (uint64_t)facts->st_nlink;
+#ifdef LARDER_FAULTS
+    if (hides_links) out->links = 1;
+#endif
+    out->owner = (uint32_t)facts->st_uid;
     out->is_regular = S_ISREG(facts->st_mode);
     out->is_folder = S_ISDIR(facts->st_mode);
 }
@@ -164,6 +174,22 @@ larder_status larder_os_file_reserve_behind(int file, uint64_t offset, uint64_t 
 larder_status larder_os_file_release(int file, uint64_t offset, uint64_t bytes) {
     FAIL_AT("release");
     return change_blocks(file, RELEASES, offset, bytes);
+}
+
+larder_status larder_os_file_next_data(int file, uint64_t from, uint64_t *data, uint64_t *hole) {
+    *data = *hole = UINT64_MAX;
+#if defined(__linux__)
+    off_t start = lseek(file, (off_t)from, SEEK_DATA);
+    if (start < 0) return errno == ENXIO ? LARDER_END : ENOTSUP;
+    off_t end = lseek(file, start, SEEK_HOLE);
+    if (end <= start) return ENOTSUP;
+    *data = (uint64_t)start;
+    *hole = (uint64_t)end;
+    return LARDER_OK;
+#else
+    (void)file, (void)from;
+    return ENOTSUP;
+#endif
 }
 
 larder_status larder_os_file_truncate(int file, uint64_t bytes) {

@@ -43,8 +43,14 @@ larder_status larder_os_folder_make(const char *path, uint32_t mode) {
 larder_status larder_os_folder_make_in(int folder, const char *name, uint32_t mode) {
     FAIL_AT("mkdir");
     if (mkdirat(folder, name, (mode_t)mode) != 0) return errno;
-    // What the umask took away. Between the two it is only less than asked for.
-    return fchmodat(folder, name, (mode_t)mode, 0) == 0 ? LARDER_OK : errno;
+    // What the umask took away: between the two it is only less than asked for. By a descriptor,
+    // where one can be had, for another folder may have come into its place.
+    int made;
+    if (larder_os_folder_open_in(folder, name, &made) != LARDER_OK)
+        return fchmodat(folder, name, (mode_t)mode, 0) == 0 ? LARDER_OK : errno;
+    larder_status status = fchmod(made, (mode_t)mode) == 0 ? LARDER_OK : errno;
+    close(made);
+    return status;
 }
 
 larder_status larder_os_folder_remove(const char *path) {

@@ -47,6 +47,8 @@ void larder_os_file_unlock(int file) {
     (void)fcntl(file, F_OFD_SETLK, &lock);
 }
 
+bool larder_os_file_locks_places(void) { return true; }
+
 bool larder_os_file_is_locked(int file) {
     // Against a lock for reading stand those for writing, which nobody can take who may only read.
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
@@ -95,6 +97,8 @@ int64_t larder_os_file_lock_pid(int file) {
 }
 
 void larder_os_file_unlock(int file) { (void)flock(file, LOCK_UN); }
+
+bool larder_os_file_locks_places(void) { return false; }
 
 bool larder_os_file_is_locked(int file) {
     // flock has no question without an answer: this takes a shared lock for a moment.

@@ -176,6 +176,26 @@ bool larder_os_has_arm_crc32(void) {
 #endif
 }
 
+uint32_t larder_os_user(void) { return (uint32_t)geteuid(); }
+
+bool larder_os_mutex_is_held(const void *mutex) {
+#if defined(__linux__) && !defined(__BIONIC__)
+    // The word that the kernel knows of: glibc has it first, musl behind the mutex's kind. A holder
+    // that died left the second bit.
+#if defined(__GLIBC__)
+    const uint32_t *word = mutex;
+#else
+    const uint32_t *word = (const uint32_t *)mutex + 1;
+#endif
+    const uint32_t died = UINT32_C(1) << 30, thread = died - 1;
+    uint32_t now = __atomic_load_n(word, __ATOMIC_RELAXED);
+    return (now & thread) != 0 && (now & died) == 0;
+#else
+    (void)mutex;
+    return false;
+#endif
+}
+
 uint32_t larder_os_library_kind(void) {
 #if defined(__GLIBC__)
     const uint32_t library = 0;

@@ -17,9 +17,10 @@
     ///
     /// Nobody without the key can read a value, and nobody can change one unnoticed.
     /// What can be seen is how many values there are, when they came and how long
-    /// each one is: 29 bytes more than without encryption. Someone who can write the
-    /// file can also drop, repeat and reorder whole values. The bytes are described
-    /// under "Encrypted values" on the page "File formats".
+    /// each one is: 29 bytes more than without encryption. Keys, index values and
+    /// extended data are stored as they are. Someone who can write the file can also
+    /// drop, repeat and reorder whole values, and swap those of two keys. The bytes
+    /// are described under "Encrypted values" on the page "File formats".
     ///
     /// Each value gets a random nonce, so equal values have different bytes. Change
     /// the key before it has encrypted 2³² values (NIST SP 800-38D, section 8.3):

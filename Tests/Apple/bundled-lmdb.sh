@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs the Swift tests with LMDB from a package, as LARDER_LMDB=bundled has it, on systems where
-# that is not usual, and with the locks that LMDB has on Apple's. The package may be out of reach,
-# so one of the same shape stands in for it, made of the distribution's source of LMDB.
+# Runs the Swift tests, and programs of another package, with LMDB from a package, as
+# LARDER_LMDB=bundled has it, on systems where that is not usual, and with the locks that LMDB has on
+# Apple's. The package may be out of reach, so one of the same shape stands in for it, made of the
+# distribution's source of LMDB.
 # Called by `make test-bundled-lmdb`, which sets SWIFT_TEST. Nothing is installed, and no
 # configuration of the user's changes.
 #
 # .build-lmdb/source     LMDB's source, fetched once
 #            /CLMDB      the stand-in, a git repository with LMDB's version as its tag
 #            /larder     a copy of this package, for SwiftPM notes mirrors beside Package.swift
+#            /outside    a package that depends on the copy
 #            /pkgconfig  hides the system's LMDB
 set -eu
 cd "$(dirname "$0")/../.."
@@ -86,9 +88,12 @@ mkdir -p "$copy" "$folder/pkgconfig"
 find "$copy" -mindepth 1 -maxdepth 1 ! -name .build -exec rm -rf {} +
 git ls-files -z --cached --others --exclude-standard \
     | xargs -0 cp --preserve=timestamps --parents --target-directory "$copy"
-original=$(sed -n 's/.*url: "\([^"]*CLMDB\)".*/\1/p' Package.swift)
-swift package --package-path "$copy" config set-mirror \
-    --original "$original" --mirror "file://$package" >/dev/null
+mirror() { # PACKAGE
+    swift package --package-path "$1" config set-mirror \
+        --original "$(sed -n 's/.*url: "\([^"]*CLMDB\)".*/\1/p' Package.swift)" \
+        --mirror "file://$package" >/dev/null
+}
+mirror "$copy"
 printf 'Name: lmdb\nDescription: nothing\nVersion: 0\n' > "$folder/pkgconfig/lmdb.pc"
 
 # Whoever does not ask for it does not even fetch it.
@@ -99,12 +104,41 @@ if LARDER_LMDB=system swift package --package-path "$copy" show-dependencies 2>/
 fi
 
 export LARDER_LMDB=bundled
-set -- --package-path "$copy" --pkg-config-path "$folder/pkgconfig" \
-    --security-path "$folder/security" --disable-dependency-cache -Xcc -DLARDER_LMDB_LOCKS
+set -- --pkg-config-path "$folder/pkgconfig" --security-path "$folder/security" \
+    --disable-dependency-cache -Xcc -DLARDER_LMDB_LOCKS
+has_own_lmdb() { # PROGRAM
+    if ldd "$1" | grep liblmdb || ! nm "$1" | grep -q ' [Tt] larder_mdb_env_open$'; then
+        echo "test-bundled-lmdb: $1 ran with the system's LMDB" >&2
+        exit 1
+    fi
+}
+
+# As somebody else's package: every store, at the top level of a main.swift.
+outside=$folder/outside
+rm -rf "$outside/Sources"
+mkdir -p "$outside/Sources"
+cp -R Tests/LarderTopLevel/. "$outside/Sources"
+cat > "$outside/Package.swift" <<'END'
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "outside", dependencies: [.package(path: "../larder")],
+  targets: ["Blocking", "Awaiting", "Both"].map {
+    .executableTarget(name: $0, dependencies: [.product(name: "Larder", package: "larder")])
+  })
+END
+mirror "$outside"
+swift build --package-path "$outside" "$@"
+for program in Blocking Awaiting Both; do
+    rm -rf "$folder/files"
+    mkdir "$folder/files"
+    path=$(swift build --package-path "$outside" "$@" --show-bin-path)/$program
+    "$path" "$folder/files"
+    has_own_lmdb "$path"
+done
+echo "test-bundled-lmdb: another package's programs: ok"
+
 # shellcheck disable=SC2086
-$SWIFT_TEST "$@"
-tests=$(swift build "$@" --show-bin-path)/larderPackageTests.xctest
-if ldd "$tests" | grep liblmdb || ! nm "$tests" | grep -q ' [Tt] larder_mdb_env_open$'; then
-    echo "test-bundled-lmdb: the tests ran with the system's LMDB" >&2
-    exit 1
-fi
+$SWIFT_TEST --package-path "$copy" "$@"
+has_own_lmdb "$(swift build --package-path "$copy" "$@" --show-bin-path)/larderPackageTests.xctest"

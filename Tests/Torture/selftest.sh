@@ -3,7 +3,7 @@
 # Shows that the harness can fail: for each defect that plant.sh can put into the library, builds a
 # harness with it and runs the family that has to find it. Called by `make torture-selftest`, which
 # sets TORTURE_CC, TORTURE_FLAGS, TORTURE_LINK, TORTURE_OUT, TORTURE_OBJECTS, C_SOURCES,
-# STORE_SOURCES, LMDB_LIBS, FUZZ_CC and FUZZ_FLAGS. JOBS run at a time, 2 unless it is set.
+# STORE_SOURCES, LMDB_LIBS, FUZZ_CC, FUZZ_FLAGS, and those of larder-hostile, HOSTILE…. JOBS run at a time, 2 unless it is set.
 set -eu
 
 SEED=${SEED:-1}
@@ -89,6 +89,37 @@ planted_for_fuzzer() { # DEFECT FUZZER SECONDS LONGEST
         "$(sed -n 's/^SUMMARY: //p' "$log" | head -n 1 | cut -c 1-60)"
 }
 
+# The same for larder-hostile; without sanitizers it is not tried.
+planted_for_hostile() { # DEFECT MUTANTS
+    folder=$out/hostile-$1
+    log=$folder.log
+    if ! "$MAKE" -s "$HOSTILE" >"$log" 2>&1; then
+        printf '%-20s not tried by larder-hostile: %s cannot build it here\n' "$1" "$HOSTILE_CC"
+        return
+    fi
+    changed=" $(sh Tests/Torture/plant.sh "$1" "$folder" | tr '\n' ' ')"
+    objects=
+    for source in $HOSTILE_SOURCES $C_SOURCES $STORE_SOURCES; do
+        object=$HOSTILE_OUT/${source%.c}.o
+        case "$changed" in
+        *" $source "*)
+            object=$folder/$(echo "${source%.c}" | tr / -).o
+            # shellcheck disable=SC2046
+            $HOSTILE_CC $(below "$folder" "$HOSTILE_FLAGS") -w -c "$folder/$source" -o "$object"
+            ;;
+        esac
+        objects="$objects $object"
+    done
+    # shellcheck disable=SC2086
+    $HOSTILE_CC $HOSTILE_FLAGS $objects $LMDB_LIBS -o "$folder/larder-hostile"
+    if "$folder/larder-hostile" --seed "$SEED" --count "$2" --stop >"$log" 2>&1; then
+        printf '%-20s NOT FOUND by larder-hostile; see %s\n' "$1" "$log"
+        return 1
+    fi
+    printf '%-20s found by larder-hostile: %s\n' "$1" \
+        "$(sed -n 's/^  \([^ ]\)/\1/p' "$log" | head -n 1 | cut -c 1-60)"
+}
+
 if [ $# -gt 0 ]; then
     "$@"
     exit
@@ -130,6 +161,10 @@ planted LOW_DESCRIPTOR descriptors
 planted LOW_FOR_A_MOMENT descriptors
 planted CBOR_LENGTH coding
 planted INDEX_LATE_CLOCK memory
+planted_for_hostile STORE_LEADS_TWICE 3000
+planted_for_hostile STORE_BELIEVES_SIZES 1000
+planted STORE_LEADS_TWICE store-pages
+planted STORE_TRUSTS_ANYBODY store-others
 planted STORE_SKIPS_CRC store-damage
 planted STORE_HALF_A_BATCH store-concurrency
 planted STORE_SKIPS_CLEANED_SYNC store-explore

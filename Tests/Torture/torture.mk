@@ -16,8 +16,10 @@
 #                                       ARGUMENTS="--family store-kill --seed 3" instead of short
 #   make torture-blocks                 the file system itself cut at every flush of its device
 #   make fuzz SECONDS=60                libFuzzer on ring files, frames, varints, CBOR, segments and
-#                                       records of a store, and rings whose every checksum was
-#                                       mended; or an AREA
+#                                       records of a store, and logs and stores of which every
+#                                       checksum was mended; or an AREA
+#   make fuzz AREA=tool                 every command of the tool on changed logs and stores whose
+#                                       checksums are right
 
 TORTURE_DIR := Tests/Torture
 TORTURE_OUT := .build/torture
@@ -116,6 +118,7 @@ torture-short: $(TORTURE_HARNESSES) $(TORTURE_MODELS)
 	$(if $(TORTURE_MODELS),$(TORTURE_MODELS) $(or $(SEED),1))
 	$(if $(TORTURE_IN_C),$(TORTURE_OUT)/larder-torture --area $(AREA) --short \
 	  --seed $(or $(SEED),1))
+	$(if $(filter store all,$(AREA)),@$(call HOSTILE_RUN,--count 150 --seed $(or $(SEED),1)))
 	$(if $(TORTURE_IN_SWIFT),$(TORTURE_SWIFT)/LarderTorture --area $(AREA) --short \
 	  --seed $(or $(SEED),1))
 
@@ -123,6 +126,8 @@ torture-short: $(TORTURE_HARNESSES) $(TORTURE_MODELS)
 torture-selftest: $(TORTURE_OUT)/larder-torture torture-swift ## show that torture finds every planted defect
 	@TORTURE_CC="$(TORTURE_CC)" TORTURE_FLAGS="$(TORTURE_FLAGS)" TORTURE_LINK="$(TORTURE_LINK)" \
 	  TORTURE_OUT="$(TORTURE_OUT)" LMDB_LIBS="$(LMDB_LIBS)" FUZZ_CC="$(FUZZ_CC)" \
+	  HOSTILE_CC="$(TORTURE_TSAN_CC)" HOSTILE_FLAGS="$(HOSTILE_FLAGS)" HOSTILE_OUT="$(HOSTILE_OUT)" \
+	  HOSTILE="$(HOSTILE)" HOSTILE_SOURCES="$(HOSTILE_SOURCES)" MAKE="$(MAKE)" \
 	  FUZZ_FLAGS="$(FUZZ_FLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC))" \
 	  TORTURE_OBJECTS="$(TORTURE_OBJECTS)" C_SOURCES="$(C_SOURCES)" \
 	  STORE_SOURCES="$(STORE_SOURCES)" \
@@ -194,6 +199,36 @@ $(FUZZ_OUT)/fuzz-store: $(TORTURE_DIR)/fuzz/fuzz_store.c $(TORTURE_C) $(TORTURE_
 	$(FUZZ_CC) $(FUZZ_FLAGS) $(LMDB_CFLAGS) $(call TORTURE_CLANG_LD,$(FUZZ_CC)) $< \
 	  $(TORTURE_C) $(LMDB_LIBS) -o $@
 
+# Stores as somebody makes them who knows the formats, with every checksum mended, in processes
+# under the sanitizers. LMDB_SOURCE, a folder with mdb.c, has LMDB under them as well.
+HOSTILE_OUT := $(FUZZ_OUT)/hostile
+HOSTILE := $(HOSTILE_OUT)/larder-hostile
+HOSTILE_SOURCES := $(wildcard $(TORTURE_DIR)/hostile/*.c)
+HOSTILE_FLAGS = -std=c11 -D_GNU_SOURCE $(TORTURE_INCLUDES) -iquote $(TORTURE_DIR)/hostile \
+  -iquote $(TORTURE_DIR)/harness -pthread -O1 -g -fsanitize=address,undefined \
+  -fno-sanitize-recover=all
+HOSTILE_OBJECTS := $(patsubst %.c,$(HOSTILE_OUT)/%.o,$(HOSTILE_SOURCES) $(TORTURE_C))
+LMDB_SOURCE ?=
+HOSTILE_LMDB = $(if $(LMDB_SOURCE),$(HOSTILE_OUT)/mdb.o $(HOSTILE_OUT)/midl.o,$(LMDB_LIBS))
+
+# Skipped where the compiler has no sanitizers.
+HOSTILE_RUN = MAKE="$(MAKE)" CC="$(TORTURE_TSAN_CC)" sh $(TORTURE_DIR)/hostile/run.sh $(HOSTILE) $(1)
+
+$(HOSTILE_OUT)/Tests/%.o: Tests/%.c $(wildcard $(TORTURE_DIR)/hostile/*.h) $(TORTURE_H)
+	@mkdir -p $(@D)
+	$(TORTURE_TSAN_CC) $(HOSTILE_FLAGS) $(TORTURE_WARNINGS) -c $< -o $@
+
+$(HOSTILE_OUT)/Sources/%.o: Sources/%.c $(TORTURE_H)
+	@mkdir -p $(@D)
+	$(TORTURE_TSAN_CC) $(HOSTILE_FLAGS) -c $< -o $@
+
+$(HOSTILE_OUT)/%.o: $(LMDB_SOURCE)/%.c
+	$(TORTURE_TSAN_CC) -O1 -g -w -pthread -fsanitize=address -c $< -o $@
+
+$(HOSTILE): $(HOSTILE_OBJECTS) $(filter %.o,$(HOSTILE_LMDB))
+	$(TORTURE_TSAN_CC) $(HOSTILE_FLAGS) $(call TORTURE_CLANG_LD,$(TORTURE_TSAN_CC)) \
+	  $(HOSTILE_OBJECTS) $(HOSTILE_LMDB) -o $@
+
 # LarderCore's sources as one module with the target, so that the fuzzer sees all of the coder.
 FUZZ_SWIFT_SOURCES := $(shell find Sources/LarderCore -name '*.swift')
 FUZZ_SWIFT_CORE := $(patsubst Sources/%.c,$(FUZZ_OUT)/swift/%.o,$(C_SOURCES))
@@ -228,7 +263,12 @@ fuzz: ## feed arbitrary bytes to the readers; AREA, SECONDS, SEED
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor,$(call FUZZ_SHARE,2),4096))
 	$(if $(filter coding all,$(AREA)),@$(call FUZZ_RUN,cbor-swift,$(call FUZZ_SHARE,4),4096))
 	$(if $(filter store all,$(AREA)),@$(call FUZZ_RUN,store,$(call \
-	  FUZZ_SHARE,$(if $(filter all,$(AREA)),3,6)),30000))
+	  FUZZ_SHARE,$(if $(filter all,$(AREA)),1,2)),30000))
+	$(if $(filter store all,$(AREA)),@$(call HOSTILE_RUN,--seed $(or $(SEED),$(shell date +%s)) \
+	  --seconds $(call FUZZ_SHARE,$(if $(filter all,$(AREA)),2,4))))
+	$(if $(filter tool,$(AREA)),LARDER_FUZZ_SECONDS=$(or $(SECONDS),60) \
+	  LARDER_SEED=$(or $(SEED),$(shell date +%s)) $(SWIFT_TEST) $(TRAITS) --scratch-path $(BUILD) \
+	  --filter HostileFilesTests)
 
 # Writes the seeds and the fixtures of stores anew, after a change of the format.
 fuzz-corpus: $(TORTURE_LIBRARY)

@@ -297,6 +297,25 @@ larder_status larder_apply_remove(apply_txn *apply, larder_bytes stored, const a
 
 // Writes ------------------------------------------------------------------------------------------
 
+/** Such a put is evicted before it comes into the tree, and nothing else for it. */
+static bool exceeds_limit_alone(const apply_txn *apply, const uint8_t *at) {
+    uint64_t most = apply->store->index.value_max_bytes;
+    record entry;
+    return most != 0 && record_length(at) > most &&
+           larder_record_read(record_bytes(at), false, &entry) == LARDER_OK &&
+           entry.value.length > most;
+}
+
+/** Whether the tree has the entry that such a put makes: it was applied under another limit. */
+static larder_status is_applied(apply_txn *apply, larder_bytes stored, const uint8_t *at,
+                                bool *out) {
+    tree_key ignored;
+    apply_entry found;
+    larder_status status = larder_apply_find(apply, stored, &ignored, &found);
+    *out = !status && !found.is_damaged && found.row.sequence == record_sequence(at);
+    return status == LARDER_ENOTFOUND ? LARDER_OK : status;
+}
+
 larder_status larder_apply_write(apply_txn *apply, const uint8_t *at, location where) {
     tree_key scratch, key;
     larder_bytes stored = larder_stored_key(larder_record_key(at), apply->meta.secret, &scratch);
@@ -317,6 +336,10 @@ larder_status larder_apply_write(apply_txn *apply, const uint8_t *at, location w
     record fresh;
     status = larder_record_read(record_bytes(at), false, &fresh);
     if (status) return status;
+    if (exceeds_limit_alone(apply, at)) {
+        apply->evicted++;
+        return is_there ? larder_apply_row(apply, &key, NULL) : LARDER_OK;
+    }
     uint8_t bytes[ROW_BYTES + INLINE_RECORD_MAX_BYTES];
     bool inlines = fresh.value.length <= apply->store->options.inline_threshold_bytes &&
                    record_length(at) <= INLINE_RECORD_MAX_BYTES;
@@ -354,14 +377,21 @@ larder_status larder_apply_order(apply_txn *apply, const memtable *from) {
         if (record_kind(at) != RECORD_PUT) continue;
         tree_key room, key;
         larder_bytes stored = larder_stored_key(larder_record_key(at), apply->meta.secret, &room);
+        bool is_there = true;
+        if (exceeds_limit_alone(apply, at)) {
+            larder_status found = is_applied(apply, stored, at, &is_there);
+            if (found) return found;
+        }
+        if (!is_there) continue;
         larder_tree_key_order((stamp){record_sequence(at), record_minor(at)}, &key);
-        larder_status status = larder_environment_guard(apply->environment, key.bytes, key.length);
+        larder_status status = larder_environment_guard_last(apply->environment);
         if (status) return status;
         MDB_val name = {key.length, key.bytes}, value = val_of(stored);
         int code = mdb_put(apply->txn, apply->main, &name, &value, MDB_APPEND);
         // Not behind everything: something was read after it, or it is there from before a crash.
-        if (code == MDB_KEYEXIST) code = mdb_put(apply->txn, apply->main, &name, &value, 0);
-        if (code != 0) return larder_environment_status(code);
+        if (code == MDB_KEYEXIST) status = larder_apply_row(apply, &key, &stored);
+        else status = larder_environment_status(code);
+        if (status) return status;
     }
     return LARDER_OK;
 }

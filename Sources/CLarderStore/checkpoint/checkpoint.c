@@ -245,10 +245,16 @@ static bool has_bytes_limit(larder_store *store) {
 /** Applies what is frozen, with everything else that waits. */
 static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     store_index *index = &store->index;
-    larder_environment_drain_touches(index->environment, &index->folding, &store->pending.lock,
-                                     true);
     pthread_mutex_lock(&store->pending.lock);
+    store->maintenance.has_reads = false;
+    pthread_mutex_unlock(&store->pending.lock);
+    bool is_all = larder_environment_drain_touches(index->environment, &index->folding,
+                                                   &store->pending.lock, true);
+    pthread_mutex_lock(&store->pending.lock);
+    if (!is_all) larder_store_has_reads(store);
     larder_touch_buffer_move(&index->waiting, &index->folding);
+    uint64_t most = store->expiry.limits.bytes;
+    index->value_max_bytes = most == LARDER_STORE_UNLIMITED ? 0 : most;
     pthread_mutex_unlock(&store->pending.lock);
     checkpoint run = {.store = store,
                       .order = order,
@@ -465,6 +471,8 @@ static larder_status freeze(larder_store *store) {
         larder_store_set_room(store);
         larder_pending_restart(pending);
     }
+    // What waited were reads.
+    if (!is_new && pending->frozen == NULL) store->maintenance.pending_since_ns = 0;
     if (!status && pending->frozen != NULL) status = count_to_the_end(store);
     pthread_mutex_unlock(&pending->lock);
     return status;
@@ -549,8 +557,7 @@ larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
     pthread_mutex_unlock(&store->pending.lock);
     if (!status && runs) status = larder_log_enter(&store->pending.log);
     if (!status && runs) {
-        if (store->options.hand_over_reads != NULL)
-            store->options.hand_over_reads(store, store->options.context);
+        larder_store_ask_for_reads(store);
         status = flush_once(store, order);
         atomic_fetch_add(status ? &store->figures.flush_failures : &store->figures.flushes, 1);
         atomic_store(&store->figures.last_failure, status);

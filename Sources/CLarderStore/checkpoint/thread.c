@@ -4,12 +4,12 @@
 #include "checkpoint/checkpoint.h"
 
 /** Whether what waits is worth a checkpoint by its age alone: enough beside what the tree holds, or
-    nothing came since the last look, or a limit is exceeded. `lock` is held. */
+    nothing came since the last look, or reads wait, or a limit is exceeded. `lock` is held. */
 static bool is_worth_it(larder_store *store) {
     uint64_t least = store->index.meta.count / 1000 * store->tuning.checkpoint_permille;
     bool rests = store->maintenance.written_when_due == store->pending.active->last_sequence;
     store->maintenance.written_when_due = store->pending.active->last_sequence;
-    if (larder_store_is_over_limit(store)) return true;
+    if (larder_store_is_over_limit(store) || store->maintenance.has_reads) return true;
     return rests || store->pending.active->count >= least;
 }
 
@@ -23,6 +23,7 @@ static larder_status work_once(larder_store *store, int64_t now) {
         if (!store->maintenance.wants_flush) store->maintenance.pending_since_ns = now;
     }
     bool flushes = store->maintenance.wants_flush, syncs = now >= due.sync_ns;
+    bool asks = now >= due.reads_ns;
     if (prepares) store->maintenance.wants_spare = false;
     else store->maintenance.wants_flush = false;
     if (!prepares && trims) store->maintenance.trimmed_ns = now;
@@ -31,7 +32,10 @@ static larder_status work_once(larder_store *store, int64_t now) {
     else if (trims) status = larder_store_maintain(store);
     else if (flushes) status = larder_store_flush(store);
     else if (syncs) status = larder_store_sync(store);
+    else if (asks) larder_store_ask_for_reads(store);
     pthread_mutex_lock(&store->pending.lock);
+    // An interval has passed already.
+    if (asks && store->maintenance.has_reads) store->maintenance.wants_flush = true;
     return status;
 }
 
@@ -54,6 +58,8 @@ larder_status larder_store_thread_start(larder_store *store) {
     if (status) return status;
     pthread_mutex_lock(&store->pending.lock);
     store->maintenance.trimmed_ns = larder_os_monotonic_ns();
+    if (store->options.hand_over_reads != NULL)
+        store->maintenance.asked_for_reads_ns = store->maintenance.trimmed_ns;
     store->maintenance.has_thread = true;
     larder_store_wake(store);
     pthread_mutex_unlock(&store->pending.lock);

@@ -42,7 +42,7 @@ larder_status larder_store_meta_read(larder_bytes bytes, store_meta *meta) {
         meta->version = version;
         return is_ours ? LARDER_EDAMAGED : LARDER_EVERSION;
     }
-    if (!is_ours) return LARDER_EDAMAGED;
+    if (!is_ours || meta->applied > SEQUENCE_MAX) return LARDER_EDAMAGED;
     meta->end = (location){meta->end_segment, meta->end_offset};
     return LARDER_OK;
 }

@@ -221,7 +221,7 @@ larder_status larder_record_read(larder_bytes bytes, bool verifies, record *out)
     if (bytes.length < RECORD_HEAD_BYTES) return LARDER_EDAMAGED;
     memcpy(&head, at, RECORD_HEAD_BYTES);
     if (head.length != bytes.length || head.key_bytes > LARDER_STORE_KEY_MAX_BYTES ||
-        (head.flags & ~RECORD_FLAGS) != 0 || head.zero != 0 ||
+        (head.flags & ~RECORD_FLAGS) != 0 || head.zero != 0 || head.sequence > SEQUENCE_MAX ||
         head.index_count > LARDER_STORE_INDEX_MAX_COUNT ||
         (head.minor > RECORD_MINOR_MAX && head.kind != RECORD_NEXT) ||
         (head.kind != RECORD_PUT && !is_bare_sound(&head)))

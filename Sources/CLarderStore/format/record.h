@@ -136,6 +136,9 @@ enum {
     INDEX_KEY_CUT_BYTES = INDEX_KEY_WHOLE_MAX_BYTES - KEY_HASH_BYTES
 };
 
+/** The greatest number of a write that is believed: they are counted up by one. */
+#define SEQUENCE_MAX (UINT64_MAX / 2)
+
 /** The longest record; its length is 32 bits wide, and that of a segment in eighths, too. */
 #define RECORD_MAX_BYTES ((uint64_t)UINT32_MAX - 4096)
 

@@ -69,17 +69,48 @@ void larder_identity_unlock(store_identity *identity, bool is_clean) {
     identity->lock_file = -1;
 }
 
+/** Opens the lock's file and locks it.
+    @return LARDER_OK; LARDER_EBUSY; EAGAIN if another file has come into its place. */
+static larder_status open_lock(store_identity *identity, uint32_t mode) {
+    file_path path;
+    larder_os_facts facts, there;
+    (void)larder_environment_path(path, identity->path, "lock");
+    larder_os_file_close(identity->lock_file);
+    larder_status status = larder_os_file_open(path, LARDER_OS_WRITE, 0, &identity->lock_file);
+    identity->made_lock = status == ENOENT;
+    if (identity->made_lock)
+        status = larder_os_file_open(path, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE,
+                                     larder_lock_mode(mode), &identity->lock_file);
+    if (status == EEXIST) return EAGAIN;
+    if (!status) status = larder_os_file_lock(identity->lock_file);
+    if (status) return status;
+    // Whoever made it may have removed it again meanwhile.
+    status = larder_os_file_facts_get(identity->lock_file, &facts);
+    if (!status) status = larder_os_file_facts_at(path, &there);
+    if (status == ENOENT || (!status && facts.inode != there.inode)) return EAGAIN;
+    if (!status && facts.mode != larder_lock_mode(facts.mode))
+        (void)larder_os_file_change_mode(identity->lock_file, larder_lock_mode(facts.mode));
+    return status;
+}
+
+void larder_identity_undo(store_identity *identity) {
+    file_path path;
+    if (!identity->made_lock || identity->lock_file < 0) return;
+    (void)larder_os_file_remove(larder_environment_path(path, identity->path, "lock"));
+    larder_identity_unlock(identity, false);
+}
+
 larder_status larder_identity_lock(store_identity *identity, uint32_t mode, lock_text *past,
                                    larder_store_detail *detail) {
-    file_path path;
+    enum { OPEN_ATTEMPTS = 16 };
+    larder_status status = EAGAIN;
     detail->part = LARDER_STORE_PART_LOCK;
-    larder_status status =
-        larder_os_file_open(larder_environment_path(path, identity->path, "lock"),
-                            LARDER_OS_WRITE | LARDER_OS_CREATE, mode, &identity->lock_file);
-    if (status) return status;
-    status = larder_os_file_lock(identity->lock_file);
-    *past = lock_text_read(identity->lock_file);
+    for (int attempt = 0; status == EAGAIN && attempt < OPEN_ATTEMPTS; attempt++)
+        status = open_lock(identity, mode);
+    if (status == EAGAIN) status = LARDER_EBUSY;
+    if (identity->lock_file >= 0) *past = lock_text_read(identity->lock_file);
     if (status == LARDER_EBUSY) detail->holder_pid = past->pid;
+    if (status == LARDER_ELOCKED) detail->holder_pid = larder_os_file_lock_pid(identity->lock_file);
     if (status) return status;
     // The new start of the machine is noted when the store is whole again: an open that fails in
     // between must not hide it from the next one.

@@ -15,6 +15,8 @@ typedef struct store_identity {
     const volatile uint8_t *not_forked;
     /** The one descriptor of an idle store. */
     int lock_file;
+    /** This handle has made its file. */
+    bool made_lock;
     /** The start of the machine that the lock's file names. */
     char boot[33];
     /** The log up to there is on the device, for all that the lock's file says, and its sum. */
@@ -46,6 +48,9 @@ location larder_lock_text_synced(const lock_text *text, uint64_t store_id);
     @return LARDER_OK; LARDER_EBUSY, and whose it is in `detail`; or an errno. */
 LARDER_MUST_CHECK larder_status larder_identity_lock(store_identity *identity, uint32_t mode,
                                                      lock_text *past, larder_store_detail *detail);
+/** Releases the lock, and removes its file if this handle has made it: the folder is not a store's.
+    */
+void larder_identity_undo(store_identity *identity);
 /** Notes this start of the machine. */
 LARDER_MUST_CHECK larder_status larder_identity_note_boot(store_identity *identity);
 /** Notes how far the log was synced. It is not synced itself: what an earlier sync noted holds. */

@@ -12,13 +12,38 @@ due_times larder_store_due_times(const larder_store *store) {
     int64_t trimmed_ns = store->expiry.may_expire ? work->trimmed_ns : 0;
     return (due_times){due_after(trimmed_ns, options->trim_interval_ns),
                        due_after(work->pending_since_ns, options->flush_interval_ns),
-                       due_after(store->syncing.unsynced_since_ns, options->sync_interval_ns)};
+                       due_after(store->syncing.unsynced_since_ns, options->sync_interval_ns),
+                       due_after(work->asked_for_reads_ns, options->flush_interval_ns)};
 }
 
 int64_t larder_store_next_due(const larder_store *store) {
     due_times due = larder_store_due_times(store);
     if (store->maintenance.wants_flush || store->maintenance.wants_spare) return 0;
-    return earlier(due.trim_ns, earlier(due.flush_ns, due.sync_ns));
+    return earlier(earlier(due.trim_ns, due.reads_ns), earlier(due.flush_ns, due.sync_ns));
+}
+
+void larder_store_has_reads(larder_store *store) {
+    maintenance *work = &store->maintenance;
+    work->has_reads = true;
+    if (work->pending_since_ns != 0) return;
+    work->pending_since_ns = larder_os_monotonic_ns();
+    larder_store_wake(store);
+}
+
+void larder_store_ask_for_reads(larder_store *store) {
+    const larder_store_options *options = &store->options;
+    if (options->hand_over_reads == NULL) return;
+    maintenance *work = &store->maintenance;
+    pthread_mutex_lock(&store->pending.lock);
+    bool was_asking = work->is_asking_for_reads;
+    work->is_asking_for_reads = true;
+    work->asked_for_reads_ns = larder_os_monotonic_ns();
+    pthread_mutex_unlock(&store->pending.lock);
+    if (was_asking) return;
+    options->hand_over_reads(store, options->context);
+    pthread_mutex_lock(&store->pending.lock);
+    work->is_asking_for_reads = false;
+    pthread_mutex_unlock(&store->pending.lock);
 }
 
 void larder_store_wake(larder_store *store) {

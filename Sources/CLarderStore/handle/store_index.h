@@ -18,6 +18,8 @@ typedef struct store_index {
     touch_buffer folding;
     /** Reads that came while there was no room for more in a slot's buffer; likewise. */
     touch_buffer waiting;
+    /** The limit of bytes, as it was when the checkpoint began; 0 for none. */
+    uint64_t value_max_bytes;
     live_table live;
     /** Segments that the tree leads to no more: deleted when nobody looks at an older state. */
     live_table retired;

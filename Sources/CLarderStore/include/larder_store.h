@@ -95,7 +95,12 @@ enum {
     LARDER_STORE_WITH_UNCERTAIN = 1u << 4,
     /** If opening finds data.mdb damaged, missing, or not of this log, call larder_store_rebuild
         first. Ignored for a store that is only read. */
-    LARDER_STORE_REBUILDS = 1u << 5
+    LARDER_STORE_REBUILDS = 1u << 5,
+    /** Write to a store although its folder or files belong to another user, or anybody may write
+        to them. Without it that is LARDER_EOWNER or LARDER_EWRITABLE: whoever prepared such a
+        folder could read and change what is stored there. What root owns, what a group may write
+        to, and what `mode` lets anybody write to is trusted. */
+    LARDER_STORE_TRUST_OTHERS = 1u << 6
 };
 
 /** How much a store keeps. What exceeds it is evicted by the next checkpoint, least recently used
@@ -112,8 +117,9 @@ enum {
     so, after a kill or with lower limits. Behind a checkpoint the limits hold.
 
     **What the log takes on disk** at a limit of bytes: 1.2 times the records of as many entries as
-    the limit allows (key, value, extended data and 36 to 75 bytes each), and 4 MiB; and while it is
-    written to, what the limit may be exceeded by. So that is 1.3 times for a large limit. Segments
+    the limit allows (key, value, extended data and 36 to 75 bytes each), 4 MiB and a segment; and
+    while it is written to, what the limit may be exceeded by. So that is 1.3 times for a large
+    limit. Segments
     have a sixty-fourth part of it, but 1 MiB at least. (Where the system cannot give back what
     stands empty behind the last record of a segment, as Apple's, that comes on top of it: less than
     a value each.) data.mdb comes on top of it; and what was evicted while somebody keeps an older
@@ -170,7 +176,8 @@ LARDER_API void larder_store_tuning_init(larder_store_tuning *tuning);
 typedef struct larder_store_options {
     /** LARDER_STORE_… flags, or-ed. */
     uint32_t flags;
-    /** Permissions of new files; folders get the right to search them too. */
+    /** Permissions of new files; folders get the right to search them too. `lock` and `lock.mdb`
+        can be read only by those who may write to them. */
     uint32_t mode;
     /** The values' format, for example the coder's name in ASCII, as a number. Kept in the store; 0
         means unknown and matches everything. */
@@ -223,7 +230,9 @@ typedef enum larder_store_part {
     /** The log. */
     LARDER_STORE_PART_JOURNAL,
     /** data.mdb, the index. */
-    LARDER_STORE_PART_DATA
+    LARDER_STORE_PART_DATA,
+    /** lock.mdb, LMDB's table of readers. */
+    LARDER_STORE_PART_READERS
 } larder_store_part;
 
 /** What has a version that Larder does not know. */
@@ -245,7 +254,7 @@ typedef struct larder_store_detail {
     larder_store_part part;
     /** LARDER_EVERSION: the version found; of what, `version_of` says. */
     uint32_t version;
-    /** LARDER_EBUSY: the process that holds the store; 0 if it is unknown. */
+    /** LARDER_EBUSY, LARDER_ELOCKED: the process that holds the store; 0 if it is unknown. */
     int64_t holder_pid;
     /** LARDER_EMISMATCH: the content format in the store. */
     uint64_t content_format;
@@ -254,7 +263,8 @@ typedef struct larder_store_detail {
     larder_store_version_of version_of;
     /** LARDER_EDAMAGED, of files that do not belong together: of the index, the segment that is
         newer than it; of the log, the one that is missing, or under whose name another one lies.
-        Its file is `log/` and this number in 8 hexadecimal digits, with `.seg`. Else 0. */
+        Its file is `log/` and this number in 8 hexadecimal digits, with `.seg`. Likewise
+        LARDER_EOWNER, LARDER_EWRITABLE, LARDER_ELINKED, where it is a segment. Else 0. */
     uint32_t segment;
 } larder_store_detail;
 
@@ -273,8 +283,12 @@ typedef struct larder_store_detail {
     @param detail receives what is known about a failure; may be NULL.
     @param out receives the store, owned by the caller; NULL on failure.
     @return LARDER_OK; LARDER_EINVALID (an option out of range), LARDER_EBUSY, LARDER_EVERSION,
-            LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ECANCELED; ENOENT,
-            ENOTDIR, EACCES, ELOOP, ENOSPC, ENOMEM or another errno.
+            LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ECANCELED;
+            LARDER_ELOCKED: a process that may only read `lock` has locked it, which nothing of
+            Larder's does; LARDER_EOWNER, LARDER_EWRITABLE (see LARDER_STORE_TRUST_OTHERS);
+            LARDER_ELINKED: a file has a second name, a hard link, as a copy by `cp -al`, and what
+            is written to one is written to both; ENOENT, ENOTDIR, EACCES, ELOOP, ENOSPC, ENOMEM
+            or another errno.
     O(segments) for a store that was closed, however many entries it holds; and O(what waited for a
     checkpoint) for one that was not. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_open(
@@ -569,7 +583,8 @@ typedef struct larder_store_query {
     uint32_t flags;
     /** By index: which one. */
     uint16_t index;
-    /** Of keys, or of values in the index. Not for the order of use. */
+    /** Of keys, or of values in the index. Not for the order of use. Long keys are compared whole,
+        although another order is theirs. */
     larder_bytes lower;
     larder_bytes upper;
     /** What keys, or values in the index, must begin with; empty for anything. */
@@ -610,7 +625,7 @@ LARDER_API void larder_store_cursor_close(larder_store_cursor *LARDER_NULLABLE c
     Their values are not read, and their records only where that is necessary: where a limit of age
     or an end may make them expire, where a bound, a prefix or a value in the range
     is longer than the rows of the tree are (240 bytes of an index, a zero byte as two; 494 of a
-    prefix of keys), and where pages are damaged. So an entry whose record is damaged still
+    key), and where pages are damaged. So an entry whose record is damaged still
     counts otherwise, as it does for larder_store_totals: only larder_store_check and a read of it
     would find out. Without a bound and a prefix, only waiting writes and expired entries are read.
 
@@ -826,7 +841,7 @@ larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE deta
     next call starts again. Only heads of segments are overwritten before that which are damaged or
     say another number than the file's name.
     @param options as for larder_store_open: permissions, and the content format, if the old file
-           does not tell. NULL for the defaults, and the permissions that the lock's file has.
+           does not tell. NULL for the defaults, and the permissions that the log has.
     @param progress told of entries; may be NULL.
     @param report receives what was found, also on LARDER_EDAMAGED.
     @return LARDER_OK; LARDER_EBUSY if the store is open, in any process, even for reading;

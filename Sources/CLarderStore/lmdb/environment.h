@@ -96,8 +96,9 @@ LARDER_MUST_CHECK larder_status larder_environment_read_long(environment *env, s
 /** Moves the touches of each place that is not in use to `into`, which `lock` guards: the store's,
     which the caller does not hold.
     @param waits a place in use is waited for at most two milliseconds, for its holder may be the
-    caller, and is then left for the next drain; a cursor's is left at once. Else all are. */
-void larder_environment_drain_touches(environment *env, touch_buffer *into, pthread_mutex_t *lock,
+    caller, and is then left for the next drain; a cursor's is left at once. Else all are.
+    @return whether none was left. */
+bool larder_environment_drain_touches(environment *env, touch_buffer *into, pthread_mutex_t *lock,
                                       bool waits);
 
 /** Calls `body` with the touches of every place, also of those in use: only for a search that may
@@ -117,6 +118,8 @@ LARDER_MUST_CHECK larder_status larder_environment_begin(environment *env, MDB_t
     @return LARDER_OK; LARDER_EDAMAGED, from then on for every transaction; ENOMEM. */
 LARDER_MUST_CHECK larder_status larder_environment_guard(environment *env, const void *key,
                                                          size_t length);
+/** The same for what is put behind the last row. */
+LARDER_MUST_CHECK larder_status larder_environment_guard_last(environment *env);
 /** The same for a change that reaches every page. O(pages), once. */
 LARDER_MUST_CHECK larder_status larder_environment_guard_all(environment *env);
 /** Puts a row, or deletes it if `value` is NULL, after a look at the pages that this changes.
@@ -164,6 +167,9 @@ uint64_t larder_environment_oldest_reader(environment *env);
 bool larder_environment_keeps_pages(environment *env);
 /** Longer than any path that a system takes: one that does not fit is cut, and refused there. */
 typedef char file_path[4160];
+/** Permissions of a file that processes lock in, of a store whose files have those: whoever cannot
+    write to it cannot read it either, for a lock to read would keep writers out. */
+static inline uint32_t larder_lock_mode(uint32_t mode) { return mode & ~((~mode & 0022u) << 1); }
 /** `<folder>/<name>`.
     @return `out`. */
 char *larder_environment_path(file_path out, const char *folder, const char *name);

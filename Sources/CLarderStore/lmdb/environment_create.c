@@ -116,11 +116,12 @@ larder_status larder_environment_create(const char *folder, const store_meta *me
     create_image(image, meta);
     int file = -1;
     larder_status status = larder_os_file_size_check(CREATE_BYTES);
+    // Of an attempt that a crash ended; nothing that is there is written to.
     if (!status)
-        status = larder_os_file_open(larder_environment_path(unfinished, folder, "data.new"),
-                                     LARDER_OS_WRITE | LARDER_OS_CREATE, mode, &file);
-    // An earlier attempt may have left a longer one.
-    if (!status) status = larder_os_file_truncate(file, 0);
+        status = larder_os_file_remove(larder_environment_path(unfinished, folder, "data.new"));
+    if (!status || status == ENOENT)
+        status = larder_os_file_open(
+            unfinished, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, mode, &file);
     if (!status) status = larder_os_file_change_mode(file, mode);
     if (!status) status = larder_os_file_write_at(file, image, CREATE_BYTES, 0);
     // If we crash here, there is no data.mdb yet, and the next open creates it.

@@ -86,6 +86,10 @@ struct environment {
     pthread_mutex_t lmdb_lock;
     /** NULL while it is closed. */
     MDB_env *lmdb;
+    /** As long as LMDB is open and protects readers: where its openers meet, -1 else; and the head
+        of lock.mdb, for a look at LMDB's mutexes. */
+    int gate;
+    uint8_t *lock_head;
     _Atomic uint64_t lmdb_map_bytes;
     /** The last transaction that was committed here. */
     _Atomic uint64_t committed;
@@ -100,6 +104,8 @@ struct environment {
     uint64_t device, inode;
     pid_t pid;
     bool is_read_only;
+    /** The file is this user's. */
+    bool is_own;
     /** LMDB has no table of readers. */
     _Atomic bool is_unprotected;
     _Atomic uint32_t references;
@@ -183,6 +189,11 @@ bool larder_environment_has_room(uint64_t bytes);
     @param reopens it is open, and is closed first: after a failed write of a meta page it refuses
            everything until then. EIO if a reader holds an older snapshot. */
 LARDER_MUST_CHECK larder_status larder_environment_wake(environment *env, bool reopens);
+/** Waits until nobody holds LMDB's mutexes, which takes a moment: whoever may write to lock.mdb can
+    have them held for ever.
+    @param writes that of the writer, too, which nobody else has.
+    @return LARDER_OK; LARDER_EBUSY after a second. */
+LARDER_MUST_CHECK larder_status larder_environment_mutexes(const environment *env, bool writes);
 /** Closes LMDB's part, which is open; no place has a transaction. */
 void larder_environment_close_lmdb(environment *env);
 /** Between these two no place calls LMDB, and no other thread changes its part. */

@@ -70,23 +70,45 @@ bool larder_environment_has_room(uint64_t bytes) {
 // LMDB's part -------------------------------------------------------------------------------------
 
 /** LMDB would follow a symbolic link, and obey the umask; and it stores into a mapping of this file
-    that has no blocks yet: on a full disk that would be a signal. */
-static larder_status prepare_lock_file(const environment *env) {
+    that has no blocks yet: on a full disk that would be a signal.
+
+    Only whoever may write to it may read it: a lock that a reader has on it looks to LMDB like a
+    process that has the file open, whose mutexes are good.
+    @param out receives the file, open. */
+static larder_status prepare_lock_file(const environment *env, int *out) {
     file_path path;
+    larder_os_facts facts = {0};
+    const uint32_t mode = larder_lock_mode(env->mode);
     (void)larder_environment_path(path, env->folder, "lock.mdb");
-    int file = -1;
-    larder_status status = larder_os_file_open(
-        path, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, env->mode, &file);
-    const bool is_made = !status;
-    if (!status) (void)larder_os_file_change_mode(file, env->mode);
-    else if (status == EEXIST)
-        status = larder_os_file_open(path, LARDER_OS_WRITE, env->mode, &file);
-    if (!status) status = larder_os_file_reserve_behind(file, 0, LOCK_FILE_LEAST_BYTES);
+    larder_status status = larder_os_file_open(path, LARDER_OS_WRITE, 0, out);
+    // Who only reads another user's store leaves no file in it.
+    bool makes = status == ENOENT && (atomic_load(&env->has_writer) || env->is_own);
+    if (makes)
+        status = larder_os_file_open(path, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE,
+                                     mode, out);
+    else if (status == ENOENT) status = EACCES;
+    const bool is_made = makes && !status;
+    if (!status) status = larder_os_file_facts_get(*out, &facts);
+    if (!status && (is_made ? facts.mode != mode : facts.mode != larder_lock_mode(facts.mode)))
+        (void)larder_os_file_change_mode(*out, is_made ? mode : larder_lock_mode(facts.mode));
+    if (!status) status = larder_os_file_reserve_behind(*out, 0, LOCK_FILE_LEAST_BYTES);
     if (status == ENOTSUP || status == EOPNOTSUPP) status = LARDER_OK;
+    if (!status) return LARDER_OK;
     // Nobody in this process has it open, so closing it takes no lock away.
-    larder_os_file_close(file);
-    if (status && is_made) (void)larder_os_file_remove(path);
+    larder_os_file_close(*out);
+    *out = -1;
+    if (is_made) (void)larder_os_file_remove(path);
     return status;
+}
+
+/** Where openers meet: lock.mdb; data.mdb where files are locked as a whole, as LMDB locks the
+    other one. @param lock lock.mdb, open: closed if it is not that. */
+static larder_status open_gate(const environment *env, int lock, int *gate) {
+    larder_os_facts ignored;
+    *gate = lock;
+    if (larder_os_file_locks_places()) return LARDER_OK;
+    larder_os_file_close(lock);
+    return larder_environment_file(env, LARDER_OS_WRITE, gate, &ignored);
 }
 
 /** Whether a handle that only reads does without the table of readers. */
@@ -108,13 +130,17 @@ static int open_files_of_lmdb(environment *env, unsigned flags) {
 // Processes meet in lock.mdb, and three things go wrong there. LMDB 0.9.26 to 0.9.31 destroy its
 // mutexes when the last process closes it, under one that waits to open it (ITS#9278, ITS#10095). A
 // mutex of one C library means something else to another. And nobody who was killed may stop the
-// others. So who opens or closes LMDB has a place in data.mdb locked, which LMDB locks nothing of;
-// and who has it open shares a place that stands for what its mutexes are.
+// others. So who opens or closes LMDB has a place in the file locked, far behind those that LMDB
+// locks, which are as many as there are processes; and who has it open shares a place that stands
+// for what its mutexes are. In data.mdb, whoever may only read it could lock them.
+
+/** Of the gate. */
+static const uint64_t gate_place = UINT64_C(1) << 40;
 
 enum {
-    GATE_PLACE,
     KIND_PLACES = LARDER_OS_LIBRARY_KINDS,
-    FIRST_KIND_PLACE = GATE_PLACE + 1,
+    /** Behind the gate. */
+    FIRST_KIND_PLACE = 1,
     /** Where a writer says that it waits. */
     FIRST_WAITING_PLACE = FIRST_KIND_PLACE + KIND_PLACES,
     GATE_ATTEMPTS = 10000,
@@ -128,7 +154,7 @@ static larder_status gate_enter(int file) {
     for (int attempt = 0; status == LARDER_EBUSY && attempt < GATE_ATTEMPTS; attempt++) {
         struct timespec pause = {.tv_nsec = attempt < 20 ? 50000 : 1000000};
         if (attempt > 0) nanosleep(&pause, NULL);
-        status = larder_os_file_lock_place(file, GATE_PLACE, false);
+        status = larder_os_file_lock_place(file, gate_place, false);
     }
     return status;
 }
@@ -136,20 +162,17 @@ static larder_status gate_enter(int file) {
 /** Whether a process with other mutexes has locked its place among those from `first` on. */
 static bool has_others(int file, uint64_t first) {
     const uint64_t kind = larder_os_library_kind();
+    first += gate_place;
     return larder_os_file_is_place_locked(file, first, kind) ||
            larder_os_file_is_place_locked(file, first + kind + 1, KIND_PLACES - kind - 1);
 }
 
 static larder_status environment_of_lmdb(environment *env, unsigned flags) {
-    mdb_filehandle_t file;
     int dead, code = mdb_env_create(&env->lmdb);
     if (code) return larder_environment_status(code);
     code = mdb_env_set_maxreaders(env->lmdb, TABLE_MAX);
     if (!code) code = mdb_env_set_mapsize(env->lmdb, (size_t)env->lmdb_map_bytes);
     if (!code) code = open_files_of_lmdb(env, flags);
-    // It ends when LMDB closes the file. Where it cannot be had, nobody is told.
-    if (!code && !(flags & MDB_NOLOCK) && mdb_env_get_fd(env->lmdb, &file) == 0)
-        (void)!larder_os_file_lock_place(file, FIRST_KIND_PLACE + larder_os_library_kind(), true);
     if (!code) {
         env->is_read_only = (flags & MDB_RDONLY) != 0;
         (void)mdb_reader_check(env->lmdb, &dead);
@@ -163,18 +186,48 @@ static larder_status environment_of_lmdb(environment *env, unsigned flags) {
 }
 
 /** Opens it where nobody else opens or closes it.
-    @param file of data.mdb, open for writing.
+    @param gate to be kept, on success.
     @return LARDER_EVERSION if a process with other mutexes has it open. */
-static larder_status open_behind_gate(environment *env, int file) {
-    larder_status status = gate_enter(file);
+static larder_status open_behind_gate(environment *env, int gate) {
+    larder_status status = gate_enter(gate);
     if (status) return status;
     // A writer that waits for readers comes before those that are still to come.
-    if (has_others(file, FIRST_KIND_PLACE) ||
-        (!atomic_load(&env->has_writer) && has_others(file, FIRST_WAITING_PLACE)))
+    if (has_others(gate, FIRST_KIND_PLACE) ||
+        (!atomic_load(&env->has_writer) && has_others(gate, FIRST_WAITING_PLACE)))
         status = LARDER_EVERSION;
-    if (!status) status = prepare_lock_file(env);
     if (!status) status = environment_of_lmdb(env, MDB_NOTLS | MDB_NORDAHEAD);
-    larder_os_file_unlock_place(file, GATE_PLACE);
+    // It ends when the file is closed. Where it cannot be had, nobody is told.
+    if (!status)
+        (void)!larder_os_file_lock_place(
+            gate, gate_place + FIRST_KIND_PLACE + larder_os_library_kind(), true);
+    larder_os_file_unlock_place(gate, gate_place);
+    return status;
+}
+
+/** Opens LMDB and what it shares with other processes. */
+static larder_status open_protected(environment *env) {
+    int lock = -1, gate = -1;
+    uint8_t *head = NULL;
+    larder_status status = prepare_lock_file(env, &lock);
+    // Without it nobody looks at the mutexes.
+    if (!status) (void)!larder_os_file_map(lock, LOCK_FILE_LEAST_BYTES, false, &head);
+    if (!status) status = open_gate(env, lock, &gate);
+    if (!status) status = open_behind_gate(env, gate);
+    const bool writes = atomic_load(&env->has_writer);
+    // Most who read are through soon.
+    if (writes && status == LARDER_EVERSION)
+        (void)!larder_os_file_lock_place(
+            gate, gate_place + FIRST_WAITING_PLACE + larder_os_library_kind(), true);
+    for (int wait = 0; writes && status == LARDER_EVERSION && wait < KIND_WAITS; wait++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        status = open_behind_gate(env, gate);
+    }
+    larder_os_file_unlock_place(gate, gate_place + FIRST_WAITING_PLACE + larder_os_library_kind());
+    env->gate = status ? -1 : gate;
+    env->lock_head = status ? NULL : head;
+    if (!status) return LARDER_OK;
+    larder_os_file_unmap(head, LOCK_FILE_LEAST_BYTES);
+    larder_os_file_close(gate);
     return status;
 }
 
@@ -183,36 +236,40 @@ static larder_status open_lmdb(environment *env) {
     int file = -1;
     larder_os_facts ignored;
     larder_status status = larder_environment_file(env, LARDER_OS_WRITE, &file, &ignored);
-    // Read-only handles open it for writing too if they may: a handle that writes may join them.
-    if (!status) status = open_behind_gate(env, file);
-    const bool writes = atomic_load(&env->has_writer);
-    // Most who read are through soon.
-    if (writes && status == LARDER_EVERSION)
-        (void)!larder_os_file_lock_place(file, FIRST_WAITING_PLACE + larder_os_library_kind(),
-                                         true);
-    for (int wait = 0; writes && status == LARDER_EVERSION && wait < KIND_WAITS; wait++) {
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        status = open_behind_gate(env, file);
-    }
     larder_os_file_close(file);
-    bool is_unprotected = !writes && (is_refused(status) || status == LARDER_EVERSION);
+    // Read-only handles open it for writing too if they may: a handle that writes may join them.
+    if (!status) status = open_protected(env);
+    bool is_unprotected =
+        !atomic_load(&env->has_writer) && (is_refused(status) || status == LARDER_EVERSION);
     atomic_store(&env->is_unprotected, is_unprotected);
     if (!is_unprotected) return status;
     return environment_of_lmdb(env, MDB_NOTLS | MDB_NORDAHEAD | MDB_RDONLY | MDB_NOLOCK);
 }
 
+larder_status larder_environment_mutexes(const environment *env, bool writes) {
+    // As LMDB 0.9 has them in its file, where it uses mutexes: that of the table of readers, and
+    // that of whoever writes.
+    enum { READERS_OFFSET = 8, WRITER_OFFSET = 64, ATTEMPTS = 1000 };
+    for (int attempt = 0; env->lock_head != NULL; attempt++) {
+        if (!larder_os_mutex_is_held(env->lock_head + READERS_OFFSET) &&
+            !(writes && larder_os_mutex_is_held(env->lock_head + WRITER_OFFSET)))
+            break;
+        if (attempt == ATTEMPTS) return LARDER_EBUSY;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return LARDER_OK;
+}
+
 void larder_environment_close_lmdb(environment *env) {
-    mdb_filehandle_t file;
-    int gate = -1;
-    // Of its own file, for another one may be at that path by now. Without the gate, it is closed
-    // all the same.
-    if (!atomic_load(&env->is_unprotected) && mdb_env_get_fd(env->lmdb, &file) == 0 &&
-        larder_os_file_duplicate(file, &gate) == LARDER_OK)
-        (void)!gate_enter(gate);
+    // Without the gate, it is closed all the same.
+    if (env->gate >= 0) (void)!gate_enter(env->gate);
     mdb_env_close(env->lmdb);
     env->lmdb = NULL;
-    if (gate >= 0) larder_os_file_unlock_place(gate, GATE_PLACE);
-    larder_os_file_close(gate);
+    if (env->gate >= 0) larder_os_file_unlock_place(env->gate, gate_place);
+    larder_os_file_close(env->gate);
+    larder_os_file_unmap(env->lock_head, LOCK_FILE_LEAST_BYTES);
+    env->lock_head = NULL;
+    env->gate = -1;
 }
 
 /** Readers keep what they see, as nobody writes until LMDB is opened again. */

@@ -97,6 +97,8 @@ larder_status larder_environment_newest(environment *env, tree *out) {
 static int place_renew_txn(environment *env, place *taken) {
     if (!env->lmdb) return MDB_PANIC;
     if (taken->txn) return mdb_txn_renew(taken->txn);
+    // Then no slot can be had, or what is there must do.
+    if (larder_environment_mutexes(env, false)) return MDB_READERS_FULL;
     int code = mdb_txn_begin(env->lmdb, NULL, MDB_RDONLY, &taken->txn);
     int dead;
     if (code == MDB_READERS_FULL && mdb_reader_check(env->lmdb, &dead) == 0 && dead > 0)
@@ -359,9 +361,11 @@ bool larder_environment_keeps_pages(environment *env) {
 
 // Touches -----------------------------------------------------------------------------------------
 
-void larder_environment_drain_touches(environment *env, touch_buffer *into, pthread_mutex_t *lock,
+bool larder_environment_drain_touches(environment *env, touch_buffer *into, pthread_mutex_t *lock,
                                       bool waits) {
+    bool is_all = true;
     for (place *drained = NULL; (drained = place_next(env, drained));) {
+        bool is_drained = false;
         // Its holder may be the caller itself, or wait for the caller: the wait has an end, and
         // what is left then comes with the next drain.
         for (int attempt = 0; attempt < DRAIN_ATTEMPTS; attempt++) {
@@ -370,13 +374,17 @@ void larder_environment_drain_touches(environment *env, touch_buffer *into, pthr
                 larder_touch_buffer_move(&drained->snapshot.touches, into);
                 pthread_mutex_unlock(lock);
                 place_give(drained);
+                is_drained = true;
                 break;
             }
             if (!waits || atomic_load(&drained->is_long)) break;
             struct timespec pause = {.tv_nsec = 50000};
             nanosleep(&pause, NULL);
         }
+        const touch_buffer *left = &drained->snapshot.touches;
+        is_all &= is_drained || __atomic_load_n(&left->count, __ATOMIC_RELAXED) == 0;
     }
+    return is_all;
 }
 
 void larder_environment_look_at_touches(environment *env,

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "larder_os_faults.h"
+#include "larder_os_machine.h"
 #include "lmdb/environment_internal.h"
 
 // The registry ------------------------------------------------------------------------------------
@@ -47,9 +48,11 @@ static environment *environment_new(const char *path, const larder_os_facts *fac
     pthread_mutex_init(&env->lock, NULL);
     pthread_mutex_init(&env->lmdb_lock, NULL);
     env->folder = copy;
+    env->gate = -1;
     env->mode = mode;
     env->device = facts->device;
     env->inode = facts->inode;
+    env->is_own = facts->owner == larder_os_user();
     env->pid = getpid();
     env->next = registry[env->inode % REGISTRY_LISTS];
     registry[env->inode % REGISTRY_LISTS] = env;

@@ -101,14 +101,22 @@ static larder_status environment_guard_begin(environment *env) {
     if (!env->is_guarded) status = larder_tree_guard_begin(&env->guard, &seen->tree);
     larder_environment_release(env, seen);
     env->is_guarded = !status;
+    if (status == LARDER_EDAMAGED) env->is_damaged = true;
     return status;
 }
 
 larder_status larder_environment_guard(environment *env, const void *key, size_t length) {
     larder_status status =
         larder_tree_guard_look(&env->guard, &env->guarded, (larder_bytes){key, length});
+    if (status == EAGAIN) return larder_environment_guard_all(env);
     if (status == LARDER_EDAMAGED) env->is_damaged = true;
     return status;
+}
+
+larder_status larder_environment_guard_last(environment *env) {
+    uint8_t last[TREE_KEY_MAX_BYTES];
+    memset(last, 0xFF, sizeof last);
+    return larder_environment_guard(env, last, sizeof last);
 }
 
 larder_status larder_environment_guard_all(environment *env) {
@@ -144,6 +152,7 @@ larder_status larder_environment_begin(environment *env, MDB_txn **txn, MDB_dbi 
     // Pages of states that nobody looks at can be used again.
     larder_environment_reset_idle(env, true);
     larder_status status = larder_environment_wake(env, false);
+    if (!status) status = larder_environment_mutexes(env, true);
     // Before it is full: a transaction that finds it so has to be run again.
     uint64_t used = env->guarded.next_page * env->guarded.page_bytes;
     if (!status && used > env->lmdb_map_bytes / 2) (void)!environment_grow(env);
@@ -278,7 +287,8 @@ void larder_environment_reserve(environment *env) {
 void larder_environment_clear_stale_readers(environment *env) {
     int dead;
     pthread_mutex_lock(&env->lmdb_lock);
-    if (env->lmdb) (void)mdb_reader_check(env->lmdb, &dead);
+    if (env->lmdb && !larder_environment_mutexes(env, false))
+        (void)mdb_reader_check(env->lmdb, &dead);
     pthread_mutex_unlock(&env->lmdb_lock);
 }
 

@@ -157,10 +157,18 @@ void larder_log_prefetch(const store_log *log, location at) {
         __builtin_prefetch(from->map + at.offset + line * LINE_BYTES);
 }
 
-/** Makes a segment and puts it into the table. */
+/** The next number, which nobody else gets; 0 when there is none any more: somebody has named a file
+    by the greatest. */
+static uint32_t take_number(store_log *log) {
+    return log->next_number == 0 ? 0 : log->next_number++;
+}
+
+/** Makes a segment and puts it into the table.
+    @return as larder_segment_create; LARDER_EDAMAGED for the number 0. */
 static larder_status make_segment(store_log *log, uint32_t number, uint32_t kind, uint64_t capacity,
                                   uint64_t first_sequence, uint64_t as_of, segment **out) {
     *out = NULL;
+    if (number == 0) return LARDER_EDAMAGED;
     larder_status status = larder_log_enter(log);
     if (status) return status;
     pthread_mutex_lock(&log->table_lock);
@@ -178,7 +186,7 @@ larder_status larder_log_create_cleaned(store_log *log, pthread_mutex_t *store_l
                                         uint64_t capacity, uint64_t first_sequence, uint64_t as_of,
                                         segment **out) {
     pthread_mutex_lock(store_lock);
-    uint32_t number = log->next_number++;
+    uint32_t number = take_number(log);
     pthread_mutex_unlock(store_lock);
     return make_segment(log, number, SEGMENT_CLEANED, capacity, first_sequence, as_of, out);
 }
@@ -209,7 +217,9 @@ larder_status larder_log_remove(store_log *log, uint32_t number) {
 void larder_log_drop_missing(store_log *log) {
     segment *next;
     if (log->is_unprotected || larder_log_enter(log) != LARDER_OK) return;
-    for (uint32_t from = 1; (next = larder_segment_table_next(&log->table, from)) != NULL;) {
+    // Behind the greatest number comes 0, which no segment has.
+    for (uint32_t from = 1;
+         from != 0 && (next = larder_segment_table_next(&log->table, from)) != NULL;) {
         from = next->number + 1;
         int file;
         larder_status status = larder_segment_open_file(log->folder, next->number, 0, &file);
@@ -276,14 +286,17 @@ static larder_status turn_over(store_log *log, size_t length) {
             capacity = needed + REMOVAL_RESERVE_BYTES;
         larder_status status;
         // Where there is little room, a smaller one will do.
-        for (;; capacity /= 2) {
+        for (;;) {
             status = make_segment(log, log->next_number, SEGMENT_WRITTEN, capacity,
                                   log->last_sequence + 1, 0, &next);
             bool is_short = status == ENOSPC || status == EDQUOT || status == EFBIG;
-            if (!is_short || capacity / 2 < needed + BLOCK_BYTES) break;
+            // Somebody else's file has the name.
+            if (status == EEXIST) (void)take_number(log);
+            else if (!is_short || capacity / 2 < needed + BLOCK_BYTES) break;
+            else capacity /= 2;
         }
         if (status) return status;
-        log->next_number++;
+        (void)take_number(log);
         larder_log_drop_spare(log);
         log->spare = next;
     }
@@ -354,7 +367,7 @@ void larder_log_prepare(store_log *log, pthread_mutex_t *store_lock) {
     pthread_mutex_lock(store_lock);
     bool is_wanted = log->active != NULL && log->spare == NULL && !log->is_read_only &&
                      end_of(log->active) > log->active->capacity / 2;
-    uint32_t number = is_wanted ? log->next_number++ : 0;
+    uint32_t number = is_wanted ? take_number(log) : 0;
     if (is_wanted) log->prepared = number;
     uint64_t capacity = larder_log_next_capacity(log);
     uint64_t first_sequence = log->last_sequence + 1, room;

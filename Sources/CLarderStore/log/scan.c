@@ -144,7 +144,8 @@ static uint64_t place_by_lengths(const log_scan *scan, const segment *here) {
 /** The first place from `offset` on where the log may go on; the capacity if there is none. */
 static uint64_t place_by_search(const log_scan *scan, const segment *here, uint64_t offset) {
     offset = larder_segment_first_used(here, offset);
-    while (offset < here->capacity && !resumes_at(scan, here, offset, false)) offset += 8;
+    while (offset < here->capacity && !resumes_at(scan, here, offset, false))
+        offset = larder_segment_first_used(here, offset + 8);
     return offset;
 }
 

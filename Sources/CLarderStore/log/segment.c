@@ -31,6 +31,12 @@ static const char magic[8] = {'L', 'A', 'R', 'D', 'S', 'E', 'G', '1'};
 static const char new_magic[8] = {'L', 'A', 'R', 'D', 'N', 'E', 'W', '1'};
 
 enum { CRC_START = 12, BLOCK_BYTES = 4096 };
+enum {
+    /** A usual segment is not larger, so no more of one stands empty. */
+    USUAL_BYTES = 64 << 20,
+    /** A smaller hole is passed as zeros. */
+    HOLE_LEAST_BYTES = 1 << 20
+};
 /** Offsets are kept in eighths of 32 bits. */
 static const uint64_t CAPACITY_MAX = ((uint64_t)UINT32_MAX + 1) * 8;
 
@@ -96,13 +102,43 @@ static segment *segment_new(const segment_head *head) {
     return fresh;
 }
 
-/** Maps an open file that has that head. */
-static larder_status segment_map(int file, const segment_head *head, bool writes, segment **out) {
+/** Notes the large holes of a file that claims to be far longer than it is on the disk: what would
+    have to be looked at costs time by what is there. Where the system does not tell, there are
+    none. ENOMEM. */
+static larder_status note_holes(int file, segment *of) {
+    size_t room = 0;
+    uint64_t at = 0, data, hole;
+    while (at < of->capacity) {
+        larder_status status = larder_os_file_next_data(file, at, &data, &hole);
+        if (status && status != LARDER_END) return LARDER_OK;
+        if (data > of->capacity) data = of->capacity;
+        if (data - at >= HOLE_LEAST_BYTES) {
+            status = larder_os_array_reserve(&of->holes, of->hole_count, &room, sizeof *of->holes);
+            if (status) return status;
+            of->holes[of->hole_count++] = (segment_hole){at, data};
+        }
+        at = hole;
+    }
+    return LARDER_OK;
+}
+
+static void segment_free(segment *freed) {
+    larder_os_file_unmap(freed->map, (size_t)freed->capacity);
+    free((void *)atomic_load(&freed->lent));
+    free(freed->holes);
+    free(freed);
+}
+
+/** Maps an open file that has that head.
+    @param stored_bytes what the disk has of it. */
+static larder_status segment_map(int file, const segment_head *head, bool writes,
+                                 uint64_t stored_bytes, segment **out) {
     segment *fresh = segment_new(head);
     if (fresh == NULL) return ENOMEM;
     larder_status status = larder_os_file_map(file, (size_t)fresh->capacity, writes, &fresh->map);
+    if (!status && stored_bytes + USUAL_BYTES < fresh->capacity) status = note_holes(file, fresh);
     if (!status) *out = fresh;
-    else free(fresh);
+    else segment_free(fresh);
     return status;
 }
 
@@ -134,7 +170,7 @@ larder_status larder_segment_create(int folder, uint32_t number, uint32_t kind, 
     if (status) return status;
     status = larder_os_file_change_mode(file, mode);
     if (!status) status = larder_os_file_reserve(file, head.capacity);
-    if (!status) status = segment_map(file, &head, true, out);
+    if (!status) status = segment_map(file, &head, true, head.capacity, out);
     larder_os_file_close(file);
     if (!status) {
         memcpy((*out)->map, &head, sizeof head);
@@ -176,12 +212,14 @@ static larder_status head_read(int folder, uint32_t number, int flags, int *file
     facts->is_blank = got < sizeof start.head && memcmp(&start, zeros, got) == 0;
     if (got < sizeof start.head) return LARDER_OK;
     facts->bytes = of.bytes;
+    facts->stored_bytes = of.stored_bytes < of.bytes ? of.stored_bytes : of.bytes;
     facts->is_empty = start.first_word == 0;
     *out = start.head;
     if (out->crc != head_crc(out) ||
         (out->kind != SEGMENT_WRITTEN && out->kind != SEGMENT_CLEANED) ||
         out->capacity < BLOCK_BYTES || out->capacity % BLOCK_BYTES != 0 ||
-        out->capacity > CAPACITY_MAX)
+        out->capacity > CAPACITY_MAX || out->first_sequence > SEQUENCE_MAX ||
+        out->as_of > SEQUENCE_MAX)
         return LARDER_OK;
     facts->head_number = out->number;
     facts->kind = out->kind;
@@ -214,6 +252,12 @@ static uint64_t mappable(uint64_t bytes) {
     return most < CAPACITY_MAX ? most : CAPACITY_MAX;
 }
 
+/** Whether a file that was cut short may get the length again that its head says. */
+static bool may_regrow(const segment_head *head, const segment_facts *facts) {
+    uint64_t missing = head->capacity - facts->bytes;
+    return missing <= USUAL_BYTES || missing <= facts->stored_bytes;
+}
+
 /** As much of the file as there is. A head that is damaged says nothing. */
 static segment_head head_of_file(const segment_head *head, const segment_facts *facts) {
     segment_head known = *head;
@@ -237,12 +281,12 @@ larder_status larder_segment_open(int folder, uint32_t number, uint64_t store_id
     if (!status && facts.bytes == 0) status = LARDER_EDAMAGED;
     else if (!status && has_head && (head.store_id != store_id || head.number != number))
         status = LARDER_EDAMAGED;
-    if (!status && writes && has_head && head.capacity > facts.bytes &&
+    if (!status && writes && has_head && head.capacity > facts.bytes && may_regrow(&head, &facts) &&
         larder_os_file_reserve(file, head.capacity) == LARDER_OK)
         facts.bytes = head.capacity;
     if (!status) {
         head = head_of_file(&head, &facts);
-        status = segment_map(file, &head, writes, out);
+        status = segment_map(file, &head, writes, facts.stored_bytes, out);
     }
     if (!status) (*out)->cut_at = cut_at;
     larder_os_file_close(file);
@@ -262,7 +306,7 @@ larder_status larder_segment_open_damaged(int folder, uint32_t number, uint64_t 
         head = head_of_file(&head, &facts);
         head.capacity = mappable(facts.bytes);
         *store_id = facts.store_id;
-        status = segment_map(file, &head, false, out);
+        status = segment_map(file, &head, false, facts.stored_bytes, out);
         if (!status) (*out)->file_number = number;
         if (!status) (*out)->cut_at = cut_at;
     }
@@ -307,9 +351,7 @@ void larder_segment_rest(const segment *resting) {
 void larder_segment_close(segment *closed) {
     if (closed == NULL || atomic_fetch_sub_explicit(&closed->holds, 1, memory_order_acq_rel) > 1)
         return;
-    larder_os_file_unmap(closed->map, (size_t)closed->capacity);
-    free((void *)atomic_load(&closed->lent));
-    free(closed);
+    segment_free(closed);
 }
 
 void larder_segment_release_rest(const segment *of, int folder) {
@@ -425,9 +467,21 @@ larder_status larder_segment_read(const segment *from, uint64_t *offset, bool ch
     return status;
 }
 
+/** Behind the hole that an offset lies in; where it is, if it lies in none. */
+static uint64_t behind_hole(const segment *in, uint64_t offset) {
+    size_t from = 0, to = in->hole_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (in->holes[middle].until <= offset) from = middle + 1;
+        else to = middle;
+    }
+    bool is_inside = from < in->hole_count && in->holes[from].from <= offset;
+    return is_inside ? in->holes[from].until : offset;
+}
+
 uint64_t larder_segment_first_used(const segment *in, uint64_t offset) {
     static const uint8_t zeros[BLOCK_BYTES];
-    while (offset < in->capacity) {
+    while ((offset = behind_hole(in, offset)) < in->capacity) {
         uint64_t room = in->capacity - offset;
         size_t length = room < BLOCK_BYTES ? (size_t)room : BLOCK_BYTES;
         if (memcmp(in->map + offset, zeros, length) != 0) break;

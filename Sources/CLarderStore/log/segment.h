@@ -52,6 +52,8 @@ typedef struct segment_facts {
     uint64_t store_id;
     /** As the file has them, whatever its head says; 0 if it is no file, or shorter than a head. */
     uint64_t bytes;
+    /** As the disk has them, or as many: without holes. */
+    uint64_t stored_bytes;
     uint64_t first_sequence;
     uint64_t as_of;
     /** Its first sync has not begun; of a damaged head, that nothing says it has. */
@@ -61,6 +63,11 @@ typedef struct segment_facts {
     /** It is shorter than a head, and nothing was written to it. */
     bool is_blank;
 } segment_facts;
+
+/** A part of a file in which nothing is, not even blocks. */
+typedef struct segment_hole {
+    uint64_t from, until;
+} segment_hole;
 
 typedef struct segment {
     uint32_t number;
@@ -72,6 +79,10 @@ typedef struct segment {
     uint8_t *map;
     /** Of file and mapping; a multiple of 8, if the file was cut short. */
     uint64_t capacity;
+    /** Of a file with far more of them than any that was written here: in ascending order, as they
+        were when it was opened. Else NULL. */
+    segment_hole *holes;
+    size_t hole_count;
     /** Where the file ended when it was opened, if it had been cut short; else 0. */
     uint64_t cut_at;
     uint64_t first_sequence;
@@ -173,7 +184,7 @@ static inline bool segment_is_cut_at(const segment *asked, uint64_t offset) {
     return asked->cut_at > 0 && offset + 8 > asked->cut_at;
 }
 /** The first place from `offset` on where something lies that is not zero; the capacity if there is
-    none. O(what it passes). */
+    none. O(what it passes, without the large holes). */
 uint64_t larder_segment_first_used(const segment *in, uint64_t offset);
 
 /** What lies at `offset`, as long as it has the shape of a record and fits into the mapping. Not

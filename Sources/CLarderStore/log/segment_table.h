@@ -6,13 +6,16 @@
 
 #include "log/segment.h"
 
-/** Digits of the numbers that the first chunk has. */
-enum { SEGMENT_CHUNK_BITS = 8 };
+/** Of a number, of eight bits each. */
+enum { SEGMENT_DIGITS_MAX = 4 };
 
-/** Chunks of pointers, which never move: the first one has the numbers below 256, and each further
-    one those that have one more binary digit. All zero for an empty one. */
+/** What numbers with one digit more in common lead to: further nodes, or segments. */
+typedef struct segment_node segment_node;
+
+/** For each count of digits a tree by them, of nodes that never move: a number costs as much as it
+    has digits, however great it is. All zero for an empty one. */
 typedef struct segment_table {
-    _Atomic(_Atomic(segment *) *) chunks[33 - SEGMENT_CHUNK_BITS];
+    _Atomic(segment_node *) roots[SEGMENT_DIGITS_MAX];
 } segment_table;
 
 /** Frees its memory, not what is in it. */

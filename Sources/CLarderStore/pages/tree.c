@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "pages/tree_page.h"
 
-/** One of the trees in a meta page, whose root must be a page in use. */
+/** One of the trees in a meta page, whose root must be a page in use, and which a transaction may
+    make one level deeper. */
 static bool head_is_sound(const tree_head *head, uint16_t flags, uint64_t next_page) {
     if (head->flags != flags) return false;
     if (head->root == TREE_NO_PAGE) return head->depth == 0 && head->counts.entries == 0;
     return head->root >= TREE_META_PAGES && head->root < next_page && head->depth > 0 &&
-           head->depth <= TREE_DEPTH_MAX;
+           head->depth < TREE_DEPTH_MAX;
 }
 
 static bool is_page_size(uint32_t bytes) {
@@ -42,6 +43,8 @@ larder_status larder_tree_meta_head(const uint8_t *map, uint64_t map_bytes, int 
     if (out->number != (uint64_t)which || out->kind != PAGE_META) return LARDER_EDAMAGED;
     if (out->version != LMDB_DATA_VERSION) return LARDER_EVERSION;
     if (out->free_list.pad != page_bytes || !is_page_size(page_bytes)) return LARDER_EDAMAGED;
+    // So many cannot have been; LMDB's own number would come round to 0.
+    if (out->transaction > UINT64_MAX / 2) return LARDER_EDAMAGED;
     // Transactions write the two pages in turn; before the first one both say 0.
     bool is_in_turn = out->transaction == 0 || (out->transaction & 1) == (uint64_t)which;
     return is_in_turn ? LARDER_OK : LARDER_EDAMAGED;

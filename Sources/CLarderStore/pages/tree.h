@@ -123,8 +123,10 @@ typedef struct tree_report {
     After this LMDB can change the tree without meeting a page that it would crash on.
     @return LARDER_OK; LARDER_EDAMAGED; ENOMEM. O(pages), and one bit of memory for each. */
 LARDER_MUST_CHECK larder_status larder_tree_audit(const tree *tree, tree_report *report);
-/** The same of the free list alone, as far as it can be told without the tree. For tree_guard. */
-LARDER_MUST_CHECK larder_status larder_tree_audit_free_list(const tree *tree);
+/** The same of the free list alone, as far as it can be told without the tree.
+    @param taken receives, on success, a bit for each page that is a meta page, of the free list's
+           own, or free; to be freed. */
+LARDER_MUST_CHECK larder_status larder_tree_audit_free_list(const tree *tree, uint8_t **taken);
 
 /** Pages that the file is too short for, and that are not free: LMDB does not write those at its
     end that were free again before it came to that.

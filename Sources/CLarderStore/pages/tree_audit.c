@@ -203,12 +203,13 @@ static larder_status audit_start(audit *walk) {
     return LARDER_OK;
 }
 
-larder_status larder_tree_audit_free_list(const tree *state) {
+larder_status larder_tree_audit_free_list(const tree *state, uint8_t **taken) {
     tree_report report;
     audit walk = {.state = state, .report = &report};
     larder_status status = audit_start(&walk);
     if (!status && (!audit_tree(&walk, true) || report.damaged_pages)) status = LARDER_EDAMAGED;
-    free(walk.marks);
+    if (status) free(walk.marks);
+    *taken = status ? NULL : walk.marks;
     return status;
 }
 

@@ -101,8 +101,9 @@ static bool record_has_stored_key(const larder_store_cursor *cursor, const recor
 }
 
 static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64_t deadline) {
+    // Rows have long keys only as far as their beginning.
     if (cursor->query.order != LARDER_STORE_BY_INDEX &&
-        !begins_with(entry->key, cursor->query.prefix))
+        larder_query_side(&cursor->query, entry->key) != 0)
         return false;
     return (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) ||
            !larder_store_is_expired(cursor->store, cursor->place, entry, deadline, false);

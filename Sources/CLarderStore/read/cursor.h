@@ -143,6 +143,8 @@ LARDER_MUST_CHECK larder_status larder_cursor_find_entry(const larder_store_curs
 /** Where a row lies, as far as the cursor's order tells, by key or in an index: 0 in the range
     asked for, -1 before it, 1 behind it. */
 int larder_cursor_side(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored);
+/** The same for a key or a value in an index by itself, by the bounds and the prefix alone. */
+int larder_query_side(const larder_store_query *query, larder_bytes value);
 /** Finds the record that a row's `record` leads to, if it is not the record yet.
     @return as larder_log_row. */
 LARDER_MUST_CHECK larder_status larder_cursor_resolve(const larder_store_cursor *cursor,

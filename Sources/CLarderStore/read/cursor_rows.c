@@ -14,7 +14,7 @@ static int side_of_key(const larder_store_cursor *cursor, larder_bytes stored) {
     return compare_bytes(stored, (larder_bytes){end->bytes + 1, end->length - 1u}) < 0 ? 0 : 1;
 }
 
-static int side_of_value(const larder_store_query *query, larder_bytes value) {
+int larder_query_side(const larder_store_query *query, larder_bytes value) {
     int lower = 1, upper = -1;
     if (query->flags & LARDER_STORE_HAS_LOWER) lower = compare_bytes(value, query->lower);
     if (query->flags & LARDER_STORE_HAS_UPPER) upper = compare_bytes(value, query->upper);
@@ -27,7 +27,7 @@ static int side_of_value(const larder_store_query *query, larder_bytes value) {
 int larder_cursor_side(const larder_store_cursor *cursor, larder_bytes value, larder_bytes stored) {
     switch (cursor->query.order) {
     case LARDER_STORE_BY_KEY: return side_of_key(cursor, stored);
-    case LARDER_STORE_BY_INDEX: return side_of_value(&cursor->query, value);
+    case LARDER_STORE_BY_INDEX: return larder_query_side(&cursor->query, value);
     default: return 0;
     }
 }

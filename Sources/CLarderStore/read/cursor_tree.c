@@ -28,34 +28,36 @@ static void range_prefix(const larder_store_cursor *cursor, tree_key *key) {
     larder_tree_key_of_stored(has_rows ? SPACE_ORDER : SPACE_ENTRY, prefix, key);
 }
 
-static bool value_is_cut(larder_bytes value) {
+/** Whether the tree's rows have only the beginning of such a key or value of an index. */
+static bool has_cut_form(const larder_store_cursor *cursor, larder_bytes value) {
+    if (cursor->query.order != LARDER_STORE_BY_INDEX) return value.length > KEY_WHOLE_MAX_BYTES;
     tree_key key;
     size_t form_bytes;
-    bool is_cut = true;
+    bool is_shorter = true;
     larder_tree_key_index(0, value, NULL, NULL, &key);
-    (void)larder_tree_key_index_value(bytes_of_key(&key), &form_bytes, &is_cut);
-    return is_cut;
+    (void)larder_tree_key_index_value(bytes_of_key(&key), &form_bytes, &is_shorter);
+    return is_shorter;
 }
 
 /** The least tree key of a bound's rows, or the least one behind them all. */
 static void bound_key(const larder_store_cursor *cursor, larder_bytes bound, bool is_behind,
                       tree_key *key) {
     bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
+    bool is_cut = !is_index && has_cut_form(cursor, bound);
+    if (is_cut) bound.length = KEY_WHOLE_MAX_BYTES;
     if (is_index) larder_tree_key_index(cursor->query.index, bound, NULL, NULL, key);
-    else larder_tree_key_entry(SPACE_ENTRY, bound, cursor->place->meta.secret, key);
+    else larder_tree_key_of_stored(SPACE_ENTRY, bound, key);
     if (!is_behind) return;
     // In an index these are all that begin so. Never false: the first byte of a key is never 0xFF.
-    if (is_index || key->length == TREE_KEY_MAX_BYTES) larder_tree_key_after_prefix(key);
+    if (is_index || is_cut) larder_tree_key_after_prefix(key);
     else key->bytes[key->length++] = 0;
 }
 
 void larder_cursor_set_range(larder_store_cursor *cursor) {
-    bool is_index = cursor->query.order == LARDER_STORE_BY_INDEX;
-    // Values that are greater or less than a cut bound may share its form.
-    bool has_cut_lower = is_index && value_is_cut(cursor->query.lower);
-    bool has_cut_upper = is_index && value_is_cut(cursor->query.upper);
-    bool has_cut_prefix = is_index ? value_is_cut(cursor->query.prefix)
-                                   : cursor->query.prefix.length > KEY_WHOLE_MAX_BYTES;
+    // What is greater or less than a cut bound may share its form.
+    bool has_cut_lower = has_cut_form(cursor, cursor->query.lower);
+    bool has_cut_upper = has_cut_form(cursor, cursor->query.upper);
+    bool has_cut_prefix = has_cut_form(cursor, cursor->query.prefix);
     cursor->has_exact_range = !has_cut_lower && !has_cut_upper && !has_cut_prefix;
     range_prefix(cursor, &cursor->start);
     cursor->end = cursor->start;

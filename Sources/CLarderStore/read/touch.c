@@ -63,6 +63,12 @@ static bool hand_on(larder_store *store, touch_buffer *touches) {
     return has_room;
 }
 
+static void note_reads(larder_store *store) {
+    pthread_mutex_lock(&store->pending.lock);
+    larder_store_has_reads(store);
+    pthread_mutex_unlock(&store->pending.lock);
+}
+
 static void ask_for_checkpoint(larder_store *store) {
     pthread_mutex_lock(&store->pending.lock);
     store->maintenance.wants_flush = true;
@@ -91,6 +97,7 @@ void larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored
     if (!is_new) return;
     __atomic_store_n(&touches->count, touches->count + 1, __ATOMIC_RELEASE);
     __atomic_store_n(slot, (uint16_t)touches->count, __ATOMIC_RELEASE);
+    if (touches->count == 1) note_reads(store);
     if (touches->count == TOUCH_MAX_COUNT / 4 * 3) ask_for_checkpoint(store);
 }
 
@@ -178,6 +185,7 @@ static larder_status touch_chunk(larder_store *store, noted_chunk *chunk) {
     if (status) return status;
     look_into_tree(store, seen, chunk);
     status = note_chunk(store, seen, chunk, &noted);
+    if (!status && noted.count > 0) note_reads(store);
     if (!status && !hand_on(store, &noted)) noted.dropped = noted.count;
     atomic_fetch_add(&store->figures.touches_dropped, noted.dropped);
     larder_environment_release(store->index.environment, seen);

@@ -208,6 +208,8 @@ larder_status larder_store_rebuild_index(larder_store *store, larder_progress pr
     if (!status) status = larder_salvage_find(&work.search, store->identity.path);
     if (!status && search->opened == LARDER_EVERSION) status = LARDER_EVERSION;
     if (!status && search->has_foreign) status = LARDER_EFOREIGN;
+    // Three more numbers are needed, and the log has to go on.
+    if (!status && search->last_number > UINT32_MAX / 2) status = LARDER_EDAMAGED;
     // What is left out, cleaning deletes: that is for the caller to choose.
     if (!status && report->uncertain && !search->keeps_uncertain) status = LARDER_EDAMAGED;
     if (!status) {

@@ -70,8 +70,11 @@ static const uint8_t *record_at(const segment_walk *walk, uint64_t offset, recor
 /** The offset of the next record from `offset` on; the segment's length if there is none. */
 static uint64_t next_record(const segment_walk *walk, uint64_t offset) {
     record ignored;
-    for (; offset < walk->from->capacity; offset += 8)
+    for (; offset < walk->from->capacity; offset += 8) {
+        if (is_blank(walk->from->map + offset))
+            offset = larder_segment_first_used(walk->from, offset);
         if (record_at(walk, offset, &ignored)) return offset;
+    }
     return walk->from->capacity;
 }
 
@@ -152,8 +155,12 @@ static bool damaged_key(const uint8_t *at, uint64_t bytes, uint8_t *room, larder
 /** Behind the last byte that is not zero, rounded up, from `offset` on. */
 static uint64_t used_end(const segment *in, uint64_t offset) {
     uint64_t end = in->capacity;
-    while (end > offset && is_blank(in->map + end - 8)) end -= 8;
-    return end;
+    for (size_t holes = in->hole_count; end > offset;) {
+        if (holes > 0 && in->holes[holes - 1].until >= end) end = in->holes[--holes].from;
+        else if (is_blank(in->map + end - 8)) end -= 8;
+        else break;
+    }
+    return end > offset ? end : offset;
 }
 
 /** Whether the log, from where the tree ends, comes to the segment; or to damage, behind which it

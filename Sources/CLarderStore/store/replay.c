@@ -221,12 +221,14 @@ static larder_status read_log(replay *work, bool was_power_cut) {
 /** What lies behind the end of the log is gone, on the device, before anything new is written. Most
     of the time nothing does. */
 static larder_status wipe_behind(larder_store *store, segment *last) {
-    uint64_t at = atomic_load(&last->end), word = 0;
-    for (; at < last->capacity && word == 0; at += sizeof word)
-        memcpy(&word, last->map + at, sizeof word);
-    if (word == 0) return LARDER_OK;
-    at -= sizeof word;
-    memset(last->map + at, 0, (size_t)(last->capacity - at));
+    enum { PART_BYTES = 4096 };
+    uint64_t at = larder_segment_first_used(last, atomic_load(&last->end));
+    if (at >= last->capacity) return LARDER_OK;
+    while (at < last->capacity) {
+        uint64_t rest = last->capacity - at, part = rest < PART_BYTES ? rest : PART_BYTES;
+        memset(last->map + at, 0, (size_t)part);
+        at = larder_segment_first_used(last, at + part);
+    }
     larder_segment_redirty(last, last->synced);
     larder_status status = larder_segment_sync(last, store->pending.log.folder);
     if (!status) last->sync_failed = false;
@@ -255,6 +257,8 @@ static larder_status resume(replay *work, bool was_power_cut) {
     // What is left of its file has no room for what would seal it: the next write makes another.
     uint64_t room = last->capacity - atomic_load(&last->end);
     if (last->cut_at > 0 && room < SEGMENT_NEXT_BYTES) return LARDER_OK;
+    // Nor has the disk for what no segment of ours would keep empty.
+    if (last->hole_count > 0) return LARDER_OK;
     // One that the log had left before: what was given back of it is needed again.
     if (was_power_cut || work->store->recovery.journal_lost > 0)
         status = larder_segment_reserve_rest(last, work->log->folder);
@@ -375,15 +379,17 @@ static int remove_unfinished(void *context, const char *name) {
     return 0;
 }
 
-/** Numbers that there are, or were, are not given again. */
+/** Numbers that there are, or were, are not given again. A file that is not of this log has none,
+    whatever it is called: it is passed over when its number's turn comes. */
 static void note_numbers(replay *work) {
     store_log *log = work->log;
     log->next_number = work->store->index.meta.next_segment;
     for (size_t at = 0; at < work->there->count; at++) {
         const segment_facts *facts = &work->there->items[at];
-        if (facts->number >= log->next_number) log->next_number = facts->number + 1;
+        if (facts->number >= log->next_number && larder_log_survey_is_itself(log, facts))
+            log->next_number = facts->number + 1;
         if (facts->number >= work->store->index.meta.end.segment && facts->kind == SEGMENT_WRITTEN)
-            work->capacity_bytes += facts->bytes;
+            work->capacity_bytes += facts->stored_bytes;
     }
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "checkpoint/checkpoint.h"
+#include "handle/trust.h"
 #include "larder_os_fork.h"
 #include "pages/tree_page.h"
 #include "read/read.h"
@@ -61,7 +62,8 @@ static larder_status options_check(larder_store *store) {
     if (!tuning_is_valid(&store->tuning)) return LARDER_EINVALID;
     const uint32_t flags = LARDER_STORE_READ_ONLY | LARDER_STORE_EXISTING |
                            LARDER_STORE_HOST_MAINTENANCE | LARDER_STORE_TRACK_ACCESS |
-                           LARDER_STORE_WITH_UNCERTAIN | LARDER_STORE_REBUILDS;
+                           LARDER_STORE_WITH_UNCERTAIN | LARDER_STORE_REBUILDS |
+                           LARDER_STORE_TRUST_OTHERS;
     if ((options->flags & ~flags) != 0 || (options->mode & ~0777u) != 0 || options->mode == 0 ||
         options->journal_bytes < LARDER_STORE_JOURNAL_MIN_BYTES || options->sync_interval_ns < 0 ||
         options->flush_interval_ns < 0 || options->trim_interval_ns < 0)
@@ -330,6 +332,10 @@ static larder_status open_to_write(larder_store *store, larder_store_detail *det
     bool rebuilds = (store->options.flags & LARDER_STORE_REBUILDS) != 0;
     larder_status status = folder_prepare(store, detail);
     bool is_lost = status == LARDER_EDAMAGED && rebuilds;
+    if (!status || is_lost) {
+        larder_status trusted = larder_store_trust(store->identity.path, &store->options, detail);
+        if (trusted) return trusted;
+    }
     if (!status || is_lost)
         status = larder_identity_lock(&store->identity, store->options.mode, &past, detail);
     if (status) return status;
@@ -448,15 +454,20 @@ static larder_status store_make_alone(const char *path, const larder_store_optio
                                       lock_text *past, larder_store **out) {
     larder_store_detail ignored = {0};
     larder_os_facts facts;
+    file_path log;
     larder_status status = store_make(path, options, out);
     larder_store *store = *out;
     if (!status && store_is_read_only(store)) status = LARDER_EINVALID;
-    if (!status)
-        status = larder_identity_lock(&store->identity, store->options.mode, past, &ignored);
-    if (!status) status = larder_os_file_facts_get(store->identity.lock_file, &facts);
-    if (!status && options == NULL && (facts.mode & 0777) != 0)
-        store->options.mode = facts.mode & 0777;
-    return status;
+    if (status) return status;
+    // The folder may be searched, too, by whoever may read it.
+    if (options == NULL &&
+        !larder_os_file_facts_at(larder_environment_path(log, store->identity.path, "log"),
+                                 &facts) &&
+        facts.is_folder && (facts.mode & 0666) != 0)
+        store->options.mode = facts.mode & 0666;
+    status = larder_store_trust(store->identity.path, &store->options, &ignored);
+    return status ? status
+                  : larder_identity_lock(&store->identity, store->options.mode, past, &ignored);
 }
 
 larder_status larder_store_rebuild(const char *path, const larder_store_options *options,
@@ -467,6 +478,8 @@ larder_status larder_store_rebuild(const char *path, const larder_store_options 
     memset(report, 0, sizeof *report);
     larder_status status = store_make_alone(path, options, &past, &store);
     if (!status) status = larder_store_rebuild_index(store, progress, context, report);
+    // What is no store stays as it was.
+    if (status == LARDER_EFOREIGN) larder_identity_undo(&store->identity);
     if (store != NULL) store_free(store);
     return status;
 }
@@ -511,6 +524,7 @@ static larder_status store_shut(larder_store *store) {
     larder_status status = LARDER_OK;
     if (writes) {
         larder_store_thread_stop(store);
+        larder_store_ask_for_reads(store);
         status = may_leave_to_log(store) ? larder_store_sync_through(store, UINT64_MAX)
                                          : larder_store_flush(store);
     }

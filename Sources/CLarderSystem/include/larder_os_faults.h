@@ -5,6 +5,8 @@
 #ifndef LARDER_OS_FAULTS_H
 #define LARDER_OS_FAULTS_H
 
+#include <stdbool.h>
+
 #include "larder_base.h"
 
 LARDER_ASSUME_NONNULL_BEGIN
@@ -18,6 +20,8 @@ LARDER_API void larder_fault_set(const char *LARDER_NULLABLE call, int nth, int 
 LARDER_API int larder_fault_at(const char *call);
 /** How often the point was passed since larder_fault_set. */
 LARDER_API int larder_fault_passes(void);
+/** Whether every file has one name from now on: for those whose other one is a harness's. */
+LARDER_API void larder_fault_hide_links(bool hides);
 /** The boot id that the next opens see; NULL for the real one. */
 LARDER_API void larder_fault_boot_id(const uint8_t *LARDER_NULLABLE id);
 /** From now on the machine was suspended `ns` nanoseconds longer. */

@@ -18,6 +18,8 @@
 /** What there is to know of an open file. */
 typedef struct larder_os_facts {
     uint64_t bytes;
+    /** That the disk has, whole blocks of them; less where the file has holes. */
+    uint64_t stored_bytes;
     uint64_t device;
     uint64_t inode;
     /** When content or permissions changed last, in nanoseconds since 1970. */
@@ -81,6 +83,10 @@ larder_status larder_os_file_reserve_behind(int file, uint64_t offset, uint64_t 
 /** Gives back the blocks of a range: the file keeps its length, and has zeros there. A system that
     cannot, or cannot reserve them again, gives ENOTSUP. */
 larder_status larder_os_file_release(int file, uint64_t offset, uint64_t bytes);
+/** Where the next bytes from `from` on lie that are no hole, and where the hole behind them begins.
+    @return LARDER_OK; LARDER_END behind the last: then both are the greatest number; ENOTSUP where
+            the system does not tell. */
+larder_status larder_os_file_next_data(int file, uint64_t from, uint64_t *data, uint64_t *hole);
 larder_status larder_os_file_truncate(int file, uint64_t bytes);
 /** EFBIG if the process may not make a file of `bytes` bytes: to be asked before a write that makes
     one grow, which would be SIGXFSZ. */
@@ -136,6 +142,8 @@ bool larder_os_file_is_place_locked(int file, uint64_t first, uint64_t count);
 /** Releases it at once. Closing alone is not enough: a child that another thread is just starting
     has the open file too, up to its exec, and with it the lock. */
 void larder_os_file_unlock(int file);
+/** Whether places of a file are locked by themselves here, beside what others lock in it. */
+bool larder_os_file_locks_places(void);
 /** Whether somebody holds the writer's lock, which takes permission to write. Takes nothing. */
 bool larder_os_file_is_locked(int file);
 

@@ -34,6 +34,11 @@ enum { LARDER_OS_LIBRARY_KINDS = 8 };
 /** Which C library this is, with pointers of which size: a mutex that processes share is only for
     those of one kind. */
 uint32_t larder_os_library_kind(void);
+/** Whose files the process makes. */
+uint32_t larder_os_user(void);
+/** Whether a thread that lives, or one that never did, holds a mutex that processes share, so that
+    whoever takes it would wait. False where the library's mutexes are not known. */
+bool larder_os_mutex_is_held(const void *mutex);
 
 #pragma GCC visibility pop
 

@@ -12,7 +12,6 @@ extension Archive {
   /// - Throws: `.damaged` (there is one, but its bytes are not what was stored: it is
   ///   neither returned nor deleted), `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n), and what decoding takes if the element is not in memory.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @inlinable
   public func access(_ id: Element.ID) throws -> Element? {
     try read(id)
@@ -24,7 +23,6 @@ extension Archive {
   /// - Returns: False also if the element has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func contains(_ id: Element.ID) throws -> Bool {
     var isThere = false
     try keyCoder.borrow(id) { isThere = try store.contains($0) }
@@ -40,7 +38,6 @@ extension Archive {
   /// - Returns: The elements.
   /// - Throws: `.decoding`, `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(elements read), and what decoding takes.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func accessAll(limitedBy limit: Int = .max) throws -> [Element] {
     var elements: [Element] = []
     if limit <= 0 { return elements }
@@ -61,7 +58,6 @@ extension Archive {
   /// - Returns: The time; nil if there is no element, or it has expired.
   /// - Throws: `.encoding` (of the key), `.closed`, `.damaged`, `.diskFull`, `.io`.
   /// - Complexity: O(log n), and a flush if there were accesses since the last one.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func latestAccessTime(of id: Element.ID) throws -> Date? {
     try flushAccesses()
     var time: Date?

@@ -55,7 +55,6 @@ extension Archive {
   ///   limit. Less than 0 counts as 0.
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
   /// - Complexity: O(elements that leave · log n), and a flush if any do.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func setMaximumDiskSize(_ size: DataSize?) throws {
     try changeMaximumDiskSize(size)
   }

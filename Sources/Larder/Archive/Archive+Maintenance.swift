@@ -13,7 +13,6 @@ extension Archive {
   /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull` and `.io`, when everything
   ///   stays in the log and a later flush tries again.
   /// - Complexity: O(writes that wait · log n), and some syncs of the device.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func flush() throws { try store.flush() }
 
   /// Makes everything written so far survive a power cut.
@@ -22,7 +21,6 @@ extension Archive {
   ///
   /// - Throws: `.diskFull` and `.io` if the device failed; `.readOnly`, `.closed`.
   /// - Complexity: One sync of the device.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func sync() throws { try store.sync() }
 
   /// Ends the use of the archive: flushes it, syncs it and lets others write to it.
@@ -33,7 +31,6 @@ extension Archive {
   /// - Throws: `.diskFull` or `.io` if the flush failed; the archive is closed all the same,
   ///   and the log keeps what is not in the index.
   /// - Complexity: As `flush()`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func close() throws { try shutdown() }
 
   /// Whether the archive was closed or deleted.
@@ -48,7 +45,6 @@ extension Archive {
   /// - Throws: `.readOnly`, and then nothing has changed; `.busy` (somebody else has it open
   ///   for writing by now: nothing was deleted); `.io`.
   /// - Complexity: O(segments of the log).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func delete() throws {
     if isReadOnly {
       throw LarderError(.readOnly, "\(path) is not deleted: it was opened for reading only.")
@@ -66,7 +62,6 @@ extension Archive {
   /// - Returns: What was found; damage is not an error here.
   /// - Throws: `CancellationError` if `progress` said so; `.closed`, `.io`.
   /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func verify(
     progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) throws -> DiskCacheReport {

@@ -14,6 +14,9 @@ extension Archive {
   func reindex(format: ArchiveFormat, progress: StoreProgressReport?) throws {
     try store.setContentFormat(format.changing.number)
     let total = UInt64(try store.totals().count)
+    // What waits for a checkpoint is most of the work, and counts as done too early.
+    let flushedPart = max(total / 16, 1)
+    var flushed: UInt64 = 0
     var selection = StoreSelection()
     // Least recent first, so that the order stays as it is.
     selection.isByRecency = true
@@ -32,6 +35,10 @@ extension Archive {
         if count == ArchiveBatchSize.count || (count > 0 && size > batchLimit - added) {
           _ = try batch.commit(isSynced: false)
           (count, size) = (0, 0)
+          if done - flushed >= flushedPart {
+            try store.flush()
+            flushed = done
+          }
           if let progress, !progress(done, max(done, total)) { throw CancellationError() }
         }
         done += 1

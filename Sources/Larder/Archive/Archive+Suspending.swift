@@ -23,7 +23,6 @@ extension Archive {
   /// - Throws: `.diskFull` or `.io` if the flush failed; the archive is suspended all the same,
   ///   and the log keeps what is not in the index. `.closed`.
   /// - Complexity: As `flush()`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func suspend(calls: SuspendedCalls = .fail) throws { try store.suspend(calls: calls) }
 
   /// Opens the archive again after `suspend(calls:)`, as it was opened first.
@@ -34,7 +33,6 @@ extension Archive {
   /// - Throws: As opening, `.busy` for example. The archive stays suspended then, and can be
   ///   resumed later. `.closed`.
   /// - Complexity: As opening.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func resume() throws {
     guard isSuspended else { return try store.resume() }
     memory.removeAll()

@@ -35,9 +35,9 @@ public struct ArchiveConfiguration: Sendable {
   /// default. 0 and less: only by `deleteExpired()`.
   public var autoTrimInterval: Duration = .seconds(60)
 
-  /// How long a write waits for a checkpoint, unless there are so few, beside what the
-  /// index holds, that one is not worth it yet; 5 seconds by default. 0 and less: until
-  /// ``journalCapacity`` asks for it.
+  /// How long a write or a noted read waits for a checkpoint; 5 seconds by default. Writes
+  /// alone wait longer while more come and those that wait are less than half of what the
+  /// index holds. 0 and less: until ``journalCapacity`` asks for it.
   public var flushInterval: Duration = .seconds(5)
 
   /// How long a write waits for the device at most, and so what a power cut can cost at a
@@ -58,6 +58,12 @@ public struct ArchiveConfiguration: Sendable {
 
   /// Permissions of new files, as for `chmod(2)`; `0o600` by default.
   public var permissions: UInt16 = 0o600
+
+  /// Whether the archive is written to although its folder or files belong to another user,
+  /// or anybody may write to them; false by default: then opening throws `.untrusted`,
+  /// because whoever prepared such a folder could read what is stored there. A file with a
+  /// second name, a hard link, is never written to.
+  public var trustsOtherUsers = false
 
   /// What Apple's systems are told of the files: data protection, backups.
   public var files = FileAttributes()
@@ -104,6 +110,7 @@ public struct ArchiveConfiguration: Sendable {
     options.limits.cost = maximumDiskSize.map { max(0, $0.bytes) } ?? .max
     options.limits.expiration = expiration
     options.permissions = UInt32(permissions)
+    options.trustsOtherUsers = trustsOtherUsers
     options.files = files
     options.clock = clock
     options.progress = openingProgress

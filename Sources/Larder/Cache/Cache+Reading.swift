@@ -19,7 +19,6 @@ extension Cache {
   /// - Complexity: O(1) expected for what is in memory, which costs no system call; else
   ///   that of the tiers.
   @inlinable
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func value(forKey key: Key) throws -> Value? {
     if let value = memoryCache.value(forKey: key) { return value }
     return try lowerEntry(forKey: key)?.value
@@ -31,7 +30,6 @@ extension Cache {
   /// - Returns: Both; nil if there is no entry, or it has expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: That of the tiers.
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func valueWithExtendedData(
     forKey key: Key
   ) throws -> (value: Value, extendedData: Data?)? {
@@ -44,7 +42,6 @@ extension Cache {
   /// - Returns: The data; nil if there is none, no entry, or the entry has expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: That of the tiers.
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func extendedData(forKey key: Key) throws -> Data? {
     try lowerEntry(forKey: key)?.extendedData
   }
@@ -55,7 +52,6 @@ extension Cache {
   /// - Returns: False also if it has expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: As `value(forKey:)`.
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func contains(_ key: Key) throws -> Bool {
     if memoryCache.contains(key) { return true }
     try checkOpen()

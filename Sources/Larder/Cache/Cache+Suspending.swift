@@ -65,7 +65,6 @@ extension Cache {
   /// - Parameter calls: What calls of tiers do until the cache is resumed; they fail by default.
   /// - Throws: As the asynchronous form.
   /// - Complexity: As the asynchronous form.
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func suspend(calls: SuspendedCalls = .fail) throws {
     try blocking { try await self.suspend(calls: calls) }
   }
@@ -74,7 +73,6 @@ extension Cache {
   ///
   /// - Throws: As the asynchronous form.
   /// - Complexity: As the asynchronous form.
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func resume() throws { try blocking { try await self.resume() } }
 
   /// The number of the disk's last write; nil if there is no disk that can tell.

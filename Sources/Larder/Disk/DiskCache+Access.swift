@@ -17,7 +17,6 @@ extension DiskCache {
   ///   neither returned nor deleted), `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), the latter for the checksum and for decoding. No disk
   ///   read if the system has the pages in memory.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @inlinable
   public func value(forKey key: Key) throws -> Value? {
     try read(key, .use)
@@ -30,7 +29,6 @@ extension DiskCache {
   /// - Returns: The value; nil if there is none, or it has expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: As `value(forKey:)`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @inlinable
   public func peek(forKey key: Key) throws -> Value? {
     try read(key, .peek)
@@ -42,7 +40,6 @@ extension DiskCache {
   /// - Returns: False also if the value has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @inlinable
   public func contains(_ key: Key) throws -> Bool {
     var isThere = false
@@ -67,7 +64,6 @@ extension DiskCache {
   /// - Complexity: O(bytes). No disk access unless a segment is full and no other one is
   ///   ready, or too much waits for a checkpoint. At a durability of `.power` one sync,
   ///   shared with concurrent callers.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @inlinable
   public func set(
     _ value: Value?, forKey key: Key, extendedData: Data? = nil, expiration: Expiration? = nil,
@@ -85,7 +81,6 @@ extension DiskCache {
   ///     configuration said.
   /// - Throws: As `set(_:forKey:extendedData:expiration:durability:)`.
   /// - Complexity: O(bytes of the key), as a write.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @inlinable
   public func remove(forKey key: Key, durability: Durability? = nil) throws {
     try remove(key, durability)

@@ -19,7 +19,6 @@ extension DiskCache {
   ///   `.incompatibleVersion`, `.configurationMismatch` (it is an archive or a cache of entries):
   ///   nothing was deleted; `.io`.
   /// - Complexity: O(segments of the log).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public static func delete(path: String) throws { try StoreFiles.deleteCache(path) }
 
   /// As the synchronous form, on a thread of its own: deletes the cache in a folder that is closed.

@@ -9,7 +9,6 @@ extension DiskCache {
   /// - Returns: The extended data; nil if there is none, no entry, or the entry has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), the latter for the checksum.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func extendedData(forKey key: Key) throws -> Data? {
     var data: Data?
     try keyCoder.borrow(key) { bytes in
@@ -26,7 +25,6 @@ extension DiskCache {
   /// - Returns: Value and extended data; nil if there is no value, or it has expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: As `value(forKey:)`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func valueWithExtendedData(
     forKey key: Key
   ) throws -> (value: Value, extendedData: Data?)? {

@@ -8,14 +8,13 @@ extension DiskCache {
   ///
   /// They lie on the pages of the log, which the system reads when they are touched and
   /// takes back when it needs the memory. They stay good whatever happens to the entry or
-  /// the cache; as long as they are kept, the room that their segment of the log takes is
-  /// not given back. Their checksum was verified.
+  /// the cache: when their segment of the log is deleted, they are copied (on Apple systems
+  /// they keep it until they are released). Their checksum was verified.
   ///
   /// - Parameter key: The key.
   /// - Returns: The bytes; nil if there is no value, or it has expired.
   /// - Throws: `.damaged`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), the latter for the checksum.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func mappedValue(forKey key: Key) throws -> Data? {
     var data: Data?
     try keyCoder.borrow(key) { bytes in

@@ -6,7 +6,6 @@ extension DiskCache {
   ///
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
   /// - Complexity: O(1), as a write.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func removeAll() throws {
     try store.removeAll(progress: nil)
   }
@@ -18,7 +17,6 @@ extension DiskCache {
   ///   called first; segments that are left are deleted in the background.
   /// - Throws: `CancellationError` if `progress` said so; as `removeAll()`.
   /// - Complexity: O(segments), and as `flush()`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func removeAll(progress: (_ done: UInt64, _ total: UInt64) -> Bool) throws {
     try withoutActuallyEscaping(progress) { try store.removeAll(progress: $0) }
   }
@@ -29,7 +27,6 @@ extension DiskCache {
   /// - Throws: `.encoding`, `.tooLarge` (the keys have together more than half of
   ///   ``DiskCacheConfiguration/journalCapacity``), and as `removeAll()`.
   /// - Complexity: O(bytes of the keys).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func remove(forKeys keys: some Sequence<Key>) throws {
     try batch { batch in
       for key in keys { try batch.remove(forKey: key) }
@@ -43,7 +40,6 @@ extension DiskCache {
   /// - Throws: `.invalidArgument` (the key coder does not keep prefixes), and as
   ///   `removeAll()`.
   /// - Complexity: O(entries that go).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func remove(prefix: Key) throws -> Int {
     try DiskCacheSelection.prefix(prefix).raw(keyCoder, .byKey).reduce(0) { removed, raw in

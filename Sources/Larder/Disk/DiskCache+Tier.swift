@@ -3,14 +3,18 @@
 import CLarderStore
 public import Foundation
 public import LarderCore
+import Synchronization
 
 // What a cache of several tiers wants of the one on disk.
 extension DiskCache {
   /// Has each checkpoint ask a cache in memory for what was read there: those entries are
   /// the ones used last here too, and their time to live after access goes on from there.
   func countReads(of memory: MemoryCache<Key, Value>) {
+    let counted = Atomic<UInt64>(0)
     readsAbove?.add { [weak memory, keyCoder, clock] store in
       guard let memory else { return false }
+      let hits = memory.statistics.hits
+      if counted.exchange(hits, ordering: .relaxed) == hits { return true }
       memory.forEachUsed { used in
         let now = clock.nanoseconds
         var bytes: [UInt8] = []

@@ -10,7 +10,6 @@ extension EntryCache {
   /// - Throws: `.readOnly`, `.busy` (it was closed before, and somebody else has it open for
   ///   writing: nothing was deleted), `.io`.
   /// - Complexity: O(segments of the log).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func delete() throws {
     if isReadOnly {
       throw LarderError(.readOnly, "The cache at \(path) was opened for reading only.")

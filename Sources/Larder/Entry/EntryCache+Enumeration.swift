@@ -16,7 +16,6 @@ extension EntryCache {
   /// - Returns: The keys.
   /// - Throws: `.decoding` (there are keys of another type), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(log n + entries listed).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func keys(order: DiskCacheOrder = .byKey, limit: Int = .max) throws -> [Key] {
     try list(order, limit) { try keyCoder.decode($0.key) }
   }
@@ -29,7 +28,6 @@ extension EntryCache {
   /// - Returns: Keys, lengths, versions and times.
   /// - Throws: As `keys(order:limit:)`.
   /// - Complexity: O(log n + entries listed). Values in files are not touched.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func infos(
     order: DiskCacheOrder = .byKey, limit: Int = .max
   ) throws -> [EntryInfo<Key>] {
@@ -47,7 +45,6 @@ extension EntryCache {
   /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
   ///   `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), the latter for the checksum.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func info(forKey key: Key) throws -> EntryInfo<Key>? {
     let limits = store.limits.withLock { $0 }
     var info: EntryInfo<Key>?

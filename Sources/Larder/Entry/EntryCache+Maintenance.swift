@@ -13,14 +13,12 @@ extension EntryCache {
   /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull` and `.io`, when everything
   ///   stays in the log and a later flush tries again.
   /// - Complexity: O(writes that wait · log n), and some syncs of the device.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func flush() throws { try store.handle.flush() }
 
   /// Makes everything written so far survive a power cut.
   ///
   /// - Throws: `.diskFull` and `.io` if the device failed; `.readOnly`, `.closed`.
   /// - Complexity: One sync of the device, shared with concurrent callers.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func sync() throws { try store.handle.sync() }
 
   /// Ends the use of the cache: aborts open edits, flushes, syncs and lets others write to
@@ -33,7 +31,6 @@ extension EntryCache {
   /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is closed all the same,
   ///   and the log keeps what is not in the index.
   /// - Complexity: As `flush()`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func close() throws { try store.close() }
 
   /// Whether the cache was closed or deleted.
@@ -49,7 +46,6 @@ extension EntryCache {
   /// - Returns: What was found; damage is not an error here.
   /// - Throws: `CancellationError` if `progress` said so; `.closed`, `.io`.
   /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func verify(
     progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) throws -> DiskCacheReport {

@@ -14,7 +14,6 @@ extension EntryCache {
   ///   `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), one allocation. No disk read if the system has the
   ///   pages in memory.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func snapshot(forKey key: Key) throws -> EntrySnapshot? {
     var snapshot: EntrySnapshot?
     try keyCoder.borrow(key) { snapshot = try store.snapshot($0) }
@@ -29,7 +28,6 @@ extension EntryCache {
   /// - Returns: As `snapshot(forKey:)`.
   /// - Throws: `.invalidArgument` (no such value), and as `snapshot(forKey:)`.
   /// - Complexity: O(log n + bytes).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func snapshot(
     forKey key: Key, values: some Sequence<Int>
   ) throws -> EntrySnapshot? {
@@ -46,7 +44,6 @@ extension EntryCache {
   /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
   ///   `.closed`, `.io`.
   /// - Complexity: O(log n).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func contains(_ key: Key) throws -> Bool {
     var isThere = false
     try keyCoder.borrow(key) { isThere = try store.contains($0) }

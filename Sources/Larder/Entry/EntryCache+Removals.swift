@@ -14,7 +14,6 @@ extension EntryCache {
   /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
   ///   `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged` (the file of all entries).
   /// - Complexity: O(log n), as a write.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func remove(forKey key: Key, durability: Durability? = nil) throws -> Bool {
     var wasThere = false
@@ -30,7 +29,6 @@ extension EntryCache {
   ///
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
   /// - Complexity: O(1), as a write.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func removeAll() throws { try store.handle.removeAll(progress: nil) }
 
   /// As the synchronous form, on a thread of the cache's own: removes an entry.

@@ -25,7 +25,6 @@ extension EntryCache {
   /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is suspended all the same, and
   ///   the log keeps what is not in the index. `.closed`.
   /// - Complexity: As `flush()`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func suspend(calls: SuspendedCalls = .fail) throws {
     try store.handle.suspend(calls: calls)
   }
@@ -39,7 +38,6 @@ extension EntryCache {
   /// - Throws: As opening, `.busy` for example. The cache stays suspended then, and can be
   ///   resumed later. `.closed`.
   /// - Complexity: As opening.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func resume() throws { try store.handle.resume() }
 
   /// As the synchronous form, on a thread of its own: suspends the cache.

@@ -20,7 +20,6 @@ extension EntryCache {
   /// - Complexity: O(bytes). No disk access unless a segment of the log is full and no
   ///   other one is ready, or too much waits for a checkpoint. At a durability of `.power`
   ///   one sync, shared with concurrent callers.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func setValues(
     _ values: [Data], forKey key: Key, expiration: Expiration? = nil,
     durability: Durability? = nil
@@ -48,7 +47,6 @@ extension EntryCache {
   ///   unless it was the sync of `.power` that failed: then the write is there, and may not
   ///   survive a power cut.
   /// - Complexity: O(bytes of all values of the entry).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func update(
     _ values: [Int: Data], forKey key: Key, expiration: Expiration? = nil,
     durability: Durability? = nil

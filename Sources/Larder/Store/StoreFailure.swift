@@ -29,8 +29,38 @@ enum StoreFailure {
     case LARDER_EFOREIGN:
       "there is something else in that folder; it was left as it is"
     case LARDER_EINVALID: invalid(asked)
+    case LARDER_EOWNER, LARDER_EWRITABLE, LARDER_ELINKED: refused(status, detail)
+    case LARDER_ELOCKED: locked(detail)
     default: nil
     }
+  }
+
+  /// Why a store is not written to that could be.
+  private static func refused(_ status: Int32, _ detail: larder_store_detail) -> String {
+    let found =
+      detail.segment != 0 ? "its file \(segmentFile(detail.segment))" : "its \(part(detail))"
+    return switch Int(status) {
+    case LARDER_EOWNER:
+      """
+      \(found) belongs to another user, who could read and change what is stored there; use \
+      another folder, or set trustsOtherUsers
+      """
+    case LARDER_EWRITABLE:
+      """
+      anybody may write to \(found); take that permission away (chmod o-w), or set \
+      trustsOtherUsers
+      """
+    default:
+      """
+      \(found) has another hard link, which would be written to as well; make copies with cp -a \
+      instead of cp -al
+      """
+    }
+  }
+
+  private static func segmentFile(_ segment: UInt32) -> String {
+    let number = String(segment, radix: 16)
+    return "log/" + String(repeating: "0", count: 8 - number.count) + number + ".seg"
   }
 
   /// Why a call failed; nil where the status says it all.
@@ -56,14 +86,14 @@ enum StoreFailure {
     case LARDER_STORE_PART_LOCK: "lock file"
     case LARDER_STORE_PART_JOURNAL: "log"
     case LARDER_STORE_PART_DATA: "file data.mdb"
+    case LARDER_STORE_PART_READERS: "file lock.mdb"
     default: "folder"
     }
   }
 
   /// Files of a store that do not belong together.
   private static func mismatched(_ detail: larder_store_detail) -> String {
-    let number = String(detail.segment, radix: 16)
-    let file = "log/" + String(repeating: "0", count: 8 - number.count) + number + ".seg"
+    let file = segmentFile(detail.segment)
     let found =
       detail.part == LARDER_STORE_PART_DATA
       ? "its file data.mdb is older than its file \(file)"
@@ -103,6 +133,14 @@ enum StoreFailure {
       it; use a newer one
       """
     }
+  }
+
+  private static func locked(_ detail: larder_store_detail) -> String {
+    let reader = detail.holder_pid > 0 ? "process \(detail.holder_pid)" : "another process"
+    return """
+      \(reader) has locked its \(part(detail)), which it has open for reading; nothing of \
+      Larder's does that; end it, or let it close the file
+      """
   }
 
   private static func busy(_ detail: larder_store_detail) -> String {

@@ -2,16 +2,9 @@
 
 import CLarder
 import CLarderStore
+import CLarderSystem
 import LarderCore
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// Asked how far a long call is: done, all there is; whether to go on.
 typealias StoreProgressReport = (UInt64, UInt64) -> Bool
@@ -66,7 +59,7 @@ extension StoreHandle {
 
   func removeAll(progress: StoreProgressReport?) throws {
     let status = try with(progress) { larder_store_remove_all($0, $1, $2) }
-    if status == ECANCELED { throw CancellationError() }
+    if status == LARDER_OS_ECANCELED { throw CancellationError() }
     try check(status, "remove all entries from \(path)")
   }
 
@@ -139,7 +132,7 @@ extension StoreHandle {
   ) throws -> (isIntact: Bool, report: larder_store_report) {
     var report = larder_store_report()
     let status = try with(progress) { larder_store_check($0, $1, $2, &report) }
-    if status == ECANCELED { throw CancellationError() }
+    if status == LARDER_OS_ECANCELED { throw CancellationError() }
     if status != LARDER_EDAMAGED { try check(status, "verify \(path)") }
     return (status == LARDER_OK, report)
   }
@@ -148,7 +141,7 @@ extension StoreHandle {
   func backup(to target: String, progress: StoreProgressReport?) throws {
     try Self.validate(path: target)
     let status = try with(progress) { larder_store_backup($0, target, $1, $2) }
-    if status == ECANCELED { throw CancellationError() }
+    if status == LARDER_OS_ECANCELED { throw CancellationError() }
     try check(status, "copy \(path) to \(target)")
   }
 
@@ -170,7 +163,7 @@ extension StoreHandle {
       larder_store_compact(path, &detail, $0, $1, &report)
     }
     if status == LARDER_OK { return report }
-    if status == ECANCELED { throw CancellationError() }
+    if status == LARDER_OS_ECANCELED { throw CancellationError() }
     throw LarderError(
       status: status, doing: "compact \(path)",
       reason: StoreFailure.reason(status, detail: detail, asked: larder_store_options()))
@@ -186,7 +179,7 @@ extension StoreHandle {
       larder_store_rebuild(path, nil, $0, $1, &report)
     }
     if status == LARDER_OK { return report }
-    if status == ECANCELED { throw CancellationError() }
+    if status == LARDER_OS_ECANCELED { throw CancellationError() }
     throw LarderError(
       status: status, doing: "rebuild the index of \(path)", reason: StoreFailure.reason(status))
   }
@@ -202,7 +195,7 @@ extension StoreHandle {
       larder_store_salvage(source, target, nil, $0, $1, &report)
     }
     if status == LARDER_OK { return report }
-    if status == ECANCELED { throw CancellationError() }
+    if status == LARDER_OS_ECANCELED { throw CancellationError() }
     throw LarderError(
       status: status, doing: "salvage \(source) to \(target)", reason: StoreFailure.reason(status))
   }

@@ -26,6 +26,8 @@ struct StoreOptions: Sendable {
   var trimInterval: Duration?
   var limits = StoreLimits()
   var permissions: UInt32 = 0o600
+  /// Write although other users could have prepared the files, or have them too.
+  var trustsOtherUsers = false
   /// What the folder gets when it is opened for writing.
   var files = FileAttributes()
   var clock: CacheClock = .system
@@ -48,6 +50,7 @@ struct StoreOptions: Sendable {
     if isReadOnly { options.flags |= UInt32(LARDER_STORE_READ_ONLY) }
     if mustExist { options.flags |= UInt32(LARDER_STORE_EXISTING) }
     if tracksAccess { options.flags |= UInt32(LARDER_STORE_TRACK_ACCESS) }
+    if trustsOtherUsers { options.flags |= UInt32(LARDER_STORE_TRUST_OTHERS) }
     options.mode = permissions
     if let contentFormatNumber {
       options.content_format = contentFormatNumber

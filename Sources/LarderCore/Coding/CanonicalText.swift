@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(Darwin)
-  import Foundation
-#else
-  // Foundation's normalization elsewhere takes some letters above U+FFFF for others, and leaves
-  // syllables and marks apart that belong together. What compares strings does not.
-  @_spi(_Unicode) import Swift
-#endif
-
 /// The one form that texts have which Swift calls equal: composed (NFC), as it compares them.
 package enum CanonicalText {
   /// The composed form; the text itself, without an allocation, where it surely has it already.
   package static func composed(_ text: String) -> String {
     if text.unicodeScalars.allSatisfy(isComposed) { return text }
-    return String(decoding: pieces(of: text, withLetters: true, composedPiece), as: UTF8.self)
+    return String(decoding: pieces(of: text, withLetters: true, Platform.composed), as: UTF8.self)
   }
 
   /// The UTF-8 of the decomposed form (NFD), in which file systems of Apple give names.
   package static func decomposed(_ text: String) -> [UInt8] {
-    pieces(of: text, withLetters: false, decomposedPiece)
+    pieces(of: text, withLetters: false, Platform.decomposed)
   }
 
   /// Puts what is not ASCII into another form; all else stays as it is: nothing moves across it.
@@ -50,29 +42,6 @@ package enum CanonicalText {
   private static func isStrange(_ text: String) -> Bool {
     text.unicodeScalars.contains { $0 == "\u{F73}" || $0 == "\u{F75}" || $0 == "\u{F81}" }
   }
-
-  #if canImport(Darwin)
-    private static func composedPiece(_ text: String) -> String {
-      let composed = decomposedPiece(text).precomposedStringWithCanonicalMapping
-      // Never another text.
-      return composed == text ? composed : text
-    }
-
-    private static func decomposedPiece(_ text: String) -> String {
-      let decomposed = text.decomposedStringWithCanonicalMapping
-      return decomposed == text ? decomposed : text
-    }
-  #else
-    private static func composedPiece(_ text: String) -> String { string(of: text._nfc) }
-
-    private static func decomposedPiece(_ text: String) -> String { string(of: text._nfd) }
-
-    private static func string(of scalars: some Sequence<Unicode.Scalar>) -> String {
-      var view = String.UnicodeScalarView()
-      for scalar in scalars { view.append(scalar) }
-      return String(view)
-    }
-  #endif
 
   /// Whether no other text is equal to this one; false if that would take long to find out.
   package static func hasOneForm(_ text: String) -> Bool {

@@ -46,21 +46,6 @@ extension Coder where Value == String {
 }
 
 extension Data {
-  /// As `withUnsafeBytes`, but inlined: that one is called for a result of any
-  /// type by way of Foundation's unspecialised code.
-  @inline(__always)
-  func withContiguousBytes<Result>(
-    _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) rethrows -> Result {
-    #if canImport(Darwin)
-      // Its spans are of a later system than we ask for.
-      return try withUnsafeBytes(body)
-    #else
-      let span = bytes
-      return try span.withUnsafeBytes(body)
-    #endif
-  }
-
   /// A copy of `bytes`, by the initialiser that does not go through `Sequence`.
   @inlinable
   init(copying bytes: UnsafeRawBufferPointer) {

@@ -5,7 +5,9 @@
 /// `code` is for programs, `message` for people: one sentence with the path and
 /// the numbers, and what to do where there is something to do. No message, key
 /// or value of yours is ever part of it. A failure of the system keeps its
-/// `errno`, a failure of a coder its own error in `cause`.
+/// `errno`, a failure of a coder its own error in `cause`: the path of a
+/// `DecodingError` names properties and hides keys of dictionaries, but what a coder
+/// says in words may quote a value.
 ///
 /// ```swift
 /// do {
@@ -38,7 +40,8 @@ public struct LarderError: Error, Sendable, CustomStringConvertible {
   /// What went wrong, for people: one sentence.
   public var message: String
 
-  /// The error underneath, if there is one: what a coder threw, for example.
+  /// The error underneath, if there is one: what a coder threw, for example. In the
+  /// path of a `DecodingError`, `…` stands for a key of a dictionary.
   public var cause: (any Error)?
 
   /// Where in Larder the error was made.
@@ -66,7 +69,7 @@ public struct LarderError: Error, Sendable, CustomStringConvertible {
   ) {
     self.code = code
     self.message = message
-    self.cause = cause
+    self.cause = cause?.withoutKeys
     self.errno = errno
     self.location = Location(
       file: file.description, line: Int(clamping: line), function: function.description)

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import CLarder
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import CLarderSystem
 
 /// Throws what a status of the C core means; does nothing for 0.
 ///
@@ -53,11 +46,11 @@ extension LarderError {
     case LARDER_EMISMATCH: .configurationMismatch
     case LARDER_EDAMAGED, LARDER_EINCOMPLETE: .damaged
     case LARDER_EFOREIGN: .notALarderFile
-    case LARDER_EREADONLY, Int(EROFS): .readOnly
+    case LARDER_EREADONLY, LARDER_OS_EROFS: .readOnly
     case LARDER_ECONFLICT: .conflict
     case LARDER_ECLOSED, LARDER_EFORKED: .closed
     case LARDER_EINVALID, LARDER_ENOTFOUND: .invalidArgument
-    case Int(ENOSPC), Int(EDQUOT): .diskFull
+    case LARDER_OS_ENOSPC, LARDER_OS_EDQUOT: .diskFull
     default: .io
     }
   }
@@ -75,7 +68,7 @@ extension LarderError {
         "it was left as it is, as writing would change what has that name, too; copy it first"
       case LARDER_ELOCKED: "nothing was written; end that process, or let it not read the file"
       case LARDER_EFORKED: "open the log in the child process itself"
-      case Int(ENOSPC), Int(EDQUOT): "nothing was written"
+      case LARDER_OS_ENOSPC, LARDER_OS_EDQUOT: "nothing was written"
       default: nil
       }
     return advice.map { "\(text); \($0)" } ?? text

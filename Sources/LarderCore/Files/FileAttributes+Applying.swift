@@ -46,36 +46,3 @@ extension FileAttributes {
     }
   }
 }
-
-extension FileAttributeSystem {
-  /// The system that this was built for.
-  package static let own: FileAttributeSystem = {
-    var system = FileAttributeSystem()
-    #if canImport(Darwin)
-      system.excludeFromBackup = { path in
-        var url = URL(fileURLWithPath: path)
-        var values = URLResourceValues()
-        values.isExcludedFromBackup = true
-        try url.setResourceValues(values)
-      }
-    #endif
-    #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
-      let types: [Protection: FileProtectionType] = [
-        .none: .none, .complete: .complete, .completeUnlessOpen: .completeUnlessOpen,
-        .completeUntilFirstUserAuthentication: .completeUntilFirstUserAuthentication,
-      ]
-      system.protection = (
-        get: { path in
-          let attributes = try FileManager.default.attributesOfItem(atPath: path)
-          guard let type = attributes[.protectionKey] as? FileProtectionType else { return nil }
-          return types.first { $0.value == type }?.key
-        },
-        set: { protection, path in
-          guard let type = types[protection] else { return }
-          try FileManager.default.setAttributes([.protectionKey: type], ofItemAtPath: path)
-        }
-      )
-    #endif
-    return system
-  }()
-}

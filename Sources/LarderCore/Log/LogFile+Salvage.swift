@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import CLarder
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import CLarderSystem
 
 extension LogFile {
   /// Carries a Swift closure through C.
@@ -33,7 +26,7 @@ extension LogFile {
           return progress.report(done, total) ? 0 : 1
         }, Unmanaged.passUnretained(context).toOpaque(), &report)
     }
-    if status == ECANCELED { throw CancellationError() }
+    if status == LARDER_OS_ECANCELED { throw CancellationError() }
     try check(status, "salvage \(source) to \(target)")
     return LogReport(report)
   }

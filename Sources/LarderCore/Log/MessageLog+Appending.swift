@@ -70,7 +70,8 @@ extension MessageLog {
   /// Appends messages together, visible to readers all at once.
   ///
   /// All are encoded before the first is appended, so a failing coder leaves the
-  /// log unchanged. If one cannot be appended, those before it have been.
+  /// log unchanged. If one cannot be appended, those before it have been; and if the
+  /// process is killed meanwhile, the first ones may be there without the others.
   ///
   /// - Parameter messages: What to append, in order; possibly nothing.
   /// - Returns: The number of the last one; nil for an empty sequence.
@@ -79,6 +80,21 @@ extension MessageLog {
   ///   of `.power`.
   @discardableResult
   public func append(contentsOf messages: some Sequence<Message>) throws -> UInt64? {
+    try append(contentsOf: messages, durability: durability)
+  }
+
+  /// Appends messages together, with a durability of their own.
+  ///
+  /// - Parameters:
+  ///   - messages: What to append, in order; possibly nothing.
+  ///   - durability: What they survive once the call returns.
+  /// - Returns: The number of the last one; nil for an empty sequence.
+  /// - Throws: As ``append(contentsOf:)``.
+  /// - Complexity: As ``append(contentsOf:)``.
+  @discardableResult
+  public func append(
+    contentsOf messages: some Sequence<Message>, durability: Durability
+  ) throws -> UInt64? {
     guard let last = try appendInMemory(batch(of: messages)) else { return nil }
     do {
       if durability == .power { try handle.sync(through: last) }

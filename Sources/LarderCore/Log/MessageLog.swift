@@ -28,9 +28,7 @@ public import Foundation
 /// second one gets `.busy`. Any number of logs made by
 /// ``init(readingFrom:coder:)`` read meanwhile, in this process or in others.
 /// No call but those that sync the device blocks for longer than it takes to copy
-/// the bytes; for tasks these have asynchronous forms, which block no thread. In
-/// code of a `main.swift` outside of functions Swift takes the blocking form, with
-/// `await` or without: put it into a function there.
+/// the bytes; for tasks these have asynchronous forms, which block no thread.
 ///
 /// **Durability.** When an append returns, its message survives the end of the
 /// process, whatever ends it. After a power cut the log holds a prefix of what
@@ -188,7 +186,7 @@ extension MessageLog where Message: Codable {
   ///   - whenFull: What a full log does with one more message.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: As ``init(fileURL:maximumBytes:whenFull:coder:configuration:)``.
-  /// - Complexity: O(1) for a log that was closed, else O(capacity).
+  /// - Complexity: As ``init(fileURL:maximumBytes:whenFull:coder:configuration:)``.
   public convenience init(
     fileURL: URL, maximumBytes: UInt64, whenFull: OverflowPolicy,
     configuration: MessageLogConfiguration = .init()

@@ -25,7 +25,12 @@ struct ArchiveGet: ParsableCommand {
   @Argument(help: "The primary key.")
   var key: String
 
-  @Flag(name: .long, help: "Print the bytes of the element as they are stored, not as JSON.")
+  @Flag(
+    name: .long,
+    help: """
+      Print the bytes of the element as they are stored: not as JSON, and control characters as \
+      they are on a terminal, too.
+      """)
   var raw = false
 
   @OptionGroup var element: ElementOptions
@@ -42,7 +47,7 @@ struct ArchiveGet: ParsableCommand {
       StandardError.note("\(folder): there is no element under \(keys.text(bytes))\(hint)")
       throw ExitCode(ToolExit.missing)
     }
-    var output = StandardOutput()
+    var output = StandardOutput(raw: raw)
     if let format {
       var text = CBORText()
       do {

@@ -26,7 +26,8 @@ struct CacheFigures {
     // Figures of the log are those of the last checkpoint, before which it has files, too.
     let files = Self.segmentSizes(folder)
     segmentCount = max(statistics.segmentCount, files.count)
-    logSize = statistics.segmentCount > 0 ? statistics.logSize : files.reduce(0, +)
+    logSize =
+      statistics.segmentCount > 0 ? statistics.logSize : files.reduce(0) { $0.adding(clamping: $1) }
   }
 
   private static func segmentSizes(_ folder: String) -> [UInt64] {
@@ -110,7 +111,7 @@ struct CacheFigures {
     object.add("lastVersion", s.lastVersion)
     object.add("flushedVersion", s.flushedVersion)
     object.add("syncedVersion", s.syncedVersion)
-    object.add("writerProcess", s.writerProcess.map { UInt64($0) })
+    object.add("writerProcess", s.writerProcess)
     fields(&object)
     object.add("created", s.created.timeIntervalSince1970)
     object.add("formatVersion", s.formatVersion)

@@ -29,7 +29,12 @@ struct CacheGet: ParsableCommand {
   @Flag(name: .long, help: "Print the extended data that was stored with the value instead.")
   var extended = false
 
-  @Flag(name: .long, help: "Print the bytes of a CBOR value as they are stored, not as JSON.")
+  @Flag(
+    name: .long,
+    help: """
+      Print the bytes of the value as they are stored: CBOR not as JSON, and control characters \
+      as they are on a terminal, too.
+      """)
   var raw = false
 
   @OptionGroup var keys: CacheKeys
@@ -39,7 +44,7 @@ struct CacheGet: ParsableCommand {
   func run() throws {
     let cache = try CacheFolder.read(folder)
     let bytes = try keys.bytes(key)
-    var output = StandardOutput()
+    var output = StandardOutput(raw: raw)
     if extended {
       guard let info = try cache.info(forKey: bytes) else { throw missing(bytes, in: cache) }
       try info.extendedData?.withUnsafeBytes { try output.write($0) }

@@ -41,7 +41,7 @@ struct CacheVerify: ParsableCommand {
     if json {
       var object = JSONObject()
       object.add("folder", folder)
-      object.add("writerProcess", writer.map { UInt64($0) })
+      object.add("writerProcess", writer)
       CacheText.add(report, to: &object)
       try StandardOutput.line(object.line)
     } else {

@@ -30,9 +30,9 @@ enum EntryProgress {
   private static func text(
     _ verb: String, _ noun: String?, _ done: UInt64, _ total: UInt64
   ) -> String {
-    let percent = total > 0 ? Int(Double(min(done, total)) / Double(total) * 100) : 100
-    guard let noun else { return "\(verb), \(percent) %" }
+    let percent = Quantity.percent(done, of: total)
+    guard let noun else { return "\(verb), \(percent)" }
     let all = noun == "entry" ? CacheText.entries(total) : Quantity.count(total, noun)
-    return "\(verb) \(Quantity.count(done)) of \(all), \(percent) %"
+    return "\(verb) \(Quantity.count(done)) of \(all), \(percent)"
   }
 }

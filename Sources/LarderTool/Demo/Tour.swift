@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
 import Foundation
+import LarderCore
 
 /// A claim of the demo that was not seen to hold.
 struct DemoFailure: Error {}
@@ -24,11 +25,7 @@ final class Tour {
       && environment["TERM", default: "dumb"] != "dumb"
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }
       .first { !$0.isEmpty }
-    #if canImport(Darwin)
-      usesSymbols = true
-    #else
-      usesSymbols = locale?.uppercased().contains("UTF") ?? false
-    #endif
+    usesSymbols = Platform.isApple || locale?.uppercased().contains("UTF") ?? false
   }
 
   func file(_ name: String) -> URL { directory.appendingPathComponent(name) }

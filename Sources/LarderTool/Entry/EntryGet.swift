@@ -28,6 +28,9 @@ struct EntryGet: ParsableCommand {
   @Argument(help: "The number of the value, from 0.")
   var index: Int?
 
+  @Flag(name: .long, help: "Print control characters as they are on a terminal, too.")
+  var raw = false
+
   @OptionGroup var keys: CacheKeys
 
   func validate() throws {
@@ -48,13 +51,15 @@ struct EntryGet: ParsableCommand {
       StandardError.note("\(folder): there is no entry under \(keys.text(bytes))\(hint)")
       throw ExitCode(ToolExit.missing)
     }
-    guard let lengths = EntryFolder.lengths(entry.info, valueCount: valueCount) else {
+    guard let lengths = EntryFolder.lengths(entry.info, valueCount: valueCount),
+      entry.info.size == entry.value.count
+    else {
       throw ToolFailure(
         "\(folder): what is under \(keys.text(bytes)) was not written by an entry cache; "
           + "larder cache get prints its bytes")
     }
     let start = lengths[..<index].reduce(0, +)
-    var output = StandardOutput()
+    var output = StandardOutput(raw: raw)
     try entry.value.withUnsafeBytes {
       try output.write(UnsafeRawBufferPointer(rebasing: $0[start..<start + lengths[index]]))
     }

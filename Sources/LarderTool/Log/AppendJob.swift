@@ -44,7 +44,7 @@ struct AppendJob: ~Copyable {
     defer {
       // A batch that fails was appended up to the message that failed.
       let end = (try? ring.statistics().nextSequence) ?? next
-      bytes += lines.byteCount(ofFirst: Int(clamping: end - next))
+      bytes += lines.byteCount(ofFirst: Int(clamping: end.subtracting(clamping: next)))
     }
     try ring.append(batch)
     if sync { try ring.sync() }
@@ -54,7 +54,7 @@ struct AppendJob: ~Copyable {
     let duration = startTime.duration(to: clock.now)
     var text = "\(input.name)  \(Quantity.bytes(read))"
     if let size = input.size, size > 0 {
-      text += " of \(Quantity.bytes(size)), \(min(100, read * 100 / size)) %"
+      text += " of \(Quantity.bytes(size)), \(Quantity.percent(read, of: size))"
     }
     text += "  \(Quantity.count(lines, "line"))"
     return text + "  \(Quantity.rate(bytes: bytes, in: duration))"
@@ -66,9 +66,11 @@ struct AppendJob: ~Copyable {
   func result() throws -> Result {
     let end = try ring.statistics()
     return Result(
-      appended: end.nextSequence - start.nextSequence, bytes: bytes,
+      appended: end.nextSequence.subtracting(clamping: start.nextSequence), bytes: bytes,
       duration: startTime.duration(to: clock.now), firstSequence: start.nextSequence,
-      lastSequence: end.nextSequence - 1, overwritten: end.overwritten - start.overwritten)
+      lastSequence: end.nextSequence.subtracting(clamping: 1),
+      // What a hostile file counts need not grow.
+      overwritten: end.overwritten.subtracting(clamping: start.overwritten))
   }
 
   /// Closes the log. It waits for the disk only where that was asked for: one line from a shell's

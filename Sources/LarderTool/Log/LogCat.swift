@@ -75,11 +75,12 @@ struct LogCat: ParsableCommand {
       guard record.sequence <= newest else { break }
       // A reader counts from the first message it returns; before it, only what was to be there.
       let isFirst = printed == oldest - 1 && last == nil
-      try printer.print(record, lost: isFirst ? record.sequence - oldest : record.lost)
+      try printer.print(
+        record, lost: isFirst ? record.sequence.subtracting(clamping: oldest) : record.lost)
       printed = record.sequence
     }
     if printed < newest {
-      try printer.note(missing: newest - printed, before: newest + 1)
+      try printer.note(missing: newest - printed, before: newest.adding(clamping: 1))
     }
   }
 
@@ -87,11 +88,11 @@ struct LogCat: ParsableCommand {
     _ reader: borrowing RingReader, from newest: UInt64, to oldest: UInt64,
     with printer: inout MessagePrinter
   ) throws {
-    try reader.seek(to: newest + 1)
+    var before = newest.adding(clamping: 1)
+    try reader.seek(to: before)
     var remaining = last ?? .max
-    var before = newest + 1
     while remaining > 0, let record = try reader.previous(), record.sequence >= oldest {
-      let missing = before - min(before, record.sequence + 1)
+      let missing = before.subtracting(clamping: record.sequence.adding(clamping: 1))
       if missing > 0 { try printer.note(missing: missing, before: before) }
       try printer.print(record, lost: 0)
       before = record.sequence

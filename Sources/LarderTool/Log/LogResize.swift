@@ -49,7 +49,7 @@ struct LogResize: ParsableCommand {
       whenFull: whenFull)
     guard !quiet else { return }
     let after = try LogCreation.read(file).statistics()
-    let dropped = before.count - after.count
+    let dropped = before.count.subtracting(clamping: after.count)
     StandardError.note(
       "\(file): \(Quantity.bytes(before.capacity)) before, \(Quantity.bytes(after.capacity)) now, "
         + "\(Quantity.count(after.count, "message")) kept"

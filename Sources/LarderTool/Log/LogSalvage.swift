@@ -37,9 +37,9 @@ struct LogSalvage: ParsableCommand {
         from: URL(fileURLWithPath: source), to: URL(fileURLWithPath: target)
       ) { done, total in
         if progress.isDue {
-          let percent = total > 0 ? done * 100 / total : 100
           progress.draw(
-            "salvaging \(Quantity.bytes(done)) of \(Quantity.bytes(total)), \(percent) %")
+            "salvaging \(Quantity.bytes(done)) of \(Quantity.bytes(total)), "
+              + Quantity.percent(done, of: total))
         }
         return !Interruption.isRequested
       }

@@ -71,13 +71,13 @@ struct LogStat: ParsableCommand {
       let behind = behind(acknowledged, s)
       rows.append(
         (
-          "  " + printable(name),
+          "  " + TerminalText.escaped(name, isLine: true),
           "done to \(Quantity.count(acknowledged)), "
             + (behind == 0 ? "nothing left" : "\(Quantity.count(behind)) behind")
         ))
     }
     let width = (rows.map(\.0.count).max() ?? 0) + 2
-    return "\(printable(file))\n"
+    return "\(file)\n"
       + rows.map { "  \($0.padding(toLength: width, withPad: " ", startingAt: 0))\($1)\n" }.joined()
   }
 
@@ -99,7 +99,7 @@ struct LogStat: ParsableCommand {
     object.add("removed", s.removed)
     object.add("lost", s.lost)
     object.add("wraps", s.wraps)
-    object.add("writerProcess", s.writerProcess.map { UInt64($0) })
+    object.add("writerProcess", s.writerProcess)
     object.add("format", s.format)
     object.add("created", s.created.timeIntervalSince1970)
     object.add("formatVersion", s.formatVersion)
@@ -118,15 +118,6 @@ struct LogStat: ParsableCommand {
 
   /// How many numbers a consumer has before it; what was overwritten meanwhile is among them.
   private func behind(_ acknowledged: UInt64, _ statistics: LogStatistics) -> UInt64 {
-    let last = statistics.nextSequence - 1
-    return last > acknowledged ? last - acknowledged : 0
-  }
-
-  /// Names are bytes of any kind; control characters would get at the terminal.
-  private func printable(_ text: String) -> String {
-    String(
-      text.map {
-        $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? "?" : $0
-      })
+    statistics.nextSequence.subtracting(clamping: 1).subtracting(clamping: acknowledged)
   }
 }

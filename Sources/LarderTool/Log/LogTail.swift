@@ -52,19 +52,19 @@ struct LogTail: ParsableCommand {
       let reader = try ring.makeReader()
       if let printed = place.last {
         // The file is another one now: the same log resized, or a new one that starts over.
-        try reader.seek(to: newest < printed ? 0 : printed + 1)
+        try reader.seek(to: newest < printed ? 0 : printed.adding(clamping: 1))
         if newest < printed { place.last = 0 }
       } else {
         try reader.seek(to: .max)
         try reader.stepBack(last, from: newest)
         // From the oldest on: what is missing before the first message is a gap, too.
-        if let oldest = statistics.oldestSequence, last > newest - oldest {
-          place.last = oldest - 1
+        if let oldest = statistics.oldestSequence, last > newest.subtracting(clamping: oldest) {
+          place.last = oldest.subtracting(clamping: 1)
         }
       }
       try printNext(reader, &place, &printer)
       if let printed = place.last, printed < newest, !Interruption.isRequested {
-        try printer.note(missing: newest - printed, before: newest + 1)
+        try printer.note(missing: newest - printed, before: newest.adding(clamping: 1))
       }
       place.last = max(place.last ?? 0, newest)
       guard follow else {

@@ -47,7 +47,7 @@ struct LogVerify: ParsableCommand {
     var object = JSONObject()
     object.add("file", file)
     object.add("isIntact", finding.isIntact)
-    object.add("writerProcess", finding.writer.map { UInt64($0) })
+    object.add("writerProcess", finding.writer)
     if let report = finding.report {
       ReportText.add(report, to: &object)
     } else {
@@ -74,7 +74,7 @@ struct LogVerify: ParsableCommand {
     }
     let missing = finding.walk?.missing ?? []
     for range in missing.prefix(Self.mostRanges) {
-      let isOne = range.count == 1
+      let isOne = range.lowerBound == range.upperBound
       let numbers =
         Quantity.count(range.lowerBound)
         + (isOne ? "" : " to " + Quantity.count(range.upperBound))

@@ -17,7 +17,12 @@ struct MessageFormat: ParsableArguments {
       """)
   var json = false
 
-  @Flag(name: .long, help: "Print the bytes of CBOR messages as they are stored, not as JSON.")
+  @Flag(
+    name: .long,
+    help: """
+      Print the bytes of messages as they are stored: CBOR not as JSON, and control characters \
+      as they are on a terminal, too.
+      """)
   var raw = false
 
   @Flag(name: [.customShort("0"), .long], help: "End messages with a NUL byte, not a newline.")
@@ -40,7 +45,7 @@ struct MessagePrinter: ~Copyable {
   private let format: MessageFormat
   private let path: String
   private let endsEveryMessage: Bool
-  private var output = StandardOutput()
+  private var output: StandardOutput
   private var object = JSONObject()
   private var cbor = CBORText()
   private var owesTerminator = false
@@ -54,6 +59,7 @@ struct MessagePrinter: ~Copyable {
   ///   - endsEveryMessage: End partial messages too, for orders in which they are not the last.
   init(_ format: MessageFormat, path: String, endsEveryMessage: Bool = false) {
     self.format = format
+    output = StandardOutput(raw: format.raw)
     self.path = path
     self.endsEveryMessage = endsEveryMessage || format.sequence
   }

@@ -13,7 +13,9 @@ struct MessageWalk {
   private(set) var missing: [ClosedRange<UInt64>] = []
 
   var missingCount: UInt64 {
-    missing.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) + 1 }
+    missing.reduce(0) {
+      $0.adding(clamping: $1.upperBound - $1.lowerBound).adding(clamping: 1)
+    }
   }
 
   /// Walks to what is the newest message at the start.
@@ -24,7 +26,7 @@ struct MessageWalk {
     while let record = try reader.next(), record.sequence <= newest {
       if record.sequence > expected { try note(expected...record.sequence - 1, ring) }
       intact += 1
-      expected = record.sequence + 1
+      expected = record.sequence.adding(clamping: 1)
     }
     if expected <= newest { try note(expected...newest, ring) }
   }

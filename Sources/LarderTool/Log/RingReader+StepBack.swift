@@ -9,7 +9,7 @@ extension RingReader {
   func stepBack(
     _ count: UInt64, from newest: UInt64, notBefore oldest: UInt64 = 0
   ) throws(LarderError) {
-    try seek(to: newest == .max ? newest : newest + 1)
+    try seek(to: newest.adding(clamping: 1))
     var remaining = count
     while remaining > 0 {
       guard let record = try previous() else { return }

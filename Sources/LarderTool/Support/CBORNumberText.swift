@@ -29,7 +29,9 @@ enum CBORNumberText {
     let isNegative = mantissa.hasPrefix("-")
     let digits = isNegative ? String(mantissa.dropFirst()) : mantissa
     let sign = isNegative ? "-" : ""
-    guard let places = Int(exponent), abs(places) <= 40 else { return "\(mantissa)e\(exponent)" }
+    guard let places = Int(exponent), places.magnitude <= 40 else {
+      return "\(mantissa)e\(exponent)"
+    }
     if digits == "0" { return "0" }
     if places >= 0 { return sign + digits + String(repeating: "0", count: places) }
     let padded = String(repeating: "0", count: max(0, 1 - places - digits.count)) + digits

@@ -13,7 +13,7 @@ struct JSONObject {
     add(key, raw: String(value))
   }
 
-  mutating func add(_ key: String, _ value: UInt64?) {
+  mutating func add(_ key: String, _ value: (some BinaryInteger)?) {
     add(key, raw: value.map { String($0) } ?? "null")
   }
 

@@ -36,6 +36,11 @@ enum Quantity {
       + " " + unit
   }
 
+  /// `57 %`; all of nothing is 100 %.
+  static func percent(_ done: UInt64, of total: UInt64) -> String {
+    "\(total > 0 ? Int(Double(min(done, total)) / Double(total) * 100) : 100) %"
+  }
+
   /// A throughput, in powers of 1,000 as rates usually are: `2,173 MB/s`.
   static func rate(bytes: UInt64, in duration: Duration) -> String {
     let megabytes = Double(bytes) / 1e6 / max(duration.inSeconds, 1e-9)

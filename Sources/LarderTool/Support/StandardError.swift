@@ -4,11 +4,16 @@ import Foundation
 /// Notes and errors for the person at the terminal, each one line that starts with `larder:`.
 enum StandardError {
   static func note(_ text: String) {
-    write("larder: \(text)\n")
+    writeThrough("larder: \(isTerminal ? TerminalText.escaped(text, isLine: true) : text)\n")
+  }
+
+  /// Writes lines; a terminal gets text that it does not obey.
+  static func write(_ text: String) {
+    writeThrough(isTerminal ? TerminalText.escaped(text) : text)
   }
 
   /// Writes as it is. There is nobody left to tell if that fails.
-  static func write(_ text: String) {
+  fileprivate static func writeThrough(_ text: String) {
     var text = text
     text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)[...]
@@ -32,6 +37,7 @@ struct ProgressLine {
   private let clock = ContinuousClock()
   private var nextUpdate: ContinuousClock.Instant
   private var isShown = false
+  private static let erasing = "\r\u{1B}[2K"
 
   init(isEnabled: Bool = true) {
     self.isEnabled = isEnabled && StandardError.isTerminal
@@ -42,14 +48,14 @@ struct ProgressLine {
   var isDue: Bool { isEnabled && clock.now >= nextUpdate }
 
   mutating func draw(_ text: String) {
-    StandardError.write("\r\u{1B}[2K\(text)")
+    StandardError.writeThrough(Self.erasing + TerminalText.escaped(text, isLine: true))
     isShown = true
     nextUpdate = clock.now + .milliseconds(100)
   }
 
   mutating func erase() {
     guard isShown else { return }
-    StandardError.write("\r\u{1B}[2K")
+    StandardError.writeThrough(Self.erasing)
     isShown = false
   }
 }

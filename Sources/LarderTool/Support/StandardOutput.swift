@@ -9,13 +9,24 @@ struct OutputClosed: Error {}
 ///
 /// What is buffered is written by `flush()`, or when the buffer is full; a deinit flushes nothing,
 /// because it could not report a failure.
+///
+/// A terminal gets text that it does not obey: see `TerminalText`.
 struct StandardOutput: ~Copyable {
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
   private var used = 0
+  private let escapes: Bool
+
+  /// - Parameter raw: A terminal gets the bytes as they are, too.
+  init(raw: Bool = false) { escapes = !raw && Self.isTerminal }
 
   deinit { buffer.deallocate() }
 
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws {
+    guard escapes else { return try add(bytes) }
+    try TerminalText.escaped(bytes).withUnsafeBytes { try add($0) }
+  }
+
+  private mutating func add(_ bytes: UnsafeRawBufferPointer) throws {
     if bytes.count > buffer.count - used {
       try flush()
       // Longer than the whole buffer: copying it first would gain nothing.
@@ -26,6 +37,7 @@ struct StandardOutput: ~Copyable {
     used += bytes.count
   }
 
+  /// Writes a byte as it is, wherever it goes: a terminator.
   mutating func write(byte: UInt8) throws {
     if used == buffer.count { try flush() }
     buffer[used] = byte
@@ -49,13 +61,14 @@ struct StandardOutput: ~Copyable {
   /// Writes a line of a report at once. If nobody reads it any more, what was found still decides
   /// on the exit code.
   static func line(_ text: String) throws {
-    var text = text + "\n"
+    var output = StandardOutput()
     do {
-      try text.withUTF8 { try writeThrough(UnsafeRawBufferPointer($0)) }
+      try output.write(text + "\n")
+      try output.flush()
     } catch is OutputClosed {}
   }
 
-  /// Writes bytes at once.
+  /// Writes bytes at once, as they are.
   static func writeThrough(_ bytes: UnsafeRawBufferPointer) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -78,6 +91,8 @@ struct StandardOutput: ~Copyable {
   static func close() throws {
     if Foundation.close(STDOUT_FILENO) != 0 && errno != EINTR { throw failure() }
   }
+
+  private static let isTerminal = isatty(STDOUT_FILENO) == 1
 
   /// The width of the terminal that it goes to; nil if it goes elsewhere.
   static var columns: Int? {

@@ -411,6 +411,31 @@ struct HouseTests {
     expectNoLine(in: files) { line in traps.contains { line.contains($0) } }
   }
 
+  @Test func onlyOneFileKnowsWhichSystemSwiftIsOn() throws {
+    let asked = try Regex(
+      #"(import |canImport\()(Darwin|Glibc|Musl|Android|Bionic)\b|^ *#.*\bos\("#)
+    expectNoLine(
+      in: SourceTree.swift.filter { file in
+        file.path.hasPrefix("Sources/") && file.path != "Sources/LarderCore/Platform.swift"
+      }
+    ) { $0.firstMatch(of: asked) != nil }
+    // Not even that one has the C library: its modules have other names on each system.
+    let library = try Regex(#"import (Darwin|Glibc|Musl|Android|Bionic)\b"#)
+    expectNoLine(in: SourceTree.swift.filter { $0.path.hasPrefix("Sources/") }) {
+      $0.firstMatch(of: library) != nil
+    }
+  }
+
+  @Test func theTopLevelOfMainMayMakeEveryCall() {
+    // There it is asynchronous as soon as anything in the file is. A pointer alone belongs into a
+    // closure, which is not.
+    let sources = SourceTree.swift.filter { file in
+      file.path.hasPrefix("Sources/")
+        && file.path != "Sources/Larder/Entry/Editing/EntryWriter.swift"
+    }
+    expectNoLine(in: sources) { $0.contains("noasync") }
+  }
+
   @Test func thePrivacyManifestNamesWhatTheSourcesCall() throws {
     let url = SourceTree.top.appendingPathComponent("Sources/LarderCore/PrivacyInfo.xcprivacy")
     let manifest = try PropertyListSerialization.propertyList(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import CLarder
+import LarderTestSupport
 
 /// The bytes of a ring file, read by the letter of the format and by nothing of ours.
 struct RingImage {

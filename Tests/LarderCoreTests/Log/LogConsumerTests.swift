@@ -44,6 +44,22 @@ import Testing
     #expect(try consumer.next()?.sequence == 2)
   }
 
+  @Test(arguments: [UInt64.max, UInt64.max - 1, UInt64(1) << 63])
+  func anAcknowledgementThatNobodyGaveIsNoTrap(_ acknowledged: UInt64) throws {
+    let writer = try openFilled()
+    try writer.consumer(named: "c").acknowledge(through: 1)
+    var bytes = try fixture.url.bytes()
+    // The first slot's place and its complement.
+    bytes.set(acknowledged, at: 360)
+    bytes.set(~acknowledged, at: 368)
+    try fixture.url.patch(bytes)
+    let log = try fixture.reader()
+    let consumer = try log.consumer(named: "c")
+    #expect(try consumer.acknowledged == acknowledged)
+    #expect(try consumer.next() == nil)
+    _ = try consumer.follow()
+  }
+
   @Test func consumerReadsInPortionsAndRewinds() throws {
     let log = try openFilled()
     let consumer = try log.consumer(named: "c")

@@ -181,6 +181,10 @@ import Testing
     #expect(try log.statistics.syncedSequence == 3)
     try log.append("e", durability: .power)
     #expect(try log.statistics.syncedSequence == 5)
+    try log.append(contentsOf: ["f", "g"], durability: .process)
+    #expect(try log.statistics.syncedSequence == 5)
+    #expect(try log.append(contentsOf: ["h", "i"], durability: .power) == 9)
+    #expect(try log.statistics.syncedSequence == 9)
   }
 
   @Test func processDurabilityLeavesTheSyncToTheCaller() throws {

@@ -109,6 +109,64 @@ struct CacheUseTests {
     try cache.close()
   }
 
+  @Test func readsInMemoryReachTheDiskWithoutAWrite() throws {
+    let clock = CacheTestClock()
+    let (cache, disk) = try open {
+      $0.clock = clock.clock
+      $0.disk.autoTrimInterval = .zero
+      $0.disk.flushInterval = .milliseconds(5)
+    }
+    try cache.set(value(1), forKey: 1, expiration: .afterAccess(.seconds(10)))
+    try disk.flush()
+    for _ in 1...3 {
+      clock.advance(6)
+      let flushes = try disk.statistics.flushes
+      #expect(try cache.value(forKey: 1) != nil)
+      while try disk.statistics.flushes == flushes { Thread.sleep(forTimeInterval: 0.001) }
+      clock.advance(1)
+      #expect(try disk.peek(forKey: 1) != nil)
+    }
+    try cache.close()
+  }
+
+  @Test func closingKeepsTheReadsInMemory() throws {
+    let clock = CacheTestClock()
+    func open() throws -> (Cache<Int, Data>, DiskCache<Int, Data>) {
+      try self.open {
+        $0.clock = clock.clock
+        $0.disk.autoTrimInterval = .zero
+      }
+    }
+    let (cache, disk) = try open()
+    try cache.set(value(1), forKey: 1, expiration: .afterAccess(.seconds(10)))
+    try disk.flush()
+    clock.advance(6)
+    #expect(try cache.value(forKey: 1) != nil)
+    try cache.close()
+    clock.advance(6)
+    let (again, _) = try open()
+    #expect(try again.value(forKey: 1) != nil)
+    try again.close()
+  }
+
+  @Test func readsOfTheDiskReachItWithoutAWrite() throws {
+    let (cache, disk) = try open {
+      $0.disk.countLimit = 100
+      $0.disk.flushInterval = .milliseconds(5)
+    }
+    for key in 1...5 { try disk.set(value(key), forKey: key) }
+    try disk.flush()
+    let flushes = try disk.statistics.flushes
+    #expect(try disk.value(forKey: 1) != nil)
+    while try disk.statistics.flushes == flushes { Thread.sleep(forTimeInterval: 0.001) }
+    let copy = directory.file("copy").path
+    try FileManager.default.copyItem(atPath: path, toPath: copy)
+    let copied = try DiskCache<Int, Data>(path: copy)
+    #expect(try copied.keys(order: .leastRecentFirst) == [2, 3, 4, 5, 1])
+    try copied.close()
+    try cache.close()
+  }
+
   @Test func readsThatThereIsNoRoomForAreCounted() throws {
     let (cache, disk) = try open { $0.disk.countLimit = 200_000 }
     let keys = 0..<100_000

@@ -57,6 +57,35 @@ struct DiskCacheEnumerationTests {
     }
   }
 
+  /// The index has only the beginning of keys that are longer.
+  @Test(arguments: [480, 490, 494, 495, 600])
+  func rangesOfLongKeysHaveTheBoundsThatTheySay(shared: Int) throws {
+    let cache = try place.open(String.self, coder: .string) { $0.inlineThreshold = 0 }
+    var random = SeededGenerator(seed: UInt64(shared))
+    let keys = (0..<200).map { number in
+      String(repeating: "a", count: shared) + String(format: "%03d", number)
+        + String(repeating: "z", count: Int.random(in: 0...20, using: &random))
+    }
+    for key in keys.shuffled(using: &random) { try cache.set("", forKey: key) }
+    for round in 0..<40 {
+      if round == 20 { try cache.flush() }
+      // Some bounds are keys, some lie between them, and some before and behind all.
+      let bounds = (0..<2).map { _ in
+        String(keys.randomElement(using: &random)!.dropLast(Int.random(in: 0...8, using: &random)))
+      }.sorted()
+      let expected = keys.filter { (bounds[0]..<bounds[1]).contains($0) }
+      let range = DiskCacheSelection.range(bounds[0]..<bounds[1])
+      #expect(try cache.keys(range).sorted() == expected)
+      #expect(try cache.keys(range, order: .byKeyDescending).sorted() == expected)
+      #expect(try cache.infos(range).count == expected.count)
+      let closed = keys.filter { (bounds[0]...bounds[1]).contains($0) }
+      #expect(try cache.keys(.range(bounds[0]...bounds[1])).sorted() == closed)
+      #expect(try cache.keys(.range(bounds[1]...)).sorted() == keys.filter { $0 >= bounds[1] })
+    }
+    try cache.removeAll(.range(keys[50]..<keys[150])) { _ in true }
+    #expect(try cache.keys().sorted() == Array(keys[..<50] + keys[150...]))
+  }
+
   @Test func prefixesFindWhatBeginsLikeThem() throws {
     let cache = try place.openData()
     let keys = ["", "a", "ab", "abc", "a\u{7F}", "b", "ba", "\u{10FFFF}", "\u{10FFFF}x"]

@@ -36,6 +36,23 @@ struct DiskCacheLimitTests {
     #expect(try cache.keys() == (0..<10).map(String.init).suffix(kept))
   }
 
+  @Test func whatExceedsTheLimitAloneIsEvictedAlone() throws {
+    let cache = try place.openData { $0.costLimit = 100_000 }
+    for number in 0..<10 { try cache.set(Data(count: 5000), forKey: "\(number)") }
+    try cache.flush()
+    try cache.set(Data(count: 100_001), forKey: "large")
+    try cache.set(Data(count: 100_001), forKey: "3")
+    #expect(try cache.value(forKey: "3")?.count == 100_001)
+    try cache.flush()
+    #expect(try cache.keys() == [0, 1, 2, 4, 5, 6, 7, 8, 9].map(String.init))
+    #expect(try cache.statistics.evicted == 2)
+    #expect(try cache.totalCost == 45_000)
+    // As much as the limit is kept, and the others go.
+    try cache.set(Data(count: 100_000), forKey: "large")
+    try cache.flush()
+    #expect(try cache.keys() == ["large"])
+  }
+
   @Test func trimmingLeavesNothingLiveInTheLog() throws {
     let cache = try place.openData { $0.inlineThreshold = 10 }
     for number in 0..<10 { try cache.set(Data(count: 1000), forKey: "\(number)") }

@@ -1,51 +1,14 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Larder
-import LarderCore
 import LarderTestSupport
 import Testing
 
 /// An output that cannot be written, and standard streams that are closed, at every command.
 @Suite(.timeLimit(.minutes(10))) struct OutputTests {
-  private let directory: TemporaryDirectory
+  typealias Call = Samples.Call
+  private let samples: Samples
 
-  init() throws {
-    directory = try TemporaryDirectory()
-    let log = try MessageLog(
-      fileURL: directory.file("log"), maximumBytes: 1 << 16, whenFull: .overwriteOldest,
-      coder: .string)
-    try log.append("message")
-    try log.close()
-    let cache = try DiskCache<String, Data>(path: directory.file("cache").path)
-    try cache.set(Data("value".utf8), forKey: "key")
-    try cache.close()
-    let entries = try EntryCache<String>(path: directory.file("entries").path, valueCount: 1)
-    try entries.setValues([Data("value".utf8)], forKey: "key")
-    try entries.close()
-    let archive = try Archive<Element>(path: directory.file("archive").path)
-    try archive.insert(Element(id: "key"))
-    try archive.close()
-    try Data("line\n".utf8).write(to: directory.file("input"))
-  }
-
-  private struct Element: Codable, Identifiable, Sendable {
-    var id: String
-  }
-
-  /// How a command is called so that it prints, if it ever does. Names that begin with a comma are
-  /// files in the test's directory.
-  struct Call: CustomTestStringConvertible {
-    let command: String
-    let arguments: [String]
-    var prints = true
-    var testDescription: String { command }
-
-    init(_ command: String, _ arguments: String..., prints: Bool = true) {
-      self.command = command
-      self.arguments = command.split(separator: " ").map(String.init) + arguments
-      self.prints = prints
-    }
-  }
+  init() throws { samples = try Samples() }
 
   static let calls = [
     Call("log append", "--json", ",log", ",input"), Call("log cat", ",log"),
@@ -77,10 +40,7 @@ import Testing
   ]
 
   private func run(_ call: Call, _ redirections: String) throws -> Tool.Run {
-    let arguments = call.arguments.map { argument in
-      argument.hasPrefix(",") ? directory.file(String(argument.dropFirst())).path : argument
-    }
-    return try Tool.run(arguments, redirections: redirections)
+    try Tool.run(samples.arguments(call), redirections: redirections)
   }
 
   @Test func everyCommandIsInTheTable() throws {
@@ -119,7 +79,7 @@ import Testing
   @Test(arguments: calls + variants)
   func anOutputThatNobodyReadsIsNone(_ call: Call) throws {
     // A FIFO whose reader is gone, as behind head.
-    let fifo = directory.file("fifo").path
+    let fifo = samples.file("fifo").path
     #expect(mkfifo(fifo, 0o600) == 0)
     let run = try run(call, "3<>'\(fifo)' >'\(fifo)' 3>&-")
     #expect(run.code == 0, "\(run.errors)")
@@ -130,9 +90,9 @@ import Testing
   func closedStreamsDamageNothing(_ call: Call) throws {
     let run = try run(call, "<&- >&- 2>&-")
     #expect(run.code == (call.prints ? 2 : 0))
-    #expect(try Tool.run("log", "verify", directory.file("log").path).code == 0)
+    #expect(try Tool.run("log", "verify", samples.file("log").path).code == 0)
     for name in ["cache", "entries", "archive"] {
-      #expect(try Tool.run("cache", "verify", directory.file(name).path).code == 0, "\(name)")
+      #expect(try Tool.run("cache", "verify", samples.file(name).path).code == 0, "\(name)")
     }
   }
 
@@ -144,21 +104,21 @@ import Testing
     for redirections in ["<&-", "0>/dev/null"] {
       let run = try run(call, redirections)
       #expect(run.code == 2 && run.errors.hasPrefix("larder: standard input: cannot read: "))
-      #expect(try Tool.run("log", "cat", directory.file("log").path).text == "message\n")
-      #expect(try Tool.run("cache", "ls", directory.file("cache").path).text == "key\n")
+      #expect(try Tool.run("log", "cat", samples.file("log").path).text == "message\n")
+      #expect(try Tool.run("cache", "ls", samples.file("cache").path).text == "key\n")
     }
     #expect(try run(Call("cache set", ",cache", "other", "value"), "<&-").code == 0)
   }
 
   @Test func damageIsToldByTheExitCodeThoughNobodyReads() throws {
-    let file = directory.file("log")
+    let file = samples.file("log")
     var bytes = try Data(contentsOf: file)
     let place = try #require(bytes.range(of: Data("message".utf8)))
     bytes[place.lowerBound] ^= 1
     try bytes.write(to: file)
     let verify = Call("log verify", ",log")
     #expect(try Tool.run("log", "verify", file.path).code == 1)
-    let fifo = directory.file("fifo").path
+    let fifo = samples.file("fifo").path
     #expect(mkfifo(fifo, 0o600) == 0)
     #expect(try run(verify, "3<>'\(fifo)' >'\(fifo)' 3>&-").code == 1)
     #expect(try run(verify, ">&-").code == 2)

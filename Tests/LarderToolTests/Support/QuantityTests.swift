@@ -35,6 +35,13 @@ import Testing
     #expect(Quantity.time(.seconds(4_000)) == "4,000 s")
   }
 
+  @Test func sharesAreInPercent() {
+    #expect(Quantity.percent(1, of: 3) == "33 %")
+    #expect(Quantity.percent(0, of: 0) == "100 %")
+    #expect(Quantity.percent(.max, of: .max) == "100 %")
+    #expect(Quantity.percent(5, of: 4) == "100 %")
+  }
+
   @Test func ratesAreInMegabytesASecond() {
     #expect(Quantity.rate(bytes: 100_000_000, in: .milliseconds(46)) == "2,173 MB/s")
     #expect(Quantity.rate(bytes: 5_000_000, in: .seconds(1)) == "5.0 MB/s")

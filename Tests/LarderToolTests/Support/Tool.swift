@@ -56,14 +56,7 @@ enum Tool {
       errors: String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))
   }
 
-  /// Beside the test bundle on every platform, whatever the scratch path.
-  static let executable: URL = {
-    let bundle = Bundle.allBundles.first { $0.bundleURL.pathExtension == "xctest" }
-    let products =
-      bundle?.bundleURL.deletingLastPathComponent()
-      ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-    return products.appendingPathComponent("larder")
-  }()
+  static let executable = builtProducts.appendingPathComponent("larder")
 }
 
 extension Process {

@@ -16,6 +16,7 @@ const char *tree_contract(const uint8_t *map, uint64_t bytes) {
     tree_report report;
     tree_cursor cursor;
     larder_bytes key, value;
+    uint8_t *taken;
     for (int which = 0; which < TREE_META_PAGES; which++) {
         HOLD(larder_tree_of_meta_page(map, 100, which, &part) == LARDER_EDAMAGED);
         HOLD(larder_tree_of_meta_page(map + sizeof(meta_page), PAGE_MIN_BYTES, which, &part) !=
@@ -34,7 +35,7 @@ const char *tree_contract(const uint8_t *map, uint64_t bytes) {
     HOLD(larder_tree_of_meta_page(map, state.page_bytes + 200, newer, &part) == LARDER_OK);
     HOLD(larder_tree_attach(&part, map, state.page_bytes + 200) == LARDER_OK);
     HOLD(larder_tree_audit(&part, &report) == LARDER_EDAMAGED && report.damaged_pages == 1);
-    HOLD(larder_tree_audit_free_list(&part) == LARDER_EDAMAGED);
+    HOLD(larder_tree_audit_free_list(&part, &taken) == LARDER_EDAMAGED && !taken);
     HOLD(larder_tree_get(&part, meta, &value) == LARDER_EDAMAGED);
 
     part = state;

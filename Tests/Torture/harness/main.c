@@ -45,6 +45,8 @@ static const family families[] = {
     {"coding", "coding", family_coding, 8, "CBOR and damaged CBOR beside a simple reference"},
     {"memory", "memory", family_memory, 0, "indexes beside a model, threads, contradictions"},
     {"store", "store-input", family_store_input, 0, "arguments and folders that none should pass"},
+    {"store", "store-others", family_store_others, 0,
+     "what other users prepare, link, lock and hold"},
     {"store", "store-rare", family_store_rare, 0, "rare options, codes, folders and limits"},
     {"store", "store-rare-tree", family_store_rare_tree, 0, "trees made by hand"},
     {"store", "store-rare-data", family_store_rare_data, 0, "rare states of data.mdb and LMDB"},

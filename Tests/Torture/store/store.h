@@ -179,6 +179,7 @@ void family_store_concurrency(torture *run);
 void family_store_exhaustion(torture *run);
 void family_store_full(torture *run);
 void family_store_input(torture *run);
+void family_store_others(torture *run);
 void family_store_rare(torture *run);
 void family_store_rare_tree(torture *run);
 void family_store_rare_data(torture *run);

@@ -68,7 +68,8 @@ static uint64_t log_most(const trial *self, uint64_t count, bool rests) {
         return limit;
     }
     uint64_t records = limit + count * (KEY_BYTES + BESIDE_BYTES);
-    return records / 5 * 6 + 4 * MEBIBYTE + (rests ? 0 : excess_of(limit, 32 * MEBIBYTE));
+    uint64_t segment = limit / 64 > MEBIBYTE ? limit / 64 : MEBIBYTE;
+    return records / 5 * 6 + 4 * MEBIBYTE + segment + (rests ? 0 : excess_of(limit, 32 * MEBIBYTE));
 }
 
 static uint64_t log_bytes(const char *path) {

@@ -22,6 +22,8 @@ typedef struct model_entry {
     /** When it was read or written last, as far as idling goes. */
     int64_t used;
     bool own_times;
+    /** Written since the last checkpoint. */
+    bool is_new;
 } model_entry;
 
 typedef struct model {
@@ -125,6 +127,16 @@ static bool tracks(const model *self) {
 /** What a flush does by itself. */
 static uint64_t evict(model *self, uint64_t count_limit, uint64_t bytes_limit) {
     uint64_t removed = 0;
+    // What exceeds the limit alone goes alone.
+    for (uint32_t key = 0; key < MODEL_KEYS; key++) {
+        model_entry *entry = &self->entries[key];
+        if (entry->salt && entry->is_new &&
+            book_value_length(self->book, entry->salt) > self->options.limits.bytes) {
+            entry->salt = 0;
+            removed++;
+        }
+        entry->is_new = false;
+    }
     for (;; removed++) {
         uint64_t count, bytes;
         totals_of(self, &count, &bytes);
@@ -194,6 +206,7 @@ static void make_item(model *self, uint64_t salt, uint32_t key, larder_store_ite
     }
     int64_t written = item->written_ns ? item->written_ns : self->now;
     *entry = (model_entry){.salt = salt,
+                           .is_new = true,
                            .order = ++self->order,
                            .write_order = self->order,
                            .written = written,

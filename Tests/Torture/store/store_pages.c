@@ -402,6 +402,66 @@ static void trial(torture *run, void *context, uint64_t number) {
     EXPECT(run, copy_tree(self->whole, self->hurt), "cannot copy the store");
 }
 
+/** The newest state's root. */
+static uint64_t root_of(const pages_bench *self) {
+    bool is_second =
+        read_field(self->bytes + self->page + 144, 8) > read_field(self->bytes + 144, 8);
+    return read_field(self->bytes + (is_second ? self->page : 0) + 128, 8);
+}
+
+/** An earlier version of a page, which is free by now: another one of its kind with the same first
+    key. The page itself if there is none. */
+static uint64_t earlier_page(const pages_bench *self, uint64_t number) {
+    const uint8_t *bytes = self->bytes + number * self->page;
+    for (uint64_t other = 2; other < self->size / self->page; other++) {
+        const uint8_t *page = self->bytes + other * self->page;
+        const uint8_t *first = bytes + read_field(bytes + 16, 2);
+        const uint8_t *second = page + read_field(page + 16, 2) % self->page;
+        if (other != number && page[10] == bytes[10] &&
+            memcmp(first + 6, second + 6, 2 + read_field(first + 6, 2)) == 0) {
+            return other;
+        }
+    }
+    return number;
+}
+
+/** A branch leads to a page that is free as well: LMDB would give it out again, and end the process
+    when it finds it in use. It is found when something below it is to be changed. */
+static void lead_to_free(torture *run, void *context, uint64_t index) {
+    const pages_bench *self = context;
+    uint64_t root = root_of(self), child = child_of(self, root, (unsigned)index);
+    uint64_t other = earlier_page(self, child);
+    const uint8_t *bytes = self->bytes + root * self->page;
+    if (other == child) {
+        return;
+    }
+    place where = {root * self->page + read_field(bytes + 16 + 2 * index, 2), 4, 0};
+    char path[700];
+    snprintf(path, sizeof path, "%s/data.mdb", self->hurt);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    uint32_t value = (uint32_t)other;
+    EXPECT(run, pwrite(file, &value, sizeof value, (off_t)where.offset) == sizeof value,
+           "cannot write");
+    close(file);
+    larder_store *store = NULL;
+    larder_status status = opened(self->hurt, 0, &store);
+    for (unsigned round = 0; round < 4 && !status && torture_unhurt(run); round++) {
+        for (unsigned i = round % 2; i < KEYS; i += 2) {
+            (void)!put(store, i, round > 1);
+        }
+        status = larder_store_flush(store);
+        EXPECT(run, is_damage(status), "a page in use that is free is changed: %d", status);
+    }
+    larder_store_close(store);
+    remove_tree(self->hurt);
+    EXPECT(run, copy_tree(self->whole, self->hurt), "cannot copy the store");
+}
+
+static uint64_t children_of_root(const pages_bench *self) {
+    const uint8_t *bytes = self->bytes + root_of(self) * self->page;
+    return (bytes[10] & 1) != 0 ? (read_field(bytes + 12, 2) - 16) / 2 : 0;
+}
+
 void family_store_pages(torture *run) {
     rng random;
     if (!torture_next_case(run, &random)) {
@@ -420,6 +480,7 @@ void family_store_pages(torture *run) {
         EXPECT(run, read_all(run, store), "something is missing, unhurt");
         larder_store_close(store);
         torture_guard_each(run, self.count * VALUES / self.stride, 20, true, trial, &self);
+        torture_guard_each(run, children_of_root(&self), 20, true, lead_to_free, &self);
     }
     free(self.bytes);
 }

@@ -10,7 +10,6 @@ extension Archivable {
   /// - Throws: As ``ArchiveFactory/archive(for:maximumMemorySize:maximumDiskSize:)`` and
   ///   `access(_:)`.
   /// - Complexity: O(log n), and what decoding takes.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func archivedVersion(in factory: ArchiveFactory = .shared) throws -> Self? {
     try factory.archive(for: Self.self).access(primaryKey)
   }
@@ -21,7 +20,6 @@ extension Archivable {
   /// - Throws: As ``ArchiveFactory/archive(for:maximumMemorySize:maximumDiskSize:)`` and
   ///   `record(_:durability:)`.
   /// - Complexity: O(bytes + indexes).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func updateArchive(in factory: ArchiveFactory = .shared) throws {
     try factory.archive(for: Self.self).record(self)
   }

@@ -9,7 +9,6 @@ extension ArchiveQuery {
   ///   damaged is left out, and counted in the statistics.
   /// - Complexity: O(log n + elements looked at), which an index or a limit keeps few, and what
   ///   decoding them takes; O(elements · log elements) for a sort without an index.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @inlinable
   public func getResults() throws -> [Element] { try runAll(makeFetch()) }
 
@@ -27,7 +26,6 @@ extension ArchiveQuery {
   /// - Returns: The first result; nil if there is none.
   /// - Throws: As the form for all results.
   /// - Complexity: O(log n + elements looked at), and what decoding them takes.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @inlinable
   public func firstResult() throws -> Element? { try runFirst(makeFetch()) }
 
@@ -50,7 +48,6 @@ extension ArchiveQuery {
   ///   `.io`.
   /// - Complexity: As for the first result if there are only filters, and a sort that an
   ///   index does; otherwise that of all results.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func lastResult() throws -> Element? { try runLast() }
 
   /// Runs the query for its last result, on a thread of the archive's own.
@@ -74,7 +71,6 @@ extension ArchiveQuery {
   /// - Complexity: O(log n + elements counted), and what decoding takes if it is needed;
   ///   without filters O(elements written since the last flush, and expired ones that are still
   ///   there). With a limit of age each element is read.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func count() throws -> Int { try runCount() }
 
   /// Counts the results, on a thread of the archive's own.

@@ -46,7 +46,7 @@ extension Archive {
   }
 
   /// As the synchronous form, on a thread of the archive's own: deletes elements, by their
-  /// primary keys, in batches of up to a thousand.
+  /// primary keys, in batches as `insert(all:)`.
   ///
   /// - Parameters:
   ///   - elements: The elements.
@@ -75,7 +75,7 @@ extension Archive {
   }
 
   /// As the synchronous form, on a thread of the archive's own: deletes the elements with
-  /// some primary keys, in batches of up to a thousand.
+  /// some primary keys, in batches as `insert(all:)`.
   ///
   /// - Parameters:
   ///   - ids: The primary keys.

@@ -65,7 +65,7 @@ extension Archive {
   }
 
   /// As the synchronous form, on a thread of the archive's own: stores elements, one after
-  /// the other, in batches of up to a thousand.
+  /// the other, in batches as `insert(all:)`.
   ///
   /// - Parameters:
   ///   - elements: The elements. Of two with one primary key the later stays.

@@ -13,7 +13,6 @@ extension Archive {
   /// - Throws: `.encoding` (of the key), `.tooLarge`, `.readOnly`, `.closed`, `.diskFull`,
   ///   `.io`, `.damaged`.
   /// - Complexity: O(bytes of the key), as a write.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func delete(id: Element.ID, durability: Durability? = nil) throws {
     try remove(id, durability)
   }
@@ -26,7 +25,6 @@ extension Archive {
   ///     configuration said.
   /// - Throws: As `delete(id:durability:)`.
   /// - Complexity: As `delete(id:durability:)`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func delete(_ element: Element, durability: Durability? = nil) throws {
     try remove(element.id, durability)
   }
@@ -39,12 +37,11 @@ extension Archive {
   ///   - others: More of them.
   /// - Throws: As `delete(id:durability:)`.
   /// - Complexity: O(bytes of the keys).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func delete(_ first: Element, _ second: Element, _ others: Element...) throws {
     try remove(all: ([first, second] + others).map(\.id), nil)
   }
 
-  /// Deletes elements, by their primary keys, in batches of up to a thousand.
+  /// Deletes elements, by their primary keys, in batches as `insert(all:)`.
   ///
   /// - Parameters:
   ///   - elements: The elements.
@@ -52,7 +49,6 @@ extension Archive {
   ///     configuration said.
   /// - Throws: As `delete(id:durability:)`; earlier batches are deleted then.
   /// - Complexity: O(bytes of the keys).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func delete(
     all elements: some Sequence<Element>, durability: Durability? = nil
   ) throws {
@@ -66,12 +62,11 @@ extension Archive {
   ///   - others: More of them.
   /// - Throws: As `delete(id:durability:)`.
   /// - Complexity: O(bytes of the keys).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func delete(ids first: Element.ID, _ others: Element.ID...) throws {
     try remove(all: [first] + others, nil)
   }
 
-  /// Deletes the elements with some primary keys, in batches of up to a thousand.
+  /// Deletes the elements with some primary keys, in batches as `insert(all:)`.
   ///
   /// - Parameters:
   ///   - ids: The primary keys.
@@ -79,7 +74,6 @@ extension Archive {
   ///     configuration said.
   /// - Throws: As `delete(id:durability:)`; earlier batches are deleted then.
   /// - Complexity: O(bytes of the keys).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func delete(
     allIDs ids: some Sequence<Element.ID>, durability: Durability? = nil
   ) throws {
@@ -90,7 +84,6 @@ extension Archive {
   ///
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
   /// - Complexity: O(1), as a write.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func deleteAll() throws {
     try store.removeAll(progress: nil)
     memory.removeAll()
@@ -105,7 +98,6 @@ extension Archive {
   /// - Returns: How many elements were deleted.
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
   /// - Complexity: O(elements), and a flush.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func deleteAll(olderThan age: Duration) throws -> Int {
     try removeAll(olderThan: age)
@@ -116,7 +108,6 @@ extension Archive {
   /// - Returns: How many elements were deleted.
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.
   /// - Complexity: O(expired · log n), and a flush.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func deleteExpired() throws -> Int {
     let count = try store.removeExpired()

@@ -21,7 +21,6 @@ extension Archive {
   /// - Complexity: O(bytes + indexes). No disk access, unless a segment of the log is full
   ///   and no other one is ready, too much waits for a checkpoint, or the archive is full:
   ///   then a tenth of it is evicted at once.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @inlinable
   public func record(_ element: Element, durability: Durability? = nil) throws {
     try store(element, durability)
@@ -36,7 +35,6 @@ extension Archive {
   ///     said.
   /// - Throws: As `record(_:durability:)`.
   /// - Complexity: As `record(_:durability:)`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func update(_ element: Element, durability: Durability? = nil) throws {
     try store(element, durability)
   }
@@ -58,7 +56,6 @@ extension Archive {
   /// - Throws: What the closure throws; `.invalidArgument` if it changed the primary key;
   ///   `.conflict` if others were faster a thousand times; and as `record(_:durability:)`.
   /// - Complexity: O(log n + bytes) for each run.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func update(
     _ id: Element.ID, durability: Durability? = nil, _ body: (inout Element) throws -> Void
@@ -84,12 +81,12 @@ extension Archive {
   ///   - others: More of them.
   /// - Throws: As `insert(all:durability:)`.
   /// - Complexity: As `insert(all:durability:)`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func insert(_ first: Element, _ others: Element...) throws {
     try store(all: [first] + others, nil)
   }
 
-  /// Stores elements, one after the other, in batches of up to a thousand.
+  /// Stores elements, one after the other, in batches of up to a thousand
+  /// and 8 MiB, or an eighth of `journalCapacity` where that is less.
   ///
   /// Each batch is stored whole or not at all. Elements of a sequence that is larger than
   /// the archive make room for those that come later.
@@ -100,7 +97,6 @@ extension Archive {
   ///     said.
   /// - Throws: As `record(_:durability:)`; earlier batches are stored then.
   /// - Complexity: O(bytes + elements · indexes).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func insert(
     all elements: some Sequence<Element>, durability: Durability? = nil
   ) throws {
@@ -116,7 +112,6 @@ extension Archive {
   /// - Returns: Whether it was stored.
   /// - Throws: As `record(_:durability:)`.
   /// - Complexity: As `record(_:durability:)`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func insertIfAbsent(_ element: Element, durability: Durability? = nil) throws -> Bool {
     if try contains(element.id) { return false }

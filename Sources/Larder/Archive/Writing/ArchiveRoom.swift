@@ -70,7 +70,7 @@ final class ArchiveRoom: Sendable {
         bound = try store.cost()
       }
       // Even if the body fails: it may have written some of it.
-      bound += size
+      bound = bound.adding(clamping: size)
       return try body()
     }
   }
@@ -83,7 +83,7 @@ final class ArchiveRoom: Sendable {
     // second, after which there is room for all.
     for _ in 0..<3 {
       let kept = try replaced()
-      if try store.cost() - kept <= limit - size { return }
+      if try store.cost().subtracting(clamping: kept) <= limit - size { return }
       let target = limit - size + min(kept, size)
       try trim(store, to: min(target, limit / 10 * 9 + limit % 10), expires: expires)
     }

@@ -42,7 +42,6 @@ extension Cache {
   /// - Complexity: For a value that is there, that of `value(forKey:)`.
   @inlinable
   @_disfavoredOverload
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func value(
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value
@@ -70,7 +69,6 @@ extension Cache {
   /// - Throws: As `value(forKey:cost:expiration:orLoad:)`.
   /// - Complexity: For a value that is there, that of `value(forKey:)`.
   @_disfavoredOverload
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func valueIfFound(
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value?

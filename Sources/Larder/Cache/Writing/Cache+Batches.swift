@@ -12,7 +12,6 @@ extension Cache {
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: That of `value(forKey:)` for each.
   @inlinable
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func values(forKeys keys: some Sequence<Key>) throws -> [Key: Value] {
     var values: [Key: Value] = [:]
     for key in keys {
@@ -33,7 +32,6 @@ extension Cache {
   ///   behind is not.
   /// - Complexity: That of `set` for each.
   @inlinable
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func set(
     _ entries: some Sequence<(key: Key, value: Value)>, cost: Int? = nil,
     expiration: Expiration? = nil
@@ -50,7 +48,6 @@ extension Cache {
   ///   then.
   /// - Complexity: That of `remove(forKey:)` for each.
   @inlinable
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func remove(forKeys keys: some Sequence<Key>) throws {
     for key in keys { try erase(key) }
   }

@@ -13,7 +13,6 @@ extension Cache {
   /// - Throws: What a tier throws; memory and the others are empty all the same.
   ///   `CancellationError` if `progress` said so. `.closed`.
   /// - Complexity: That of the tiers.
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func removeAll(progress: CacheProgress? = nil) throws {
     try checkOpen()
     gate.lock()
@@ -87,7 +86,6 @@ extension Cache where Key == String {
   ///   `.invalidArgument` if a tier cannot remove by prefix. `.closed`.
   /// - Complexity: That of the tiers, and O(n) for memory.
   @discardableResult
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func remove(prefix: Key) throws -> Int {
     try checkOpen()
     gate.lock()

@@ -25,7 +25,6 @@ extension Cache {
   /// - Returns: What the closure returns.
   /// - Throws: What the closure throws; as `set` and `value(forKey:)`.
   /// - Complexity: A read and a write of the tiers.
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func update<R>(
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     durability: Durability? = nil, _ body: (inout Value?) throws -> R

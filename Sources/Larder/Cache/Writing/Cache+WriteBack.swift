@@ -11,7 +11,6 @@ extension Cache {
   ///   what is behind it; what cannot, because it has no encoding for example, was dropped.
   ///   `.closed`.
   /// - Complexity: That of the tiers, for each write that waits.
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func flush() throws {
     try checkOpen()
     if queue != nil { try blocking { try await self.drain() } }
@@ -32,7 +31,6 @@ extension Cache {
   ///
   /// - Throws: As `flush()`; what a tier throws.
   /// - Complexity: That of the tiers; one sync of the device.
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func sync() throws { try blocking { try await self.sync() } }
 
   /// Makes everything that was written survive a power cut, as far as the tiers can.
@@ -54,7 +52,6 @@ extension Cache {
   ///   can be closed again when what was in the way is gone. What a tier throws that is
   ///   closed: the cache is closed all the same.
   /// - Complexity: That of the tiers.
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func close() throws { try blocking { try await self.close() } }
 
   /// Ends the use of the cache and of all its tiers: flushes first, so that nothing is

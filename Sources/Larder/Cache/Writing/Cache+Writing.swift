@@ -22,7 +22,6 @@ extension Cache {
   /// - Complexity: That of the tiers; with write-back that of memory. With a durability of
   ///   `.power` one sync of the device for each tier; for many writes `sync()` is cheaper.
   @inlinable
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func set(
     _ value: Value?, forKey key: Key, cost: Int? = nil, extendedData: Data? = nil,
     expiration: Expiration? = nil, durability: Durability? = nil
@@ -43,7 +42,6 @@ extension Cache {
   ///   have. As `set` with write-back.
   /// - Complexity: As there.
   @inlinable
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func remove(forKey key: Key, durability: Durability? = nil) throws {
     try erase(key, durability)
   }

@@ -14,7 +14,6 @@ extension DiskCache {
   /// - Throws: `.invalidArgument` (the key coder keeps no order or no prefixes),
   ///   `.decoding` (there are keys of another type), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(log n + entries listed).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func keys(
     _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
     limit: Int = .max
@@ -31,7 +30,6 @@ extension DiskCache {
   /// - Returns: Keys, sizes, versions, times and extended data.
   /// - Throws: As `keys(_:order:limit:)`.
   /// - Complexity: O(log n + entries listed). Values in files are not touched.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func infos(
     _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
     limit: Int = .max
@@ -52,7 +50,6 @@ extension DiskCache {
   /// - Returns: The entries.
   /// - Throws: As `keys(_:order:limit:)`.
   /// - Complexity: O(log n + entries listed), and what decoding takes.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func entries(
     _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
     limit: Int = .max
@@ -72,7 +69,6 @@ extension DiskCache {
   ///   - body: Gets an entry, and says whether to go on.
   /// - Throws: As `keys(_:order:limit:)`, and what the closure throws.
   /// - Complexity: O(log n + entries), and what decoding takes.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func forEachEntry(
     _ selection: DiskCacheSelection<Key> = .all, order: DiskCacheOrder = .byKey,
     _ body: (DiskCacheEntry<Key, Value>) throws -> Bool
@@ -88,7 +84,6 @@ extension DiskCache {
   ///   it has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n + bytes), the latter for the checksum.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func info(forKey key: Key) throws -> DiskCacheInfo<Key>? {
     let limits = currentLimits
     var info: DiskCacheInfo<Key>?

@@ -19,7 +19,6 @@ extension DiskCache {
   /// - Throws: What the closure throws; `.readOnly`, `.closed`, `.damaged`, `.diskFull`,
   ///   `.io`, and as ``DiskCacheSelection`` is refused.
   /// - Complexity: O(entries looked at). Values in files are not touched.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func removeAll(
     _ selection: DiskCacheSelection<Key> = .all,

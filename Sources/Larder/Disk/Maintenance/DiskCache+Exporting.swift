@@ -34,7 +34,6 @@ extension DiskCache {
   /// - Returns: The file; nil if there is no value, or it has expired.
   /// - Throws: As ``fileName(forKey:)``; `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(bytes).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func exportValue(forKey key: Key, to directory: URL) throws -> URL? {
     let file = directory.appendingPathComponent(try fileName(forKey: key), isDirectory: false)

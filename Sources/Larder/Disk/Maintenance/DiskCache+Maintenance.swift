@@ -12,7 +12,6 @@ extension DiskCache {
   /// - Throws: `.readOnly`, `.closed`, `.damaged`; `.diskFull` and `.io`, when everything
   ///   stays in the log and a later flush tries again.
   /// - Complexity: O(writes that wait · log n), and some syncs of the device.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func flush() throws { try store.flush() }
 
   /// Makes everything written so far survive a power cut.
@@ -21,7 +20,6 @@ extension DiskCache {
   ///
   /// - Throws: `.diskFull` and `.io` if the device failed; `.readOnly`, `.closed`.
   /// - Complexity: One sync of the device.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func sync() throws { try store.sync() }
 
   /// Ends the use of the cache: flushes it, syncs it and lets others write to it.
@@ -32,7 +30,6 @@ extension DiskCache {
   /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is closed all the same,
   ///   and the log keeps what is not in the index.
   /// - Complexity: As `flush()`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func close() throws { try store.shutdown() }
 
   /// Verifies everything: the files, every entry's checksum, that limits and counts agree
@@ -43,7 +40,6 @@ extension DiskCache {
   /// - Returns: What was found; damage is not an error here.
   /// - Throws: `CancellationError` if `progress` said so; `.closed`, `.io`.
   /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func verify(
     progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) throws -> DiskCacheReport {
@@ -72,7 +68,6 @@ extension DiskCache {
   ///   damaged entry; `CancellationError` if `progress` said so; `.closed`, `.diskFull`,
   ///   `.io`. Nothing is left there then.
   /// - Complexity: O(bytes of everything).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func backup(
     to path: String, progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) throws {
@@ -97,7 +92,6 @@ extension DiskCache {
   ///   what was done stays; `.diskFull`, `.io`, and as
   ///   ``init(path:coder:keyCoder:configuration:)``.
   /// - Complexity: O(bytes of everything).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public static func compact(
     path: String, progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
@@ -126,7 +120,6 @@ extension DiskCache {
   ///   `CancellationError` if `progress` said so, `.diskFull`, `.io`. Nothing has changed
   ///   then.
   /// - Complexity: O(bytes of everything).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public static func rebuild(
     path: String, progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) throws -> DiskCacheReport {
@@ -154,7 +147,6 @@ extension DiskCache {
   ///   `EEXIST` if the target exists, `.busy`, `CancellationError` if `progress` said so,
   ///   `.diskFull`, `.io`. Nothing is left at `target` then.
   /// - Complexity: O(bytes of everything).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public static func salvage(
     from source: String, to target: String,
     progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil

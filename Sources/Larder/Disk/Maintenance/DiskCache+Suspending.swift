@@ -32,7 +32,6 @@ extension DiskCache {
   /// - Throws: `.diskFull` or `.io` if the flush failed; the cache is suspended all the same, and
   ///   the log keeps what is not in the index. `.closed`.
   /// - Complexity: As `flush()`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func suspend(calls: SuspendedCalls = .fail) throws { try store.suspend(calls: calls) }
 
   /// Opens the cache again after `suspend(calls:)`, as it was opened first, with the limits of
@@ -44,7 +43,6 @@ extension DiskCache {
   /// - Throws: As ``init(path:coder:keyCoder:configuration:)``, `.busy` for example. The cache
   ///   stays suspended then, and can be resumed later. `.closed`.
   /// - Complexity: As opening.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func resume() throws { try store.resume() }
 
   /// As the synchronous form, on a thread of its own: suspends the cache.

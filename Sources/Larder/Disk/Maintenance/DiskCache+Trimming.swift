@@ -7,7 +7,6 @@ extension DiskCache {
   ///
   /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
   /// - Complexity: O(entries that leave · log n), and a flush.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func trim() throws { try store.maintain() }
 
   /// Evicts the least recently used entries until there are no more than this.
@@ -18,7 +17,6 @@ extension DiskCache {
   /// - Returns: How many left.
   /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
   /// - Complexity: O(entries that leave · log n), and a flush.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func trim(toCount count: Int) throws -> Int {
     try store.trim(count: StoreLimits.raw(count), cost: .max)
@@ -34,7 +32,6 @@ extension DiskCache {
   /// - Returns: How many entries left.
   /// - Throws: As `trim(toCount:)`.
   /// - Complexity: O(entries that leave · log n), and a flush.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func trim(toCost cost: Int) throws -> Int {
     try store.trim(count: .max, cost: StoreLimits.raw(cost))
@@ -45,7 +42,6 @@ extension DiskCache {
   /// - Returns: How many went.
   /// - Throws: `.readOnly`, `.closed`, `.damaged`, `.diskFull`, `.io`.
   /// - Complexity: O(expired · log n), and a flush; O(n) once after ``expiration`` was set.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func removeExpired() throws -> Int {
     try store.removeExpired()

@@ -132,11 +132,11 @@ public struct DiskCacheStatistics: Sendable, Hashable, CustomStringConvertible {
     flushFailures = raw.flush_failures
     usesDropped = raw.touches_dropped
     lastFailure = raw.last_failure == 0 ? nil : LarderError.code(raw.last_failure)
-    writerProcess = raw.writer_pid == 0 ? nil : Int(raw.writer_pid)
+    writerProcess = raw.writer_pid == 0 ? nil : Int(clamping: raw.writer_pid)
     format = RingOptions.format(ofNumber: raw.content_format)
     contentFormat = raw.content_format
     created = Date(nanoseconds: raw.created_ns)
-    formatVersion = Int(raw.version)
+    formatVersion = Int(clamping: raw.version)
     isReadOnly = raw.read_only != 0
   }
 }

@@ -18,7 +18,6 @@ extension DiskCache {
   /// - Throws: What the closure throws; `.readOnly`, `.closed`, `.diskFull`, `.io`,
   ///   `.damaged`. Nothing was written then.
   /// - Complexity: O(bytes). One sync for all at a durability of `.power`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func batch<R>(
     durability: Durability? = nil,
@@ -38,7 +37,6 @@ extension DiskCache {
   /// - Returns: What there is; a key without a value is missing.
   /// - Throws: The first error of any of them.
   /// - Complexity: O(number of keys · log n), and what decoding takes.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func values(forKeys keys: some Sequence<Key>) throws -> [Key: Value] {
     var values: [Key: Value] = [:]
     for key in keys {
@@ -59,7 +57,6 @@ extension DiskCache {
   ///   ``DiskCacheConfiguration/journalCapacity``; `.encoding`, `.readOnly`, `.closed`,
   ///   `.diskFull`, `.io`, `.damaged`. Nothing was stored then.
   /// - Complexity: O(bytes). One sync for all at a durability of `.power`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func set(
     _ entries: some Sequence<(key: Key, value: Value)>, expiration: Expiration? = nil,
     durability: Durability? = nil

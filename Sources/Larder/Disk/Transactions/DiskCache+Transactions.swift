@@ -25,7 +25,6 @@ extension DiskCache {
   /// - Throws: What the closure throws; `.conflict` if others were faster a thousand times;
   ///   `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`. Nothing was written then.
   /// - Complexity: O(bytes + keys read · log n) for each run.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func transaction<R>(
     durability: Durability? = nil,
@@ -60,7 +59,6 @@ extension DiskCache {
   /// - Returns: What the closure returned when it was run last.
   /// - Throws: As `transaction(durability:_:)`.
   /// - Complexity: O(log n + bytes) for each run.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   @discardableResult
   public func update<R>(
     forKey key: Key, expiration: Expiration? = nil, durability: Durability? = nil,
@@ -85,7 +83,6 @@ extension DiskCache {
   /// - Returns: Value and version; nil if there is no value, or it has expired.
   /// - Throws: As `value(forKey:)`.
   /// - Complexity: O(log n), and what decoding takes.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func versionedValue(forKey key: Key) throws -> (value: Value, version: UInt64)? {
     try readVersioned(key).map { ($0.value, $0.version) }
   }
@@ -104,7 +101,6 @@ extension DiskCache {
   /// - Returns: Whether it was stored; if not, nothing has changed.
   /// - Throws: As `set(_:forKey:extendedData:expiration:durability:)`.
   /// - Complexity: O(log n + bytes).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func compareAndSet(
     _ value: Value?, forKey key: Key, version: UInt64?, extendedData: Data? = nil,
     expiration: Expiration? = nil, durability: Durability? = nil
@@ -144,7 +140,6 @@ extension DiskCache where Value: Equatable {
   /// - Returns: Whether it was stored; if not, nothing has changed.
   /// - Throws: As `transaction(durability:_:)`.
   /// - Complexity: O(log n + bytes).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func compareAndSet(
     _ value: Value?, forKey key: Key, expected: Value?, expiration: Expiration? = nil,
     durability: Durability? = nil

@@ -11,7 +11,6 @@ extension EntryCache {
   /// - Throws: `.encoding` (of the key), `.invalidArgument` (against the ``keyRule``),
   ///   `.readOnly`, `.closed`, `.io`.
   /// - Complexity: O(log n).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func edit(_ key: Key) throws -> EntryEditor? {
     var editor: EntryEditor?
     try keyCoder.borrow(key) { editor = try store.edit(StoreOwnKey($0), of: nil) }
@@ -27,7 +26,6 @@ extension EntryCache {
   /// - Throws: `.invalidArgument` (a snapshot of another cache), `.readOnly`, `.closed`,
   ///   `.io`.
   /// - Complexity: O(log n).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func edit(_ snapshot: EntrySnapshot) throws -> EntryEditor? {
     guard snapshot.bytes.header.reference === store.reference else {
       throw LarderError(.invalidArgument, "The snapshot does not come from the cache at \(path).")
@@ -71,7 +69,6 @@ extension EntrySnapshot {
   ///   moment.
   /// - Throws: `.closed` (also if the cache is gone), `.readOnly`, `.io`.
   /// - Complexity: O(log n).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func edit() throws -> EntryEditor? {
     try openStore().edit(bytes.key, of: self)
   }

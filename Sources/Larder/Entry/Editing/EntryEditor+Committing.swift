@@ -18,7 +18,6 @@ extension EntryEditor {
   /// - Complexity: O(bytes of all values). No disk access unless a segment of the log is
   ///   full and no other one is ready, or too much waits for a checkpoint. At a durability
   ///   of `.power` one sync, shared with concurrent callers.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func commit(expiration: Expiration? = nil, durability: Durability? = nil) throws {
     guard let edited = end() else { throw overFailure }
     defer { store.endEdit(key) }

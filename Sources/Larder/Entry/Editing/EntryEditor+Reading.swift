@@ -9,11 +9,11 @@ extension EntryEditor {
   /// A value as it was committed last; not what this editor has set.
   ///
   /// - Parameter index: Which one, from 0.
-  /// - Returns: Its bytes; nil if there was no entry, or it has left since.
+  /// - Returns: Its bytes; nil if there was no entry, or it had left when the
+  ///   editor read first.
   /// - Throws: `.invalidArgument` (no such value), `.conflict` (the editor is committed or
   ///   aborted), `.closed`, `.io`.
   /// - Complexity: O(log n + bytes) the first time.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func data(at index: Int) throws -> Data? {
     try store.check(index)
     return try committed()?.data(at: index)
@@ -28,7 +28,6 @@ extension EntryEditor {
   ///   none in that encoding.
   /// - Throws: As `data(at:)`.
   /// - Complexity: As `data(at:)`.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func string(at index: Int, encoding: String.Encoding = .utf8) throws -> String? {
     try store.check(index)
     return try committed()?.string(at: index, encoding: encoding)
@@ -50,7 +49,8 @@ extension EntryEditor {
   /// last.
   ///
   /// - Parameter index: Which one, from 0.
-  /// - Returns: Its bytes; nil if there was no entry, or it has left since.
+  /// - Returns: Its bytes; nil if there was no entry, or it had left when the
+  ///   editor read first.
   /// - Throws: `.invalidArgument`, `.conflict`, `.closed`, `.io`.
   /// - Complexity: O(log n + bytes) the first time, and a change of threads.
   public func data(at index: Int) async throws -> Data? {

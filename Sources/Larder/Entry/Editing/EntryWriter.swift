@@ -38,7 +38,6 @@ public final class EntryWriter: Sendable {
   /// - Throws: `.conflict` if the writer is closed, the editor committed or aborted, or its
   ///   value set otherwise; `.diskFull`, `.io`.
   /// - Complexity: O(bytes).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func write(_ data: Data) throws { try data.withUnsafeBytes { try write($0) } }
 
   /// Writes text behind what is there, as UTF-8.
@@ -46,18 +45,18 @@ public final class EntryWriter: Sendable {
   /// - Parameter text: The text.
   /// - Throws: As `write(_:)` of data.
   /// - Complexity: O(bytes).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func write(_ text: String) throws {
     var text = text
     try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
   }
 
-  /// Writes bytes behind those that are there.
+  /// Writes bytes behind those that are there, in a closure that is lent them. There is no
+  /// asynchronous form: a pointer is good for no longer than its closure runs.
   ///
   /// - Parameter bytes: The bytes.
   /// - Throws: As `write(_:)` of data.
   /// - Complexity: O(bytes).
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
+  @available(*, noasync, message: "Await write(_:) of data.")
   public func write(_ bytes: UnsafeRawBufferPointer) throws {
     do throws(LarderError) {
       if try spool.append(bytes) { return }

@@ -70,7 +70,8 @@ public final class LogConsumer<Message: Sendable>: Sendable {
       let entry = LogEntry(raw, coder: log.coder)
       defer { place.previous = raw.sequence }
       if place.previous == 0 { return entry }
-      return entry.losing(raw.sequence - min(raw.sequence, place.previous + 1))
+      let expected = place.previous.adding(clamping: 1)
+      return entry.losing(raw.sequence.subtracting(clamping: expected))
     }
   }
 
@@ -131,7 +132,7 @@ public final class LogConsumer<Message: Sendable>: Sendable {
     if let cursor = place.cursor { return cursor }
     let cursor = try LogCursor(log.handle)
     place.previous = try log.handle.acknowledged(name) ?? 0
-    if place.previous > 0 { try cursor.seek(to: place.previous + 1) }
+    if place.previous > 0 { try cursor.seek(to: place.previous.adding(clamping: 1)) }
     place.cursor = cursor
     return cursor
   }

@@ -13,7 +13,7 @@ struct RawEntry {
   @inline(__always)
   init(_ record: RingRecord, missing: UInt64 = 0) {
     self.sequence = record.sequence
-    self.lost = record.lost + missing
+    self.lost = record.lost.adding(clamping: missing)
     self.isPartial = record.isPartial
     self.bytes = record.bytes
   }
@@ -56,8 +56,8 @@ final class LogCursor {
     while true {
       do {
         guard let record = try reader.next(), record.sequence <= last else { return nil }
-        let missing = countsGap ? record.sequence - min(record.sequence, place) : 0
-        place = record.sequence + 1
+        let missing = countsGap ? record.sequence.subtracting(clamping: place) : 0
+        place = record.sequence.adding(clamping: 1)
         isBehindMessage = true
         countsGap = false
         return RawEntry(record, missing: missing)

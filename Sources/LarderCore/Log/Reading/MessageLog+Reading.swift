@@ -75,7 +75,7 @@ extension MessageLog {
   /// A cursor at `sequence` that ends with the message that is the newest now.
   func cursor(from sequence: UInt64) throws(LarderError) -> LogCursor {
     let next = try handle.nextSequence()
-    let cursor = try LogCursor(handle, last: next - min(next, 1))
+    let cursor = try LogCursor(handle, last: next.subtracting(clamping: 1))
     if sequence > 0 { try cursor.seek(to: sequence) }
     return cursor
   }
@@ -92,6 +92,6 @@ extension MessageLog {
     let next = statistics.nextSequence
     // A damaged count must not decide how much memory to ask for.
     let count = min(statistics.count, Int(clamping: statistics.size / 16))
-    return (try LogCursor(handle, last: next - min(next, 1)), count)
+    return (try LogCursor(handle, last: next.subtracting(clamping: 1)), count)
   }
 }

@@ -27,7 +27,8 @@ public enum FollowStart: Sendable, Hashable {
 /// While the log is suspended the sequence waits, and continues with the next message when it is
 /// resumed. It ends when the log is closed or the task is cancelled; messages not read by then
 /// are not returned any more. It does not end when another process that writes the log ends,
-/// because the next one may continue it.
+/// because the next one may continue it. A writer that resizes the log makes another file: a
+/// follower that opened the old one goes on with that, and has to open the log again.
 ///
 /// **Concurrency.** The sequence is a value; safe to pass between tasks. Each
 /// iterator belongs to one task at a time, and any number may follow one log.
@@ -101,7 +102,8 @@ public struct MessageLogFollower<Message: Sendable>: AsyncSequence, Sendable {
       guard let raw = try cursor.next(waits: false) else { return nil }
       var entry = LogEntry(raw, coder: log.coder)
       if let previous {
-        entry = entry.losing(raw.sequence - Swift.min(raw.sequence, previous + 1))
+        let expected = previous.adding(clamping: 1)
+        entry = entry.losing(raw.sequence.subtracting(clamping: expected))
         self.previous = nil
       }
       return entry
@@ -165,10 +167,10 @@ extension MessageLog {
     case .oldest:
       MessageLogFollower(log: self, start: 0, previous: nil)
     case .newest:
-      MessageLogFollower(log: self, start: next, previous: next - min(next, 1))
+      MessageLogFollower(log: self, start: next, previous: next.subtracting(clamping: 1))
     case .after(let sequence):
       MessageLogFollower(
-        log: self, start: sequence == .max ? .max : sequence + 1,
+        log: self, start: sequence.adding(clamping: 1),
         previous: sequence == .max ? nil : sequence)
     }
   }

@@ -56,7 +56,7 @@ extension RingHandle {
     }
     let doing = "acknowledge message \(sequence) for consumer \"\(name)\" in \(path)"
     if status == LARDER_EINVALID, (1...32).contains(name.utf8.count) {
-      let newest = try nextSequence() - 1
+      let newest = try nextSequence().subtracting(clamping: 1)
       throw LarderError(
         status: status, doing: doing,
         reason: "it was not appended yet; the newest message is \(newest)")
@@ -129,12 +129,12 @@ extension LogStatistics {
     self.wraps = raw.wraps
     self.format = RingOptions.format(ofNumber: raw.content_format)
     self.created = Date(timeIntervalSince1970: Double(raw.created_ns) / 1e9)
-    self.formatVersion = Int(raw.version)
+    self.formatVersion = Int(clamping: raw.version)
     self.whenFull =
       raw.flags & UInt32(LARDER_RING_OVERWRITE) != 0 ? .overwriteOldest : .refuse
-    self.consumerSlots = Int(raw.cursor_slots)
+    self.consumerSlots = Int(clamping: raw.cursor_slots)
     self.isReadOnly = raw.read_only != 0
-    self.writerProcess = raw.writer_pid == 0 ? nil : Int(raw.writer_pid)
+    self.writerProcess = raw.writer_pid == 0 ? nil : Int(clamping: raw.writer_pid)
   }
 }
 

@@ -40,7 +40,6 @@ extension MemoryCache {
   /// - Complexity: For a value that is there, that of ``value(forKey:)``.
   @inlinable
   @_disfavoredOverload
-  @available(*, noasync, message: "It blocks; await the asynchronous form.")
   public func value(
     forKey key: Key, cost: Int? = nil, expiration: Expiration? = nil,
     orLoad load: () throws -> Value

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "larder_os_faults.h"
 #include "store_disk.h"
 
 // The beginning -----------------------------------------------------------------------------------
@@ -52,6 +53,8 @@ bool disk_begin(disk *self, const char *root, const char *vault) {
     snprintf(self->root, sizeof self->root, "%s", root);
     snprintf(self->vault, sizeof self->vault, "%s", vault);
     remove_tree(vault);
+    // What the vault keeps has another name there.
+    larder_fault_hide_links(true);
     self->name_count = 0;
     atomic_store(&self->event_count, 0);
     atomic_store(&self->overflow, 0);

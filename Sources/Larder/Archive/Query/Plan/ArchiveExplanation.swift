@@ -60,7 +60,6 @@ extension ArchiveQuery {
   /// - Throws: What filters throw; `.invalidArgument`, `.decoding`, `.closed`, `.damaged`,
   ///   `.io`.
   /// - Complexity: That of the query.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func explain() throws -> ArchiveExplanation {
     ArchiveExplanation(try run(isCounting: true))
   }

@@ -32,7 +32,6 @@ extension ArchiveQuery {
   /// - Throws: What filters throw; `.invalidArgument`, `.decoding`, `.closed`, `.damaged`,
   ///   `.io`.
   /// - Complexity: As for all results up to the end of the page.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public func page(_ number: Int, size: Int) throws -> [Element] {
     try single(number, size)?.getResults() ?? []
   }
@@ -88,8 +87,23 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// - Throws: What filters throw; `.invalidArgument`, `.decoding`, `.closed`, `.damaged`,
   ///   `.io`. A later call tries again.
   /// - Complexity: O(log n + elements looked at), for each page; see ``ArchiveQuery/pages(of:)``.
-  @available(*, noasync, message: "Use `await` in asynchronous code.")
   public mutating func next() throws -> [Element]? { try step { true } }
+
+  /// As the synchronous form, on a thread of the archive's own: the next page.
+  ///
+  /// - Returns: The results, at least one; nil if there are no more.
+  /// - Throws: `CancellationError`, and as the synchronous form.
+  /// - Complexity: As the synchronous form, and a change of threads.
+  public mutating func next() async throws -> [Element]? {
+    let pages = self
+    let (page, later) = try await query.archive.executor.runCancellable { goesOn in
+      var pages = pages
+      let page = try pages.step(goesOn)
+      return (page, pages)
+    }
+    self = later
+    return page
+  }
 
   mutating func step(_ goesOn: @escaping @Sendable () -> Bool) throws -> [Element]? {
     if isOver { return nil }
@@ -177,14 +191,7 @@ extension ArchivePages: AsyncSequence {
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> [Element]? {
-      let pages = pages
-      let (page, later) = try await pages.query.archive.executor.runCancellable { goesOn in
-        var pages = pages
-        let page = try pages.step(goesOn)
-        return (page, pages)
-      }
-      self.pages = later
-      return page
+      try await pages.next()
     }
   }
 }

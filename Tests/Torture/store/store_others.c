@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// What other users leave where a store is, and what they can do to one that they may only read.
+// Some of it needs root, to be another user for a while.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "larder_os_faults.h"
+#include "store.h"
+
+enum { OTHER_USER = 65534 };
+
+static larder_status opened(const char *path, uint32_t flags, uint32_t mode,
+                            larder_store_detail *detail, larder_store **out) {
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.flags = flags | LARDER_STORE_HOST_MAINTENANCE;
+    options.mode = mode;
+    *detail = (larder_store_detail){.version = 0};
+    return larder_store_open(path, &options, detail, out);
+}
+
+static larder_status put(larder_store *store, const char *key) {
+    larder_store_item item;
+    larder_store_item_init(&item, bytes_of_text(key), bytes_of_text("value"));
+    return larder_store_put(store, &item, NULL);
+}
+
+/** Opens it, writes, and closes it. */
+static larder_status used(torture *run, const char *path, uint32_t flags, uint32_t mode) {
+    larder_store_detail detail;
+    larder_store *store = NULL;
+    larder_status status = opened(path, flags, mode, &detail, &store);
+    if (!status) {
+        EXPECT_STATUS(run, put(store, "key"), LARDER_OK);
+        EXPECT_STATUS(run, larder_store_flush(store), LARDER_OK);
+    }
+    larder_store_close(store);
+    return status;
+}
+
+static void refused(torture *run, const char *path, larder_store_part part, larder_status reason) {
+    larder_store_detail detail;
+    larder_store *store = NULL;
+    larder_store_report report;
+    torture_trial(run);
+    EXPECT_STATUS(run, opened(path, 0, 0600, &detail, &store), reason);
+    EXPECT(run, store == NULL && detail.part == part, "it is part %d", (int)detail.part);
+    EXPECT_STATUS(run, larder_store_rebuild(path, NULL, NULL, NULL, &report), reason);
+    // It goes by the permissions that there are.
+    if (reason != LARDER_EWRITABLE) {
+        larder_status compacted = larder_store_compact(path, NULL, NULL, NULL, NULL);
+        EXPECT(run,
+               compacted == reason || (compacted == ENOENT && part == LARDER_STORE_PART_FOLDER),
+               "compaction gave %d", compacted);
+    }
+    // What is written to a file with two names is written to both, whoever is trusted.
+    GIVES(used(run, path, LARDER_STORE_TRUST_OTHERS, 0600),
+          reason == LARDER_ELINKED ? LARDER_ELINKED : LARDER_OK);
+}
+
+static const struct {
+    const char *name;
+    larder_store_part part;
+} files[] = {{"lock", LARDER_STORE_PART_LOCK},
+             {"lock.mdb", LARDER_STORE_PART_READERS},
+             {"data.mdb", LARDER_STORE_PART_DATA},
+             {"log/00000001.seg", LARDER_STORE_PART_JOURNAL}};
+
+static void owners(torture *run, const char *path) {
+    char inside[700];
+    EXPECT(run, mkdir(path, 0777) == 0 && chown(path, OTHER_USER, OTHER_USER) == 0, "no folder");
+    refused(run, path, LARDER_STORE_PART_FOLDER, LARDER_EOWNER);
+    EXPECT(run, chown(path, 0, 0) == 0, "no owner");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(inside, sizeof inside, "%s/%s", path, files[i].name);
+        torture_note(run, "%s of another user", files[i].name);
+        EXPECT(run, chown(inside, OTHER_USER, OTHER_USER) == 0, "no owner");
+        refused(run, path, files[i].part, LARDER_EOWNER);
+        EXPECT(run, chown(inside, 0, 0) == 0, "no owner");
+    }
+}
+
+static void permissions(torture *run, const char *path) {
+    char inside[700];
+    EXPECT(run, mkdir(path, 0700) == 0 && chmod(path, 0777) == 0, "no folder");
+    refused(run, path, LARDER_STORE_PART_FOLDER, LARDER_EWRITABLE);
+    EXPECT(run, chmod(path, 01777) == 0, "no permissions");
+    GIVES(used(run, path, 0, 0600), LARDER_OK);
+    EXPECT(run, chmod(path, 0775) == 0, "no permissions");
+    GIVES(used(run, path, 0, 0600), LARDER_OK);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(inside, sizeof inside, "%s/%s", path, files[i].name);
+        torture_note(run, "%s for anybody", files[i].name);
+        EXPECT(run, chmod(inside, 0666) == 0, "no permissions");
+        refused(run, path, files[i].part, LARDER_EWRITABLE);
+        GIVES(used(run, path, 0, 0666), LARDER_OK);
+        EXPECT(run, chmod(inside, 0664) == 0, "no permissions");
+        GIVES(used(run, path, 0, 0600), LARDER_OK);
+        EXPECT(run, chmod(inside, 0600) == 0, "no permissions");
+    }
+}
+
+static void links(torture *run, const char *path) {
+    char inside[700], outside[700];
+    GIVES(used(run, path, 0, 0600), LARDER_OK);
+    snprintf(outside, sizeof outside, "%s.outside", path);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(inside, sizeof inside, "%s/%s", path, files[i].name);
+        torture_note(run, "%s has another name", files[i].name);
+        EXPECT(run, link(inside, outside) == 0, "no link");
+        refused(run, path, files[i].part, LARDER_ELINKED);
+        EXPECT(run, unlink(outside) == 0, "no link");
+    }
+}
+
+/** Locks the whole file to read, in whatever way it can be opened. -1 if it cannot. */
+static int lock_to_read(const char *path) {
+    struct flock all = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    return file >= 0 && fcntl(file, F_OFD_SETLK, &all) == 0 ? file : -1;
+}
+
+/** A user who may read everything locks all that it can. */
+static void read_locks(torture *run, const char *path) {
+    int pipe_of[2], ended = 0;
+    char word = 0;
+    GIVES(used(run, path, 0, 0644), LARDER_OK);
+    EXPECT(run, pipe(pipe_of) == 0, "no pipe");
+    pid_t child = fork();
+    if (child == 0) {
+        // The folders above are not for others.
+        char is_good = chdir(path) == 0 && setuid(OTHER_USER) == 0 && lock_to_read("lock") < 0 &&
+                       lock_to_read("lock.mdb") < 0 && lock_to_read("data.mdb") >= 0 &&
+                       lock_to_read("log/00000001.seg") >= 0;
+        is_good = write(pipe_of[1], &is_good, 1) == 1;
+        pause();
+        _exit(0);
+    }
+    close(pipe_of[1]);
+    EXPECT(run, read(pipe_of[0], &word, 1) == 1 && word == 1, "the reader could lock too much");
+    GIVES(used(run, path, 0, 0644), LARDER_OK);
+    close(pipe_of[0]);
+    kill(child, SIGKILL);
+    waitpid(child, &ended, 0);
+    // Whoever has it open all the same is told of.
+    char lock[700];
+    snprintf(lock, sizeof lock, "%s/lock", path);
+    int file = lock_to_read(lock);
+    larder_store_detail detail;
+    larder_store *store = NULL;
+    GIVES(opened(path, 0, 0644, &detail, &store), LARDER_ELOCKED);
+    EXPECT(run, detail.holder_pid == 0, "process %d holds it", (int)detail.holder_pid);
+    close(file);
+}
+
+/** Somebody says that they hold LMDB's mutex. */
+static void mutexes(torture *run, const char *path) {
+    enum { WRITER_OFFSET = 64 };
+    char inside[700];
+    larder_store_detail detail;
+    larder_store *store = NULL;
+    uint32_t pid = (uint32_t)getpid(), none = 0;
+    snprintf(inside, sizeof inside, "%s/lock.mdb", path);
+    GIVES(opened(path, 0, 0600, &detail, &store), LARDER_OK);
+    EXPECT_STATUS(run, put(store, "key"), LARDER_OK);
+    EXPECT_STATUS(run, larder_store_flush(store), LARDER_OK);
+    // Another handle keeps LMDB open, which would make its mutexes anew else.
+    larder_store *reader = NULL;
+    EXPECT_STATUS(run, opened(path, LARDER_STORE_READ_ONLY, 0600, &detail, &reader), LARDER_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        int file = open(inside, O_RDWR | O_CLOEXEC);
+        _exit(pwrite(file, &pid, sizeof pid, WRITER_OFFSET) == sizeof pid ? 0 : 1);
+    }
+    int ended = 1;
+    EXPECT(run, waitpid(child, &ended, 0) == child && ended == 0, "nothing was written");
+    EXPECT_STATUS(run, put(store, "key"), LARDER_OK);
+    GIVES(larder_store_flush(store), LARDER_EBUSY);
+    child = fork();
+    if (child == 0) {
+        int file = open(inside, O_RDWR | O_CLOEXEC);
+        _exit(pwrite(file, &none, sizeof none, WRITER_OFFSET) == sizeof none ? 0 : 1);
+    }
+    EXPECT(run, waitpid(child, &ended, 0) == child && ended == 0, "nothing was written");
+    GIVES(larder_store_flush(store), LARDER_OK);
+    larder_store_close(reader);
+    larder_store_close(store);
+}
+
+/** What is no store stays as it was. */
+static void strangers(torture *run, const char *path) {
+    char inside[700], letter[5000];
+    larder_store_report report;
+    snprintf(inside, sizeof inside, "%s/data.mdb", path);
+    memset(letter, 'a', sizeof letter);
+    EXPECT(run, mkdir(path, 0700) == 0 && write_file(inside, letter, sizeof letter), "no folder");
+    GIVES(larder_store_rebuild(path, NULL, NULL, NULL, &report), LARDER_EFOREIGN);
+    EXPECT(run, unlink(inside) == 0 && rmdir(path) == 0, "something was left in the folder");
+}
+
+typedef struct scene {
+    const char *name;
+    bool needs_root;
+    void (*play)(torture *run, const char *path);
+} scene;
+
+static const scene scenes[] = {{"owners", true, owners},    {"permissions", false, permissions},
+                               {"links", false, links},     {"read locks", true, read_locks},
+                               {"mutexes", false, mutexes}, {"strangers", false, strangers}};
+
+static void play(torture *run, void *context) {
+    const scene *what = context;
+    const char *path = torture_path(run, "others");
+    larder_fault_hide_links(false);
+    remove_tree(path);
+    what->play(run, path);
+    remove_tree(path);
+}
+
+void family_store_others(torture *run) {
+    rng random;
+    if (!torture_next_case(run, &random)) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+        if (scenes[i].needs_root && geteuid() != 0) {
+            continue;
+        }
+        torture_note(run, "%s", scenes[i].name);
+        torture_guard(run, 30, play, (void *)(uintptr_t)&scenes[i]);
+    }
+}
