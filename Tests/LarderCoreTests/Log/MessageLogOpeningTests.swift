@@ -294,7 +294,7 @@ import Testing
     #expect(try Data(contentsOf: fixture.url) == whole)
     var configuration = MessageLogConfiguration()
     configuration.trustsOtherUsers = true
-    try fixture.open(4096, .refuse, configuration).append("y")
+    try fixture.open(4096, .overwriteOldest, configuration).append("y")
     try MessageLog<String>.resize(
       fileURL: fixture.url, toMaximumBytes: 8192, trustsOtherUsers: true)
     #expect(try fixture.reader().messages() == ["x", "y"])
@@ -305,7 +305,7 @@ import Testing
     try FileManager.default.linkItem(at: fixture.url, to: fixture.directory.file("second"))
     var configuration = MessageLogConfiguration()
     configuration.trustsOtherUsers = true
-    let error = error { try fixture.open(4096, .refuse, configuration) }
+    let error = error { try fixture.open(4096, .overwriteOldest, configuration) }
     #expect(error?.code == .untrusted)
     #expect(error?.message.contains("hard link") == true)
     #expect(try fixture.reader().messages() == ["x"])
