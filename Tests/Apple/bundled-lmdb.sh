@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Runs the Swift tests, and programs of another package, with LMDB from a package, as
-# LARDER_LMDB=bundled has it, on systems where that is not usual, and with the locks that LMDB has on
-# Apple's. The package may be out of reach, so one of the same shape stands in for it, made of the
-# distribution's source of LMDB.
+# LARDER_LMDB=bundled has it, on systems where that is not usual, and with the locks that LMDB has
+# on Apple's. The package may be out of reach, so one of the same shape stands in for it, made of
+# the distribution's source of LMDB.
 # Called by `make test-bundled-lmdb`, which sets SWIFT_TEST. Nothing is installed, and no
 # configuration of the user's changes.
 #
