@@ -3,7 +3,8 @@
 # Shows that the harness can fail: for each defect that plant.sh can put into the library, builds a
 # harness with it and runs the family that has to find it. Called by `make torture-selftest`, which
 # sets TORTURE_CC, TORTURE_FLAGS, TORTURE_LINK, TORTURE_OUT, TORTURE_OBJECTS, C_SOURCES,
-# STORE_SOURCES, LMDB_LIBS, FUZZ_CC, FUZZ_FLAGS, and those of larder-hostile, HOSTILE…. JOBS run at a time, 2 unless it is set.
+# STORE_SOURCES, LMDB_LIBS, FUZZ_CC, FUZZ_FLAGS, and those of larder-hostile, HOSTILE…. JOBS run at
+# a time, 2 unless it is set.
 set -eu
 
 SEED=${SEED:-1}

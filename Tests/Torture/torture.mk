@@ -212,7 +212,8 @@ LMDB_SOURCE ?=
 HOSTILE_LMDB = $(if $(LMDB_SOURCE),$(HOSTILE_OUT)/mdb.o $(HOSTILE_OUT)/midl.o,$(LMDB_LIBS))
 
 # Skipped where the compiler has no sanitizers.
-HOSTILE_RUN = MAKE="$(MAKE)" CC="$(TORTURE_TSAN_CC)" sh $(TORTURE_DIR)/hostile/run.sh $(HOSTILE) $(1)
+HOSTILE_RUN = MAKE="$(MAKE)" CC="$(TORTURE_TSAN_CC)" \
+  sh $(TORTURE_DIR)/hostile/run.sh $(HOSTILE) $(1)
 
 $(HOSTILE_OUT)/Tests/%.o: Tests/%.c $(wildcard $(TORTURE_DIR)/hostile/*.h) $(TORTURE_H)
 	@mkdir -p $(@D)

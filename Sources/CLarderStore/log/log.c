@@ -157,8 +157,8 @@ void larder_log_prefetch(const store_log *log, location at) {
         __builtin_prefetch(from->map + at.offset + line * LINE_BYTES);
 }
 
-/** The next number, which nobody else gets; 0 when there is none any more: somebody has named a file
-    by the greatest. */
+/** The next number, which nobody else gets; 0 when there is none any more: somebody has named a
+    file by the greatest. */
 static uint32_t take_number(store_log *log) {
     return log->next_number == 0 ? 0 : log->next_number++;
 }

@@ -25,7 +25,7 @@
     called with NDEBUG, and could not return into a transaction that is half done and holds a mutex.
 
     - mdb_page_touch `mp_pgno != pgno`, mdb_page_dirty `rc == 0`, mdb_ovpage_free `x > 1`,
-      mdb_freelist_save about loose pages: LMDB gives out a page that is in use, or twice. The free
+      mdb_freelist_save about loose pages: LMDB hands a page on that is in use, or twice. The free
       list names a page once, and what it names is taken.
     - mdb_freelist_save `pglast <= me_pglast`, `id <= me_pglast`, `len >= 0`: its rows are in order,
       from 1 to the last transaction, and each has a count and as many numbers (audit_free_row).
@@ -38,10 +38,10 @@
       `srcnode & 1`: nodes fill their page, on even offsets, and have no flags but one (page_tiles,
       node_value).
     - mdb_drop and its mdb_ovpage_free: everything is looked at before (guard_all).
-    - mdb_page_spill, mdb_page_touch `dl[0].mid`, mdb_cursor_put `rc2 == 0`, mdb_xcursor…, mdb_audit,
-      mdb_env_copy…: nested transactions, duplicates and copies are not used.
-    Beside these, LMDB's cursor has 32 levels and a split adds one (head_is_sound), and the number of
-    a transaction must not come round to 0 (larder_tree_meta_head).
+    - mdb_page_spill, mdb_page_touch `dl[0].mid`, mdb_cursor_put `rc2 == 0`, mdb_xcursor…,
+      mdb_audit, mdb_env_copy…: nested transactions, duplicates and copies are not used.
+    Beside these, LMDB's cursor has 32 levels and a split adds one (head_is_sound), and the number
+    of a transaction must not come round to 0 (larder_tree_meta_head).
 
     The same checks keep LMDB from reading outside of the pages that there are. */
 #ifndef LARDER_TREE_GUARD_H

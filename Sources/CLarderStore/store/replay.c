@@ -380,7 +380,7 @@ static int remove_unfinished(void *context, const char *name) {
 }
 
 /** Numbers that there are, or were, are not given again. A file that is not of this log has none,
-    whatever it is called: it is passed over when its number's turn comes. */
+    whatever it is called: when its number's turn comes, the next one is taken. */
 static void note_numbers(replay *work) {
     store_log *log = work->log;
     log->next_number = work->store->index.meta.next_segment;

@@ -204,20 +204,16 @@ struct EntryDamageTests {
   @Test func aFailureIsToldToItsOwnCallAndToNoOther() throws {
     let cache = try open()
     try fill(cache)
-    // Where the next segments would be.
-    let names = (1...99).map { String(format: "%08x.seg", $0) }
+    // No segment can be made there.
     let log = place.url.appendingPathComponent("log")
-    let taken = names.map { log.appendingPathComponent($0) }
-      .filter { !FileManager.default.fileExists(atPath: $0.path) }
-    for file in taken {
-      try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
-    }
+    let away = place.url.appendingPathComponent("away")
+    try FileManager.default.moveItem(at: log, to: away)
     let large = [entryBytes(50_000, seed: 7), entryBytes(50_000, seed: 8)]
     #expect(errorCode { try cache.setValues(large, forKey: "d") } == .io)
     try cache.set("e", "E", "F")
     #expect(try cache.texts("e") == ["E", "F"])
     #expect(try cache.snapshot(forKey: "d") == nil)
-    for file in taken { try FileManager.default.removeItem(at: file) }
+    try FileManager.default.moveItem(at: away, to: log)
     try cache.setValues(large, forKey: "d")
     try cache.flush()
     #expect(try cache.snapshot(forKey: "d")?.values == large)
