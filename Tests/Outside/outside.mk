@@ -7,7 +7,8 @@
 #   make test-long SECONDS=1800         larger sizes, so many seconds together
 
 OUTSIDE = $(BUILD)/debug/LarderOutside
-OUTSIDE_PROGRAMS = $(or $(PROGRAM),images api archive entries log keys folders)
+OUTSIDE_PROGRAMS = $(or $(PROGRAM),images api archive entries log keys folders \
+  sessions)
 
 # Each has its turn, also after one that fails.
 OUTSIDE_RUN = failed=; for program in $(OUTSIDE_PROGRAMS); do \
