@@ -8,15 +8,15 @@ enum Sessions {
   static let program = Program(
     name: "sessions", summary: "lives that reads prolong, and very long keys", run: run)
 
-  private static func run(_ session: Session) async throws {
-    try await prolong(session)
-    try await readAlone(session)
+  private static func run(_ session: Session) throws {
+    try prolong(session)
+    try readAlone(session)
     try longKeys(session)
     try tooLarge(session)
   }
 
   /// Reads that memory answers, until the cache is closed: nothing but its disk is left of them.
-  private static func prolong(_ session: Session) async throws {
+  private static func prolong(_ session: Session) throws {
     let path = session.path("sessions")
     let life = Duration.seconds(4)
     let clock = ContinuousClock()
@@ -31,7 +31,7 @@ enum Sessions {
     while clock.now - start < life + .seconds(1) {
       last = clock.now
       for number in 0..<50 { _ = try cache.value(forKey: "s\(number)") }
-      try await Task.sleep(for: .milliseconds(100))
+      Thread.sleep(forTimeInterval: 0.1)
     }
     try cache.close()
     let again = try Cache(path: path, configuration: configuration)
@@ -49,7 +49,7 @@ enum Sessions {
   }
 
   /// A cache that nobody writes to any more tells its disk what is read.
-  private static func readAlone(_ session: Session) async throws {
+  private static func readAlone(_ session: Session) throws {
     var configuration = DiskCacheConfiguration<Int, Data>()
     configuration.countLimit = 1000
     configuration.flushInterval = .milliseconds(100)
@@ -61,7 +61,7 @@ enum Sessions {
     for key in 0..<100 { _ = try cache.value(forKey: key) }
     let deadline = Deadline(seconds: 30)
     while try cache.statistics.flushes == before, !deadline.isOver {
-      try await Task.sleep(for: .milliseconds(10))
+      Thread.sleep(forTimeInterval: 0.01)
     }
     // As after a kill: what a copy has is what is in the files.
     try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
