@@ -167,7 +167,8 @@ final class Album {
     // Where what a small cost may be exceeded by is more than the limit, that counts.
     let most = max(limit, limit < 256 << 20 ? limit + (32 << 20) : 0)
     // While much is written on a busy machine: what may wait, 4 MiB and a segment come on top.
-    let written = limit / 10 * 12 + max(limit / 10, 32 << 20) + (4 << 20) + max(limit / 64, 1 << 20)
+    let waiting = max(limit / 10, 32 << 20) + (4 << 20) + max(limit / 64, 1 << 20)
+    let written = limit / 10 * 12 + waiting
     expect(
       disk.total <= max(most / 10 * 13, written) + disk.index, "The disk that is taken stays near the limit",
       "\(what): \(megabytes(disk.total)), \(megabytes(disk.index)) of it index, at a limit of "
