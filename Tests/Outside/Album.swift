@@ -170,7 +170,8 @@ final class Album {
     let waiting = max(limit / 10, 32 << 20) + (4 << 20) + max(limit / 64, 1 << 20)
     let written = limit / 10 * 12 + waiting
     expect(
-      disk.total <= max(most / 10 * 13, written) + disk.index, "The disk that is taken stays near the limit",
+      disk.total <= max(most / 10 * 13, written) + disk.index,
+      "The disk that is taken stays near the limit",
       "\(what): \(megabytes(disk.total)), \(megabytes(disk.index)) of it index, at a limit of "
         + megabytes(limit))
   }
