@@ -26,7 +26,7 @@ import Testing
   static let fields = Array(stride(from: 64, to: 320, by: 8)).filter { ![160, 168].contains($0) }
   /// 250 is more than there are numbers before the append, and not after it.
   private static let values: [UInt64] = [0, 1, 250, 1 << 54, 1 << 62, .max]
-  private static let lines = Data(String(repeating: "a line\n", count: 100).utf8)
+  private static let lines = String(repeating: "a line\n", count: 100)
 
   @Test(arguments: fields)
   func appendingNeverTraps(_ field: Int) throws {
@@ -36,7 +36,7 @@ import Testing
       // An epoch shares its word with the checksum.
       bytes.set(bytes.closedChecksum, at: 124)
       try log.patch(bytes)
-      let run = try Tool.run("log", "append", log.path, input: Self.lines)
+      let run = try Tool.run("log", "append", log.path, input: Data(Self.lines.utf8))
       #expect((0...2).contains(run.code), "\(value) at \(field): \(run.errors)")
     }
   }
