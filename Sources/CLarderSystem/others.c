@@ -16,7 +16,7 @@
 enum { OTHERS_MAY_WRITE = 0002, DIGITS = 8, TRIES = 64 };
 
 larder_status larder_os_trust_check(const larder_os_facts *facts, bool trusts_others) {
-    if (!trusts_others && facts->owner != 0 && facts->owner != (uint32_t)geteuid())
+    if (!trusts_others && facts->owner != 0 && facts->owner != larder_os_user())
         return LARDER_EOWNER;
     if (!trusts_others && (facts->mode & OTHERS_MAY_WRITE)) return LARDER_EWRITABLE;
     return facts->links > 1 && !facts->is_folder ? LARDER_ELINKED : LARDER_OK;

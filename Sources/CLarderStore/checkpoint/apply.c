@@ -306,11 +306,14 @@ static bool exceeds_limit_alone(const apply_txn *apply, const uint8_t *at) {
            entry.value.length > most;
 }
 
-/** Whether the tree has the entry that such a put makes: it was applied under another limit. */
+/** Whether the tree has the entry of a put. It has not where that exceeded the limit alone, unless
+    it was applied under another one. */
 static larder_status is_applied(apply_txn *apply, larder_bytes stored, const uint8_t *at,
                                 bool *out) {
     tree_key ignored;
     apply_entry found;
+    *out = true;
+    if (!exceeds_limit_alone(apply, at)) return LARDER_OK;
     larder_status status = larder_apply_find(apply, stored, &ignored, &found);
     *out = !status && !found.is_damaged && found.row.sequence == record_sequence(at);
     return status == LARDER_ENOTFOUND ? LARDER_OK : status;
@@ -377,14 +380,12 @@ larder_status larder_apply_order(apply_txn *apply, const memtable *from) {
         if (record_kind(at) != RECORD_PUT) continue;
         tree_key room, key;
         larder_bytes stored = larder_stored_key(larder_record_key(at), apply->meta.secret, &room);
-        bool is_there = true;
-        if (exceeds_limit_alone(apply, at)) {
-            larder_status found = is_applied(apply, stored, at, &is_there);
-            if (found) return found;
-        }
+        bool is_there;
+        larder_status status = is_applied(apply, stored, at, &is_there);
+        if (status) return status;
         if (!is_there) continue;
         larder_tree_key_order((stamp){record_sequence(at), record_minor(at)}, &key);
-        larder_status status = larder_environment_guard_last(apply->environment);
+        status = larder_environment_guard_last(apply->environment);
         if (status) return status;
         MDB_val name = {key.length, key.bytes}, value = val_of(stored);
         int code = mdb_put(apply->txn, apply->main, &name, &value, MDB_APPEND);

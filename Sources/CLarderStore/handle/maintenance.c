@@ -40,9 +40,11 @@ void larder_store_ask_for_reads(larder_store *store) {
     work->asked_for_reads_ns = larder_os_monotonic_ns();
     pthread_mutex_unlock(&store->pending.lock);
     if (was_asking) return;
-    options->hand_over_reads(store, options->context);
+    const bool goes_on = options->hand_over_reads(store, options->context) != 0;
     pthread_mutex_lock(&store->pending.lock);
     work->is_asking_for_reads = false;
+    // Where nobody keeps reads, the next checkpoint is soon enough to ask again.
+    if (!goes_on) work->asked_for_reads_ns = 0;
     pthread_mutex_unlock(&store->pending.lock);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "handle/trust.h"
 
-#include "larder_os_machine.h"
 #include "log/segment.h"
 
 typedef struct trust {

@@ -194,8 +194,9 @@ typedef struct larder_store_options {
     uint64_t inline_threshold_bytes;
     /** A sync begins no later than this after a write; 0: only with a checkpoint. */
     int64_t sync_interval_ns;
-    /** A checkpoint begins no later than this after a write, unless the waiting writes are too few
-        compared with the tree to be worth it yet; 0: only when `journal_bytes` asks for one. */
+    /** A checkpoint begins no later than this after a write or a read that was recorded, unless
+        writes alone wait, too few compared with the tree to be worth it yet; 0: only when
+        `journal_bytes` asks for one. */
     int64_t flush_interval_ns;
     /** How often limits of age and free space are checked; 0: only by larder_store_maintain. */
     int64_t trim_interval_ns;
@@ -205,11 +206,13 @@ typedef struct larder_store_options {
     int64_t (*LARDER_NULLABLE clock)(void *LARDER_NULLABLE context);
     /** Free space on the store's file system; NULL to ask the system. */
     uint64_t (*LARDER_NULLABLE free_space)(void *LARDER_NULLABLE context);
-    /** Called when a checkpoint begins, by whichever thread runs it and by one at a time: for reads
-        that the caller noted itself, and hands over by larder_store_touch_many before they decide
-        about eviction. It may read too, but not write, nor call what runs a checkpoint or waits for
-        one. NULL for none. */
-    void (*LARDER_NULLABLE hand_over_reads)(larder_store *store, void *LARDER_NULLABLE context);
+    /** Called when a checkpoint begins, by whichever thread runs it, when the store is closed, and
+        every `flush_interval_ns` until it gives 0; by one thread at a time: for reads that
+        the caller noted itself, and hands over by larder_store_touch_many before they decide about
+        eviction. It may read too, but not write, nor call what runs a checkpoint or waits for one.
+        NULL for none.
+        @return 0 if nobody keeps such reads: then only checkpoints ask again. */
+    int (*LARDER_NULLABLE hand_over_reads)(larder_store *store, void *LARDER_NULLABLE context);
     /** Told how far larder_store_open is, and not called after it: bytes of the log that were read
         of what there may be; with LARDER_STORE_REBUILDS, first as larder_store_rebuild. When it
         stops the call, the store is as it was. NULL if nobody wants to know. */

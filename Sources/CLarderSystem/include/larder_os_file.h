@@ -56,8 +56,8 @@ larder_status larder_os_file_facts_get(int file, larder_os_facts *out);
 larder_status larder_os_file_facts_at(const char *path, larder_os_facts *out);
 /** Whether a regular file or a folder that was there before may be written to: the effective user
     or root owns it, not every user may write to it, and a file has no second name, since what has
-    that one would be changed, too. A group may write. To be asked of an open descriptor, before the
-    first write.
+    that one would be changed, too. A group may write. To be asked before the first write, of an
+    open descriptor, or by name where the folder was asked about first.
     @param trusts_others leaves owner and permissions to the caller, but not links.
     @return LARDER_OK, LARDER_EOWNER, LARDER_EWRITABLE, LARDER_ELINKED. */
 larder_status larder_os_trust_check(const larder_os_facts *facts, bool trusts_others);

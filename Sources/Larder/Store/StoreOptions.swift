@@ -158,9 +158,9 @@ final class StoreHost: Sendable {
     }
     if reads != nil {
       options.hand_over_reads = { store, context in
-        guard let context else { return }
-        Unmanaged<StoreHost>.fromOpaque(context)._withUnsafeGuaranteedRef {
-          $0.reads?.handOver(to: store)
+        guard let context else { return 0 }
+        return Unmanaged<StoreHost>.fromOpaque(context)._withUnsafeGuaranteedRef {
+          $0.reads?.handOver(to: store) == true ? 1 : 0
         }
       }
     }

@@ -14,15 +14,17 @@ final class StoreReads: Sendable {
 
   func add(_ source: @escaping Source) { sources.withLock { $0.append(source) } }
 
-  /// Called by one checkpoint at a time.
-  func handOver(to store: OpaquePointer) {
+  /// Called by one thread at a time.
+  ///
+  /// - Returns: Whether there are sources.
+  func handOver(to store: OpaquePointer) -> Bool {
     let asked = sources.withLock { $0 }
     // Not while locked: a source runs the coder of keys.
     let isLasting = asked.map { $0(store) }
-    if isLasting.allSatisfy(\.self) { return }
-    sources.withLock { all in
+    return sources.withLock { all in
       let added = all.dropFirst(asked.count)
       all = zip(asked, isLasting).filter(\.1).map(\.0) + added
+      return !all.isEmpty
     }
   }
 

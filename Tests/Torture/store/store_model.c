@@ -124,10 +124,9 @@ static bool tracks(const model *self) {
            self->options.limits.free_bytes != 0;
 }
 
-/** What a flush does by itself. */
-static uint64_t evict(model *self, uint64_t count_limit, uint64_t bytes_limit) {
+/** What a flush does first: what exceeds the limit alone goes alone. */
+static uint64_t evict_alone(model *self) {
     uint64_t removed = 0;
-    // What exceeds the limit alone goes alone.
     for (uint32_t key = 0; key < MODEL_KEYS; key++) {
         model_entry *entry = &self->entries[key];
         if (entry->salt && entry->is_new &&
@@ -137,6 +136,12 @@ static uint64_t evict(model *self, uint64_t count_limit, uint64_t bytes_limit) {
         }
         entry->is_new = false;
     }
+    return removed;
+}
+
+/** What a flush does by itself. */
+static uint64_t evict(model *self, uint64_t count_limit, uint64_t bytes_limit) {
+    uint64_t removed = evict_alone(self);
     for (;; removed++) {
         uint64_t count, bytes;
         totals_of(self, &count, &bytes);
@@ -177,6 +182,7 @@ static bool catch_up(model *self) {
 
 static uint64_t expire(model *self) {
     uint64_t removed = 0;
+    (void)evict_alone(self);
     for (uint32_t key = 0; key < MODEL_KEYS; key++) {
         if (self->entries[key].salt && !is_there(self, key)) {
             self->entries[key].salt = 0;
