@@ -2,7 +2,12 @@
 #include "handle/handle.h"
 
 larder_status larder_store_sync_held(larder_store *store) {
-    if (!store->syncing.is_settled && store->pending.log.active != NULL) {
+    pthread_mutex_lock(&store->pending.lock);
+    bool is_empty = store->pending.log.active == NULL;
+    pthread_mutex_unlock(&store->pending.lock);
+    // A first segment that comes from here on is for the next time, when all is settled before it.
+    if (is_empty) return LARDER_OK;
+    if (!store->syncing.is_settled) {
         larder_status status = larder_environment_settle(store->index.environment);
         if (status) return status;
         store->syncing.is_settled = true;
