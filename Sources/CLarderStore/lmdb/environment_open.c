@@ -247,9 +247,15 @@ static larder_status open_lmdb(environment *env) {
 }
 
 larder_status larder_environment_mutexes(const environment *env, bool writes) {
-    // As LMDB 0.9 has them in its file, where it uses mutexes: that of the table of readers, and
-    // that of whoever writes.
-    enum { READERS_OFFSET = 8, WRITER_OFFSET = 64, ATTEMPTS = 1000 };
+    // As LMDB 0.9 has them in its file, where it uses mutexes: that of the table of readers, before
+    // two numbers, and that of whoever writes, in a cache line of its own. How large they are is
+    // the machine's affair.
+    enum {
+        READERS_OFFSET = 8,
+        NUMBERS_BYTES = sizeof(size_t) + sizeof(unsigned),
+        WRITER_OFFSET = (READERS_OFFSET + sizeof(pthread_mutex_t) + NUMBERS_BYTES + 63) / 64 * 64,
+        ATTEMPTS = 1000
+    };
     for (int attempt = 0; env->lock_head != NULL; attempt++) {
         if (!larder_os_mutex_is_held(env->lock_head + READERS_OFFSET) &&
             !(writes && larder_os_mutex_is_held(env->lock_head + WRITER_OFFSET)))
