@@ -610,6 +610,15 @@ LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_cursor_open(larder_store *store, const larder_store_query *query,
                          larder_store_cursor *LARDER_NULLABLE *LARDER_NONNULL out);
 
+/** Has the cursor list something else, by key or by an index, in the snapshot that it has: several
+    queries are then answered as of one moment, and the later ones start faster.
+    @param query may name bytes that the cursor lent.
+    @return LARDER_OK; LARDER_EINVALID: also if either order is that of use; LARDER_ECLOSED,
+            LARDER_EFORKED, ENOMEM. After a failure the cursor lists nothing.
+    O(log n); O(m log m) for the m waiting writes if no cursor went by that index before. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_cursor_seek(larder_store_cursor *cursor, const larder_store_query *query);
+
 /** The next entry.
     @param entry receives it, borrowed until the next call; need not be released.
     @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: the entry is damaged, and a further call

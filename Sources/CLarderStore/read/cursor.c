@@ -57,6 +57,29 @@ larder_status larder_store_cursor_open(larder_store *store, const larder_store_q
     return LARDER_OK;
 }
 
+larder_status larder_store_cursor_seek(larder_store_cursor *cursor,
+                                       const larder_store_query *query) {
+    larder_status status = store_enter(cursor->store);
+    if (status) return status;
+    if (!query_is_valid(query) || query->order == LARDER_STORE_BY_RECENCY ||
+        cursor->query.order == LARDER_STORE_BY_RECENCY)
+        return LARDER_EINVALID;
+    uint8_t *copies = cursor->copies;
+    bool is_same = query->order == cursor->query.order && query->index == cursor->query.index;
+    cursor->query = *query;
+    cursor->descends = (query->flags & LARDER_STORE_DESCENDING) != 0;
+    larder_tree_rows_restart(&cursor->tree);
+    cursor->has_tree_row = false;
+    status = cursor_take_bytes(cursor);
+    // Only now: the bounds may be those of an entry that the cursor gave.
+    free(copies);
+    if (!status && !is_same) status = larder_overlay_retake(cursor);
+    if (!status) larder_overlay_rewind(cursor);
+    // Without bounds nothing is in the range.
+    else cursor->tree.has_ended = true;
+    return status;
+}
+
 void larder_store_cursor_close(larder_store_cursor *cursor) {
     if (!cursor) return;
     if (cursor->place) larder_environment_release(cursor->place->environment, cursor->place);
