@@ -64,6 +64,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 
   @usableFromInline let store: StoreHandle
   @usableFromInline let keyCoder: KeyCoder<Element.ID>
+  /// What queries are planned with.
+  let catalog: ArchiveCatalog
   let executor: DiskExecutor
   let changes = ArchiveChanges()
   /// Elements that need not be decoded again: good as long as their version is the store's.
@@ -97,6 +99,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     self.indexes = opened.hasOtherIndexes && configuration.isReadOnly ? [] : indexes
     store = opened.store
     keyCoder = .standard
+    catalog = ArchiveCatalog(self.indexes, keyCoder, store)
     executor = DiskExecutor("larder.archive", store.suspension)
     durability = configuration.durability
     isReadOnly = configuration.isReadOnly

@@ -29,6 +29,13 @@ struct StoreCursor: ~Copyable {
 
   deinit { larder_store_cursor_close(cursor) }
 
+  /// Goes over something else, as of the same moment.
+  mutating func seek(_ selection: StoreSelection) throws {
+    let status = selection.withQuery { larder_store_cursor_seek(cursor, &$0) }
+    if status == LARDER_ECLOSED, !store.suspension.isClosed { throw interruption }
+    try store.check(status, "list the entries of \(store.path)")
+  }
+
   /// Lends the next entry to the body, past any that is damaged: those are counted in
   /// the store's statistics.
   ///

@@ -21,23 +21,19 @@ extension ArchiveQuery {
     wanted: Int? = nil, isCounting: Bool = false, fetch: ArchiveFetch<Element>? = nil,
     goesOn: @escaping @Sendable () -> Bool = { true }
   ) throws -> ArchiveOutcome<Element> {
-    let plan = try ArchivePlanner.plan(stages, of: archive, wanted: wanted)
+    let plan = try ArchivePlan(stages, of: archive, wanted: wanted)
     let walk = ArchiveWalk(archive: archive, plan: plan)
     walk.goesOn = goesOn
     if let fetch, try archive.fitsIntoMemory { walk.fetch = fetch }
     walk.isLimited = wanted != nil || plan.limit != nil
     var outcome = ArchiveOutcome(plan: plan)
-    var isDone = false
-    // The second time there is only one cursor, which is always right.
-    for usesCursors in [true, false] where !isDone {
-      var pipeline = ArchivePipeline(plan.stages, wanted: wanted)
-      pipeline.isCounting = isCounting
-      if pipeline.isOver { return outcome }
-      isDone = try walk.run(usesCursors: usesCursors) { try pipeline.add($0) }
-      try pipeline.finish()
-      outcome.count = pipeline.count
-      outcome.rows = pipeline.take()
-    }
+    var pipeline = ArchivePipeline(plan.stages, wanted: wanted)
+    pipeline.isCounting = isCounting
+    if pipeline.isOver { return outcome }
+    try walk.run { try pipeline.add($0) }
+    try pipeline.finish()
+    outcome.count = pipeline.count
+    outcome.rows = pipeline.take()
     outcome.examined = walk.examined
     outcome.decoded = walk.decoded
     return outcome
@@ -65,20 +61,18 @@ extension ArchiveQuery {
 
   /// The last result: the first one back to front, if nothing behind the filters counts.
   func runLast(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Element? {
-    let plan = try ArchivePlanner.plan(stages, of: archive, wanted: 1)
-    guard plan.stages.isEmpty else { return try run(goesOn: goesOn).rows.last?.element }
+    let plan = try ArchivePlan(stages, of: archive, wanted: 1)
+    guard plan.stages.isEmpty, plan.route.paths.count == 1 else {
+      return try run(goesOn: goesOn).rows.last?.element
+    }
     let walk = ArchiveWalk(archive: archive, plan: plan)
     walk.goesOn = goesOn
     walk.isLimited = true
     walk.isReversed = true
     var last: Element?
-    let take: (ArchiveRow<Element>) -> Bool = { row in
+    try walk.run { row in
       last = row.element
       return false
-    }
-    if try !walk.run(usesCursors: true, take) {
-      last = nil
-      _ = try walk.run(usesCursors: false, take)
     }
     return last
   }
@@ -91,17 +85,17 @@ extension ArchiveQuery {
     query.stages = stages.enumerated().compactMap { number, stage in
       if case .sort = stage, number > lastFilter { nil } else { stage }
     }
-    let plan = try ArchivePlanner.plan(query.stages, of: archive, wanted: nil)
+    let plan = try ArchivePlan(query.stages, of: archive, wanted: nil)
     let isAllInNumbers = plan.stages.allSatisfy {
       switch $0 {
       case .limit, .skip: true
       case .filter, .sort: false
       }
     }
-    guard isAllInNumbers, plan.isCovered else {
+    guard isAllInNumbers, plan.route.isComplete, plan.route.paths.count == 1 else {
       return try query.run(isCounting: true, goesOn: goesOn).count
     }
-    let found = try archive.count(plan.index, plan.range, upTo: plan.limit ?? .max)
+    let found = try archive.catalog.count(plan.route.paths[0], upTo: plan.limit ?? .max)
     return plan.stages.reduce(found) { count, stage in
       switch stage {
       case .limit(let limit): min(count, limit)

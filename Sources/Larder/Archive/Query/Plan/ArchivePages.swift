@@ -125,7 +125,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   }
 
   private mutating func makePlan() throws -> ArchivePlan<Element> {
-    let plan = try ArchivePlanner.plan(query.stages, of: query.archive, wanted: size)
+    let plan = try ArchivePlan(query.stages, of: query.archive, wanted: size)
     self.plan = plan
     pipeline = ArchivePipeline(plan.stages, wanted: size)
     return plan
@@ -139,29 +139,25 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     walk.goesOn = goesOn
     walk.isLimited = true
     walk.wantsPlaces = true
-    for usesCursors in [true, false] {
-      // Changed only when the page is complete, so that a failure leaves all as it is.
-      var pipeline = pipeline
-      var last = place
-      if pipeline.isOver { return [] }
-      let isRight = try walk.run(after: place, usesCursors: usesCursors) { row in
-        last = row.place
-        return try pipeline.add(row)
-      }
-      if !isRight { continue }
-      let page = pipeline.take().map(\.element)
-      self.pipeline = pipeline
-      place = last
-      return page
+    // Changed only when the page is complete, so that a failure leaves all as it is.
+    var pipeline = pipeline
+    var last = place
+    if pipeline.isOver { return [] }
+    try walk.run(after: place) { row in
+      last = row.place
+      return try pipeline.add(row)
     }
-    return []
+    let page = pipeline.take().map(\.element)
+    self.pipeline = pipeline
+    place = last
+    return page
   }
 }
 
 extension ArchivePlan {
   /// Whether a page can begin after any result.
   fileprivate var isContinuous: Bool {
-    if let sorting, sorting.count > 1 { return false }
+    if route.sharedCount != nil || route.paths.count > 1 { return false }
     return stages.allSatisfy { if case .sort = $0 { false } else { true } }
   }
 }
