@@ -207,6 +207,7 @@ planted STORE_NEVER_LEAVES store-exhaustion
 planted STORE_REFUSES_REMOVALS store-full
 planted STORE_CLEANS_AT_ONCE store-full
 planted STORE_GROWS_UNDER_READERS store-full
+planted STORE_KEEPS_LITTLE store-full
 planted STORE_KEEPS_SEGMENTS store-rare-read
 planted STORE_SKIPS_CAUSE store-full
 planted STORE_ENDS_HALFWAY store-explore

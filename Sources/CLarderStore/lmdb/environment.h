@@ -153,6 +153,8 @@ bool larder_environment_is_short(const environment *env);
 /** Bytes of the file, and of what is reserved behind it, where the newest state leads nowhere: new
     pages come from there. */
 uint64_t larder_environment_free_bytes(environment *env);
+/** Bytes of the file up to the last page that the newest state knows; 0 if that cannot be read. */
+uint64_t larder_environment_bytes(environment *env);
 /** Bytes that the file grows by, about, when every page of the tree is written again. */
 uint64_t larder_environment_growth_bytes(environment *env);
 /** How many pages a transaction may write; UINT64_MAX for any number, unless the disk has little

@@ -275,6 +275,7 @@ static larder_status log_begin(larder_store *store, larder_store_detail *detail)
         larder_log_open(store->identity.path, store->index.meta.store_id, store->options.mode,
                         store_is_read_only(store), &store->pending.log);
     store->pending.log.segment_min_bytes = store->tuning.segment_min_bytes;
+    store->pending.copied_at_once = larder_store_copied_at_once(store);
     larder_store_set_room(store);
     return status;
 }
