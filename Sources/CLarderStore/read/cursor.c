@@ -35,6 +35,22 @@ static larder_status cursor_take_bytes(larder_store_cursor *cursor) {
     return LARDER_OK;
 }
 
+/** Whether everything that the cursor sees was written under the content format asked for. */
+static larder_status content_is_as_asked(const larder_store_cursor *cursor) {
+    uint64_t wanted = cursor->query.content_format;
+    if (wanted == 0) return LARDER_OK;
+    if (cursor->place->meta.content_format != wanted) return LARDER_EMISMATCH;
+    if (!store_is_read_only(cursor->store)) return LARDER_OK;
+    // What was followed behind the place is newer, and came under the format of now at the latest:
+    // who changes it does so before and after what it means.
+    snapshot *now;
+    larder_status status = larder_environment_read(cursor->place->environment, &now);
+    if (status) return status;
+    if (now->meta.content_format != wanted) status = LARDER_EMISMATCH;
+    larder_environment_release(cursor->place->environment, now);
+    return status;
+}
+
 larder_status larder_store_cursor_open(larder_store *store, const larder_store_query *query,
                                        larder_store_cursor **out) {
     *out = NULL;
@@ -47,6 +63,7 @@ larder_status larder_store_cursor_open(larder_store *store, const larder_store_q
     cursor->query = *query;
     cursor->descends = (query->flags & LARDER_STORE_DESCENDING) != 0;
     status = larder_overlay_take(cursor);
+    if (!status) status = content_is_as_asked(cursor);
     if (!status) status = cursor_take_bytes(cursor);
     if (status) {
         larder_store_cursor_close(cursor);

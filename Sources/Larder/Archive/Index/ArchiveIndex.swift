@@ -10,8 +10,8 @@
 /// ```
 ///
 /// The store keeps it with every write, in the same transaction as the element. Queries use
-/// it by themselves where they can: `explain()` of a query says which. An archive that is
-/// opened with other indexes than before writes every element again, once.
+/// it by themselves where they can: `explain()` of a query says which. An archive whose indexes
+/// are not those that it is opened with builds them from all elements, once.
 ///
 /// Values may be anything that is ``ArchiveIndexable``: numbers, texts, dates, UUIDs, data,
 /// enumerations with raw values, and optional ones of these.
@@ -31,7 +31,7 @@ public struct ArchiveIndex<Element: Sendable>: Sendable {
   /// What the store calls the index: made of the name.
   let number: UInt16
 
-  /// What tells two declarations apart that need other bytes: name, and kind of the values.
+  /// What tells two declarations apart that need other bytes.
   let declaration: String
 
   /// Whether bytes are in the order of the values.
@@ -49,14 +49,18 @@ public struct ArchiveIndex<Element: Sendable>: Sendable {
   ///     should two names of one archive have the same one, opening it throws
   ///     `.invalidArgument`, and one of them has to change.
   ///   - keyPath: The property, stored or computed, of the element or of something in it.
+  ///   - version: To be changed when the property gives other values than before for elements
+  ///     that are stored already, be it that it computes something else, or that they are decoded
+  ///     otherwise; 0 by default. Most such changes are noticed without it: see <doc:Archives>.
   /// - Complexity: O(1).
   public init<Value: ArchiveIndexable>(
-    _ name: String, _ keyPath: any KeyPath<Element, Value> & Sendable
+    _ name: String, _ keyPath: any KeyPath<Element, Value> & Sendable, version: Int = 0
   ) {
     self.name = name
     self.keyPath = keyPath
     number = Self.number(of: name)
-    declaration = "\(name):\(Value.self)"
+    declaration = ArchiveDeclaration.text(
+      name: name, version: version, [(keyPath as KeyPath<Element, Value>, Value.self)])
     keepsOrder = Value.archiveIndexKeepsOrder
     comparators = ArchiveIndexComparators(keyPath)
     make = { element in
@@ -68,9 +72,13 @@ public struct ArchiveIndex<Element: Sendable>: Sendable {
   /// What the element is found by: bytes in the order of the values.
   func bytes(of element: Element) -> [UInt8] { make(element) }
 
-  /// FNV-1a of the name, 32 bits folded to 16.
+  /// FNV-1a of the name, 32 bits folded to 16; 1 for 0, which is that of `unindexed`.
   private static func number(of name: String) -> UInt16 {
     let hash = name.utf8.reduce(UInt32(0x811C_9DC5)) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
-    return UInt16(truncatingIfNeeded: hash ^ hash >> 16)
+    return max(1, UInt16(truncatingIfNeeded: hash ^ hash >> 16))
   }
+
+  /// What elements are found by that could not be decoded when the indexes were built: the only
+  /// value that they have, without bytes, in an index of its own.
+  static var unindexed: StoreIndexValue { StoreIndexValue(index: 0, bytes: []) }
 }

@@ -7,6 +7,7 @@ struct ArchiveOutcome<Element: Sendable>: Sendable {
   var count = 0
   var examined = 0
   var decoded = 0
+  var undecodable = 0
 }
 
 extension ArchiveQuery {
@@ -20,6 +21,13 @@ extension ArchiveQuery {
   func run(
     wanted: Int? = nil, isCounting: Bool = false, fetch: ArchiveFetch<Element>? = nil,
     goesOn: @escaping @Sendable () -> Bool = { true }
+  ) throws -> ArchiveOutcome<Element> {
+    try archive.withCurrentIndexes { try runOnce(wanted, isCounting, fetch, goesOn) }
+  }
+
+  private func runOnce(
+    _ wanted: Int?, _ isCounting: Bool, _ fetch: ArchiveFetch<Element>?,
+    _ goesOn: @escaping @Sendable () -> Bool
   ) throws -> ArchiveOutcome<Element> {
     let plan = try ArchivePlanner.plan(stages, of: archive, wanted: wanted)
     let walk = ArchiveWalk(archive: archive, plan: plan)
@@ -40,6 +48,7 @@ extension ArchiveQuery {
     }
     outcome.examined = walk.examined
     outcome.decoded = walk.decoded
+    outcome.undecodable = walk.undecodable
     return outcome
   }
 
@@ -65,6 +74,10 @@ extension ArchiveQuery {
 
   /// The last result: the first one back to front, if nothing behind the filters counts.
   func runLast(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Element? {
+    try archive.withCurrentIndexes { try runLastOnce(goesOn) }
+  }
+
+  private func runLastOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Element? {
     let plan = try ArchivePlanner.plan(stages, of: archive, wanted: 1)
     guard plan.stages.isEmpty else { return try run(goesOn: goesOn).rows.last?.element }
     let walk = ArchiveWalk(archive: archive, plan: plan)
@@ -85,6 +98,10 @@ extension ArchiveQuery {
 
   /// Counts the results.
   func runCount(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Int {
+    try archive.withCurrentIndexes { try runCountOnce(goesOn) }
+  }
+
+  private func runCountOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Int {
     var query = self
     // How a sort turns out matters if a filter gets to see a part of it only.
     let lastFilter = stages.lastIndex { if case .filter = $0 { true } else { false } } ?? 0
@@ -101,6 +118,7 @@ extension ArchiveQuery {
     guard isAllInNumbers, plan.isCovered else {
       return try query.run(isCounting: true, goesOn: goesOn).count
     }
+    if plan.index != nil { _ = try archive.unindexedCount() }
     let found = try archive.count(plan.index, plan.range, upTo: plan.limit ?? .max)
     return plan.stages.reduce(found) { count, stage in
       switch stage {

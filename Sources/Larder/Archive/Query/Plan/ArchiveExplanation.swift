@@ -30,6 +30,10 @@ public struct ArchiveExplanation: Sendable, Hashable, CustomStringConvertible {
   /// How many of them were decoded.
   public let decoded: Int
 
+  /// How many elements were left out because they cannot be decoded, and whoever opened the archive
+  /// asked for that: those that the index leaves out, and those that were met.
+  public let undecodable: Int
+
   /// How many results there were.
   public let count: Int
 
@@ -41,6 +45,7 @@ public struct ArchiveExplanation: Sendable, Hashable, CustomStringConvertible {
     isDescending = plan.isDescending
     examined = outcome.examined
     decoded = outcome.decoded
+    undecodable = outcome.undecodable
     count = outcome.count
   }
 
@@ -49,7 +54,8 @@ public struct ArchiveExplanation: Sendable, Hashable, CustomStringConvertible {
     var way = index.map { "index \($0)" } ?? "scan"
     if let range { way += ", \(range)" }
     if isSortedByIndex { way += isDescending ? ", sorted by it, descending" : ", sorted by it" }
-    return "\(way): \(count) results, \(examined) elements looked at, \(decoded) decoded"
+    let left = undecodable > 0 ? ", \(undecodable) that cannot be decoded left out" : ""
+    return "\(way): \(count) results, \(examined) elements looked at, \(decoded) decoded\(left)"
   }
 }
 

@@ -32,6 +32,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 
   private(set) var examined = 0
   private(set) var decoded = 0
+  /// Elements that were left out because they cannot be decoded.
+  private(set) var undecodable = 0
 
   private let isIncluded: @Sendable (Element) throws -> Bool
   private var group: [ArchiveRow<Element>] = []
@@ -74,6 +76,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   ) throws -> Bool {
     after = place
     group = []
+    if isByIndex { undecodable = try archive.unindexedCount() }
     var selection = plan.selection(descends: descends)
     if let place { selection.begin(behind: place, isByKey: !isByIndex) }
     if !turnsRound, !isSorted {
@@ -186,19 +189,26 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     examined += 1
     if examined & 63 == 0, !goesOn() { throw CancellationError() }
     if let after, isBefore(entry, after) { return nil }
-    let element: Element
-    if let fetch {
-      element = try fetch(entry.key, entry.sequence, entry.value)
-    } else {
-      element = try coder.decode(entry.value)
-      decoded += 1
-    }
+    guard let element = try element(of: entry) else { return nil }
     if try !isIncluded(element) { return nil }
     var row = ArchiveRow(element: element, version: entry.sequence)
     if wantsPlaces {
       row.place = ArchivePlace(value: [UInt8](entry.indexValue), key: [UInt8](entry.key))
     }
     return row
+  }
+
+  /// nil if it cannot be decoded, and is to be left out then.
+  private func element(of entry: StoreEntry) throws -> Element? {
+    do {
+      if let fetch { return try fetch(entry.key, entry.sequence, entry.value) }
+      decoded += 1
+      return try coder.decode(entry.value)
+    } catch {
+      if archive.undecodable == .fail { throw archive.decodingFailure(error, entry.key) }
+      undecodable += 1
+      return nil
+    }
   }
 
   /// Whether the element was handed over before the place at which to begin.
