@@ -478,9 +478,9 @@ typedef struct larder_store_entry {
     @param offset 0 for the first one; goes on.
     @param out receives it, borrowed as the entry is.
     @return LARDER_OK; LARDER_END. O(1). */
-LARDER_API LARDER_MUST_CHECK larder_status
-larder_store_entry_index(const larder_store_entry *entry, size_t *offset,
-                         larder_store_index_entry *out);
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_entry_index(const larder_store_entry *entry,
+                                                                    size_t *offset,
+                                                                    larder_store_index_entry *out);
 
 enum {
     /** Do not count the read, nor record it in the order of use. */

@@ -41,8 +41,8 @@ static larder_status content_is_as_asked(const larder_store_cursor *cursor) {
     if (wanted == 0) return LARDER_OK;
     if (cursor->place->meta.content_format != wanted) return LARDER_EMISMATCH;
     if (!store_is_read_only(cursor->store)) return LARDER_OK;
-    // What was followed behind the place is newer, and came under the format of now at the latest:
-    // who changes it does so before and after what it means.
+    // What was followed behind the place may be newer. A writer changes the format before it writes
+    // anything that means something else, so that the newest state tells.
     snapshot *now;
     larder_status status = larder_environment_read(cursor->place->environment, &now);
     if (status) return status;

@@ -123,6 +123,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     let sample = try takeSample()
     if undecodable == .fail { try sample.check(path, Element.self) }
     if isReadOnly {
+      // After a suspension it may have other indexes.
+      store.options.withLock { $0.contentFormatNumber = 0 }
       // A writer may just have begun to build others: then the first query looks again.
       if !declaredIndexes.isEmpty { _ = try? adoptIndexes(there.number, sample) }
     } else if there.indexes != format.indexes || sample.differing > 0 {

@@ -96,8 +96,8 @@ public struct ArchiveConfiguration: Sendable {
   /// back whether to go on. nil, the default, if nobody wants to know.
   ///
   /// It receives what is done and the total: bytes of a log that was not closed, and then, where
-  /// the indexes are not those of before, elements that are stored again. When it says no, opening throws
-  /// `CancellationError`; nothing is lost, and the next opening begins again.
+  /// the indexes are not those of before, elements that are stored again. When it says no, opening
+  /// throws `CancellationError`; nothing is lost, and the next opening begins again.
   public var openingProgress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)?
 
   /// The time; the system's by default. Only its date counts here.

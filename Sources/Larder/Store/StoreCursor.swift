@@ -16,7 +16,7 @@ struct StoreCursor: ~Copyable {
   init(_ store: StoreHandle, _ selection: StoreSelection) throws(LarderError) {
     var opened: OpaquePointer?
     // The bounds are copied by the call.
-    let format = store.indexFormat.load(ordering: .acquiring)
+    let format = selection.indexFormat ?? store.indexFormat.load(ordering: .acquiring)
     let (status, owner) = try store.suspension.callKeeping { pointer in
       selection.withQuery(format) { larder_store_cursor_open(pointer, &$0, &opened) }
     }
@@ -63,6 +63,8 @@ struct StoreSelection: Sendable {
   var isByRecency = false
   /// By the values in this index: then the bounds are of values, not of keys.
   var index: UInt16?
+  /// The content format that the index has to be of; nil: the one that the store's handle has.
+  var indexFormat: UInt64?
   var flags: UInt32 = 0
   var lower: [UInt8] = []
   var upper: [UInt8] = []
@@ -157,7 +159,7 @@ extension StoreHandle {
   func count(_ selection: StoreSelection, upTo limit: Int) throws(LarderError) -> Int {
     if limit <= 0 { return 0 }
     var count: UInt64 = 0
-    let format = indexFormat.load(ordering: .acquiring)
+    let format = selection.indexFormat ?? indexFormat.load(ordering: .acquiring)
     let status = try suspension.call { store in
       selection.withQuery(format) { larder_store_count(store, &$0, UInt64(limit), &count) }
     }

@@ -108,7 +108,7 @@ extension Archive {
   }
 
   /// Gives those elements their indexes that could not be decoded when these were built, and can be
-  /// now; then uses the indexes.
+  /// now.
   func indexUnindexed() throws {
     var items: [ArchiveRebuilt] = []
     try forEachUnindexed { entry in
@@ -117,18 +117,6 @@ extension Archive {
       return true
     }
     for item in items { try write([item], isAlone: true) }
-  }
-
-  /// From now on queries use the indexes, which were built or checked.
-  func useIndexes(_ number: UInt64) throws {
-    store.indexFormat.store(number, ordering: .releasing)
-    var haveUnindexed = false
-    try forEachUnindexed { _ in
-      haveUnindexed = true
-      return false
-    }
-    indexState.haveUnindexed.store(haveUnindexed, ordering: .releasing)
-    indexState.areCurrent.store(!declaredIndexes.isEmpty, ordering: .releasing)
   }
 
   private func rebuilt(_ entry: StoreEntry) -> ArchiveRebuilt {

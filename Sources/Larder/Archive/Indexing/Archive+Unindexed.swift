@@ -68,8 +68,14 @@ extension Archive {
   }
 
   /// Lends the elements that are in no index, until the body says that this is enough.
-  func forEachUnindexed(_ body: (StoreEntry) throws -> Bool) throws {
-    var cursor = try StoreCursor(store, unindexed)
+  ///
+  /// - Parameter format: The content format that the folder has to have; nil: the one in use.
+  func forEachUnindexed(
+    _ format: UInt64? = nil, _ body: (StoreEntry) throws -> Bool
+  ) throws {
+    var selection = unindexed
+    selection.indexFormat = format
+    var cursor = try StoreCursor(store, selection)
     var goesOn = true
     while goesOn, try cursor.next({ goesOn = try body($0) }) {}
   }
@@ -79,7 +85,11 @@ extension Archive {
   /// - Throws: `.decoding`, if that is not to be, of the first one.
   func unindexedCount() throws -> Int {
     if !indexState.haveUnindexed.load(ordering: .acquiring) { return 0 }
-    if undecodable == .fail { try forEachUnindexed { _ = try decode($0); return true } }
+    if undecodable == .fail {
+      try forEachUnindexed {
+        _ = try decode($0); return true
+      }
+    }
     return try store.count(unindexed, upTo: .max)
   }
 

@@ -12,8 +12,8 @@ import LarderCore
 /// folded, of the other one the upper bits; 0 stands for a coder that says nothing, and for no
 /// index.
 ///
-/// Indexes that are built again have another number even if they are declared as before: who has
-/// the folder open for reading meanwhile may compute something else from the elements.
+/// Indexes that are built again have another number even if they are declared as before: a reader
+/// that has the folder open meanwhile may compute something else from the elements.
 package struct ArchiveFormat: Hashable, Sendable {
   private static let mark: UInt64 = 0x414C
   /// Of indexes that are being built, which are nobody's.

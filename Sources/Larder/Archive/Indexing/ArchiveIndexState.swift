@@ -13,7 +13,7 @@ final class ArchiveIndexState: Sendable {
   let haveUnindexed = Atomic(false)
   /// A content format whose indexes turned out to be somebody else's; 0 for none.
   let rejected = Atomic<UInt64>(0)
-  /// Held by who builds, adopts or verifies them.
+  /// Held while they are built, adopted or verified.
   let lock = Mutex(())
 }
 
@@ -42,7 +42,7 @@ extension Archive {
       do { return try body() } catch let error as LarderError
         where error.cause is StoreHasOtherIndexes
       {
-        // Who writes knows itself; a rebuild was ending, or beginning, when the cursor was opened.
+        // A writer knows itself: its rebuild began, or ended, when the cursor was opened.
         if isReadOnly || attempt > 3 {
           indexState.areCurrent.store(false, ordering: .releasing)
         }
@@ -66,21 +66,31 @@ extension Archive {
     if !isDeclared || number == indexState.rejected.load(ordering: .acquiring) { return false }
     var isOurs = try (sample ?? takeSample()).differing == 0
     if isOurs {
-      store.indexFormat.store(number, ordering: .releasing)
       // Fails if the format has changed since the sample was taken.
-      var unindexed = 0
-      try forEachUnindexed { entry in
-        unindexed += 1
+      try forEachUnindexed(number) { entry in
         if (try? coder.decode(entry.value)) != nil { isOurs = false }
         return isOurs
       }
-      indexState.haveUnindexed.store(unindexed > 0, ordering: .releasing)
     }
     if isOurs {
-      indexState.areCurrent.store(true, ordering: .releasing)
+      try useIndexes(number)
     } else {
       indexState.rejected.store(number, ordering: .releasing)
     }
     return isOurs
+  }
+
+  /// From now on queries use the indexes, which were built or checked.
+  ///
+  /// A query that is under way then meets another format than it began with, and begins again.
+  func useIndexes(_ number: UInt64) throws {
+    var haveUnindexed = false
+    try forEachUnindexed(number) { _ in
+      haveUnindexed = true
+      return false
+    }
+    indexState.haveUnindexed.store(haveUnindexed, ordering: .releasing)
+    store.indexFormat.store(number, ordering: .releasing)
+    indexState.areCurrent.store(!declaredIndexes.isEmpty, ordering: .releasing)
   }
 }

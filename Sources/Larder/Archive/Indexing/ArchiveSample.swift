@@ -106,9 +106,9 @@ extension Archive {
       (0..<8).reduce(0) { $0 << 8 | UInt64(shared + $1 < key.count ? key[shared + $1] : 0) }
     }
     let (from, to) = (number(low), number(high))
-    guard to > from, to - from > 3 else { return nil }
-    let quarter = (to - from) / 4
-    let middle = from + quarter + .random(in: 0...2 * quarter)
+    guard to > from, to - from > 7 else { return nil }
+    let eighth = (to - from) / 8
+    let middle = from + 3 * eighth + .random(in: 0...2 * eighth)
     return high.prefix(shared) + (0..<8).map { UInt8(truncatingIfNeeded: middle >> (56 - 8 * $0)) }
   }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import Synchronization
+
 /// What a query gave, and what it took.
 struct ArchiveOutcome<Element: Sendable>: Sendable {
   var plan: ArchivePlan<Element>
@@ -118,8 +120,12 @@ extension ArchiveQuery {
     guard isAllInNumbers, plan.isCovered else {
       return try query.run(isCounting: true, goesOn: goesOn).count
     }
+    let format = archive.store.indexFormat.load(ordering: .acquiring)
     if plan.index != nil { _ = try archive.unindexedCount() }
     let found = try archive.count(plan.index, plan.range, upTo: plan.limit ?? .max)
+    if format != archive.store.indexFormat.load(ordering: .acquiring) {
+      return try runCountOnce(goesOn)
+    }
     return plan.stages.reduce(found) { count, stage in
       switch stage {
       case .limit(let limit): min(count, limit)

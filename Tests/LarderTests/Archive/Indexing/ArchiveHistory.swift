@@ -235,8 +235,12 @@ struct ArchiveHistory {
     let property = ArchiveThing.keyPath(name)
     let lower = Int(generator.next() % 12) - 2
     let upper = lower + Int(generator.next() % 6)
-    let limit = oneIn(3) ? Int(generator.next() % 5) : 100
     let isSorted = oneIn(2)
+    // Without a sort an index has an order of its own, and a limit leaves out others.
+    let limit = isSorted && oneIn(3) ? Int(generator.next() % 5) : 100
+    func inOrder(_ things: [ArchiveThing]) -> [ArchiveThing] {
+      isSorted ? things : things.sorted { $0.id < $1.id }
+    }
     let isFiltered = !isSorted || oneIn(2)
 
     var query = handle.archive.query
@@ -267,12 +271,15 @@ struct ArchiveHistory {
     if let plan = try? query.explain(), plan.index != nil { queriesByIndex += 1 }
     for (way, query) in [("by index", query), ("by scan", scan)] {
       do {
-        let found = try query.getResults()
+        let found = inOrder(try query.getResults())
         expect(found == expected, "\(what) \(way): \(found.map(\.id)), not \(expected.map(\.id))")
-        expect(try query.lastResult() == expected.last, "\(what) \(way): last")
-        expect(try query.count() == expected.count, "\(what) \(way): count")
-        var pages: [ArchiveThing] = []
-        for page in try query.allPages(of: 3) { pages += page }
+        let last = try query.lastResult()
+        let isLast = isSorted ? last == expected.last : (last == nil) == expected.isEmpty
+        expect(isLast, "\(what) \(way): last")
+        // Without filters no element is looked at to count them.
+        let count = try query.count()
+        expect(!isWhole && !isFiltered || count == expected.count, "\(what) \(way): count")
+        let pages = inOrder(try query.allPages(of: 3).flatMap(\.self))
         expect(pages == expected, "\(what) \(way): pages")
       } catch let error as LarderError where error.code == .decoding {
         expect(!isWhole && handle.archive.undecodable == .fail, "\(what) \(way): \(error)")

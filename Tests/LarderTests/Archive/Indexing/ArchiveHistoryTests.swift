@@ -33,7 +33,7 @@ struct ArchiveHistoryTests {
       refusals += history.refusals
       return true
     }
-    #expect(byIndex > 100 * Self.count)
+    #expect(byIndex > 20 * Self.count)
     #expect(refusals > 0 || Self.count < 12)
   }
 

@@ -2,6 +2,7 @@
 
 import CLarderStore
 import LarderCore
+import Synchronization
 
 /// Goes over the elements that a plan finds, in its order.
 ///
@@ -76,8 +77,11 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   ) throws -> Bool {
     after = place
     group = []
-    if isByIndex { undecodable = try archive.unindexedCount() }
     var selection = plan.selection(descends: descends)
+    if isByIndex {
+      selection.indexFormat = archive.store.indexFormat.load(ordering: .acquiring)
+      undecodable = try archive.unindexedCount()
+    }
     if let place { selection.begin(behind: place, isByKey: !isByIndex) }
     if !turnsRound, !isSorted {
       _ = try passForwards(selection, deliver)
