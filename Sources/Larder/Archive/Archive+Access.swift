@@ -53,7 +53,10 @@ extension Archive {
 
   /// nil if the element cannot be decoded, and is to be left out then.
   private func decodeOrSkip(_ entry: StoreEntry) throws -> Element? {
-    do { return try decode(entry) } catch  where undecodable == .skip { return nil }
+    do { return try decode(entry) } catch {
+      if undecodable == .skip { return nil }
+      throw error
+    }
   }
 
   /// When the element with a primary key was accessed or recorded last.

@@ -88,7 +88,7 @@ public struct ArchiveConfiguration: Sendable {
   /// default.
   ///
   /// They stay as they are, are found by their primary keys, `ids()` lists them, and they can be
-  /// deleted or recorded anew. As soon as the archive is opened with a type that decodes them, they
+  /// deleted or recorded again. As soon as the archive is opened with a type that decodes them, they
   /// are in its indexes again.
   public var undecodable: Undecodable = .fail
 
