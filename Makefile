@@ -112,7 +112,7 @@ test-asan: torture-asan ## run tests and torture under Address and Undefined Beh
 WATCHED_MUTEX = -Xswiftc -DLARDER_TSAN -Xswiftc -no-warnings-as-errors
 
 # What has one thread is left out, as are commands of the tool, which are processes with one each.
-ONE_THREAD = CBOR|Cbor|Coder|House|Words|Examples|Readme|Figure|Compression|Encryption|LarderTool
+ONE_THREAD = CBOR|Cbor|Coder|Canonical|Equal|House|Words|Examples|Readme|Figure|Compression|Encryption|LarderTool
 
 .PHONY: test-tsan
 test-tsan: torture-tsan ## run what has threads, and torture, under Thread Sanitizer

@@ -216,6 +216,8 @@ STORE_BELIEVES_SIZES) in_file CLarderStore/log/segment.c \
     's/if (!status \&\& stored_bytes + USUAL_BYTES < .*/(void)stored_bytes;/' ;;
 STORE_TRUSTS_ANYBODY) in_file CLarderStore/handle/trust.c \
     's/^    return larder_os_trust_check(.*/    return LARDER_OK;/' ;;
+STORE_LINKED_TABLE) in_file CLarderStore/lmdb/environment_open.c \
+    '/facts.links > 1) status = LARDER_ELINKED/d' ;;
 # What a power cut left behind the end of the log
 STORE_WIPES_NOTHING) in_file CLarderStore/store/replay.c \
     's/^    if (was_power_cut) return wipe_behind.*/    (void)was_power_cut;/' ;;

@@ -77,12 +77,13 @@ typedef struct larder_store_cursor larder_store_cursor;
 enum {
     /** Open for reading only; the store must exist. The handle takes slots in `lock.mdb`, which it
         makes if it is missing. Where that file can be neither made nor written, on a full or
-        read-only file system or with read permission alone, or a process with another C library
-        uses it, it does without, and writes nothing at all. Then it keeps no snapshot from a
-        writer, which neither sees it nor waits for it: each get sees a state that was, a cursor
-        ends with LARDER_EBUSY if a writer has gone on, and segments that were read stay mapped
-        until the handle is closed, with their space on disk. A handle of the same process that
-        wants to write gets EACCES meanwhile. */
+        read-only file system or with read permission alone, where data.mdb is another user's
+        (without LARDER_STORE_TRUST_OTHERS), or where a process with another C library uses it, it
+        does without, and writes nothing at all. Then it keeps no snapshot from a writer, which
+        neither sees it nor waits for it: each get sees a state that was, a cursor ends with
+        LARDER_EBUSY if a writer has gone on, and segments that were read stay mapped until the
+        handle is closed, with their space on disk. A handle of the same process that wants to
+        write gets EACCES meanwhile. */
     LARDER_STORE_READ_ONLY = 1u << 0,
     /** Return ENOENT for a missing store instead of creating it. */
     LARDER_STORE_EXISTING = 1u << 1,
@@ -246,10 +247,7 @@ typedef enum larder_store_version_of {
     LARDER_STORE_VERSION_OF_DATA,
     /** The LMDB library in this process, as MDB_VERINT has it: major << 24 | minor << 16 | patch.
         Larder works with 0.9. */
-    LARDER_STORE_VERSION_OF_LMDB,
-    /** A process with another C library, or with pointers of another size, has the store open:
-        their locks are not alike, and each would wait for ever. `version` is 0. */
-    LARDER_STORE_VERSION_OF_PROCESS
+    LARDER_STORE_VERSION_OF_LMDB
 } larder_store_version_of;
 
 /** What a failed open found. All zero when there is nothing to tell. */
@@ -288,7 +286,8 @@ typedef struct larder_store_detail {
     @return LARDER_OK; LARDER_EINVALID (an option out of range), LARDER_EBUSY, LARDER_EVERSION,
             LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ECANCELED;
             LARDER_ELOCKED: a process that may only read `lock` has locked it, which nothing of
-            Larder's does; LARDER_EOWNER, LARDER_EWRITABLE (see LARDER_STORE_TRUST_OTHERS);
+            Larder's does; LARDER_ELIBRARY; LARDER_EOWNER, LARDER_EWRITABLE (see
+            LARDER_STORE_TRUST_OTHERS);
             LARDER_ELINKED: a file has a second name, a hard link, as a copy by `cp -al`, and what
             is written to one is written to both; ENOENT, ENOTDIR, EACCES, ELOOP, ENOSPC, ENOMEM
             or another errno.
