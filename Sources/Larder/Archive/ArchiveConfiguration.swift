@@ -88,8 +88,8 @@ public struct ArchiveConfiguration: Sendable {
   /// default.
   ///
   /// They stay as they are, are found by their primary keys, `ids()` lists them, and they can be
-  /// deleted or recorded again. As soon as the archive is opened with a type that decodes them, they
-  /// are in its indexes again.
+  /// deleted or recorded again. As soon as the archive is opened with a type that decodes them,
+  /// they are in its indexes again.
   public var undecodable: Undecodable = .fail
 
   /// Told how far opening is when it takes long, on the thread that opens the archive; gives
