@@ -469,7 +469,17 @@ typedef struct larder_store_entry {
     void *LARDER_NULLABLE store;
     uint32_t segment;
     uint32_t reserved2;
+    /** For larder_store_entry_index. */
+    larder_bytes index_entries;
 } larder_store_entry;
+
+/** Goes over the values that the entry was stored with for indexes, in the order of then.
+    @param offset 0 for the first one; goes on.
+    @param out receives it, borrowed as the entry is.
+    @return LARDER_OK; LARDER_END. O(1). */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_entry_index(const larder_store_entry *entry,
+                                                                    size_t *offset,
+                                                                    larder_store_index_entry *out);
 
 enum {
     /** Do not count the read, nor record it in the order of use. */
@@ -591,6 +601,9 @@ typedef struct larder_store_query {
     larder_bytes upper;
     /** What keys, or values in the index, must begin with; empty for anything. */
     larder_bytes prefix;
+    /** The content format that the store must have in the snapshot, for a caller to whom the values
+        in an index mean something only then; 0 for any. See larder_store_content_format_set. */
+    uint64_t content_format;
 } larder_store_query;
 
 /** Everything, by key. */
@@ -605,6 +618,7 @@ LARDER_API void larder_store_query_init(larder_store_query *query);
     From then on each waiting write takes 72 bytes of memory, and 56 more for each index that
     cursors go by and value that it has there, until a checkpoint has applied it.
     @return LARDER_OK; LARDER_EINVALID, LARDER_ECLOSED, LARDER_EFORKED, LARDER_EDAMAGED;
+            LARDER_EMISMATCH: the store has another content format than the query says;
             LARDER_ENOSLOT: 512 are open, or see larder_store_get; ENOMEM or another errno. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_cursor_open(larder_store *store, const larder_store_query *query,
@@ -613,8 +627,8 @@ larder_store_cursor_open(larder_store *store, const larder_store_query *query,
 /** Has the cursor list something else, by key or by an index, in the snapshot that it has: several
     queries are then answered as of one moment, and the later ones start faster.
     @param query may name bytes that the cursor lent.
-    @return LARDER_OK; LARDER_EINVALID: also if either order is that of use; LARDER_ECLOSED,
-            LARDER_EFORKED, ENOMEM. After a failure the cursor lists nothing.
+    @return LARDER_OK; LARDER_EINVALID: also if either order is that of use;
+            LARDER_EMISMATCH, as larder_store_cursor_open; LARDER_ECLOSED, LARDER_EFORKED, ENOMEM. After a failure the cursor lists nothing.
     O(log n); O(m log m) for the m waiting writes if no cursor went by that index before. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_cursor_seek(larder_store_cursor *cursor, const larder_store_query *query);

@@ -121,6 +121,17 @@ struct Book: Codable, Identifiable, Sendable {
       ])
   }
 
+  @Test func verifying() throws {
+    try open().close()
+    // Example: verifying
+    let decades = try Archive<Book>(
+      path: folder.path, indexes: [ArchiveIndex("year", \.year, version: 2)])
+    let report = try decades.verify()
+    if report.differing + report.unindexed > 0 { try decades.reindex() }
+    // End of example
+    #expect(report.isIntact)
+  }
+
   @Test func pages() throws {
     let books = try open()
     // Example: pages

@@ -15,8 +15,8 @@
 /// well with those of one city.
 ///
 /// The store keeps it with every write, in the same transaction as the element. Queries use
-/// it by themselves where they can: `explain()` of a query says which. An archive that is
-/// opened with other indexes than before writes every element again, once.
+/// it by themselves where they can: `explain()` of a query says which. An archive whose indexes
+/// are not those that it is opened with builds them from all elements, once.
 ///
 /// Values may be anything that is ``ArchiveIndexable``: numbers, texts, dates, UUIDs, data,
 /// enumerations with raw values, and optional ones of these.
@@ -33,7 +33,7 @@ public struct ArchiveIndex<Element: Sendable>: Sendable {
   /// What the store calls the index: made of the name.
   let number: UInt16
 
-  /// What tells two declarations apart that need other bytes: name, and kind of the values.
+  /// What tells two declarations apart that need other bytes.
   let declaration: String
 
   /// The properties, and what the planner has to know of them.
@@ -51,13 +51,17 @@ public struct ArchiveIndex<Element: Sendable>: Sendable {
   ///     should two names of one archive have the same one, opening it throws
   ///     `.invalidArgument`, and one of them has to change.
   ///   - keyPath: The property, stored or computed, of the element or of something in it.
+  ///   - version: To be changed when the property gives other values than before for elements
+  ///     that are stored already, be it that it computes something else, or that they are decoded
+  ///     otherwise; 0 by default. Most such changes are noticed without it: see <doc:Archives>.
   /// - Complexity: O(1).
   public init<Value: ArchiveIndexable>(
-    _ name: String, _ keyPath: any KeyPath<Element, Value> & Sendable
+    _ name: String, _ keyPath: any KeyPath<Element, Value> & Sendable, version: Int = 0
   ) {
     self.name = name
     number = Self.number(of: name)
-    declaration = "\(name):\(Value.self)"
+    let declared = ArchiveDeclaration.part(keyPath as KeyPath<Element, Value>, Value.self)
+    declaration = ArchiveDeclaration.text(name: name, version: version, [declared])
     shape = ArchiveIndexShape(name: name, number: number, parts: [ArchiveIndexPart(keyPath)])
     comparators = [ArchiveIndexComparators(keyPath)]
     make = { element in
@@ -73,11 +77,12 @@ public struct ArchiveIndex<Element: Sendable>: Sendable {
   ///   - first: The property that it is sorted by.
   ///   - second: The one that those are sorted by whose first is the same.
   ///   - others: Those that follow. The bytes of all values together are kept up to 1,000.
+  ///   - version: As of an index of one property.
   /// - Complexity: O(properties).
   public init<First: ArchiveIndexable, Second: ArchiveIndexable, each Other: ArchiveIndexable>(
     _ name: String, _ first: any KeyPath<Element, First> & Sendable,
     _ second: any KeyPath<Element, Second> & Sendable,
-    _ others: repeat any KeyPath<Element, each Other> & Sendable
+    _ others: repeat any KeyPath<Element, each Other> & Sendable, version: Int = 0
   ) {
     var parts = ArchiveIndexParts<Element>()
     parts.add(first)
@@ -85,7 +90,7 @@ public struct ArchiveIndex<Element: Sendable>: Sendable {
     repeat parts.add(each others)
     self.name = name
     number = Self.number(of: name)
-    declaration = "\(name):" + parts.types.joined(separator: ",")
+    declaration = ArchiveDeclaration.text(name: name, version: version, parts.declared)
     shape = ArchiveIndexShape(name: name, number: number, parts: parts.parts)
     comparators = parts.comparators
     make = { [parts] element in
@@ -97,11 +102,15 @@ public struct ArchiveIndex<Element: Sendable>: Sendable {
   /// What the element is found by: bytes in the order of the values.
   func bytes(of element: Element) -> [UInt8] { make(element) }
 
-  /// FNV-1a of the name, 32 bits folded to 16.
+  /// FNV-1a of the name, 32 bits folded to 16; 1 for 0, which is that of `unindexed`.
   private static func number(of name: String) -> UInt16 {
     let hash = name.utf8.reduce(UInt32(0x811C_9DC5)) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
-    return UInt16(truncatingIfNeeded: hash ^ hash >> 16)
+    return max(1, UInt16(truncatingIfNeeded: hash ^ hash >> 16))
   }
+
+  /// What elements are found by that could not be decoded when the indexes were built: the only
+  /// value that they have, without bytes, in an index of its own.
+  static var unindexed: StoreIndexValue { StoreIndexValue(index: 0, bytes: []) }
 }
 
 /// What an index is, for code that does not know its elements.
@@ -120,13 +129,13 @@ final class ArchiveIndexShape: Sendable {
 /// The parts of an index, while it is being made.
 private struct ArchiveIndexParts<Element: Sendable>: Sendable {
   private(set) var parts: [ArchiveIndexPart] = []
-  private(set) var types: [String] = []
+  private(set) var declared: [String] = []
   private(set) var comparators: [ArchiveIndexComparators<Element>] = []
   private var make: [@Sendable (Element) -> [UInt8]] = []
 
   mutating func add<Value: ArchiveIndexable>(_ keyPath: any KeyPath<Element, Value> & Sendable) {
     parts.append(ArchiveIndexPart(keyPath))
-    types.append("\(Value.self)")
+    declared.append(ArchiveDeclaration.part(keyPath as KeyPath<Element, Value>, Value.self))
     comparators.append(ArchiveIndexComparators(keyPath))
     let read = ArchiveKeyPaths.reader(keyPath)
     make.append { read($0).archiveIndexBytes }

@@ -36,23 +36,29 @@ extension ArchiveQuery {
   private func delete(
     _ durability: Durability?, goesOn: @escaping @Sendable () -> Bool
   ) throws -> Int {
+    let keys = try archive.withCurrentIndexes { try findKeys(goesOn) }
+    try archive.remove(all: keys, durability)
+    return keys.count
+  }
+
+  private func findKeys(_ goesOn: @escaping @Sendable () -> Bool) throws -> [Element.ID] {
     let plan = try ArchivePlan(stages, of: archive, wanted: nil)
     let path = plan.route.paths[0]
     guard plan.stages.isEmpty, plan.route.isComplete, plan.route.paths.count == 1 else {
-      let found = try run(goesOn: goesOn).rows.map(\.element.id)
-      try archive.remove(all: found, durability)
-      return found.count
+      return try run(goesOn: goesOn).rows.map(\.element.id)
     }
+    let format = archive.store.indexFormat.load(ordering: .acquiring)
+    if path.index != nil { _ = try archive.unindexedCount() }
     var keys: [Element.ID] = []
     for range in path.ranges {
       var selection = plan.route.selection(range, of: path, descends: false)
       selection.isWithoutValues = true
+      selection.indexFormat = format
       var cursor = try StoreCursor(archive.store, selection)
       while try cursor.next({ keys.append(try archive.keyCoder.decode($0.key)) }) {
         if keys.count & 63 == 0, !goesOn() { throw CancellationError() }
       }
     }
-    try archive.remove(all: keys, durability)
-    return keys.count
+    return keys
   }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import Synchronization
+
 /// What a query gave, and what it took.
 struct ArchiveOutcome<Element: Sendable>: Sendable {
   var plan: ArchivePlan<Element>
@@ -7,6 +9,7 @@ struct ArchiveOutcome<Element: Sendable>: Sendable {
   var count = 0
   var examined = 0
   var decoded = 0
+  var undecodable = 0
 }
 
 extension ArchiveQuery {
@@ -20,6 +23,13 @@ extension ArchiveQuery {
   func run(
     wanted: Int? = nil, isCounting: Bool = false, fetch: ArchiveFetch<Element>? = nil,
     goesOn: @escaping @Sendable () -> Bool = { true }
+  ) throws -> ArchiveOutcome<Element> {
+    try archive.withCurrentIndexes { try runOnce(wanted, isCounting, fetch, goesOn) }
+  }
+
+  private func runOnce(
+    _ wanted: Int?, _ isCounting: Bool, _ fetch: ArchiveFetch<Element>?,
+    _ goesOn: @escaping @Sendable () -> Bool
   ) throws -> ArchiveOutcome<Element> {
     let plan = try ArchivePlan(stages, of: archive, wanted: wanted)
     let walk = ArchiveWalk(archive: archive, plan: plan)
@@ -36,6 +46,7 @@ extension ArchiveQuery {
     outcome.rows = pipeline.take()
     outcome.examined = walk.examined
     outcome.decoded = walk.decoded
+    outcome.undecodable = walk.undecodable
     return outcome
   }
 
@@ -61,6 +72,10 @@ extension ArchiveQuery {
 
   /// The last result: the first one back to front, if nothing behind the filters counts.
   func runLast(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Element? {
+    try archive.withCurrentIndexes { try runLastOnce(goesOn) }
+  }
+
+  private func runLastOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Element? {
     let plan = try ArchivePlan(stages, of: archive, wanted: 1)
     guard plan.stages.isEmpty, plan.route.paths.count == 1 else {
       return try run(goesOn: goesOn).rows.last?.element
@@ -79,6 +94,10 @@ extension ArchiveQuery {
 
   /// Counts the results.
   func runCount(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Int {
+    try archive.withCurrentIndexes { try runCountOnce(goesOn) }
+  }
+
+  private func runCountOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Int {
     var query = self
     // How a sort turns out matters if a filter gets to see a part of it only.
     let lastFilter = stages.lastIndex { if case .filter = $0 { true } else { false } } ?? 0
@@ -95,7 +114,12 @@ extension ArchiveQuery {
     guard isAllInNumbers, plan.route.isComplete, plan.route.paths.count == 1 else {
       return try query.run(isCounting: true, goesOn: goesOn).count
     }
+    let format = archive.store.indexFormat.load(ordering: .acquiring)
+    if plan.route.paths[0].index != nil { _ = try archive.unindexedCount() }
     let found = try archive.catalog.count(plan.route.paths[0], upTo: plan.limit ?? .max)
+    if format != archive.store.indexFormat.load(ordering: .acquiring) {
+      return try runCountOnce(goesOn)
+    }
     return plan.stages.reduce(found) { count, stage in
       switch stage {
       case .limit(let limit): min(count, limit)

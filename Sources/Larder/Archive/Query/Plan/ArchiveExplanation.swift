@@ -45,6 +45,10 @@ public struct ArchiveExplanation: Sendable, Hashable, CustomStringConvertible {
   /// How many of them were decoded.
   public let decoded: Int
 
+  /// How many elements were left out because they cannot be decoded, and whoever opened the archive
+  /// asked for that: those that the index leaves out, and those that were met.
+  public let undecodable: Int
+
   /// How many results there were.
   public let count: Int
 
@@ -61,6 +65,7 @@ public struct ArchiveExplanation: Sendable, Hashable, CustomStringConvertible {
     counted = route.counted
     examined = outcome.examined
     decoded = outcome.decoded
+    undecodable = outcome.undecodable
     count = outcome.count
   }
 
@@ -71,7 +76,8 @@ public struct ArchiveExplanation: Sendable, Hashable, CustomStringConvertible {
     if isSortedByIndex { way += isDescending ? ", sorted by it, descending" : ", sorted by it" }
     if isFiltered, index != nil || isByPrimaryKey { way += ", filtered" }
     if counted > 0 { way += ", chosen by \(counted) rows" }
-    return "\(way): \(count) results, \(examined) elements looked at, \(decoded) decoded"
+    let left = undecodable > 0 ? ", \(undecodable) that cannot be decoded left out" : ""
+    return "\(way): \(count) results, \(examined) elements looked at, \(decoded) decoded\(left)"
   }
 
   private static func way(_ path: ArchivePath) -> String {

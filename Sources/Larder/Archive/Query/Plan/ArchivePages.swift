@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import LarderCore
+
 extension ArchiveQuery {
   /// The results, some at a time.
   ///
@@ -107,18 +109,30 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 
   mutating func step(_ goesOn: @escaping @Sendable () -> Bool) throws -> [Element]? {
     if isOver { return nil }
-    let plan = try plan ?? makePlan()
-    let isContinuous = plan.isContinuous && place?.isExact ?? true
-    if rest == nil, !isContinuous {
+    do { return try stepOnce(goesOn) } catch let error as LarderError
+      where error.cause is StoreHasOtherIndexes
+    {
+      // Places in an index that is gone lead nowhere.
       rest = try query.run(goesOn: goesOn).rows.map(\.element).dropFirst(given)
+      return try stepOnce(goesOn)
     }
-    let page: [Element]
+  }
+
+  private mutating func stepOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> [Element]? {
+    var page: [Element]?
+    if rest == nil {
+      let plan = try plan ?? makePlan()
+      if plan.isContinuous && place?.isExact ?? true {
+        page = try read(plan, goesOn)
+      } else {
+        rest = try query.run(goesOn: goesOn).rows.map(\.element).dropFirst(given)
+      }
+    }
     if let rest {
       page = Array(rest.prefix(size))
       self.rest = rest.dropFirst(size)
-    } else {
-      page = try read(plan, goesOn)
     }
+    guard let page else { return nil }
     given += page.count
     isOver = page.count < size
     return page.isEmpty ? nil : page

@@ -42,15 +42,16 @@ struct ArchivePlan<Element: Sendable>: Sendable {
     }
     // To sort by nothing changes nothing.
     while case .sort(let keys)? = rest.first, keys.isEmpty { rest.removeFirst() }
+    let catalog = archive.catalog
+    let usesIndexes = archive.indexesAreCurrent
     var facts = ArchiveFacts()
-    for term in filters { facts.add(term.hint, in: archive.catalog) }
+    for term in filters { facts.add(term.hint, in: catalog) }
     if case .sort(let keys)? = rest.first {
       let limit = Self.limit(of: rest.dropFirst(), wanted)
-      let catalog = archive.catalog
       let sort = keys.map { key -> ArchivePlanner.SortProperty in
         (key.keyPath.flatMap { catalog.property($0) }, key.order)
       }
-      route = try ArchivePlanner.route(facts, sort: sort, limit: limit, in: catalog)
+      route = try ArchivePlanner.route(facts, sort: sort, limit: limit, in: catalog, usesIndexes)
       if route.isSorted {
         sorting = keys
         rest.removeFirst()
@@ -59,7 +60,7 @@ struct ArchivePlan<Element: Sendable>: Sendable {
       }
     } else {
       let limit = Self.limit(of: rest, wanted)
-      route = try ArchivePlanner.route(facts, sort: nil, limit: limit, in: archive.catalog)
+      route = try ArchivePlanner.route(facts, sort: nil, limit: limit, in: catalog, usesIndexes)
     }
     self.stages = Array(rest)
   }

@@ -31,28 +31,32 @@ struct ArchivePlanner {
 
   private let catalog: ArchiveCatalog
   private let facts: ArchiveFacts
+  /// Not as long as those in the folder may be others.
+  private let usesIndexes: Bool
   private var counted = 0
 
   /// - Parameters:
   ///   - sort: What the first sort is by; nil: there is none.
   ///   - limit: How many elements are enough that the filters let through, once sorted.
   static func route(
-    _ facts: ArchiveFacts, sort: [SortProperty]?, limit: Int?, in catalog: ArchiveCatalog
+    _ facts: ArchiveFacts, sort: [SortProperty]?, limit: Int?, in catalog: ArchiveCatalog,
+    _ usesIndexes: Bool
   ) throws -> ArchiveRoute {
     if facts.values.isEmpty, facts.choices.isEmpty, sort == nil {
       var route = ArchiveRoute()
       route.isComplete = facts.isExact
       return route
     }
-    var planner = ArchivePlanner(catalog: catalog, facts: facts)
+    var planner = ArchivePlanner(catalog: catalog, facts: facts, usesIndexes: usesIndexes)
     var route = try planner.route(sort, limit)
     route.counted = planner.counted
     return route
   }
 
-  private init(catalog: ArchiveCatalog, facts: ArchiveFacts) {
+  private init(catalog: ArchiveCatalog, facts: ArchiveFacts, usesIndexes: Bool) {
     self.catalog = catalog
     self.facts = facts
+    self.usesIndexes = usesIndexes
   }
 
   private mutating func route(_ sort: [SortProperty]?, _ limit: Int?) throws -> ArchiveRoute {
@@ -83,7 +87,8 @@ struct ArchivePlanner {
 
   /// By each index, and by primary key.
   private func paths(_ facts: ArchiveFacts) -> [ArchivePath] {
-    catalog.indexes.indices.map { catalog.path(by: $0, facts) } + [catalog.pathByKey(facts)]
+    let indexes = usesIndexes ? catalog.indexes.indices : 0..<0
+    return indexes.map { catalog.path(by: $0, facts) } + [catalog.pathByKey(facts)]
   }
 
   private func isComplete(_ path: ArchivePath, _ facts: ArchiveFacts) -> Bool {

@@ -2,6 +2,7 @@
 
 import CLarderStore
 import LarderCore
+import Synchronization
 
 /// Goes over the elements that a plan finds, in its order.
 ///
@@ -35,6 +36,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 
   private(set) var examined = 0
   private(set) var decoded = 0
+  /// Elements that were left out because they cannot be decoded.
+  private(set) var undecodable = 0
 
   private let isIncluded: @Sendable (Element) throws -> Bool
   private var group: [ArchiveRow<Element>] = []
@@ -80,6 +83,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     group = []
     let paths = plan.route.paths
     given = paths.count > 1 ? [] : nil
+    let format = archive.store.indexFormat.load(ordering: .acquiring)
+    if paths.contains(where: { $0.index != nil }) { undecodable = try archive.unindexedCount() }
     var parts: [(path: Int, range: ArchiveRange)] = []
     for (number, path) in paths.enumerated() {
       for var range in path.ranges {
@@ -90,12 +95,14 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     if descends { parts.reverse() }
     guard let first = parts.first else { return }
     var selection = plan.route.selection(first.range, of: paths[first.path], descends: descends)
+    selection.indexFormat = format
     var cursor = try StoreCursor(archive.store, selection)
     for (number, part) in parts.enumerated() {
       path = paths[part.path]
       isByIndex = path.index != nil
       if number > 0 {
         selection = plan.route.selection(part.range, of: path, descends: descends)
+        selection.indexFormat = format
         try cursor.seek(selection)
       }
       let goesOn =
@@ -230,13 +237,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     examined += 1
     if examined & 63 == 0, !goesOn() { throw CancellationError() }
     if let after, isBefore(entry, after) { return nil }
-    let element: Element
-    if let fetch {
-      element = try fetch(entry.key, entry.sequence, entry.value)
-    } else {
-      element = try coder.decode(entry.value)
-      decoded += 1
-    }
+    guard let element = try element(of: entry) else { return nil }
     if try !isIncluded(element) { return nil }
     if given != nil, given?.insert([UInt8](entry.key)).inserted == false { return nil }
     var row = ArchiveRow(element: element, version: entry.sequence)
@@ -244,6 +245,19 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       row.place = ArchivePlace(value: [UInt8](entry.indexValue), key: [UInt8](entry.key))
     }
     return row
+  }
+
+  /// nil if it cannot be decoded, and is to be left out then.
+  private func element(of entry: StoreEntry) throws -> Element? {
+    do {
+      if let fetch { return try fetch(entry.key, entry.sequence, entry.value) }
+      decoded += 1
+      return try coder.decode(entry.value)
+    } catch {
+      if archive.undecodable == .fail { throw archive.decodingFailure(error, entry.key) }
+      undecodable += 1
+      return nil
+    }
   }
 
   /// Whether the element was handed over before the place at which to begin.
