@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import LarderCore
+import Synchronization
 
 extension ArchiveQuery {
   /// Deletes the results. What meanwhile was recorded again is deleted, too.
