@@ -134,7 +134,7 @@ void exercise(unsigned which, const char *folder, const char *target, unsigned k
         changed = target;
         break;
     case 3: (void)!larder_store_rebuild(folder, &options, NULL, NULL, &report); break;
-    case 4: (void)!larder_store_compact(folder, NULL, NULL, NULL, NULL); break;
+    case 4: (void)!larder_store_compact(folder, NULL, NULL, NULL, NULL, NULL); break;
     default:
         if (!hostile_open(folder, rebuilds ? (uint32_t)LARDER_STORE_REBUILDS : 0, &store)) {
             write_all(store, keys, &random, 1);

@@ -52,16 +52,36 @@ static void refused(torture *run, const char *path, larder_store_part part, lard
     EXPECT_STATUS(run, opened(path, 0, 0600, &detail, &store), reason);
     EXPECT(run, store == NULL && detail.part == part, "it is part %d", (int)detail.part);
     EXPECT_STATUS(run, larder_store_rebuild(path, NULL, NULL, NULL, &report), reason);
-    // It goes by the permissions that there are.
-    if (reason != LARDER_EWRITABLE) {
-        larder_status compacted = larder_store_compact(path, NULL, NULL, NULL, NULL);
-        EXPECT(run,
-               compacted == reason || (compacted == ENOENT && part == LARDER_STORE_PART_FOLDER),
-               "compaction gave %d", compacted);
-    }
+    larder_status compacted = larder_store_compact(path, NULL, NULL, NULL, NULL, NULL);
+    EXPECT(run, compacted == reason || (compacted == ENOENT && part == LARDER_STORE_PART_FOLDER),
+           "compaction gave %d", compacted);
     // What is written to a file with two names is written to both, whoever is trusted.
     GIVES(used(run, path, LARDER_STORE_TRUST_OTHERS, 0600),
           reason == LARDER_ELINKED ? LARDER_ELINKED : LARDER_OK);
+}
+
+/** A store of others, or for them, is mended for whoever trusts them; its permissions stay. */
+static void mended(torture *run, const char *path, larder_status reason) {
+    char inside[700];
+    struct stat facts;
+    larder_store_report report;
+    larder_store_options options;
+    larder_store_options_init(&options);
+    options.mode = 0;
+    torture_note(run, "mending");
+    GIVES(larder_store_rebuild(path, &options, NULL, NULL, &report), reason);
+    GIVES(larder_store_compact(path, &options, NULL, NULL, NULL, NULL), reason);
+    options.flags = LARDER_STORE_TRUST_OTHERS;
+    GIVES(larder_store_compact(path, &options, NULL, NULL, NULL, NULL), LARDER_OK);
+    GIVES(larder_store_rebuild(path, &options, NULL, NULL, &report), LARDER_OK);
+    snprintf(inside, sizeof inside, "%s/log", path);
+    EXPECT(run, stat(inside, &facts) == 0, "no log");
+    mode_t wanted = facts.st_mode & 0666;
+    snprintf(inside, sizeof inside, "%s/data.mdb", path);
+    EXPECT(run, stat(inside, &facts) == 0 && (facts.st_mode & 0777) == wanted,
+           "the new index has permissions %o", (unsigned)facts.st_mode & 0777);
+    options.flags |= LARDER_STORE_READ_ONLY;
+    GIVES(larder_store_compact(path, &options, NULL, NULL, NULL, NULL), LARDER_EINVALID);
 }
 
 static const struct {
@@ -84,6 +104,8 @@ static void owners(torture *run, const char *path) {
         refused(run, path, files[i].part, LARDER_EOWNER);
         EXPECT(run, chown(inside, 0, 0) == 0, "no owner");
     }
+    EXPECT(run, chown(path, OTHER_USER, OTHER_USER) == 0, "no owner");
+    mended(run, path, LARDER_EOWNER);
 }
 
 static void permissions(torture *run, const char *path) {
@@ -104,6 +126,9 @@ static void permissions(torture *run, const char *path) {
         GIVES(used(run, path, 0, 0600), LARDER_OK);
         EXPECT(run, chmod(inside, 0600) == 0, "no permissions");
     }
+    snprintf(inside, sizeof inside, "%s/log", path);
+    EXPECT(run, chmod(inside, 0777) == 0, "no permissions");
+    mended(run, path, LARDER_EWRITABLE);
 }
 
 static void links(torture *run, const char *path) {
