@@ -166,6 +166,8 @@ planted_for_hostile STORE_LEADS_TWICE 3000
 planted_for_hostile STORE_BELIEVES_SIZES 1000
 planted STORE_LEADS_TWICE store-pages
 planted STORE_TRUSTS_ANYBODY store-others
+planted STORE_READS_HOLES store-others
+planted STORE_BELIEVES_SUMS store-rare-log
 planted STORE_SKIPS_CRC store-damage
 planted STORE_HALF_A_BATCH store-concurrency
 planted STORE_SKIPS_CLEANED_SYNC store-explore

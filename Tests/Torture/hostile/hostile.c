@@ -24,7 +24,7 @@
 
 enum {
     CPU_SECONDS = 2,
-    WHOLE_SECONDS = 60,
+    WHOLE_SECONDS = 600,
     MEMORY_KIB = 256 << 10,
     TOLD_BYTES = 2000,
     GROUP_MUTANTS = 16

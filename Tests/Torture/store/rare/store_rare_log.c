@@ -1537,11 +1537,26 @@ static void cut_without_reserving(torture *run, void *context) {
     larder_store_close(store);
 }
 
+/** How many entries there are is added to, and how many bytes they have. */
+static void great_sums(torture *run, void *context) {
+    (void)context;
+    for (uint64_t more = 0; more < 2; more++) {
+        for (unsigned part = 0; part < 2; part++) {
+            uint8_t bytes[META_BYTES];
+            store_meta meta = {.version = META_VERSION, .page_bytes = 4096}, got;
+            *(part ? &meta.count : &meta.bytes) = ((uint64_t)1 << 62) + more;
+            larder_store_meta_write(bytes, &meta);
+            GIVES(larder_store_meta_read((larder_bytes){bytes, sizeof bytes}, &got),
+                  more ? LARDER_EDAMAGED : LARDER_OK);
+        }
+    }
+}
+
 void family_store_rare_log(torture *run) {
     RARE_EACH(run, " in the log", NULL, records, keys, twins, scans, resyncs, segments, kept_back,
               filled, elsewhere, reads, reads_without_memory, odd_rows, hurt_under_way,
               changed_record, failing_checkpoints, unmapped, unmapped_by_place, unnamed, bare,
               merging, passes, told_of_opening, compacting, shrinking, lost_before_end, full_disk,
               little_room, written_since, dead_without_memory, shut_before_room, noted_reads,
-              by_thread, held_back, cut_without_reserving);
+              by_thread, held_back, cut_without_reserving, great_sums);
 }
