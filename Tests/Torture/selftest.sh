@@ -146,6 +146,8 @@ planted RING_BELIEVES_SYNC failed-syncs
 planted RING_MARKS_CLEAN failed-syncs
 planted RING_NAMES_EARLY resize-cut
 planted RING_BELIEVES_CLAIM others
+planted RING_BELIEVES_LENGTH others
+planted RING_LEAVES_FILE_HOLES others
 planted RING_BELIEVES_CLAIM hostile
 planted RING_BELIEVES_COUNTS hostile
 planted RING_NUMBERS_GO_ON hostile
