@@ -839,15 +839,17 @@ typedef struct larder_store_compaction {
     without them; but it stays as it is, for its pages to be used again, while anybody reads the
     store, and where the disk has no room for both. If that is interrupted, also by a kill or a
     power cut, the old file is there, or the new one.
+    @param options as for larder_store_open; mode 0 is the permissions that the log has. NULL for
+           the defaults, and those.
     @param progress told of segments deleted, and then of rows of the index copied; may be NULL.
            When it stops the call, what was done stays.
     @param report receives the sizes, on success; may be NULL.
-    @return as larder_store_open; ECANCELED. O(live bytes) of the segments that it cleans, and
+    @return as larder_store_open; LARDER_EINVALID if it is to be read only; ECANCELED. O(live bytes) of the segments that it cleans, and
             O(rows of the index) where that is copied. */
-LARDER_API LARDER_MUST_CHECK larder_status
-larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE detail,
-                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,
-                     larder_store_compaction *LARDER_NULLABLE report);
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_compact(
+    const char *path, const larder_store_options *LARDER_NULLABLE options,
+    larder_store_detail *LARDER_NULLABLE detail, larder_progress LARDER_NULLABLE progress,
+    void *LARDER_NULLABLE context, larder_store_compaction *LARDER_NULLABLE report);
 
 /** Rebuilds data.mdb in place: it is the index of the log, which has every entry. No value is
     copied. The old file is not needed; if it is sound it tells what was evicted, and what is
@@ -865,8 +867,8 @@ larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE deta
     If the call is interrupted, also by a kill or a power cut, the old data.mdb is there, and the
     next call starts again. Only heads of segments are overwritten before that which are damaged or
     say another number than the file's name.
-    @param options as for larder_store_open: permissions, and the content format, if the old file
-           does not tell. NULL for the defaults, and the permissions that the log has.
+    @param options as for larder_store_open: permissions, 0 for those that the log has, and the
+           content format, if the old file does not tell. NULL for the defaults, and 0.
     @param progress told of entries; may be NULL.
     @param report receives what was found, also on LARDER_EDAMAGED.
     @return LARDER_OK; LARDER_EBUSY if the store is open, in any process, even for reading;

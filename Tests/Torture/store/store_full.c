@@ -310,8 +310,8 @@ static bool reopen(full *self, bool compacts) {
     larder_store_close(self->store);
     self->store = NULL;
     if (good && compacts) {
-        good = EXPECT_STATUS(self->run, larder_store_compact(self->path, NULL, NULL, NULL, NULL),
-                             LARDER_OK);
+        good = EXPECT_STATUS(
+            self->run, larder_store_compact(self->path, NULL, NULL, NULL, NULL, NULL), LARDER_OK);
     }
     return good && EXPECT_STATUS(self->run, open_store(self, 0), LARDER_OK);
 }
