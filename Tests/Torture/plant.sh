@@ -177,6 +177,8 @@ STORE_NEVER_LEAVES) in_file CLarderStore/checkpoint/checkpoint.c \
 # A full disk that cannot be emptied, or read
 STORE_REFUSES_REMOVALS) in_file CLarderStore/checkpoint/append.c \
     's/^    if (asked->is_removal) left = .*/    (void)shortages;/' ;;
+STORE_KEEPS_LITTLE) in_file CLarderStore/checkpoint/room.c \
+    's/^    return larder_live_longest(.*/    return 0;/' ;;
 STORE_KEEPS_SEGMENTS) in_file CLarderStore/log/log.c \
     's/^    larder_segment_detach(gone);//' ;;
 STORE_GROWS_UNDER_READERS) in_file CLarderStore/checkpoint/checkpoint.c \
@@ -224,6 +226,8 @@ STORE_BELIEVES_SUMS) in_file CLarderStore/format/meta.c \
     's/ || meta->count > most || meta->bytes > most)/ || most == 0)/' ;;
 STORE_TRUSTS_ANYBODY) in_file CLarderStore/handle/trust.c \
     's/^    return larder_os_trust_check(.*/    return LARDER_OK;/' ;;
+STORE_LINKED_TABLE) in_file CLarderStore/lmdb/environment_open.c \
+    '/facts.links > 1) status = LARDER_ELINKED/d' ;;
 # What a power cut left behind the end of the log
 STORE_WIPES_NOTHING) in_file CLarderStore/store/replay.c \
     's/^    if (was_power_cut) return wipe_behind.*/    (void)was_power_cut;/' ;;

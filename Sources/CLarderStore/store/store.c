@@ -220,7 +220,10 @@ static bool data_has_head(const larder_store *store) {
 }
 
 static larder_status data_open(larder_store *store, larder_store_detail *detail) {
-    bool writes = !store_is_read_only(store);
+    const bool writes = !store_is_read_only(store);
+    const uint32_t trusts = store->options.flags & LARDER_STORE_TRUST_OTHERS;
+    const uint32_t flags =
+        (writes ? ENVIRONMENT_WRITES : 0) | (trusts ? ENVIRONMENT_TRUSTS_OTHERS : 0);
     store_meta fresh = {.content_format = store->options.content_format,
                         .created_ns = expiry_now(&store->expiry),
                         .age_ns = LARDER_STORE_NEVER,
@@ -231,7 +234,7 @@ static larder_status data_open(larder_store *store, larder_store_detail *detail)
     larder_os_random_fill(fresh.secret, sizeof fresh.secret);
     detail->part = LARDER_STORE_PART_DATA;
     larder_status status = larder_environment_open(
-        store->identity.path, writes, writes ? &fresh : NULL, store->options.mode,
+        store->identity.path, flags, writes ? &fresh : NULL, store->options.mode,
         store->options.map_bytes, detail, &store->index.environment);
     // Beside a log it was ours, and nothing of its heads is left.
     if (status == LARDER_EFOREIGN && folder_has_log(store)) return LARDER_EDAMAGED;
@@ -272,6 +275,7 @@ static larder_status log_begin(larder_store *store, larder_store_detail *detail)
         larder_log_open(store->identity.path, store->index.meta.store_id, store->options.mode,
                         store_is_read_only(store), &store->pending.log);
     store->pending.log.segment_min_bytes = store->tuning.segment_min_bytes;
+    store->pending.copied_at_once = larder_store_copied_at_once(store);
     larder_store_set_room(store);
     return status;
 }

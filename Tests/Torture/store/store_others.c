@@ -3,6 +3,7 @@
 // Some of it needs root, to be another user for a while.
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,7 +187,8 @@ static void read_locks(torture *run, const char *path) {
 
 /** Somebody says that they hold LMDB's mutex. */
 static void mutexes(torture *run, const char *path) {
-    enum { WRITER_OFFSET = 64 };
+    // Behind the other mutex and two numbers, in a cache line of its own.
+    enum { WRITER_OFFSET = (8 + sizeof(pthread_mutex_t) + sizeof(size_t) + 4 + 63) / 64 * 64 };
     char inside[700];
     larder_store_detail detail;
     larder_store *store = NULL;
@@ -216,6 +218,80 @@ static void mutexes(torture *run, const char *path) {
     GIVES(larder_store_flush(store), LARDER_OK);
     larder_store_close(reader);
     larder_store_close(store);
+}
+
+/** Reads it, and gives back the entry's key. */
+static larder_status looked_at(torture *run, const char *path) {
+    larder_store_detail detail;
+    larder_store_entry entry = {0};
+    larder_store *store = NULL;
+    larder_status status = opened(path, LARDER_STORE_READ_ONLY, 0600, &detail, &store);
+    if (!status) status = larder_store_get(store, bytes_of_text("key"), 0, &entry);
+    larder_store_release(&entry);
+    larder_store_close(store);
+    torture_trial(run);
+    return status;
+}
+
+/** Whoever only reads writes to nothing that lies where LMDB's table of readers was. */
+static void tables(torture *run, const char *path) {
+    char table[700], outside[700], letter[] = "a letter", after[64];
+    larder_store_detail detail;
+    larder_store *store = NULL;
+    struct stat facts;
+    GIVES(used(run, path, 0, 0600), LARDER_OK);
+    snprintf(table, sizeof table, "%s/lock.mdb", path);
+    snprintf(outside, sizeof outside, "%s.outside", path);
+    EXPECT(run, write_file(outside, letter, sizeof letter), "no letter");
+    for (int kind = 0; kind < 3; kind++) {
+        torture_note(run, "a table of kind %d", kind);
+        (void)unlink(table);
+        EXPECT(run,
+               (kind == 0   ? link(outside, table)
+                : kind == 1 ? symlink(outside, table)
+                            : mkfifo(table, 0600)) == 0,
+               "no table");
+        GIVES(looked_at(run, path), LARDER_OK);
+        GIVES(opened(path, 0, 0600, &detail, &store), kind == 0 ? LARDER_ELINKED : LARDER_EFOREIGN);
+        EXPECT(run, detail.part == LARDER_STORE_PART_READERS, "it is part %d", (int)detail.part);
+        EXPECT(run,
+               read_file(outside, after, sizeof after) == sizeof letter &&
+                   memcmp(after, letter, sizeof letter) == 0,
+               "it was written to");
+    }
+    // Of another user's store they touch nothing, for what is there may be another file the next
+    // moment; of a trusted one they do.
+    if (geteuid() != 0) return;
+    EXPECT(run, unlink(table) == 0, "no table");
+    GIVES(used(run, path, 0, 0600), LARDER_OK);
+    EXPECT(run, truncate(table, 0) == 0, "no table");
+    snprintf(outside, sizeof outside, "%s/data.mdb", path);
+    EXPECT(run, chown(outside, OTHER_USER, OTHER_USER) == 0, "no owner");
+    GIVES(looked_at(run, path), LARDER_OK);
+    EXPECT(run, stat(table, &facts) == 0 && facts.st_size == 0, "it was written to");
+    GIVES(opened(path, LARDER_STORE_READ_ONLY | LARDER_STORE_TRUST_OTHERS, 0600, &detail, &store),
+          LARDER_OK);
+    EXPECT(run, stat(table, &facts) == 0 && facts.st_size > 0, "it has no slot");
+    larder_store_close(store);
+}
+
+/** Whoever may write to LMDB's table locks what LMDB waits for without an end. */
+static void write_locks(torture *run, const char *path) {
+    const struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    char table[700];
+    larder_store_detail detail;
+    larder_store *store = NULL;
+    GIVES(used(run, path, 0, 0600), LARDER_OK);
+    snprintf(table, sizeof table, "%s/lock.mdb", path);
+    GIVES(opened(path, 0, 0600, &detail, &store), LARDER_OK);
+    EXPECT_STATUS(run, put(store, "key"), LARDER_OK);
+    int file = open(table, O_RDWR | O_CLOEXEC);
+    EXPECT(run, file >= 0 && fcntl(file, F_OFD_SETLK, &lock) == 0, "no lock");
+    GIVES(larder_store_flush(store), LARDER_EBUSY);
+    larder_store_close(store);
+    GIVES(looked_at(run, path), LARDER_OK);
+    close(file);
+    GIVES(used(run, path, 0, 0600), LARDER_OK);
 }
 
 /** What is no store stays as it was. */
@@ -315,6 +391,7 @@ static const scene scenes[] = {
     {"owners", true, owners},    {"permissions", false, permissions},
     {"links", false, links},     {"read locks", true, read_locks},
     {"mutexes", false, mutexes}, {"strangers", false, strangers},
+    {"tables", false, tables},   {"write locks", false, write_locks},
     {"holes", false, holes},
 };
 
