@@ -844,8 +844,9 @@ typedef struct larder_store_compaction {
     @param progress told of segments deleted, and then of rows of the index copied; may be NULL.
            When it stops the call, what was done stays.
     @param report receives the sizes, on success; may be NULL.
-    @return as larder_store_open; LARDER_EINVALID if it is to be read only; ECANCELED. O(live bytes) of the segments that it cleans, and
-            O(rows of the index) where that is copied. */
+    @return as larder_store_open; LARDER_EINVALID if it is to be read only; ECANCELED.
+            O(live bytes) of the segments that it cleans, and O(rows of the index) where that is
+            copied. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_compact(
     const char *path, const larder_store_options *LARDER_NULLABLE options,
     larder_store_detail *LARDER_NULLABLE detail, larder_progress LARDER_NULLABLE progress,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Uses stores whose files somebody has changed who knows their formats. Each use has limits: two
 // seconds of the processor, and 256 MiB of memory, or twice what the store has on the disk. A
-// crash, a report of a sanitizer and a limit exceeded are failures; what is answered is not judged here.
+// crash, a report of a sanitizer and a limit exceeded are failures; what is answered is not
+// judged here.
 // One mutant is one number, which makes it again; a process uses a few, one after the other.
 #include <errno.h>
 #include <fcntl.h>
