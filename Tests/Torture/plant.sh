@@ -222,6 +222,8 @@ STORE_LEADS_TWICE) in_file CLarderStore/pages/tree_guard.c \
 STORE_BELIEVES_SIZES) in_file CLarderStore/log/segment.c \
     's/if (!status \&\& stored_bytes + USUAL_BYTES < .*/(void)stored_bytes;/' ;;
 STORE_READS_HOLES) in_file CLarderStore/log/segment.c 's/(from->hole_count > 0 \&\&/(0 \&\&/' ;;
+STORE_FILLS_HOLES) in_file CLarderStore/log/segment.c \
+    's/if (mended->hole_count == 0) status/status/' ;;
 STORE_BELIEVES_SUMS) in_file CLarderStore/format/meta.c \
     's/ || meta->count > most || meta->bytes > most)/ || most == 0)/' ;;
 STORE_TRUSTS_ANYBODY) in_file CLarderStore/handle/trust.c \
