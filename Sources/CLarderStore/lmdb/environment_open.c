@@ -91,6 +91,8 @@ static larder_status prepare_lock_file(const environment *env, int *out) {
                                      mode, out);
     else if (status == ENOENT) status = EACCES;
     const bool is_made = makes && !status;
+    // Another process was faster.
+    if (makes && status == EEXIST) status = larder_os_file_open(path, LARDER_OS_WRITE, 0, out);
     if (!status) status = larder_os_file_facts_get(*out, &facts);
     if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
     if (!status && facts.links > 1) status = LARDER_ELINKED;
