@@ -206,6 +206,16 @@ STORE_SHOWS_REPLACED) in_file CLarderStore/read/cursor_overlay.c \
     's/return newest && newest->record == row->record/return newest/' ;;
 STORE_DROPS_ROWS) in_file CLarderStore/log/write_rows.c \
     's/= sorted->folded; at < until/= sorted->folded; at + 1 < until/' ;;
+STORE_KEEPS_LATE_ROWS) in_file CLarderStore/checkpoint/apply.c \
+    's/out->has_late_rows = .*/out->has_late_rows = false;/' ;;
+STORE_COUNTS_LATE) in_file CLarderStore/read/count.c \
+    's/!expiry_is_behind_rows(&store->expiry)/true/' ;;
+STORE_KEEPS_LATE) in_file CLarderStore/checkpoint/checkpoint.c \
+    's/apply->now_ns >= EXPIRY_ROWS_END_NS/false/' ;;
+STORE_MIXES_AHEAD) in_file CLarderStore/read/cursor_ahead.c \
+    's/if (found->stored != stored.data) continue;/(void)stored;/' ;;
+STORE_LISTS_EXPIRED) in_file CLarderStore/read/cursor.c \
+    's/if (due == .*) return true;/if (due) return true;/' ;;
 STORE_OVERLOOKS_READS) in_file CLarderStore/read/cursor_touched.c \
     's/^    \*counts = cursor->query.order == .*/    *counts = (cursor == NULL) \&\&/' ;;
 # Limits that are left far behind, and reads that are not seen

@@ -208,6 +208,11 @@ planted STORE_FOLLOWS_ON store-rare-read
 planted STORE_KEEPS_OLDER_ROWS store-model
 planted STORE_SHOWS_REPLACED store-model
 planted STORE_DROPS_ROWS store-model
+planted STORE_KEEPS_LATE_ROWS store-rare-read
+planted STORE_COUNTS_LATE store-model
+planted STORE_KEEPS_LATE store-model
+planted STORE_MIXES_AHEAD store-model
+planted STORE_LISTS_EXPIRED store-model
 planted STORE_OVERLOOKS_READS store-model
 planted STORE_NEVER_LEAVES store-exhaustion
 planted STORE_REFUSES_REMOVALS store-full

@@ -20,6 +20,8 @@ typedef struct apply_txn {
     int64_t now_ns;
     /** There are rows of SPACE_RECENCY. */
     bool has_recency;
+    /** There are rows of deadlines that have none any more. */
+    bool has_late_rows;
     /** Evicted or expired in this transaction: what lies under pending writes has changed. */
     uint64_t evicted, expired;
     /** Rows that passes went over. */

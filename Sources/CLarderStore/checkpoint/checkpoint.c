@@ -399,7 +399,8 @@ static larder_status apply_limits(apply_txn *apply, void *context) {
     tree_key expiry = {{SPACE_EXPIRY}, 1}, use = {{SPACE_ORDER}, 1};
     larder_status status = LARDER_OK;
     if ((run->order->flags & FLUSH_TRIMS) != 0) {
-        if (limits->age_ns != apply->meta.age_ns || limits->end_ns <= apply->now_ns)
+        if (limits->age_ns != apply->meta.age_ns || limits->end_ns <= apply->now_ns ||
+            apply->now_ns >= EXPIRY_ROWS_END_NS)
             status = larder_apply_pass(apply, larder_pass_sweep, most, pass_on(run, SPACE_ENTRY),
                                        &is_swept);
         if (is_swept) {
@@ -427,7 +428,8 @@ static larder_status enforce_limits(larder_store *store, flush_order *order) {
     *limits = store->expiry.limits;
     if (evicts && asked.count < limits->count) limits->count = asked.count;
     if (evicts && asked.bytes < limits->bytes) limits->bytes = asked.bytes;
-    bool trims = (order->flags & FLUSH_TRIMS) != 0 && store->expiry.may_expire && now->count > 0;
+    bool may_expire = store->expiry.may_expire || expiry_is_behind_rows(&store->expiry);
+    bool trims = (order->flags & FLUSH_TRIMS) != 0 && may_expire && now->count > 0;
     bool has_work = trims || now->count > limits->count || now->bytes > limits->bytes;
     pthread_mutex_unlock(&store->pending.lock);
     // Only now: an order that nothing asked for would have reads count that nobody tracks.

@@ -585,7 +585,9 @@ enum {
     LARDER_STORE_HAS_UPPER = 1u << 10,
     /** The range excludes the bound. */
     LARDER_STORE_LOWER_EXCLUSIVE = 1u << 11,
-    LARDER_STORE_UPPER_EXCLUSIVE = 1u << 12
+    LARDER_STORE_UPPER_EXCLUSIVE = 1u << 12,
+    /** `expires_ns` need not count reads, which takes a search for each entry. */
+    LARDER_STORE_WITHOUT_EXPIRY = 1u << 13
 };
 
 /** What to list. Fill with larder_store_query_init, then change what matters. */
@@ -604,6 +606,9 @@ typedef struct larder_store_query {
     /** The content format that the store must have in the snapshot, for a caller to whom the values
         in an index mean something only then; 0 for any. See larder_store_content_format_set. */
     uint64_t content_format;
+    /** How many entries will be asked for, as far as is known: by index, so many are looked for
+        together, which takes less. 0 if nobody knows. */
+    uint64_t expected;
 } larder_store_query;
 
 /** Everything, by key. */

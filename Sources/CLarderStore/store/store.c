@@ -171,7 +171,9 @@ static void resume_use(larder_store *store, const tree *from) {
     status = larder_tree_cursor_seek(&cursor, from, (larder_bytes){&expiry, 1});
     if (!status) status = larder_tree_cursor_get(&cursor, &key, &value);
     bytes = key.data;
-    if (!status && key.length > 0 && bytes[0] == SPACE_EXPIRY) store->expiry.may_expire = true;
+    if ((!status && key.length > 0 && bytes[0] == SPACE_EXPIRY) ||
+        expiry_is_behind_rows(&store->expiry))
+        store->expiry.may_expire = true;
 }
 
 /** A file that was cut short, though what the two of its pages say that LMDB begins with can be

@@ -69,8 +69,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   @usableFromInline let store: StoreHandle
   @usableFromInline let keyCoder: KeyCoder<Element.ID>
   /// What queries are planned with.
-  let catalog: ArchiveCatalog
-  let executor: DiskExecutor
+  @usableFromInline let catalog: ArchiveCatalog
+  @usableFromInline let executor: DiskExecutor
   let changes = ArchiveChanges()
   /// Elements that need not be decoded again: good as long as their version is the store's.
   @usableFromInline let memory: MemoryCache<Element.ID, ArchiveCell<Element>>

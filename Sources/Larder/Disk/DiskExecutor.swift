@@ -52,6 +52,7 @@ final class DiskExecutor: Sendable {
 
   /// Runs a long body, which asks now and then whether it is to go on: not any more when
   /// the task is cancelled.
+  @usableFromInline
   func runCancellable<R: Sendable>(
     _ body: @escaping @Sendable (_ goesOn: @escaping @Sendable () -> Bool) throws -> R
   ) async throws -> R {

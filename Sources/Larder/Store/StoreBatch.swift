@@ -80,7 +80,7 @@ struct StoreBatch: ~Copyable {
     try removed.get()
   }
 
-  private func remove(_ key: UnsafeRawBufferPointer) throws(LarderError) {
+  func remove(_ key: UnsafeRawBufferPointer) throws(LarderError) {
     try store.check(
       call { larder_store_batch_remove($0, larder_bytes(key)) },
       "remove an entry in a batch for \(store.path)")

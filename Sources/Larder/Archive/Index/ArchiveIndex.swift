@@ -64,8 +64,9 @@ public struct ArchiveIndex<Element: Sendable>: Sendable {
     declaration = ArchiveDeclaration.text(name: name, version: version, [declared])
     shape = ArchiveIndexShape(name: name, number: number, parts: [ArchiveIndexPart(keyPath)])
     comparators = [ArchiveIndexComparators(keyPath)]
+    let read = ArchiveKeyPaths.reader(keyPath)
     make = { element in
-      let bytes = element[keyPath: keyPath].archiveIndexBytes
+      let bytes = read(element).archiveIndexBytes
       return bytes.count <= Self.maximumCount ? bytes : Array(bytes.prefix(Self.maximumCount))
     }
   }

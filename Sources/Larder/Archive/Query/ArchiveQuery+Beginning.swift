@@ -11,6 +11,7 @@ extension Archive {
   /// - Parameter conditions: Gets a filter without conditions, and adds some.
   /// - Returns: A query of one stage.
   /// - Complexity: O(1).
+  @inlinable
   public func findWhere(
     _ conditions: (ArchiveFilter<Element>) -> ArchiveFilter<Element>
   ) -> ArchiveQuery<Element> {
@@ -43,6 +44,7 @@ extension Archive {
   /// - Parameter properties: Gets a sorter without properties, and adds some.
   /// - Returns: A query of one stage.
   /// - Complexity: O(1).
+  @inlinable
   public func sorted(
     _ properties: (ArchiveSorter<Element>) -> ArchiveSorter<Element>
   ) -> ArchiveQuery<Element> {
@@ -56,6 +58,7 @@ extension Archive {
   ///   - order: In which direction; ascending by default.
   /// - Returns: A query of one stage.
   /// - Complexity: O(1).
+  @inlinable
   public func sorted<Value: Comparable & Sendable>(
     by property: any KeyPath<Element, Value> & Sendable, order: ArchiveOrder = .ascending
   ) -> ArchiveQuery<Element> {
@@ -69,6 +72,7 @@ extension Archive {
   ///   - order: In which direction; ascending by default.
   /// - Returns: A query of one stage.
   /// - Complexity: O(1).
+  @inlinable
   public func sorted<Value: Comparable & Sendable>(
     by property: any KeyPath<Element, Value?> & Sendable, order: ArchiveOrder = .ascending
   ) -> ArchiveQuery<Element> {
@@ -89,6 +93,7 @@ extension Archive {
   /// - Parameter count: How many at most. 0 and less: none.
   /// - Returns: A query of one stage.
   /// - Complexity: O(1).
+  @inlinable
   public func limitResults(by count: Int) -> ArchiveQuery<Element> {
     query.limitResults(by: count)
   }

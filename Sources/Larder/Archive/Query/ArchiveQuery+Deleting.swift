@@ -37,29 +37,28 @@ extension ArchiveQuery {
   private func delete(
     _ durability: Durability?, goesOn: @escaping @Sendable () -> Bool
   ) throws -> Int {
-    let keys = try archive.withCurrentIndexes { try findKeys(goesOn) }
-    try archive.remove(all: keys, durability)
-    return keys.count
+    var keys = ArchiveKeys()
+    let others = try archive.withCurrentIndexes {
+      keys = ArchiveKeys()
+      return try findKeys(&keys, goesOn)
+    }
+    try archive.remove(stored: keys, durability)
+    try archive.remove(all: others, durability)
+    return keys.count + others.count
   }
 
-  private func findKeys(_ goesOn: @escaping @Sendable () -> Bool) throws -> [Element.ID] {
+  /// - Parameter keys: Gets those of the results, as they are stored, if no element has to be
+  ///   decoded for it.
+  /// - Returns: The primary keys of all others.
+  private func findKeys(
+    _ keys: inout ArchiveKeys, _ goesOn: @escaping @Sendable () -> Bool
+  ) throws -> [Element.ID] {
     let plan = try ArchivePlan(stages, of: archive, wanted: nil)
-    let path = plan.route.paths[0]
     guard plan.stages.isEmpty, plan.route.isComplete, plan.route.paths.count == 1 else {
-      return try run(goesOn: goesOn).rows.map(\.element.id)
+      return try run(goesOn: goesOn).rows.map { $0.element.id }
     }
-    let format = archive.store.indexFormat.load(ordering: .acquiring)
-    if path.index != nil { _ = try archive.unindexedCount() }
-    var keys: [Element.ID] = []
-    for range in path.ranges {
-      var selection = plan.route.selection(range, of: path, descends: false)
-      selection.isWithoutValues = true
-      selection.indexFormat = format
-      var cursor = try StoreCursor(archive.store, selection)
-      while try cursor.next({ keys.append(try archive.keyCoder.decode($0.key)) }) {
-        if keys.count & 63 == 0, !goesOn() { throw CancellationError() }
-      }
-    }
-    return keys
+    let scan = try archive.scanKeys(plan.route, goesOn)
+    while let found = try scan.next() { keys.append(found.key) }
+    return []
   }
 }

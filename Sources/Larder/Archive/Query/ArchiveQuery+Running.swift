@@ -32,6 +32,13 @@ extension ArchiveQuery {
     _ goesOn: @escaping @Sendable () -> Bool
   ) throws -> ArchiveOutcome<Element> {
     let plan = try ArchivePlan(stages, of: archive, wanted: wanted)
+    return try run(plan, wanted, isCounting, fetch, goesOn)
+  }
+
+  private func run(
+    _ plan: ArchivePlan<Element>, _ wanted: Int?, _ isCounting: Bool,
+    _ fetch: ArchiveFetch<Element>?, _ goesOn: @escaping @Sendable () -> Bool
+  ) throws -> ArchiveOutcome<Element> {
     let walk = ArchiveWalk(archive: archive, plan: plan)
     walk.goesOn = goesOn
     if let fetch, try archive.fitsIntoMemory { walk.fetch = fetch }
@@ -50,24 +57,33 @@ extension ArchiveQuery {
     return outcome
   }
 
-  /// All results.
+  /// The results of a plan, whatever it is.
   @usableFromInline
+  func runAny(
+    _ plan: ArchivePlan<Element>, wanted: Int?, _ fetch: ArchiveFetch<Element>?,
+    _ goesOn: @escaping @Sendable () -> Bool
+  ) throws -> [Element] {
+    try run(plan, wanted, false, fetch, goesOn).rows.map { $0.element }
+  }
+
+  /// All results.
+  @inlinable
   func runAll(_ fetch: @escaping ArchiveFetch<Element>) throws -> [Element] {
-    try run(fetch: fetch).rows.map(\.element)
+    try runResults(wanted: nil, fetch) { true }
   }
 
   /// All results, on a thread of the archive's own.
-  @usableFromInline
+  @inlinable
   func runAll(_ fetch: @escaping ArchiveFetch<Element>) async throws -> [Element] {
     try await archive.executor.runCancellable { goesOn in
-      try self.run(fetch: fetch, goesOn: goesOn).rows.map(\.element)
+      try self.runResults(wanted: nil, fetch, goesOn)
     }
   }
 
   /// The first result.
-  @usableFromInline
+  @inlinable
   func runFirst(_ fetch: @escaping ArchiveFetch<Element>) throws -> Element? {
-    try run(wanted: 1, fetch: fetch).rows.first?.element
+    try runResults(wanted: 1, fetch) { true }.first
   }
 
   /// The last result: the first one back to front, if nothing behind the filters counts.

@@ -8,6 +8,7 @@ extension ArchiveQuery {
   /// - Parameter properties: Gets a sorter without properties, and adds some.
   /// - Returns: The query, longer by a stage. An index of the first property helps.
   /// - Complexity: O(1).
+  @inlinable
   public func sorted(
     _ properties: (ArchiveSorter<Element>) -> ArchiveSorter<Element>
   ) -> ArchiveQuery {
@@ -21,6 +22,7 @@ extension ArchiveQuery {
   ///   - order: In which direction; ascending by default.
   /// - Returns: The query, longer by a stage. An index of the property helps.
   /// - Complexity: O(1).
+  @inlinable
   public func sorted<Value: Comparable & Sendable>(
     by property: any KeyPath<Element, Value> & Sendable, order: ArchiveOrder = .ascending
   ) -> ArchiveQuery {
@@ -34,6 +36,7 @@ extension ArchiveQuery {
   ///   - order: In which direction; ascending by default.
   /// - Returns: The query, longer by a stage. An index of the property helps.
   /// - Complexity: O(1).
+  @inlinable
   public func sorted<Value: Comparable & Sendable>(
     by property: any KeyPath<Element, Value?> & Sendable, order: ArchiveOrder = .ascending
   ) -> ArchiveQuery {

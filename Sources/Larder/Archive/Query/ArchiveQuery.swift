@@ -32,8 +32,15 @@ public import Foundation
 public struct ArchiveQuery<Element: Identifiable & Sendable>: Sendable
 where Element.ID: Codable & Sendable & SendableMetatype {
   @usableFromInline let archive: Archive<Element>
-  var stages: [ArchiveStage<Element>] = []
+  @usableFromInline var stages: [ArchiveStage<Element>]
 
+  @inlinable
+  init(archive: Archive<Element>, stages: [ArchiveStage<Element>] = []) {
+    self.archive = archive
+    self.stages = stages
+  }
+
+  @inlinable
   func adding(_ stage: ArchiveStage<Element>) -> ArchiveQuery {
     var query = self
     query.stages.append(stage)
@@ -42,6 +49,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 }
 
 /// One step of a query.
+@usableFromInline
 enum ArchiveStage<Element: Sendable>: Sendable {
   case filter([ArchiveTerm<Element>])
   case sort([ArchiveSortKey<Element>])
@@ -51,7 +59,7 @@ enum ArchiveStage<Element: Sendable>: Sendable {
 
 extension Archive {
   /// A query without stages: every element, in the order of the primary keys' bytes.
-  public var query: ArchiveQuery<Element> { ArchiveQuery(archive: self) }
+  @inlinable public var query: ArchiveQuery<Element> { ArchiveQuery(archive: self) }
 }
 
 // MARK: - Filters
@@ -62,6 +70,7 @@ extension ArchiveQuery {
   /// - Parameter conditions: Gets a filter without conditions, and adds some.
   /// - Returns: The query, longer by a stage. An index helps; see ``ArchiveCondition``.
   /// - Complexity: O(1).
+  @inlinable
   public func findWhere(
     _ conditions: (ArchiveFilter<Element>) -> ArchiveFilter<Element>
   ) -> ArchiveQuery {
@@ -101,6 +110,7 @@ extension ArchiveQuery {
   /// - Parameter count: How many at most. 0 and less: none.
   /// - Returns: The query, longer by a stage.
   /// - Complexity: O(1).
+  @inlinable
   public func limitResults(by count: Int) -> ArchiveQuery { adding(.limit(max(0, count))) }
 
   /// Leaves out the first elements.
@@ -109,5 +119,6 @@ extension ArchiveQuery {
   /// - Returns: The query, longer by a stage. What is left out is read all the same: to go
   ///   through many pages see ``pages(of:)``.
   /// - Complexity: O(1).
+  @inlinable
   public func skip(_ count: Int) -> ArchiveQuery { adding(.skip(max(0, count))) }
 }

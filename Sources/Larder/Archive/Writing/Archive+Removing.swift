@@ -40,6 +40,33 @@ extension Archive {
     try commit(durability)
   }
 
+  /// Deletes what is stored under these keys, a thousand at a time.
+  func remove(stored keys: ArchiveKeys, _ durability: Durability?) throws {
+    let durability = durability ?? self.durability
+    var first = 0
+    while first < keys.count {
+      let batch = try StoreBatch(store)
+      var (next, size) = (first, 0)
+      while next < keys.count, next - first < ArchiveBatchSize.count, size < batchLimit {
+        try keys.withKey(next) { try batch.remove($0) }
+        size += keys.size(next) + ArchiveBatchSize.overhead
+        next += 1
+      }
+      // The last batch is synced, and all before it at once.
+      _ = try batch.commit(isSynced: durability == .power && next == keys.count)
+      if !memory.isEmpty {
+        for number in first..<next {
+          // What cannot be decoded is not in memory.
+          keys.withKey(number) { key in
+            if let id = try? keyCoder.decode(key) { memory.remove(forKey: id) }
+          }
+        }
+      }
+      changes.notify()
+      first = next
+    }
+  }
+
   func removeAll(olderThan age: Duration) throws -> Int {
     try flushAccesses()
     var (limit, overflows) = clock.nanoseconds.subtractingReportingOverflow(age.inNanoseconds)
@@ -85,4 +112,27 @@ extension Archive {
     let middle = entries.startIndex + entries.count / 2
     return try removeUnchanged(entries[..<middle]) + removeUnchanged(entries[middle...])
   }
+}
+
+/// Keys as they are stored, one behind the other.
+struct ArchiveKeys {
+  private var bytes: [UInt8] = []
+  private var ends: [Int] = []
+
+  var count: Int { ends.count }
+
+  mutating func append(_ key: UnsafeRawBufferPointer) {
+    bytes += key
+    ends.append(bytes.count)
+  }
+
+  func size(_ number: Int) -> Int { ends[number] - start(number) }
+
+  func withKey(_ number: Int, _ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
+    try bytes.withUnsafeBytes { bytes in
+      try body(UnsafeRawBufferPointer(rebasing: bytes[start(number)..<ends[number]]))
+    }
+  }
+
+  private func start(_ number: Int) -> Int { number == 0 ? 0 : ends[number - 1] }
 }

@@ -109,7 +109,12 @@ extension Archive {
 
   func indexValues(of element: Element) -> [StoreIndexValue] {
     if declaredIndexes.isEmpty { return [] }
-    return declaredIndexes.map { StoreIndexValue(index: $0.number, bytes: $0.bytes(of: element)) }
+    var values: [StoreIndexValue] = []
+    values.reserveCapacity(declaredIndexes.count)
+    for index in declaredIndexes {
+      values.append(StoreIndexValue(index: index.number, bytes: index.bytes(of: element)))
+    }
+    return values
   }
 
   /// Every element has an idle time: it makes the store note when it was used last.

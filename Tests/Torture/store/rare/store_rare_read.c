@@ -1270,6 +1270,70 @@ static void many_over(torture *run, void *context) {
     larder_store_close(store);
 }
 
+// Late deadlines ----------------------------------------------------------------------------------
+
+/** Gives the entry of that number the row that a late deadline used to have. */
+static bool give_late_row(row_edit *edit, unsigned number, int64_t deadline_ns) {
+    uint8_t stored[600], value[24];
+    if (!edit_find_entry(edit, number) || edit->found.mv_size < sizeof value) {
+        return false;
+    }
+    size_t length = edit->at.mv_size - 1;
+    memcpy(stored, edit->key + 1, length);
+    memcpy(value, edit->value, sizeof value);
+    edit->key[0] = 0x20;
+    for (unsigned i = 0; i < 8; i++) {
+        edit->key[1 + i] = (uint8_t)((uint64_t)deadline_ns >> (56 - 8 * i)) ^ (i ? 0 : 0x80);
+        edit->key[9 + i] = value[7 - i];
+    }
+    // The last word has the flags in its first byte, and the number in a batch above.
+    edit->key[17] = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        edit->key[18 + i] = value[23 - i];
+    }
+    edit->at.mv_size = 21;
+    edit->found = (MDB_val){length, stored};
+    return edit_put(edit);
+}
+
+/** Rows of late deadlines, which there are in stores from before, go with their entries. */
+static void late_rows(torture *run, void *context) {
+    const rare *self = context;
+    larder_store *store = NULL;
+    larder_store_report report;
+    const int64_t idle_ns = (int64_t)1 << 62;
+    static row_edit edit;
+    the_time = 1000;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    for (unsigned i = 0; i < KEYS; i++) {
+        larder_store_item item;
+        larder_store_item_init(&item, key_of(i), bytes_of_text("value"));
+        item.idle_ns = idle_ns;
+        EXPECT_STATUS(run, larder_store_put(store, &item, NULL), LARDER_OK);
+    }
+    GIVES(larder_store_shutdown(store), LARDER_OK);
+    larder_store_close(store);
+    bool good = edit_begin(self->path, &edit.in);
+    for (unsigned i = 0; i < KEYS && good; i += 2) {
+        good = give_late_row(&edit, i, the_time + idle_ns);
+    }
+    if (!EXPECT(run, good && edit_seal(&edit.in, NULL) && edit_end(&edit.in), "cannot change")) {
+        return;
+    }
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_OK);
+    EXPECT(run, report.intact == KEYS && report.inconsistencies == 0, "rows from before are wrong");
+    for (unsigned i = 0; i < KEYS; i++) {
+        bool goes = i % 4 < 2;
+        EXPECT_STATUS(run, goes ? larder_store_remove(store, key_of(i), 0) : put(store, i),
+                      LARDER_OK);
+    }
+    GIVES(larder_store_flush(store), LARDER_OK);
+    GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_OK);
+    EXPECT(run, report.intact == KEYS / 2 && report.inconsistencies == 0, "rows are left");
+    larder_store_close(store);
+}
+
 // Opening -----------------------------------------------------------------------------------------
 
 static char hidden_path[800], data_path[800];
@@ -1476,6 +1540,6 @@ void family_store_rare_read(torture *run) {
               places_end, wrong_flags, inherited, kept_values, value_without_segment, two_threads,
               pool_fails, long_logs, log_without_memory, cut_logs, hollow_segment, unknown_segments,
               full_segment, reader_behind_cut, reader_adds_up, tree_goes_back, tree_moves_on,
-              shut_in_between, many_totals, many_over, odd_openings, few_but_too_many,
+              shut_in_between, many_totals, many_over, late_rows, odd_openings, few_but_too_many,
               checkpoints_fail, removals_without_room);
 }

@@ -9,14 +9,16 @@
 /// **Concurrency.** A value; safe to pass between threads. What it tests runs on the thread
 /// that runs the query.
 public struct ArchiveCondition<Value: Sendable>: Sendable {
-  let isMet: @Sendable (Value) throws -> Bool
+  @usableFromInline let isMet: @Sendable (Value) throws -> Bool
   /// Which values can meet it; nil if it cannot say.
-  let ranges: ArchiveRanges?
+  @usableFromInline let ranges: ArchiveRanges?
 
+  @inlinable
   init(_ range: ArchiveRange?, _ isMet: @escaping @Sendable (Value) throws -> Bool) {
     self.init(range.map { ArchiveRanges($0) }, isMet)
   }
 
+  @inlinable
   init(
     _ ranges: ArchiveRanges? = nil, _ isMet: @escaping @Sendable (Value) throws -> Bool
   ) {
@@ -72,6 +74,7 @@ extension ArchiveCondition where Value: Equatable {
   /// - Parameter value: What the property has to equal; nil is possible for an optional one.
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1).
+  @inlinable
   public static func isEqual(with value: Value) -> Self { isEqual(value) }
 
   /// The value itself.
@@ -79,6 +82,7 @@ extension ArchiveCondition where Value: Equatable {
   /// - Parameter value: What the property has to equal; nil is possible for an optional one.
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1).
+  @inlinable
   public static func isEqual(_ value: Value) -> Self {
     Self(ArchiveRanges(oneOf: [value])) { $0 == value }
   }
@@ -104,6 +108,7 @@ extension ArchiveCondition where Value: Equatable {
   /// - Parameter values: What the property may equal; no value will do if there are none.
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(values), also for each element.
+  @inlinable
   public static func isOne(of values: [Value]) -> Self {
     Self(ArchiveRanges(oneOf: values)) { values.contains($0) }
   }
@@ -117,6 +122,7 @@ extension ArchiveCondition where Value: Comparable {
   /// - Parameter bound: The bound.
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1).
+  @inlinable
   public static func greater(than bound: Value) -> Self {
     Self(ArchiveRange(.greater, bound)) { $0 > bound }
   }
@@ -126,6 +132,7 @@ extension ArchiveCondition where Value: Comparable {
   /// - Parameter bound: The bound.
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1).
+  @inlinable
   public static func less(than bound: Value) -> Self {
     Self(ArchiveRange(.less, bound)) { $0 < bound }
   }
@@ -135,6 +142,7 @@ extension ArchiveCondition where Value: Comparable {
   /// - Parameter bound: The bound.
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1).
+  @inlinable
   public static func greaterOrEqual(with bound: Value) -> Self {
     Self(ArchiveRange(.greaterOrEqual, bound)) { $0 >= bound }
   }
@@ -144,6 +152,7 @@ extension ArchiveCondition where Value: Comparable {
   /// - Parameter bound: The bound.
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1).
+  @inlinable
   public static func lessOrEqual(with bound: Value) -> Self {
     Self(ArchiveRange(.lessOrEqual, bound)) { $0 <= bound }
   }
@@ -153,8 +162,11 @@ extension ArchiveCondition where Value: Comparable {
   /// - Parameter range: The bounds.
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1).
+  @inlinable
   public static func isIn(_ range: ClosedRange<Value>) -> Self {
-    greaterOrEqual(with: range.lowerBound) && lessOrEqual(with: range.upperBound)
+    Self(ArchiveRange(.greaterOrEqual, range.lowerBound, .lessOrEqual, range.upperBound)) {
+      range.contains($0)
+    }
   }
 
   /// From one bound up to another, which does not belong to it.
@@ -162,8 +174,11 @@ extension ArchiveCondition where Value: Comparable {
   /// - Parameter range: The bounds.
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1).
+  @inlinable
   public static func isIn(_ range: Range<Value>) -> Self {
-    greaterOrEqual(with: range.lowerBound) && less(than: range.upperBound)
+    Self(ArchiveRange(.greaterOrEqual, range.lowerBound, .less, range.upperBound)) {
+      range.contains($0)
+    }
   }
 }
 

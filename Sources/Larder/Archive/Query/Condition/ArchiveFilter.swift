@@ -11,13 +11,17 @@
 /// **Concurrency.** A value; safe to pass between threads.
 @dynamicMemberLookup
 public struct ArchiveFilter<Element: Sendable>: Sendable {
-  var terms: [ArchiveTerm<Element>] = []
+  @usableFromInline var terms: [ArchiveTerm<Element>] = []
+
+  @inlinable
+  init() {}
 
   /// A property that is going to get its condition.
   ///
   /// - Parameter keyPath: Which property of the element.
   /// - Returns: The property, to be called with a condition.
   /// - Complexity: O(1).
+  @inlinable
   public subscript<Value: Sendable>(
     dynamicMember keyPath: any KeyPath<Element, Value> & Sendable
   ) -> Property<Value> {
@@ -29,6 +33,7 @@ public struct ArchiveFilter<Element: Sendable>: Sendable {
   /// - Parameter keyPath: Which property of the element.
   /// - Returns: The property, to be called with a condition.
   /// - Complexity: O(1).
+  @inlinable
   public subscript<Value: Sendable>(
     _ keyPath: any KeyPath<Element, Value> & Sendable
   ) -> Property<Value> {
@@ -40,19 +45,31 @@ public struct ArchiveFilter<Element: Sendable>: Sendable {
   /// **Concurrency.** A value; safe to pass between threads.
   @dynamicMemberLookup
   public struct Property<Value: Sendable>: Sendable {
-    fileprivate let filter: ArchiveFilter
-    fileprivate let keyPath: any KeyPath<Element, Value> & Sendable
+    @usableFromInline let filter: ArchiveFilter
+    @usableFromInline let keyPath: any KeyPath<Element, Value> & Sendable
+    @usableFromInline let read: @Sendable (Element) -> Value
     /// What the property that this one is a property of has to be.
-    fileprivate var cases: (@Sendable ((Value) throws -> Bool) -> ArchiveHint?)?
+    @usableFromInline var cases: (@Sendable ((Value) throws -> Bool) -> ArchiveHint?)?
+
+    @inlinable
+    init(
+      filter: ArchiveFilter, keyPath: any KeyPath<Element, Value> & Sendable,
+      read: (@Sendable (Element) -> Value)? = nil
+    ) {
+      self.filter = filter
+      self.keyPath = keyPath
+      self.read = read ?? ArchiveKeyPaths.reader(keyPath)
+    }
 
     /// Adds a condition to the filter.
     ///
     /// - Parameter condition: What the property has to be.
     /// - Returns: The filter, for further properties.
     /// - Complexity: O(1).
+    @inlinable
     public func callAsFunction(_ condition: ArchiveCondition<Value>) -> ArchiveFilter {
       var filter = filter
-      var term = ArchiveTerm(keyPath, condition)
+      var term = ArchiveTerm(keyPath, condition, read)
       if let cases = cases?(condition.isMet) { term.hint = .all([term.hint, cases]) }
       filter.terms.append(term)
       return filter
@@ -80,23 +97,31 @@ public struct ArchiveFilter<Element: Sendable>: Sendable {
 
 extension ArchiveFilter where Element: Identifiable, Element.ID: Sendable {
   /// The primary key, which elements are found by without an index.
-  public var id: Property<Element.ID> { Property(filter: self, keyPath: \Element.id) }
+  @inlinable public var id: Property<Element.ID> {
+    Property(filter: self, keyPath: \Element.id) { $0.id }
+  }
 }
 
 /// One thing that has to be so for an element to pass.
+@usableFromInline
 struct ArchiveTerm<Element: Sendable>: Sendable {
   /// What is so of all elements that pass.
-  var hint = ArchiveHint.nothing
-  let isMet: @Sendable (Element) throws -> Bool
+  @usableFromInline var hint: ArchiveHint
+  @usableFromInline let isMet: @Sendable (Element) throws -> Bool
 
-  init(_ isMet: @escaping @Sendable (Element) throws -> Bool) { self.isMet = isMet }
+  @inlinable
+  init(_ isMet: @escaping @Sendable (Element) throws -> Bool) {
+    hint = .nothing
+    self.isMet = isMet
+  }
 
+  @inlinable
   init<Value: Sendable>(
-    _ keyPath: any KeyPath<Element, Value> & Sendable, _ condition: ArchiveCondition<Value>
+    _ keyPath: any KeyPath<Element, Value> & Sendable, _ condition: ArchiveCondition<Value>,
+    _ read: @escaping @Sendable (Element) -> Value
   ) {
-    if let ranges = condition.ranges { hint = .values(keyPath, ranges) }
+    hint = condition.ranges.map { .values(keyPath, $0) } ?? .nothing
     let isMet = condition.isMet
-    let read = ArchiveKeyPaths.reader(keyPath)
     self.isMet = { try isMet(read($0)) }
   }
 }

@@ -113,7 +113,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       where error.cause is StoreHasOtherIndexes
     {
       // Places in an index that is gone lead nowhere.
-      rest = try query.run(goesOn: goesOn).rows.map(\.element).dropFirst(given)
+      rest = try query.run(goesOn: goesOn).rows.map { $0.element }.dropFirst(given)
       return try stepOnce(goesOn)
     }
   }
@@ -125,7 +125,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       if plan.isContinuous && place?.isExact ?? true {
         page = try read(plan, goesOn)
       } else {
-        rest = try query.run(goesOn: goesOn).rows.map(\.element).dropFirst(given)
+        rest = try query.run(goesOn: goesOn).rows.map { $0.element }.dropFirst(given)
       }
     }
     if let rest {
@@ -161,7 +161,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       last = row.place
       return try pipeline.add(row)
     }
-    let page = pipeline.take().map(\.element)
+    let page = pipeline.take().map { $0.element }
     self.pipeline = pipeline
     place = last
     return page

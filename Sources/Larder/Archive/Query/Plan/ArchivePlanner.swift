@@ -128,6 +128,7 @@ struct ArchivePlanner {
   ///
   /// - Parameter limit: How many rows are perhaps enough.
   private mutating func best(of choices: [Choice], _ limit: Int?) throws -> Choice? {
+    if choices.count < 2 { return choices.first }
     // The first one of the strongest, until something is counted.
     var left = choices.enumerated().sorted {
       ($1.element.strength, $0.offset) < ($0.element.strength, $1.offset)

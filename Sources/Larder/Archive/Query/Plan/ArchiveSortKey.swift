@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-import Foundation
+public import Foundation
 
 /// One thing that elements are sorted by.
+@usableFromInline
 struct ArchiveSortKey<Element: Sendable>: Sendable {
   /// The property, if an index of it has the order that is wanted.
-  var keyPath: (any PartialKeyPath<Element> & Sendable)?
-  let order: ArchiveOrder
+  @usableFromInline var keyPath: (any PartialKeyPath<Element> & Sendable)?
+  @usableFromInline let order: ArchiveOrder
   /// In ascending order.
-  private let compareAscending: @Sendable (Element, Element) -> ComparisonResult
+  @usableFromInline let compareAscending: @Sendable (Element, Element) -> ComparisonResult
 
+  @inlinable
   init(
     order: ArchiveOrder,
     compare: @escaping @Sendable (Element, Element) -> ComparisonResult
@@ -18,6 +20,7 @@ struct ArchiveSortKey<Element: Sendable>: Sendable {
     compareAscending = compare
   }
 
+  @inlinable
   init<Value: Sendable>(
     _ keyPath: any KeyPath<Element, Value> & Sendable, order: ArchiveOrder,
     compare: @escaping @Sendable (Value, Value) -> ComparisonResult
@@ -37,9 +40,11 @@ struct ArchiveSortKey<Element: Sendable>: Sendable {
 }
 
 /// Comparisons that are an order whatever they are given.
+@usableFromInline
 enum ArchiveComparison {
   /// What is neither less nor equal nor greater (not-a-number) comes behind everything else,
   /// as it does in an index.
+  @inlinable
   static func compare<Value: Comparable>(_ a: Value, _ b: Value) -> ComparisonResult {
     if a < b { return .orderedAscending }
     if b < a { return .orderedDescending }
@@ -51,6 +56,7 @@ enum ArchiveComparison {
   }
 
   /// nil comes before everything else, as it does in an index.
+  @inlinable
   static func compareOptional<Value: Comparable>(_ a: Value?, _ b: Value?) -> ComparisonResult {
     switch (a, b) {
     case (nil, nil): .orderedSame

@@ -24,7 +24,10 @@ public enum ArchiveOrder: Sendable, Hashable, CaseIterable {
 /// **Concurrency.** A value; safe to pass between threads.
 @dynamicMemberLookup
 public struct ArchiveSorter<Element: Sendable>: Sendable {
-  var keys: [ArchiveSortKey<Element>] = []
+  @usableFromInline var keys: [ArchiveSortKey<Element>] = []
+
+  @inlinable
+  init() {}
 
   /// The sorter itself, for who likes to read it.
   public var by: ArchiveSorter { self }
@@ -34,6 +37,7 @@ public struct ArchiveSorter<Element: Sendable>: Sendable {
   /// - Parameter keyPath: Which property of the element.
   /// - Returns: The property, to be called with a direction.
   /// - Complexity: O(1).
+  @inlinable
   public subscript<Value: Sendable>(
     dynamicMember keyPath: any KeyPath<Element, Value> & Sendable
   ) -> Property<Value> {
@@ -45,6 +49,7 @@ public struct ArchiveSorter<Element: Sendable>: Sendable {
   /// - Parameter keyPath: Which property of the element.
   /// - Returns: The property, to be called with a direction.
   /// - Complexity: O(1).
+  @inlinable
   public subscript<Value: Sendable>(
     _ keyPath: any KeyPath<Element, Value> & Sendable
   ) -> Property<Value> {
@@ -66,6 +71,7 @@ public struct ArchiveSorter<Element: Sendable>: Sendable {
     adding(ArchiveSortKey(order: order, compare: compare))
   }
 
+  @inlinable
   func adding(_ key: ArchiveSortKey<Element>) -> ArchiveSorter {
     var sorter = self
     sorter.keys.append(key)
@@ -77,8 +83,14 @@ public struct ArchiveSorter<Element: Sendable>: Sendable {
   /// **Concurrency.** A value; safe to pass between threads.
   @dynamicMemberLookup
   public struct Property<Value: Sendable>: Sendable {
-    fileprivate let sorter: ArchiveSorter
-    fileprivate let keyPath: any KeyPath<Element, Value> & Sendable
+    @usableFromInline let sorter: ArchiveSorter
+    @usableFromInline let keyPath: any KeyPath<Element, Value> & Sendable
+
+    @inlinable
+    init(sorter: ArchiveSorter, keyPath: any KeyPath<Element, Value> & Sendable) {
+      self.sorter = sorter
+      self.keyPath = keyPath
+    }
 
     /// A property of the property.
     ///
@@ -91,7 +103,8 @@ public struct ArchiveSorter<Element: Sendable>: Sendable {
       ArchiveSorter.Property(sorter: sorter, keyPath: ArchiveKeyPaths.joined(keyPath, inner))
     }
 
-    fileprivate func adding(
+    @inlinable
+    func adding(
       _ order: ArchiveOrder, _ compare: @escaping @Sendable (Value, Value) -> ComparisonResult
     ) -> ArchiveSorter {
       sorter.adding(ArchiveSortKey(keyPath, order: order, compare: compare))
@@ -110,6 +123,7 @@ extension ArchiveSorter.Property {
   /// - Parameter order: In which direction.
   /// - Returns: The sorter, for further properties.
   /// - Complexity: O(1).
+  @inlinable
   public func callAsFunction(_ order: ArchiveOrder) -> ArchiveSorter<Element>
   where Value: Comparable {
     adding(order) { ArchiveComparison.compare($0, $1) }
@@ -120,6 +134,7 @@ extension ArchiveSorter.Property {
   /// - Parameter order: In which direction.
   /// - Returns: The sorter, for further properties.
   /// - Complexity: O(1).
+  @inlinable
   public func callAsFunction<Wrapped: Comparable & Sendable>(
     _ order: ArchiveOrder
   ) -> ArchiveSorter<Element> where Value == Wrapped? {
@@ -131,6 +146,7 @@ extension ArchiveSorter.Property {
   /// - Parameter order: In which direction.
   /// - Returns: The sorter, for further properties.
   /// - Complexity: O(1).
+  @inlinable
   public func callAsFunction(_ order: ArchiveOrder) -> ArchiveSorter<Element>
   where Value == Bool {
     adding(order) { ArchiveComparison.compare($0 ? 1 : 0, $1 ? 1 : 0) }
@@ -141,6 +157,7 @@ extension ArchiveSorter.Property {
   /// - Parameter order: In which direction.
   /// - Returns: The sorter, for further properties.
   /// - Complexity: O(1).
+  @inlinable
   public func callAsFunction(_ order: ArchiveOrder) -> ArchiveSorter<Element>
   where Value == Bool? {
     adding(order) {

@@ -18,9 +18,9 @@ struct ArchiveOperand<Element: Sendable, Value>: @unchecked Sendable {
     _ ranges: ArchiveRanges?, _ isTruth: Bool = false, isMet: @escaping (Value) -> Bool
   ) -> any ArchiveTest<Element> {
     let hint = hint(ranges, isMet)
-    var test = ArchiveValueTest(operand: self, isMet: isMet, hint: hint, negatedHint: hint.negated)
+    var test = ArchiveValueTest(operand: self, isMet: isMet, hint: hint)
     if Value.self == Bool.self, ranges != nil {
-      test.negatedHint = self.hint(ArchiveRanges(oneOf: [!isTruth])) { !isMet($0) }
+      test.other = self.hint(ArchiveRanges(oneOf: [!isTruth])) { !isMet($0) }
     }
     return test
   }
@@ -31,7 +31,9 @@ private struct ArchiveValueTest<Element: Sendable, Value>: ArchiveTest, @uncheck
   let operand: ArchiveOperand<Element, Value>
   let isMet: (Value) -> Bool
   let hint: ArchiveHint
-  var negatedHint: ArchiveHint
+  /// What is so if the test fails; nil: what follows from the hint.
+  var other: ArchiveHint?
+  var negatedHint: ArchiveHint { other ?? hint.negated }
 
   func isMet(_ element: Element) -> Bool { isMet(operand.read(element)) }
 }
