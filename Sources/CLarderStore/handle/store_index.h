@@ -25,6 +25,8 @@ typedef struct store_index {
     live_table retired;
     /** The tree may have writes behind meta.applied: a checkpoint ended early. */
     bool is_partly_applied;
+    /** This handle has made it. */
+    bool is_made;
     /** What segments may take too much, since opening: fewer by each byte written. */
     uint64_t clean_grace_bytes;
 } store_index;

@@ -52,6 +52,7 @@ larder_status larder_store_trust(const char *folder, const larder_store_options 
                  {"lock", LARDER_STORE_PART_LOCK},
                  {"data.mdb", LARDER_STORE_PART_DATA},
                  {"lock.mdb", LARDER_STORE_PART_READERS},
+                 {"feed", LARDER_STORE_PART_READERS},
                  {"log", LARDER_STORE_PART_JOURNAL}};
     trust of = {.options = options, .folder = folder, .detail = detail};
     file_path log;

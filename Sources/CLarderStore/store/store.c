@@ -76,8 +76,8 @@ static larder_status options_check(larder_store *store) {
 // Opening -----------------------------------------------------------------------------------------
 
 static int has_foreign_name(void *context, const char *name) {
-    static const char *const ours[] = {"lock",     "log",      "data.mdb",
-                                       "data.new", "lock.mdb", "index.new"};
+    static const char *const ours[] = {"lock",     "log",       "data.mdb", "data.new",
+                                       "lock.mdb", "index.new", "feed"};
     (void)context;
     for (size_t at = 0; at < sizeof ours / sizeof *ours; at++)
         if (strcmp(name, ours[at]) == 0) return 0;
@@ -237,7 +237,9 @@ static larder_status data_open(larder_store *store, larder_store_detail *detail)
     if (status == LARDER_EFOREIGN && folder_has_log(store)) return LARDER_EDAMAGED;
     if (status == LARDER_EDAMAGED && !data_has_head(store) && !folder_has_log(store))
         return LARDER_EFOREIGN;
-    return status ? status : data_load(store, detail);
+    if (!status) status = data_load(store, detail);
+    store->index.is_made = !status && store->index.meta.store_id == fresh.store_id;
+    return status;
 }
 
 static void data_close(larder_store *store) {
