@@ -550,6 +550,7 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
 larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
     larder_status status = store_enter_to_write(store);
     if (status) return status;
+    larder_feed_watch(store);
     pthread_mutex_lock(&store->index.lock);
     status = store_enter(store);
     pthread_mutex_lock(&store->pending.lock);

@@ -372,6 +372,35 @@ static unknown_fate fate_of(const replay *work, const segment_facts *facts, bool
                                                                                : FATE_KEPT;
 }
 
+/** The last write of a segment of which only the next one tells; 0 of one that no feed reads. */
+static uint64_t last_sequence_of(const replay *work, size_t at) {
+    const log_survey *there = work->there;
+    if (there->items[at].kind != SEGMENT_WRITTEN) return 0;
+    for (size_t next = at + 1; next < there->count; next++) {
+        segment *found;
+        larder_bytes bytes;
+        if (there->items[next].kind != SEGMENT_WRITTEN ||
+            larder_log_segment(work->log, there->items[next].number, &found) != LARDER_OK ||
+            larder_segment_look(found, SEGMENT_HEAD_BYTES, &bytes) != LARDER_OK)
+            continue;
+        bool is_write = record_kind(bytes.data) != RECORD_NEXT;
+        return record_sequence(bytes.data) - is_write;
+    }
+    return work->log->last_sequence;
+}
+
+static larder_status retire_unproven(const replay *work, size_t at) {
+    store_index *index = &work->store->index;
+    const segment_facts *facts = &work->there->items[at];
+    larder_status status =
+        larder_segment_retire(index, work->log, facts->number, index->meta.transaction, true);
+    if (status) return status;
+    live_segment *noted = larder_live_find(&index->retired, facts->number);
+    noted->last_sequence = last_sequence_of(work, at);
+    noted->used_bytes = facts->stored_bytes;
+    return LARDER_OK;
+}
+
 /** What lies in the folder and belongs to nothing: of cleaning that was not committed, or not
     deleted; segments made in advance; what a power cut tore off; and what nobody knows. */
 static larder_status retire_unknown(replay *work, bool was_power_cut) {
@@ -388,8 +417,7 @@ static larder_status retire_unknown(replay *work, bool was_power_cut) {
         work->store->recovery.inconsistencies += fate == FATE_KEPT;
         if (fate == FATE_KEPT) status = larder_segment_keep(index, log, facts->number);
         else if (fate == FATE_PROVED)
-            status =
-                larder_segment_retire(index, log, facts->number, index->meta.transaction, true);
+            status = retire_unproven(work, at);
         else {
             // Nobody reads it: not since the power came back, and there was nothing in it before.
             larder_status removed = larder_log_remove(log, facts->number);

@@ -322,6 +322,9 @@ static larder_status begin_writing(larder_store *store, const lock_text *past) {
     larder_environment_rest(store->index.environment);
     if (store->pending.log.active != NULL) larder_segment_rest(store->pending.log.active);
     larder_environment_reserve(store->index.environment);
+    store->pending.log.synced_end = store->identity.synced;
+    store->feed.epoch = store->pending.log.epoch;
+    larder_feed_watch(store);
     if ((store->options.flags & LARDER_STORE_HOST_MAINTENANCE) != 0) return LARDER_OK;
     if (has_pending) store->maintenance.pending_since_ns = larder_os_monotonic_ns();
     store->maintenance.wants_flush = larder_store_is_over_limit(store);
@@ -384,6 +387,9 @@ static larder_status store_make(const char *path, const larder_store_options *op
     store->expiry.limits = store->options.limits;
     store->identity.lock_file = -1;
     store->index.clean_grace_bytes = UINT64_MAX;
+    store->feed.file.file = -1;
+    store->index.feed = &store->feed;
+    pthread_mutex_init(&store->feed.lock, NULL);
     pthread_mutex_init(&store->pending.rows_lock, NULL);
     pthread_mutex_init(&store->pending.lock, NULL);
     pthread_mutex_init(&store->index.lock, NULL);
@@ -420,6 +426,7 @@ static void store_free(larder_store *store) {
     larder_live_free(&store->index.retired);
     larder_touch_buffer_free(&store->index.folding);
     larder_touch_buffer_free(&store->index.waiting);
+    larder_feed_free(&store->feed);
     // In a child the threads that may have waited here, or held a lock, are gone: it would wait for
     // them for ever.
     if (is_ours) {
@@ -429,6 +436,7 @@ static void store_free(larder_store *store) {
         pthread_mutex_destroy(&store->index.lock);
         pthread_mutex_destroy(&store->pending.lock);
         pthread_mutex_destroy(&store->pending.rows_lock);
+        pthread_mutex_destroy(&store->feed.lock);
     }
     larder_os_fork_page_free((void *)(uintptr_t)store->identity.not_forked);
     free(store->identity.path);
@@ -541,6 +549,7 @@ static larder_status store_shut(larder_store *store) {
     // As long as nobody else may write: its number may be used again then.
     if (writes) larder_log_drop_spare(&store->pending.log);
     if (writes) larder_environment_end_writing(store->index.environment);
+    if (writes) larder_feed_unwatch(&store->feed);
     larder_identity_unlock(&store->identity, !status && !closed);
     pthread_mutex_unlock(&store->pending.lock);
     pthread_mutex_unlock(&store->syncing.lock);
