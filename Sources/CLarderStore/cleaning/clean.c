@@ -572,6 +572,7 @@ void larder_segments_delete_retired(store_index *index, store_log *log, flush_or
     if (total == 0) return;
     uint64_t oldest = larder_environment_oldest_reader(index->environment);
     const uint64_t fed_after = larder_cleaning_fed_after(index);
+    bool is_synced = false;
     // One after the other, each off the device before the next.
     for (size_t done = 0;; done++) {
         if (order->progress != NULL && order->progress(order->context, done, total) != 0)
@@ -579,6 +580,10 @@ void larder_segments_delete_retired(store_index *index, store_log *log, flush_or
         if (order->deletion || done == total) return;
         const live_segment *gone = next_to_delete(retired, fed_after);
         if (gone == NULL) return;
+        // What a cursor has passed goes for good: a power cut must not set the cursor back to it.
+        if (fed_after != UINT64_MAX && !is_synced && larder_feed_sync(index->feed) != LARDER_OK)
+            return;
+        is_synced = true;
         // Somebody still looks at a state that leads there.
         if (oldest < gone->retired_by) return;
         bool is_superfluous = true;

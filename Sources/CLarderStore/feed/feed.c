@@ -227,7 +227,7 @@ static larder_status pass_damage(larder_store_feed *feed, larder_store_feed_even
     if (status) return status;
     uint64_t missing = first - scan->sequence - 1;
     scan->sequence = first - 1;
-    feed->place = (feed_place){there->epoch.number, first - 1};
+    feed->place = (feed_place){larder_segment_epoch_now(there), first - 1};
     larder_feed_tell_gap(feed, missing, event);
     return LARDER_OK;
 }
@@ -253,7 +253,7 @@ static larder_status scan_on(larder_store_feed *feed, larder_store_feed_event *e
     if (!status) feed->is_unsettled = false;
     if (status || waits) return status ? status : LARDER_END;
     feed->scan = next;
-    feed->place = (feed_place){from->epoch.number, next.sequence};
+    feed->place = (feed_place){larder_segment_epoch_now(from), next.sequence};
     return tell_write(feed, first, count, event);
 }
 

@@ -229,4 +229,8 @@ void larder_feed_unwatch(store_feed *feed) {
     pthread_mutex_unlock(&feed->lock);
 }
 
+larder_status larder_feed_sync(const store_feed *feed) {
+    return larder_os_map_sync(feed->file.file, (uint8_t *)feed->file.page, FEED_BYTES);
+}
+
 void larder_feed_free(store_feed *feed) { larder_feed_file_close(&feed->file); }

@@ -124,6 +124,8 @@ void larder_feed_watch(larder_store *store);
 /** Ends it; the page stays mapped until larder_feed_free. */
 void larder_feed_unwatch(store_feed *feed);
 void larder_feed_free(store_feed *feed);
+/** What is acknowledged, to the device. */
+LARDER_MUST_CHECK larder_status larder_feed_sync(const store_feed *feed);
 void larder_feed_wake(feed_bell *bell);
 
 /** To be called when something was published that waiters may wait for: FEED_…. */

@@ -27,6 +27,8 @@
 #ifndef LARDER_STORE_FEED_H
 #define LARDER_STORE_FEED_H
 
+#include <stdbool.h>
+
 #include "larder_store.h"
 
 LARDER_BEGIN_DECLS

@@ -340,6 +340,16 @@ larder_status larder_segment_mend(segment *mended, int folder, uint32_t kind, ui
     return status;
 }
 
+uint32_t larder_segment_epoch_now(const segment *of) {
+    segment_head head;
+    // Of a damaged one it is known once it is mended.
+    memcpy(&head, of->map, sizeof head);
+    if (of->kind == SEGMENT_UNKNOWN && head.crc != head_crc(&head)) return of->epoch.number;
+    uint64_t word = atomic_load_explicit((const _Atomic uint64_t *)(const void *)(of->map +
+                                         offsetof(segment_head, epoch)), memory_order_acquire);
+    return (uint32_t)word;
+}
+
 larder_status larder_segment_sync_file(const segment *synced, int folder) {
     int file;
     larder_status status = larder_segment_open_file(folder, synced->number, LARDER_OS_WRITE, &file);

@@ -170,6 +170,9 @@ LARDER_MUST_CHECK larder_status larder_segment_open_damaged(int folder, uint32_t
     mapped segment has it then, too. */
 LARDER_MUST_CHECK larder_status larder_segment_mend(segment *of, int folder, uint32_t kind,
                                                     uint64_t store_id);
+/** Its epoch as its head says by now: whoever recovers the log may have changed it since the segment
+    was mapped. */
+uint32_t larder_segment_epoch_now(const segment *of);
 /** All of its file to the device; it does not say that it was synced. */
 LARDER_MUST_CHECK larder_status larder_segment_sync_file(const segment *of, int folder);
 /** Ends the mapping, or leaves that to the last loan; NULL is allowed. */

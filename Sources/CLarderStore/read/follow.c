@@ -152,7 +152,7 @@ larder_status larder_store_newest(larder_store *store, const snapshot *seen, fee
     uint64_t applied = seen->meta.applied;
     *out = (feed_place){0, follow->last > applied ? follow->last : applied};
     larder_status status = larder_log_segment(&pending->log, follow->next.segment, &last);
-    if (!status) out->epoch = last->epoch.number;
+    if (!status) out->epoch = larder_segment_epoch_now(last);
     // Nothing was written yet, or it is lost.
     return status == LARDER_EDAMAGED || status == ENOENT ? LARDER_OK : status;
 }

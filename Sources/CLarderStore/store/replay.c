@@ -314,14 +314,16 @@ static bool is_of_last_epoch(const replay *work, bool was_power_cut, uint32_t *g
 /** RE1: another epoch begins behind the end of the log, on the device.
     @param next receives the segment that the log goes on in; NULL where that is the last one: it is
            empty, or there is no room for another. Then the epoch is said to begin with what it
-           holds, which is told once more. */
+           holds, which is told once more. One in which an epoch begins is not overwritten: torn, it
+           would no longer tell that there was that epoch. */
 static larder_status begin_epoch(replay *work, uint32_t greatest, segment **next) {
     store_log *log = work->log;
     segment *last = log->active;
     const segment_epoch epoch = {greatest + 1, greatest};
     log->epoch = epoch.number;
     bool is_empty = last != NULL && atomic_load(&last->end) == SEGMENT_HEAD_BYTES;
-    larder_status status = is_empty ? ENOSPC : larder_log_begin_epoch(log, epoch, next);
+    bool is_spare = is_empty && last->epoch.before == last->epoch.number;
+    larder_status status = is_spare ? ENOSPC : larder_log_begin_epoch(log, epoch, next);
     if (last == NULL || (status != ENOSPC && status != EDQUOT)) return status;
     last->epoch = epoch;
     if (is_empty) last->first_sequence = log->last_sequence + 1;
