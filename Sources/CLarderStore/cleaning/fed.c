@@ -17,6 +17,7 @@ uint64_t larder_cleaning_fed_after(const store_index *index) {
     const feed_page *page = atomic_load_explicit(&index->feed->page, memory_order_acquire);
     uint64_t least = UINT64_MAX;
     feed_cursor cursor;
+    if (page == NULL && atomic_load(&index->feed->is_unknown)) return 0;
     for (size_t at = 0; page != NULL && at < LARDER_STORE_FEED_CURSORS_MAX; at++) {
         if (!larder_feed_cursor_read(page, at, &cursor) || cursor.epoch == FEED_EPOCH_NONE ||
             cursor.sequence >= least)

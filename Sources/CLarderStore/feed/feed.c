@@ -220,11 +220,16 @@ static larder_status pass_damage(larder_store_feed *feed, larder_store_feed_even
         first = larder_feed_first_at(&feed->log, rest.at);
         if (first <= scan->sequence) return LARDER_END;
         scan->at = rest.at;
-        if (first == scan->sequence + 1) return EAGAIN;
     }
     segment *there;
     larder_status status = larder_log_segment(&feed->log, scan->at.segment, &there);
     if (status) return status;
+    // The log may have gone back before it went on there.
+    if (larder_segment_epoch_now(there) > feed->judged_epoch) {
+        feed->is_placed = false;
+        return EAGAIN;
+    }
+    if (first == scan->sequence + 1) return EAGAIN;
     uint64_t missing = first - scan->sequence - 1;
     scan->sequence = first - 1;
     feed->place = (feed_place){larder_segment_epoch_now(there), first - 1};
@@ -270,6 +275,8 @@ larder_status larder_feed_fetch(larder_store_feed *feed) {
     larder_status status = store_enter(feed->store);
     if (status || feed->has_event) return status;
     if (feed->is_placed) let_go_of_passed(feed);
+    // Somebody has gone over it.
+    if (feed->is_cut && !larder_feed_is_cut(feed)) feed->is_placed = false;
     status = EAGAIN;
     for (int step = 0; status == EAGAIN && step < STEPS_MAX; step++) {
         bool was_placed = feed->is_placed;

@@ -20,6 +20,10 @@ struct larder_store_feed {
     bool is_placed;
     /** Where it is, is not known: the next event is a gap of nobody knows how many writes. */
     bool is_lost;
+    /** Nobody had gone over the log since a power cut when it was placed. */
+    bool is_cut;
+    /** The newest epoch that there was when it was placed. */
+    uint32_t judged_epoch;
     log_scan scan;
     /** Up to there the log was synced, when it was looked at last. */
     location synced;

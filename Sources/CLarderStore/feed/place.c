@@ -165,10 +165,15 @@ static larder_status find_among(larder_store_feed *feed, const log_survey *writt
     if (found == VERDICT_UNKNOWN) return lost_before(feed, later, event);
     if (found == VERDICT_REWOUND)
         return rewound_to(feed, later->epoch.number, later->first_sequence - 1, event);
+    feed->judged_epoch = 0;
+    for (size_t at = 0; at < written->count; at++)
+        if (written->items[at].epoch.number > feed->judged_epoch)
+            feed->judged_epoch = written->items[at].epoch.number;
     status = set_scan(feed, written, &last);
     if (status) return status;
-    // Nobody can have been told of what is behind the end.
-    if (last < feed->place.sequence && !larder_feed_is_cut(feed))
+    // Nobody can have been told of what is behind the end; a power cut may have taken it, of which
+    // a new epoch will tell.
+    if (last < feed->place.sequence && !feed->is_cut)
         return rewound_to(feed, written->items[written->count - 1].epoch.number, last, event);
     return LARDER_END;
 }
@@ -179,6 +184,7 @@ larder_status larder_feed_find(larder_store_feed *feed, larder_store_feed_event 
     // Cleaning may delete what was there a moment ago.
     for (int attempt = 0; attempt < ATTEMPTS && status == ENOENT; attempt++) {
         log_survey written;
+        feed->is_cut = larder_feed_is_cut(feed);
         status = list_written(&feed->log, &written);
         if (!status) status = find_among(feed, &written, event);
         larder_log_survey_free(&written);

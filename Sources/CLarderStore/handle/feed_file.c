@@ -205,13 +205,15 @@ void larder_feed_watch(larder_store *store) {
         return;
     pthread_mutex_lock(&feed->lock);
     bool trusts = (store->options.flags & LARDER_STORE_TRUST_OTHERS) != 0;
-    if (atomic_load(&feed->page) == NULL && !atomic_load(&store->identity.is_shut) &&
-        larder_feed_file_open(store->identity.path, store->pending.log.store_id, false, trusts,
-                              &found) == LARDER_OK) {
+    if (atomic_load(&feed->page) == NULL && !atomic_load(&store->identity.is_shut)) {
+        larder_status status = larder_feed_file_open(
+            store->identity.path, store->pending.log.store_id, false, trusts, &found);
         // A handle that is being closed may still have it: then the next look will do.
-        bool is_watched = larder_os_file_locks_places() &&
-                          larder_os_file_lock_place(found.file, FEED_PLACE_WATCH, false);
-        if (is_watched) {
+        if (!status && larder_os_file_locks_places())
+            status = larder_os_file_lock_place(found.file, FEED_PLACE_WATCH, false);
+        atomic_store(&feed->is_unknown, status == LARDER_EBUSY || status == EMFILE ||
+                                            status == ENFILE || status == ENOMEM);
+        if (status) {
             larder_feed_file_close(&found);
         } else {
             feed->file = found;
@@ -230,6 +232,7 @@ void larder_feed_unwatch(store_feed *feed) {
 }
 
 larder_status larder_feed_sync(const store_feed *feed) {
+    if (atomic_load(&feed->page) == NULL) return LARDER_EBUSY;
     return larder_os_map_sync(feed->file.file, (uint8_t *)feed->file.page, FEED_BYTES);
 }
 

@@ -115,6 +115,8 @@ typedef struct store_feed {
     feed_file file;
     /** In which the log goes on. */
     uint32_t epoch;
+    /** There may be cursors that could not be looked at: then nothing is deleted for now. */
+    _Atomic bool is_unknown;
     /** Of `file`, once it watches. */
     _Atomic(feed_page *) page;
 } store_feed;

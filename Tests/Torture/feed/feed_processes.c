@@ -303,9 +303,7 @@ static larder_status follow_on(follower *self) {
     bool waits_for_good = self->truth->pings && self->which == 0;
     int64_t limit = waits_for_good ? INT64_MAX : (int64_t)rng_below(&self->random, 20000000);
     larder_status status = larder_store_feed_wait(self->feed, limit);
-    if (status == ETIMEDOUT) {
-        return LARDER_OK;
-    }
+    if (status == ETIMEDOUT) return LARDER_OK;
     for (unsigned n = 0; n < 50 && !status; n++) {
         status = larder_store_feed_next(self->feed, &event);
         if (!status) status = take_event(self, &event);
