@@ -73,8 +73,8 @@ static larder_status open_cursor(larder_store_feed *feed,
                                  const larder_store_feed_options *options) {
     const larder_store *store = feed->store;
     bool trusts = (store->options.flags & LARDER_STORE_TRUST_OTHERS) != 0;
-    larder_status status = larder_feed_file_open(
-        store->identity.path, store->pending.log.store_id, true, trusts, &feed->file);
+    larder_status status = larder_feed_file_open(store->identity.path, store->pending.log.store_id,
+                                                 true, trusts, &feed->file);
     if (!status) status = larder_feed_table_lock(&feed->file);
     if (status) return status;
     status = find_cursor(feed, options);
@@ -200,9 +200,7 @@ int64_t larder_feed_due_ns(const larder_store_feed *feed) {
     return feed->looked_ns + interval_ns - larder_os_monotonic_ns();
 }
 
-static bool is_due(const larder_store_feed *feed) {
-    return larder_feed_due_ns(feed) <= 0;
-}
+static bool is_due(const larder_store_feed *feed) { return larder_feed_due_ns(feed) <= 0; }
 
 /** What lies where the scan is, is not the next write.
     @return LARDER_OK with a gap; LARDER_END: nothing else is there; EAGAIN: the scan goes on. */

@@ -37,9 +37,8 @@ static bool token_is_whole(const larder_store_token *token, token_bytes *out) {
 }
 
 void larder_feed_token_write(const larder_store *store, feed_place place, larder_store_token *out) {
-    token_bytes bytes = {.store_id = store->pending.log.store_id,
-                         .sequence = place.sequence,
-                         .epoch = place.epoch};
+    token_bytes bytes = {
+        .store_id = store->pending.log.store_id, .sequence = place.sequence, .epoch = place.epoch};
     memcpy(bytes.magic, magic, sizeof magic);
     bytes.crc = token_crc(&bytes);
     memcpy(out, &bytes, sizeof bytes);

@@ -191,7 +191,8 @@ uint32_t larder_feed_arm(feed_bell *bell) {
     uint32_t word = atomic_load_explicit(&bell->word, memory_order_seq_cst);
     uint32_t armed = atomic_load_explicit(&bell->armed, memory_order_relaxed);
     while ((int32_t)(armed - (word + 1)) < 0 &&
-           !atomic_compare_exchange_weak(&bell->armed, &armed, word + 1)) {}
+           !atomic_compare_exchange_weak(&bell->armed, &armed, word + 1)) {
+    }
     // Either what is published is seen, or whoever publishes it sees this.
     atomic_thread_fence(memory_order_seq_cst);
     return word;

@@ -153,9 +153,8 @@ larder_status larder_segment_open_file(int folder, uint32_t number, int flags, i
 }
 
 larder_status larder_segment_create(int folder, uint32_t number, uint32_t kind, uint64_t capacity,
-                                    uint64_t first_sequence, uint64_t as_of,
-                                    segment_epoch epoch, uint64_t store_id, uint32_t mode,
-                                    segment **out) {
+                                    uint64_t first_sequence, uint64_t as_of, segment_epoch epoch,
+                                    uint64_t store_id, uint32_t mode, segment **out) {
     *out = NULL;
     segment_head head = head_make(number, kind, capacity, first_sequence, as_of, epoch, store_id);
     memcpy(head.magic, new_magic, sizeof new_magic);
@@ -345,8 +344,9 @@ uint32_t larder_segment_epoch_now(const segment *of) {
     // Of a damaged one it is known once it is mended.
     memcpy(&head, of->map, sizeof head);
     if (of->kind == SEGMENT_UNKNOWN && head.crc != head_crc(&head)) return of->epoch.number;
-    uint64_t word = atomic_load_explicit((const _Atomic uint64_t *)(const void *)(of->map +
-                                         offsetof(segment_head, epoch)), memory_order_acquire);
+    uint64_t word = atomic_load_explicit(
+        (const _Atomic uint64_t *)(const void *)(of->map + offsetof(segment_head, epoch)),
+        memory_order_acquire);
     return (uint32_t)word;
 }
 

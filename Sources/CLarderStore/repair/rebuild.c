@@ -139,7 +139,8 @@ static larder_status rebuild_log(const larder_store *store, const rebuild *work)
     if (!status)
         status = larder_segment_create(log, work->meta.end.segment, SEGMENT_WRITTEN,
                                        store->tuning.segment_min_bytes, search->last_sequence + 1,
-                                       0, epoch_behind(search), work->meta.store_id, store->options.mode, &next);
+                                       0, epoch_behind(search), work->meta.store_id,
+                                       store->options.mode, &next);
     // It stays marked as never synced, so that the next open syncs all names before it promises
     // anything: the rename may succeed, and its sync fail.
     if (!status) status = larder_segment_sync_file(next, log);
@@ -176,7 +177,8 @@ static larder_status keep_inlined(const larder_store *store, salvage *search) {
     if (!status) status = open_log(store, &log);
     if (!status)
         status = larder_segment_create(log, search->last_number + 1, SEGMENT_CLEANED, bytes, 1, 0,
-                                       (segment_epoch){0, 0}, search->store_id, store->options.mode, &made);
+                                       (segment_epoch){0, 0}, search->store_id, store->options.mode,
+                                       &made);
     larder_os_file_close(log);
     if (status) return status;
     search->last_number++;

@@ -418,8 +418,7 @@ static larder_status retire_unknown(replay *work, bool was_power_cut) {
         unknown_fate fate = fate_of(work, facts, was_power_cut);
         work->store->recovery.inconsistencies += fate == FATE_KEPT;
         if (fate == FATE_KEPT) status = larder_segment_keep(index, log, facts->number);
-        else if (fate == FATE_PROVED)
-            status = retire_unproven(work, at);
+        else if (fate == FATE_PROVED) status = retire_unproven(work, at);
         else {
             // Nobody reads it: not since the power came back, and there was nothing in it before.
             larder_status removed = larder_log_remove(log, facts->number);

@@ -49,7 +49,8 @@ static void end(pid_t *child) {
     int status;
     if (*child <= 0) return;
     kill(*child, SIGKILL);
-    while (waitpid(*child, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(*child, &status, 0) < 0 && errno == EINTR) {
+    }
     *child = 0;
 }
 
@@ -103,7 +104,8 @@ static bool settle(torture *run, scene *self) {
         usleep(1000);
         is_told = atomic_load(&truth->stop) == 1;
         for (unsigned n = 0; n < FEED_CONSUMERS; n++)
-            if (atomic_load(&truth->consumers[n].told) != atomic_load(&truth->last)) is_told = false;
+            if (atomic_load(&truth->consumers[n].told) != atomic_load(&truth->last))
+                is_told = false;
     }
     end_all(self);
     truth->pings = pinged;
@@ -131,7 +133,8 @@ static bool cut_power(torture *run, scene *self) {
         feed_consumer *own = &self->truth->consumers[n];
         uint32_t kept = atomic_load(&own->kept);
         // One with a named cursor has synced what it acknowledged.
-        if (own->kind == FEED_NAMED || kept < FEED_STATES || !rng_one_in(&self->random, 2)) continue;
+        if (own->kind == FEED_NAMED || kept < FEED_STATES || !rng_one_in(&self->random, 2))
+            continue;
         atomic_store(&own->kept, kept - (uint32_t)rng_below(&self->random, FEED_STATES - 2));
     }
     return EXPECT(run, disk_begin(self->disk, self->root, self->vault), "cannot begin a disk");

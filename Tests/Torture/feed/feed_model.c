@@ -72,8 +72,8 @@ static bool verify_one(torture *run, feed_truth *truth, unsigned which) {
         feed_apply(truth, was_begun ? atomic_load(&truth->begun) : writes[s], mirror);
     }
     for (uint32_t key = 0; key < FEED_KEYS; key++) {
-        bool is_right = state->mirror[key] == mirror[key] ||
-                        (state->may_lack && state->mirror[key] == 0);
+        bool is_right =
+            state->mirror[key] == mirror[key] || (state->may_lack && state->mirror[key] == 0);
         if (!EXPECT(run, is_right,
                     "consumer %u at %" PRIu64 " of generation %u, from a %s: key %u is %u, not %u",
                     which, state->sequence, state->generation,

@@ -145,7 +145,8 @@ void feed_write_on(feed_truth *truth, const char *path, rng random) {
     if (larder_store_feed_open(store, &named, &feed) == LARDER_OK) larder_store_feed_close(feed);
     atomic_store(&truth->has_cursor, 1);
     while (!atomic_load(&truth->broken) && atomic_load(&truth->last) + 8 < FEED_WRITES &&
-           !atomic_load(&truth->stop) && step(truth, store, &random)) {}
+           !atomic_load(&truth->stop) && step(truth, store, &random)) {
+    }
     if (atomic_load(&truth->stop) != 1) return;
     status = larder_store_sync(store);
     if (status) feed_break(truth, "a sync gave %d", status);
@@ -290,7 +291,8 @@ static larder_status take_event(follower *self, const larder_store_feed_event *e
     default:
         atomic_fetch_add(&self->own->rewounds, 1);
         if (self->own->kind != FEED_AT_ONCE && !self->state.is_snapshot)
-            feed_break(truth, "consumer %u of what is synced is rewound from %" PRIu64 " to %" PRIu64,
+            feed_break(truth,
+                       "consumer %u of what is synced is rewound from %" PRIu64 " to %" PRIu64,
                        self->which, self->state.sequence, event->sequence);
         if (event->sequence >= self->state.sequence && !is_named)
             feed_break(truth, "consumer %u is rewound ahead", self->which);

@@ -351,12 +351,10 @@ static void segments(torture *run, void *context) {
     GIVES(log_made(self->path, &log), LARDER_OK);
     GIVES(larder_log_enter(&log), LARDER_OK);
     GIVES(larder_segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0,
-                                (segment_epoch){0, 0}, STORE_ID, 0600,
-                                &made),
+                                (segment_epoch){0, 0}, STORE_ID, 0600, &made),
           LARDER_OK);
     GIVES(larder_segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0,
-                                (segment_epoch){0, 0}, STORE_ID, 0600,
-                                &again),
+                                (segment_epoch){0, 0}, STORE_ID, 0600, &again),
           EEXIST);
     EXPECT(run, !again, "what is there is made again");
     larder_segment_close(made);
