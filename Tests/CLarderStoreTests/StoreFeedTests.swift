@@ -5,8 +5,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The feed of changes, through the C API. Other processes, kills and power cuts are for the torture
-/// family `feed`.
+/// The feed of changes, through the C API. Other processes, kills and power cuts are for the
+/// torture family `feed`.
 @Suite("Store: feed of changes")
 struct StoreFeedTests {
   let directory: TemporaryDirectory

@@ -22,10 +22,10 @@
     which are stored last: a process that is killed leaves it whole or not at all. Whoever appends
     keeps SEGMENT_NEXT_BYTES free for the record that names the next segment.
 
-    Nothing in it is ever overwritten but the magic, and the epoch of an empty one: what makes a store is synced before the first
-    sync of its log, and only then. So where every segment still says that it is new, nothing in the
-    store was ever promised to survive a power cut. Its files are found relative to the descriptor
-    of the folder `log`, never by path. */
+    Nothing in it is ever overwritten but the magic, and the epoch of an empty one: what makes a
+    store is synced before the first sync of its log, and only then. So where every segment still
+    says that it is new, nothing in the store was ever promised to survive a power cut. Its files
+    are found relative to the descriptor of the folder `log`, never by path. */
 #ifndef LARDER_SEGMENT_H
 #define LARDER_SEGMENT_H
 
@@ -170,8 +170,8 @@ LARDER_MUST_CHECK larder_status larder_segment_open_damaged(int folder, uint32_t
     mapped segment has it then, too. */
 LARDER_MUST_CHECK larder_status larder_segment_mend(segment *of, int folder, uint32_t kind,
                                                     uint64_t store_id);
-/** Its epoch as its head says by now: whoever recovers the log may have changed it since the segment
-    was mapped. */
+/** Its epoch as its head says by now: whoever recovers the log may have changed it since it was
+    mapped. */
 uint32_t larder_segment_epoch_now(const segment *of);
 /** All of its file to the device; it does not say that it was synced. */
 LARDER_MUST_CHECK larder_status larder_segment_sync_file(const segment *of, int folder);
