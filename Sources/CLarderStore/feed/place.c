@@ -80,6 +80,8 @@ static larder_status judge(store_log *log, const log_survey *written, feed_place
     size_t at = find_later(written, place.epoch);
     *out = VERDICT_GOES_ON;
     *later = NULL;
+    // Of what was never told nothing can have been given up.
+    if (place.sequence == 0) return LARDER_OK;
     if (at == written->count) {
         bool is_known = written->items[at - 1].epoch.number >= place.epoch;
         if (!is_known) *out = VERDICT_UNKNOWN;

@@ -79,7 +79,7 @@ static bool run_round(torture *run, scene *self) {
         if (rng_one_in(&self->random, 2)) usleep((useconds_t)rng_below(&self->random, 5000));
         self->consumers[which] = start_consumer(self, which);
     }
-    usleep((useconds_t)rng_below(&self->random, truth->pings ? 120000 : 30000));
+    usleep((useconds_t)rng_below(&self->random, truth->pings ? 400000 : 30000));
     if (rng_one_in(&self->random, 2)) end(&self->writer);
     if (!atomic_load(&truth->broken)) usleep((useconds_t)rng_below(&self->random, 3000));
     end_all(self);
