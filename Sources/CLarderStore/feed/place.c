@@ -90,7 +90,7 @@ static larder_status judge(store_log *log, const log_survey *written, feed_place
     }
     const segment_facts *next = *later = &written->items[at];
     bool begins = next->epoch.number > place.epoch && next->epoch.before != next->epoch.number;
-    bool is_known = begins && next->epoch.before == place.epoch;
+    bool is_known = begins && next->epoch.before <= place.epoch;
     uint64_t last = 0;
     if (!is_known && at > 0) {
         larder_status status = last_of(log, written->items[at - 1].number, &last);

@@ -48,7 +48,7 @@ enum {
 /** How often the log went back. */
 typedef struct segment_epoch {
     uint32_t number;
-    /** Of the segment that begins it, the one before; of others `number`. */
+    /** Of the segment that begins it, the last one that began before; of others `number`. */
     uint32_t before;
 } segment_epoch;
 

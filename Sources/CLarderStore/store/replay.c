@@ -311,6 +311,19 @@ static bool is_of_last_epoch(const replay *work, bool was_power_cut, uint32_t *g
            (log->active == NULL || log->active->epoch.number == *greatest);
 }
 
+/** The epoch before one that begins here: if the greatest one begins here, too, as after two crashes
+    of a recovery, then the one before that. */
+static uint32_t epoch_before(const replay *work, uint32_t greatest) {
+    for (size_t at = 0; at < work->there->count; at++) {
+        const segment_facts *facts = &work->there->items[at];
+        if (facts->kind == SEGMENT_WRITTEN && facts->epoch.number == greatest &&
+            facts->epoch.before != greatest &&
+            facts->first_sequence == work->log->last_sequence + 1)
+            return facts->epoch.before;
+    }
+    return greatest;
+}
+
 /** RE1: another epoch begins behind the end of the log, on the device.
     @param next receives the segment that the log goes on in; NULL where that is the last one: it is
            empty, or there is no room for another. Then the epoch is said to begin with what it
@@ -319,7 +332,7 @@ static bool is_of_last_epoch(const replay *work, bool was_power_cut, uint32_t *g
 static larder_status begin_epoch(replay *work, uint32_t greatest, segment **next) {
     store_log *log = work->log;
     segment *last = log->active;
-    const segment_epoch epoch = {greatest + 1, greatest};
+    const segment_epoch epoch = {greatest + 1, epoch_before(work, greatest)};
     log->epoch = epoch.number;
     bool is_empty = last != NULL && atomic_load(&last->end) == SEGMENT_HEAD_BYTES;
     bool is_spare = is_empty && last->epoch.before == last->epoch.number;

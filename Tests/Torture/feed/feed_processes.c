@@ -130,7 +130,8 @@ static bool step(feed_truth *truth, larder_store *store, rng *random) {
     // Now it looks once more, and then it sleeps: at any moment of that the next one comes.
     if (!await_told(truth, next)) return false;
     uint64_t until = now_ns() + rng_below(random, 6000);
-    while (now_ns() < until) {}
+    while (now_ns() < until) {
+    }
     return true;
 }
 
