@@ -126,7 +126,7 @@ struct StoreFeedTests {
     #expect(try feed.next() == .write(1, ["+1"]))
     #expect(try feed.next() == .write(2, ["+2"]))
     let token = feed.token
-    #expect(try withUnsafePointer(to: token) { larder_store_token_sequence($0) } == 2)
+    #expect(withUnsafePointer(to: token) { larder_store_token_sequence($0) } == 2)
     store.close()
     store = try Store(url)
     try store.put([9], [0])
@@ -268,7 +268,8 @@ struct StoreFeedTests {
   @Test func whatIsNotSyncedIsNotTold() throws {
     let store = try Store(url)
     try store.put([1], [1])
-    let feeds = try [store, reader()].map { try Feed($0, Int(LARDER_STORE_FEED_SYNCED)) }
+    let flags = Int(LARDER_STORE_FEED_SYNCED)
+    let feeds = [try Feed(store, flags), try Feed(try reader(), flags)]
     try store.put([2], [2])
     for feed in feeds { #expect(try feed.next() == nil) }
     try check(larder_store_sync(store.pointer))

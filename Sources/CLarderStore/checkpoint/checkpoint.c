@@ -130,16 +130,20 @@ static larder_status apply_segments(apply_txn *apply, const memtable *frozen) {
 /** Where the last segment was sealed and nothing came behind it, the log goes on in the next one:
     so that it can be cleaned, too. */
 static larder_status pass_sealed(apply_txn *apply) {
-    location *end = &apply->meta.end;
-    segment *last;
-    if (end->segment == 0) return LARDER_OK;
-    larder_status status = larder_log_segment(&apply->store->pending.log, end->segment, &last);
-    // What is lost is not cleaned.
-    if (status == ENOENT || status == LARDER_EDAMAGED) return LARDER_OK;
-    if (status || last->next == 0 || end->offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
-        return status;
-    *end = (location){last->next, SEGMENT_HEAD_BYTES};
-    return larder_apply_measure(apply, last, NULL);
+    location end = apply->meta.end;
+    if (end.segment == 0) end = (location){1, SEGMENT_HEAD_BYTES};
+    for (;;) {
+        segment *last;
+        larder_status status = larder_log_segment(&apply->store->pending.log, end.segment, &last);
+        // What is lost is not cleaned.
+        if (status == ENOENT || status == LARDER_EDAMAGED) return LARDER_OK;
+        if (status || last->next == 0 || end.offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
+            return status;
+        end = (location){last->next, SEGMENT_HEAD_BYTES};
+        status = larder_apply_measure(apply, last, NULL);
+        if (status) return status;
+        apply->meta.end = end;
+    }
 }
 
 /** What the last transaction has besides: the order of use, reads, and how far the log came. */
@@ -517,7 +521,19 @@ static larder_status leave_segment(larder_store *store, flush_order *order) {
     return status;
 }
 
+/** Whether recovery has left behind the segment where the tree ends, and nothing was written since:
+    then those before it need not wait for a write to be cleaned. */
+static bool is_behind_seal(larder_store *store) {
+    pthread_mutex_lock(&store->pending.lock);
+    const segment *active = store->pending.log.active;
+    bool is_behind = active != NULL && active->number != store->index.meta.end.segment &&
+                     active->number != 1 && atomic_load(&active->end) == SEGMENT_HEAD_BYTES;
+    pthread_mutex_unlock(&store->pending.lock);
+    return is_behind;
+}
+
 static larder_status flush_once(larder_store *store, flush_order *order) {
+    if (is_behind_seal(store)) order->flags |= FLUSH_PASSES;
     bool leaves = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
     larder_status status = ensure_order(store, order, false);
     if (!status) status = freeze(store);
