@@ -74,9 +74,11 @@ void larder_os_file_unlock_place(int file, uint64_t place) {
     (void)fcntl(file, F_OFD_SETLK, &lock);
 }
 
-bool larder_os_file_is_place_locked(int file, uint64_t first, uint64_t count) {
-    struct flock lock = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)first, .l_len = (off_t)count};
+bool larder_os_file_is_place_locked(int file, uint64_t first, uint64_t count, bool by_writers) {
+    struct flock lock = {.l_type = by_writers ? F_RDLCK : F_WRLCK,
+                         .l_whence = SEEK_SET,
+                         .l_start = (off_t)first,
+                         .l_len = (off_t)count};
     return count > 0 && fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
@@ -117,8 +119,8 @@ void larder_os_file_unlock_place(int file, uint64_t place) {
     larder_os_file_unlock(file);
 }
 
-bool larder_os_file_is_place_locked(int file, uint64_t first, uint64_t count) {
-    (void)file, (void)first, (void)count;
+bool larder_os_file_is_place_locked(int file, uint64_t first, uint64_t count, bool by_writers) {
+    (void)file, (void)first, (void)count, (void)by_writers;
     return false;
 }
 

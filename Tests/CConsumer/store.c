@@ -295,7 +295,7 @@ static void a_store_is_copied_salvaged_and_compacted(void) {
     larder_store_report report;
     CHECK_OK(larder_store_salvage(path_of("original"), rescued, NULL, NULL, NULL, &report));
     CHECK(report.intact == 3);
-    CHECK_OK(larder_store_compact(path_of("original"), NULL, NULL, NULL, NULL));
+    CHECK_OK(larder_store_compact(path_of("original"), NULL, NULL, NULL, NULL, NULL));
     const char *const names[] = {"copy", "rescued", "original"};
     for (size_t i = 0; i < 3; i++) {
         larder_store *again = open_store(names[i], NULL);

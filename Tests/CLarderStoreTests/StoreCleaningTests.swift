@@ -115,7 +115,7 @@ struct StoreCleaningTests {
     let wanted = try content(store)
     store.close()
     #expect(try StoreLog(url).segments.count > 15)
-    try check(larder_store_compact(url.path, nil, nil, nil, nil))
+    try check(larder_store_compact(url.path, nil, nil, nil, nil, nil))
     // Those that were full of what is needed, copies of the rest, and an empty one to go on in.
     #expect(try StoreLog(url).segments.count <= 5)
     #expect(try content(try Store(url)) == wanted)

@@ -61,4 +61,29 @@ struct StoreContentFormatTests {
     #expect(refused == Int(LARDER_EREADONLY))
     #expect(try open(7).totals == (0, 0))
   }
+
+  @Test func aQueryCanAskForAFormatAndAReaderElsewhereSeesItChange() throws {
+    let store = try open(7)
+    try store.put([1], [1])
+    try store.flush()
+    let reader = try Store(url) { $0.flags = UInt32(LARDER_STORE_READ_ONLY) }
+    func counted(_ store: Store, _ format: UInt64) -> (cursor: Int, count: Int) {
+      var query = larder_store_query()
+      larder_store_query_init(&query)
+      query.content_format = format
+      var cursor: OpaquePointer?
+      let opened = larder_store_cursor_open(store.pointer, &query, &cursor)
+      larder_store_cursor_close(cursor)
+      var count: UInt64 = 0
+      return (Int(opened), Int(larder_store_count(store.pointer, &query, 9, &count)))
+    }
+    for format: UInt64 in [7, 8, 9] {
+      if format > 7 { try check(larder_store_content_format_set(store.pointer, format)) }
+      for handle in [store, reader] {
+        #expect(counted(handle, 0) == (0, 0))
+        #expect(counted(handle, format) == (0, 0))
+        #expect(counted(handle, format - 1) == (Int(LARDER_EMISMATCH), Int(LARDER_EMISMATCH)))
+      }
+    }
+  }
 }

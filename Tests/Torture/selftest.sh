@@ -150,6 +150,8 @@ planted RING_BELIEVES_SYNC failed-syncs
 planted RING_MARKS_CLEAN failed-syncs
 planted RING_NAMES_EARLY resize-cut
 planted RING_BELIEVES_CLAIM others
+planted RING_BELIEVES_LENGTH others
+planted RING_LEAVES_FILE_HOLES others
 planted RING_BELIEVES_CLAIM hostile
 planted RING_BELIEVES_COUNTS hostile
 planted RING_NUMBERS_GO_ON hostile
@@ -170,6 +172,9 @@ planted_for_hostile STORE_LEADS_TWICE 3000
 planted_for_hostile STORE_BELIEVES_SIZES 1000
 planted STORE_LEADS_TWICE store-pages
 planted STORE_TRUSTS_ANYBODY store-others
+planted STORE_LINKED_TABLE store-others
+planted STORE_READS_HOLES store-others
+planted STORE_BELIEVES_SUMS store-rare-log
 planted STORE_SKIPS_CRC store-damage
 planted STORE_HALF_A_BATCH store-concurrency
 planted STORE_SKIPS_CLEANED_SYNC store-explore
@@ -206,6 +211,7 @@ planted STORE_NEVER_LEAVES store-exhaustion
 planted STORE_REFUSES_REMOVALS store-full
 planted STORE_CLEANS_AT_ONCE store-full
 planted STORE_GROWS_UNDER_READERS store-full
+planted STORE_KEEPS_LITTLE store-full
 planted STORE_KEEPS_SEGMENTS store-rare-read
 planted STORE_SKIPS_CAUSE store-full
 planted STORE_ENDS_HALFWAY store-explore

@@ -128,7 +128,10 @@ typedef struct larder_ring_detail {
 
 /** Opens the ring at `path`, creating it if the file is missing or empty.
 
-    Creation reserves the whole capacity, so a full disk is ENOSPC here and never a signal later.
+    Creation reserves the whole capacity, so a full disk is ENOSPC here and never a signal later. So
+    does opening for writing where the file has holes, as a copy may, if the options name the
+    capacity, or up to 1 GiB of holes without; a file that claims more reserves nothing, and fills
+    its holes as messages are written: name its capacity, for a full disk is SIGBUS then.
     A file whose writer was killed is used as it is. After a power cut, in a copy, and where the
     state is damaged, the file is walked first, and `larder_ring_recovery` reports what is lost:
     after a power cut also intact messages behind a hole in what was not synced (`cut`), else only
@@ -484,7 +487,8 @@ typedef int (*larder_progress)(void *LARDER_NULLABLE context, uint64_t done_byte
     while a writer went on contradict each other, the newer part is kept. `source` is only read, and
     is not locked: it should not be in use.
     @param options of the new ring; NULL, or a capacity of 0, takes those of the source, and of one
-           that is shorter than it says the capacity for what is there.
+           that is shorter than it says, or has more than 1 GiB of holes, the capacity for what is
+           there.
     @param progress may be NULL.
     @param report receives what was found.
     @return LARDER_OK; LARDER_EFOREIGN if nothing in it looks like a ring; LARDER_EDAMAGED if it

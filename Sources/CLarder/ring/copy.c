@@ -51,7 +51,10 @@ typedef struct wreck_file {
     int file;
     uint8_t *map;
     size_t map_bytes;
+    /** Less than that if it has holes. */
+    uint64_t stored_bytes;
     ring_fixed fixed;
+    ring_source source;
     ring_records records;
     fixed_state state;
 } wreck_file;
@@ -74,13 +77,15 @@ static larder_status wreck_open(const char *path, wreck_file *wreck) {
     uint64_t bytes =
         facts.bytes < wreck->fixed.capacity_bytes ? facts.bytes : wreck->fixed.capacity_bytes;
     wreck->map_bytes = (size_t)bytes;
+    wreck->stored_bytes = facts.stored_bytes;
     status = larder_os_file_map(wreck->file, wreck->map_bytes, false, &wreck->map);
     if (status) return status;
     // Of a truncated file, the part that is there; records know their own length.
     uint64_t data_bytes = (bytes - wreck->fixed.data_offset) & ~(uint64_t)7;
     if (data_bytes > wreck->fixed.data_bytes) data_bytes = wreck->fixed.data_bytes;
-    wreck->records =
-        (ring_records){wreck->map + wreck->fixed.data_offset, data_bytes, wreck->fixed.salt};
+    wreck->source = (ring_source){wreck->file, wreck->fixed.data_offset};
+    wreck->records = (ring_records){wreck->map + wreck->fixed.data_offset, data_bytes,
+                                    wreck->fixed.salt, &wreck->source};
     return LARDER_OK;
 }
 
@@ -136,23 +141,18 @@ static uint64_t wreck_next_sequence(const wreck_file *wreck, uint64_t highest) {
     return is_believable ? named : highest + 1;
 }
 
-static larder_status wreck_copy_all(const wreck_file *wreck, wreck_copy *copy,
-                                    larder_ring_report *report) {
+static larder_status wreck_copy_all(const wreck_file *wreck, const record_runs *runs,
+                                    wreck_copy *copy, larder_ring_report *report) {
     const ring_header *header = (const ring_header *)(const void *)wreck->map;
-    record_runs runs;
-    larder_status status = larder_record_runs_scan(&wreck->records, header, 0, 0, &runs);
-    if (!status) {
-        larder_record_runs_chain(&runs);
-        // What was removed, or dropped for newer messages, is not to come back.
-        oldest_hint hint =
-            wreck->state.is_backup
-                ? oldest_hint_of_damaged(header)
-                : larder_ring_oldest_hint(&wreck->records, wreck->fixed.data_bytes, header);
-        copy->first_sequence = oldest_hint_lower(hint);
-        for (size_t i = 0; i < runs.count && !status; i++)
-            status = wreck_copy_run(wreck, &runs.items[i], copy, report);
-    }
-    larder_record_runs_free(&runs);
+    larder_status status = LARDER_OK;
+    // What was removed, or dropped for newer messages, is not to come back.
+    oldest_hint hint =
+        wreck->state.is_backup
+            ? oldest_hint_of_damaged(header)
+            : larder_ring_oldest_hint(&wreck->records, wreck->fixed.data_bytes, header);
+    copy->first_sequence = oldest_hint_lower(hint);
+    for (size_t i = 0; i < runs->count && !status; i++)
+        status = wreck_copy_run(wreck, &runs->items[i], copy, report);
     if (status) return status;
     uint64_t next = wreck_next_sequence(wreck, copy->last_sequence);
     // Behind the last record found, what the file still counted is gone.
@@ -166,13 +166,17 @@ static larder_status wreck_copy_all(const wreck_file *wreck, wreck_copy *copy,
     return larder_ring_sync(copy->target);
 }
 
-/** As the file says, where it is that long. What a header claims that is gone reserves nothing: all
-    that is there fits without it. */
-static uint64_t wreck_capacity(const wreck_file *wreck) {
+/** As the file says, where it is that long. What a header claims that is gone, or that was never
+    there, reserves nothing: all messages fit without it. */
+static uint64_t wreck_capacity(const wreck_file *wreck, const record_runs *runs) {
     const ring_fixed *fixed = &wreck->fixed;
-    if (wreck->map_bytes == fixed->capacity_bytes) return fixed->capacity_bytes;
+    bool is_there = wreck->map_bytes <= wreck->stored_bytes + RING_UNASKED_BYTES;
+    if (is_there && wreck->map_bytes == fixed->capacity_bytes) return fixed->capacity_bytes;
+    uint64_t data_bytes = is_there ? wreck->records.data_bytes : 0;
+    for (size_t i = 0; !is_there && i < runs->count; i++)
+        data_bytes += runs->items[i].end - runs->items[i].start;
     uint64_t least = larder_ring_minimum_capacity(ring_fixed_slots(fixed));
-    uint64_t there = fixed->data_offset + wreck->records.data_bytes + RING_FIXED_BYTES;
+    uint64_t there = fixed->data_offset + data_bytes + RING_FIXED_BYTES;
     return there > least ? there : least;
 }
 
@@ -202,25 +206,33 @@ larder_status larder_ring_salvage(const char *source, const char *target,
     larder_status status = wreck_open(source, &wreck);
     report->header_damaged = wreck.state.is_backup;
     larder_ring_options wanted = {.mode = 0600};
-    if (!status) wanted = options_after(options, &wreck.fixed, wreck_capacity(&wreck));
+    record_runs runs = {NULL, 0, 0};
+    if (!status) {
+        const ring_header *header = (const ring_header *)(const void *)wreck.map;
+        status = larder_record_runs_scan(&wreck.records, header, 0, 0, &runs);
+        larder_record_runs_chain(&runs);
+        wanted = options_after(options, &wreck.fixed, wreck_capacity(&wreck, &runs));
+    }
     // A name that is taken stays as it is: making the file is what claims it.
     int made = -1;
     if (!status)
         status = larder_os_file_open(
             target, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE, wanted.mode, &made);
     if (status) {
+        larder_record_runs_free(&runs);
         wreck_close(&wreck);
         return status;
     }
     wreck_copy copy = {.progress = progress, .context = context};
     status = larder_ring_open_made(made, target, &wanted, NULL, &copy.target);
     if (!status) {
-        status = wreck_copy_all(&wreck, &copy, report);
+        status = wreck_copy_all(&wreck, &runs, &copy, report);
         larder_status closed = larder_ring_shutdown(copy.target);
         if (!status) status = closed;
         larder_ring_close(copy.target);
     }
     if (status) (void)larder_os_file_remove(target);
+    larder_record_runs_free(&runs);
     wreck_close(&wreck);
     return status;
 }

@@ -6,6 +6,23 @@
     */
 #define FIND_SHORT_BYTES ((size_t)1024)
 
+/** A smaller hole is read. */
+#define FIND_HOLE_BYTES ((uint64_t)1 << 20)
+
+/** Before the first byte behind the large hole at `position`; there, if there is none.
+    @param until receives where to ask again. */
+static uint64_t find_behind_hole(const ring_records *records, uint64_t position, uint64_t *until) {
+    uint64_t data, hole, offset = records->source->offset;
+    larder_status status =
+        larder_os_file_next_data(records->source->file, offset + position, &data, &hole);
+    *until = UINT64_MAX;
+    if (status == LARDER_END) return records->data_bytes;
+    if (status) return position;
+    *until = hole - offset;
+    return data - offset < position + FIND_HOLE_BYTES ? position
+                                                      : ((data - offset) & ~(uint64_t)7) - 8;
+}
+
 bool larder_record_find(const ring_records *records, uint64_t position, uint64_t limit,
                         record_bounds bounds, uint64_t *found, record_head *head) {
     if (limit > records->data_bytes) limit = records->data_bytes;
@@ -14,7 +31,12 @@ bool larder_record_find(const ring_records *records, uint64_t position, uint64_t
     // many again what is likely.
     uint64_t most = 8 * (limit > position ? limit - position : 0) + ((uint64_t)1 << 20);
     uint64_t budgets[] = {most, most};
+    uint64_t ask_at = records->source ? position : UINT64_MAX;
     for (; position < limit && records->data_bytes - position >= RING_HEAD_BYTES; position += 8) {
+        if (position >= ask_at) {
+            position = find_behind_hole(records, position, &ask_at);
+            if (position >= limit || records->data_bytes - position < RING_HEAD_BYTES) break;
+        }
         record_head candidate = record_head_at(records->data, position);
         uint64_t sequence = record_sequence(candidate.tag);
         if (sequence < bounds.minimum || sequence > bounds.maximum) continue;

@@ -258,11 +258,19 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "64-bit atomics in a mapping must be
 #define STORE(field, value) atomic_store_explicit(&(field), (value), memory_order_relaxed)
 #define STORE_RELEASE(field, value) atomic_store_explicit(&(field), (value), memory_order_release)
 
+/** A file, and where in it the records begin. */
+typedef struct ring_source {
+    int file;
+    uint64_t offset;
+} ring_source;
+
 /** The records of one file, as far as reading them goes. */
 typedef struct ring_records {
     const uint8_t *data;
     uint64_t data_bytes;
     uint32_t salt;
+    /** For a walk to pass large holes of the file without reading them; NULL if it need not. */
+    const ring_source *source;
 } ring_records;
 
 static inline uint64_t record_bytes(size_t length) {

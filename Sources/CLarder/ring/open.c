@@ -129,7 +129,9 @@ static uint64_t ring_cursors_maximum(const larder_ring *ring) {
 
 /** Finds the ring's state by looking at every record. */
 static larder_status ring_walk(larder_ring *ring, const larder_os_facts *facts, ring_found *found) {
+    ring_source source = {ring->file, ring->fixed.data_offset};
     ring_records records = ring_records_of(ring);
+    records.source = &source;
     recovery_case known = {
         .trust = ring_trust(ring->header, facts),
         .overwrites = ring->overwrite,
@@ -515,6 +517,19 @@ static larder_status ring_file_open(const char *path, const larder_ring_options 
     return status;
 }
 
+/** Takes what the disk lacks of a file, as of a copy with holes: a write to one through the mapping
+    would end the process where the disk is full. Not for any length that the file claims. */
+static larder_status ring_fill_holes(const larder_ring *ring, const larder_os_facts *facts,
+                                     const larder_ring_options *options) {
+    uint64_t capacity = ring->fixed.capacity_bytes;
+    if (ring->read_only || facts->stored_bytes >= capacity) return LARDER_OK;
+    if (options->capacity_bytes == 0 && capacity - facts->stored_bytes > RING_UNASKED_BYTES)
+        return LARDER_OK;
+    larder_status status = larder_os_file_reserve_behind(ring->file, 0, capacity);
+    // There is nothing to be done where a file system cannot.
+    return status == ENOSPC || status == EDQUOT || status == EIO ? status : LARDER_OK;
+}
+
 static larder_status ring_open_file(larder_ring *ring, const char *path,
                                     const larder_ring_options *options, larder_ring_detail *detail,
                                     bool is_new) {
@@ -562,6 +577,7 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
         return LARDER_EDAMAGED;
     }
     status = fixed_matches(&ring->fixed, options);
+    if (!status) status = ring_fill_holes(ring, &facts, options);
     if (status) return status;
     ring->recovery.header_damaged = state.is_backup;
     ring->is_established = ring->is_named = state.is_established;

@@ -98,12 +98,13 @@ static larder_status try_append(larder_store *store, room_request *asked, uint8_
 static larder_status append_at_last(larder_store *store, room_request *asked, uint8_t **target) {
     for (uint32_t flags = FLUSH_FOR_ROOM;; flags = 0) {
         larder_status status = try_append(store, asked, target);
-        // Without room for a segment: a checkpoint may give some back, once.
+        // Without room for a segment: a checkpoint may give some back, once; for a removal once
+        // more, when little is enough, for what is dead may not suffice for more.
         bool is_short = status == ENOSPC || status == EDQUOT;
         if (is_short) asked->shortages++;
-        if ((status != LARDER_END && !is_short) || asked->shortages > (asked->is_removal ? 2 : 1))
+        if ((status != LARDER_END && !is_short) || asked->shortages > (asked->is_removal ? 4 : 1))
             return status;
-        if (asked->shortages == 2) {
+        if (is_short && asked->shortages % 2 == 0) {
             // What is kept for the tree makes room for the removal that will make more.
             pthread_mutex_lock(&store->index.lock);
             larder_environment_unreserve(store->index.environment);

@@ -43,7 +43,9 @@ static void publish_commit(checkpoint *run) {
     larder_store *store = run->store;
     pending_writes *pending = &store->pending;
     const apply_txn *done = &run->apply;
+    const uint64_t copied = larder_store_copied_at_once(store);
     pthread_mutex_lock(&pending->lock);
+    pending->copied_at_once = copied;
     store->index.meta = done->meta;
     if (done->evicted + done->expired > 0) larder_memtable_forget_bases(pending->active);
     if (pending->frozen != NULL) larder_memtable_forget_bases(pending->frozen);
@@ -316,6 +318,7 @@ static void give_reserves(larder_store *store) {
 static uint64_t room_for_copies(const larder_store *store) {
     const uint64_t beside_value = 128, most = 4 * store->tuning.segment_max_bytes;
     uint64_t copied = (store->index.meta.bytes + store->index.meta.count * beside_value) / 32;
+    if (copied < 2 * store->pending.copied_at_once) copied = 2 * store->pending.copied_at_once;
     return copied < most ? copied : most;
 }
 

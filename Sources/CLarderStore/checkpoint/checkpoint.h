@@ -62,6 +62,9 @@ LARDER_MUST_CHECK larder_status larder_store_turn_over(larder_store *store);
 void larder_store_set_room(larder_store *store);
 /** The same for removals, which no limit delays. */
 pending_room larder_store_journal_room(const larder_store *store);
+/** As larder_live_longest, of what is in the tree. Where others have filled the disk, no more than
+    segments have that are made on it. The index's lock is held. */
+uint64_t larder_store_copied_at_once(const larder_store *store);
 /** Whether the tree and what waits may be more than a limit allows; `lock` is held. */
 bool larder_store_is_over_limit(const larder_store *store);
 

@@ -70,6 +70,14 @@ void larder_store_set_room(larder_store *store) {
     pending->log.segment_max_bytes = segment_most(store);
 }
 
+uint64_t larder_store_copied_at_once(const larder_store *store) {
+    const live_table *live = &store->index.live;
+    uint64_t used, ignored, room = larder_environment_room(store->index.environment);
+    larder_live_totals(live, &used, &ignored);
+    used += larder_environment_bytes(store->index.environment);
+    return larder_live_longest(live, room < UINT64_MAX - used ? (used + room) / 32 : 0);
+}
+
 bool larder_store_is_over_limit(const larder_store *store) {
     const pending_writes *pending = &store->pending;
     const larder_store_limits *limits = &store->expiry.limits;

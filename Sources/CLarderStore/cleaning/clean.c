@@ -5,7 +5,9 @@ enum {
     /** With a limit: what waits for a checkpoint, and what is being copied, come on top of it. */
     LIMITED_SPACE_PERCENT = 112,
     /** So small a part of what is live may be copied at a time then. */
-    LIMITED_COPIES_PART = 64
+    LIMITED_COPIES_PART = 64,
+    /** What the file of a segment of copies has besides, up to the end of its last block. */
+    TARGET_MORE_BYTES = SEGMENT_HEAD_BYTES + SEGMENT_NEXT_BYTES + 4096
 };
 
 // Choosing ----------------------------------------------------------------------------------------
@@ -136,14 +138,20 @@ static uint64_t needed_bytes(const cleaning *work, const live_segment *facts) {
     @return false if there is no room for its copies. */
 static bool add_victim(cleaning *work, const live_segment *facts, uint64_t *used_bytes) {
     if (is_victim(work, facts->number)) return true;
-    uint64_t needed = needed_bytes(work, facts);
+    const uint64_t copied = needed_bytes(work, facts);
+    uint64_t needed = copied;
     // Several segments of copies are not filled to their ends.
-    if (work->victim_count > 0) needed += needed / 4;
-    if (needed > work->room_bytes || (work->victim_count > 0 && needed > work->copies_bytes)) {
+    if (copied > 0) needed += work->has_copies ? copied / 4 : TARGET_MORE_BYTES;
+    if (needed > (work->has_copies ? work->room_bytes : work->first_bytes) ||
+        (work->has_copies && needed > work->copies_bytes)) {
         work->is_cut = true;
         return false;
     }
-    work->room_bytes -= needed;
+    // What the first one needs fits into one.
+    if (work->is_short && !work->has_copies && copied > work->target_most_bytes)
+        work->target_most_bytes = copied;
+    work->has_copies |= copied > 0;
+    work->room_bytes -= needed < work->room_bytes ? needed : work->room_bytes;
     work->copies_bytes -= needed < work->copies_bytes ? needed : work->copies_bytes;
     work->cleaned_bytes += facts->live_bytes == 0 ? 0 : facts->used_bytes;
     *used_bytes -= dead_bytes(facts);
@@ -227,29 +235,38 @@ static void choose(cleaning *work, uint32_t flags, const live_segment *candidate
 }
 
 /** What is there is for copies and for the pages of their rows: half of it, unless those take
-    less. */
+    less. One victim may have nearly all of it: small transactions take the pages that others freed.
+    */
 static void measure_room(cleaning *work, const flush_order *order) {
     environment *env = work->index->environment;
     uint64_t room = larder_environment_room(env), pages = larder_environment_growth_bytes(env);
     work->room_bytes = room - (pages < room / 2 ? pages : room / 2);
+    work->first_bytes = room > CHECKPOINT_ROOM_BYTES / 2 ? room - CHECKPOINT_ROOM_BYTES / 2 : 0;
+    if (work->first_bytes < work->room_bytes) work->first_bytes = work->room_bytes;
     uint64_t used, live;
     larder_live_totals(&work->index->live, &used, &live);
     work->target_most_bytes = (used + room) / 64;
+    if (work->target_most_bytes > work->segment_max_bytes)
+        work->target_most_bytes = work->segment_max_bytes;
     work->copies_bytes = work->is_limited ? live / LIMITED_COPIES_PART : UINT64_MAX;
     work->is_short = larder_environment_is_short(work->index->environment);
+    // A long record may leave most of a segment of copies empty: one more than there have to be.
+    uint64_t most = work->target_most_bytes;
+    if (work->room_bytes > 3 * most) most = work->room_bytes - 2 * most;
+    if (work->is_short && work->copies_bytes > most) work->copies_bytes = most;
     work->wanted_bytes = order->room_bytes > room ? order->room_bytes - room : 0;
     work->cleaned_bytes = order->cleaned_bytes;
 }
 
 larder_status larder_cleaning_begin(cleaning *work, const flush_order *order) {
     const live_table *live = &work->index->live;
-    measure_room(work, order);
     work->as_of = work->index->meta.applied;
     work->fed_after = larder_cleaning_fed_after(work->index);
     pthread_mutex_lock(&work->pending->lock);
     work->next_capacity = larder_log_next_capacity(&work->pending->log);
     work->segment_max_bytes = work->pending->log.segment_max_bytes;
     pthread_mutex_unlock(&work->pending->lock);
+    measure_room(work, order);
     size_t count = 0;
     live_segment *candidates = malloc((live->count + 1) * sizeof *candidates);
     work->victims = calloc(live->count + 1, sizeof *work->victims);
@@ -333,9 +350,9 @@ larder_status larder_cleaning_gather(cleaning *work, sorted_write **writes, uint
 static larder_status target_make(cleaning *work, size_t length) {
     const larder_store_tuning *tuning = work->tuning;
     uint64_t room = work->left_bytes;
-    if (room > work->segment_max_bytes) room = work->segment_max_bytes;
     // So many that what remains at the end of one is little.
-    uint64_t most = work->target_most_bytes > 8 * length ? work->target_most_bytes : 8 * length;
+    uint64_t most = 8 * length < work->segment_max_bytes ? 8 * length : work->segment_max_bytes;
+    if (most < work->target_most_bytes) most = work->target_most_bytes;
     if (room > most) room = most;
     if (room < tuning->segment_min_bytes && !work->is_short) room = tuning->segment_min_bytes;
     if (room < length) room = length;

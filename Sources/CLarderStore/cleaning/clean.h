@@ -68,11 +68,13 @@ typedef struct cleaning {
     uint64_t segment_max_bytes;
     /** Values are limited: the log has to keep to its bound however much is written. */
     bool is_limited;
-    /** Bytes that may still be copied, but for the first victim, before what was copied before has
-        given back its room. */
+    /** Bytes that may still be copied, but for the first victim that has any, before what was
+        copied before has given back its room. */
     uint64_t copies_bytes;
-    /** Bytes that copies may take, and bytes that have to come free beyond the bound. */
-    uint64_t room_bytes, wanted_bytes;
+    bool has_copies;
+    /** Bytes that copies may take, those of the first victim, and bytes that have to come free
+        beyond the bound. */
+    uint64_t room_bytes, first_bytes, wanted_bytes;
     /** Bytes that were read of victims for the same order. */
     uint64_t cleaned_bytes;
     /** There is little room: new segments are no larger than what they hold, nor than so much. */

@@ -45,7 +45,7 @@ static void cursor_tell(const feed_file *file, size_t slot, const feed_cursor *f
                                       .sequence = found->sequence,
                                       .max_lag_bytes = found->max_lag};
     memcpy(out->name, found->name, found->length);
-    out->is_open = larder_os_file_is_place_locked(file->file, FEED_PLACE_SLOT + slot, 1);
+    out->is_open = larder_os_file_is_place_locked(file->file, FEED_PLACE_SLOT + slot, 1, true);
     if (newest <= found->sequence) return;
     out->lag_count = newest - found->sequence;
     out->lag_bytes = bytes_after(there, found->sequence);
@@ -87,7 +87,7 @@ larder_status larder_store_feed_cursor_remove(larder_store *store, larder_bytes 
         is_found = larder_feed_cursor_read(file.page, at, &found) && found.length == name.length &&
                    compare_bytes(name, (larder_bytes){found.name, found.length}) == 0;
         if (!is_found) continue;
-        if (larder_os_file_is_place_locked(file.file, FEED_PLACE_SLOT + at, 1))
+        if (larder_os_file_is_place_locked(file.file, FEED_PLACE_SLOT + at, 1, true))
             status = LARDER_EBUSY;
         else larder_feed_cursor_write(file.page, at, &(feed_cursor){.length = 0});
     }

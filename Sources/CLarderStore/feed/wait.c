@@ -27,7 +27,7 @@ static bool is_watched(const larder_store_feed *feed) {
     if (feed->file.page == NULL) return false;
     if (!store_is_read_only(feed->store)) return atomic_load(&feed->store->feed.page) != NULL;
     if (!larder_os_file_locks_places()) return true;
-    if (larder_os_file_is_place_locked(feed->file.file, FEED_PLACE_WATCH, 1)) return true;
+    if (larder_os_file_is_place_locked(feed->file.file, FEED_PLACE_WATCH, 1, true)) return true;
     lock_text text = larder_identity_look(&feed->store->identity, &holder);
     return text.boot[0] != 0 && holder == 0;
 }

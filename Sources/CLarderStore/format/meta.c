@@ -42,7 +42,10 @@ larder_status larder_store_meta_read(larder_bytes bytes, store_meta *meta) {
         meta->version = version;
         return is_ours ? LARDER_EDAMAGED : LARDER_EVERSION;
     }
-    if (!is_ours || meta->applied > SEQUENCE_MAX) return LARDER_EDAMAGED;
+    // Sums of these and of what waits for a checkpoint are signed.
+    const uint64_t most = (uint64_t)1 << 62;
+    if (!is_ours || meta->applied > SEQUENCE_MAX || meta->count > most || meta->bytes > most)
+        return LARDER_EDAMAGED;
     meta->end = (location){meta->end_segment, meta->end_offset};
     return LARDER_OK;
 }

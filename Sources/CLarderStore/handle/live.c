@@ -69,3 +69,14 @@ void larder_live_totals(const live_table *table, uint64_t *used_bytes, uint64_t 
         *live_bytes += table->items[at].live_bytes;
     }
 }
+
+uint64_t larder_live_longest(const live_table *table, uint64_t most) {
+    uint64_t longest = 0;
+    for (size_t at = 0; at < table->count; at++) {
+        const live_segment *one = &table->items[at];
+        // A single put is live, and stays, or dead, and is not copied.
+        if (one->record_count > one->bare_count + 1 && one->used_bytes > longest)
+            longest = one->used_bytes;
+    }
+    return longest < most ? longest : most;
+}

@@ -74,5 +74,7 @@ LARDER_MUST_CHECK larder_status larder_live_copy(const live_table *from, live_ta
 void larder_live_free(live_table *table);
 /** Sums: bytes used, and bytes live. */
 void larder_live_totals(const live_table *table, uint64_t *used_bytes, uint64_t *live_bytes);
+/** Bytes used by the longest one with several puts in it, no more than `most`. */
+uint64_t larder_live_longest(const live_table *table, uint64_t most);
 
 #endif

@@ -67,6 +67,9 @@ typedef struct pending_writes {
     pending_room room;
     /** What the tree holds; while there is a frozen table, what it held when that was frozen. */
     uint64_t tree_bytes, tree_count;
+    /** What the longest segment holds that cleaning may have to copy: without room for so much
+        nothing may come free. */
+    uint64_t copied_at_once;
     /** Writers that need more room than there is, and wait until nothing else does: the others
         wait for them. */
     uint32_t large_writers;

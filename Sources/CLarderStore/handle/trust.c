@@ -27,8 +27,11 @@ static larder_status look_at(const trust *of, const char *name, larder_store_par
     larder_status status =
         larder_os_file_facts_at(larder_environment_path(path, of->folder, name), &facts);
     if (status == ENOENT || status == ENOTDIR) return LARDER_OK;
-    if (status || (!facts.is_regular && !facts.is_folder)) return status;
-    status = judge(of->options, facts);
+    if (status) return status;
+    // LMDB is given that one by its name, and only at the first checkpoint.
+    const bool is_file = facts.is_regular || part != LARDER_STORE_PART_READERS;
+    if (is_file && !facts.is_regular && !facts.is_folder) return LARDER_OK;
+    status = is_file ? judge(of->options, facts) : LARDER_EFOREIGN;
     if (status) *of->detail = (larder_store_detail){.part = part, .segment = number};
     return status;
 }

@@ -77,12 +77,13 @@ typedef struct larder_store_cursor larder_store_cursor;
 enum {
     /** Open for reading only; the store must exist. The handle takes slots in `lock.mdb`, which it
         makes if it is missing. Where that file can be neither made nor written, on a full or
-        read-only file system or with read permission alone, or a process with another C library
-        uses it, it does without, and writes nothing at all. Then it keeps no snapshot from a
-        writer, which neither sees it nor waits for it: each get sees a state that was, a cursor
-        ends with LARDER_EBUSY if a writer has gone on, and segments that were read stay mapped
-        until the handle is closed, with their space on disk. A handle of the same process that
-        wants to write gets EACCES meanwhile. */
+        read-only file system or with read permission alone, where data.mdb is another user's
+        (without LARDER_STORE_TRUST_OTHERS), or where a process with another C library uses it, it
+        does without, and writes nothing at all. Then it keeps no snapshot from a writer, which
+        neither sees it nor waits for it: each get sees a state that was, a cursor ends with
+        LARDER_EBUSY if a writer has gone on, and segments that were read stay mapped until the
+        handle is closed, with their space on disk. A handle of the same process that wants to
+        write gets EACCES meanwhile. */
     LARDER_STORE_READ_ONLY = 1u << 0,
     /** Return ENOENT for a missing store instead of creating it. */
     LARDER_STORE_EXISTING = 1u << 1,
@@ -246,10 +247,7 @@ typedef enum larder_store_version_of {
     LARDER_STORE_VERSION_OF_DATA,
     /** The LMDB library in this process, as MDB_VERINT has it: major << 24 | minor << 16 | patch.
         Larder works with 0.9. */
-    LARDER_STORE_VERSION_OF_LMDB,
-    /** A process with another C library, or with pointers of another size, has the store open:
-        their locks are not alike, and each would wait for ever. `version` is 0. */
-    LARDER_STORE_VERSION_OF_PROCESS
+    LARDER_STORE_VERSION_OF_LMDB
 } larder_store_version_of;
 
 /** What a failed open found. All zero when there is nothing to tell. */
@@ -288,7 +286,8 @@ typedef struct larder_store_detail {
     @return LARDER_OK; LARDER_EINVALID (an option out of range), LARDER_EBUSY, LARDER_EVERSION,
             LARDER_EMISMATCH, LARDER_EDAMAGED, LARDER_EFOREIGN, LARDER_EREADONLY; ECANCELED;
             LARDER_ELOCKED: a process that may only read `lock` has locked it, which nothing of
-            Larder's does; LARDER_EOWNER, LARDER_EWRITABLE (see LARDER_STORE_TRUST_OTHERS);
+            Larder's does; LARDER_ELIBRARY; LARDER_EOWNER, LARDER_EWRITABLE (see
+            LARDER_STORE_TRUST_OTHERS);
             LARDER_ELINKED: a file has a second name, a hard link, as a copy by `cp -al`, and what
             is written to one is written to both; ENOENT, ENOTDIR, EACCES, ELOOP, ENOSPC, ENOMEM
             or another errno.
@@ -470,7 +469,17 @@ typedef struct larder_store_entry {
     void *LARDER_NULLABLE store;
     uint32_t segment;
     uint32_t reserved2;
+    /** For larder_store_entry_index. */
+    larder_bytes index_entries;
 } larder_store_entry;
+
+/** Goes over the values that the entry was stored with for indexes, in the order of then.
+    @param offset 0 for the first one; goes on.
+    @param out receives it, borrowed as the entry is.
+    @return LARDER_OK; LARDER_END. O(1). */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_entry_index(const larder_store_entry *entry,
+                                                                    size_t *offset,
+                                                                    larder_store_index_entry *out);
 
 enum {
     /** Do not count the read, nor record it in the order of use. */
@@ -592,6 +601,9 @@ typedef struct larder_store_query {
     larder_bytes upper;
     /** What keys, or values in the index, must begin with; empty for anything. */
     larder_bytes prefix;
+    /** The content format that the store must have in the snapshot, for a caller to whom the values
+        in an index mean something only then; 0 for any. See larder_store_content_format_set. */
+    uint64_t content_format;
 } larder_store_query;
 
 /** Everything, by key. */
@@ -606,10 +618,20 @@ LARDER_API void larder_store_query_init(larder_store_query *query);
     From then on each waiting write takes 72 bytes of memory, and 56 more for each index that
     cursors go by and value that it has there, until a checkpoint has applied it.
     @return LARDER_OK; LARDER_EINVALID, LARDER_ECLOSED, LARDER_EFORKED, LARDER_EDAMAGED;
+            LARDER_EMISMATCH: the store has another content format than the query says;
             LARDER_ENOSLOT: 512 are open, or see larder_store_get; ENOMEM or another errno. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_cursor_open(larder_store *store, const larder_store_query *query,
                          larder_store_cursor *LARDER_NULLABLE *LARDER_NONNULL out);
+
+/** Has the cursor list something else, by key or by an index, in the snapshot that it has: several
+    queries are then answered as of one moment, and the later ones start faster.
+    @param query may name bytes that the cursor lent.
+    @return LARDER_OK; LARDER_EINVALID: also if either order is that of use;
+            LARDER_EMISMATCH, as larder_store_cursor_open; LARDER_ECLOSED, LARDER_EFORKED, ENOMEM. After a failure the cursor lists nothing.
+    O(log n); O(m log m) for the m waiting writes if no cursor went by that index before. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_cursor_seek(larder_store_cursor *cursor, const larder_store_query *query);
 
 /** The next entry.
     @param entry receives it, borrowed until the next call; need not be released.
@@ -817,15 +839,17 @@ typedef struct larder_store_compaction {
     without them; but it stays as it is, for its pages to be used again, while anybody reads the
     store, and where the disk has no room for both. If that is interrupted, also by a kill or a
     power cut, the old file is there, or the new one.
+    @param options as for larder_store_open; mode 0 is the permissions that the log has. NULL for
+           the defaults, and those.
     @param progress told of segments deleted, and then of rows of the index copied; may be NULL.
            When it stops the call, what was done stays.
     @param report receives the sizes, on success; may be NULL.
-    @return as larder_store_open; ECANCELED. O(live bytes) of the segments that it cleans, and
+    @return as larder_store_open; LARDER_EINVALID if it is to be read only; ECANCELED. O(live bytes) of the segments that it cleans, and
             O(rows of the index) where that is copied. */
-LARDER_API LARDER_MUST_CHECK larder_status
-larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE detail,
-                     larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,
-                     larder_store_compaction *LARDER_NULLABLE report);
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_compact(
+    const char *path, const larder_store_options *LARDER_NULLABLE options,
+    larder_store_detail *LARDER_NULLABLE detail, larder_progress LARDER_NULLABLE progress,
+    void *LARDER_NULLABLE context, larder_store_compaction *LARDER_NULLABLE report);
 
 /** Rebuilds data.mdb in place: it is the index of the log, which has every entry. No value is
     copied. The old file is not needed; if it is sound it tells what was evicted, and what is
@@ -843,8 +867,8 @@ larder_store_compact(const char *path, larder_store_detail *LARDER_NULLABLE deta
     If the call is interrupted, also by a kill or a power cut, the old data.mdb is there, and the
     next call starts again. Only heads of segments are overwritten before that which are damaged or
     say another number than the file's name.
-    @param options as for larder_store_open: permissions, and the content format, if the old file
-           does not tell. NULL for the defaults, and the permissions that the log has.
+    @param options as for larder_store_open: permissions, 0 for those that the log has, and the
+           content format, if the old file does not tell. NULL for the defaults, and 0.
     @param progress told of entries; may be NULL.
     @param report receives what was found, also on LARDER_EDAMAGED.
     @return LARDER_OK; LARDER_EBUSY if the store is open, in any process, even for reading;

@@ -38,17 +38,24 @@ typedef struct snapshot {
     touch_buffer touches;
 } snapshot;
 
+enum {
+    /** Nobody but this handle will write; one handle at most does, its lock sees to that. */
+    ENVIRONMENT_WRITES = 1,
+    /** What LMDB finds by its name is what was checked, whoever owns the folder. */
+    ENVIRONMENT_TRUSTS_OTHERS = 2
+};
+
 /** Opens `<folder>/data.mdb`, or takes part in it if this process has it open already (found by
     device and inode; entries of a parent process are not used).
     Before LMDB sees the file both meta pages are checked; one that is damaged while the other is
     whole is LARDER_EDAMAGED too, for it may be the newer one.
-    @param writes nobody but this handle will write; one handle at most does, its lock sees to that.
+    @param flags of ENVIRONMENT_….
     @param fresh if it will: made with this as its meta record if the file is missing or empty.
     @param map_bytes how large LMDB's map is at first; 0: some times the file's size.
     @param detail receives version, content format or offset of a failure.
     @return LARDER_OK; ENOENT, LARDER_EFOREIGN, LARDER_EVERSION (also of LMDB itself, before a file
             is touched), LARDER_EDAMAGED, or an errno. */
-LARDER_MUST_CHECK larder_status larder_environment_open(const char *folder, bool writes,
+LARDER_MUST_CHECK larder_status larder_environment_open(const char *folder, uint32_t flags,
                                                         const store_meta *fresh, uint32_t mode,
                                                         uint64_t map_bytes,
                                                         larder_store_detail *detail,
@@ -146,6 +153,8 @@ bool larder_environment_is_short(const environment *env);
 /** Bytes of the file, and of what is reserved behind it, where the newest state leads nowhere: new
     pages come from there. */
 uint64_t larder_environment_free_bytes(environment *env);
+/** Bytes of the file up to the last page that the newest state knows; 0 if that cannot be read. */
+uint64_t larder_environment_bytes(environment *env);
 /** Bytes that the file grows by, about, when every page of the tree is written again. */
 uint64_t larder_environment_growth_bytes(environment *env);
 /** How many pages a transaction may write; UINT64_MAX for any number, unless the disk has little

@@ -104,7 +104,7 @@ struct environment {
     uint64_t device, inode;
     pid_t pid;
     bool is_read_only;
-    /** The file is this user's. */
+    /** The file is this user's, or one that is trusted. */
     bool is_own;
     /** LMDB has no table of readers. */
     _Atomic bool is_unprotected;

@@ -12,6 +12,9 @@
 enum {
     META_ATTEMPTS = 200,
     LOCK_FILE_LEAST_BYTES = 8192,
+    /** How long another process may keep us from opening LMDB: a moment, unless it is stopped, or
+        means it. */
+    PATIENCE_MS = 1000,
     /** So small a file is not worth its pages while the store rests. */
     SMALL_BYTES = 1 << 18
 };
@@ -89,6 +92,8 @@ static larder_status prepare_lock_file(const environment *env, int *out) {
     else if (status == ENOENT) status = EACCES;
     const bool is_made = makes && !status;
     if (!status) status = larder_os_file_facts_get(*out, &facts);
+    if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
+    if (!status && facts.links > 1) status = LARDER_ELINKED;
     if (!status && (is_made ? facts.mode != mode : facts.mode != larder_lock_mode(facts.mode)))
         (void)larder_os_file_change_mode(*out, is_made ? mode : larder_lock_mode(facts.mode));
     if (!status) status = larder_os_file_reserve_behind(*out, 0, LOCK_FILE_LEAST_BYTES);
@@ -113,8 +118,20 @@ static larder_status open_gate(const environment *env, int lock, int *gate) {
 
 /** Whether a handle that only reads does without the table of readers. */
 static bool is_refused(larder_status status) {
-    return status == EROFS || status == EACCES || status == EPERM || status == ENOSPC ||
-           status == EDQUOT;
+    switch (status) {
+    case EROFS:
+    case EACCES:
+    case EPERM:
+    case ENOSPC:
+    case EDQUOT:
+    case ELOOP:
+    case EISDIR:
+    case LARDER_EFOREIGN:
+    case LARDER_ELINKED:
+    case LARDER_EBUSY:
+    case LARDER_ELIBRARY: return true;
+    default: return false;
+    }
 }
 
 /** mdb_env_open; neither its files' descriptors nor data.mdb's flags can be chosen. */
@@ -143,28 +160,29 @@ enum {
     FIRST_KIND_PLACE = 1,
     /** Where a writer says that it waits. */
     FIRST_WAITING_PLACE = FIRST_KIND_PLACE + KIND_PLACES,
-    GATE_ATTEMPTS = 10000,
     KIND_WAITS = 500
 };
 
-/** Waits while others open or close LMDB, which takes no longer than a moment: LARDER_EBUSY after
-    ten seconds. */
+/** Waits while others open or close LMDB, and while somebody has locked what LMDB would wait for
+    without an end: LARDER_EBUSY. */
 static larder_status gate_enter(int file) {
-    larder_status status = LARDER_EBUSY;
-    for (int attempt = 0; status == LARDER_EBUSY && attempt < GATE_ATTEMPTS; attempt++) {
-        struct timespec pause = {.tv_nsec = attempt < 20 ? 50000 : 1000000};
-        if (attempt > 0) nanosleep(&pause, NULL);
-        status = larder_os_file_lock_place(file, gate_place, false);
+    const int64_t until = larder_os_monotonic_ns() + (int64_t)PATIENCE_MS * 1000000;
+    for (int attempt = 0;; attempt++) {
+        larder_status status = larder_os_file_lock_place(file, gate_place, false);
+        bool is_held = !status && larder_os_file_is_place_locked(file, 0, 1, true);
+        if (is_held) larder_os_file_unlock_place(file, gate_place);
+        if (is_held) status = LARDER_EBUSY;
+        if (status != LARDER_EBUSY || larder_os_monotonic_ns() > until) return status;
+        nanosleep(&(struct timespec){.tv_nsec = attempt < 20 ? 50000 : 1000000}, NULL);
     }
-    return status;
 }
 
 /** Whether a process with other mutexes has locked its place among those from `first` on. */
 static bool has_others(int file, uint64_t first) {
     const uint64_t kind = larder_os_library_kind();
     first += gate_place;
-    return larder_os_file_is_place_locked(file, first, kind) ||
-           larder_os_file_is_place_locked(file, first + kind + 1, KIND_PLACES - kind - 1);
+    return larder_os_file_is_place_locked(file, first, kind, false) ||
+           larder_os_file_is_place_locked(file, first + kind + 1, KIND_PLACES - kind - 1, false);
 }
 
 static larder_status environment_of_lmdb(environment *env, unsigned flags) {
@@ -187,14 +205,14 @@ static larder_status environment_of_lmdb(environment *env, unsigned flags) {
 
 /** Opens it where nobody else opens or closes it.
     @param gate to be kept, on success.
-    @return LARDER_EVERSION if a process with other mutexes has it open. */
+    @return LARDER_ELIBRARY if a process with other mutexes has it open. */
 static larder_status open_behind_gate(environment *env, int gate) {
     larder_status status = gate_enter(gate);
     if (status) return status;
     // A writer that waits for readers comes before those that are still to come.
     if (has_others(gate, FIRST_KIND_PLACE) ||
         (!atomic_load(&env->has_writer) && has_others(gate, FIRST_WAITING_PLACE)))
-        status = LARDER_EVERSION;
+        status = LARDER_ELIBRARY;
     if (!status) status = environment_of_lmdb(env, MDB_NOTLS | MDB_NORDAHEAD);
     // It ends when the file is closed. Where it cannot be had, nobody is told.
     if (!status)
@@ -215,10 +233,10 @@ static larder_status open_protected(environment *env) {
     if (!status) status = open_behind_gate(env, gate);
     const bool writes = atomic_load(&env->has_writer);
     // Most who read are through soon.
-    if (writes && status == LARDER_EVERSION)
+    if (writes && status == LARDER_ELIBRARY)
         (void)!larder_os_file_lock_place(
             gate, gate_place + FIRST_WAITING_PLACE + larder_os_library_kind(), true);
-    for (int wait = 0; writes && status == LARDER_EVERSION && wait < KIND_WAITS; wait++) {
+    for (int wait = 0; writes && status == LARDER_ELIBRARY && wait < KIND_WAITS; wait++) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         status = open_behind_gate(env, gate);
     }
@@ -237,19 +255,26 @@ static larder_status open_lmdb(environment *env) {
     larder_os_facts ignored;
     larder_status status = larder_environment_file(env, LARDER_OS_WRITE, &file, &ignored);
     larder_os_file_close(file);
-    // Read-only handles open it for writing too if they may: a handle that writes may join them.
-    if (!status) status = open_protected(env);
-    bool is_unprotected =
-        !atomic_load(&env->has_writer) && (is_refused(status) || status == LARDER_EVERSION);
+    // Read-only handles open it for writing too if they may: a handle that writes may join them. But
+    // another user could put any file in its place, as LMDB finds it by its name.
+    const bool only_reads = !atomic_load(&env->has_writer);
+    if (!status) status = only_reads && !env->is_own ? EACCES : open_protected(env);
+    const bool is_unprotected = only_reads && is_refused(status);
     atomic_store(&env->is_unprotected, is_unprotected);
     if (!is_unprotected) return status;
     return environment_of_lmdb(env, MDB_NOTLS | MDB_NORDAHEAD | MDB_RDONLY | MDB_NOLOCK);
 }
 
 larder_status larder_environment_mutexes(const environment *env, bool writes) {
-    // As LMDB 0.9 has them in its file, where it uses mutexes: that of the table of readers, and
-    // that of whoever writes.
-    enum { READERS_OFFSET = 8, WRITER_OFFSET = 64, ATTEMPTS = 1000 };
+    // As LMDB 0.9 has them in its file, where it uses mutexes: that of the table of readers, before
+    // two numbers, and that of whoever writes, in a cache line of its own. How large they are is
+    // the machine's affair.
+    enum {
+        READERS_OFFSET = 8,
+        NUMBERS_BYTES = sizeof(size_t) + sizeof(unsigned),
+        WRITER_OFFSET = (READERS_OFFSET + sizeof(pthread_mutex_t) + NUMBERS_BYTES + 63) / 64 * 64,
+        ATTEMPTS = 1000
+    };
     for (int attempt = 0; env->lock_head != NULL; attempt++) {
         if (!larder_os_mutex_is_held(env->lock_head + READERS_OFFSET) &&
             !(writes && larder_os_mutex_is_held(env->lock_head + WRITER_OFFSET)))

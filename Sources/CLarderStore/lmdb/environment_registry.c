@@ -107,10 +107,11 @@ static larder_status open_file(const char *folder, const store_meta *fresh, uint
     }
 }
 
-larder_status larder_environment_open(const char *folder, bool writes, const store_meta *fresh,
+larder_status larder_environment_open(const char *folder, uint32_t flags, const store_meta *fresh,
                                       uint32_t mode, uint64_t map_bytes,
                                       larder_store_detail *detail, environment **out) {
     *out = NULL;
+    const bool writes = (flags & ENVIRONMENT_WRITES) != 0;
     detail->part = LARDER_STORE_PART_DATA;
     larder_status status = open_check_lmdb(detail);
     if (status) return status;
@@ -123,13 +124,14 @@ larder_status larder_environment_open(const char *folder, bool writes, const sto
     bool is_shared = env != NULL, had_writer = is_shared && atomic_load(&env->has_writer);
     if (!status && !env && !(env = environment_new(folder, &facts, mode))) status = ENOMEM;
     if (env) atomic_fetch_add(&env->references, 1);
+    if (env && (flags & ENVIRONMENT_TRUSTS_OTHERS) != 0) env->is_own = true;
     if (env && !is_shared) status = larder_environment_start(env, map_bytes);
     if (status == LARDER_EVERSION) detail->version_of = LARDER_STORE_VERSION_OF_DATA;
     if (!status && writes) atomic_store(&env->has_writer, true);
     // LMDB's table is for all handles of this process where there are several.
     if (!status && (is_shared || !writes)) {
         status = larder_environment_wake(env, false);
-        if (status == LARDER_EVERSION) detail->version_of = LARDER_STORE_VERSION_OF_PROCESS;
+        if (status) detail->part = LARDER_STORE_PART_READERS;
     }
     if (!status && is_shared && fresh && env->is_read_only) status = EACCES;
     if (!status && is_new) env->is_guarded = true;

@@ -237,6 +237,11 @@ static uint64_t least_bytes(const environment *env, const tree *state) {
     return least > room / 32 ? least : room / 32;
 }
 
+uint64_t larder_environment_bytes(environment *env) {
+    tree state;
+    return larder_environment_newest(env, &state) ? 0 : state.next_page * state.page_bytes;
+}
+
 uint64_t larder_environment_growth_bytes(environment *env) {
     tree state;
     if (larder_environment_newest(env, &state)) return 0;

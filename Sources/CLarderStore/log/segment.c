@@ -459,6 +459,55 @@ static inline void store_first_word(uint8_t *at, uint64_t word, memory_order ord
     atomic_store_explicit((_Atomic uint64_t *)(void *)at, word, order);
 }
 
+/** The first hole that ends behind an offset; the number of holes if none does. */
+static size_t hole_at(const segment *in, uint64_t offset) {
+    size_t from = 0, to = in->hole_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (in->holes[middle].until <= offset) from = middle + 1;
+        else to = middle;
+    }
+    return from;
+}
+
+/** The product modulo CRC-32C's polynomial, bit 31 the coefficient of x^0. */
+static uint32_t crc_multiply(uint32_t left, uint32_t right) {
+    uint32_t product = 0;
+    for (uint32_t bit = 1u << 31; bit != 0; bit >>= 1) {
+        if (left & bit) product ^= right;
+        right = right & 1 ? right >> 1 ^ 0x82f63b78u : right >> 1;
+    }
+    return product;
+}
+
+/** As larder_crc32c of so many zeros: times x^8 for each. O(log count). */
+static uint32_t crc_zeros(uint32_t crc, uint64_t count) {
+    uint32_t power = 1u << 31;
+    for (uint32_t square = 1u << 23; count != 0; count >>= 1) {
+        if (count & 1) power = crc_multiply(power, square);
+        square = crc_multiply(square, square);
+    }
+    return ~crc_multiply(~crc, power);
+}
+
+/** Whether a record that large holes may lie in is intact: a length that somebody made up costs no
+    memory for them, and no time. */
+static bool is_intact_across_holes(const segment *in, uint64_t offset, uint32_t length) {
+    uint64_t end = offset + length, at = offset + RECORD_CRC_START;
+    size_t hole = hole_at(in, at);
+    if (hole == in->hole_count || in->holes[hole].from >= end) return true;
+    uint32_t crc = 0;
+    for (; hole < in->hole_count && in->holes[hole].from < end; hole++) {
+        uint64_t from = in->holes[hole].from, until = in->holes[hole].until;
+        if (from > at) crc = larder_crc32c(crc, in->map + at, (size_t)(from - at));
+        if (from < at) from = at;
+        if (until > end) until = end;
+        crc = crc_zeros(crc, until - from);
+        at = until;
+    }
+    return larder_crc32c(crc, in->map + at, (size_t)(end - at)) == load32(in->map + offset + 4);
+}
+
 larder_status larder_segment_look(const segment *from, uint64_t offset, larder_bytes *out) {
     *out = (larder_bytes){NULL, 0};
     if (offset < SEGMENT_HEAD_BYTES || offset % 8 != 0 || offset > from->capacity)
@@ -469,7 +518,8 @@ larder_status larder_segment_look(const segment *from, uint64_t offset, larder_b
     if (word == 0) return LARDER_END;
     uint32_t length = (uint32_t)word;
     if (length < RECORD_HEAD_BYTES || length > from->capacity - offset ||
-        record_kind(at) < RECORD_PUT || record_kind(at) > RECORD_NEXT)
+        record_kind(at) < RECORD_PUT || record_kind(at) > RECORD_NEXT ||
+        (from->hole_count > 0 && !is_intact_across_holes(from, offset, length)))
         return LARDER_EDAMAGED;
     *out = (larder_bytes){at, length};
     return LARDER_OK;
@@ -485,14 +535,9 @@ larder_status larder_segment_read(const segment *from, uint64_t *offset, bool ch
 
 /** Behind the hole that an offset lies in; where it is, if it lies in none. */
 static uint64_t behind_hole(const segment *in, uint64_t offset) {
-    size_t from = 0, to = in->hole_count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (in->holes[middle].until <= offset) from = middle + 1;
-        else to = middle;
-    }
-    bool is_inside = from < in->hole_count && in->holes[from].from <= offset;
-    return is_inside ? in->holes[from].until : offset;
+    size_t hole = hole_at(in, offset);
+    bool is_inside = hole < in->hole_count && in->holes[hole].from <= offset;
+    return is_inside ? in->holes[hole].until : offset;
 }
 
 uint64_t larder_segment_first_used(const segment *in, uint64_t offset) {

@@ -317,6 +317,14 @@ larder_status larder_write_rows_sorted(write_rows *rows, row_order order, uint32
     larder_status status = order_find(rows, order, &sorted);
     if (!status && sorted->folded < until) status = fold(rows, sorted, until);
     if (status) return status;
+    if (sorted->folded > until) {
+        // Later writes are in these runs, perhaps in place of some that the caller has to see.
+        sorted_order earlier = {.order = order};
+        status = fold(rows, &earlier, until);
+        *count = earlier.run_count;
+        if (*count > 0) runs[0] = earlier.runs[0];
+        return status;
+    }
     for (size_t at = sorted->run_count; at > 0; at--) {
         row_run_hold(sorted->runs[at - 1]);
         runs[(*count)++] = sorted->runs[at - 1];

@@ -60,10 +60,10 @@ LARDER_MUST_CHECK larder_status larder_write_rows_add(write_rows *rows, const ui
                                                       uint32_t segment);
 /** How many were added. The store's lock is held. */
 uint32_t larder_write_rows_count(const write_rows *rows);
-/** The first `until` writes in an order. Calls for one store exclude each other; `until` never
-    becomes less.
+/** The first `until` writes in an order. Calls for one store exclude each other.
     @param runs has room for ROW_RUNS_MAX, and receives `count` of them, the newest first, each to
-    be released. ENOMEM: there are none. O(n log n) for the n writes since the last call. */
+    be released. ENOMEM: there are none. O(n log n) for the n writes since the last call; for all of
+    them if that one was given a later `until`. */
 LARDER_MUST_CHECK larder_status larder_write_rows_sorted(write_rows *rows, row_order order,
                                                          uint32_t until, row_run **runs,
                                                          size_t *count);

@@ -184,10 +184,11 @@ static larder_status tree_count(larder_store_cursor *cursor, const row_array *du
     return status;
 }
 
-/** Entries that are pending. */
-static larder_status pending_count(larder_store_cursor *cursor, uint64_t *count) {
+/** Entries that are pending, until they are `limit`. */
+static larder_status pending_count(larder_store_cursor *cursor, uint64_t limit, uint64_t *count) {
     larder_overlay_rewind(cursor);
-    for (cursor_row *row; (row = larder_overlay_peek(cursor)); larder_overlay_step(cursor)) {
+    for (cursor_row *row; *count < limit && (row = larder_overlay_peek(cursor));
+         larder_overlay_step(cursor)) {
         bool is_expired = true;
         larder_status status = row->is_removal ? LARDER_OK : look_at(cursor, row, &is_expired);
         if (status) return status;
@@ -200,8 +201,8 @@ static larder_status pending_count(larder_store_cursor *cursor, uint64_t *count)
 static larder_status count_by_rows(larder_store_cursor *cursor, uint64_t limit, uint64_t *count) {
     row_array due = {0};
     if (!cursor->has_exact_range || !expiry_is_in_rows(cursor)) return LARDER_EDAMAGED;
-    larder_status status = pending_count(cursor, count);
-    if (!status && !cursor->pending.hides_tree) {
+    larder_status status = pending_count(cursor, limit, count);
+    if (!status && *count < limit && !cursor->pending.hides_tree) {
         status = list_due(cursor, &due);
         if (!status) status = tree_count(cursor, &due, limit, count);
         free(due.items);

@@ -35,6 +35,22 @@ static larder_status cursor_take_bytes(larder_store_cursor *cursor) {
     return LARDER_OK;
 }
 
+/** Whether everything that the cursor sees was written under the content format asked for. */
+static larder_status content_is_as_asked(const larder_store_cursor *cursor) {
+    uint64_t wanted = cursor->query.content_format;
+    if (wanted == 0) return LARDER_OK;
+    if (cursor->place->meta.content_format != wanted) return LARDER_EMISMATCH;
+    if (!store_is_read_only(cursor->store)) return LARDER_OK;
+    // What was followed behind the place may be newer. A writer changes the format before it writes
+    // anything that means something else, so that the newest state tells.
+    snapshot *now;
+    larder_status status = larder_environment_read(cursor->place->environment, &now);
+    if (status) return status;
+    if (now->meta.content_format != wanted) status = LARDER_EMISMATCH;
+    larder_environment_release(cursor->place->environment, now);
+    return status;
+}
+
 larder_status larder_store_cursor_open(larder_store *store, const larder_store_query *query,
                                        larder_store_cursor **out) {
     *out = NULL;
@@ -47,6 +63,7 @@ larder_status larder_store_cursor_open(larder_store *store, const larder_store_q
     cursor->query = *query;
     cursor->descends = (query->flags & LARDER_STORE_DESCENDING) != 0;
     status = larder_overlay_take(cursor);
+    if (!status) status = content_is_as_asked(cursor);
     if (!status) status = cursor_take_bytes(cursor);
     if (status) {
         larder_store_cursor_close(cursor);
@@ -55,6 +72,31 @@ larder_status larder_store_cursor_open(larder_store *store, const larder_store_q
     larder_overlay_rewind(cursor);
     *out = cursor;
     return LARDER_OK;
+}
+
+larder_status larder_store_cursor_seek(larder_store_cursor *cursor,
+                                       const larder_store_query *query) {
+    larder_status status = store_enter(cursor->store);
+    if (status) return status;
+    if (!query_is_valid(query) || query->order == LARDER_STORE_BY_RECENCY ||
+        cursor->query.order == LARDER_STORE_BY_RECENCY)
+        return LARDER_EINVALID;
+    uint8_t *copies = cursor->copies;
+    bool is_same = query->order == cursor->query.order && query->index == cursor->query.index;
+    bool is_checked = query->content_format == cursor->query.content_format;
+    cursor->query = *query;
+    cursor->descends = (query->flags & LARDER_STORE_DESCENDING) != 0;
+    larder_tree_rows_restart(&cursor->tree);
+    cursor->has_tree_row = false;
+    status = cursor_take_bytes(cursor);
+    // Only now: the bounds may be those of an entry that the cursor gave.
+    free(copies);
+    if (!status && !is_checked) status = content_is_as_asked(cursor);
+    if (!status && !is_same) status = larder_overlay_retake(cursor);
+    if (!status) larder_overlay_rewind(cursor);
+    // Without bounds nothing is in the range.
+    else cursor->tree.has_ended = true;
+    return status;
 }
 
 void larder_store_cursor_close(larder_store_cursor *cursor) {

@@ -75,6 +75,8 @@ typedef struct overlay {
     overlay_place places[2 * ROW_RUNS_MAX];
     size_t place_count;
     touched_rows touched;
+    /** How many writes of each the cursor sees. */
+    uint32_t until[2];
     /** Everything was removed, and that is pending: all entries of the tree are gone. */
     bool hides_tree;
     /** Writes up to this one are in the tree, and do not count here. */
@@ -164,6 +166,8 @@ LARDER_MUST_CHECK larder_status larder_cursor_expand(const larder_store_cursor *
 // cursor_overlay.c
 /** Takes the cursor's place, and what was pending then. */
 LARDER_MUST_CHECK larder_status larder_overlay_take(larder_store_cursor *cursor);
+/** Takes the same again for another order. */
+LARDER_MUST_CHECK larder_status larder_overlay_retake(larder_store_cursor *cursor);
 void larder_overlay_free(overlay *over);
 /** Begins again with the first row of the range, which has to be known. O(log n). */
 void larder_overlay_rewind(larder_store_cursor *cursor);
@@ -202,6 +206,8 @@ const cursor_row *larder_rows_find(const row_array *rows, larder_bytes stored);
     where both sources have the same order.
     @return LARDER_OK; LARDER_END; LARDER_EDAMAGED: a row was skipped; ENOMEM. */
 LARDER_MUST_CHECK larder_status larder_tree_rows_next(larder_store_cursor *cursor, cursor_row *row);
+/** Forgets where it is: the next row is the first of the range. */
+void larder_tree_rows_restart(tree_rows *rows);
 void larder_tree_rows_free(tree_rows *rows);
 /** Fills in `start`, `end` and `has_exact_range`. */
 void larder_cursor_set_range(larder_store_cursor *cursor);

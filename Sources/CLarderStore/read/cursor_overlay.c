@@ -14,9 +14,8 @@ static row_order order_of(const larder_store_cursor *cursor) {
     }
 }
 
-/** Holds the rows of what is pending and not in the tree that the cursor sees; `lock` is held.
-    @param until receives how many writes of each the cursor sees. */
-static larder_status hold_rows(larder_store_cursor *cursor, uint32_t until[2]) {
+/** Holds the rows of what is pending and not in the tree that the cursor sees; `lock` is held. */
+static larder_status hold_rows(larder_store_cursor *cursor) {
     const larder_store *store = cursor->store;
     overlay *over = &cursor->pending;
     memtable *tables[] = {store->pending.active, store->pending.frozen};
@@ -26,27 +25,36 @@ static larder_status hold_rows(larder_store_cursor *cursor, uint32_t until[2]) {
         if (tables[i]->count)
             status = larder_memtable_rows(tables[i], cursor->place->meta.secret, &over->writes[i]);
         if (status) return status;
-        if (tables[i]->count) until[i] = larder_write_rows_count(over->writes[i]);
+        if (tables[i]->count) over->until[i] = larder_write_rows_count(over->writes[i]);
         // Rows of the tree that are newer than that are of pending writes, which replace them.
         over->hides_tree = tables[i]->cleared > over->applied;
     }
     return LARDER_OK;
 }
 
-/** Has them sorted. */
-static larder_status take_runs(larder_store_cursor *cursor, const uint32_t until[2]) {
+/** Has them sorted by key; `rows_lock` is held, also below. */
+static larder_status take_runs_by_key(overlay *over) {
+    for (int i = 0; i < 2; i++) {
+        size_t count;
+        if (!over->writes[i]) continue;
+        larder_status status =
+            larder_write_rows_sorted(over->writes[i], (row_order){ROWS_BY_KEY, 0}, over->until[i],
+                                     over->by_key + over->by_key_count, &count);
+        over->by_key_count += count;
+        if (status) return status;
+    }
+    return LARDER_OK;
+}
+
+/** Has them sorted in the cursor's order. */
+static larder_status take_runs(larder_store_cursor *cursor) {
     overlay *over = &cursor->pending;
-    row_order order = order_of(cursor);
     for (int i = 0; i < 2; i++) {
         row_run *runs[ROW_RUNS_MAX];
         size_t count;
         if (!over->writes[i]) continue;
-        larder_status status =
-            larder_write_rows_sorted(over->writes[i], (row_order){ROWS_BY_KEY, 0}, until[i],
-                                     over->by_key + over->by_key_count, &count);
-        over->by_key_count += count;
-        if (!status)
-            status = larder_write_rows_sorted(over->writes[i], order, until[i], runs, &count);
+        larder_status status = larder_write_rows_sorted(over->writes[i], order_of(cursor),
+                                                        over->until[i], runs, &count);
         if (status) return status;
         for (size_t at = 0; at < count; at++)
             over->places[over->place_count++] = (overlay_place){.run = runs[at]};
@@ -56,24 +64,39 @@ static larder_status take_runs(larder_store_cursor *cursor, const uint32_t until
 
 larder_status larder_overlay_take(larder_store_cursor *cursor) {
     pending_writes *pending = &cursor->store->pending;
-    uint32_t until[2] = {0, 0};
     const bool *counts_reads = &cursor->pending.touched.counts;
     larder_touched_gather(cursor);
     pthread_mutex_lock(&pending->rows_lock);
     pthread_mutex_lock(&pending->lock);
     larder_status status = larder_store_look(cursor->store, true, &cursor->place);
     if (!status) status = larder_store_newest(cursor->store, cursor->place, &cursor->newest);
-    if (!status) status = hold_rows(cursor, until);
+    if (!status) status = hold_rows(cursor);
     if (!status && *counts_reads) status = larder_touched_copy(cursor);
     pthread_mutex_unlock(&pending->lock);
-    if (!status) status = take_runs(cursor, until);
+    if (!status) status = take_runs_by_key(&cursor->pending);
+    if (!status) status = take_runs(cursor);
     pthread_mutex_unlock(&pending->rows_lock);
     return !status && *counts_reads ? larder_touched_sort(cursor) : status;
 }
 
+static void release_places(overlay *over) {
+    for (size_t at = 0; at < over->place_count; at++) larder_row_run_release(over->places[at].run);
+    over->place_count = 0;
+}
+
+larder_status larder_overlay_retake(larder_store_cursor *cursor) {
+    pending_writes *pending = &cursor->store->pending;
+    release_places(&cursor->pending);
+    if (!cursor->pending.writes[0] && !cursor->pending.writes[1]) return LARDER_OK;
+    pthread_mutex_lock(&pending->rows_lock);
+    larder_status status = take_runs(cursor);
+    pthread_mutex_unlock(&pending->rows_lock);
+    return status;
+}
+
 void larder_overlay_free(overlay *over) {
     for (size_t at = 0; at < over->by_key_count; at++) larder_row_run_release(over->by_key[at]);
-    for (size_t at = 0; at < over->place_count; at++) larder_row_run_release(over->places[at].run);
+    release_places(over);
     for (int i = 0; i < 2; i++) larder_write_rows_release(over->writes[i]);
     larder_touched_free(&over->touched);
 }

@@ -308,6 +308,12 @@ larder_status larder_tree_rows_next(larder_store_cursor *cursor, cursor_row *row
     }
 }
 
+void larder_tree_rows_restart(tree_rows *rows) {
+    rows->is_placed = rows->has_ended = rows->is_ahead = false;
+    rows->group.count = rows->given = rows->damaged = 0;
+    rows->asked_page = 0;
+}
+
 void larder_tree_rows_free(tree_rows *rows) {
     free(rows->group.items);
     free(rows->gathered);

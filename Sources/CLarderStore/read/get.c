@@ -91,7 +91,14 @@ void larder_store_entry_of_record(larder_store *store, const record *found, int6
         .lease = NULL,
         .store = store,
         .segment = number,
-        .reserved2 = 0};
+        .reserved2 = 0,
+        .index_entries = found->indexes};
+}
+
+larder_status larder_store_entry_index(const larder_store_entry *entry, size_t *offset,
+                                       larder_store_index_entry *out) {
+    const record stored = {.indexes = entry->index_entries};
+    return larder_record_next_index(&stored, offset, out) ? LARDER_OK : LARDER_END;
 }
 
 // Finding -----------------------------------------------------------------------------------------

@@ -37,11 +37,11 @@ static bool is_mostly_free(const larder_store_statistics *now) {
 }
 
 /** @param path of the closed store, absolute: who is told may have moved on. */
-static larder_status shrink(const char *path, larder_progress progress, void *context,
-                            uint64_t *bytes) {
+static larder_status shrink(const char *path, const larder_store_options *options,
+                            larder_progress progress, void *context, uint64_t *bytes) {
     file_path name;
     larder_os_facts facts;
-    larder_status status = larder_store_shrink(path, progress, context);
+    larder_status status = larder_store_shrink(path, options, progress, context);
     // What is in use, or does not fit beside the old one, stays as it is.
     if (status == LARDER_EBUSY || status == ENOSPC) status = LARDER_OK;
     (void)larder_environment_path(name, path, "data.mdb");
@@ -49,23 +49,18 @@ static larder_status shrink(const char *path, larder_progress progress, void *co
     return status;
 }
 
-larder_status larder_store_compact(const char *path, larder_store_detail *detail,
-                                   larder_progress progress, void *context,
-                                   larder_store_compaction *report) {
+larder_status larder_store_compact(const char *path, const larder_store_options *options,
+                                   larder_store_detail *detail, larder_progress progress,
+                                   void *context, larder_store_compaction *report) {
     larder_store *store;
-    larder_store_options options;
+    larder_store_options wanted = larder_store_repair_options(path, options);
     larder_store_statistics before = {0}, after = {0};
-    larder_store_options_init(&options);
-    options.flags = LARDER_STORE_EXISTING | LARDER_STORE_HOST_MAINTENANCE;
+    wanted.flags |= LARDER_STORE_EXISTING | LARDER_STORE_HOST_MAINTENANCE;
     if (report) memset(report, 0, sizeof *report);
-    // New segments have the permissions that the store's file has.
-    file_path name;
-    larder_os_facts facts;
-    if (!larder_os_file_facts_at(larder_environment_path(name, path, "data.mdb"), &facts) &&
-        facts.is_regular && (facts.mode & 0777))
-        options.mode = facts.mode & 0777;
+    if (detail) memset(detail, 0, sizeof *detail);
+    if (wanted.flags & LARDER_STORE_READ_ONLY) return LARDER_EINVALID;
     char *whole = NULL;
-    larder_status status = larder_store_open(path, &options, detail, &store);
+    larder_status status = larder_store_open(path, &wanted, detail, &store);
     if (status) return status;
     if ((whole = strdup(store->identity.path)) == NULL) status = ENOMEM;
     if (!status) status = larder_store_flush(store);
@@ -76,7 +71,8 @@ larder_status larder_store_compact(const char *path, larder_store_detail *detail
     larder_store_close(store);
     if (!status) status = closed;
     uint64_t data_bytes = after.data_bytes;
-    if (!status && is_mostly_free(&after)) status = shrink(whole, progress, context, &data_bytes);
+    if (!status && is_mostly_free(&after))
+        status = shrink(whole, &wanted, progress, context, &data_bytes);
     free(whole);
     if (!status && report)
         *report = (larder_store_compaction){.log_bytes_before = before.log_used_bytes,

@@ -94,8 +94,8 @@ static larder_status rebuild_index(larder_store *store, const char *path, rebuil
     }
     larder_store_detail ignored;
     larder_status status =
-        larder_environment_open(path, true, &fresh, store->options.mode, store->options.map_bytes,
-                                &ignored, &store->index.environment);
+        larder_environment_open(path, ENVIRONMENT_WRITES, &fresh, store->options.mode,
+                                store->options.map_bytes, &ignored, &store->index.environment);
     if (!status) status = rebuild_rows(store, work);
     larder_environment_close(store->index.environment, true);
     store->index.environment = NULL;

@@ -114,8 +114,13 @@ LARDER_MUST_CHECK larder_status larder_store_shrink_index(larder_store *store,
                                                           larder_progress progress, void *context);
 // store.c
 /** Does that with a store that nobody has open. LARDER_EBUSY if somebody has. */
-LARDER_MUST_CHECK larder_status larder_store_shrink(const char *path, larder_progress progress,
-                                                    void *context);
+LARDER_MUST_CHECK larder_status larder_store_shrink(const char *path,
+                                                    const larder_store_options *options,
+                                                    larder_progress progress, void *context);
+/** What whoever mends a store asked for, NULL for the defaults; where that names no permissions,
+    with those that the log has. But anybody may write to it only if others are trusted. */
+larder_store_options larder_store_repair_options(const char *path,
+                                                 const larder_store_options *options);
 
 // rebuild.c
 /** Rebuilds data.mdb from the segments and replaces the old one; the store's lock is held, and its

@@ -32,7 +32,7 @@ static larder_status find_tree(salvage *search, const char *path, bool asks_tree
     report->damaged_pages = 1;
     // Nobody writes meanwhile, and so LMDB is not opened.
     larder_status status =
-        larder_environment_open(path, true, NULL, 0600, 0, &detail, &search->data);
+        larder_environment_open(path, ENVIRONMENT_WRITES, NULL, 0600, 0, &detail, &search->data);
     if (!status) status = larder_environment_read(search->data, &search->newest);
     search->opened = status;
     report->first_damage_offset = detail.offset;

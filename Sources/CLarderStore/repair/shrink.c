@@ -91,7 +91,7 @@ static larder_status copy_index(larder_store *store, const char *folder, void *c
     shrink *work = context;
     larder_store_detail ignored = {0};
     larder_status status =
-        larder_environment_open(folder, true, &work->from->meta, store->options.mode,
+        larder_environment_open(folder, ENVIRONMENT_WRITES, &work->from->meta, store->options.mode,
                                 store->options.map_bytes, &ignored, &work->to);
     if (!status) status = copy_all(store, work);
     larder_environment_close(work->to, true);
@@ -107,8 +107,8 @@ larder_status larder_store_shrink_index(larder_store *store, larder_progress pro
     int lock = -1;
     larder_status status = larder_environment_shut_out(store->identity.path, &lock);
     if (!status)
-        status = larder_environment_open(store->identity.path, true, NULL, store->options.mode, 0,
-                                         &ignored, &old);
+        status = larder_environment_open(store->identity.path, ENVIRONMENT_WRITES, NULL,
+                                         store->options.mode, 0, &ignored, &old);
     if (!status) status = larder_environment_read(old, &seen);
     work.from = seen;
     if (!status) status = larder_index_replace(store, copy_index, &work);

@@ -220,7 +220,10 @@ static bool data_has_head(const larder_store *store) {
 }
 
 static larder_status data_open(larder_store *store, larder_store_detail *detail) {
-    bool writes = !store_is_read_only(store);
+    const bool writes = !store_is_read_only(store);
+    const uint32_t trusts = store->options.flags & LARDER_STORE_TRUST_OTHERS;
+    const uint32_t flags =
+        (writes ? ENVIRONMENT_WRITES : 0) | (trusts ? ENVIRONMENT_TRUSTS_OTHERS : 0);
     store_meta fresh = {.content_format = store->options.content_format,
                         .created_ns = expiry_now(&store->expiry),
                         .age_ns = LARDER_STORE_NEVER,
@@ -231,7 +234,7 @@ static larder_status data_open(larder_store *store, larder_store_detail *detail)
     larder_os_random_fill(fresh.secret, sizeof fresh.secret);
     detail->part = LARDER_STORE_PART_DATA;
     larder_status status = larder_environment_open(
-        store->identity.path, writes, writes ? &fresh : NULL, store->options.mode,
+        store->identity.path, flags, writes ? &fresh : NULL, store->options.mode,
         store->options.map_bytes, detail, &store->index.environment);
     // Beside a log it was ours, and nothing of its heads is left.
     if (status == LARDER_EFOREIGN && folder_has_log(store)) return LARDER_EDAMAGED;
@@ -274,6 +277,7 @@ static larder_status log_begin(larder_store *store, larder_store_detail *detail)
         larder_log_open(store->identity.path, store->index.meta.store_id, store->options.mode,
                         store_is_read_only(store), &store->pending.log);
     store->pending.log.segment_min_bytes = store->tuning.segment_min_bytes;
+    store->pending.copied_at_once = larder_store_copied_at_once(store);
     larder_store_set_room(store);
     return status;
 }
@@ -458,23 +462,33 @@ larder_status larder_store_open(const char *path, const larder_store_options *op
     return status;
 }
 
+larder_store_options larder_store_repair_options(const char *path,
+                                                 const larder_store_options *options) {
+    larder_store_options wanted;
+    larder_os_facts facts;
+    file_path log;
+    larder_store_options_init(&wanted);
+    if (options != NULL) wanted = *options;
+    if (options != NULL && options->mode != 0) return wanted;
+    // What somebody has let anybody write to is for the caller to trust.
+    const uint32_t kept = wanted.flags & LARDER_STORE_TRUST_OTHERS ? 0666 : 0664;
+    larder_status status =
+        larder_os_file_facts_at(larder_environment_path(log, path, "log"), &facts);
+    // The folder may be searched, too, by whoever may read it.
+    wanted.mode = !status && facts.is_folder && (facts.mode & kept) ? facts.mode & kept : 0600;
+    return wanted;
+}
+
 /** Makes a handle that has the store's lock, and neither its index nor its log.
     @param out receives it also on failure, unless there is no memory. */
 static larder_status store_make_alone(const char *path, const larder_store_options *options,
                                       lock_text *past, larder_store **out) {
     larder_store_detail ignored = {0};
-    larder_os_facts facts;
-    file_path log;
-    larder_status status = store_make(path, options, out);
+    larder_store_options wanted = larder_store_repair_options(path, options);
+    larder_status status = store_make(path, &wanted, out);
     larder_store *store = *out;
     if (!status && store_is_read_only(store)) status = LARDER_EINVALID;
     if (status) return status;
-    // The folder may be searched, too, by whoever may read it.
-    if (options == NULL &&
-        !larder_os_file_facts_at(larder_environment_path(log, store->identity.path, "log"),
-                                 &facts) &&
-        facts.is_folder && (facts.mode & 0666) != 0)
-        store->options.mode = facts.mode & 0666;
     status = larder_store_trust(store->identity.path, &store->options, &ignored);
     return status ? status
                   : larder_identity_lock(&store->identity, store->options.mode, past, &ignored);
@@ -494,10 +508,11 @@ larder_status larder_store_rebuild(const char *path, const larder_store_options 
     return status;
 }
 
-larder_status larder_store_shrink(const char *path, larder_progress progress, void *context) {
+larder_status larder_store_shrink(const char *path, const larder_store_options *options,
+                                  larder_progress progress, void *context) {
     lock_text past = {.pid = 0};
     larder_store *store = NULL;
-    larder_status status = store_make_alone(path, NULL, &past, &store);
+    larder_status status = store_make_alone(path, options, &past, &store);
     if (!status) {
         status = larder_store_shrink_index(store, progress, context);
         // The log was not touched: what was said of it holds.

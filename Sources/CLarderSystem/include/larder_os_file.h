@@ -137,8 +137,9 @@ int64_t larder_os_file_lock_pid(int file);
 larder_status larder_os_file_lock_place(int file, uint64_t place, bool is_shared);
 /** At once, where a child of fork(2) has the open file too. */
 void larder_os_file_unlock_place(int file, uint64_t place);
-/** Whether somebody else has locked one of these places, alone or shared. */
-bool larder_os_file_is_place_locked(int file, uint64_t first, uint64_t count);
+/** Whether somebody else has locked one of these places.
+    @param by_writers alone; else also shared. */
+bool larder_os_file_is_place_locked(int file, uint64_t first, uint64_t count, bool by_writers);
 /** Releases it at once. Closing alone is not enough: a child that another thread is just starting
     has the open file too, up to its exec, and with it the lock. */
 void larder_os_file_unlock(int file);

@@ -60,7 +60,10 @@ enum {
     LARDER_ELINKED = -41018,
     /** No writer has the file open, but a process that may only read it holds a read lock on it,
         as fcntl(2) allows, and keeps the writer's lock from being taken. */
-    LARDER_ELOCKED = -41019
+    LARDER_ELOCKED = -41019,
+    /** A process with another C library, or with pointers of another size, has the store open: its
+        locks are not like those of this one, and each would wait for ever. */
+    LARDER_ELIBRARY = -41020
 };
 
 /** A sentence without a final full stop for any status: Larder's own, or the system's for an errno.

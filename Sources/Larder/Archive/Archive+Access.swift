@@ -32,20 +32,31 @@ extension Archive {
   /// Reads all elements, in the order of their primary keys as far as those have one, as they
   /// were when the call began. Counts as an access of none.
   ///
-  /// A damaged element is left out, and counted in ``statistics``.
+  /// A damaged element is left out, and counted in ``statistics``; one that cannot be decoded, as
+  /// ``ArchiveConfiguration/undecodable`` says.
   ///
   /// - Parameter limit: How many at most; all by default. 0 and less: none.
   /// - Returns: The elements.
-  /// - Throws: `.decoding`, `.closed`, `.damaged`, `.io`.
+  /// - Throws: `.decoding` (the message has the primary key), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(elements read), and what decoding takes.
   public func accessAll(limitedBy limit: Int = .max) throws -> [Element] {
     var elements: [Element] = []
     if limit <= 0 { return elements }
     var cursor = try StoreCursor(store, StoreSelection())
     while elements.count < limit,
-      try cursor.next({ elements.append(try coder.decode($0.value)) })
+      try cursor.next({ entry in
+        if let element = try decodeOrSkip(entry) { elements.append(element) }
+      })
     {}
     return elements
+  }
+
+  /// nil if the element cannot be decoded, and is to be left out then.
+  private func decodeOrSkip(_ entry: StoreEntry) throws -> Element? {
+    do { return try decode(entry) } catch {
+      if undecodable == .skip { return nil }
+      throw error
+    }
   }
 
   /// When the element with a primary key was accessed or recorded last.
@@ -95,7 +106,10 @@ extension Archive {
         }
       }
       _ = try store.read(key, .use) { entry in
-        let element = try coder.decode(entry.value)
+        let element: Element
+        do { element = try coder.decode(entry.value) } catch {
+          throw decodingFailure(error, key.bytes)
+        }
         found = element
         trace.follow(entry)
         keep(element, id, trace, size: entry.value.count)

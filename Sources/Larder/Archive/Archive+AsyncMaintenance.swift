@@ -26,20 +26,4 @@ extension Archive {
   /// - Throws: `.readOnly`, and then nothing has changed; `.io`.
   /// - Complexity: O(segments of the log).
   public func delete() async throws { try await executor.runAnyway { try self.delete() } }
-
-  /// As the synchronous form, on a thread of the archive's own: verifies everything.
-  ///
-  /// - Parameter progress: Receives the elements done and their total from time to time, and
-  ///   gives back whether to go on; nil, the default, if nobody wants to know. Nor does it
-  ///   go on when the task is cancelled.
-  /// - Returns: What was found; damage is not an error here.
-  /// - Throws: `CancellationError`, `.closed`, `.io`.
-  /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
-  public func verify(
-    progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) async throws -> DiskCacheReport {
-    try await executor.runCancellable { goesOn in
-      try self.verify { goesOn() && (progress?($0, $1) ?? true) }
-    }
-  }
 }

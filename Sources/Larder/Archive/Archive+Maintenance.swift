@@ -54,21 +54,6 @@ extension Archive {
     try StoreFiles.delete(path)
   }
 
-  /// Verifies everything: the files, every element's checksum, that indexes, limits and
-  /// counts agree with the elements.
-  ///
-  /// - Parameter progress: Receives the elements done and their total from time to time, and
-  ///   gives back whether to go on; nil, the default, if nobody wants to know.
-  /// - Returns: What was found; damage is not an error here.
-  /// - Throws: `CancellationError` if `progress` said so; `.closed`, `.io`.
-  /// - Complexity: O(bytes of everything). Writes may go on meanwhile.
-  public func verify(
-    progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
-  ) throws -> DiskCacheReport {
-    let (isIntact, report) = try store.verify(progress: progress)
-    return DiskCacheReport(report, isIntact: isIntact)
-  }
-
   /// What opening found in the log: see ``DiskCacheReport/taken``.
   ///
   /// - Throws: `.closed`.

@@ -6,8 +6,10 @@ extension Archive {
   /// Opens the archive in a folder with a coder, and creates it if it is missing; not the
   /// folders above.
   ///
-  /// With other indexes than it was last opened with, every element is decoded and stored
-  /// again, once; a crash meanwhile makes the next opening do it again.
+  /// If the indexes in the folder are not what these would give for the elements, as far as their
+  /// declarations and some 64 elements tell, every element is decoded and stored again, once; a
+  /// crash meanwhile makes the next opening do it again. An archive that is only read does without
+  /// indexes then.
   ///
   /// - Parameters:
   ///   - path: The folder.
@@ -17,11 +19,12 @@ extension Archive {
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: `.invalidArgument` (an empty path, a number out of range, two indexes with one
   ///   number), `.busy` (the message names the process), `.configurationMismatch` (another
-  ///   coder's elements, or no archive), `.incompatibleVersion`, `.notALarderFile`,
-  ///   `.damaged`, `.readOnly`, `.diskFull`, `.io`.
-  /// - Complexity: O(1) for an archive that was closed, whatever it holds; O(what waited for
-  ///   a checkpoint) for one that was not; O(bytes of everything) with other indexes than
-  ///   before.
+  ///   coder's elements, or no archive; none of the elements looked at can be decoded, unless
+  ///   ``ArchiveConfiguration/undecodable-swift.property`` says otherwise), `.incompatibleVersion`,
+  ///   `.notALarderFile`, `.damaged`, `.readOnly`, `.diskFull`, `.io`.
+  /// - Complexity: O(64 · log n) for an archive that was closed, and what decoding up to 66
+  ///   elements takes; O(what waited for a checkpoint) for one that was not; O(bytes of everything)
+  ///   with other indexes than before; O(elements that could not be decoded).
   public convenience init(
     path: String, coder: Coder<Element>, indexes: [ArchiveIndex<Element>] = [],
     configuration: ArchiveConfiguration = .init()

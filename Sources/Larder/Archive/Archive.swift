@@ -46,10 +46,6 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// The folder, as it was given.
   public let path: String
 
-  /// What elements are found by besides their primary key: what the archive was opened
-  /// with, but nothing if it was opened for reading only and was written with other indexes.
-  public let indexes: [ArchiveIndex<Element>]
-
   /// What a write survives once it has returned, unless it says so itself.
   public let durability: Durability
 
@@ -62,8 +58,18 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// Makes bytes of elements and elements of bytes.
   public let coder: Coder<Element>
 
+  /// What elements are found by besides their primary key, and written with.
+  let declaredIndexes: [ArchiveIndex<Element>]
+  /// The same as the folder knows it.
+  let format: ArchiveFormat
+  let indexState = ArchiveIndexState()
+  /// How many elements opening looks at to find out whether the indexes are theirs.
+  let sampleCount: Int
+  let undecodable: ArchiveConfiguration.Undecodable
   @usableFromInline let store: StoreHandle
   @usableFromInline let keyCoder: KeyCoder<Element.ID>
+  /// What queries are planned with.
+  let catalog: ArchiveCatalog
   let executor: DiskExecutor
   let changes = ArchiveChanges()
   /// Elements that need not be decoded again: good as long as their version is the store's.
@@ -85,7 +91,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     configuration: ArchiveConfiguration
   ) throws {
     try ArchiveFormat.validate(indexes)
-    let format = ArchiveFormat(coder: coder.format, indexes: indexes)
+    format = ArchiveFormat(coder: coder.format, indexes: indexes)
     let opened: ArchiveStore
     do throws(LarderError) {
       opened = try format.openStore(path: path, options: configuration.options)
@@ -94,9 +100,12 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     }
     self.path = path
     self.coder = coder
-    self.indexes = opened.hasOtherIndexes && configuration.isReadOnly ? [] : indexes
+    declaredIndexes = indexes
+    sampleCount = configuration.sampleCount
+    undecodable = configuration.undecodable
     store = opened.store
     keyCoder = .standard
+    catalog = ArchiveCatalog(declaredIndexes, keyCoder, store)
     executor = DiskExecutor("larder.archive", store.suspension)
     durability = configuration.durability
     isReadOnly = configuration.isReadOnly
@@ -107,11 +116,26 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     memory = ArchiveCell.makeMemory(configuration)
     memoryLimit = Atomic(max(0, configuration.maximumMemorySize.bytes))
     room = ArchiveRoom(limit: configuration.maximumDiskSize)
-    if isReadOnly { return }
-    if opened.hasOtherIndexes {
-      try reindex(format: opened.format, progress: configuration.openingProgress)
+    try checkIndexes(opened.there, progress: configuration.openingProgress)
+    if !isReadOnly { try room.enforce(store, expires: expiration != .never) }
+  }
+
+  /// Uses the indexes in the folder if they are certainly those that are declared; else builds
+  /// them, but for a reader.
+  private func checkIndexes(_ there: ArchiveFormat, progress: StoreProgressReport?) throws {
+    let sample = try takeSample()
+    if undecodable == .fail { try sample.check(path, Element.self) }
+    if isReadOnly {
+      // After a suspension it may have other indexes.
+      store.options.withLock { $0.contentFormatNumber = 0 }
+      // A writer may just have begun to build others: then the first query looks again.
+      if !declaredIndexes.isEmpty { _ = try? adoptIndexes(there.number, sample) }
+    } else if there.indexes != format.indexes || sample.differing > 0 {
+      try rebuild(after: there, isAlone: true, progress)
+    } else {
+      try indexUnindexed()
+      try useIndexes(there.number)
     }
-    try room.enforce(store, expires: expiration != .never)
   }
 
   /// The folder as a URL.

@@ -73,12 +73,31 @@ public struct ArchiveConfiguration: Sendable {
   /// archives have that factory here.
   public var propertyFactory: ArchiveFactory?
 
+  /// What becomes of elements that cannot be decoded, because the type has changed.
+  public enum Undecodable: Sendable, Hashable {
+    /// Whatever would have to look at one throws `.decoding`, with its primary key in the message;
+    /// so does a query by an index as long as there is one that is in no index. Opening
+    /// throws `.configurationMismatch` if none of the elements that it looks at can be decoded.
+    case fail
+    /// Queries and `accessAll` leave them out, with or without an index, and opening takes any
+    /// elements: `explain()` says how many were left out, `verify()` how many there are.
+    case skip
+  }
+
+  /// What becomes of elements that cannot be decoded, because the type has changed; `.fail` by
+  /// default.
+  ///
+  /// They stay as they are, are found by their primary keys, `ids()` lists them, and they can be
+  /// deleted or recorded again. As soon as the archive is opened with a type that decodes them,
+  /// they are in its indexes again.
+  public var undecodable: Undecodable = .fail
+
   /// Told how far opening is when it takes long, on the thread that opens the archive; gives
   /// back whether to go on. nil, the default, if nobody wants to know.
   ///
-  /// It receives what is done and the total: bytes of a log that was not closed, and then, with
-  /// other indexes than before, elements that are stored again. When it says no, opening throws
-  /// `CancellationError`; nothing is lost, and the next opening begins again.
+  /// It receives what is done and the total: bytes of a log that was not closed, and then, where
+  /// the indexes are not those of before, elements that are stored again. When it says no, opening
+  /// throws `CancellationError`; nothing is lost, and the next opening begins again.
   public var openingProgress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)?
 
   /// The time; the system's by default. Only its date counts here.
@@ -88,6 +107,9 @@ public struct ArchiveConfiguration: Sendable {
   ///
   /// - Complexity: O(1).
   public init() {}
+
+  /// How many elements opening looks at to find out whether the indexes are theirs.
+  var sampleCount = 64
 
   /// The factory that owns the archive, and counts instead of the one above.
   var owner: ArchiveFactoryLink?

@@ -3,6 +3,7 @@
 import CLarder
 import CLarderStore
 import LarderCore
+import Synchronization
 
 /// Owns one `larder_store_cursor`, and keeps what it reads from mapped meanwhile.
 ///
@@ -15,9 +16,11 @@ struct StoreCursor: ~Copyable {
   init(_ store: StoreHandle, _ selection: StoreSelection) throws(LarderError) {
     var opened: OpaquePointer?
     // The bounds are copied by the call.
+    let format = selection.indexFormat ?? store.indexFormat.load(ordering: .acquiring)
     let (status, owner) = try store.suspension.callKeeping { pointer in
-      selection.withQuery { larder_store_cursor_open(pointer, &$0, &opened) }
+      selection.withQuery(format) { larder_store_cursor_open(pointer, &$0, &opened) }
     }
+    if status == LARDER_EMISMATCH { throw store.hasOtherIndexes }
     guard status == LARDER_OK, let opened else {
       throw store.failure(
         status == LARDER_OK ? Int32(LARDER_EINVALID) : status, "list the entries of \(store.path)")
@@ -28,6 +31,15 @@ struct StoreCursor: ~Copyable {
   }
 
   deinit { larder_store_cursor_close(cursor) }
+
+  /// Goes over something else, as of the same moment.
+  mutating func seek(_ selection: StoreSelection) throws {
+    let format = selection.indexFormat ?? store.indexFormat.load(ordering: .acquiring)
+    let status = selection.withQuery(format) { larder_store_cursor_seek(cursor, &$0) }
+    if status == LARDER_EMISMATCH { throw store.hasOtherIndexes }
+    if status == LARDER_ECLOSED, !store.suspension.isClosed { throw interruption }
+    try store.check(status, "list the entries of \(store.path)")
+  }
 
   /// Lends the next entry to the body, past any that is damaged: those are counted in
   /// the store's statistics.
@@ -60,6 +72,8 @@ struct StoreSelection: Sendable {
   var isByRecency = false
   /// By the values in this index: then the bounds are of values, not of keys.
   var index: UInt16?
+  /// The content format that the index has to be of; nil: the one that the store's handle has.
+  var indexFormat: UInt64?
   var flags: UInt32 = 0
   var lower: [UInt8] = []
   var upper: [UInt8] = []
@@ -105,13 +119,18 @@ struct StoreSelection: Sendable {
   }
 
   /// Lends the selection as the store takes it.
-  fileprivate func withQuery(_ body: (inout larder_store_query) -> larder_status) -> larder_status {
+  ///
+  /// - Parameter format: The content format that an index has to be of; 0: any.
+  fileprivate func withQuery(
+    _ format: UInt64, _ body: (inout larder_store_query) -> larder_status
+  ) -> larder_status {
     var query = larder_store_query()
     larder_store_query_init(&query)
     query.order = isByRecency ? LARDER_STORE_BY_RECENCY : LARDER_STORE_BY_KEY
     if let index {
       query.order = LARDER_STORE_BY_INDEX
       query.index = index
+      query.content_format = format
     }
     query.flags = flags
     return lower.withUnsafeBytes { lower in
@@ -131,7 +150,16 @@ struct StoreSelection: Sendable {
   }
 }
 
+/// The cause of an error that says that the indexes in a store are not those that were asked for.
+struct StoreHasOtherIndexes: Error {}
+
 extension StoreHandle {
+  fileprivate var hasOtherIndexes: LarderError {
+    LarderError(
+      .configurationMismatch, "The indexes in \(path) are not those that it was opened with.",
+      cause: StoreHasOtherIndexes())
+  }
+
   /// Counts the entries that a cursor would give, without a look at each.
   ///
   /// Where pages are damaged, those count that can be read, as a cursor gives them.
@@ -140,9 +168,11 @@ extension StoreHandle {
   func count(_ selection: StoreSelection, upTo limit: Int) throws(LarderError) -> Int {
     if limit <= 0 { return 0 }
     var count: UInt64 = 0
+    let format = selection.indexFormat ?? indexFormat.load(ordering: .acquiring)
     let status = try suspension.call { store in
-      selection.withQuery { larder_store_count(store, &$0, UInt64(limit), &count) }
+      selection.withQuery(format) { larder_store_count(store, &$0, UInt64(limit), &count) }
     }
+    if status == LARDER_EMISMATCH { throw hasOtherIndexes }
     if status != LARDER_EDAMAGED { try check(status, "count the entries of \(path)") }
     return Int(clamping: count)
   }

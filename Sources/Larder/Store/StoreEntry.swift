@@ -23,6 +23,20 @@ struct StoreEntry {
   /// In an index's order: the bytes that the entry is found by.
   var indexValue: UnsafeRawBufferPointer { UnsafeRawBufferPointer(raw.index_value) }
 
+  /// What the entry was stored with for indexes, in the order of then.
+  var indexValues: [StoreIndexValue] {
+    var values: [StoreIndexValue] = []
+    var offset = 0
+    var value = larder_store_index_entry()
+    withUnsafePointer(to: raw) { raw in
+      while larder_store_entry_index(raw, &offset, &value) == LARDER_OK {
+        let bytes = [UInt8](UnsafeRawBufferPointer(value.value))
+        values.append(StoreIndexValue(index: value.index, bytes: bytes))
+      }
+    }
+    return values
+  }
+
   /// Up to this many bytes, a copy costs less than retaining a segment of the log.
   private static let copiedCount = 20 << 10
 

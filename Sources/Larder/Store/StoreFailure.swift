@@ -112,11 +112,6 @@ enum StoreFailure {
       the LMDB library found here is version \(found >> 24).\(found >> 16 & 0xff).\
       \(found & 0xffff), and Larder works with LMDB 0.9; install that one
       """
-    case LARDER_STORE_VERSION_OF_PROCESS:
-      """
-      a process with another C library has it open, whose locks are not like those of this one; \
-      close it there, or build both programs for the same C library
-      """
     case LARDER_STORE_VERSION_OF_DATA:
       """
       its \(part(detail)) has LMDB's data version \(found), and Larder works with version 1, that \

@@ -152,31 +152,42 @@ extension StoreHandle {
     try suspension.call { store in StoreProgress.with(progress) { body(store, $0, $1) } }
   }
 
+  /// The usual options, with the permissions that the store has.
+  private static func mending(trustsOtherUsers: Bool) -> larder_store_options {
+    var options = larder_store_options()
+    larder_store_options_init(&options)
+    options.mode = 0
+    if trustsOtherUsers { options.flags |= UInt32(LARDER_STORE_TRUST_OTHERS) }
+    return options
+  }
+
   /// Frees the room that replaced and removed entries left in a closed store.
   static func compact(
-    _ path: String, progress: StoreProgressReport?
+    _ path: String, trustsOtherUsers: Bool, progress: StoreProgressReport?
   ) throws -> larder_store_compaction {
     try validate(path: path)
+    var options = mending(trustsOtherUsers: trustsOtherUsers)
     var detail = larder_store_detail()
     var report = larder_store_compaction()
     let status = StoreProgress.with(progress) {
-      larder_store_compact(path, &detail, $0, $1, &report)
+      larder_store_compact(path, &options, &detail, $0, $1, &report)
     }
     if status == LARDER_OK { return report }
     if status == LARDER_OS_ECANCELED { throw CancellationError() }
     throw LarderError(
       status: status, doing: "compact \(path)",
-      reason: StoreFailure.reason(status, detail: detail, asked: larder_store_options()))
+      reason: StoreFailure.reason(status, detail: detail, asked: options))
   }
 
   /// Rebuilds the index of a store in place.
   static func rebuild(
-    _ path: String, progress: StoreProgressReport?
+    _ path: String, trustsOtherUsers: Bool, progress: StoreProgressReport?
   ) throws -> larder_store_report {
     try validate(path: path)
+    var options = mending(trustsOtherUsers: trustsOtherUsers)
     var report = larder_store_report()
     let status = StoreProgress.with(progress) {
-      larder_store_rebuild(path, nil, $0, $1, &report)
+      larder_store_rebuild(path, &options, $0, $1, &report)
     }
     if status == LARDER_OK { return report }
     if status == LARDER_OS_ECANCELED { throw CancellationError() }

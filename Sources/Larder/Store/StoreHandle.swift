@@ -35,6 +35,8 @@ final class StoreHandle: Sendable {
   let location: String
   /// How to open it again.
   let options: Mutex<StoreOptions>
+  /// The content format under which the values in indexes mean what the caller thinks; 0: any.
+  let indexFormat = Atomic<UInt64>(0)
 
   /// Opens the store in the folder at `path`.
   ///

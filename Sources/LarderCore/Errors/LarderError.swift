@@ -4,7 +4,8 @@
 ///
 /// `code` is for programs, `message` for people: one sentence with the path and
 /// the numbers, and what to do where there is something to do. No message, key
-/// or value of yours is ever part of it. A failure of the system keeps its
+/// or value of yours is ever part of it, except the primary key of an archive's
+/// element that cannot be decoded, by which it can be deleted. A failure of the system keeps its
 /// `errno`, a failure of a coder its own error in `cause`: the path of a
 /// `DecodingError` names properties and hides keys of dictionaries, but what a coder
 /// says in words may quote a value.

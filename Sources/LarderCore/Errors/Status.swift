@@ -40,7 +40,7 @@ extension LarderError {
     switch Int(status) {
     case LARDER_ETOOLARGE: .tooLarge
     case LARDER_EFULL, LARDER_ENOSLOT: .full
-    case LARDER_EBUSY, LARDER_ELOCKED: .busy
+    case LARDER_EBUSY, LARDER_ELOCKED, LARDER_ELIBRARY: .busy
     case LARDER_EOWNER, LARDER_EWRITABLE, LARDER_ELINKED: .untrusted
     case LARDER_EVERSION: .incompatibleVersion
     case LARDER_EMISMATCH: .configurationMismatch
@@ -67,6 +67,7 @@ extension LarderError {
       case LARDER_ELINKED:
         "it was left as it is, as writing would change what has that name, too; copy it first"
       case LARDER_ELOCKED: "nothing was written; end that process, or let it not read the file"
+      case LARDER_ELIBRARY: "close it there, or build both programs for the same C library"
       case LARDER_EFORKED: "open the log in the child process itself"
       case LARDER_OS_ENOSPC, LARDER_OS_EDQUOT: "nothing was written"
       default: nil

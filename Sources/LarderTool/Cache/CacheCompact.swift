@@ -26,10 +26,13 @@ struct CacheCompact: ParsableCommand {
   @Flag(name: .shortAndLong, help: "No summary and no progress.")
   var quiet = false
 
+  @OptionGroup
+  var others: OtherUsers
+
   func run() throws {
     try StandardStreams.requireOutput(outside: folder)
     let sizes = try EntryProgress.run("compacting", isShown: !quiet) {
-      try RawCache.compact(path: folder, progress: $0)
+      try RawCache.compact(path: folder, trustsOtherUsers: others.areTrusted, progress: $0)
     }
     guard !quiet else { return }
     StandardError.note(

@@ -32,10 +32,13 @@ enum CacheFolder {
   /// Opens the cache for reading and writing, and nobody else may have it.
   ///
   /// - Parameter creates: Whether a missing one is created.
-  static func write(_ path: String, creates: Bool = false) throws -> RawCache {
+  static func write(
+    _ path: String, others: OtherUsers, creates: Bool = false
+  ) throws -> RawCache {
     try StandardStreams.requireOutput(outside: path)
     var configuration = DiskCacheConfiguration<Data, Data>()
     configuration.mustExist = !creates
+    configuration.trustsOtherUsers = others.areTrusted
     return try RawCache(path: path, coder: coder, keyCoder: .data, configuration: configuration)
   }
 }

@@ -20,10 +20,13 @@ struct CacheRebuild: ParsableCommand {
   @Argument(help: "The cache's folder.", completion: .directory)
   var folder: String
 
+  @OptionGroup
+  var others: OtherUsers
+
   func run() throws {
     try StandardStreams.requireOutput(outside: folder)
     let report = try EntryProgress.run("rebuilding") {
-      try RawCache.rebuild(path: folder, progress: $0)
+      try RawCache.rebuild(path: folder, trustsOtherUsers: others.areTrusted, progress: $0)
     }
     try StandardOutput.line("\(folder): \(CacheText.intact(report)) in the new index")
     if report.damaged > 0 || report.lost > 0 {

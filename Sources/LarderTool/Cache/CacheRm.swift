@@ -46,8 +46,11 @@ struct CacheRm: ParsableCommand {
     for text in key + (prefix.map { [$0] } ?? []) { _ = try keys.bytes(text) }
   }
 
+  @OptionGroup
+  var others: OtherUsers
+
   func run() throws {
-    let cache = try CacheFolder.write(folder)
+    let cache = try CacheFolder.write(folder, others: others)
     let removed = try remove(from: cache)
     try cache.close()
     if !quiet { StandardError.note("\(folder): \(CacheText.entries(removed)) removed") }

@@ -48,10 +48,13 @@ struct CacheSet: ParsableCommand {
 
   func validate() throws { _ = try keys.bytes(key) }
 
+  @OptionGroup
+  var others: OtherUsers
+
   func run() throws {
     let bytes = try keys.bytes(key)
     let value = try readValue()
-    let cache = try CacheFolder.write(folder, creates: true)
+    let cache = try CacheFolder.write(folder, others: others, creates: true)
     let statistics = try cache.statistics
     guard case .cache(let format) = StoreKind(statistics) else {
       throw LarderError(

@@ -58,12 +58,16 @@ struct LogAppend: ParsableCommand {
   @Flag(name: .long, help: "Print a summary as a JSON object on the standard output.")
   var json = false
 
+  @OptionGroup
+  var others: OtherUsers
+
   func run() throws {
     Interruption.enable()
     let inputs = try InputFile.list(input, writingTo: file)
     try LogCreation.requireWhole(file)
     var job = try AppendJob(
-      ring: try LogCreation.open(file, capacity: capacity?.bytes, policy: policy),
+      ring: try LogCreation.open(
+        file, capacity: capacity?.bytes, policy: policy, others: others),
       sync: sync, showsProgress: !quiet && !json)
     if !quiet { try reportRecovery(job) }
     let result: AppendJob.Result

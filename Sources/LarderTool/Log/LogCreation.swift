@@ -18,10 +18,11 @@ enum LogCreation {
   /// - Throws: `.configurationMismatch` if the log exists and something else was asked for, or if
   ///   lines of text are not what its coder makes.
   static func open(
-    _ path: String, capacity: UInt64?, policy: PolicyChoice?
+    _ path: String, capacity: UInt64?, policy: PolicyChoice?, others: OtherUsers
   ) throws -> RingHandle {
     try StandardStreams.requireOutput(outside: path)
     var options = RingOptions(syncInterval: .seconds(1))
+    options.trustsOtherUsers = others.areTrusted
     if isNewOrEmpty(path) {
       options.capacity = capacity ?? defaultCapacity
       options.overwrite = (policy ?? .overwrite).isOverwriting

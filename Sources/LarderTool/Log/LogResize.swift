@@ -41,12 +41,15 @@ struct LogResize: ParsableCommand {
     }
   }
 
+  @OptionGroup
+  var others: OtherUsers
+
   func run() throws {
     let before = try LogCreation.read(file).statistics()
     let whenFull = policy.map { $0.isOverwriting ? OverflowPolicy.overwriteOldest : .refuse }
     try MessageLog<Data>.resize(
       fileURL: URL(fileURLWithPath: file), toMaximumBytes: capacity?.bytes ?? before.capacity,
-      whenFull: whenFull)
+      whenFull: whenFull, trustsOtherUsers: others.areTrusted)
     guard !quiet else { return }
     let after = try LogCreation.read(file).statistics()
     let dropped = before.count.subtracting(clamping: after.count)

@@ -104,6 +104,34 @@ struct Book: Codable, Identifiable, Sendable {
       ])
   }
 
+  @Test func severalProperties() throws {
+    let books = try open()
+    // Example: archive compound
+    let shelves = try Archive<Book>(
+      path: folder.path + "/shelves", indexes: [ArchiveIndex("authorYear", \.author, \.year)])
+    try shelves.insert(all: books.accessAll())
+    let late = shelves.findWhere { $0.author(.isEqual("Ada")).year(.greater(than: 1845)) }
+    print(try late.explain())
+    // index authorYear, author == "Ada" and year > 1845: 1 results, 1 elements looked at, 1 decoded
+    // End of example
+    #expect(
+      transcript.lines == [
+        #"index authorYear, author == "Ada" and year > 1845: 1 results, 1 elements looked at, "#
+          + "1 decoded"
+      ])
+  }
+
+  @Test func verifying() throws {
+    try open().close()
+    // Example: verifying
+    let decades = try Archive<Book>(
+      path: folder.path, indexes: [ArchiveIndex("year", \.year, version: 2)])
+    let report = try decades.verify()
+    if report.differing + report.unindexed > 0 { try decades.reindex() }
+    // End of example
+    #expect(report.isIntact)
+  }
+
   @Test func pages() throws {
     let books = try open()
     // Example: pages

@@ -57,6 +57,16 @@ import Testing
     #expect(try Data(contentsOf: file) == Data("no folder\n".utf8))
   }
 
+  @Test(arguments: [["set", "other", "value"], ["rebuild"], ["compact"], ["rm", "key"]])
+  func aCacheThatEveryUserMayWriteToIsAnErrorUnlessTheyAreTrusted(_ command: [String]) throws {
+    let path = directory.file("cache").path
+    #expect(try Tool.run("cache", "set", path, "key", "value").code == 0)
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o666], ofItemAtPath: path + "/data.mdb")
+    expectFailure(try run(command, on: path), naming: path)
+    #expect(try run(command + ["--trust-others"], on: path).code == 0)
+  }
+
   @Test func aMissingFolderAboveIsAnError() throws {
     let path = directory.file("missing").appendingPathComponent("a.cache").path
     expectFailure(try Tool.run("cache", "set", path, "key", "value"), naming: path)

@@ -183,7 +183,7 @@ static bool use_stores(void) {
     good = good && GOOD(larder_store_backup(store, here->other, NULL, NULL)) &&
            look_between("a backup") && count_entries(here->other, LARDER_STORE_READ_ONLY);
     larder_store_close(store);
-    good = good && GOOD(larder_store_compact(here->store, NULL, NULL, NULL, NULL)) &&
+    good = good && GOOD(larder_store_compact(here->store, NULL, NULL, NULL, NULL, NULL)) &&
            look_between("a compaction") &&
            GOOD(larder_store_rebuild(here->store, NULL, NULL, NULL, &report)) &&
            look_between("a rebuild") && count_entries(here->store, 0);

@@ -88,7 +88,8 @@ const char *rows_contract(const char *folder, bool is_damaged) {
     environment *env;
     MDB_txn *txn;
     MDB_dbi main;
-    HOLD(larder_environment_open(folder, true, NULL, 0600, 0, &detail, &env) == LARDER_OK);
+    HOLD(larder_environment_open(folder, ENVIRONMENT_WRITES, NULL, 0600, 0, &detail, &env) ==
+         LARDER_OK);
     HOLD(larder_environment_begin(env, &txn, &main) == LARDER_OK);
     const char *broken = NULL;
     if (is_damaged) {

@@ -460,7 +460,7 @@ static void refused_stores(torture *run, const char *path, const char *other) {
     larder_fault_set("mdb_version", 1, 1 << 24);
     GIVES(store_opened(path, 0, 0, &store), LARDER_EVERSION);
     larder_fault_set(NULL, 0, 0);
-    GIVES(larder_store_compact(other, NULL, NULL, NULL, NULL), ENOENT);
+    GIVES(larder_store_compact(other, NULL, NULL, NULL, NULL, NULL), ENOENT);
     GIVES(larder_store_salvage(path, path, NULL, NULL, NULL, &report), EEXIST);
     GIVES(larder_store_salvage(path, other, NULL, stops, NULL, &report), ECANCELED);
     EXPECT(run, make_directory(other) && write_file(file, "x", 1), "no folder");
@@ -487,7 +487,7 @@ static void store_statuses(torture *run, const char *path, const char *other) {
     GIVES(larder_store_backup(store, path, NULL, NULL), EEXIST);
     GIVES(larder_store_backup(store, other, stops, NULL), ECANCELED);
     GIVES(store_opened(path, 0, 0, &second), LARDER_EBUSY);
-    GIVES(larder_store_compact(path, NULL, NULL, NULL, NULL), LARDER_EBUSY);
+    GIVES(larder_store_compact(path, NULL, NULL, NULL, NULL, NULL), LARDER_EBUSY);
     GIVES(larder_store_salvage(path, other, NULL, NULL, NULL, &report), LARDER_EBUSY);
     GIVES(store_opened(path, LARDER_STORE_READ_ONLY, 0, &second), LARDER_OK);
     each_store_call(run, second, LARDER_EREADONLY);

@@ -43,9 +43,9 @@ static void walk(larder_store *store, const larder_store_query *query) {
     larder_store_cursor_close(cursor);
 }
 
-static void read_all(larder_store *store, rng *random) {
+static void read_all(larder_store *store, unsigned keys, rng *random) {
     char key[1100];
-    for (unsigned n = 0; n < HOSTILE_KEYS; n += 1 + (unsigned)rng_below(random, 4)) {
+    for (unsigned n = 0; n < keys; n += 1 + (unsigned)rng_below(random, 4)) {
         larder_store_entry entry;
         size_t length = hostile_key(n, (unsigned)rng_below(random, 5), key);
         if (!larder_store_get(store, (larder_bytes){key, length}, 0, &entry)) {
@@ -73,12 +73,12 @@ static void check(larder_store *store) {
     (void)!larder_store_check(store, NULL, NULL, &report);
 }
 
-static void write_all(larder_store *store, rng *random, unsigned rounds) {
+static void write_all(larder_store *store, unsigned keys, rng *random, unsigned rounds) {
     for (unsigned round = 0; round < rounds; round++) {
         unsigned kind = (unsigned)rng_below(random, 5);
         unsigned from = (unsigned)rng_below(random, 4);
         unsigned step = 1 + (unsigned)rng_below(random, 5);
-        for (unsigned n = from; n < HOSTILE_KEYS; n += step) {
+        for (unsigned n = from; n < keys; n += step) {
             char key[1100];
             if (rng_one_in(random, 1 + round % 3 * 2)) {
                 (void)!hostile_put(store, n, kind, round);
@@ -91,8 +91,8 @@ static void write_all(larder_store *store, rng *random, unsigned rounds) {
     }
 }
 
-static void change_all(larder_store *store, rng *random) {
-    write_all(store, random, 3);
+static void change_all(larder_store *store, unsigned keys, rng *random) {
+    write_all(store, keys, random, 3);
     check(store);
     uint64_t removed;
     (void)!larder_store_trim(store, 20, 2000, &removed);
@@ -102,13 +102,16 @@ static void change_all(larder_store *store, rng *random) {
         (void)!larder_store_remove_all(store, NULL, NULL);
         (void)!larder_store_flush(store);
     }
-    write_all(store, random, 2);
-    read_all(store, random);
+    write_all(store, keys, random, 2);
+    read_all(store, keys, random);
     check(store);
 }
 
-void exercise(unsigned which, const char *folder, const char *target, uint64_t seed) {
+void exercise(unsigned which, const char *folder, const char *target, unsigned keys,
+              uint64_t seed) {
     rng random = rng_make(seed);
+    // All that it has, and a few or many more: those cost more than what a mutant may hurt.
+    keys = rng_one_in(&random, 4) ? HOSTILE_KEYS : keys + keys / 8;
     larder_store *store = NULL;
     larder_store_report report;
     larder_store_options options;
@@ -119,7 +122,7 @@ void exercise(unsigned which, const char *folder, const char *target, uint64_t s
     switch (which) {
     case 0:
         if (!hostile_open(folder, LARDER_STORE_READ_ONLY, &store)) {
-            read_all(store, &random);
+            read_all(store, keys, &random);
             check(store);
             (void)!larder_store_backup(store, target, NULL, NULL);
         }
@@ -131,10 +134,10 @@ void exercise(unsigned which, const char *folder, const char *target, uint64_t s
         changed = target;
         break;
     case 3: (void)!larder_store_rebuild(folder, &options, NULL, NULL, &report); break;
-    case 4: (void)!larder_store_compact(folder, NULL, NULL, NULL, NULL); break;
+    case 4: (void)!larder_store_compact(folder, NULL, NULL, NULL, NULL, NULL); break;
     default:
         if (!hostile_open(folder, rebuilds ? (uint32_t)LARDER_STORE_REBUILDS : 0, &store)) {
-            write_all(store, &random, 1);
+            write_all(store, keys, &random, 1);
         }
         larder_store_close(store);
         store = NULL;
@@ -142,7 +145,7 @@ void exercise(unsigned which, const char *folder, const char *target, uint64_t s
     }
     if (!hostile_open(changed, which == 1 && rebuilds ? (uint32_t)LARDER_STORE_REBUILDS : 0,
                       &store)) {
-        change_all(store, &random);
+        change_all(store, keys, &random);
     }
     larder_store_close(store);
 }

@@ -30,6 +30,8 @@ typedef struct image_file {
 typedef struct image {
     image_file files[IMAGE_FILES];
     size_t count;
+    /** How many keys were put into it. */
+    unsigned keys;
 } image;
 
 /** Makes one of the kinds of stores there are to begin with. False if it cannot. */
@@ -49,8 +51,8 @@ void mutate(image *hurt, rng *random, char *told, size_t room);
 void mutate_pages(image_file *data, rng *random, char *told, size_t room);
 
 enum { EXERCISES = 6 };
-/** Uses the store in `folder`, `target` for a copy of it; whatever the statuses are. */
-void exercise(unsigned which, const char *folder, const char *target, uint64_t seed);
+/** Uses the store of `keys` in `folder`, `target` for a copy; whatever the statuses are. */
+void exercise(unsigned which, const char *folder, const char *target, unsigned keys, uint64_t seed);
 
 /** A key and the entry under it, in all stores the same. */
 size_t hostile_key(unsigned number, unsigned kind, char *target);

@@ -59,9 +59,13 @@ larder_status hostile_open(const char *path, uint32_t flags, larder_store **out)
     return larder_store_open(path, &options, NULL, out);
 }
 
+static unsigned keys_of(unsigned kind) {
+    return kind < 2 ? 12 + 30 * kind : kind < 6 ? 90 : HOSTILE_KEYS;
+}
+
 /** In a child, which may leave it unclosed. */
 static larder_status make(const char *folder, unsigned kind) {
-    unsigned keys = kind < 2 ? 12 + 30 * kind : kind < 6 ? 90 : HOSTILE_KEYS;
+    unsigned keys = keys_of(kind);
     larder_store *store;
     larder_status status = hostile_open(folder, 0, &store);
     for (unsigned round = 0; round < 2 + kind % 4 && !status; round++) {
@@ -138,7 +142,7 @@ bool image_make(image *out, const char *folder, unsigned kind) {
     if (child == 0) {
         _exit(make(folder, kind) ? 1 : 0);
     }
-    *out = (image){.count = 0};
+    *out = (image){.count = 0, .keys = keys_of(kind)};
     return child > 0 && waitpid(child, &ended, 0) == child && ended == 0 &&
            read_into(out, folder, "") && image_find(out, "data.mdb") != NULL;
 }

@@ -391,7 +391,7 @@ static larder_status backup(void *context) {
 
 static larder_status compact(void *context) {
     stall *self = context;
-    return larder_store_compact(self->path, NULL, goes_on, NULL, NULL);
+    return larder_store_compact(self->path, NULL, NULL, goes_on, NULL, NULL);
 }
 
 static larder_status salvage(void *context) {

@@ -528,6 +528,28 @@ static bool flush(model *self) {
     return EXPECT_STATUS(self->run, larder_store_flush(self->store), LARDER_OK) && catch_up(self);
 }
 
+/** Opens a cursor, perhaps for something else first, of which some is read. */
+static bool open_cursor(model *self, larder_store_query *query, larder_store_cursor **cursor) {
+    larder_store_query first = *query;
+    bool seeks = query->order != LARDER_STORE_BY_RECENCY && rng_one_in(&self->random, 2);
+    if (seeks) {
+        larder_store_query_init(&first);
+        first.order = rng_one_in(&self->random, 2) ? LARDER_STORE_BY_KEY : LARDER_STORE_BY_INDEX;
+        first.index = BOOK_INDEX;
+    }
+    if (!EXPECT_STATUS(self->run, larder_store_cursor_open(self->store, &first, cursor),
+                       LARDER_OK) ||
+        !catch_up(self))
+        return false;
+    if (!seeks) return true;
+    larder_store_entry passed;
+    larder_status status = LARDER_OK;
+    for (size_t left = rng_below(&self->random, 4); left > 0 && !status; left--)
+        status = larder_store_cursor_next(*cursor, &passed);
+    if (status && !EXPECT_STATUS(self->run, status, LARDER_END)) return false;
+    return EXPECT_STATUS(self->run, larder_store_cursor_seek(*cursor, query), LARDER_OK);
+}
+
 static bool go_over(model *self) {
     static listed wanted[MODEL_KEYS + 1];
     larder_store_query query;
@@ -563,11 +585,7 @@ static bool go_over(model *self) {
         query.prefix = bytes_of(prefix, rng_one_in(&self->random, 3));
     }
     larder_store_cursor *cursor = NULL;
-    if (!EXPECT_STATUS(self->run, larder_store_cursor_open(self->store, &query, &cursor),
-                       LARDER_OK) ||
-        !catch_up(self)) {
-        return false;
-    }
+    if (!open_cursor(self, &query, &cursor)) return false;
     size_t count = list(self, &query, wanted), at = 0;
     larder_store_entry entry;
     larder_status status;

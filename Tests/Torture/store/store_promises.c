@@ -587,7 +587,7 @@ static void a_store_opened_by_a_relative_path_is_found_from_every_folder(torture
     larder_store_close(self.store);
     good =
         good && chdir(one) == 0 &&
-        EXPECT_STATUS(run, larder_store_compact("store", NULL, go_elsewhere, two, NULL),
+        EXPECT_STATUS(run, larder_store_compact("store", NULL, NULL, go_elsewhere, two, NULL),
                       LARDER_OK) &&
         chdir(one) == 0 &&
         EXPECT_STATUS(run, larder_store_salvage("store", "saved", NULL, go_elsewhere, two, &report),

@@ -359,7 +359,7 @@ static void use_hurt(torture *run, const records_bench *self, unsigned hurt, uns
     }
     larder_store_close(store);
     if (way == 2) {
-        status = larder_store_compact(self->hurt, NULL, NULL, NULL, NULL);
+        status = larder_store_compact(self->hurt, NULL, NULL, NULL, NULL, NULL);
         EXPECT(run, status == LARDER_OK || is_damage(status), "compacting gave %d", status);
     }
 }

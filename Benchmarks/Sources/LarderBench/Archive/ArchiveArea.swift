@@ -18,8 +18,8 @@ enum ArchiveArea: Area {
       top("archive.query.indexed", count: 100_000, goal: .ratio(1)),
       requestedTop,
       top("archive.query.indexed.10k", count: 10_000, goal: .none, takesLong: true),
-      top("archive.query.indexed.1m", count: 1_000_000, goal: .none, takesLong: true),
-      growth, count,
+      top("archive.query.indexed.1m", count: 1_000_000, goal: .ratio(1), takesLong: true),
+      growth, count, keys, either, compound, deleteWhere,
       scan("archive.query.scan", keeps: true, goal: .ratio(0.15)),
       scan("archive.query.scan.cold", keeps: false, goal: .none),
       scanOfArray,
@@ -34,10 +34,16 @@ enum ArchiveArea: Area {
   static func archive(
     _ path: String, hasIndex: Bool, keeps: Bool = true, _ people: [Person] = []
   ) throws -> Archive<Person> {
+    try archive(path, indexes: hasIndex ? byScore : [], keeps: keeps, people)
+  }
+
+  static func archive(
+    _ path: String, indexes: [ArchiveIndex<Person>], keeps: Bool = true, _ people: [Person] = []
+  ) throws -> Archive<Person> {
     var configuration = ArchiveConfiguration()
     if !keeps { configuration.maximumMemorySize = .zero }
     let archive = try Archive<Person>(
-      path: path, indexes: hasIndex ? byScore : [], configuration: configuration)
+      path: path, indexes: indexes, configuration: configuration)
     if !people.isEmpty {
       try archive.insert(all: people)
       try archive.flush()

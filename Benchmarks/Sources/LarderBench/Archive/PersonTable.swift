@@ -29,7 +29,12 @@ import Foundation
     static let absence: String? = nil
     private let queue: DatabaseQueue
 
-    init(_ path: String, hasIndex: Bool) throws {
+    convenience init(_ path: String, hasIndex: Bool) throws {
+      try self.init(path, indexes: hasIndex ? [["score"]] : [])
+    }
+
+    /// - Parameter indexes: The columns of each.
+    init(_ path: String, indexes: [[String]]) throws {
       var configuration = Configuration()
       configuration.journalMode = .wal
       configuration.prepareDatabase { database in
@@ -45,7 +50,10 @@ import Foundation
           table.column("score", .integer).notNull()
           table.column("isActive", .boolean).notNull()
         }
-        if hasIndex { try database.create(index: "byScore", on: "person", columns: ["score"]) }
+        for columns in indexes {
+          try database.create(
+            index: "by" + columns.joined(), on: "person", columns: columns)
+        }
       }
     }
 
@@ -112,6 +120,34 @@ import Foundation
       }
     }
 
+    /// What a query finds.
+    func all(_ rest: String, _ arguments: StatementArguments) throws -> [Person] {
+      try queue.inDatabase { database in
+        let statement = try database.cachedStatement(sql: "SELECT * FROM person " + rest)
+        return try Person.fetchAll(statement, arguments: arguments)
+      }
+    }
+
+    func all(from low: Int, below high: Int) throws -> [Person] {
+      try all("WHERE id >= ? AND id < ?", [low, high])
+    }
+
+    func all(age: Int, orScore score: Int) throws -> [Person] {
+      try all("WHERE age = ? OR score = ?", [age, score])
+    }
+
+    func top(_ limit: Int, age: Int, from score: Int) throws -> [Person] {
+      try all("WHERE age = ? AND score >= ? ORDER BY score LIMIT ?", [age, score, limit])
+    }
+
+    func delete(from low: Int, below high: Int) throws {
+      try queue.inDatabase { database in
+        let statement = try database.cachedStatement(
+          sql: "DELETE FROM person WHERE score >= ? AND score < ?")
+        try statement.execute(arguments: [low, high])
+      }
+    }
+
     func count(from low: Int, below high: Int) throws -> Int {
       try queue.inDatabase { database in
         let statement = try database.cachedStatement(
@@ -126,6 +162,7 @@ import Foundation
     static let absence: String? = "GRDB is left out, or SQLite is not installed"
 
     init(_ path: String, hasIndex: Bool) throws {}
+    init(_ path: String, indexes: [[String]]) throws {}
     func record(_ person: Person) throws {}
     func recordConveniently(_ person: Person) throws {}
     func fill(with people: [Person]) throws {}
@@ -134,6 +171,10 @@ import Foundation
     func personConveniently(_ id: Int) throws -> Person? { nil }
     func top(_ limit: Int, from score: Int) throws -> [Person] { [] }
     func requestedTop(_ limit: Int, from score: Int) throws -> [Person] { [] }
+    func all(from low: Int, below high: Int) throws -> [Person] { [] }
+    func all(age: Int, orScore score: Int) throws -> [Person] { [] }
+    func top(_ limit: Int, age: Int, from score: Int) throws -> [Person] { [] }
+    func delete(from low: Int, below high: Int) throws {}
     func count(from low: Int, below high: Int) throws -> Int { 0 }
   }
 #endif

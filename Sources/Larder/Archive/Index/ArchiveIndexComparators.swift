@@ -7,10 +7,12 @@ import Foundation
 /// A descriptor says which property it is about, but neither how it compares nor, once somebody
 /// has changed its order, in which direction. One that equals another does the same as that.
 struct ArchiveIndexComparators<Element: Sendable>: Sendable {
+  let keyPath: any PartialKeyPath<Element> & Sendable
   private var descriptors: [SortDescriptor<Element>] = []
   private var comparators: [KeyPathComparator<Element>] = []
 
   init<Value: ArchiveIndexable>(_ keyPath: any KeyPath<Element, Value> & Sendable) {
+    self.keyPath = keyPath
     if let type = Value.self as? any Comparable.Type {
       add(type, keyPath)
     } else if let type = (Value.self as? any ArchiveOptional.Type)?.wrapped as? any Comparable.Type

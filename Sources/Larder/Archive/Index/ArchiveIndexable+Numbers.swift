@@ -59,3 +59,21 @@ extension Float: ArchiveIndexable {
 extension Float: ArchivePartlyOrdered {
   static var archiveIndexEnd: [UInt8] { UInt32.max.archiveIndexBytes }
 }
+
+extension ArchiveFixedWidth where Self: FixedWidthInteger {
+  static var archiveIndexWidth: Int { bitWidth / 8 }
+}
+
+extension Int8: ArchiveFixedWidth {}
+extension Int16: ArchiveFixedWidth {}
+extension Int32: ArchiveFixedWidth {}
+extension Int64: ArchiveFixedWidth {}
+extension UInt8: ArchiveFixedWidth {}
+extension UInt16: ArchiveFixedWidth {}
+extension UInt32: ArchiveFixedWidth {}
+extension UInt64: ArchiveFixedWidth {}
+extension Int: ArchiveFixedWidth { static var archiveIndexWidth: Int { 8 } }
+extension UInt: ArchiveFixedWidth { static var archiveIndexWidth: Int { 8 } }
+extension Bool: ArchiveFixedWidth { static var archiveIndexWidth: Int { 1 } }
+extension Double: ArchiveFixedWidth { static var archiveIndexWidth: Int { 8 } }
+extension Float: ArchiveFixedWidth { static var archiveIndexWidth: Int { 4 } }

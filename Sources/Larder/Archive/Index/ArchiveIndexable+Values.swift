@@ -32,3 +32,6 @@ extension Date: ArchiveIndexable {
 extension Date: ArchivePartlyOrdered {
   static var archiveIndexEnd: [UInt8] { Double.archiveIndexEnd }
 }
+
+extension UUID: ArchiveFixedWidth { static var archiveIndexWidth: Int { 16 } }
+extension Date: ArchiveFixedWidth { static var archiveIndexWidth: Int { 8 } }

@@ -18,9 +18,29 @@ struct ArchiveRange: Sendable {
   init() {}
 
   init(lower: Bound? = nil, upper: Bound? = nil, isExact: Bool = true) {
-    self.lower = lower.map(Self.cut)
-    self.upper = upper.map(Self.cut)
-    self.isExact = isExact && !Self.isCut(lower) && !Self.isCut(upper)
+    self.lower = lower
+    self.upper = upper
+    self.isExact = isExact
+  }
+
+  /// One value.
+  init(only bytes: [UInt8], value: (any Sendable)? = nil, isExact: Bool = true) {
+    let bound = Bound(bytes: bytes, value: value)
+    self.init(lower: bound, upper: bound, isExact: isExact)
+  }
+
+  /// Whether no value is in it.
+  var isEmpty: Bool {
+    guard let lower, let upper else { return false }
+    let order = Self.compare(lower.bytes, upper.bytes)
+    return order > 0 || (order == 0 && (lower.isExclusive || upper.isExclusive))
+  }
+
+  /// The same of values that are cut as an index cuts them: a bound that is cut belongs to the
+  /// range.
+  var cut: ArchiveRange {
+    if !Self.isCut(lower), !Self.isCut(upper) { return self }
+    return ArchiveRange(lower: lower.map(Self.cut), upper: upper.map(Self.cut), isExact: false)
   }
 
   /// Whether it is about one value, as far as its bytes are kept.
@@ -66,7 +86,6 @@ struct ArchiveRange: Sendable {
 
   // MARK: - Bounds
 
-  /// Values that are too long are cut in the index, too: a cut bound belongs to the range.
   private static func cut(_ bound: Bound) -> Bound {
     guard isCut(bound) else { return bound }
     let bytes = Array(bound.bytes.prefix(ArchiveIndex<Never>.maximumCount))
@@ -147,29 +166,9 @@ extension ArchiveRange {
   /// The values that begin with a text.
   static func prefix(_ text: String, isOptional: Bool = false) -> ArchiveRange {
     let bytes = (isOptional ? [1] : []) + text.archiveIndexBytes
-    var range = ArchiveRange(lower: Bound(bytes: bytes, value: text), isExact: false)
     // No text has a byte above 0xF4.
-    let end = Bound(bytes: bytes.prefix(ArchiveIndex<Never>.maximumCount - 1) + [0xFF])
-    range.formIntersection(ArchiveRange(upper: end, isExact: false))
-    return range
-  }
-
-  /// The smallest range with all these values in it; nil if there are none, or as above.
-  static func around<Value>(_ values: [Value]) -> ArchiveRange? {
-    var around: ArchiveRange?
-    for value in values {
-      guard let type = Value.self as? any ArchiveIndexable.Type else { return nil }
-      guard let (value, bytes) = bytes(of: value, as: type) else { return nil }
-      let bound = Bound(bytes: bytes, value: value)
-      guard let found = around, let lower = found.lower, let upper = found.upper else {
-        around = ArchiveRange(lower: bound, upper: bound, isExact: false)
-        continue
-      }
-      around = ArchiveRange(
-        lower: compare(bytes, lower.bytes) < 0 ? bound : lower,
-        upper: compare(bytes, upper.bytes) > 0 ? bound : upper, isExact: false)
-    }
-    return around
+    return ArchiveRange(
+      lower: Bound(bytes: bytes, value: text), upper: Bound(bytes: bytes + [0xFF]), isExact: false)
   }
 
   private static func bytes<Value, Indexable: ArchiveIndexable>(

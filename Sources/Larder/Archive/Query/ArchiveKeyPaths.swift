@@ -41,4 +41,18 @@ enum ArchiveKeyPaths {
       }
     }
   }
+
+  /// The same for types of which nobody says that they are `Sendable`.
+  static func plainReader<Root, Value>(
+    _ keyPath: any KeyPath<Root, Value> & Sendable
+  ) -> (Root) -> Value {
+    guard let offset = MemoryLayout<Root>.offset(of: keyPath as KeyPath<Root, Value>) else {
+      return { $0[keyPath: keyPath] }
+    }
+    return { root in
+      withUnsafePointer(to: root) { start in
+        UnsafeRawPointer(start).advanced(by: offset).assumingMemoryBound(to: Value.self).pointee
+      }
+    }
+  }
 }

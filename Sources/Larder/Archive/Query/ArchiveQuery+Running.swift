@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import Synchronization
+
 /// What a query gave, and what it took.
 struct ArchiveOutcome<Element: Sendable>: Sendable {
   var plan: ArchivePlan<Element>
@@ -7,6 +9,7 @@ struct ArchiveOutcome<Element: Sendable>: Sendable {
   var count = 0
   var examined = 0
   var decoded = 0
+  var undecodable = 0
 }
 
 extension ArchiveQuery {
@@ -21,25 +24,29 @@ extension ArchiveQuery {
     wanted: Int? = nil, isCounting: Bool = false, fetch: ArchiveFetch<Element>? = nil,
     goesOn: @escaping @Sendable () -> Bool = { true }
   ) throws -> ArchiveOutcome<Element> {
-    let plan = try ArchivePlanner.plan(stages, of: archive, wanted: wanted)
+    try archive.withCurrentIndexes { try runOnce(wanted, isCounting, fetch, goesOn) }
+  }
+
+  private func runOnce(
+    _ wanted: Int?, _ isCounting: Bool, _ fetch: ArchiveFetch<Element>?,
+    _ goesOn: @escaping @Sendable () -> Bool
+  ) throws -> ArchiveOutcome<Element> {
+    let plan = try ArchivePlan(stages, of: archive, wanted: wanted)
     let walk = ArchiveWalk(archive: archive, plan: plan)
     walk.goesOn = goesOn
     if let fetch, try archive.fitsIntoMemory { walk.fetch = fetch }
     walk.isLimited = wanted != nil || plan.limit != nil
     var outcome = ArchiveOutcome(plan: plan)
-    var isDone = false
-    // The second time there is only one cursor, which is always right.
-    for usesCursors in [true, false] where !isDone {
-      var pipeline = ArchivePipeline(plan.stages, wanted: wanted)
-      pipeline.isCounting = isCounting
-      if pipeline.isOver { return outcome }
-      isDone = try walk.run(usesCursors: usesCursors) { try pipeline.add($0) }
-      try pipeline.finish()
-      outcome.count = pipeline.count
-      outcome.rows = pipeline.take()
-    }
+    var pipeline = ArchivePipeline(plan.stages, wanted: wanted)
+    pipeline.isCounting = isCounting
+    if pipeline.isOver { return outcome }
+    try walk.run { try pipeline.add($0) }
+    try pipeline.finish()
+    outcome.count = pipeline.count
+    outcome.rows = pipeline.take()
     outcome.examined = walk.examined
     outcome.decoded = walk.decoded
+    outcome.undecodable = walk.undecodable
     return outcome
   }
 
@@ -65,43 +72,54 @@ extension ArchiveQuery {
 
   /// The last result: the first one back to front, if nothing behind the filters counts.
   func runLast(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Element? {
-    let plan = try ArchivePlanner.plan(stages, of: archive, wanted: 1)
-    guard plan.stages.isEmpty else { return try run(goesOn: goesOn).rows.last?.element }
+    try archive.withCurrentIndexes { try runLastOnce(goesOn) }
+  }
+
+  private func runLastOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Element? {
+    let plan = try ArchivePlan(stages, of: archive, wanted: 1)
+    guard plan.stages.isEmpty, plan.route.paths.count == 1 else {
+      return try run(goesOn: goesOn).rows.last?.element
+    }
     let walk = ArchiveWalk(archive: archive, plan: plan)
     walk.goesOn = goesOn
     walk.isLimited = true
     walk.isReversed = true
     var last: Element?
-    let take: (ArchiveRow<Element>) -> Bool = { row in
+    try walk.run { row in
       last = row.element
       return false
-    }
-    if try !walk.run(usesCursors: true, take) {
-      last = nil
-      _ = try walk.run(usesCursors: false, take)
     }
     return last
   }
 
   /// Counts the results.
   func runCount(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Int {
+    try archive.withCurrentIndexes { try runCountOnce(goesOn) }
+  }
+
+  private func runCountOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Int {
     var query = self
     // How a sort turns out matters if a filter gets to see a part of it only.
     let lastFilter = stages.lastIndex { if case .filter = $0 { true } else { false } } ?? 0
     query.stages = stages.enumerated().compactMap { number, stage in
       if case .sort = stage, number > lastFilter { nil } else { stage }
     }
-    let plan = try ArchivePlanner.plan(query.stages, of: archive, wanted: nil)
+    let plan = try ArchivePlan(query.stages, of: archive, wanted: nil)
     let isAllInNumbers = plan.stages.allSatisfy {
       switch $0 {
       case .limit, .skip: true
       case .filter, .sort: false
       }
     }
-    guard isAllInNumbers, plan.isCovered else {
+    guard isAllInNumbers, plan.route.isComplete, plan.route.paths.count == 1 else {
       return try query.run(isCounting: true, goesOn: goesOn).count
     }
-    let found = try archive.count(plan.index, plan.range, upTo: plan.limit ?? .max)
+    let format = archive.store.indexFormat.load(ordering: .acquiring)
+    if plan.route.paths[0].index != nil { _ = try archive.unindexedCount() }
+    let found = try archive.catalog.count(plan.route.paths[0], upTo: plan.limit ?? .max)
+    if format != archive.store.indexFormat.load(ordering: .acquiring) {
+      return try runCountOnce(goesOn)
+    }
     return plan.stages.reduce(found) { count, stage in
       switch stage {
       case .limit(let limit): min(count, limit)

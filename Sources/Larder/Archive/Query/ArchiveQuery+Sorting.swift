@@ -68,7 +68,7 @@ extension ArchiveQuery {
     adding(
       .sort(
         descriptors.map { descriptor in
-          key(descriptor) { $0.comparators.order(of: descriptor) }
+          key(descriptor) { $0.order(of: descriptor) }
         }))
   }
 
@@ -92,23 +92,23 @@ extension ArchiveQuery {
   public func sorted<Comparator: SortComparator & Sendable>(
     using comparator: Comparator
   ) -> ArchiveQuery where Comparator.Compared == Element {
-    let key = key(comparator) { index in
-      (comparator as? KeyPathComparator<Element>).flatMap { index.comparators.order(of: $0) }
+    let key = key(comparator) { comparators in
+      (comparator as? KeyPathComparator<Element>).flatMap { comparators.order(of: $0) }
     }
     return adding(.sort([key]))
   }
 
   /// What sorts as a comparator does; with the property of the index that has its order.
   private func key<Comparator: SortComparator & Sendable>(
-    _ comparator: Comparator, _ order: (ArchiveIndex<Element>) -> ArchiveOrder?
+    _ comparator: Comparator, _ order: (ArchiveIndexComparators<Element>) -> ArchiveOrder?
   ) -> ArchiveSortKey<Element> where Comparator.Compared == Element {
-    for index in archive.indexes {
-      guard let order = order(index) else { continue }
+    for comparators in archive.indexes.lazy.flatMap(\.comparators) {
+      guard let order = order(comparators) else { continue }
       var key = ArchiveSortKey<Element>(order: order) { a, b in
         // The comparator has its own direction.
         order == .ascending ? comparator.compare(a, b) : comparator.compare(b, a)
       }
-      key.keyPath = index.keyPath
+      key.keyPath = comparators.keyPath
       return key
     }
     return ArchiveSortKey(order: .ascending) { comparator.compare($0, $1) }

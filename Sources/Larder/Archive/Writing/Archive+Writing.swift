@@ -88,7 +88,7 @@ extension Archive {
     var found: (element: Element, version: UInt64)?
     try keyCoder.borrow(id) { key in
       _ = try store.read(key, .use) { entry in
-        found = (try coder.decode(entry.value), entry.sequence)
+        found = (try decode(entry), entry.sequence)
       }
     }
     return found
@@ -108,8 +108,8 @@ extension Archive {
   }
 
   func indexValues(of element: Element) -> [StoreIndexValue] {
-    if indexes.isEmpty { return [] }
-    return indexes.map { StoreIndexValue(index: $0.number, bytes: $0.bytes(of: element)) }
+    if declaredIndexes.isEmpty { return [] }
+    return declaredIndexes.map { StoreIndexValue(index: $0.number, bytes: $0.bytes(of: element)) }
   }
 
   /// Every element has an idle time: it makes the store note when it was used last.

@@ -68,7 +68,11 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       replacing: { () throws(LarderError) in try replacedSize() },
       { () throws(LarderError) in try write(durability) })
     guard let version else { return false }
-    for item in items {
+    // Where memory has no room for all of them, each would drive out another, which takes as long
+    // as all else. Those of before are known by their version to be others.
+    // If that cannot be told, they are not kept: the next call that needs the store says why.
+    let isKept = (try? archive.fitsIntoMemory) ?? false
+    for item in isKept ? items : [] {
       archive.keep(
         item.element, item.element.id, StoreTrace(version: version), size: item.bytes.count)
     }

@@ -61,18 +61,22 @@ extension DiskCache {
   ///
   /// - Parameters:
   ///   - path: The folder, which nobody has open for writing.
+  ///   - trustsOtherUsers: As in the configuration; false by default.
   ///   - progress: Receives the segments done and their total from time to time, and then
   ///     the rows of the index that were copied and theirs, and gives back whether to go on;
   ///     nil, the default, if nobody wants to know.
   /// - Returns: How large log and index were, and are now.
-  /// - Throws: `.busy`, `.damaged`, `CancellationError`, `.diskFull`, `.io`.
+  /// - Throws: `.busy`, `.damaged`, `.untrusted`, `CancellationError`, `.diskFull`, `.io`.
   /// - Complexity: O(bytes of everything).
   @discardableResult
   public static func compact(
-    path: String, progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+    path: String, trustsOtherUsers: Bool = false,
+    progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) async throws -> DiskCacheCompaction {
     try await DiskExecutor("larder.disk.compact").runCancellable { goesOn in
-      try self.compact(path: path) { goesOn() && (progress?($0, $1) ?? true) }
+      try self.compact(path: path, trustsOtherUsers: trustsOtherUsers) {
+        goesOn() && (progress?($0, $1) ?? true)
+      }
     }
   }
 
@@ -80,17 +84,21 @@ extension DiskCache {
   ///
   /// - Parameters:
   ///   - path: The folder, which nobody has open.
+  ///   - trustsOtherUsers: As in the configuration; false by default.
   ///   - progress: Receives what is done and the total from time to time, and gives back
   ///     whether to go on; nil, the default, if nobody wants to know.
   /// - Returns: What was found.
-  /// - Throws: `.damaged`, `.notALarderFile`, `.busy`, `CancellationError`, `.diskFull`,
-  ///   `.io`. Nothing has changed then.
+  /// - Throws: `.damaged`, `.notALarderFile`, `.busy`, `.untrusted`, `CancellationError`,
+  ///   `.diskFull`, `.io`. Nothing has changed then.
   /// - Complexity: O(bytes of everything).
   public static func rebuild(
-    path: String, progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+    path: String, trustsOtherUsers: Bool = false,
+    progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) async throws -> DiskCacheReport {
     try await DiskExecutor("larder.disk.rebuild").runCancellable { goesOn in
-      try self.rebuild(path: path) { goesOn() && (progress?($0, $1) ?? true) }
+      try self.rebuild(path: path, trustsOtherUsers: trustsOtherUsers) {
+        goesOn() && (progress?($0, $1) ?? true)
+      }
     }
   }
 

@@ -84,19 +84,23 @@ extension DiskCache {
   ///
   /// - Parameters:
   ///   - path: The folder, which nobody has open for writing.
+  ///   - trustsOtherUsers: As in the configuration; false by default.
   ///   - progress: Receives the segments done and their total from time to time, and then
   ///     the rows of the index that were copied and theirs, and gives back whether to go on;
   ///     nil, the default, if nobody wants to know.
   /// - Returns: How large log and index were, and are now.
-  /// - Throws: `.busy`; `.damaged`; `CancellationError` if `progress` said so, and then
-  ///   what was done stays; `.diskFull`, `.io`, and as
+  /// - Throws: `.busy`; `.damaged`; `.untrusted`; `CancellationError` if `progress` said so, and
+  ///   then what was done stays; `.diskFull`, `.io`, and as
   ///   ``init(path:coder:keyCoder:configuration:)``.
   /// - Complexity: O(bytes of everything).
   @discardableResult
   public static func compact(
-    path: String, progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+    path: String, trustsOtherUsers: Bool = false,
+    progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) throws -> DiskCacheCompaction {
-    DiskCacheCompaction(try StoreHandle.compact(path, progress: progress))
+    DiskCacheCompaction(
+      try StoreHandle.compact(
+        path, trustsOtherUsers: trustsOtherUsers, progress: progress))
   }
 
   /// Rebuilds the index of a closed cache in place, from its log.
@@ -112,18 +116,21 @@ extension DiskCache {
   ///
   /// - Parameters:
   ///   - path: The folder, which nobody has open.
+  ///   - trustsOtherUsers: As in the configuration; false by default.
   ///   - progress: Receives what is done and the total from time to time, and gives back
   ///     whether to go on; nil, the default, if nobody wants to know.
   /// - Returns: What was found. Entries whose record is damaged are lost.
   /// - Throws: `.damaged` if the log is so, too, that older entries may be outdated: then
   ///   `salvage(from:to:progress:)` copies what is certain; `.notALarderFile`, `.busy`,
-  ///   `CancellationError` if `progress` said so, `.diskFull`, `.io`. Nothing has changed
-  ///   then.
+  ///   `.untrusted`, `CancellationError` if `progress` said so, `.diskFull`, `.io`. Nothing
+  ///   has changed then.
   /// - Complexity: O(bytes of everything).
   public static func rebuild(
-    path: String, progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+    path: String, trustsOtherUsers: Bool = false,
+    progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) throws -> DiskCacheReport {
-    let report = try StoreHandle.rebuild(path, progress: progress)
+    let report = try StoreHandle.rebuild(
+      path, trustsOtherUsers: trustsOtherUsers, progress: progress)
     return DiskCacheReport(report, isIntact: report.damaged == 0 && report.damaged_pages == 0)
   }
 

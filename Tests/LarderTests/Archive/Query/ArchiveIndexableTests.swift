@@ -113,7 +113,8 @@ struct ArchiveIndexableTests {
     let age = ArchiveIndex<Citizen>("age", \.age)
     #expect(age.number == ArchiveIndex<Citizen>("age", \.name).number)
     #expect(age.number != ArchiveIndex<Citizen>("name", \.age).number)
-    #expect(age.declaration == "age:Int")
-    #expect(ArchiveIndex<Citizen>("age", \.points).declaration == "age:Optional<Int>")
+    #expect(age.declaration == #""age" 0 .age:Int"#)
+    let points = ArchiveIndex<Citizen>("age", \.points)
+    #expect(points.declaration == #""age" 0 .points:Optional<Int>"#)
   }
 }

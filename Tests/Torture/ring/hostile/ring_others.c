@@ -13,6 +13,7 @@
 
 #include "children.h"
 #include "failing_calls.h"
+#include "larder_os_faults.h"
 
 enum { CAPACITY = 16384, MESSAGES = 20 };
 
@@ -242,6 +243,72 @@ static void salvage_claim(torture *run, void *context) {
     }
 }
 
+static uint64_t load_data_bytes(const uint8_t *head) {
+    uint64_t bytes;
+    memcpy(&bytes, head + 32, sizeof bytes);
+    return bytes;
+}
+
+/** Room that the disk has of a file. */
+static uint64_t stored(const char *path) {
+    struct stat facts;
+    return stat(path, &facts) == 0 ? (uint64_t)facts.st_blocks * 512 : 0;
+}
+
+/** A log whose file is as long as its header says, and almost all of it a hole: a copy, or made to
+    hurt. Where its length is no one's wish but its own, it is not reserved. */
+static void length_claim(torture *run, void *context) {
+    const others *self = context;
+    static uint8_t bytes[CAPACITY];
+    const uint64_t sizes[] = {UINT64_C(64) << 20, UINT64_C(2) << 30};
+    for (size_t i = 0; i < 2 && make_folder(run, self); i++) {
+        torture_trial(run);
+        larder_ring_report report;
+        larder_ring *ring = NULL;
+        larder_ring_options options = ring_options(sizes[i], LARDER_RING_OVERWRITE);
+        bool is_long = i > 0;
+        (void)read_file(self->path, bytes, CAPACITY);
+        uint64_t data_bytes = sizes[i] - (CAPACITY - load_data_bytes(bytes));
+        memcpy(bytes + 16, &sizes[i], 8);
+        memcpy(bytes + 32, &data_bytes, 8);
+        uint32_t crc = larder_crc32c(0, bytes, 60);
+        memcpy(bytes + 60, &crc, sizeof crc);
+        memset(bytes + CAPACITY - 64, 0, 64);
+        (void)write_file(self->path, bytes, CAPACITY);
+        EXPECT(run, truncate(self->path, (off_t)sizes[i]) == 0, "not made longer");
+        uint64_t before = stored(self->path);
+        if (before > CAPACITY * 4) {
+            torture_skip(run, "logs with holes: the file system has none");
+            return;
+        }
+        EXPECT_STATUS(run, larder_ring_open(self->path, NULL, NULL, &ring), LARDER_OK);
+        larder_ring_close(ring);
+        ring = NULL;
+        if (is_long) {
+            EXPECT(run, stored(self->path) <= before + 4 * CAPACITY, "%llu bytes were reserved",
+                   (unsigned long long)stored(self->path));
+            EXPECT_STATUS(run,
+                          larder_ring_salvage(self->path, self->other, NULL, NULL, NULL, &report),
+                          LARDER_OK);
+            EXPECT(run, stored(self->other) <= 4 * CAPACITY, "a salvage took %llu bytes",
+                   (unsigned long long)stored(self->other));
+            holds(run, self->other, MESSAGES);
+            continue;
+        }
+        EXPECT(run, stored(self->path) >= sizes[i], "a hole of the file stayed");
+        holds(run, self->path, MESSAGES);
+        // A full disk is told of, and nothing is changed.
+        (void)write_file(self->path, bytes, CAPACITY);
+        EXPECT(run, truncate(self->path, (off_t)sizes[i]) == 0, "not made longer");
+        larder_fault_set("fallocate behind", 1, ENOSPC);
+        EXPECT_STATUS(run, larder_ring_open(self->path, &options, NULL, &ring), ENOSPC);
+        larder_fault_set(NULL, 0, 0);
+        EXPECT_STATUS(run, larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK);
+        larder_ring_close(ring);
+        holds(run, self->path, MESSAGES);
+    }
+}
+
 // Locks -------------------------------------------------------------------------------------------
 
 static void hold_read_lock(void *context, int ready) {
@@ -306,6 +373,7 @@ void family_others(torture *run) {
         resize_among_names(run, &self, true);
     }
     torture_guard(run, 20, salvage_claim, &self);
+    torture_guard(run, 60, length_claim, &self);
 #if defined(F_OFD_SETLK)
     bool is_other = hostile_has_other_user();
     lock_for_reading(run, &self, F_SETLK, is_other);

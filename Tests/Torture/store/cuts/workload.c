@@ -307,7 +307,7 @@ static larder_status whole_store(workload_run *self, workload_step step, uint32_
     larder_status status =
         step.act == 'U' ? larder_store_backup(self->store, self->copy, NULL, NULL) : end_use(self);
     if (step.act == 'K' && status == LARDER_OK) {
-        status = larder_store_compact(self->path, NULL, NULL, NULL, NULL);
+        status = larder_store_compact(self->path, NULL, NULL, NULL, NULL, NULL);
     } else if (step.act == 'V' && status == LARDER_OK) {
         status = larder_store_salvage(self->path, self->copy, NULL, NULL, NULL, &report);
     } else if (step.act == 'W' && status == LARDER_OK) {

@@ -602,7 +602,7 @@ static void found_twice(torture *run, void *context) {
 // Copies ------------------------------------------------------------------------------------------
 
 static larder_status compacted(const char *path) {
-    return larder_store_compact(path, NULL, NULL, NULL, NULL);
+    return larder_store_compact(path, NULL, NULL, NULL, NULL, NULL);
 }
 
 static void compact_odd_files(torture *run, void *context) {

@@ -91,6 +91,6 @@ extension ArchiveCondition where Value == String? {
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1).
   public static func isNilOrEmpty() -> Self {
-    Self(ArchiveRange.around([nil, ""])) { $0?.isEmpty ?? true }
+    Self(ArchiveRanges(oneOf: [nil, ""] as [String?])) { $0?.isEmpty ?? true }
   }
 }

@@ -10,11 +10,17 @@
 /// that runs the query.
 public struct ArchiveCondition<Value: Sendable>: Sendable {
   let isMet: @Sendable (Value) throws -> Bool
-  /// Which values of an index can meet it; nil if it cannot say.
-  let range: ArchiveRange?
+  /// Which values can meet it; nil if it cannot say.
+  let ranges: ArchiveRanges?
 
-  init(_ range: ArchiveRange? = nil, _ isMet: @escaping @Sendable (Value) throws -> Bool) {
-    self.range = range
+  init(_ range: ArchiveRange?, _ isMet: @escaping @Sendable (Value) throws -> Bool) {
+    self.init(range.map { ArchiveRanges($0) }, isMet)
+  }
+
+  init(
+    _ ranges: ArchiveRanges? = nil, _ isMet: @escaping @Sendable (Value) throws -> Bool
+  ) {
+    self.ranges = ranges
     self.isMet = isMet
   }
 
@@ -24,7 +30,7 @@ public struct ArchiveCondition<Value: Sendable>: Sendable {
   /// - Returns: A condition. No index helps with it.
   /// - Complexity: O(1).
   public static func isValid(_ isValid: @escaping @Sendable (Value) throws -> Bool) -> Self {
-    Self(nil, isValid)
+    Self(nil as ArchiveRanges?, isValid)
   }
 
   /// No value is nil but that of an optional property.
@@ -32,7 +38,7 @@ public struct ArchiveCondition<Value: Sendable>: Sendable {
   /// - Returns: A condition.
   /// - Complexity: O(1).
   @_disfavoredOverload
-  public static func isNil() -> Self { Self { _ in false } }
+  public static func isNil() -> Self { Self(ArchiveRanges([])) { _ in false } }
 
   /// Every value but the nil of an optional property.
   ///
@@ -74,33 +80,32 @@ extension ArchiveCondition where Value: Equatable {
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1).
   public static func isEqual(_ value: Value) -> Self {
-    Self(ArchiveRange(.equal, value)) { $0 == value }
+    Self(ArchiveRanges(oneOf: [value])) { $0 == value }
   }
 
   /// Any value but one.
   ///
   /// - Parameter value: What the property must not equal; nil is possible for an optional one.
-  /// - Returns: A condition. No index helps with it, unless the value is nil.
+  /// - Returns: A condition. An index helps if the value is nil, or with other bounds.
   /// - Complexity: O(1).
   public static func isNotEqual(with value: Value) -> Self { isNotEqual(value) }
 
   /// Any value but one.
   ///
   /// - Parameter value: What the property must not equal; nil is possible for an optional one.
-  /// - Returns: A condition. No index helps with it, unless the value is nil.
+  /// - Returns: A condition. An index helps if the value is nil, or with other bounds.
   /// - Complexity: O(1).
   public static func isNotEqual(_ value: Value) -> Self {
-    let isNil = (value as? any ArchiveOptional)?.isNil ?? false
-    return Self(isNil ? ArchiveRange.notNil : nil) { $0 != value }
+    Self(ArchiveRanges(butFor: value)) { $0 != value }
   }
 
   /// One of some values.
   ///
   /// - Parameter values: What the property may equal; no value will do if there are none.
-  /// - Returns: A condition. An index helps with the range that the values are in.
+  /// - Returns: A condition. An index helps.
   /// - Complexity: O(values), also for each element.
   public static func isOne(of values: [Value]) -> Self {
-    Self(ArchiveRange.around(values)) { values.contains($0) }
+    Self(ArchiveRanges(oneOf: values)) { values.contains($0) }
   }
 }
 
@@ -165,9 +170,8 @@ extension ArchiveCondition where Value: Comparable {
 extension ArchiveCondition {
   /// Both.
   static func && (a: Self, b: Self) -> Self {
-    var range = a.range ?? ArchiveRange()
-    if let other = b.range { range.formIntersection(other) }
-    if a.range == nil || b.range == nil { range.formIntersection(ArchiveRange(isExact: false)) }
-    return Self(range) { try a.isMet($0) && b.isMet($0) }
+    let unknown = ArchiveRanges(ArchiveRange(isExact: false))
+    let ranges = (a.ranges ?? unknown).intersection(b.ranges ?? unknown)
+    return Self(ranges) { try a.isMet($0) && b.isMet($0) }
   }
 }

@@ -42,6 +42,8 @@ public struct ArchiveFilter<Element: Sendable>: Sendable {
   public struct Property<Value: Sendable>: Sendable {
     fileprivate let filter: ArchiveFilter
     fileprivate let keyPath: any KeyPath<Element, Value> & Sendable
+    /// What the property that this one is a property of has to be.
+    fileprivate var cases: (@Sendable ((Value) throws -> Bool) -> ArchiveHint?)?
 
     /// Adds a condition to the filter.
     ///
@@ -50,7 +52,9 @@ public struct ArchiveFilter<Element: Sendable>: Sendable {
     /// - Complexity: O(1).
     public func callAsFunction(_ condition: ArchiveCondition<Value>) -> ArchiveFilter {
       var filter = filter
-      filter.terms.append(ArchiveTerm(keyPath, condition))
+      var term = ArchiveTerm(keyPath, condition)
+      if let cases = cases?(condition.isMet) { term.hint = .all([term.hint, cases]) }
+      filter.terms.append(term)
       return filter
     }
 
@@ -62,15 +66,27 @@ public struct ArchiveFilter<Element: Sendable>: Sendable {
     public subscript<Inner: Sendable>(
       dynamicMember inner: any KeyPath<Value, Inner> & Sendable
     ) -> ArchiveFilter.Property<Inner> {
-      ArchiveFilter.Property(filter: filter, keyPath: ArchiveKeyPaths.joined(keyPath, inner))
+      var property = ArchiveFilter.Property<Inner>(
+        filter: filter, keyPath: ArchiveKeyPaths.joined(keyPath, inner))
+      if Value.self is any CaseIterable.Type {
+        property.cases = { [keyPath] isMet in
+          ArchiveHint(keyPath, ifCases: { try isMet($0[keyPath: inner]) })
+        }
+      }
+      return property
     }
   }
 }
 
+extension ArchiveFilter where Element: Identifiable, Element.ID: Sendable {
+  /// The primary key, which elements are found by without an index.
+  public var id: Property<Element.ID> { Property(filter: self, keyPath: \Element.id) }
+}
+
 /// One thing that has to be so for an element to pass.
 struct ArchiveTerm<Element: Sendable>: Sendable {
-  /// The property, and which of its values can pass; nil if no index could help.
-  var property: (keyPath: any PartialKeyPath<Element> & Sendable, range: ArchiveRange)?
+  /// What is so of all elements that pass.
+  var hint = ArchiveHint.nothing
   let isMet: @Sendable (Element) throws -> Bool
 
   init(_ isMet: @escaping @Sendable (Element) throws -> Bool) { self.isMet = isMet }
@@ -78,7 +94,7 @@ struct ArchiveTerm<Element: Sendable>: Sendable {
   init<Value: Sendable>(
     _ keyPath: any KeyPath<Element, Value> & Sendable, _ condition: ArchiveCondition<Value>
   ) {
-    property = condition.range.map { (keyPath, $0) }
+    if let ranges = condition.ranges { hint = .values(keyPath, ranges) }
     let isMet = condition.isMet
     let read = ArchiveKeyPaths.reader(keyPath)
     self.isMet = { try isMet(read($0)) }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import LarderCore
+
 extension ArchiveQuery {
   /// The results, some at a time.
   ///
@@ -107,25 +109,37 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 
   mutating func step(_ goesOn: @escaping @Sendable () -> Bool) throws -> [Element]? {
     if isOver { return nil }
-    let plan = try plan ?? makePlan()
-    let isContinuous = plan.isContinuous && place?.isExact ?? true
-    if rest == nil, !isContinuous {
+    do { return try stepOnce(goesOn) } catch let error as LarderError
+      where error.cause is StoreHasOtherIndexes
+    {
+      // Places in an index that is gone lead nowhere.
       rest = try query.run(goesOn: goesOn).rows.map(\.element).dropFirst(given)
+      return try stepOnce(goesOn)
     }
-    let page: [Element]
+  }
+
+  private mutating func stepOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> [Element]? {
+    var page: [Element]?
+    if rest == nil {
+      let plan = try plan ?? makePlan()
+      if plan.isContinuous && place?.isExact ?? true {
+        page = try read(plan, goesOn)
+      } else {
+        rest = try query.run(goesOn: goesOn).rows.map(\.element).dropFirst(given)
+      }
+    }
     if let rest {
       page = Array(rest.prefix(size))
       self.rest = rest.dropFirst(size)
-    } else {
-      page = try read(plan, goesOn)
     }
+    guard let page else { return nil }
     given += page.count
     isOver = page.count < size
     return page.isEmpty ? nil : page
   }
 
   private mutating func makePlan() throws -> ArchivePlan<Element> {
-    let plan = try ArchivePlanner.plan(query.stages, of: query.archive, wanted: size)
+    let plan = try ArchivePlan(query.stages, of: query.archive, wanted: size)
     self.plan = plan
     pipeline = ArchivePipeline(plan.stages, wanted: size)
     return plan
@@ -139,29 +153,25 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     walk.goesOn = goesOn
     walk.isLimited = true
     walk.wantsPlaces = true
-    for usesCursors in [true, false] {
-      // Changed only when the page is complete, so that a failure leaves all as it is.
-      var pipeline = pipeline
-      var last = place
-      if pipeline.isOver { return [] }
-      let isRight = try walk.run(after: place, usesCursors: usesCursors) { row in
-        last = row.place
-        return try pipeline.add(row)
-      }
-      if !isRight { continue }
-      let page = pipeline.take().map(\.element)
-      self.pipeline = pipeline
-      place = last
-      return page
+    // Changed only when the page is complete, so that a failure leaves all as it is.
+    var pipeline = pipeline
+    var last = place
+    if pipeline.isOver { return [] }
+    try walk.run(after: place) { row in
+      last = row.place
+      return try pipeline.add(row)
     }
-    return []
+    let page = pipeline.take().map(\.element)
+    self.pipeline = pipeline
+    place = last
+    return page
   }
 }
 
 extension ArchivePlan {
   /// Whether a page can begin after any result.
   fileprivate var isContinuous: Bool {
-    if let sorting, sorting.count > 1 { return false }
+    if route.sharedCount != nil || route.paths.count > 1 { return false }
     return stages.allSatisfy { if case .sort = $0 { false } else { true } }
   }
 }

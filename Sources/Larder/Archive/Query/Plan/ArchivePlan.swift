@@ -2,31 +2,14 @@
 
 /// How a query is going to be answered.
 struct ArchivePlan<Element: Sendable>: Sendable {
-  /// Whose order elements are found in; nil: that of the primary keys.
-  var index: ArchiveIndex<Element>?
-  /// Of the index.
-  var range = ArchiveRange()
-  /// By value. Elements of one value come in the order of their primary keys all the same.
-  var isDescending = false
-  /// The sort that the index's order stands for; elements of one value are still sorted by
-  /// these if there are several, or if the value is too long for the index.
+  var route = ArchiveRoute()
+  /// The sort that the route's order stands for.
   var sorting: [ArchiveSortKey<Element>]?
   /// Filters at the beginning.
   var filters: [ArchiveTerm<Element>] = []
   /// What comes after them.
   var stages: [ArchiveStage<Element>] = []
-  /// Whether a sort that follows has to know the primary keys, because elements are not found
-  /// in their order.
-  var needsKeys = false
-
-  /// Whether what is found is what the filters let through, so that no element has to be
-  /// looked at to count them.
-  var isCovered: Bool {
-    if filters.isEmpty { return true }
-    guard let index, range.isExact else { return false }
-    return filters.allSatisfy { index.isOf($0.property?.keyPath) }
-  }
-
+  private var isSortedLater = false
   /// How many results there can be at most.
   var limit: Int? { Self.limit(of: stages[...]) }
 
@@ -49,21 +32,40 @@ struct ArchivePlan<Element: Sendable>: Sendable {
     return overflows ? .max : sum
   }
 
-  func selection(descends: Bool) -> StoreSelection {
-    var selection = StoreSelection()
-    selection.isDescending = descends
-    if let index {
-      selection.index = index.number
-      range.apply(to: &selection)
+  /// - Parameter wanted: How many results are enough; nil for all.
+  init<ID>(_ stages: [ArchiveStage<Element>], of archive: Archive<Element>, wanted: Int?) throws
+  where Element: Identifiable, Element.ID == ID, ID: Codable & Sendable & SendableMetatype {
+    var rest = stages[...]
+    while case .filter(let terms)? = rest.first {
+      filters += terms
+      rest.removeFirst()
     }
-    return selection
+    // To sort by nothing changes nothing.
+    while case .sort(let keys)? = rest.first, keys.isEmpty { rest.removeFirst() }
+    let catalog = archive.catalog
+    let usesIndexes = archive.indexesAreCurrent
+    var facts = ArchiveFacts()
+    for term in filters { facts.add(term.hint, in: catalog) }
+    if case .sort(let keys)? = rest.first {
+      let limit = Self.limit(of: rest.dropFirst(), wanted)
+      let sort = keys.map { key -> ArchivePlanner.SortProperty in
+        (key.keyPath.flatMap { catalog.property($0) }, key.order)
+      }
+      route = try ArchivePlanner.route(facts, sort: sort, limit: limit, in: catalog, usesIndexes)
+      if route.isSorted {
+        sorting = keys
+        rest.removeFirst()
+      } else {
+        isSortedLater = true
+      }
+    } else {
+      let limit = Self.limit(of: rest, wanted)
+      route = try ArchivePlanner.route(facts, sort: nil, limit: limit, in: catalog, usesIndexes)
+    }
+    self.stages = Array(rest)
   }
-}
 
-extension ArchiveIndex {
-  /// Whether the index is one of that property.
-  func isOf(_ property: PartialKeyPath<Element>?) -> Bool {
-    guard let property else { return false }
-    return keyPath as PartialKeyPath<Element> == property
-  }
+  /// Whether whoever sorts later has to know the primary keys, because elements are not found in
+  /// their order.
+  var needsKeys: Bool { isSortedLater && route.needsKeys }
 }

@@ -99,6 +99,11 @@ public struct ArchiveSorter<Element: Sendable>: Sendable {
   }
 }
 
+extension ArchiveSorter where Element: Identifiable, Element.ID: Sendable {
+  /// The primary key, in the order of which elements are found without an index.
+  public var id: Property<Element.ID> { Property(sorter: self, keyPath: \Element.id) }
+}
+
 extension ArchiveSorter.Property {
   /// Sorts by the property.
   ///

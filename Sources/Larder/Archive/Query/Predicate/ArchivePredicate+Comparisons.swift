@@ -14,8 +14,8 @@ extension PredicateExpressions.Equal: ArchiveTestable {
   func test<Subject: Sendable>(
     of variable: PredicateExpressions.Variable<Subject>
   ) -> (any ArchiveTest<Subject>)? {
-    guard let (property, value) = ArchivePredicate.sides(lhs, rhs, variable) else { return nil }
-    return ArchiveEqualTest(path: property, value: value, isEqual: true)
+    guard let (operand, value) = ArchivePredicate.sides(lhs, rhs, variable) else { return nil }
+    return operand.test(ArchiveRanges(oneOf: [value]), value as? Bool == true) { $0 == value }
   }
 }
 
@@ -23,8 +23,8 @@ extension PredicateExpressions.NotEqual: ArchiveTestable {
   func test<Subject: Sendable>(
     of variable: PredicateExpressions.Variable<Subject>
   ) -> (any ArchiveTest<Subject>)? {
-    guard let (property, value) = ArchivePredicate.sides(lhs, rhs, variable) else { return nil }
-    return ArchiveEqualTest(path: property, value: value, isEqual: false)
+    guard let (operand, value) = ArchivePredicate.sides(lhs, rhs, variable) else { return nil }
+    return operand.test(ArchiveRanges(butFor: value)) { $0 != value }
   }
 }
 
@@ -32,19 +32,23 @@ extension PredicateExpressions.Comparison: ArchiveTestable {
   func test<Subject: Sendable>(
     of variable: PredicateExpressions.Variable<Subject>
   ) -> (any ArchiveTest<Subject>)? {
-    var relation: ArchiveRange.Relation =
-      switch op {
-      case .lessThan: .less
-      case .lessThanOrEqual: .lessOrEqual
-      case .greaterThan: .greater
-      case .greaterThanOrEqual: .greaterOrEqual
-      @unknown default: .equal
-      }
-    if relation == .equal { return nil }
-    guard let (property, value) = ArchivePredicate.sides(lhs, rhs, variable) else { return nil }
+    guard let (operand, value) = ArchivePredicate.sides(lhs, rhs, variable) else { return nil }
     // With the constant on the left it is the other way round.
-    if ArchivePredicate.constant(lhs) != nil { relation = relation.mirrored }
-    return ArchiveOrderTest(path: property, value: value, relation: relation)
+    let isMirrored = ArchivePredicate.constant(lhs) != nil
+    func test(
+      _ relation: ArchiveRange.Relation, _ isMet: @escaping (LHS.Output) -> Bool
+    ) -> any ArchiveTest<Subject> {
+      operand.test(ArchiveRange(relation, value).map { ArchiveRanges($0) }, isMet: isMet)
+    }
+    switch (op, isMirrored) {
+    case (.lessThan, false), (.greaterThan, true): return test(.less) { $0 < value }
+    case (.lessThanOrEqual, false), (.greaterThanOrEqual, true):
+      return test(.lessOrEqual) { $0 <= value }
+    case (.greaterThan, false), (.lessThan, true): return test(.greater) { $0 > value }
+    case (.greaterThanOrEqual, false), (.lessThanOrEqual, true):
+      return test(.greaterOrEqual) { $0 >= value }
+    @unknown default: return nil
+    }
   }
 }
 
@@ -52,34 +56,22 @@ extension PredicateExpressions.RangeExpressionContains: ArchiveTestable {
   func test<Subject: Sendable>(
     of variable: PredicateExpressions.Variable<Subject>
   ) -> (any ArchiveTest<Subject>)? {
-    guard let property = ArchivePredicate.property(element, of: variable),
+    guard let operand = ArchivePredicate.operand(element, of: variable),
       let bounds = (range as? any ArchiveBounds)?.bounds(as: RangeExpression.Output.self)
     else { return nil }
-    return ArchiveRangeTest(path: property, range: bounds)
+    return operand.test(ArchiveRanges(of: bounds)) { bounds.contains($0) }
   }
 }
 
 extension ArchivePredicate {
-  /// A property and a constant, whatever the sides they are on.
+  /// What comes from an element and a constant, whatever the sides they are on.
   static func sides<Element: Sendable, Value>(
     _ a: any PredicateExpression<Value>, _ b: any PredicateExpression<Value>,
     _ variable: PredicateExpressions.Variable<Element>
-  ) -> (any KeyPath<Element, Value> & Sendable, Value)? {
-    if let property = property(a, of: variable) { return constant(b).map { (property, $0) } }
-    if let property = property(b, of: variable) { return constant(a).map { (property, $0) } }
+  ) -> (ArchiveOperand<Element, Value>, Value)? {
+    if let operand = operand(a, of: variable) { return constant(b).map { (operand, $0) } }
+    if let operand = operand(b, of: variable) { return constant(a).map { (operand, $0) } }
     return nil
-  }
-}
-
-extension ArchiveRange.Relation {
-  var mirrored: Self {
-    switch self {
-    case .equal: .equal
-    case .less: .greater
-    case .lessOrEqual: .greaterOrEqual
-    case .greater: .less
-    case .greaterOrEqual: .lessOrEqual
-    }
   }
 }
 
@@ -114,59 +106,19 @@ extension PredicateExpressions.ClosedRange: ArchiveBounds {
   }
 }
 
-// MARK: - Tests
-
-/// Sendable, because it is a part of a `Predicate`, which is.
-struct ArchiveEqualTest<Element: Sendable, Value: Equatable>: ArchiveTest,
-  @unchecked Sendable
-{
-  let path: any KeyPath<Element, Value> & Sendable
-  let value: Value
-  let isEqual: Bool
-
-  var property: (keyPath: any PartialKeyPath<Element> & Sendable, range: ArchiveRange)? {
-    let range =
-      isEqual
-      ? ArchiveRange(.equal, value)
-      : (value as? any ArchiveOptional)?.isNil == true ? ArchiveRange.notNil : nil
-    return range.map { (path, $0) }
-  }
-
-  func isMet(_ element: Element) -> Bool { (element[keyPath: path] == value) == isEqual }
-}
-
-/// Sendable, because it is a part of a `Predicate`, which is.
-private struct ArchiveOrderTest<Element: Sendable, Value: Comparable>: ArchiveTest,
-  @unchecked Sendable
-{
-  let path: any KeyPath<Element, Value> & Sendable
-  let value: Value
-  let relation: ArchiveRange.Relation
-
-  var property: (keyPath: any PartialKeyPath<Element> & Sendable, range: ArchiveRange)? {
-    ArchiveRange(relation, value).map { (path, $0) }
-  }
-
-  func isMet(_ element: Element) -> Bool {
-    let found = element[keyPath: path]
-    return switch relation {
-    case .equal: found == value
-    case .less: found < value
-    case .lessOrEqual: found <= value
-    case .greater: found > value
-    case .greaterOrEqual: found >= value
+extension ArchiveRanges {
+  /// Any value but one; nil if only a test can tell.
+  init?<Value: Equatable>(butFor value: Value) {
+    if (value as? any ArchiveOptional)?.isNil == true {
+      self.init(ArchiveRange.notNil)
+    } else if let others = ArchiveRange(.equal, value).flatMap({ ArchiveRanges($0).complement }) {
+      self = others
+    } else {
+      return nil
     }
   }
-}
 
-/// Sendable, because it is a part of a `Predicate`, which is.
-private struct ArchiveRangeTest<Element: Sendable, Bounds: RangeExpression>: ArchiveTest,
-  @unchecked Sendable
-{
-  let path: any KeyPath<Element, Bounds.Bound> & Sendable
-  let range: Bounds
-
-  var property: (keyPath: any PartialKeyPath<Element> & Sendable, range: ArchiveRange)? {
+  fileprivate init?<Bounds: RangeExpression>(of range: Bounds) {
     var bounds: ArchiveRange?
     if let range = range as? Range<Bounds.Bound> {
       bounds = ArchiveRange(.greaterOrEqual, range.lowerBound)
@@ -181,8 +133,7 @@ private struct ArchiveRangeTest<Element: Sendable, Bounds: RangeExpression>: Arc
     } else if let range = range as? PartialRangeThrough<Bounds.Bound> {
       bounds = ArchiveRange(.lessOrEqual, range.upperBound)
     }
-    return bounds.map { (path, $0) }
+    guard let bounds else { return nil }
+    self.init(bounds)
   }
-
-  func isMet(_ element: Element) -> Bool { range.contains(element[keyPath: path]) }
 }

@@ -39,9 +39,8 @@ extension PredicateExpressions.KeyPath: ArchiveTestable {
     of variable: PredicateExpressions.Variable<Subject>
   ) -> (any ArchiveTest<Subject>)? {
     guard let truth = self as? any PredicateExpression<Bool> else { return nil }
-    return ArchivePredicate.property(truth, of: variable).map {
-      ArchiveEqualTest(path: $0, value: true, isEqual: true)
-    }
+    return ArchivePredicate.operand(truth, of: variable)?
+      .test(ArchiveRanges(oneOf: [true]), true) { $0 }
   }
 }
 
@@ -51,10 +50,16 @@ extension PredicateExpressions.SequenceContains: ArchiveTestable {
   func test<Subject: Sendable>(
     of variable: PredicateExpressions.Variable<Subject>
   ) -> (any ArchiveTest<Subject>)? {
-    guard let path = ArchivePredicate.property(sequence, of: variable),
+    if let operand = ArchivePredicate.operand(element, of: variable),
+      let values = ArchivePredicate.constant(sequence)
+    {
+      let values = Array(values)
+      return operand.test(ArchiveRanges(oneOf: values)) { values.contains($0) }
+    }
+    guard let operand = ArchivePredicate.operand(sequence, of: variable),
       let member = ArchivePredicate.constant(element)
     else { return nil }
-    return ArchiveMemberTest(path: path, member: member)
+    return operand.test(nil) { $0.contains(member) }
   }
 }
 
@@ -62,10 +67,23 @@ extension PredicateExpressions.CollectionContainsCollection: ArchiveTestable {
   func test<Subject: Sendable>(
     of variable: PredicateExpressions.Variable<Subject>
   ) -> (any ArchiveTest<Subject>)? {
-    guard let path = ArchivePredicate.property(base, of: variable),
+    guard let operand = ArchivePredicate.operand(base, of: variable),
       let part = ArchivePredicate.constant(other)
     else { return nil }
-    return ArchivePartTest(path: path, part: part)
+    return operand.test(nil) { $0.contains(part) }
+  }
+}
+
+extension PredicateExpressions.SequenceStartsWith: ArchiveTestable {
+  func test<Subject: Sendable>(
+    of variable: PredicateExpressions.Variable<Subject>
+  ) -> (any ArchiveTest<Subject>)? {
+    guard let operand = ArchivePredicate.operand(base, of: variable),
+      let beginning = ArchivePredicate.constant(prefix)
+    else { return nil }
+    let isText = Base.Output.self == String.self
+    let text = isText ? (beginning as? String).map { ArchiveRange.prefix($0) } : nil
+    return operand.test(text.map { ArchiveRanges($0) }) { $0.starts(with: beginning) }
   }
 }
 
@@ -76,7 +94,14 @@ private struct ArchiveLogicTest<Element: Sendable>: ArchiveTest {
   let second: any ArchiveTest<Element>
   let isBoth: Bool
 
-  var property: (keyPath: any PartialKeyPath<Element> & Sendable, range: ArchiveRange)? { nil }
+  var hint: ArchiveHint {
+    isBoth ? .all([first.hint, second.hint]) : .either(first.hint, second.hint)
+  }
+  var negatedHint: ArchiveHint {
+    isBoth
+      ? .either(first.negatedHint, second.negatedHint)
+      : .all([first.negatedHint, second.negatedHint])
+  }
 
   func isMet(_ element: Element) -> Bool {
     isBoth
@@ -88,31 +113,8 @@ private struct ArchiveLogicTest<Element: Sendable>: ArchiveTest {
 private struct ArchiveNegatedTest<Element: Sendable>: ArchiveTest {
   let test: any ArchiveTest<Element>
 
-  var property: (keyPath: any PartialKeyPath<Element> & Sendable, range: ArchiveRange)? { nil }
+  var hint: ArchiveHint { test.negatedHint }
+  var negatedHint: ArchiveHint { test.hint }
 
   func isMet(_ element: Element) -> Bool { !test.isMet(element) }
-}
-
-/// Sendable, because it is a part of a `Predicate`, which is.
-private struct ArchiveMemberTest<Element: Sendable, Value: Sequence>: ArchiveTest,
-  @unchecked Sendable
-where Value.Element: Equatable {
-  let path: any KeyPath<Element, Value> & Sendable
-  let member: Value.Element
-
-  var property: (keyPath: any PartialKeyPath<Element> & Sendable, range: ArchiveRange)? { nil }
-
-  func isMet(_ element: Element) -> Bool { element[keyPath: path].contains(member) }
-}
-
-/// Sendable, because it is a part of a `Predicate`, which is.
-private struct ArchivePartTest<Element: Sendable, Value: Collection, Part: Collection>: ArchiveTest,
-  @unchecked Sendable
-where Value.Element: Equatable, Part.Element == Value.Element {
-  let path: any KeyPath<Element, Value> & Sendable
-  let part: Part
-
-  var property: (keyPath: any PartialKeyPath<Element> & Sendable, range: ArchiveRange)? { nil }
-
-  func isMet(_ element: Element) -> Bool { element[keyPath: path].contains(part) }
 }

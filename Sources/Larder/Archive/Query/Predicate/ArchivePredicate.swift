@@ -4,8 +4,8 @@ import Foundation
 
 // What Foundation's `#Predicate` makes is a tree of generic expressions. Those that are
 // understood here, comparisons of a property with a constant, members of a collection and what
-// `&&`, `||` and `!` make of them, become terms as if they had been written as conditions: an
-// index helps with what `&&` joins, and all is tested without the bindings that Foundation makes
+// `&&`, `||` and `!` make of them, become terms as if they had been written as conditions:
+// indexes help with them, and all is tested without the bindings that Foundation makes
 // for each element. If any part is not understood, Foundation evaluates the predicate; the parts
 // that are still choose an index.
 
@@ -18,14 +18,14 @@ enum ArchivePredicate {
     if found.count == tests.count {
       return found.map { test in
         var term = ArchiveTerm<Element> { test.isMet($0) }
-        term.property = test.property
+        term.hint = test.hint
         return term
       }
     }
     var terms = found.map { test in
       // It only chooses an index: the last term has the say.
       var term = ArchiveTerm<Element> { _ in true }
-      term.property = test.property
+      term.hint = test.hint
       return term
     }
     terms.append(ArchiveTerm { try predicate.evaluate($0) })
@@ -76,7 +76,9 @@ enum ArchivePredicate {
 /// Sendable, whatever it is made of: a `Predicate` is, and these are parts of one.
 protocol ArchiveTest<Element>: Sendable {
   associatedtype Element: Sendable
-  var property: (keyPath: any PartialKeyPath<Element> & Sendable, range: ArchiveRange)? { get }
+  /// What is so of all elements that pass; and of all that do not.
+  var hint: ArchiveHint { get }
+  var negatedHint: ArchiveHint { get }
   func isMet(_ element: Element) -> Bool
 }
 
@@ -92,13 +94,13 @@ extension PredicateExpressions.Conjunction: ArchiveConjunction {
 }
 
 /// A property of something.
-private protocol ArchiveKeyPath {
+protocol ArchiveKeyPath {
   /// The way from the variable to it; nil if it begins elsewhere.
   func keyPath(from variable: PredicateExpressions.VariableID) -> AnyKeyPath?
 }
 
 extension PredicateExpressions.KeyPath: ArchiveKeyPath {
-  fileprivate func keyPath(from variable: PredicateExpressions.VariableID) -> AnyKeyPath? {
+  func keyPath(from variable: PredicateExpressions.VariableID) -> AnyKeyPath? {
     if let root = root as? PredicateExpressions.Variable<Root.Output> {
       return root.key == variable ? keyPath : nil
     }

@@ -1,33 +1,47 @@
 // SPDX-License-Identifier: MIT
 
+import CLarderStore
 import LarderCore
 
 /// What an archive says about itself in its store: that it is one, its coder and its
 /// indexes.
 ///
 /// A number of 64 bits: highest `LA`, its letters in the order in which they lie in the
-/// file, then 16 bits for the coder's format, then 32 bits for the declarations of the
-/// indexes. Both are FNV-1a hashes (Fowler, Noll, Vo), the first one folded; 0 stands for a
-/// coder that says nothing, and for no index.
+/// file, then 16 bits for the coder's format, 24 for the declarations of the indexes, and 8 that
+/// count how often those were built. Both are FNV-1a hashes (Fowler, Noll, Vo), the first one
+/// folded, of the other one the upper bits; 0 stands for a coder that says nothing, and for no
+/// index.
+///
+/// Indexes that are built again have another number even if they are declared as before: a reader
+/// that has the folder open meanwhile may compute something else from the elements.
 package struct ArchiveFormat: Hashable, Sendable {
   private static let mark: UInt64 = 0x414C
+  /// Of indexes that are being built, which are nobody's.
+  private static let building: UInt32 = 0xFF_FFFF
 
   package var coder: UInt16
   package var indexes: UInt32
+  /// Counts how often the indexes were built, and begins again behind 255.
+  package var generation: UInt8 = 0
 
   /// The format that a store says it has; nil if it is no archive.
   package init?(number: UInt64) {
     guard number >> 48 == Self.mark else { return nil }
     coder = UInt16(truncatingIfNeeded: number >> 32)
-    indexes = UInt32(truncatingIfNeeded: number)
+    indexes = UInt32(truncatingIfNeeded: number >> 8) & Self.building
+    generation = UInt8(truncatingIfNeeded: number)
   }
 
   init<Element>(coder format: String, indexes: [ArchiveIndex<Element>]) {
     coder = Self.number(ofCoder: format)
     // In whatever order they are declared.
     let declarations = indexes.map(\.declaration).sorted()
-    self.indexes =
-      declarations.isEmpty ? 0 : max(1, Self.hash(declarations.joined(separator: "\n").utf8))
+    if declarations.isEmpty {
+      self.indexes = 0
+    } else {
+      let hash = Self.hash(declarations.joined(separator: "\n").utf8) >> 8
+      self.indexes = min(max(1, hash), Self.building - 1)
+    }
   }
 
   /// What stands for a coder's format.
@@ -37,14 +51,23 @@ package struct ArchiveFormat: Hashable, Sendable {
     return max(1, UInt16(truncatingIfNeeded: hash >> 16 ^ hash))
   }
 
-  /// Of an archive that is being given these indexes: it has none that anybody declares.
-  var changing: ArchiveFormat {
+  /// The same declarations, built once more behind what `there` says.
+  func rebuilt(after there: ArchiveFormat) -> ArchiveFormat {
     var format = self
-    format.indexes = indexes == .max ? .max - 1 : .max
+    format.generation = there.generation &+ 1
     return format
   }
 
-  package var number: UInt64 { Self.mark << 48 | UInt64(coder) << 32 | UInt64(indexes) }
+  /// Of an archive that is being given these indexes: it has none that anybody declares.
+  var changing: ArchiveFormat {
+    var format = self
+    format.indexes = Self.building
+    return format
+  }
+
+  package var number: UInt64 {
+    Self.mark << 48 | UInt64(coder) << 32 | UInt64(indexes) << 8 | UInt64(generation)
+  }
 
   private static func hash(_ bytes: some Sequence<UInt8>) -> UInt32 {
     bytes.reduce(0x811C_9DC5) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
@@ -73,10 +96,8 @@ package struct ArchiveFormat: Hashable, Sendable {
 /// A store that was opened for an archive.
 struct ArchiveStore {
   let store: StoreHandle
-  /// What the store is to say about itself.
-  let format: ArchiveFormat
-  /// Whether its elements were written with other indexes.
-  let hasOtherIndexes: Bool
+  /// What the store says about itself.
+  let there: ArchiveFormat
 }
 
 extension ArchiveFormat {
@@ -87,7 +108,9 @@ extension ArchiveFormat {
     var found: UInt64 = 0
     do {
       let store = try StoreHandle(path: path, options: options, foundFormat: &found)
-      return ArchiveStore(store: store, format: self, hasOtherIndexes: false)
+      // A store that lost what it said about itself takes any format.
+      let there = ArchiveFormat(number: try store.statistics().content_format)
+      return ArchiveStore(store: store, there: there ?? changing)
     } catch {
       guard error.code == .configurationMismatch else { throw error }
     }
@@ -103,8 +126,6 @@ extension ArchiveFormat {
     }
     options.contentFormatNumber = found
     let store = try StoreHandle(path: path, options: options)
-    var format = self
-    if coder == 0 { format.coder = there.coder }
-    return ArchiveStore(store: store, format: format, hasOtherIndexes: indexes != there.indexes)
+    return ArchiveStore(store: store, there: there)
   }
 }

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+
+import CLarderStore
+import Foundation
+import LarderCore
+import Synchronization
+
+extension Archive {
+  /// Builds all indexes again from the elements.
+  ///
+  /// Opening does so where it sees that they are not those that are declared; this is for what it
+  /// cannot see. Reads, queries and writes go on meanwhile; queries use no index until it is done.
+  /// If it is stopped or fails, that remains so until the next one, or until the archive is opened
+  /// again.
+  ///
+  /// - Parameter progress: Receives the elements done and their total from time to time, and
+  ///   gives back whether to go on; nil, the default, if nobody wants to know.
+  /// - Throws: `CancellationError` if `progress` said so; `.readOnly`, `.closed`, `.suspended`,
+  ///   `.diskFull`, `.io`, `.damaged`.
+  /// - Complexity: O(bytes of everything).
+  public func reindex(
+    progress: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) throws {
+    if isReadOnly {
+      throw LarderError(
+        .readOnly, "\(path) gets no other indexes: it was opened for reading only.")
+    }
+    try indexState.lock.withLock { _ in
+      let number = try store.statistics().content_format
+      try rebuild(after: ArchiveFormat(number: number) ?? format, isAlone: false, progress)
+    }
+  }
+
+  /// As the synchronous form, on a thread of the archive's own: builds all indexes again from the
+  /// elements.
+  ///
+  /// - Parameter progress: Receives the elements done and their total from time to time, and
+  ///   gives back whether to go on; nil, the default, if nobody wants to know. Nor does it
+  ///   go on when the task is cancelled.
+  /// - Throws: `CancellationError`, `.readOnly`, `.closed`, `.suspended`, `.diskFull`, `.io`,
+  ///   `.damaged`.
+  /// - Complexity: O(bytes of everything).
+  public func reindex(
+    progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+  ) async throws {
+    try await executor.runCancellable { goesOn in
+      try self.reindex { goesOn() && (progress?($0, $1) ?? true) }
+    }
+  }
+
+  /// Writes every element again with what it is found by now, then says so in the store.
+  ///
+  /// Until then the store says that it has the indexes of nobody, durably before the first element.
+  /// If we crash here, the next opening does it all again, be it with the new indexes or with the
+  /// old ones.
+  ///
+  /// - Parameters:
+  ///   - there: What the store says about itself.
+  ///   - isAlone: Nobody else writes meanwhile.
+  ///   - progress: Told of elements; gives back whether to go on.
+  /// - Throws: `CancellationError` if it said no.
+  func rebuild(
+    after there: ArchiveFormat, isAlone: Bool, _ progress: StoreProgressReport?
+  ) throws {
+    var next = format.rebuilt(after: there)
+    if next.coder == 0 { next.coder = there.coder }
+    let wereCurrent = indexState.areCurrent.exchange(false, ordering: .acquiringAndReleasing)
+    do { try store.setContentFormat(next.changing.number) } catch {
+      indexState.areCurrent.store(wereCurrent, ordering: .releasing)
+      throw error
+    }
+    try writeAll(isAlone: isAlone, progress)
+    try store.setContentFormat(next.number)
+    try useIndexes(next.number)
+  }
+
+  private func writeAll(isAlone: Bool, _ progress: StoreProgressReport?) throws {
+    let total = UInt64(try store.totals().count)
+    // What waits for a checkpoint is most of the work, and counts as done too early.
+    let flushedPart = max(total / 16, 1)
+    var flushed: UInt64 = 0
+    var done: UInt64 = 0
+    var selection = StoreSelection()
+    // Least recent first, so that the order stays as it is.
+    selection.isByRecency = true
+    var cursor = try StoreCursor(store, selection)
+    var items: [ArchiveRebuilt] = []
+    var size = 0
+    while try cursor.next({ entry in
+      let item = rebuilt(entry)
+      let isFull = size > batchLimit - item.logSize
+      if items.count == ArchiveBatchSize.count || (!items.isEmpty && isFull) {
+        try write(items[...], isAlone: isAlone)
+        items.removeAll(keepingCapacity: true)
+        size = 0
+        if done - flushed >= flushedPart {
+          try store.flush()
+          flushed = done
+        }
+        if let progress, !progress(done, max(done, total)) { throw CancellationError() }
+      }
+      done += 1
+      items.append(item)
+      size += item.logSize
+    }) {}
+    try write(items[...], isAlone: isAlone)
+    if let progress, !progress(done, done) { throw CancellationError() }
+  }
+
+  /// Gives those elements their indexes that could not be decoded when these were built, and can be
+  /// now.
+  func indexUnindexed() throws {
+    var items: [ArchiveRebuilt] = []
+    try forEachUnindexed { entry in
+      let item = rebuilt(entry)
+      if item.values != [ArchiveIndex<Element>.unindexed] { items.append(item) }
+      return true
+    }
+    for item in items { try write([item], isAlone: true) }
+  }
+
+  private func rebuilt(_ entry: StoreEntry) -> ArchiveRebuilt {
+    var terms = terms(.process)
+    terms.written = entry.raw.written_ns
+    // The time of the last access would be lost otherwise. It can stand for the time of
+    // writing, unless that is what ends the element's life.
+    if expiration.afterWrite == nil, let accessed = entry.accessed {
+      terms.written = max(terms.written, accessed)
+    }
+    // An element that cannot be decoded stays what it is, and is found by its key.
+    var values = declaredIndexes.isEmpty ? [] : [ArchiveIndex<Element>.unindexed]
+    if !declaredIndexes.isEmpty, let element = try? coder.decode(entry.value) {
+      values = indexValues(of: element)
+    }
+    return ArchiveRebuilt(
+      key: [UInt8](entry.key), value: Data(copied: entry.value),
+      extended: Data(copied: entry.extended), version: entry.sequence, terms: terms,
+      values: values)
+  }
+
+  /// Writes elements, but for those that were written or deleted meanwhile.
+  private func write(_ items: ArraySlice<ArchiveRebuilt>, isAlone: Bool) throws {
+    if items.isEmpty { return }
+    let batch = try StoreBatch(store)
+    for item in items {
+      try item.key.withUnsafeBytes { key in
+        let key = StoreKey(key)
+        if !isAlone { try batch.require(key, version: item.version) }
+        try item.value.withUnsafeBytes { value in
+          try item.extended.withUnsafeBytes { extended in
+            try batch.put(
+              key, value, extended: extended, terms: item.terms, indexes: item.values)
+          }
+        }
+      }
+    }
+    if try batch.commit(isSynced: false) != nil || items.count == 1 { return }
+    let middle = items.startIndex + items.count / 2
+    try write(items[..<middle], isAlone: isAlone)
+    try write(items[middle...], isAlone: isAlone)
+  }
+}
+
+/// An element that is to be written with other indexes.
+private struct ArchiveRebuilt {
+  let key: [UInt8]
+  let value: Data
+  let extended: Data
+  let version: UInt64
+  let terms: StoreTerms
+  let values: [StoreIndexValue]
+
+  /// About what it takes in the log; not less.
+  var logSize: Int {
+    ArchiveBatchSize.overhead + key.count + value.count
+      + values.reduce(0) { $0 + $1.bytes.count }
+  }
+}
+
+extension StoreEntry {
+  /// When it was accessed or written last, in nanoseconds since 1970, as far as that has
+  /// been flushed. Elements are stored with an idle time for that alone.
+  var accessed: Int64? {
+    if raw.expires_ns == .max || raw.idle_ns == .max { return nil }
+    let (accessed, overflows) = raw.expires_ns.subtractingReportingOverflow(raw.idle_ns)
+    return overflows ? nil : accessed
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+import LarderCore
+import Synchronization
+
+// Elements that cannot be decoded are in no index but one of their own, which names them.
+
+extension Archive {
+  /// The primary keys of all elements, in their order as far as they have one, as they were when
+  /// the call began. No element is decoded: so one that cannot be is found, and can be deleted.
+  ///
+  /// - Parameter limit: How many at most; all by default. 0 and less: none.
+  /// - Returns: The primary keys.
+  /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
+  /// - Complexity: O(elements).
+  public func ids(limitedBy limit: Int = .max) throws -> [Element.ID] {
+    try ids(StoreSelection(), limit)
+  }
+
+  /// As the synchronous form, on a thread of the archive's own: the primary keys of all elements.
+  ///
+  /// - Parameter limit: How many at most; all by default. 0 and less: none.
+  /// - Returns: The primary keys.
+  /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
+  /// - Complexity: O(elements).
+  public func ids(limitedBy limit: Int = .max) async throws -> [Element.ID] {
+    try await executor.run { try self.ids(StoreSelection(), limit) }
+  }
+
+  /// The primary keys of the elements that are in no index, because they could not be decoded when
+  /// the indexes were built. Empty if the archive has no indexes, or does not use them.
+  ///
+  /// - Parameter limit: How many at most; all by default. 0 and less: none.
+  /// - Returns: The primary keys.
+  /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
+  /// - Complexity: O(log n + primary keys).
+  public func unindexedIDs(limitedBy limit: Int = .max) throws -> [Element.ID] {
+    try withCurrentIndexes {
+      indexesAreCurrent ? try ids(unindexed, limit) : []
+    }
+  }
+
+  /// As the synchronous form, on a thread of the archive's own: the primary keys of the elements
+  /// that are in no index.
+  ///
+  /// - Parameter limit: How many at most; all by default. 0 and less: none.
+  /// - Returns: The primary keys.
+  /// - Throws: `.decoding` (of a key), `.closed`, `.damaged`, `.io`.
+  /// - Complexity: O(log n + primary keys).
+  public func unindexedIDs(limitedBy limit: Int = .max) async throws -> [Element.ID] {
+    try await executor.run { try self.unindexedIDs(limitedBy: limit) }
+  }
+
+  private func ids(_ selection: StoreSelection, _ limit: Int) throws -> [Element.ID] {
+    var ids: [Element.ID] = []
+    if limit <= 0 { return ids }
+    var selection = selection
+    selection.isWithoutValues = true
+    var cursor = try StoreCursor(store, selection)
+    while ids.count < limit, try cursor.next({ ids.append(try keyCoder.decode($0.key)) }) {}
+    return ids
+  }
+
+  private var unindexed: StoreSelection {
+    var selection = StoreSelection()
+    selection.index = ArchiveIndex<Element>.unindexed.index
+    return selection
+  }
+
+  /// Lends the elements that are in no index, until the body says that this is enough.
+  ///
+  /// - Parameter format: The content format that the folder has to have; nil: the one in use.
+  func forEachUnindexed(
+    _ format: UInt64? = nil, _ body: (StoreEntry) throws -> Bool
+  ) throws {
+    var selection = unindexed
+    selection.indexFormat = format
+    var cursor = try StoreCursor(store, selection)
+    var goesOn = true
+    while goesOn, try cursor.next({ goesOn = try body($0) }) {}
+  }
+
+  /// How many elements an index leaves out.
+  ///
+  /// - Throws: `.decoding`, if that is not to be, of the first one.
+  func unindexedCount() throws -> Int {
+    if !indexState.haveUnindexed.load(ordering: .acquiring) { return 0 }
+    if undecodable == .fail {
+      try forEachUnindexed {
+        _ = try decode($0); return true
+      }
+    }
+    return try store.count(unindexed, upTo: .max)
+  }
+
+  // MARK: - Decoding
+
+  /// Decodes an element.
+  ///
+  /// - Throws: An error that names its primary key.
+  func decode(_ entry: StoreEntry) throws -> Element {
+    do { return try coder.decode(entry.value) } catch {
+      throw decodingFailure(error, entry.key)
+    }
+  }
+
+  /// Gives an error the primary key of the element that could not be decoded.
+  @usableFromInline
+  func decodingFailure(_ error: any Error, _ key: UnsafeRawBufferPointer) -> any Error {
+    guard var failure = error as? LarderError, failure.code == .decoding else { return error }
+    failure.message =
+      "The element of \(path) with the primary key \(shown(key)) cannot be decoded: "
+      + failure.message
+    return failure
+  }
+
+  /// A key as a message has it.
+  private func shown(_ key: UnsafeRawBufferPointer) -> String {
+    // What is no key of this type is shown as its bytes.
+    if let id = try? keyCoder.decode(key) {
+      let text = (id as? String).map(\.debugDescription) ?? "\(id)"
+      return text.count <= 200 ? text : text.prefix(200) + "…"
+    }
+    let digits = key.prefix(100).map { byte in
+      (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+    return "0x" + digits.joined() + (key.count > 100 ? "…" : "")
+  }
+}
