@@ -112,7 +112,7 @@ test-asan: torture-asan ## run tests and torture under Address and Undefined Beh
 WATCHED_MUTEX = -Xswiftc -DLARDER_TSAN -Xswiftc -no-warnings-as-errors
 
 # What has one thread is left out, as are commands of the tool, which are processes with one each.
-ONE_THREAD = --skip 'CBOR|Cbor|Coder|Canonical|Equal|House|Words|Examples' \
+ONE_THREAD = --skip 'CBOR|Cbor|Coder|Canonical|Equal|House|Words|Examples|History' \
   --skip 'Readme|Figure|Compression|Encryption|LarderTool'
 
 .PHONY: test-tsan

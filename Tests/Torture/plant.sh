@@ -165,7 +165,7 @@ STORE_BELIEVES_SYNC) in_file CLarderStore/log/segment.c \
 STORE_KEEPS_NO_ROOM) in_file CLarderStore/lmdb/environment_writer.c \
     's/if (!larder_environment_is_short(env) ||/return; if (/' ;;
 STORE_NAMES_UNSYNCED) in_file CLarderStore/handle/syncing.c \
-    's/if (!store->syncing.is_settled && store->pending.log.active != NULL)/if (0)/' ;;
+    's/if (!store->syncing.is_settled)/if (0)/' ;;
 STORE_PATH_AS_GIVEN) in_file CLarderStore/store/store.c \
     's/= larder_os_absolute_path(path, &\(.*path\));/= (\1 = strdup(path)) == NULL;/' ;;
 STORE_ANY_FOLDER) in_file CLarderStore/log/log.c \
@@ -222,6 +222,8 @@ STORE_LEADS_TWICE) in_file CLarderStore/pages/tree_guard.c \
 STORE_BELIEVES_SIZES) in_file CLarderStore/log/segment.c \
     's/if (!status \&\& stored_bytes + USUAL_BYTES < .*/(void)stored_bytes;/' ;;
 STORE_READS_HOLES) in_file CLarderStore/log/segment.c 's/(from->hole_count > 0 \&\&/(0 \&\&/' ;;
+STORE_FILLS_HOLES) in_file CLarderStore/log/segment.c \
+    's/if (mended->hole_count == 0) status/status/' ;;
 STORE_BELIEVES_SUMS) in_file CLarderStore/format/meta.c \
     's/ || meta->count > most || meta->bytes > most)/ || most == 0)/' ;;
 STORE_TRUSTS_ANYBODY) in_file CLarderStore/handle/trust.c \

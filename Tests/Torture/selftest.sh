@@ -175,6 +175,7 @@ planted STORE_TRUSTS_ANYBODY store-others
 planted STORE_LINKED_TABLE store-others
 planted STORE_READS_HOLES store-others
 planted STORE_BELIEVES_SUMS store-rare-log
+planted STORE_FILLS_HOLES store-rare-log
 planted STORE_SKIPS_CRC store-damage
 planted STORE_HALF_A_BATCH store-concurrency
 planted STORE_SKIPS_CLEANED_SYNC store-explore

@@ -33,8 +33,10 @@ bool larder_record_find(const ring_records *records, uint64_t position, uint64_t
     uint64_t budgets[] = {most, most};
     uint64_t ask_at = records->source ? position : UINT64_MAX;
     for (; position < limit && records->data_bytes - position >= RING_HEAD_BYTES; position += 8) {
-        if (position >= ask_at) {
-            position = find_behind_hole(records, position, &ask_at);
+        // A head's second half in a hole is no number. In memory, a hole that is read is there.
+        if (position + 8 >= ask_at) {
+            uint64_t behind = find_behind_hole(records, position + 8, &ask_at);
+            if (behind != position + 8) position = behind;
             if (position >= limit || records->data_bytes - position < RING_HEAD_BYTES) break;
         }
         record_head candidate = record_head_at(records->data, position);

@@ -203,7 +203,9 @@ static larder_status ring_load(larder_ring *ring, const larder_os_facts *facts, 
 
 /** Takes the heads from the intact records in [from, to) that could be taken for live ones. */
 static void ring_erase(larder_ring *ring, uint64_t from, uint64_t to) {
+    ring_source source = {ring->file, ring->fixed.data_offset};
     ring_records records = ring_records_of(ring);
+    records.source = &source;
     record_bounds bounds = record_bounds_any(ring->newest);
     bounds.minimum = ring->oldest_sequence;
     record_head head;

@@ -181,11 +181,11 @@ struct larder_ring {
     int64_t seen_newest_ns;
 };
 
-/** The records of a ring, for reading. */
-/** A file may claim any length: beyond what the disk has of it, no more than that is reserved, unless
-    the caller names the capacity. */
+/** A file may claim any length: beyond what the disk has of it, no more than that is reserved,
+    unless the caller names the capacity. */
 #define RING_UNASKED_BYTES ((uint64_t)1 << 30)
 
+/** The records of a ring, for reading. */
 static inline ring_records ring_records_of(const larder_ring *ring) {
     ring_records records = {ring->data, ring->data_bytes, ring->salt, NULL};
     return records;

@@ -627,8 +627,9 @@ larder_store_cursor_open(larder_store *store, const larder_store_query *query,
 /** Has the cursor list something else, by key or by an index, in the snapshot that it has: several
     queries are then answered as of one moment, and the later ones start faster.
     @param query may name bytes that the cursor lent.
-    @return LARDER_OK; LARDER_EINVALID: also if either order is that of use;
-            LARDER_EMISMATCH, as larder_store_cursor_open; LARDER_ECLOSED, LARDER_EFORKED, ENOMEM. After a failure the cursor lists nothing.
+    @return LARDER_OK; LARDER_EINVALID: also if either order is that of use; LARDER_EMISMATCH, as
+            larder_store_cursor_open; LARDER_ECLOSED, LARDER_EFORKED, ENOMEM. After a failure the
+            cursor lists nothing.
     O(log n); O(m log m) for the m waiting writes if no cursor went by that index before. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_cursor_seek(larder_store_cursor *cursor, const larder_store_query *query);
@@ -844,8 +845,8 @@ typedef struct larder_store_compaction {
     @param progress told of segments deleted, and then of rows of the index copied; may be NULL.
            When it stops the call, what was done stays.
     @param report receives the sizes, on success; may be NULL.
-    @return as larder_store_open; LARDER_EINVALID if it is to be read only; ECANCELED. O(live bytes) of the segments that it cleans, and
-            O(rows of the index) where that is copied. */
+    @return as larder_store_open; LARDER_EINVALID if it is to be read only; ECANCELED.
+    O(live bytes) of the segments that it cleans, and O(rows of the index) where that is copied. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_compact(
     const char *path, const larder_store_options *LARDER_NULLABLE options,
     larder_store_detail *LARDER_NULLABLE detail, larder_progress LARDER_NULLABLE progress,

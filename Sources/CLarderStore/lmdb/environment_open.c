@@ -91,6 +91,8 @@ static larder_status prepare_lock_file(const environment *env, int *out) {
                                      mode, out);
     else if (status == ENOENT) status = EACCES;
     const bool is_made = makes && !status;
+    // Another process was faster.
+    if (makes && status == EEXIST) status = larder_os_file_open(path, LARDER_OS_WRITE, 0, out);
     if (!status) status = larder_os_file_facts_get(*out, &facts);
     if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
     if (!status && facts.links > 1) status = LARDER_ELINKED;
@@ -255,8 +257,8 @@ static larder_status open_lmdb(environment *env) {
     larder_os_facts ignored;
     larder_status status = larder_environment_file(env, LARDER_OS_WRITE, &file, &ignored);
     larder_os_file_close(file);
-    // Read-only handles open it for writing too if they may: a handle that writes may join them. But
-    // another user could put any file in its place, as LMDB finds it by its name.
+    // Read-only handles open it for writing too if they may: a handle that writes may join them.
+    // But another user could put any file in its place, as LMDB finds it by its name.
     const bool only_reads = !atomic_load(&env->has_writer);
     if (!status) status = only_reads && !env->is_own ? EACCES : open_protected(env);
     const bool is_unprotected = only_reads && is_refused(status);

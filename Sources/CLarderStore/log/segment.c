@@ -332,7 +332,8 @@ larder_status larder_segment_mend(segment *mended, int folder, uint32_t kind, ui
     // It does not say more than before: what leads to a segment that says it was synced is synced.
     if (kind == SEGMENT_WRITTEN && memcmp(mended->map, magic, sizeof magic) != 0)
         memcpy(head.magic, new_magic, sizeof new_magic);
-    status = larder_os_file_reserve(file, head.capacity);
+    // What a file only claims to have is not made.
+    if (mended->hole_count == 0) status = larder_os_file_reserve(file, head.capacity);
     if (!status) status = larder_os_file_write_at(file, &head, sizeof head, 0);
     if (!status) mended->kind = kind;
     larder_os_file_close(file);

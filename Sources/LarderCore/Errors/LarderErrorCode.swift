@@ -11,7 +11,7 @@ extension LarderError {
     private enum Value: String {
       case tooLarge, full, busy, incompatibleVersion, configurationMismatch, damaged
       case notALarderFile, readOnly, diskFull, closed, io, encoding, decoding, invalidArgument
-      case conflict, remote, suspended, untrusted
+      case conflict, remote, suspended, untrusted, duplicate, notFound
     }
 
     private let value: Value
@@ -61,6 +61,11 @@ extension LarderError {
     /// An entry was written meanwhile, again and again, so that what was to be based on
     /// it could not be stored.
     public static let conflict = Code(.conflict)
+    /// There is one already: an element with that primary key, or with that value of a unique
+    /// index.
+    public static let duplicate = Code(.duplicate)
+    /// There is nothing to change: no element with that primary key.
+    public static let notFound = Code(.notFound)
     /// A remote tier failed; see ``LarderError/cause``.
     public static let remote = Code(.remote)
 

@@ -90,8 +90,9 @@ import Testing
     try items.flush()
     try items.close()
     let coder = UInt64((hash("cbor") >> 16 ^ hash("cbor")) & 0xFFFF)
-    let indexes = UInt64(hash("rank:Int\ntitle:Optional<String>"))
-    #expect(try contentFormat() == 0x414C << 48 | coder << 32 | indexes)
+    let declarations = "\"rank\" 0 .rank:Int\n\"title\" 0 .title:Optional<String>"
+    let indexes = UInt64(hash(declarations) >> 8)
+    #expect(try contentFormat() == 0x414C << 48 | coder << 32 | indexes << 8)
 
     // The rows of the indexes lie in the tree as the page says: 30, index, value, key.
     let tree = try Data(contentsOf: folder.appendingPathComponent("data.mdb"))

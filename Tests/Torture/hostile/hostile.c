@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Uses stores whose files somebody has changed who knows their formats. Each use has limits: two
-// seconds of the processor, and 256 MiB of memory, or twice what the store has on the disk. A crash,
-// a report of a sanitizer and a limit exceeded are failures; what is answered is not judged here.
+// seconds of the processor, and 256 MiB of memory, or twice what the store has on the disk. A
+// crash, a report of a sanitizer and a limit exceeded are failures; answers are not judged here.
 // One mutant is one number, which makes it again; a process uses a few, one after the other.
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +31,8 @@ enum {
 };
 
 const char *__asan_default_options(void);
-/** An allocation beyond the limit is a report of its own; what is freed counts as memory, too, until
-    it is reused. */
+/** An allocation beyond the limit is a report of its own; what is freed counts as memory, too,
+    until it is reused. */
 const char *__asan_default_options(void) {
     return "max_allocation_size_mb=512:detect_leaks=0:handle_segv=1:exitcode=70:"
            "quarantine_size_mb=16:clear_shadow_mmap_threshold=1073741824";

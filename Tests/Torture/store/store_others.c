@@ -305,7 +305,7 @@ static void strangers(torture *run, const char *path) {
     EXPECT(run, unlink(inside) == 0 && rmdir(path) == 0, "something was left in the folder");
 }
 
-// Lengths and sums that somebody chose --------------------------------------------------------------
+// Lengths and sums that somebody chose ------------------------------------------------------------
 
 /** The pages of mapped files that this process has; they come with the first touch. */
 static long mapped_pages(void) {

@@ -3,7 +3,7 @@
 import LarderCore
 import Synchronization
 
-/// What ``Archive/verify(progress:)`` found.
+/// What `verify(progress:)` found.
 ///
 /// ```swift
 /// let report = try archive.verify()
@@ -24,11 +24,11 @@ public struct ArchiveReport: Sendable, Hashable {
   /// compared with the elements.
   public let comparedIndexes: Bool
   /// Elements that are found by something else than what the indexes give for them:
-  /// ``Archive/reindex(progress:)`` mends that.
+  /// `reindex(progress:)` mends that.
   public let differing: Int
   /// Elements that can be decoded and are in no index; likewise.
   public let unindexed: Int
-  /// Elements that cannot be decoded. That is no damage; ``Archive/access(_:)`` says why.
+  /// Elements that cannot be decoded. That is no damage; `access(_:)` says why.
   public let undecodable: Int
 
   /// What was found in the files.

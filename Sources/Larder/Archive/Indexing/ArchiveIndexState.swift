@@ -20,7 +20,7 @@ final class ArchiveIndexState: Sendable {
 extension Archive {
   /// What elements are found by besides their primary key: what the archive was opened
   /// with. Nothing as long as the folder has other indexes, be it that the archive only reads, or
-  /// that a ``reindex(progress:)`` is under way or was stopped: then queries look at every element.
+  /// that a `reindex(progress:)` is under way or was stopped: then queries look at every element.
   ///
   /// - Complexity: O(1); a look at the folder while that is so.
   public var indexes: [ArchiveIndex<Element>] { indexesAreCurrent ? declaredIndexes : [] }

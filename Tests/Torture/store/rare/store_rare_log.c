@@ -408,6 +408,40 @@ static void segments(torture *run, void *context) {
     larder_log_close(&log);
 }
 
+/** A segment that is mended stays as long as it is, and gets no room for its holes. */
+static void mended_with_holes(torture *run, void *context) {
+    const rare *self = context;
+    const off_t claimed = 256 << 20;
+    struct stat before, after;
+    store_log log;
+    segment *made = NULL;
+    uint64_t store_id;
+    GIVES(log_made(self->path, &log), LARDER_OK);
+    GIVES(larder_log_enter(&log), LARDER_OK);
+    GIVES(larder_segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0, STORE_ID, 0600,
+                                &made),
+          LARDER_OK);
+    larder_segment_close(made);
+    const char *path = inside(self->path, "log/00000001.seg");
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    EXPECT(run,
+           pwrite(file, "x", 1, 8) == 1 && ftruncate(file, claimed) == 0 &&
+               stat(path, &before) == 0,
+           "cannot write");
+    close(file);
+    GIVES(larder_segment_open_damaged(log.folder, 1, &store_id, &made), LARDER_OK);
+    if (made && before.st_blocks * 512 < claimed / 4) {
+        GIVES(larder_segment_mend(made, log.folder, SEGMENT_CLEANED, STORE_ID), LARDER_OK);
+        EXPECT(run,
+               stat(path, &after) == 0 && after.st_size == claimed &&
+                   after.st_blocks * 512 < claimed / 4,
+               "it has %lld blocks", (long long)after.st_blocks);
+    }
+    larder_segment_close(made);
+    larder_log_leave(&log);
+    larder_log_close(&log);
+}
+
 /** Removals take what each segment keeps back for them where no other can be made, up to what is
     for the removal of everything, which takes the last byte; the record that names the next one has
     its own place. */
@@ -1558,5 +1592,5 @@ void family_store_rare_log(torture *run) {
               changed_record, failing_checkpoints, unmapped, unmapped_by_place, unnamed, bare,
               merging, passes, told_of_opening, compacting, shrinking, lost_before_end, full_disk,
               little_room, written_since, dead_without_memory, shut_before_room, noted_reads,
-              by_thread, held_back, cut_without_reserving, great_sums);
+              by_thread, held_back, cut_without_reserving, great_sums, mended_with_holes);
 }
