@@ -314,6 +314,13 @@ static void give_reserves(larder_store *store) {
     pthread_mutex_unlock(&store->pending.lock);
 }
 
+/** Before a checkpoint fails for the want of room, that goes, and what cursors keep. */
+static void give_all(larder_store *store) {
+    give_reserves(store);
+    flush_order order = {.room_bytes = larder_store_room_to_keep(store)};
+    larder_segments_delete_retired(&store->index, &store->pending.log, &order);
+}
+
 /** What cleaning may have to copy before anything comes free. */
 static uint64_t room_for_copies(const larder_store *store) {
     const uint64_t beside_value = 128, most = 4 * store->tuning.segment_max_bytes;
@@ -346,7 +353,8 @@ static larder_status clean_in_steps(larder_store *store, flush_order *order) {
     while (order->is_cut) {
         larder_segments_delete_retired(&store->index, &store->pending.log, order);
         // Somebody looks at an older state, or wants no more of it.
-        if (store->index.retired.count > 0 || order->deletion) return LARDER_OK;
+        if (larder_segments_are_looked_at(&store->index, order) || order->deletion)
+            return LARDER_OK;
         larder_live_totals(&store->index.live, &used, &live);
         bool is_stuck = used - live >= before;
         if (is_stuck && has_given) return LARDER_OK;
@@ -545,7 +553,7 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
         status = larder_store_sync_through(store, UINT64_MAX);
     const bool has_applied = store->pending.frozen != NULL;
     for (int attempt = 0; !status && attempt < 2; attempt++) {
-        if (attempt > 0) give_reserves(store);
+        if (attempt > 0) give_all(store);
         status = run_checkpoint(store, order);
         if (!status) status = enforce_limits(store, order);
         if (!is_full_disk(status) || attempt > 0) break;

@@ -583,6 +583,19 @@ static const live_segment *next_to_delete(const live_table *retired, uint64_t fe
     return gone;
 }
 
+/** The same, on a disk that has no room for what is asked: before a write is refused, the oldest
+    goes that cursors keep, and they are told of a gap. */
+static const live_segment *next_for_room(const store_index *index, uint64_t fed_after,
+                                         const flush_order *order) {
+    const live_segment *gone = next_to_delete(&index->retired, fed_after);
+    bool is_short = order->room_bytes > larder_environment_room(index->environment);
+    return gone == NULL && is_short ? next_to_delete(&index->retired, UINT64_MAX) : gone;
+}
+
+bool larder_segments_are_looked_at(const store_index *index, const flush_order *order) {
+    return next_for_room(index, larder_cleaning_fed_after(index), order) != NULL;
+}
+
 void larder_segments_delete_retired(store_index *index, store_log *log, flush_order *order) {
     live_table *retired = &index->retired;
     const size_t total = retired->count;
@@ -595,7 +608,7 @@ void larder_segments_delete_retired(store_index *index, store_log *log, flush_or
         if (order->progress != NULL && order->progress(order->context, done, total) != 0)
             order->deletion = ECANCELED;
         if (order->deletion || done == total) return;
-        const live_segment *gone = next_to_delete(retired, fed_after);
+        const live_segment *gone = next_for_room(index, fed_after, order);
         if (gone == NULL) return;
         // What a cursor has passed goes for good: a power cut must not set the cursor back to it.
         if (fed_after != UINT64_MAX && !is_synced && larder_feed_sync(index->feed) != LARDER_OK)

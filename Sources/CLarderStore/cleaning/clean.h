@@ -124,7 +124,11 @@ LARDER_MUST_CHECK larder_status larder_segment_prove(store_index *index, store_l
 /** Behind which sequence named cursors of feeds need the log: of those that lag no more than they
     may. UINT64_MAX if none does. The lock of the index is held. O(cursors · segments). */
 uint64_t larder_cleaning_fed_after(const store_index *index);
-/** Deletes segments that no state needs any more; the lock of the index is held. */
+/** Whether retired segments stay because of a state that somebody looks at, not of a cursor. The
+    lock of the index is held. */
+bool larder_segments_are_looked_at(const store_index *index, const flush_order *order);
+/** Deletes segments that no state needs any more; those that cursors need, too, as long as the file
+    system has not the room that the order asks for. The lock of the index is held. */
 void larder_segments_delete_retired(store_index *index, store_log *log, flush_order *order);
 
 #endif
