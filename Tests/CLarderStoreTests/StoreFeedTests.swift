@@ -25,6 +25,8 @@ struct StoreFeedTests {
   }
 
   final class Feed {
+    /// Open for as long as the feed.
+    private let store: Store
     let pointer: OpaquePointer
     var token = larder_store_token()
 
@@ -32,6 +34,7 @@ struct StoreFeedTests {
       _ store: Store, _ flags: Int = 0, from token: larder_store_token? = nil, name: String = "",
       lag: UInt64 = 0
     ) throws {
+      self.store = store
       var options = larder_store_feed_options()
       options.flags = UInt32(flags)
       options.max_lag_bytes = lag
@@ -289,6 +292,19 @@ struct StoreFeedTests {
     #expect(try Feed(reader(), from: token).all() == [.write(last, ["+9"])])
     let head = try Data(contentsOf: url.appendingPathComponent("log/00000002.seg")).prefix(64)
     #expect(Array(head.suffix(8)) == [1, 0, 0, 0, 0, 0, 0, 0])
+  }
+
+  @Test(arguments: [false, true])
+  func aWaitEndsWhenTheStoreIsShutDown(waitsForSyncs: Bool) async throws {
+    let store = try Store(url)
+    try store.put([1], [1])
+    let reader = try reader()
+    let feed = try Feed(reader, waitsForSyncs ? Int(LARDER_STORE_FEED_SYNCED) : 0)
+    nonisolated(unsafe) let pointer = feed.pointer
+    let waiting = Thread { #expect(larder_store_feed_wait(pointer, Int64.max) == LARDER_ECLOSED) }
+    waiting.start()
+    try check(larder_store_shutdown(reader.pointer))
+    while !waiting.isFinished { await Task.yield() }
   }
 
   @Test func aWaitEndsWithAWriteALimitOrAnInterrupt() async throws {

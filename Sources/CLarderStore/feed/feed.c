@@ -103,7 +103,8 @@ larder_status larder_store_feed_open(larder_store *store, const larder_store_fee
         larder_store_feed_close(feed);
         return status;
     }
-    atomic_store(&feed->page, feed->file.page);
+    atomic_store(&feed->waiter.page, feed->file.page);
+    larder_feed_join(&store->feed, &feed->waiter);
     if (is_named) larder_feed_watch(store);
     *out = feed;
     return LARDER_OK;
@@ -111,6 +112,9 @@ larder_status larder_store_feed_open(larder_store *store, const larder_store_fee
 
 void larder_store_feed_close(larder_store_feed *feed) {
     if (feed == NULL) return;
+    // In a child, the thread that had the lock may be gone.
+    if (*feed->store->identity.not_forked != 0)
+        larder_feed_leave(&feed->store->feed, &feed->waiter);
     if (feed->slot != SIZE_MAX && larder_os_file_locks_places())
         larder_os_file_unlock_place(feed->file.file, FEED_PLACE_SLOT + feed->slot);
     larder_feed_file_close(&feed->file);
@@ -260,11 +264,21 @@ static larder_status scan_on(larder_store_feed *feed, larder_store_feed_event *e
     return tell_write(feed, first, count, event);
 }
 
-/** Segments that the feed has passed. */
+/** What the feed has passed: a little at a time, for to unmap all of a long segment takes longer
+    than it should take until a write is told. */
 static void let_go_of_passed(larder_store_feed *feed) {
+    const uint64_t step_bytes = (uint64_t)1 << 20;
+    const location at = feed->scan.at;
     const segment *passed;
+    if (at.segment != feed->rested.segment) feed->rested = (location){at.segment, 0};
+    if (at.offset >= feed->rested.offset + step_bytes) {
+        passed = larder_segment_table_next(&feed->log.table, at.segment);
+        if (passed != NULL && passed->number == at.segment)
+            larder_segment_rest_between(passed, feed->rested.offset, at.offset);
+        feed->rested.offset = at.offset;
+    }
     while ((passed = larder_segment_table_next(&feed->log.table, 1)) != NULL &&
-           passed->number < feed->scan.at.segment)
+           passed->number < at.segment)
         larder_log_let_go(&feed->log, passed->number);
 }
 
@@ -291,5 +305,6 @@ larder_status larder_store_feed_next(larder_store_feed *feed, larder_store_feed_
     if (status) return status;
     *event = feed->event;
     feed->has_event = false;
+    if (feed->told_count < UINT32_MAX) feed->told_count++;
     return LARDER_OK;
 }

@@ -25,6 +25,10 @@ struct larder_store_feed {
     /** The newest epoch that there was when it was placed. */
     uint32_t judged_epoch;
     log_scan scan;
+    /** Up to there pages of the segment were released. */
+    location rested;
+    /** How many events were told since the last wait. */
+    uint32_t told_count;
     /** Up to there the log was synced, when it was looked at last. */
     location synced;
     /** When the heads were read last, monotonic; 0: to be read. And something came, perhaps, that
@@ -42,8 +46,8 @@ struct larder_store_feed {
     /** Of the named cursor; SIZE_MAX for none. */
     size_t slot;
     _Atomic bool is_interrupted;
-    /** Of `file`, for whoever interrupts. */
-    _Atomic(feed_page *) page;
+    /** With the page of `file`, for whoever interrupts. */
+    feed_waiter waiter;
 };
 
 // token.c

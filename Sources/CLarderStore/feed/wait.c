@@ -15,7 +15,7 @@ static void open_page(larder_store_feed *feed) {
     bool trusts = (store->options.flags & LARDER_STORE_TRUST_OTHERS) != 0;
     if (feed->file.page == NULL && larder_feed_file_open(store->identity.path, feed->log.store_id,
                                                          true, trusts, &feed->file) == LARDER_OK)
-        atomic_store(&feed->page, feed->file.page);
+        atomic_store(&feed->waiter.page, feed->file.page);
     // The store's own handle knows of it from now on.
     larder_feed_watch(feed->store);
 }
@@ -53,11 +53,27 @@ static void sleep_once(larder_store_feed *feed, feed_bell *bell, uint32_t word, 
     if (atomic_load(&bell->word) != word) feed->is_unsettled = true;
 }
 
+/** Beside a writer that writes without a pause, the next write is there sooner than a sleep begins
+    and ends, and the writer need not wake anybody. One that writes now and then is not waited for
+    in this way. */
+static larder_status look_for_more(larder_store_feed *feed) {
+    const int64_t until = larder_os_monotonic_ns() + 20000;
+    const bool is_busy = feed->told_count > 1 && !feed->is_synced_only;
+    larder_status status = LARDER_END;
+    feed->told_count = 0;
+    while (is_busy && status == LARDER_END && !atomic_load(&feed->is_interrupted) &&
+           larder_os_monotonic_ns() < until)
+        status = larder_feed_fetch(feed);
+    return status;
+}
+
 larder_status larder_store_feed_wait(larder_store_feed *feed, int64_t timeout_ns) {
     const int64_t start = larder_os_monotonic_ns();
     int64_t pause = SHORT_SLEEP_NS;
+    larder_status status = look_for_more(feed);
+    if (status != LARDER_END) return status;
     for (;;) {
-        larder_status status = store_enter(feed->store);
+        status = store_enter(feed->store);
         if (status) return status;
         open_page(feed);
         feed_bell *bell = NULL;
@@ -76,6 +92,6 @@ larder_status larder_store_feed_wait(larder_store_feed *feed, int64_t timeout_ns
 
 void larder_store_feed_interrupt(larder_store_feed *feed) {
     atomic_store(&feed->is_interrupted, true);
-    feed_page *page = atomic_load(&feed->page);
+    feed_page *page = atomic_load(&feed->waiter.page);
     if (page != NULL) larder_feed_wake(&page->bells[feed->is_synced_only]);
 }

@@ -225,6 +225,30 @@ void larder_feed_watch(larder_store *store) {
     pthread_mutex_unlock(&feed->lock);
 }
 
+void larder_feed_join(store_feed *feed, feed_waiter *added) {
+    pthread_mutex_lock(&feed->lock);
+    added->next = feed->waiters;
+    feed->waiters = added;
+    pthread_mutex_unlock(&feed->lock);
+}
+
+void larder_feed_leave(store_feed *feed, const feed_waiter *gone) {
+    pthread_mutex_lock(&feed->lock);
+    feed_waiter **at = &feed->waiters;
+    while (*at != NULL && *at != gone) at = &(*at)->next;
+    if (*at != NULL) *at = gone->next;
+    pthread_mutex_unlock(&feed->lock);
+}
+
+void larder_feed_wake_own(store_feed *feed) {
+    pthread_mutex_lock(&feed->lock);
+    for (feed_waiter *next = feed->waiters; next != NULL; next = next->next) {
+        feed_page *page = atomic_load(&next->page);
+        for (int what = 0; what < 2 && page != NULL; what++) larder_feed_wake(&page->bells[what]);
+    }
+    pthread_mutex_unlock(&feed->lock);
+}
+
 void larder_feed_unwatch(store_feed *feed) {
     pthread_mutex_lock(&feed->lock);
     if (feed->file.file >= 0 && larder_os_file_locks_places())

@@ -108,10 +108,18 @@ bool larder_feed_cursor_read(const feed_page *page, size_t slot, feed_cursor *ou
 void larder_feed_cursor_write(feed_page *page, size_t slot, const feed_cursor *written);
 void larder_feed_position_write(feed_page *page, size_t slot, uint32_t epoch, uint64_t sequence);
 
-/** What the handle that writes has of it. */
+/** A feed of the handle, whose wait ends with the handle's use. */
+typedef struct feed_waiter {
+    struct feed_waiter *next;
+    /** What it sleeps on a word of; NULL if there is none. */
+    _Atomic(feed_page *) page;
+} feed_waiter;
+
+/** What a handle has of feeds, and the one that writes of the file. */
 typedef struct store_feed {
-    /** Guards making. */
+    /** Guards `waiters`, and making. */
     pthread_mutex_t lock;
+    feed_waiter *waiters;
     feed_file file;
     /** In which the log goes on. */
     uint32_t epoch;
@@ -123,6 +131,10 @@ typedef struct store_feed {
 
 /** Looks whether there is such a file by now; from then on, waiters are woken. */
 void larder_feed_watch(larder_store *store);
+void larder_feed_join(store_feed *feed, feed_waiter *added);
+void larder_feed_leave(store_feed *feed, const feed_waiter *gone);
+/** Has every feed of the handle look at what there is, and find that the handle is shut. */
+void larder_feed_wake_own(store_feed *feed);
 /** Ends it; the page stays mapped until larder_feed_free. */
 void larder_feed_unwatch(store_feed *feed);
 void larder_feed_free(store_feed *feed);

@@ -11,7 +11,8 @@
     LARDER_STORE_FEED_GAP says so, with the number of writes that are missing; the consumer then
     takes everything anew: larder_store_snapshot_open is a cursor, and the token that belongs to it.
     A **named cursor** is kept by the store with the position that its consumer acknowledged, and
-    keeps the log behind it from being deleted, up to `max_lag_bytes`.
+    keeps the log behind it from being deleted, up to `max_lag_bytes`; before a write is refused on a
+    full disk, the oldest of it goes all the same.
 
     **Power cuts** take back writes that were not synced, and their sequences are assigned again. A
     consumer that was told of one is told LARDER_STORE_FEED_REWOUND: everything after the event's
@@ -160,8 +161,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_feed_next(larder_store_f
     feeds at once, and otherwise from when it was opened or its maintenance ran last. Else, and
     where the file `feed` can be neither written nor made, the log is looked at every 1 to 50 ms.
     @param timeout_ns INT64_MAX for no limit.
-    @return LARDER_OK; ETIMEDOUT; ECANCELED after larder_store_feed_interrupt; as
-            larder_store_feed_next. */
+    @return LARDER_OK; ETIMEDOUT; ECANCELED after larder_store_feed_interrupt; LARDER_ECLOSED as
+            soon as the store is shut down; as larder_store_feed_next. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_feed_wait(larder_store_feed *feed,
                                                                   int64_t timeout_ns);
 /** Ends the wait of another thread, or the next one if none is under way. */

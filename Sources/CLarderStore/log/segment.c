@@ -365,6 +365,13 @@ void larder_segment_rest(const segment *resting) {
         (void)madvise(resting->map, (size_t)resting->capacity, MADV_DONTNEED);
 }
 
+void larder_segment_rest_between(const segment *resting, uint64_t from, uint64_t until) {
+    const uint64_t block = (uint64_t)1 << 16;
+    from = from / block * block;
+    until = until / block * block;
+    if (from < until) (void)madvise(resting->map + from, (size_t)(until - from), MADV_DONTNEED);
+}
+
 void larder_segment_close(segment *closed) {
     if (closed == NULL || atomic_fetch_sub_explicit(&closed->holds, 1, memory_order_acq_rel) > 1)
         return;

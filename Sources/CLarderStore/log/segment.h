@@ -160,6 +160,8 @@ LARDER_MUST_CHECK larder_status larder_segment_open(int folder, uint32_t number,
                                                     bool writes, segment **out);
 /** Releases the mapped pages of a segment of the least size: they are read again on access. */
 void larder_segment_rest(const segment *resting);
+/** The same of the pages between two offsets, as far as they are whole. */
+void larder_segment_rest_between(const segment *resting, uint64_t from, uint64_t until);
 /** Opens one for reading whatever its head says: of SEGMENT_UNKNOWN if that is damaged, without a
     first sequence, and of whatever length it is. Its number is that of a sound head. NULL if it is
     no file, or too short for a head.

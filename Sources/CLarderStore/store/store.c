@@ -569,6 +569,7 @@ static larder_status store_shut(larder_store *store) {
     pthread_mutex_unlock(&store->pending.lock);
     pthread_mutex_unlock(&store->syncing.lock);
     pthread_mutex_unlock(&store->index.lock);
+    larder_feed_wake_own(&store->feed);
     return status ? status : closed;
 }
 
