@@ -243,7 +243,7 @@ FEED_HALF_A_BATCH) in_file CLarderStore/feed/feed.c \
     s/\.count = count,/.count = count > 2 ? count - 1 : count,/
     }' ;;
 FEED_FORGETS_CURSOR) in_file CLarderStore/cleaning/fed.c \
-    's/if (lag <= cursor.max_lag) least = behind;/(void)behind, (void)lag;/' ;;
+    's/if (behind < least) least = behind;/(void)behind;/' ;;
 FEED_SETS_BACK) in_file CLarderStore/cleaning/clean.c \
     's/larder_feed_sync(index->feed) != LARDER_OK)/0)/' ;;
 FEED_TELLS_UNSYNCED) in_file CLarderStore/feed/feed.c \

@@ -121,8 +121,9 @@ LARDER_MUST_CHECK larder_status larder_segment_keep(store_index *index, store_lo
     write. O(its records). */
 LARDER_MUST_CHECK larder_status larder_segment_prove(store_index *index, store_log *log,
                                                      uint32_t number, bool *is_superfluous);
-/** Behind which sequence named cursors of feeds need the log: of those that lag no more than they
-    may. UINT64_MAX if none does. The lock of the index is held. O(cursors · segments). */
+/** Behind which sequence named cursors of feeds need the log, each no more of it than it may lag.
+    UINT64_MAX if none does. The lock of the index is held. O(cursors · segments · those that fall
+    out). */
 uint64_t larder_cleaning_fed_after(const store_index *index);
 /** Whether retired segments stay because of a state that somebody looks at, not of a cursor. The
     lock of the index is held. */

@@ -83,8 +83,8 @@ typedef struct larder_store_feed_options {
     const larder_store_token *LARDER_NULLABLE from;
     /** 1 to 32 bytes: the named cursor to go on with, or to make. Empty for none. */
     larder_bytes name;
-    /** Of a named cursor: so many bytes of the log it keeps from being deleted, beyond what the
-        store's limits allow. One that lags further is cut off, and told of a gap. 0 for
+    /** Of a named cursor: so many bytes of the log it keeps from being deleted, the newest, beyond
+        what the store's limits allow. One that lags further is told of a gap. 0 for
         LARDER_STORE_FEED_LAG_DEFAULT_BYTES. */
     uint64_t max_lag_bytes;
 } larder_store_feed_options;
