@@ -67,6 +67,7 @@ static const char *strerror_system(larder_status status) {
     case EPIPE: return "nobody reads the other end of the pipe";
     case ERANGE: return "a result is out of range";
     case EROFS: return "the file system is read-only";
+    case ESPIPE: return "a pipe or a socket is where a file is needed";
     case ESTALE: return "the file on the server is gone";
     case ETIMEDOUT: return "the operation took too long";
     case ETXTBSY: return "the file is a program that is running";

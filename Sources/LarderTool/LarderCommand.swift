@@ -60,7 +60,9 @@ struct LarderCommand: ParsableCommand {
     } catch is OutputClosed {
       return ExitCode.success.rawValue
     } catch let error as LarderError {
-      StandardError.note(error.message)
+      // The library's advice, in the words of the command line.
+      StandardError.note(
+        error.message.replacing("set trustsOtherUsers", with: "pass --trust-others"))
       return ToolExit.failure
     } catch let error as ToolFailure {
       StandardError.note(error.description)

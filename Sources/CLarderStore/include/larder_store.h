@@ -845,7 +845,8 @@ typedef struct larder_store_compaction {
     @param progress told of segments deleted, and then of rows of the index copied; may be NULL.
            When it stops the call, what was done stays.
     @param report receives the sizes, on success; may be NULL.
-    @return as larder_store_open; LARDER_EINVALID if it is to be read only; ECANCELED.
+    @return as larder_store_open; LARDER_EINVALID if it is to be read only; LARDER_EFOREIGN if
+            `index.new`, in which the copy grows, is no folder; ECANCELED.
     O(live bytes) of the segments that it cleans, and O(rows of the index) where that is copied. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_compact(
     const char *path, const larder_store_options *LARDER_NULLABLE options,
@@ -874,8 +875,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_compact(
     @param report receives what was found, also on LARDER_EDAMAGED.
     @return LARDER_OK; LARDER_EBUSY if the store is open, in any process, even for reading;
             LARDER_EDAMAGED: there would be uncertain entries; LARDER_EFOREIGN if nothing in the
-            folder looks like a store, or there are segments of another one; LARDER_EVERSION;
-            LARDER_EINVALID; ECANCELED; ENOENT, EACCES, ENOSPC, EIO (a segment cannot be read) or
+            folder looks like a store, there are segments of another one, or `index.new`, in which
+            the index is made, is no folder; LARDER_EVERSION; LARDER_EINVALID; ECANCELED; ENOENT, EACCES, ENOSPC, EIO (a segment cannot be read) or
             another errno. O(bytes of the log), and 56 bytes of memory a record. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_rebuild(const char *path, const larder_store_options *LARDER_NULLABLE options,

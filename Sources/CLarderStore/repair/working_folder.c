@@ -27,6 +27,8 @@ larder_status larder_index_replace(larder_store *store, index_maker make, void *
     // Of an attempt that a crash ended.
     larder_folder_remove_all(folder);
     larder_status status = larder_os_folder_make(folder, mode | (mode & 0444) >> 2);
+    // Nothing of ours: what is left of an attempt was removed.
+    if (status == EEXIST) return LARDER_EFOREIGN;
     if (!status) status = make(store, folder, work);
     // If we crash before this, the old index is there.
     if (!status) status = larder_os_file_rename(fresh, data);

@@ -73,6 +73,11 @@ enum StoreFailure {
       """
     case LARDER_EDAMAGED:
       "the data is damaged; nothing was deleted, and salvage copies what is intact"
+    case LARDER_EFOREIGN:
+      """
+      something that is not Larder's is in the way, in that folder or in place of its folder \
+      index.new; it was left as it is
+      """
     case LARDER_EFORKED: "it was opened before fork; open it in the child process itself"
     case LARDER_ECONFLICT: "an entry has been written meanwhile"
     case LARDER_EINVALID: "an argument is out of range"

@@ -63,7 +63,7 @@ extension LarderError {
       case LARDER_ENOSLOT: "remove a consumer, or resize the log with more slots"
       case LARDER_EDAMAGED: "nothing was deleted; salvage copies what is intact"
       case LARDER_EOWNER, LARDER_EWRITABLE:
-        "it was left as it is; change owner or permissions, or say that other users are trusted"
+        "it was left as it is; change owner or permissions, or set trustsOtherUsers"
       case LARDER_ELINKED:
         "it was left as it is, as writing would change what has that name, too; copy it first"
       case LARDER_ELOCKED: "nothing was written; end that process, or let it not read the file"

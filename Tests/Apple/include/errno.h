@@ -42,6 +42,7 @@ extern int *__error(void);
 #define ENAMETOOLONG 63
 #define ENOTEMPTY 66
 #define EDQUOT 69
+#define ESPIPE 29
 #define ESTALE 70
 #define ENOLCK 77
 #define ENOSYS 78

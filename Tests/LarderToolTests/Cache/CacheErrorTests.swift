@@ -63,8 +63,22 @@ import Testing
     #expect(try Tool.run("cache", "set", path, "key", "value").code == 0)
     try FileManager.default.setAttributes(
       [.posixPermissions: 0o666], ofItemAtPath: path + "/data.mdb")
-    expectFailure(try run(command, on: path), naming: path)
+    let refusal = try run(command, on: path)
+    expectFailure(refusal, naming: path)
+    #expect(refusal.errors.contains("pass --trust-others"))
     #expect(try run(command + ["--trust-others"], on: path).code == 0)
+  }
+
+  @Test func aFileInPlaceOfTheFolderOfRepairsIsAnErrorAndIsLeftAsItWas() throws {
+    let path = directory.file("cache").path
+    #expect(try Tool.run("cache", "set", path, "key", "value").code == 0)
+    let file = URL(fileURLWithPath: path + "/index.new")
+    try Data("mine\n".utf8).write(to: file)
+    let refusal = try Tool.run("cache", "rebuild", path)
+    expectFailure(refusal, naming: path)
+    #expect(refusal.errors.contains("left as it is"))
+    #expect(try Data(contentsOf: file) == Data("mine\n".utf8))
+    #expect(try Tool.run("cache", "get", path, "key").text == "value")
   }
 
   @Test func aMissingFolderAboveIsAnError() throws {
