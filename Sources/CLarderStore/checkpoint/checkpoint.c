@@ -130,13 +130,18 @@ static larder_status apply_segments(apply_txn *apply, const memtable *frozen) {
 }
 
 /** Where the last segment was sealed and nothing came behind it, the log goes on in the next one:
-    so that it can be cleaned, too. */
+    so that it can be cleaned, too. What leads there has to be on the device: a write may have left
+    the last one only now. */
 static larder_status pass_sealed(apply_txn *apply) {
+    pending_writes *pending = &apply->store->pending;
     location end = apply->meta.end;
     if (end.segment == 0) end = (location){1, SEGMENT_HEAD_BYTES};
-    for (;;) {
+    pthread_mutex_lock(&pending->lock);
+    const uint32_t synced = pending->log.synced_end.segment;
+    pthread_mutex_unlock(&pending->lock);
+    while (end.segment < synced) {
         segment *last;
-        larder_status status = larder_log_segment(&apply->store->pending.log, end.segment, &last);
+        larder_status status = larder_log_segment(&pending->log, end.segment, &last);
         // What is lost is not cleaned.
         if (status == ENOENT || status == LARDER_EDAMAGED) return LARDER_OK;
         if (status || last->next == 0 || end.offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
@@ -146,6 +151,7 @@ static larder_status pass_sealed(apply_txn *apply) {
         if (status) return status;
         apply->meta.end = end;
     }
+    return LARDER_OK;
 }
 
 /** What the last transaction has besides: the order of use, reads, and how far the log came. */

@@ -52,7 +52,8 @@ static larder_status find_cursor(larder_store_feed *feed,
         feed->slot = at;
         feed->place = (feed_place){found.epoch, found.sequence};
         feed->is_lost = found.epoch == FEED_EPOCH_NONE;
-        return status;
+        // Whoever made it may have been killed before it was on the device.
+        return status ? status : larder_feed_file_sync(&feed->file, feed->store->identity.path);
     }
     if (free_slot == SIZE_MAX) return LARDER_ENOSLOT;
     larder_status status = take_slot(feed, free_slot);
@@ -239,6 +240,12 @@ static larder_status pass_damage(larder_store_feed *feed, larder_store_feed_even
     return LARDER_OK;
 }
 
+/** Whether somebody has gone over the log since the feed was placed in what a power cut had left of
+    it: then it is found anew, for segments that it has mapped may be given up. */
+static bool is_mended(const larder_store_feed *feed) {
+    return feed->is_cut && !larder_feed_is_cut(feed);
+}
+
 /** The log behind the place of the feed. As pass_damage. */
 static larder_status scan_on(larder_store_feed *feed, larder_store_feed_event *event) {
     const uint8_t *first;
@@ -248,8 +255,10 @@ static larder_status scan_on(larder_store_feed *feed, larder_store_feed_event *e
     larder_status status = larder_log_scan_next(&next, true, &first, &count, &from);
     if (status == LARDER_EDAMAGED) {
         feed->scan.at = next.at;
-        if (larder_feed_is_cut(feed) && !is_synced(feed, next.at)) return LARDER_END;
-        return pass_damage(feed, event);
+        bool is_torn = feed->is_cut && !is_synced(feed, next.at);
+        if (is_mended(feed)) feed->is_placed = false;
+        if (!feed->is_placed) return EAGAIN;
+        return is_torn ? LARDER_END : pass_damage(feed, event);
     }
     if (status == LARDER_END) {
         feed->scan = next;
@@ -259,6 +268,11 @@ static larder_status scan_on(larder_store_feed *feed, larder_store_feed_event *e
     bool waits = !status && feed->is_synced_only && !is_synced(feed, next.at);
     if (!status) feed->is_unsettled = false;
     if (status || waits) return status ? status : LARDER_END;
+    // Only now: what is noted as synced may be of a log that goes on elsewhere.
+    if (is_mended(feed)) {
+        feed->is_placed = false;
+        return EAGAIN;
+    }
     feed->scan = next;
     feed->place = (feed_place){larder_segment_epoch_now(from), next.sequence};
     return tell_write(feed, first, count, event);
@@ -287,8 +301,7 @@ larder_status larder_feed_fetch(larder_store_feed *feed) {
     larder_status status = store_enter(feed->store);
     if (status || feed->has_event) return status;
     if (feed->is_placed) let_go_of_passed(feed);
-    // Somebody has gone over it.
-    if (feed->is_cut && !larder_feed_is_cut(feed)) feed->is_placed = false;
+    if (is_mended(feed)) feed->is_placed = false;
     status = EAGAIN;
     for (int step = 0; status == EAGAIN && step < STEPS_MAX; step++) {
         bool was_placed = feed->is_placed;

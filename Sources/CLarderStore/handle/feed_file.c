@@ -37,9 +37,14 @@ static uint64_t position_read(const _Atomic uint64_t from[4], feed_cursor *out) 
 
 /** @param counts receives how often each of the two was written. */
 static void positions_read(const feed_slot *slot, uint64_t counts[2], feed_cursor *out) {
+    enum { ATTEMPTS = 1000 };
     feed_cursor other = {.length = 0};
-    counts[0] = position_read(slot->positions[0], out);
-    counts[1] = position_read(slot->positions[1], &other);
+    counts[0] = counts[1] = 0;
+    // Whoever acknowledges may have come from the one to the other meanwhile.
+    for (int attempt = 0; attempt < ATTEMPTS && counts[0] == 0 && counts[1] == 0; attempt++) {
+        counts[0] = position_read(slot->positions[0], out);
+        counts[1] = position_read(slot->positions[1], &other);
+    }
     if (counts[0] < counts[1]) {
         out->sequence = other.sequence;
         out->epoch = other.epoch;

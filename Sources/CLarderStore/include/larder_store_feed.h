@@ -90,7 +90,7 @@ typedef struct larder_store_feed_options {
 } larder_store_feed_options;
 
 /** Opens a feed, in any process that may read the folder. A named cursor needs permission to write,
-    and makes the file `feed` if it is missing, which is synced with the new cursor in it.
+    and makes the file `feed` if it is missing, which is synced with the cursor in it.
     @return LARDER_OK; LARDER_EINVALID (flags, name, or a token that is none); LARDER_ENOSLOT: there
             are LARDER_STORE_FEED_CURSORS_MAX named cursors; LARDER_EBUSY: another feed, in any
             process, has the named cursor (where the system cannot lock parts of a file, as Apple's,

@@ -336,7 +336,9 @@ static larder_status begin_epoch(replay *work, uint32_t greatest, segment **next
     log->epoch = epoch.number;
     bool is_empty = last != NULL && atomic_load(&last->end) == SEGMENT_HEAD_BYTES;
     bool is_spare = is_empty && last->epoch.before == last->epoch.number;
-    larder_status status = is_spare ? ENOSPC : larder_log_begin_epoch(log, epoch, next);
+    // What tells of an epoch may be the first of the log that is on the device: the tree comes before.
+    larder_status status = larder_environment_settle(work->store->index.environment);
+    if (!status) status = is_spare ? ENOSPC : larder_log_begin_epoch(log, epoch, next);
     if (last == NULL || (status != ENOSPC && status != EDQUOT)) return status;
     last->epoch = epoch;
     if (is_empty) last->first_sequence = log->last_sequence + 1;

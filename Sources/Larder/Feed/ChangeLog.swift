@@ -34,7 +34,7 @@ public struct ChangeLog<Change: Sendable>: Sendable {
   /// - Throws: `.invalidArgument` (a name of another length, a token that is none), `.busy`
   ///   (another feed, in any process, has the named cursor), `.full` (there are 30 named
   ///   cursors), `.closed`, `.suspended`, `.notALarderFile`, `.untrusted`, `.diskFull`, `.io`.
-  /// - Complexity: O(1); O(segments) for the first event. To make a named cursor syncs a file.
+  /// - Complexity: O(1); O(segments) for the first event. A named cursor syncs a file.
   public func feed(
     since token: ChangeToken? = nil, named name: String? = nil,
     options: ChangeFeedOptions = .init()

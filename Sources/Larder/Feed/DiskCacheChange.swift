@@ -49,7 +49,7 @@ extension DiskCache {
   ///   - options: When writes are told, and how far a named cursor may lag.
   /// - Returns: The feed.
   /// - Throws: As ``ChangeLog/feed(since:named:options:)``.
-  /// - Complexity: O(1); O(segments) for the first event. To make a named cursor syncs a file.
+  /// - Complexity: O(1); O(segments) for the first event. A named cursor syncs a file.
   public func changes(
     since token: ChangeToken? = nil, named name: String? = nil,
     options: ChangeFeedOptions = .init()

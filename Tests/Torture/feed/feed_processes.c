@@ -290,7 +290,7 @@ static larder_status take_event(follower *self, const larder_store_feed_event *e
         return LARDER_OK;
     case LARDER_STORE_FEED_GAP:
         atomic_fetch_add(&self->own->gaps, 1);
-        if (is_named && truth->keeps_all)
+        if (is_named && truth->keeps_all && atomic_load(&self->own->has_acknowledged))
             feed_break(truth, "named consumer %u at %" PRIu64 " has a gap of %" PRIu64, self->which,
                        self->state.sequence, event->missing);
         return start_over(self);
