@@ -255,7 +255,9 @@ static larder_status scan_on(larder_store_feed *feed, larder_store_feed_event *e
     larder_status status = larder_log_scan_next(&next, true, &first, &count, &from);
     if (status == LARDER_EDAMAGED) {
         feed->scan.at = next.at;
-        bool is_torn = feed->is_cut && !is_synced(feed, next.at);
+        // What begins where the log was synced to, was not.
+        const location behind = {next.at.segment, next.at.offset + 1};
+        bool is_torn = feed->is_cut && !is_synced(feed, behind);
         if (is_mended(feed)) feed->is_placed = false;
         if (!feed->is_placed) return EAGAIN;
         return is_torn ? LARDER_END : pass_damage(feed, event);

@@ -54,8 +54,21 @@ static void end(pid_t *child) {
     *child = 0;
 }
 
-static void end_all(scene *self) {
+/** Whose changes are noted is killed at any moment but while it notes one. */
+static void end_writer(scene *self) {
+    int status;
+    while (self->writer > 0) {
+        kill(self->writer, SIGSTOP);
+        bool is_there = waitpid(self->writer, &status, WUNTRACED) > 0 && WIFSTOPPED(status);
+        if (!is_there) self->writer = 0;
+        if (!is_there || !atomic_load(&self->disk->is_noting)) break;
+        kill(self->writer, SIGCONT);
+    }
     end(&self->writer);
+}
+
+static void end_all(scene *self) {
+    end_writer(self);
     for (unsigned n = 0; n < FEED_CONSUMERS; n++) end(&self->consumers[n]);
 }
 
@@ -80,7 +93,7 @@ static bool run_round(torture *run, scene *self) {
         self->consumers[which] = start_consumer(self, which);
     }
     usleep((useconds_t)rng_below(&self->random, truth->pings ? 400000 : 30000));
-    if (rng_one_in(&self->random, 2)) end(&self->writer);
+    if (rng_one_in(&self->random, 2)) end_writer(self);
     if (!atomic_load(&truth->broken)) usleep((useconds_t)rng_below(&self->random, 3000));
     end_all(self);
     atomic_fetch_add(&run->tally->kills, 1);

@@ -59,6 +59,7 @@ bool disk_begin(disk *self, const char *root, const char *vault) {
     atomic_store(&self->event_count, 0);
     atomic_store(&self->overflow, 0);
     atomic_store(&self->syncs, 0);
+    atomic_store(&self->is_noting, 0);
     if (!make_directory(vault) || stat(root, &facts) != 0) {
         return false;
     }
