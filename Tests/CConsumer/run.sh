@@ -138,6 +138,16 @@ if [ "$(uname)" = Linux ]; then
   fi
 fi
 
+# What Tests/Outside says of logs that get another size meanwhile.
+if [ "$(uname)" = Linux ]; then
+  use larder
+  cc -std=c11 Tests/Outside/resized_log.c $strict $flags -o "$work/resized_log" $static
+  rm -rf "$work/files"
+  mkdir "$work/files"
+  printf 'test-c: '
+  "$work/resized_log" "$work/files/log" 3 1 || fail "a log that is resized meanwhile"
+fi
+
 # What a program that logs one message waits for.
 if [ "$(uname)" = Linux ]; then
   use larder

@@ -63,6 +63,7 @@ RING_BELIEVES_LENGTH) in_file CLarder/ring/copy.c \
 RING_LEAVES_FILE_HOLES) in_file CLarder/ring/open.c \
     's/if (!status) status = ring_fill_holes(.*);//
     s/^static larder_status ring_fill_holes/__attribute__((unused)) &/' ;;
+RING_KEEPS_REPLACED) in_file CLarder/ring/open.c 's/if (status || is_there) return/return/' ;;
 RING_TRUSTS_ANYBODY) in_file CLarder/ring/open.c \
     's/return larder_os_trust_check(.*);/return LARDER_OK;/' ;;
 NO_LOCK) in_file CLarder/ring/ring_internal.h '/^    uint32_t expected = LOCK_FREE;/i\

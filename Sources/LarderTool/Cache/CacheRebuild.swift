@@ -25,8 +25,10 @@ struct CacheRebuild: ParsableCommand {
 
   func run() throws {
     try StandardStreams.requireOutput(outside: folder)
-    let report = try EntryProgress.run("rebuilding") {
-      try RawCache.rebuild(path: folder, trustsOtherUsers: others.areTrusted, progress: $0)
+    let report = try CacheFolder.alone(folder, "rebuild") {
+      try EntryProgress.run("rebuilding") {
+        try RawCache.rebuild(path: folder, trustsOtherUsers: others.areTrusted, progress: $0)
+      }
     }
     try StandardOutput.line("\(folder): \(CacheText.intact(report)) in the new index")
     if report.damaged > 0 || report.lost > 0 {

@@ -30,8 +30,13 @@ struct CacheSalvage: ParsableCommand {
 
   func run() throws {
     try StandardStreams.requireOutput(outside: source)
-    let report = try salvage()
-    let isWhole = report.isIntact && report.lost == 0
+    let report = try CacheFolder.alone(source, "salvage") {
+      try EntryProgress.run("salvaging") {
+        try RawCache.salvage(from: source, to: target, progress: $0)
+      }
+    }
+    // Of the index, which may be missing, nothing is copied.
+    let isWhole = report.damaged == 0 && report.uncertain == 0 && report.lost == 0
     if json {
       var object = JSONObject()
       object.add("source", source)
@@ -44,18 +49,5 @@ struct CacheSalvage: ParsableCommand {
       if isWhole { try StandardOutput.line("  nothing was lost") }
     }
     if !isWhole { throw ExitCode(ToolExit.damage) }
-  }
-
-  private func salvage() throws -> DiskCacheReport {
-    do {
-      return try EntryProgress.run("salvaging") {
-        try RawCache.salvage(from: source, to: target, progress: $0)
-      }
-    } catch let error as LarderError where error.code == .busy {
-      // The cache itself says who it is, if it is whole enough to be opened.
-      guard let writer = try? CacheFolder.read(source).statistics.writerProcess else { throw error }
-      throw ToolFailure(
-        "Could not salvage \(source): process \(writer) has it open; close it there first.")
-    }
   }
 }
