@@ -158,6 +158,7 @@ planted RING_NUMBERS_GO_ON hostile
 planted RING_OLDEST_STAYS hostile
 planted RING_TRUSTS_ANYBODY others
 planted RING_KEEPS_REPLACED rare
+planted RING_WAKES_NOBODY concurrency
 planted NO_LOCK concurrency
 planted NO_RESERVE exhaustion
 planted TAKES_WHAT_IS_THERE others

@@ -154,13 +154,31 @@ static larder_status lost_before(larder_store_feed *feed, const segment_facts *t
     return LARDER_OK;
 }
 
+/** There is no log yet, or none any more: what the tree has says whether the feed was further. */
+static larder_status find_without_log(larder_store_feed *feed, larder_store_feed_event *event) {
+    larder_store_token now;
+    feed_place end;
+    bool is_other;
+    if (feed->is_cut || (!feed->is_lost && feed->place.sequence == 0)) return LARDER_END;
+    larder_status status = larder_store_token_now(feed->store, &now);
+    if (!status) status = larder_feed_token_read(feed->store, &now, &end, &is_other);
+    if (status) return status;
+    if (feed->is_lost) {
+        feed->is_lost = false;
+        feed->place = end;
+        larder_feed_tell_gap(feed, LARDER_STORE_UNLIMITED, event);
+        return LARDER_OK;
+    }
+    if (end.sequence >= feed->place.sequence) return LARDER_END;
+    return rewound_to(feed, end.epoch, end.sequence, event);
+}
+
 static larder_status find_among(larder_store_feed *feed, const log_survey *written,
                                 larder_store_feed_event *event) {
     verdict found;
     const segment_facts *later;
     uint64_t last;
-    // There is no log yet, or none any more.
-    if (written->count == 0) return LARDER_END;
+    if (written->count == 0) return find_without_log(feed, event);
     if (feed->is_lost) return lost_before(feed, &written->items[0], event);
     larder_status status = judge(&feed->log, written, feed->place, &found, &later);
     if (status) return status;
