@@ -116,6 +116,27 @@ struct MessageLogFollowerTests {
     #expect(try await seen == Array(1...50))
   }
 
+  /// A wake-up that is missed takes 20 seconds.
+  @Test func followerOfAnotherHandleIsWokenForEachMessage() async throws {
+    let log = try fixture.open(holding: 100)
+    let reader = try fixture.reader()
+    var iterator = try reader.follow().makeAsyncIterator()
+    var took: [Duration] = []
+    for number in 1...UInt64(300) {
+      async let appended: ContinuousClock.Instant = {
+        try await Task.sleep(for: .milliseconds(Int(number % 4)))
+        let now = ContinuousClock.now
+        try log.append(text(Int(number)))
+        return now
+      }()
+      #expect(try await iterator.next()?.sequence == number)
+      let now = ContinuousClock.now
+      took.append(now - (try await appended))
+    }
+    took.sort()
+    print("MEDIAN", took[150], took[270], took[297])
+  }
+
   @Test func followerOfAnotherHandleGoesOnWithTheNextWriter() async throws {
     let first = try fixture.open(holding: 100)
     try first.append(text(1))

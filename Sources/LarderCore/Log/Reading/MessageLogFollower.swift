@@ -150,8 +150,11 @@ extension MessageLog {
   /// - Parameter next: The next number as it was seen last.
   fileprivate func watchWriter(from next: UInt64) {
     watch.begin(signal, seen: next) { [weak self] seen, limit in
-      guard let self else { return nil }
-      try? handle.wait(after: seen.subtracting(clamping: 1), timeout: limit, waits: false)
+      guard
+        let self,
+        (try? handle.wait(after: seen.subtracting(clamping: 1), timeout: limit, waits: false))
+          != nil
+      else { return nil }
       return try? handle.nextSequence(waits: false)
     }
   }

@@ -155,7 +155,6 @@ package struct RingHandle: ~Copyable, Sendable {
   /// Blocks until there is a message after `sequence`.
   ///
   /// - Returns: False when the timeout is reached.
-  @discardableResult
   package func wait(
     after sequence: UInt64, timeout: Duration?, waits: Bool = true
   ) throws(LarderError) -> Bool {
