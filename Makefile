@@ -73,7 +73,10 @@ TESTS = lint check-c check-apple test-c torture-short torture-selftest test-outs
 
 .PHONY: test
 test: deps ## run every check but the sanitizers
-	@set -e; for check in $(TESTS); do $(MAKE) --no-print-directory $$check; done
+	@set -e; begun=$$(date +%s); for check in $(TESTS); do \
+	  echo "== $$check (after $$(($$(date +%s) - begun)) s)"; \
+	  $(MAKE) --no-print-directory $$check; \
+	done
 
 .PHONY: test-bundled-lmdb
 test-bundled-lmdb: ## run the Swift tests with LMDB from a package, as on macOS
