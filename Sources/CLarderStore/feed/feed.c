@@ -241,7 +241,7 @@ static larder_status pass_damage(larder_store_feed *feed, larder_store_feed_even
 }
 
 /** Whether somebody has gone over the log since the feed was placed in what a power cut had left of
-    it: then it is found anew, for segments that it has mapped may be given up. */
+    it: then it is found again, for segments that it has mapped may be given up. */
 static bool is_mended(const larder_store_feed *feed) {
     return feed->is_cut && !larder_feed_is_cut(feed);
 }

@@ -64,8 +64,8 @@ LARDER_MUST_CHECK larder_status larder_feed_token_read(const larder_store *store
             yet; or an errno. */
 LARDER_MUST_CHECK larder_status larder_feed_find(larder_store_feed *feed,
                                                  larder_store_feed_event *event);
-/** At the end of what the scan has: finds it anew if the log goes on elsewhere, where no seal leads
-    to: EAGAIN. Else as larder_feed_find. */
+/** At the end of what the scan has: finds it again if the log goes on elsewhere, where no seal
+    leads to: EAGAIN. Else as larder_feed_find. */
 LARDER_MUST_CHECK larder_status larder_feed_look_behind(larder_store_feed *feed,
                                                         larder_store_feed_event *event);
 /** The oldest write that there is comes next. */

@@ -9,10 +9,10 @@
 
     **Gaps.** Cleaning deletes segments of the log. Where one is gone that a feed had not read yet,
     LARDER_STORE_FEED_GAP says so, with the number of writes that are missing; the consumer then
-    takes everything anew: larder_store_snapshot_open is a cursor, and the token that belongs to it.
-    A **named cursor** is kept by the store with the position that its consumer acknowledged, and
-    keeps the log behind it from being deleted, up to `max_lag_bytes`; before a write is refused on a
-    full disk, the oldest of it goes all the same.
+    takes everything again: larder_store_snapshot_open is a cursor, and the token that belongs to
+    it. A **named cursor** is kept by the store with the position that its consumer acknowledged,
+    and keeps the log behind it from being deleted, up to `max_lag_bytes`; before a write is refused
+    on a full disk, the oldest of it goes all the same.
 
     **Power cuts** take back writes that were not synced, and their sequences are assigned again. A
     consumer that was told of one is told LARDER_STORE_FEED_REWOUND: everything after the event's

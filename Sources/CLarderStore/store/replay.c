@@ -311,8 +311,8 @@ static bool is_of_last_epoch(const replay *work, bool was_power_cut, uint32_t *g
            (log->active == NULL || log->active->epoch.number == *greatest);
 }
 
-/** The epoch before one that begins here: if the greatest one begins here, too, as after two crashes
-    of a recovery, then the one before that. */
+/** The epoch before one that begins here: if the greatest one begins here, too, as after two
+    crashes of a recovery, then the one before that. */
 static uint32_t epoch_before(const replay *work, uint32_t greatest) {
     for (size_t at = 0; at < work->there->count; at++) {
         const segment_facts *facts = &work->there->items[at];
@@ -336,7 +336,8 @@ static larder_status begin_epoch(replay *work, uint32_t greatest, segment **next
     log->epoch = epoch.number;
     bool is_empty = last != NULL && atomic_load(&last->end) == SEGMENT_HEAD_BYTES;
     bool is_spare = is_empty && last->epoch.before == last->epoch.number;
-    // What tells of an epoch may be the first of the log that is on the device: the tree comes before.
+    // What tells of an epoch may be the first of the log that is on the device: the tree comes
+    // before.
     larder_status status = larder_environment_settle(work->store->index.environment);
     if (!status) status = is_spare ? ENOSPC : larder_log_begin_epoch(log, epoch, next);
     if (last == NULL || (status != ENOSPC && status != EDQUOT)) return status;

@@ -9,7 +9,7 @@ public struct ChangeEvent<Change: Sendable>: Sendable {
     /// A write, whole: one change, or those of a batch or transaction in their order.
     case changes([Change])
     /// Writes are missing before the next event, because cleaning deleted them or they are
-    /// damaged. Take everything anew with ``ChangeLog/snapshot(_:)``.
+    /// damaged. Take everything again with ``ChangeLog/snapshot(_:)``.
     ///
     /// `missing` is how many writes; nil where nobody knows, as with the token of another store.
     case gap(missing: Int?)

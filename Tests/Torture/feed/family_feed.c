@@ -72,6 +72,22 @@ static void end_all(scene *self) {
     for (unsigned n = 0; n < FEED_CONSUMERS; n++) end(&self->consumers[n]);
 }
 
+/** Who waits for good is told of each write, or the writer says that it was not: nobody is killed
+    before that. */
+static void await_waiter(const feed_truth *truth) {
+    const feed_consumer *waiter = &truth->consumers[0];
+    uint64_t last = atomic_load(&truth->last), limit = now_ns() + 6000000000u;
+    while (atomic_load(&waiter->told) != 0 && atomic_load(&waiter->told) < last &&
+           !atomic_load(&truth->broken) && now_ns() < limit)
+        usleep(100);
+}
+
+/** How long the processes of a round run. Some are cut off while a recovery has just ended. */
+static useconds_t round_us(scene *self) {
+    if (self->truth->pings) return (useconds_t)rng_below(&self->random, 400000);
+    return (useconds_t)rng_below(&self->random, rng_one_in(&self->random, 3) ? 3000 : 30000);
+}
+
 /** All processes run for a while; some are killed and started again meanwhile. */
 static bool run_round(torture *run, scene *self) {
     feed_truth *truth = self->truth;
@@ -92,7 +108,8 @@ static bool run_round(torture *run, scene *self) {
         if (rng_one_in(&self->random, 2)) usleep((useconds_t)rng_below(&self->random, 5000));
         self->consumers[which] = start_consumer(self, which);
     }
-    usleep((useconds_t)rng_below(&self->random, truth->pings ? 400000 : 30000));
+    usleep(round_us(self));
+    if (truth->pings) await_waiter(truth);
     if (rng_one_in(&self->random, 2)) end_writer(self);
     if (!atomic_load(&truth->broken)) usleep((useconds_t)rng_below(&self->random, 3000));
     end_all(self);
@@ -145,8 +162,9 @@ static bool cut_power(torture *run, scene *self) {
     for (unsigned n = 0; n < FEED_CONSUMERS; n++) {
         feed_consumer *own = &self->truth->consumers[n];
         uint32_t kept = atomic_load(&own->kept);
-        // One with a named cursor has synced what it acknowledged; but the disk's model knows of the
-        // writer's syncs alone, and only what was told is sure to be there. So a snapshot is lost.
+        // One with a named cursor has synced what it acknowledged; but the disk's model knows of
+        // the writer's syncs alone, and only what was told is sure to be there. So a snapshot is
+        // lost.
         if (own->kind == FEED_NAMED && kept > 0 &&
             own->states[(kept - 1) % FEED_STATES].is_snapshot) {
             atomic_store(&own->kept, 0);

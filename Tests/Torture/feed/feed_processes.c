@@ -100,7 +100,7 @@ static bool await_told(feed_truth *truth, uint64_t sequence) {
     if (atomic_load(&consumer->told) == 0) return true;
     for (unsigned spins = 0; atomic_load(&consumer->told) < sequence; spins++) {
         if (atomic_load(&truth->stop)) return false;
-        if (spins > 200) nap(50);
+        if (spins > 20000) nap(50);
         if (now_ns() < limit) continue;
         feed_break(truth, "nobody was told of %" PRIu64, sequence);
         return false;
