@@ -82,10 +82,21 @@ static void await_waiter(const feed_truth *truth) {
         usleep(100);
 }
 
-/** How long the processes of a round run. Some are cut off while a recovery has just ended. */
-static useconds_t round_us(scene *self) {
-    if (self->truth->pings) return (useconds_t)rng_below(&self->random, 400000);
-    return (useconds_t)rng_below(&self->random, rng_one_in(&self->random, 3) ? 3000 : 30000);
+/** Lets the processes of a round run.
+    @param is_short until just after a recovery: what it did may not be on the device yet.
+    @param before the number that was given last when the writer began. */
+static void run_on(scene *self, bool is_short, uint32_t before) {
+    feed_truth *truth = self->truth;
+    const uint64_t limit = now_ns() + 50000000;
+    if (truth->pings) {
+        usleep((useconds_t)rng_below(&self->random, 400000));
+        await_waiter(truth);
+    } else if (is_short) {
+        while (atomic_load(&truth->next_number) == before && now_ns() < limit) usleep(20);
+        usleep((useconds_t)rng_below(&self->random, 2000));
+    } else {
+        usleep((useconds_t)rng_below(&self->random, 30000));
+    }
 }
 
 /** All processes run for a while; some are killed and started again meanwhile. */
@@ -93,14 +104,16 @@ static bool run_round(torture *run, scene *self) {
     feed_truth *truth = self->truth;
     atomic_store(&truth->stop, 0);
     bool reads_first = rng_one_in(&self->random, 3);
+    const bool is_short = !truth->pings && rng_one_in(&self->random, 3);
     for (unsigned n = 0; n < FEED_CONSUMERS && reads_first; n++)
         self->consumers[n] = start_consumer(self, n);
     if (reads_first) usleep((useconds_t)rng_below(&self->random, 3000));
+    const uint32_t before = atomic_load(&truth->next_number);
     self->writer = start_writer(self);
     for (unsigned n = 0; n < FEED_CONSUMERS && !reads_first; n++)
         self->consumers[n] = start_consumer(self, n);
     unsigned kills = (unsigned)rng_below(&self->random, 5);
-    for (unsigned n = 0; n < kills && !truth->pings; n++) {
+    for (unsigned n = 0; n < kills && !truth->pings && !is_short; n++) {
         unsigned which = (unsigned)rng_below(&self->random, FEED_CONSUMERS);
         usleep((useconds_t)rng_below(&self->random, 12000));
         end(&self->consumers[which]);
@@ -108,8 +121,7 @@ static bool run_round(torture *run, scene *self) {
         if (rng_one_in(&self->random, 2)) usleep((useconds_t)rng_below(&self->random, 5000));
         self->consumers[which] = start_consumer(self, which);
     }
-    usleep(round_us(self));
-    if (truth->pings) await_waiter(truth);
+    run_on(self, is_short, before);
     if (rng_one_in(&self->random, 2)) end_writer(self);
     if (!atomic_load(&truth->broken)) usleep((useconds_t)rng_below(&self->random, 3000));
     end_all(self);
@@ -184,6 +196,7 @@ static bool prepare(torture *run, scene *self) {
     truth->evicts = rng_one_in(&self->random, 4);
     truth->pings = rng_one_in(&self->random, 4);
     truth->keeps_all = !rng_one_in(&self->random, 4);
+    truth->syncs_seldom = rng_one_in(&self->random, 3);
     for (unsigned n = 0; n < FEED_CONSUMERS; n++) truth->consumers[n].kind = (feed_consumer_kind)n;
     remove_tree(self->root);
     return EXPECT(run, make_directory(self->root), "cannot make a folder: %s", strerror(errno)) &&

@@ -73,6 +73,8 @@ typedef struct feed_truth {
     bool evicts, pings;
     /** Nothing may be told as missing to a named cursor. */
     bool keeps_all;
+    /** Most of what a power cut finds was not synced, also of the last recovery. */
+    bool syncs_seldom;
     /** The writer rests when it is 1. A power cut has not been recovered from. */
     _Atomic uint32_t stop, was_cut;
     /** The writer has made the named cursor. */

@@ -25,6 +25,10 @@ static larder_store_options writer_options(const feed_truth *truth, larder_store
     options.flush_interval_ns = 3000000;
     options.sync_interval_ns = 2000000;
     options.inline_threshold_bytes = rng_below(&random, 300);
+    if (truth->syncs_seldom) {
+        options.flush_interval_ns = options.sync_interval_ns = 1000000000;
+        tuning->memtable_max_count = 5000;
+    }
     if (truth->evicts) options.limits.count = FEED_KEYS / 2;
     options.tuning = tuning;
     return options;
@@ -121,8 +125,9 @@ static bool step(feed_truth *truth, larder_store *store, rng *random) {
     }
     truth->writes[atomic_load(&truth->generation)][next] = number;
     atomic_store(&truth->last, next);
-    if (rng_one_in(random, truth->pings ? 1000 : 25)) (void)!larder_store_sync(store);
-    if (rng_one_in(random, 60)) (void)!larder_store_flush(store);
+    bool is_rare = truth->pings || truth->syncs_seldom;
+    if (rng_one_in(random, is_rare ? 1000 : 25)) (void)!larder_store_sync(store);
+    if (rng_one_in(random, truth->syncs_seldom ? 1000 : 60)) (void)!larder_store_flush(store);
     if (truth->evicts && rng_one_in(random, 100))
         (void)!larder_store_trim(store, rng_below(random, FEED_KEYS), LARDER_STORE_UNLIMITED, NULL);
     if (!truth->pings && rng_one_in(random, 20)) nap((unsigned)rng_below(random, 400));
