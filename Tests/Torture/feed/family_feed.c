@@ -110,6 +110,9 @@ static bool run_round(torture *run, scene *self) {
     if (reads_first) usleep((useconds_t)rng_below(&self->random, 3000));
     const uint32_t before = atomic_load(&truth->next_number);
     self->writer = start_writer(self);
+    // Also when the log is longer again than it was before it went back.
+    if (!reads_first && rng_one_in(&self->random, 3))
+        usleep((useconds_t)rng_below(&self->random, 30000));
     for (unsigned n = 0; n < FEED_CONSUMERS && !reads_first; n++)
         self->consumers[n] = start_consumer(self, n);
     unsigned kills = (unsigned)rng_below(&self->random, 5);
