@@ -158,6 +158,7 @@ planted RING_NUMBERS_GO_ON hostile
 planted RING_OLDEST_STAYS hostile
 planted RING_TRUSTS_ANYBODY others
 planted RING_KEEPS_REPLACED rare
+planted RING_WAKES_NOBODY concurrency
 planted NO_LOCK concurrency
 planted NO_RESERVE exhaustion
 planted TAKES_WHAT_IS_THERE others
@@ -228,6 +229,13 @@ planted STORE_FORGETS_READS_ABOVE store-model
 planted STORE_WAITS_FOR_NOBODY store-limits
 planted STORE_KEEPS_WHAT_DIED store-limits
 planted STORE_KEEPS_TAILS store-limits
+planted FEED_EPOCH_STAYS feed
+planted FEED_EPOCH_LATE feed
+planted FEED_HALF_A_BATCH feed
+planted FEED_FORGETS_CURSOR feed
+planted FEED_SETS_BACK feed
+planted FEED_TELLS_UNSYNCED feed
+planted FEED_LOOKS_FIRST feed
 planted STORE_WIPES_NOTHING store-promises
 planted STORE_WIPES_UNSYNCED store-promises
 END

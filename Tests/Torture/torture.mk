@@ -30,7 +30,7 @@ FUZZ_SWIFTC ?= swiftc
 AREA ?= all
 
 TORTURE_ROOMS := $(addprefix $(TORTURE_DIR)/,harness coding memory ring ring/hostile store \
-  store/cuts store/rare)
+  store/cuts store/rare feed)
 TORTURE_SOURCES := $(wildcard $(addsuffix /*.c,$(TORTURE_ROOMS)))
 TORTURE_HEADERS := $(wildcard $(addsuffix /*.h,$(TORTURE_ROOMS)))
 TORTURE_C := $(C_SOURCES) $(STORE_SOURCES)

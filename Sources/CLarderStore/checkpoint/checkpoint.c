@@ -130,18 +130,28 @@ static larder_status apply_segments(apply_txn *apply, const memtable *frozen) {
 }
 
 /** Where the last segment was sealed and nothing came behind it, the log goes on in the next one:
-    so that it can be cleaned, too. */
+    so that it can be cleaned, too. What leads there has to be on the device: a write may have left
+    the last one only now. */
 static larder_status pass_sealed(apply_txn *apply) {
-    location *end = &apply->meta.end;
-    segment *last;
-    if (end->segment == 0) return LARDER_OK;
-    larder_status status = larder_log_segment(&apply->store->pending.log, end->segment, &last);
-    // What is lost is not cleaned.
-    if (status == ENOENT || status == LARDER_EDAMAGED) return LARDER_OK;
-    if (status || last->next == 0 || end->offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
-        return status;
-    *end = (location){last->next, SEGMENT_HEAD_BYTES};
-    return larder_apply_measure(apply, last, NULL);
+    pending_writes *pending = &apply->store->pending;
+    location end = apply->meta.end;
+    if (end.segment == 0) end = (location){1, SEGMENT_HEAD_BYTES};
+    pthread_mutex_lock(&pending->lock);
+    const uint32_t synced = pending->log.synced_end.segment;
+    pthread_mutex_unlock(&pending->lock);
+    while (end.segment < synced) {
+        segment *last;
+        larder_status status = larder_log_segment(&pending->log, end.segment, &last);
+        // What is lost is not cleaned.
+        if (status == ENOENT || status == LARDER_EDAMAGED) return LARDER_OK;
+        if (status || last->next == 0 || end.offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
+            return status;
+        end = (location){last->next, SEGMENT_HEAD_BYTES};
+        status = larder_apply_measure(apply, last, NULL);
+        if (status) return status;
+        apply->meta.end = end;
+    }
+    return LARDER_OK;
 }
 
 /** What the last transaction has besides: the order of use, reads, and how far the log came. */
@@ -310,6 +320,13 @@ static void give_reserves(larder_store *store) {
     pthread_mutex_unlock(&store->pending.lock);
 }
 
+/** Before a checkpoint fails for the want of room, that goes, and what cursors keep. */
+static void give_all(larder_store *store) {
+    give_reserves(store);
+    flush_order order = {.room_bytes = larder_store_room_to_keep(store)};
+    larder_segments_delete_retired(&store->index, &store->pending.log, &order);
+}
+
 /** What cleaning may have to copy before anything comes free. */
 static uint64_t room_for_copies(const larder_store *store) {
     const uint64_t beside_value = 128, most = 4 * store->tuning.segment_max_bytes;
@@ -342,7 +359,8 @@ static larder_status clean_in_steps(larder_store *store, flush_order *order) {
     while (order->is_cut) {
         larder_segments_delete_retired(&store->index, &store->pending.log, order);
         // Somebody looks at an older state, or wants no more of it.
-        if (store->index.retired.count > 0 || order->deletion) return LARDER_OK;
+        if (larder_segments_are_looked_at(&store->index, order) || order->deletion)
+            return LARDER_OK;
         larder_live_totals(&store->index.live, &used, &live);
         bool is_stuck = used - live >= before;
         if (is_stuck && has_given) return LARDER_OK;
@@ -522,7 +540,19 @@ static larder_status leave_segment(larder_store *store, flush_order *order) {
     return status;
 }
 
+/** Whether recovery has left behind the segment where the tree ends, and nothing was written since:
+    then those before it need not wait for a write to be cleaned. */
+static bool is_behind_seal(larder_store *store) {
+    pthread_mutex_lock(&store->pending.lock);
+    const segment *active = store->pending.log.active;
+    bool is_behind = active != NULL && active->number != store->index.meta.end.segment &&
+                     active->number != 1 && atomic_load(&active->end) == SEGMENT_HEAD_BYTES;
+    pthread_mutex_unlock(&store->pending.lock);
+    return is_behind;
+}
+
 static larder_status flush_once(larder_store *store, flush_order *order) {
+    if (is_behind_seal(store)) order->flags |= FLUSH_PASSES;
     bool leaves = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
     larder_status status = ensure_order(store, order, false);
     if (!status) status = freeze(store);
@@ -531,7 +561,7 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
         status = larder_store_sync_through(store, UINT64_MAX);
     const bool has_applied = store->pending.frozen != NULL;
     for (int attempt = 0; !status && attempt < 2; attempt++) {
-        if (attempt > 0) give_reserves(store);
+        if (attempt > 0) give_all(store);
         status = run_checkpoint(store, order);
         if (!status) status = enforce_limits(store, order);
         if (!is_full_disk(status) || attempt > 0) break;
@@ -555,6 +585,7 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
 larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
     larder_status status = store_enter_to_write(store);
     if (status) return status;
+    larder_feed_watch(store);
     pthread_mutex_lock(&store->index.lock);
     status = store_enter(store);
     pthread_mutex_lock(&store->pending.lock);

@@ -13,6 +13,7 @@
 #define LARDER_HANDLE_H
 
 #include "handle/expiry.h"
+#include "handle/feed_file.h"
 #include "handle/figures.h"
 #include "handle/identity.h"
 #include "handle/maintenance.h"
@@ -32,6 +33,7 @@ struct larder_store {
     syncing syncing;
     store_index index;
     maintenance maintenance;
+    store_feed feed;
     figures figures;
 };
 

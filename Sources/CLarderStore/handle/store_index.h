@@ -4,6 +4,7 @@
 #ifndef LARDER_STORE_INDEX_H
 #define LARDER_STORE_INDEX_H
 
+#include "handle/feed_file.h"
 #include "handle/live.h"
 #include "lmdb/environment.h"
 
@@ -25,6 +26,10 @@ typedef struct store_index {
     live_table retired;
     /** The tree may have writes behind meta.applied: a checkpoint ended early. */
     bool is_partly_applied;
+    /** This handle has made it. */
+    bool is_made;
+    /** Named cursors keep segments. */
+    const store_feed *feed;
     /** What segments may take too much, since opening: fewer by each byte written. */
     uint64_t clean_grace_bytes;
 } store_index;

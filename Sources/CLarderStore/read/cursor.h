@@ -137,6 +137,8 @@ typedef struct tree_rows {
 struct larder_store_cursor {
     larder_store *store;
     snapshot *place;
+    /** The newest write that it shows. */
+    feed_place newest;
     /** A bound that was not given is empty. */
     larder_store_query query;
     bool descends;

@@ -14,9 +14,12 @@ final class DiskExecutor: Sendable {
   private let queue: DispatchQueue
   private let suspension: SuspendableHandle?
 
-  /// - Parameter suspension: Of the store that the calls are for; nil if there is none.
-  init(_ label: String, _ suspension: SuspendableHandle? = nil) {
-    queue = DispatchQueue(label: label, qos: .userInitiated, attributes: .concurrent)
+  /// - Parameters:
+  ///   - suspension: Of the store that the calls are for; nil if there is none.
+  ///   - isSerial: For calls that may be blocked for long: then it has a thread of its own.
+  init(_ label: String, _ suspension: SuspendableHandle? = nil, isSerial: Bool = false) {
+    queue = DispatchQueue(
+      label: label, qos: .userInitiated, attributes: isSerial ? [] : .concurrent)
     self.suspension = suspension
   }
 

@@ -30,6 +30,25 @@ struct StoreCursor: ~Copyable {
     self.owner = owner
   }
 
+  /// Goes over everything, by key.
+  ///
+  /// - Parameter token: Receives where a feed goes on that tells what is written later.
+  init(snapshotOf store: StoreHandle, token: inout ChangeToken?) throws(LarderError) {
+    var opened: OpaquePointer?
+    var raw = larder_store_token()
+    let (status, owner) = try store.suspension.callKeeping { pointer in
+      StoreSelection().withQuery(0) { larder_store_snapshot_open(pointer, &$0, &raw, &opened) }
+    }
+    guard status == LARDER_OK, let opened else {
+      throw store.failure(
+        status == LARDER_OK ? Int32(LARDER_EINVALID) : status, "list the entries of \(store.path)")
+    }
+    token = ChangeToken(raw)
+    cursor = opened
+    self.store = store
+    self.owner = owner
+  }
+
   deinit { larder_store_cursor_close(cursor) }
 
   /// Goes over something else, as of the same moment.

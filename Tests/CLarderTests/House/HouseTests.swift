@@ -207,7 +207,7 @@ struct HouseTests {
       ["format", "pages"],
       ["lmdb", "log"],
       ["handle"],
-      ["checkpoint", "cleaning", "read"],
+      ["checkpoint", "cleaning", "feed", "read"],
       ["repair"],
       ["store"],
     ]

@@ -54,6 +54,8 @@ import Testing
     var state = image.bytes(64, 256)
     state.replaceSubrange(60..<64, with: Data(count: 4))
     #expect(try image.number(.state, "closed_crc") == CRC32C.of(state))
+    #expect(try image.number(.floor, "word") == 0)
+    #expect(try image.number(.floor, "bell_epoch") == 0)
 
     #expect(try image.number(.opened, "removed") == 1)
     #expect(try image.number(.opened, "lost") == 0)
