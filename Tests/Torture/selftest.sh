@@ -180,6 +180,8 @@ planted STORE_BELIEVES_SUMS store-rare-log
 planted STORE_FILLS_HOLES store-rare-log
 planted STORE_SKIPS_CRC store-damage
 planted STORE_HALF_A_BATCH store-concurrency
+planted STORE_FORGETS_UNIQUE store-model
+planted STORE_UNIQUE_OF_ITSELF store-model
 planted STORE_SKIPS_CLEANED_SYNC store-explore
 planted STORE_JUDGES_EARLY store-growth
 planted STORE_DELETES_UNKNOWN store-remains

@@ -416,6 +416,32 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_require(larder_sto
                                                                       larder_bytes key,
                                                                       uint64_t sequence);
 
+/** Makes the commit require that after it no two entries are found by `value` in `index`: of what
+    is stored, and of what the batch leaves. Expired entries and damaged ones do not count.
+
+    Commits that require this exclude each other. So an index is unique as long as every entry that
+    is found by anything there is written with this requirement, and was so from the first one on.
+    @return LARDER_OK; LARDER_ETOOLARGE: longer than LARDER_STORE_INDEX_VALUE_MAX_BYTES; ENOMEM.
+    At the commit O(log entries) for the index and each entry that has the value. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_batch_require_unique(larder_store_batch *batch, uint16_t index, larder_bytes value);
+
+/** Makes the commit require that nothing was written or removed since the write of that version,
+    as larder_store_last_sequence gave it before anything was read. */
+LARDER_API void larder_store_batch_require_unchanged(larder_store_batch *batch, uint64_t sequence);
+
+/** After LARDER_ECONFLICT: whether all versions were as required, and a value was not unique.
+    @param index receives the index that it is of; 0 on failure.
+    @return LARDER_OK; LARDER_ENOTFOUND if it was another requirement. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_batch_duplicate(const larder_store_batch *batch, uint16_t *index);
+
+/** The version of the last write, of a removal too. O(1).
+    @param sequence receives it; 0 on failure.
+    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_last_sequence(larder_store *store,
+                                                                      uint64_t *sequence);
+
 /** Writes everything in the batch, atomically, and empties it.
     @param flags LARDER_STORE_SYNCED or 0.
     @param sequence receives the version of all its entries; may be NULL.

@@ -394,6 +394,7 @@ static larder_status store_make(const char *path, const larder_store_options *op
     store->expiry.limits = store->options.limits;
     store->identity.lock_file = -1;
     store->index.clean_grace_bytes = UINT64_MAX;
+    pthread_mutex_init(&store->pending.unique_lock, NULL);
     store->feed.file.file = -1;
     store->index.feed = &store->feed;
     pthread_mutex_init(&store->feed.lock, NULL);
@@ -442,6 +443,7 @@ static void store_free(larder_store *store) {
         pthread_mutex_destroy(&store->syncing.lock);
         pthread_mutex_destroy(&store->index.lock);
         pthread_mutex_destroy(&store->pending.lock);
+        pthread_mutex_destroy(&store->pending.unique_lock);
         pthread_mutex_destroy(&store->pending.rows_lock);
         pthread_mutex_destroy(&store->feed.lock);
     }

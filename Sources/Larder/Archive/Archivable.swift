@@ -35,6 +35,9 @@ public protocol Archivable: Identifiable, Sendable where ID == String {
   /// What elements are found by besides their primary key; nothing by default.
   static var archiveIndexes: [ArchiveIndex<Self>] { get }
 
+  /// The version of the elements, and what becomes of those of earlier ones; version 1 by default.
+  static var archiveSchema: ArchiveSchema<Self> { get }
+
   /// The name of the encoding, up to 8 visible ASCII characters; a folder with another one
   /// is refused. `cbor` by default for what is `Codable`, else empty: then nothing is
   /// compared. Give another one with an encoding of your own.
@@ -62,6 +65,9 @@ extension Archivable {
 
   /// None.
   public static var archiveIndexes: [ArchiveIndex<Self>] { [] }
+
+  /// Version 1.
+  public static var archiveSchema: ArchiveSchema<Self> { ArchiveSchema() }
 
   /// Empty: nothing is compared.
   public static var archiveFormat: String { "" }

@@ -107,7 +107,7 @@ extension Archive {
       }
       _ = try store.read(key, .use) { entry in
         let element: Element
-        do { element = try coder.decode(entry.value) } catch {
+        do { element = try decode(entry.value, tag: entry.extended) } catch {
           throw decodingFailure(error, key.bytes)
         }
         found = element

@@ -58,8 +58,14 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// Makes bytes of elements and elements of bytes.
   public let coder: Coder<Element>
 
+  /// The version of the elements, and what becomes of those of earlier ones.
+  public let schema: ArchiveSchema<Element>
+
+  /// What an element's extended data is.
+  @usableFromInline let versionTag: [UInt8]
   /// What elements are found by besides their primary key, and written with.
   let declaredIndexes: [ArchiveIndex<Element>]
+  let hasUniqueIndexes: Bool
   /// The same as the folder knows it.
   let format: ArchiveFormat
   let indexState = ArchiveIndexState()
@@ -88,19 +94,26 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// Opens the archive, and brings its indexes up to date.
   init(
     folder path: String, coder: Coder<Element>, indexes: [ArchiveIndex<Element>],
-    configuration: ArchiveConfiguration
+    schema: ArchiveSchema<Element>, configuration: ArchiveConfiguration
   ) throws {
     try ArchiveFormat.validate(indexes)
-    format = ArchiveFormat(coder: coder.format, indexes: indexes)
+    try schema.validate()
+    format = ArchiveFormat(coder: coder.format, indexes: indexes, version: schema.version)
     let opened: ArchiveStore
     do throws(LarderError) {
-      opened = try format.openStore(path: path, options: configuration.options)
+      opened = try format.openStore(
+        path: path, options: configuration.options, oldest: schema.oldest,
+        oldCoders: schema.migrations.map(\.format),
+        readsLater: configuration.isReadOnly && schema.readsLaterVersions)
     } catch {
       throw error.errno == ECANCELED ? CancellationError() : error
     }
     self.path = path
     self.coder = coder
+    self.schema = schema
+    versionTag = [UInt8](schema.tag)
     declaredIndexes = indexes
+    hasUniqueIndexes = indexes.contains(where: \.isUnique)
     sampleCount = configuration.sampleCount
     undecodable = configuration.undecodable
     store = opened.store
@@ -130,7 +143,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       store.options.withLock { $0.contentFormatNumber = 0 }
       // A writer may just have begun to build others: then the first query looks again.
       if !declaredIndexes.isEmpty { _ = try? adoptIndexes(there.number, sample) }
-    } else if there.indexes != format.indexes || sample.differing > 0 {
+    } else if !there.hasElements(as: format) || sample.differing > 0 {
       try rebuild(after: there, isAlone: true, progress)
     } else {
       try indexUnindexed()

@@ -7,8 +7,8 @@ import LarderCore
 /// **Concurrency.** A value; safe to pass between threads.
 public enum ArchiveChange<Element: Identifiable & Sendable>: Sendable
 where Element.ID: Sendable {
-  /// An element was inserted or replaced, which the log does not tell apart; nil if the archive's
-  /// coder cannot decode it.
+  /// An element was inserted or replaced, which the log does not tell apart; nil if it cannot be
+  /// decoded. One of an earlier schema version is told as one of the archive's.
   case upserted(id: Element.ID, element: Element?)
   /// The element of that id was deleted, if there was one.
   case removed(id: Element.ID)
@@ -23,11 +23,13 @@ extension Archive {
   ///
   /// - Complexity: O(1).
   public var changeLog: ChangeLog<ArchiveChange<Element>> {
-    ChangeLog(store: store) { [keyCoder, coder] change in
+    ChangeLog(store: store) { [keyCoder, coder, schema, isReadOnly] change in
       switch change.kind {
       case .put:
         let id = try keyCoder.decode(change.key)
-        return .upserted(id: id, element: try? coder.decode(change.value))
+        let element = try? schema.decode(
+          change.value, tag: change.extended, coder, isReadOnly: isReadOnly)
+        return .upserted(id: id, element: element)
       case .removed: return .removed(id: try keyCoder.decode(change.key))
       case .removedAll: return .removedAll
       }
@@ -36,7 +38,7 @@ extension Archive {
 
   /// Follows the changes behind a token, whichever process writes them.
   ///
-  /// An element that a reindexing writes again is told again.
+  /// An element that a reindexing or a migration writes again is told again.
   ///
   /// - Parameters:
   ///   - token: Where to begin; nil, the default, for the next write. Of a named cursor that

@@ -14,6 +14,22 @@ struct Book: Codable, Identifiable, Sendable {
 }
 // End of example
 
+private struct NovelV1: Codable, Identifiable, Sendable {
+  var id: Int
+  var name: String
+}
+
+private struct NovelV2: Codable, Identifiable, Sendable {
+  var id: Int
+  var title: String
+}
+
+private struct Novel: Codable, Identifiable, Sendable {
+  var id: Int
+  var title: String
+  var pages: Int
+}
+
 /// The Swift examples of the article on archives.
 @Suite("The examples on archives") struct ArchiveExamples {
   private let directory: TemporaryDirectory
@@ -89,6 +105,58 @@ struct Book: Codable, Identifiable, Sendable {
     print(byAda.map(\.id))  // [3, 1]
     // End of example
     #expect(transcript.lines == ["[3, 1]"])
+  }
+
+  @Test func uniqueIndexes() throws {
+    // Example: archive unique
+    let members = try Archive<Member>(
+      path: folder.path, indexes: [ArchiveIndex("email", \.email, isUnique: true)])
+    try members.insert(
+      Member(userName: "ada", age: 36, email: "ada@example.org"),
+      Member(userName: "bea", age: 41), Member(userName: "cleo", age: 29))
+    do {
+      try members.insert(Member(userName: "dora", age: 50, email: "ada@example.org"))
+    } catch let error as LarderError where error.code == .duplicate {
+      print(try members.count)  // 3
+    }
+    // End of example
+    #expect(transcript.lines == ["3"])
+  }
+
+  @Test func transactions() throws {
+    let books = try open()
+    // Example: archive transaction
+    let both = try books.transaction { books in
+      let ada = books.query.filter(#Predicate<Book> { $0.author == "Ada" })
+      for book in try ada.getResults() { try books.update(id: book.id) { $0.year += 1 } }
+      try books.insert(Book(id: 4, title: "Letters", year: 1844, author: "Ada"))
+      try books.delete(id: 2)
+      return try ada.sorted(by: \.year).getResults().map(\.title)
+    }
+    print(both)  // ["Notes", "Letters", "Sketches"]
+    // End of example
+    #expect(transcript.lines == [#"["Notes", "Letters", "Sketches"]"#])
+    #expect(try books.count == 3)
+  }
+
+  @Test func schemaVersions() throws {
+    do {
+      let novels = try Archive<NovelV1>(path: folder.path)
+      try novels.insert(NovelV1(id: 1, name: "Emma"))
+      try novels.close()
+    }
+    // Example: archive schema
+    let schema = ArchiveSchema<Novel>(
+      version: 3,
+      migrations: [
+        ArchiveMigration(from: 1, NovelV1.self) { NovelV2(id: $0.id, title: $0.name) },
+        ArchiveMigration(from: 2, NovelV2.self) { Novel(id: $0.id, title: $0.title, pages: 0) },
+      ])
+    let novels = try Archive<Novel>(
+      path: folder.path, indexes: [ArchiveIndex("pages", \.pages)], schema: schema)
+    print(try novels.access(1)?.title ?? "")  // Emma
+    // End of example
+    #expect(transcript.lines == ["Emma"])
   }
 
   @Test func explain() throws {

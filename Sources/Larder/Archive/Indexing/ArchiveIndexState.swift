@@ -65,13 +65,13 @@ extension Archive {
 
   /// - Parameter number: The content format of the folder.
   func adoptIndexes(_ number: UInt64, _ sample: ArchiveSample? = nil) throws -> Bool {
-    let isDeclared = ArchiveFormat(number: number)?.indexes == format.indexes
+    let isDeclared = ArchiveFormat(number: number)?.hasElements(as: format) == true
     if !isDeclared || number == indexState.rejected.load(ordering: .acquiring) { return false }
     var isOurs = try (sample ?? takeSample()).differing == 0
     if isOurs {
       // Fails if the format has changed since the sample was taken.
       try forEachUnindexed(number) { entry in
-        if (try? coder.decode(entry.value)) != nil { isOurs = false }
+        if (try? decode(entry)) != nil { isOurs = false }
         return isOurs
       }
     }

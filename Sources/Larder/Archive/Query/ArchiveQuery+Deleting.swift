@@ -37,6 +37,7 @@ extension ArchiveQuery {
   private func delete(
     _ durability: Durability?, goesOn: @escaping @Sendable () -> Bool
   ) throws -> Int {
+    if let transaction { return try transaction.delete(self) }
     var keys = ArchiveKeys()
     let others = try archive.withCurrentIndexes {
       keys = ArchiveKeys()

@@ -24,7 +24,11 @@ extension ArchiveQuery {
     wanted: Int? = nil, isCounting: Bool = false, fetch: ArchiveFetch<Element>? = nil,
     goesOn: @escaping @Sendable () -> Bool = { true }
   ) throws -> ArchiveOutcome<Element> {
-    try archive.withCurrentIndexes { try runOnce(wanted, isCounting, fetch, goesOn) }
+    if let transaction {
+      return try transaction.run(
+        self, wanted: wanted, isCounting: isCounting, fetch: fetch, goesOn: goesOn)
+    }
+    return try archive.withCurrentIndexes { try runOnce(wanted, isCounting, fetch, goesOn) }
   }
 
   private func runOnce(
@@ -88,7 +92,8 @@ extension ArchiveQuery {
 
   /// The last result: the first one back to front, if nothing behind the filters counts.
   func runLast(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Element? {
-    try archive.withCurrentIndexes { try runLastOnce(goesOn) }
+    if transaction != nil { return try run(goesOn: goesOn).rows.last?.element }
+    return try archive.withCurrentIndexes { try runLastOnce(goesOn) }
   }
 
   private func runLastOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Element? {
@@ -110,7 +115,8 @@ extension ArchiveQuery {
 
   /// Counts the results.
   func runCount(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Int {
-    try archive.withCurrentIndexes { try runCountOnce(goesOn) }
+    if transaction != nil { return try run(isCounting: true, goesOn: goesOn).count }
+    return try archive.withCurrentIndexes { try runCountOnce(goesOn) }
   }
 
   private func runCountOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Int {

@@ -33,11 +33,17 @@ public struct ArchiveQuery<Element: Identifiable & Sendable>: Sendable
 where Element.ID: Codable & Sendable & SendableMetatype {
   @usableFromInline let archive: Archive<Element>
   @usableFromInline var stages: [ArchiveStage<Element>]
+  /// Whose writes the query sees besides what is stored.
+  @usableFromInline var transaction: ArchiveTransaction<Element>?
 
   @inlinable
-  init(archive: Archive<Element>, stages: [ArchiveStage<Element>] = []) {
+  init(
+    archive: Archive<Element>, stages: [ArchiveStage<Element>] = [],
+    transaction: ArchiveTransaction<Element>? = nil
+  ) {
     self.archive = archive
     self.stages = stages
+    self.transaction = transaction
   }
 
   @inlinable

@@ -122,7 +122,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     var page: [Element]?
     if rest == nil {
       let plan = try plan ?? makePlan()
-      if plan.isContinuous && place?.isExact ?? true {
+      if query.transaction == nil && plan.isContinuous && place?.isExact ?? true {
         page = try read(plan, goesOn)
       } else {
         rest = try query.run(goesOn: goesOn).rows.map { $0.element }.dropFirst(given)

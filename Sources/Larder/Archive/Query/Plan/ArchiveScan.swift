@@ -10,6 +10,8 @@ struct ArchiveFound {
   @usableFromInline let key: UnsafeRawBufferPointer
   @usableFromInline let version: UInt64
   @usableFromInline let value: UnsafeRawBufferPointer
+  /// What says which version it is of.
+  @usableFromInline let tag: UnsafeRawBufferPointer
 }
 
 /// Goes over what a route finds, in the order in which the store lists it: what most queries ask
@@ -71,7 +73,8 @@ final class ArchiveScan {
         return nil
       }
       if route.paths.count > 1, wasGiven([UInt8](entry.key)) { continue }
-      return ArchiveFound(key: entry.key, version: entry.sequence, value: entry.value)
+      return ArchiveFound(
+        key: entry.key, version: entry.sequence, value: entry.value, tag: entry.extended)
     }
   }
 
@@ -180,7 +183,8 @@ extension ArchiveQuery {
     wanted: Int?, _ fetch: @escaping ArchiveFetch<Element>,
     _ goesOn: @escaping @Sendable () -> Bool
   ) throws -> [Element] {
-    try archive.withCurrentIndexes {
+    if transaction != nil { return try runInTransaction(wanted, fetch, goesOn) }
+    return try archive.withCurrentIndexes {
       let plan = try ArchivePlan(stages, of: archive, wanted: wanted)
       return try plan.scan(archive, wanted, fetch, goesOn)
         ?? runAny(plan, wanted: wanted, fetch, goesOn)
@@ -218,9 +222,9 @@ extension ArchivePlan {
       let element: Element
       do {
         element =
-          fetches
+          fetches && archive.isCurrent(found.tag)
           ? try fetch(found.key, found.version, found.value)
-          : try archive.coder.decode(found.value)
+          : try archive.decode(found.value, tag: found.tag)
       } catch {
         try archive.leaveOut(error, found.key)
         continue

@@ -251,6 +251,10 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// nil if it cannot be decoded, and is to be left out then.
   private func element(of entry: StoreEntry) throws -> Element? {
     do {
+      if !archive.isCurrent(entry.extended) {
+        decoded += 1
+        return try archive.decode(entry)
+      }
       if let fetch { return try fetch(entry.key, entry.sequence, entry.value) }
       decoded += 1
       return try coder.decode(entry.value)
