@@ -358,7 +358,7 @@ clean: ## remove everything that was built
 # linked, no C compiled and no test built.
 DOCS_BUILD = .build-docs
 SYMBOLS = .build/docs/symbols
-DOCUMENTED_SWIFT = Larder LarderCompression LarderEncryption
+DOCUMENTED_SWIFT = Larder LarderCompatibility LarderCompression LarderEncryption
 DOCUMENTED = CLarder CLarderStore LarderCore $(DOCUMENTED_SWIFT)
 DECLARE = swift build $(TRAITS) $(SWIFT_FLAGS) --scratch-path $(DOCS_BUILD) \
   --experimental-prepare-for-indexing

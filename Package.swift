@@ -85,6 +85,7 @@ let package = Package(
   products: [
     .library(name: "Larder", targets: ["Larder"]),
     .library(name: "LarderCore", targets: ["LarderCore"]),
+    .library(name: "LarderCompatibility", targets: ["LarderCompatibility"]),
     .library(name: "LarderCompression", targets: ["LarderCompression"]),
     .library(name: "LarderEncryption", targets: ["LarderEncryption"]),
     .library(name: "CLarder", targets: ["CLarder"]),
@@ -116,6 +117,9 @@ let package = Package(
     .target(
       name: "Larder", dependencies: ["LarderCore", "CLarderSystem", "CLarder", "CLarderStore"],
       swiftSettings: swift),
+    // Names of the libraries that Larder comes from.
+    .target(
+      name: "LarderCompatibility", dependencies: ["Larder", "LarderCore"], swiftSettings: swift),
     .systemLibrary(
       name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .target(
@@ -180,6 +184,9 @@ let package = Package(
       swiftSettings: swift),
     .testTarget(
       name: "LarderTests", dependencies: ["Larder", "CLarderStore", "LarderTestSupport"],
+      swiftSettings: swift),
+    .testTarget(
+      name: "LarderCompatibilityTests", dependencies: ["LarderCompatibility", "LarderTestSupport"],
       swiftSettings: swift),
     .testTarget(
       name: "LarderToolTests", dependencies: ["LarderTool", "LarderTestSupport"],

@@ -48,7 +48,7 @@ exports() {
 }
 if [ "$(uname)" = Linux ]; then
   # shellcheck disable=SC2046 # No name of ours has a space.
-  exports liblarder $(ls "$prefix"/include/larder_*.h | grep -v '/larder_store[._]')
+  exports liblarder $(ls "$prefix"/include/larder_*.h | grep -v '/larder_store')
   exports liblarder-store "$prefix"/include/larder_store*.h
   if ldd "$prefix/lib/liblarder.so" | grep -i lmdb; then fail "liblarder needs LMDB"; fi
 fi

@@ -251,11 +251,6 @@ RING_WAKES_NOBODY) in_file CLarder/ring/append.c \
 # Feeds of changes
 FEED_EPOCH_STAYS) in_file CLarderStore/store/replay.c \
     's/^    if (!status \&\& !goes_on) status = begin_.*/    (void)goes_on, (void)begin_epoch;/' ;;
-FEED_EPOCH_LATE) in_file CLarderStore/log/log.c \
-    '/^larder_status larder_log_begin_epoch/,/^}/{
-    s/status = larder_segment_sync_file(.*;/status = LARDER_OK;/
-    s/status = larder_os_folder_sync(.*;/status = LARDER_OK;/
-    }' ;;
 FEED_HALF_A_BATCH) in_file CLarderStore/feed/feed.c \
     '/^static larder_status tell_write/,/^}/{
     s/\.count = count,/.count = count > 2 ? count - 1 : count,/

@@ -232,7 +232,6 @@ planted STORE_WAITS_FOR_NOBODY store-limits
 planted STORE_KEEPS_WHAT_DIED store-limits
 planted STORE_KEEPS_TAILS store-limits
 planted FEED_EPOCH_STAYS feed
-planted FEED_EPOCH_LATE feed
 planted FEED_HALF_A_BATCH feed
 planted FEED_FORGETS_CURSOR feed
 planted FEED_SETS_BACK feed

@@ -77,6 +77,7 @@ extension Archive {
   }
 }
 
+// Disfavored: elements of LarderCompatibility say themselves how they are encoded and indexed.
 extension Archive where Element: Codable {
   /// Opens the archive in a folder, with elements as CBOR.
   ///
@@ -114,39 +115,5 @@ extension Archive where Element: Codable {
     try self.init(
       folder: try DiskFolder.caches(name), coder: .cbor, indexes: indexes,
       schema: schema, configuration: configuration)
-  }
-}
-
-extension Archive where Element: Archivable {
-  /// Opens the archive in a folder, with elements encoded as they say themselves, and found
-  /// by ``Archivable/archiveIndexes``.
-  ///
-  /// - Parameters:
-  ///   - path: The folder.
-  ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: As ``init(path:coder:indexes:schema:configuration:)``.
-  /// - Complexity: As ``init(path:coder:indexes:schema:configuration:)``.
-  public convenience init(
-    path: String, configuration: ArchiveConfiguration = .init()
-  ) throws {
-    try self.init(
-      folder: path, coder: Element.archiveCoder, indexes: Element.archiveIndexes,
-      schema: Element.archiveSchema, configuration: configuration)
-  }
-
-  /// Opens the archive of that name in the user's caches folder, with elements encoded as
-  /// they say themselves, and found by ``Archivable/archiveIndexes``.
-  ///
-  /// - Parameters:
-  ///   - name: The name of a folder; ``Archivable/archiveName`` by default.
-  ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: As ``init(path:coder:indexes:schema:configuration:)``.
-  /// - Complexity: As ``init(path:coder:indexes:schema:configuration:)``.
-  public convenience init(
-    name: String = Element.archiveName, configuration: ArchiveConfiguration = .init()
-  ) throws {
-    try self.init(
-      folder: try DiskFolder.caches(name), coder: Element.archiveCoder,
-      indexes: Element.archiveIndexes, schema: Element.archiveSchema, configuration: configuration)
   }
 }

@@ -14,17 +14,16 @@ public import Synchronization
 /// }
 ///
 /// let users = try Archive<User>(name: "users", indexes: [ArchiveIndex("age", \.age)])
-/// try users.record(User(id: 1, name: "Ada", age: 36))
-/// let ada = try users.access(1)
-/// let oldest = try users.sorted { $0.age(.descending) }.limitResults(by: 10).getResults()
+/// try users.insert(User(id: 1, name: "Ada", age: 36))
+/// let ada = try users.element(forID: 1)
+/// let adults = try users.where { $0.age >= 18 }.sorted(by: \.age, .reverse).limit(10).results()
 /// ```
 ///
-/// The primary key is the element's `id`: recording an element replaces the one of the
-/// same id. Recently accessed elements are kept in memory too, and are returned again
-/// without being decoded.
+/// The primary key is the element's `id`. Recently accessed elements are kept in memory too, and
+/// are returned again without being decoded.
 ///
 /// With ``ArchiveConfiguration/maximumDiskSize`` an archive stays within that size: what
-/// was accessed least recently leaves for what is recorded.
+/// was accessed least recently leaves for what is written.
 ///
 /// Nearly every call has a synchronous form, for threads that may wait, and an `async` one
 /// of the same name, which works on a thread of the archive's own. A write of a task that was
@@ -82,8 +81,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   @usableFromInline let memory: MemoryCache<Element.ID, ArchiveCell<Element>>
   @usableFromInline let memoryLimit: Atomic<Int>
   let room: ArchiveRoom
-  /// Where properties that are archived themselves go; nil: nowhere.
-  let factory: ArchiveFactoryLink?
+  /// What is told of each element before it is stored.
+  let companion: (any ArchiveCompanion)?
   let clock: CacheClock
   /// The most bytes that one batch has: far from half of what may wait for a checkpoint.
   let batchLimit: Int
@@ -124,7 +123,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     isReadOnly = configuration.isReadOnly
     expiration = configuration.expiration
     clock = configuration.clock
-    factory = configuration.factoryLink
+    companion = configuration.companion
     batchLimit = Int(clamping: min(8 << 20, configuration.journalCapacity / 8))
     memory = ArchiveCell.makeMemory(configuration)
     memoryLimit = Atomic(max(0, configuration.maximumMemorySize.bytes))

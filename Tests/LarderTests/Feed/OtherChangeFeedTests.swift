@@ -49,14 +49,14 @@ struct OtherChangeFeedTests {
     var log = books.changeLog
     #expect(try log.cursors.isEmpty)
     let book = Book(id: 1, title: "Leviathan")
-    try books.record(book)
+    try books.upsert(book)
     try books.delete(id: 1)
     try books.deleteAll()
     #expect(
       try changes(feed) == [
         [.upserted(id: 1, element: book)], [.removed(id: 1)], [.removedAll],
       ])
-    try books.record(book)
+    try books.upsert(book)
     log = books.changeLog
     var found: [ArchiveChange<Book>] = []
     let token = try log.snapshot { found.append($0) }

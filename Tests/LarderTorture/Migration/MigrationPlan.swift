@@ -103,7 +103,7 @@ struct MigrationPlan {
     }
     defer { try? archive.close() }  // What is left does not matter.
     var next = 0
-    for element in try archive.accessAll() {
+    for element in try archive.elements() {
       try expect(element == Third(next), "element \(next): \(element)")
       next += 1
     }
@@ -111,7 +111,7 @@ struct MigrationPlan {
     let counted = try archive.count
     try expect(counted == count, "a count of \(counted), not \(count)")
     for group in 0..<10 {
-      let found = try archive.filter(#Predicate { $0.group == group }).count()
+      let found = try archive.where(#Predicate { $0.group == group }).count()
       let wanted = count / 10 + (group < count % 10 ? 1 : 0)
       try expect(found == wanted, "group \(group): \(found) elements, not \(wanted)")
     }
@@ -126,7 +126,7 @@ struct MigrationPlan {
     try expect(counted == count, "a reader counts \(counted), not \(count)")
     for _ in 0..<20 {
       let id = dice.below(count)
-      let found = try archive.access(id)
+      let found = try archive.element(forID: id)
       try expect(found == Third(id), "a reader's element \(id): \(String(describing: found))")
     }
   }

@@ -176,6 +176,7 @@ extension ArchiveRange {
   }
 
   /// The same of optional values, of which nil is in no relation to anything.
+  @usableFromInline
   init?<Value>(_ relation: Relation, wrapped value: Value) {
     guard var range = ArchiveRange(relation, Value?.some(value)) else { return nil }
     range.formIntersection(.notNil)
@@ -183,7 +184,7 @@ extension ArchiveRange {
   }
 
   /// The values of an optional property that are not nil.
-  static var notNil: ArchiveRange { ArchiveRange(lower: Bound(bytes: [1])) }
+  @usableFromInline static var notNil: ArchiveRange { ArchiveRange(lower: Bound(bytes: [1])) }
 
   /// The values that begin with a text.
   static func prefix(_ text: String, isOptional: Bool = false) -> ArchiveRange {

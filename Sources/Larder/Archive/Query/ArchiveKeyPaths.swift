@@ -28,6 +28,10 @@ enum ArchiveKeyPaths {
     unsafeBitCast(keyPath, to: (any PartialKeyPath<Root> & Sendable).self)
   }
 
+  static func assumeAnySendable(_ keyPath: AnyKeyPath) -> any AnyKeyPath & Sendable {
+    unsafeBitCast(keyPath, to: (any AnyKeyPath & Sendable).self)
+  }
+
   /// Reads the property: of a stored one in a structure from where it lies, which is several
   /// times faster than through its key path.
   @inlinable

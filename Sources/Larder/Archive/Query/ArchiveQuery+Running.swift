@@ -144,8 +144,8 @@ extension ArchiveQuery {
     }
     return plan.stages.reduce(found) { count, stage in
       switch stage {
-      case .limit(let limit): min(count, limit)
-      case .skip(let skipped): max(0, count - skipped)
+      case .limit(let limit): Swift.min(count, limit)
+      case .skip(let skipped): Swift.max(0, count - skipped)
       case .filter, .sort: count
       }
     }

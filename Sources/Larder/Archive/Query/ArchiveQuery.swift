@@ -6,10 +6,10 @@ public import Foundation
 ///
 /// ```swift
 /// let adults = try archive
-///   .findWhere { $0.age(.greaterOrEqual(with: 18)).name(.contains("an")) }
-///   .sorted { $0.age(.descending).name(.ascending) }
-///   .limitResults(by: 10)
-///   .getResults()
+///   .where { $0.age >= 18 && $0.name.contains("an") }
+///   .sorted(by: \.age, .reverse)
+///   .limit(10)
+///   .results()
 /// ```
 ///
 /// A limit that is written before a filter limits what the filter gets to see.
@@ -71,16 +71,48 @@ extension Archive {
 // MARK: - Filters
 
 extension ArchiveQuery {
-  /// Lets elements through that meet conditions, all of them.
+  /// Lets elements through whose properties meet a condition.
   ///
-  /// - Parameter conditions: Gets a filter without conditions, and adds some.
+  /// ```swift
+  /// books.where { $0.year > 1800 && $0.author != nil }
+  /// ```
+  ///
+  /// - Parameter condition: Gets the properties of an element, and compares some.
   /// - Returns: The query, longer by a stage. An index helps; see ``ArchiveCondition``.
-  /// - Complexity: O(1).
+  /// - Complexity: O(comparisons).
   @inlinable
-  public func findWhere(
-    _ conditions: (ArchiveFilter<Element>) -> ArchiveFilter<Element>
-  ) -> ArchiveQuery {
-    adding(.filter(conditions(ArchiveFilter()).terms))
+  public func `where`(
+    _ condition: (ArchiveProperties<Element>) throws -> ArchiveCondition<Element>
+  ) rethrows -> ArchiveQuery {
+    `where`(try condition(ArchiveProperties()))
+  }
+
+  /// Lets elements through that meet a condition.
+  ///
+  /// ```swift
+  /// books.where(\.year > 1800 && \.author != nil)
+  /// ```
+  ///
+  /// - Parameter condition: Comparisons of key paths, or any other condition.
+  /// - Returns: The query, longer by a stage. An index helps; see ``ArchiveCondition``.
+  /// - Complexity: O(comparisons).
+  @inlinable
+  public func `where`(_ condition: ArchiveCondition<Element>) -> ArchiveQuery {
+    adding(.filter(condition.terms))
+  }
+
+  /// Lets elements through for which a predicate holds.
+  ///
+  /// ```swift
+  /// books.where(#Predicate { $0.year > 1800 && $0.author != nil })
+  /// ```
+  ///
+  /// - Parameter predicate: As `#Predicate` makes it. What it throws comes out of the query.
+  /// - Returns: The query, longer by a stage. An index helps with comparisons of a property
+  ///   with a constant, by themselves or joined by `&&`, `||` and `!`.
+  /// - Complexity: O(size of the predicate).
+  public func `where`(_ predicate: Predicate<Element>) -> ArchiveQuery {
+    adding(.filter(ArchivePredicate.terms(predicate)))
   }
 
   /// Lets elements through that a closure finds.
@@ -89,22 +121,9 @@ extension ArchiveQuery {
   ///   query.
   /// - Returns: The query, longer by a stage. No index helps with it.
   /// - Complexity: O(1).
+  @inlinable
   public func filter(_ isIncluded: @escaping @Sendable (Element) throws -> Bool) -> ArchiveQuery {
-    adding(.filter([ArchiveTerm(isIncluded)]))
-  }
-
-  /// Lets elements through for which a predicate holds.
-  ///
-  /// ```swift
-  /// archive.query.filter(#Predicate { $0.age >= 18 && $0.city == "Oslo" })
-  /// ```
-  ///
-  /// - Parameter predicate: As `#Predicate` makes it. What it throws comes out of the query.
-  /// - Returns: The query, longer by a stage. An index helps with comparisons of a property
-  ///   with a constant, by themselves or joined by `&&`.
-  /// - Complexity: O(size of the predicate).
-  public func filter(_ predicate: Predicate<Element>) -> ArchiveQuery {
-    adding(.filter(ArchivePredicate.terms(predicate)))
+    adding(.filter([ArchiveTerm { try isIncluded($0) }]))
   }
 }
 
@@ -117,7 +136,7 @@ extension ArchiveQuery {
   /// - Returns: The query, longer by a stage.
   /// - Complexity: O(1).
   @inlinable
-  public func limitResults(by count: Int) -> ArchiveQuery { adding(.limit(max(0, count))) }
+  public func limit(_ count: Int) -> ArchiveQuery { adding(.limit(Swift.max(0, count))) }
 
   /// Leaves out the first elements.
   ///
@@ -126,5 +145,5 @@ extension ArchiveQuery {
   ///   through many pages see ``pages(of:)``.
   /// - Complexity: O(1).
   @inlinable
-  public func skip(_ count: Int) -> ArchiveQuery { adding(.skip(max(0, count))) }
+  public func skip(_ count: Int) -> ArchiveQuery { adding(.skip(Swift.max(0, count))) }
 }

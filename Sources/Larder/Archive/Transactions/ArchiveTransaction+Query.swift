@@ -46,6 +46,14 @@ extension ArchiveTransaction {
     return outcome
   }
 
+  func update(
+    _ query: ArchiveQuery<Element>, _ body: (inout Element) throws -> Void
+  ) throws -> Int {
+    let rows = try query.run().rows
+    for row in rows { try update(id: row.element.id, body) }
+    return rows.count
+  }
+
   func delete(_ query: ArchiveQuery<Element>) throws -> Int {
     let rows = try query.run().rows
     for row in rows { try delete(id: row.element.id) }

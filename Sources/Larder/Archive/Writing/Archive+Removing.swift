@@ -40,31 +40,38 @@ extension Archive {
     try commit(durability)
   }
 
-  /// Deletes what is stored under these keys, a thousand at a time.
-  func remove(stored keys: ArchiveKeys, _ durability: Durability?) throws {
-    let durability = durability ?? self.durability
-    var first = 0
-    while first < keys.count {
-      let batch = try StoreBatch(store)
-      var (next, size) = (first, 0)
-      while next < keys.count, next - first < ArchiveBatchSize.count, size < batchLimit {
-        try keys.withKey(next) { try batch.remove($0) }
-        size += keys.size(next) + ArchiveBatchSize.overhead
-        next += 1
+  /// Deletes what is stored under these keys and those of these elements: all of it, or nothing.
+  ///
+  /// - Returns: Whether each had that version still.
+  func remove(
+    _ keys: ArchiveKeys, _ others: [(id: Element.ID, version: UInt64)], _ durability: Durability?
+  ) throws -> Bool {
+    let batch = try StoreBatch(store)
+    for number in 0..<keys.count {
+      try keys.withKey(number) { key, version in
+        try batch.require(StoreKey(key), version: version)
+        try batch.remove(key)
       }
-      // The last batch is synced, and all before it at once.
-      _ = try batch.commit(isSynced: durability == .power && next == keys.count)
-      if !memory.isEmpty {
-        for number in first..<next {
-          // What cannot be decoded is not in memory.
-          keys.withKey(number) { key in
-            if let id = try? keyCoder.decode(key) { memory.remove(forKey: id) }
-          }
+    }
+    for (id, version) in others {
+      try keyCoder.borrow(id) { key in
+        try batch.require(key, version: version)
+        try batch.remove(key)
+      }
+    }
+    let isSynced = (durability ?? self.durability) == .power
+    guard try batch.commit(isSynced: isSynced) != nil else { return false }
+    if !memory.isEmpty {
+      for number in 0..<keys.count {
+        // What cannot be decoded is not in memory.
+        keys.withKey(number) { key, _ in
+          if let id = try? keyCoder.decode(key) { memory.remove(forKey: id) }
         }
       }
-      changes.notify()
-      first = next
+      for (id, _) in others { memory.remove(forKey: id) }
     }
+    changes.notify()
+    return true
   }
 
   func removeAll(olderThan age: Duration) throws -> Int {
@@ -91,7 +98,7 @@ extension Archive {
     return count
   }
 
-  /// Removes what has not been recorded again meanwhile.
+  /// Removes what has not been written again meanwhile.
   private func removeUnchanged(_ entries: ArraySlice<(key: Data, version: UInt64)>) throws -> Int {
     if entries.isEmpty { return 0 }
     let batch = try StoreBatch(store)
@@ -114,25 +121,25 @@ extension Archive {
   }
 }
 
-/// Keys as they are stored, one behind the other.
+/// Keys as they are stored, one behind the other, and the versions of their entries.
 struct ArchiveKeys {
   private var bytes: [UInt8] = []
-  private var ends: [Int] = []
+  private var ends: [(end: Int, version: UInt64)] = []
 
   var count: Int { ends.count }
 
-  mutating func append(_ key: UnsafeRawBufferPointer) {
+  mutating func append(_ key: UnsafeRawBufferPointer, _ version: UInt64) {
     bytes += key
-    ends.append(bytes.count)
+    ends.append((bytes.count, version))
   }
 
-  func size(_ number: Int) -> Int { ends[number] - start(number) }
-
-  func withKey(_ number: Int, _ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
+  func withKey(
+    _ number: Int, _ body: (UnsafeRawBufferPointer, _ version: UInt64) throws -> Void
+  ) rethrows {
+    let start = number == 0 ? 0 : ends[number - 1].end
     try bytes.withUnsafeBytes { bytes in
-      try body(UnsafeRawBufferPointer(rebasing: bytes[start(number)..<ends[number]]))
+      try body(
+        UnsafeRawBufferPointer(rebasing: bytes[start..<ends[number].end]), ends[number].version)
     }
   }
-
-  private func start(_ number: Int) -> Int { number == 0 ? 0 : ends[number - 1] }
 }

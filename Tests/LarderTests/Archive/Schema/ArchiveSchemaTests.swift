@@ -88,7 +88,7 @@ struct ArchiveSchemaTests {
     let archive = try open(RecordV3.self, Self.third, indexes: Self.indexes)
     #expect(try archive.everything == (0..<10).map { RecordV3(id: $0) })
     #expect(try archive.get(4) == RecordV3(id: 4))
-    #expect(try archive.filter(#Predicate { $0.year > 1806 }).getResults().map(\.id) == [7, 8, 9])
+    #expect(try archive.where(#Predicate { $0.year > 1806 }).results().map(\.id) == [7, 8, 9])
     #expect(try archive.verify().isIntact)
     try archive.close()
     // From now on there is nothing to do.
@@ -151,7 +151,7 @@ struct ArchiveSchemaTests {
     func look() throws {
       #expect(try reader.everything == (0..<9).map { RecordV3(id: $0) })
       #expect(try reader.get(4) == RecordV3(id: 4))
-      #expect(try reader.filter(#Predicate { $0.year > 1806 }).getResults().map(\.id) == [7, 8])
+      #expect(try reader.where(#Predicate { $0.year > 1806 }).results().map(\.id) == [7, 8])
     }
     try look()
     #expect(reader.indexes.isEmpty)
@@ -169,7 +169,7 @@ struct ArchiveSchemaTests {
     let archive = try open(RecordV3.self, Self.third)
     #expect(errorCode { try reader.get(3) } == .incompatibleVersion)
     #expect(errorCode { try reader.everything } == .incompatibleVersion)
-    #expect(errorCode { try reader.query.getResults() } == .incompatibleVersion)
+    #expect(errorCode { try reader.query.results() } == .incompatibleVersion)
     try archive.close()
     #expect(errorCode { try open(RecordV1.self) { $0.isReadOnly = true } } == .incompatibleVersion)
   }
@@ -183,7 +183,7 @@ struct ArchiveSchemaTests {
     let indexes = [ArchiveIndex<RecordV2>("year", \.year)]
     let reader = try open(RecordV2.self, schema, indexes: indexes) { $0.isReadOnly = true }
     #expect(try reader.everything.map(\.title) == (0..<5).map { "n\($0)" })
-    #expect(try reader.filter(#Predicate { $0.year > 1803 }).getResults().map(\.id) == [4])
+    #expect(try reader.where(#Predicate { $0.year > 1803 }).results().map(\.id) == [4])
     #expect(reader.indexes.isEmpty)
     #expect(errorCode { try open(RecordV2.self, schema) } == .incompatibleVersion)
   }
@@ -231,7 +231,7 @@ struct ArchiveSchemaTests {
     // As soon as they can be, they are.
     archive = try open(RecordV3.self, Self.third, indexes: Self.indexes)
     #expect(try archive.everything == (0..<9).map { RecordV3(id: $0) })
-    #expect(try archive.filter(#Predicate { $0.year == 1805 }).getResults().map(\.id) == [5])
+    #expect(try archive.where(#Predicate { $0.year == 1805 }).results().map(\.id) == [5])
     #expect(try archive.unindexedIDs() == [])
     #expect(try archive.verify().isIntact)
   }
@@ -323,7 +323,7 @@ struct ArchiveSchemaTests {
     }
     let archive = try open(RecordV3.self, Self.third, indexes: Self.indexes)
     #expect(try archive.everything == (0..<count).map { RecordV3(id: $0) }, "\(random.seed)")
-    #expect(try archive.filter(#Predicate { $0.year >= 1810 }).count() == count - 10)
+    #expect(try archive.where(#Predicate { $0.year >= 1810 }).count() == count - 10)
     #expect(try archive.verify().isIntact)
   }
 }

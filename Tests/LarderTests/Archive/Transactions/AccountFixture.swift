@@ -59,26 +59,26 @@ struct AccountPlace {
 
 /// A closure that a test gives another form.
 extension Archive {
-  func put(_ element: Element) throws { try record(element) }
+  func put(_ element: Element) throws { try upsert(element) }
 
-  func put(all elements: [Element]) throws { try insert(all: elements) }
+  func put(all elements: [Element]) throws { try upsert(all: elements) }
 
-  func get(_ id: Element.ID) throws -> Element? { try access(id) }
+  func get(_ id: Element.ID) throws -> Element? { try self.element(forID: id) }
 
-  var everything: [Element] { get throws { try accessAll() } }
+  var everything: [Element] { get throws { try elements() } }
 }
 
 extension ArchiveQuery<Account> {
   func balance(_ range: ClosedRange<Int>) -> ArchiveQuery<Account> {
-    findWhere { $0.balance(.isIn(range)) }
+    self.where { $0.balance.within(range) }
   }
 
   func byBalance(descending: Bool = false) -> ArchiveQuery<Account> {
-    sorted(by: \.balance, order: descending ? .descending : .ascending)
+    sorted(by: \.balance, descending ? .reverse : .forward)
   }
 
-  func first(_ count: Int) -> ArchiveQuery<Account> { limitResults(by: count) }
+  func first(_ count: Int) -> ArchiveQuery<Account> { limit(count) }
 
-  var all: [Account] { get throws { try getResults() } }
-  var last: Account? { get throws { try lastResult() } }
+  var all: [Account] { get throws { try results() } }
+  var last: Account? { get throws { try last() } }
 }

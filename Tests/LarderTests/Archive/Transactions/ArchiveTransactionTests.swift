@@ -186,7 +186,7 @@ struct ArchiveTransactionTests {
       try accounts.insert(Account(id: 1))
       return try accounts.query.count()
     }
-    let stored = try await archive.access(1)
+    let stored = try await archive.element(forID: 1)
     #expect(count == 1 && stored == Account(id: 1))
   }
 

@@ -22,7 +22,7 @@ struct ArchiveUniqueTests {
       ("many", { try archive.put(all: [Account(id: 4), other, Account(id: 5)]) }),
       ("many of one value", { try archive.put(all: [4, 5].map { Account(id: $0, code: "c") }) }),
       ("if absent", { _ = try archive.insertIfAbsent(other) }),
-      ("update", { _ = try archive.update(2) { $0.code = "secret" } }),
+      ("update", { _ = try archive.update(id: 2) { $0.code = "secret" } }),
       ("transaction", { try archive.transaction { try $0.upsert(other) } }),
     ]
     for (name, write) in writes {
@@ -121,7 +121,7 @@ struct ArchiveUniqueTests {
     }
     archive = try place.open(indexes: indexes)
     #expect(try archive?.everything == stored)
-    try archive?.delete(ids: 2, 3)
+    try archive?.delete(ids: [2, 3])
     try archive?.close()
     archive = try place.open()
     #expect(errorCode { try archive?.put(Account(id: 7, code: "a")) } == .duplicate)
@@ -162,7 +162,7 @@ struct ArchiveUniqueTests {
           changed.code = account.code
           next[account.id] = changed
         }
-        code = errorCode { try archive.update(account.id) { $0.code = account.code } }
+        code = errorCode { try archive.update(id: account.id) { $0.code = account.code } }
       case 17: try archive.flush()
       case 18 where step % 10 == 0:
         try archive.close()

@@ -151,8 +151,8 @@ static void take(const versions *all, unsigned which, size_t from, size_t to, ui
 }
 
 /** @param name LMDB's meta pages are written by one call within a sector each, and LMDB takes it
-    that a device writes a sector whole or not at all. The same goes for positions of
-    feeds' cursors. */
+    that a device writes a sector whole or not at all. The same goes for positions of feeds'
+    cursors. */
 static void mix_pages(const versions *all, rng *random, const char *name, uint8_t *target,
                       size_t size) {
     enum { PAGE = 4096, META_BYTES = 512, META_PAGES = 2 };

@@ -6,7 +6,7 @@ extension ArchiveQuery {
   /// The results, some at a time.
   ///
   /// ```swift
-  /// var pages = archive.sorted(by: \.date, order: .descending).pages(of: 20)
+  /// var pages = archive.sorted(by: \.date, .reverse).pages(of: 20)
   /// while let page = try pages.next() { show(page) }
   ///
   /// for try await page in archive.query.pages(of: 100) { upload(page) }
@@ -22,7 +22,7 @@ extension ArchiveQuery {
   /// - Returns: The pages.
   /// - Complexity: O(1).
   public func pages(of size: Int) -> ArchivePages<Element> {
-    ArchivePages(query: self, size: max(1, size))
+    ArchivePages(query: self, size: Swift.max(1, size))
   }
 
   /// One page of the results; to go through many, ``pages(of:)`` is faster.
@@ -35,7 +35,7 @@ extension ArchiveQuery {
   ///   `.io`.
   /// - Complexity: As for all results up to the end of the page.
   public func page(_ number: Int, size: Int) throws -> [Element] {
-    try single(number, size)?.getResults() ?? []
+    try single(number, size)?.results() ?? []
   }
 
   /// One page of the results, on a thread of the archive's own; to go through many,
@@ -49,13 +49,13 @@ extension ArchiveQuery {
   ///   `.closed`, `.damaged`, `.io`.
   /// - Complexity: As the synchronous form, and a change of threads.
   public func page(_ number: Int, size: Int) async throws -> [Element] {
-    try await single(number, size)?.getResults() ?? []
+    try await single(number, size)?.results() ?? []
   }
 
   private func single(_ number: Int, _ size: Int) -> ArchiveQuery? {
     let (skipped, overflows) = number.multipliedReportingOverflow(by: size)
     if number < 0 || size <= 0 || overflows { return nil }
-    return skip(skipped).limitResults(by: size)
+    return skip(skipped).limit(size)
   }
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+public import Foundation
+
 /// How a query is going to be answered.
 ///
 /// Made in programs, as all is that has `@inlinable`: there it is specialised for their elements,
@@ -92,7 +94,7 @@ struct ArchiveOutline: Sendable {
 
   /// What elements are sorted by; each time for those that are alike until then.
   @usableFromInline
-  mutating func sort(by keyPath: (any AnyKeyPath & Sendable)?, _ order: ArchiveOrder) {
+  mutating func sort(by keyPath: (any AnyKeyPath & Sendable)?, _ order: SortOrder) {
     let property = keyPath.flatMap { catalog.property($0) }
     sort = (sort ?? []) + CollectionOfOne((property, order))
   }

@@ -4,16 +4,16 @@ public import Foundation
 
 /// One thing that elements are sorted by.
 @usableFromInline
-struct ArchiveSortKey<Element: Sendable>: Sendable {
+package struct ArchiveSortKey<Element: Sendable>: Sendable {
   /// The property, if an index of it has the order that is wanted.
   @usableFromInline var keyPath: (any PartialKeyPath<Element> & Sendable)?
-  @usableFromInline let order: ArchiveOrder
+  @usableFromInline let order: SortOrder
   /// In ascending order.
   @usableFromInline let compareAscending: @Sendable (Element, Element) -> ComparisonResult
 
   @inlinable
-  init(
-    order: ArchiveOrder,
+  package init(
+    order: SortOrder,
     compare: @escaping @Sendable (Element, Element) -> ComparisonResult
   ) {
     self.order = order
@@ -22,7 +22,7 @@ struct ArchiveSortKey<Element: Sendable>: Sendable {
 
   @inlinable
   init<Value: Sendable>(
-    _ keyPath: any KeyPath<Element, Value> & Sendable, order: ArchiveOrder,
+    _ keyPath: any KeyPath<Element, Value> & Sendable, order: SortOrder,
     compare: @escaping @Sendable (Value, Value) -> ComparisonResult
   ) {
     self.keyPath = keyPath
@@ -31,10 +31,39 @@ struct ArchiveSortKey<Element: Sendable>: Sendable {
     compareAscending = { compare(read($0), read($1)) }
   }
 
+  @inlinable
+  package init<Value: Comparable & Sendable>(
+    _ keyPath: any KeyPath<Element, Value> & Sendable, order: SortOrder
+  ) {
+    self.init(keyPath, order: order) { ArchiveComparison.compare($0, $1) }
+  }
+
+  /// nil comes first.
+  @inlinable
+  package init<Value: Comparable & Sendable>(
+    _ keyPath: any KeyPath<Element, Value?> & Sendable, order: SortOrder
+  ) {
+    self.init(keyPath, order: order) { ArchiveComparison.compareOptional($0, $1) }
+  }
+
+  /// false comes first.
+  @inlinable
+  package init(_ keyPath: any KeyPath<Element, Bool> & Sendable, order: SortOrder) {
+    self.init(keyPath, order: order) { ArchiveComparison.compare($0 ? 1 : 0, $1 ? 1 : 0) }
+  }
+
+  /// nil comes first, then false.
+  @inlinable
+  package init(_ keyPath: any KeyPath<Element, Bool?> & Sendable, order: SortOrder) {
+    self.init(keyPath, order: order) {
+      ArchiveComparison.compareOptional($0.map { $0 ? 1 : 0 }, $1.map { $0 ? 1 : 0 })
+    }
+  }
+
   func compare(_ a: Element, _ b: Element) -> ComparisonResult {
     switch order {
-    case .ascending: compareAscending(a, b)
-    case .descending: compareAscending(b, a)
+    case .forward: compareAscending(a, b)
+    case .reverse: compareAscending(b, a)
     }
   }
 }

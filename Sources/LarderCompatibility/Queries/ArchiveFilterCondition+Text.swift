@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import Foundation
+import Larder
 
 // What is in a text, and how it begins. nil, of an optional property, meets none of these but
 // `isNilOrEmpty()`.
 
-extension ArchiveCondition where Value == String {
+extension ArchiveFilterCondition where Value == String {
   /// A text within the text.
   ///
   /// - Parameters:
@@ -14,8 +15,7 @@ extension ArchiveCondition where Value == String {
   /// - Returns: A condition. No index helps with it.
   /// - Complexity: O(1), and O(length) for each element.
   public static func contains(string text: String, caseSensitive: Bool = true) -> Self {
-    let search = ArchiveTextSearch(text, isCaseSensitive: caseSensitive)
-    return Self { search.isFound(in: $0) }
+    Self { $0.contains(text, caseSensitive: caseSensitive) }
   }
 
   /// A text within the text.
@@ -32,8 +32,7 @@ extension ArchiveCondition where Value == String {
   /// - Returns: A condition. No index helps with it.
   /// - Complexity: O(pattern), and matching for each element.
   public static func matches(regex pattern: String) -> Self {
-    let regex = ArchiveRegex(pattern)
-    return Self { try regex.matches($0) }
+    Self { $0.matches(regex: pattern) }
   }
 
   /// A text that begins with another.
@@ -42,11 +41,11 @@ extension ArchiveCondition where Value == String {
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1), and O(prefix) for each element.
   public static func hasPrefix(_ prefix: String) -> Self {
-    Self(ArchiveRange.prefix(prefix)) { $0.hasPrefix(prefix) }
+    Self { $0.hasPrefix(prefix) }
   }
 }
 
-extension ArchiveCondition where Value == String? {
+extension ArchiveFilterCondition where Value == String? {
   /// A text within the text.
   ///
   /// - Parameters:
@@ -55,8 +54,7 @@ extension ArchiveCondition where Value == String? {
   /// - Returns: A condition. No index helps with it.
   /// - Complexity: O(1), and O(length) for each element.
   public static func contains(string text: String, caseSensitive: Bool = true) -> Self {
-    let search = ArchiveTextSearch(text, isCaseSensitive: caseSensitive)
-    return Self { $0.map { search.isFound(in: $0) } ?? false }
+    Self { $0.contains(text, caseSensitive: caseSensitive) }
   }
 
   /// A text within the text.
@@ -73,8 +71,7 @@ extension ArchiveCondition where Value == String? {
   /// - Returns: A condition. No index helps with it.
   /// - Complexity: O(pattern), and matching for each element.
   public static func matches(regex pattern: String) -> Self {
-    let regex = ArchiveRegex(pattern)
-    return Self { try $0.map { try regex.matches($0) } ?? false }
+    Self { $0.matches(regex: pattern) }
   }
 
   /// A text that begins with another.
@@ -83,7 +80,7 @@ extension ArchiveCondition where Value == String? {
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1), and O(prefix) for each element.
   public static func hasPrefix(_ prefix: String) -> Self {
-    Self(ArchiveRange.prefix(prefix, isOptional: true)) { $0?.hasPrefix(prefix) ?? false }
+    Self { $0.hasPrefix(prefix) }
   }
 
   /// No text, or one without characters.
@@ -91,6 +88,6 @@ extension ArchiveCondition where Value == String? {
   /// - Returns: A condition. An index helps.
   /// - Complexity: O(1).
   public static func isNilOrEmpty() -> Self {
-    Self(ArchiveRanges(oneOf: [nil, ""] as [String?])) { $0?.isEmpty ?? true }
+    Self { $0.isOne(of: [nil, ""]) }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Foundation
-import Larder
+import LarderCompatibility
 import LarderTestSupport
 import Testing
 
@@ -10,6 +10,21 @@ struct ArchiveFactoryTests {
   private let place: ArchivePlace
 
   init() throws { place = try ArchivePlace() }
+
+  @Test func aFactorySuspendsAllOfItsArchives() throws {
+    let factory = place.factory()
+    let archive = try factory.archive(for: ArchiveUser.self)
+    try archive.record(ArchiveUser(email: "one", age: 7))
+    try factory.suspendAll()
+    #expect(try factory.archive(for: ArchiveUser.self) === archive)
+    #expect(errorCode { try archive.access("one") } == .suspended)
+    #expect(filesHeld(under: place.directory.url) == [])
+    try factory.resumeAll()
+    #expect(try archive.access("one")?.age == 7)
+    try archive.close()
+    try factory.suspendAll()
+    try factory.resumeAll()
+  }
 
   @Test func oneArchiveForEachType() throws {
     let factory = place.factory()

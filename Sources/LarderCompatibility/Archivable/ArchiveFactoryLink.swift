@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import Larder
 import LarderCore
 import Synchronization
 

@@ -1,57 +1,69 @@
 // SPDX-License-Identifier: MIT
 
+import Larder
+
 // How much a collection holds, and what. No index helps with these.
 
-extension ArchiveCondition where Value: Collection {
+extension ArchiveFilterCondition where Value: Collection {
   /// So many members.
   ///
   /// - Parameter count: How many.
   /// - Returns: A condition.
   /// - Complexity: O(1), and counting for each element.
-  public static func countEqual(with count: Int) -> Self { Self { $0.count == count } }
+  public static func countEqual(with count: Int) -> Self {
+    Self { $0.satisfies { $0.count == count } }
+  }
 
   /// More members than that.
   ///
   /// - Parameter count: How many are too few still.
   /// - Returns: A condition.
   /// - Complexity: O(1), and counting for each element.
-  public static func countGreater(than count: Int) -> Self { Self { $0.count > count } }
+  public static func countGreater(than count: Int) -> Self {
+    Self { $0.satisfies { $0.count > count } }
+  }
 
   /// Fewer members than that.
   ///
   /// - Parameter count: How many are too many already.
   /// - Returns: A condition.
   /// - Complexity: O(1), and counting for each element.
-  public static func countLess(than count: Int) -> Self { Self { $0.count < count } }
+  public static func countLess(than count: Int) -> Self {
+    Self { $0.satisfies { $0.count < count } }
+  }
 
   /// At least so many members.
   ///
   /// - Parameter count: How many.
   /// - Returns: A condition.
   /// - Complexity: O(1), and counting for each element.
-  public static func countGreaterOrEqual(with count: Int) -> Self { Self { $0.count >= count } }
+  public static func countGreaterOrEqual(with count: Int) -> Self {
+    Self { $0.satisfies { $0.count >= count } }
+  }
 
   /// At most so many members.
   ///
   /// - Parameter count: How many.
   /// - Returns: A condition.
   /// - Complexity: O(1), and counting for each element.
-  public static func countLessOrEqual(with count: Int) -> Self { Self { $0.count <= count } }
+  public static func countLessOrEqual(with count: Int) -> Self {
+    Self { $0.satisfies { $0.count <= count } }
+  }
 
   /// No members.
   ///
   /// - Returns: A condition.
   /// - Complexity: O(1).
-  public static func isEmpty() -> Self { Self { $0.isEmpty } }
+  public static func isEmpty() -> Self { Self { $0.satisfies { $0.isEmpty } } }
 
   /// Any members.
   ///
   /// - Returns: A condition.
   /// - Complexity: O(1).
-  public static func isNotEmpty() -> Self { Self { !$0.isEmpty } }
+  public static func isNotEmpty() -> Self { Self { $0.satisfies { !$0.isEmpty } } }
 }
 
-extension ArchiveCondition where Value: Collection, Value.Element: Equatable & Sendable {
+extension ArchiveFilterCondition where Value: Collection, Value.Element: Equatable & Sendable {
   /// A member.
   ///
   /// - Parameter member: What has to be in the collection.
@@ -66,7 +78,7 @@ extension ArchiveCondition where Value: Collection, Value.Element: Equatable & S
   /// - Returns: A condition.
   /// - Complexity: O(1), and O(members²) for each element.
   public static func contains(atLeastOne members: [Value.Element]) -> Self {
-    Self { value in members.contains { value.contains($0) } }
+    Self { $0.contains(anyOf: members) }
   }
 
   /// Each of some members.
@@ -76,7 +88,7 @@ extension ArchiveCondition where Value: Collection, Value.Element: Equatable & S
   /// - Returns: A condition.
   /// - Complexity: O(1), and O(members²) for each element.
   public static func contains(all members: [Value.Element]) -> Self {
-    Self { value in members.allSatisfy { value.contains($0) } }
+    Self { $0.contains(allOf: members) }
   }
 
   /// Each of some members.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+public import Larder
 import LarderCore
 import Synchronization
 
@@ -55,7 +56,7 @@ public final class Archived<Element: Archivable>: Sendable {
     self.factory = factory
     state = Mutex(
       State(key: wrappedValue?.primaryKey, element: wrappedValue, isLoaded: true, error: nil))
-    if let wrappedValue { attempt { try archive.store(wrappedValue, nil) } }
+    if let wrappedValue { attempt { try archive.upsert(wrappedValue) } }
   }
 
   /// A property without a value.
@@ -113,13 +114,13 @@ public final class Archived<Element: Archivable>: Sendable {
   /// there any more.
   ///
   /// - Returns: The element.
-  /// - Throws: As `access(_:)` of an archive; the property is as it was then.
+  /// - Throws: As `element(forID:)` of an archive; the property is as it was then.
   /// - Complexity: As there.
   @discardableResult
   public func reload() throws -> Element? {
     try state.withLock { state in
       guard let key = state.key else { return nil }
-      let element = try archive.read(key)
+      let element = try archive.element(forID: key)
       state.element = element
       state.isLoaded = true
       state.error = nil
@@ -132,7 +133,7 @@ extension Archived {
   private func load(_ state: inout State) -> Element? {
     guard !state.isLoaded, let key = state.key else { return state.element }
     do {
-      state.element = try archive.read(key)
+      state.element = try archive.element(forID: key)
       // What failed is tried again with the next read.
       state.isLoaded = true
       state.error = nil
@@ -149,9 +150,9 @@ extension Archived {
     state.isLoaded = true
     do {
       if let element {
-        try archive.store(element, nil)
+        try archive.upsert(element)
       } else if let old {
-        try archive.remove(old, nil)
+        try archive.delete(id: old)
       }
       state.error = nil
     } catch {

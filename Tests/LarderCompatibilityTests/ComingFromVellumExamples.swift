@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Foundation
-import Larder
+import LarderCompatibility
 import LarderTestSupport
 import Testing
 
@@ -136,6 +136,33 @@ struct Member: Codable, Archivable {
       }
     }.getResults()
     #expect(byLength.map(\.userName) == ["eve", "ada", "bob"])
+  }
+
+  @Test func larderHasNamesOfItsOwn() throws {
+    let members = try factory.archive(for: Member.self)
+    try members.upsert(ada)
+    try members.upsert(all: [bob, eve])
+    let member = try members.element(forID: "ada")
+    let some = try members.elements(limit: 2)
+    #expect(member?.age == 36 && some.count == 2)
+    #expect(try members.update(id: "ada") { $0.age = 38 }?.age == 38)
+    let adults = members.where { $0.age > 21 && $0.userName.contains("e") }
+    #expect(try adults.first()?.userName == "eve")
+    let young = members.where { $0.age == 28 && $0.email != nil && $0.age.within(20...30) }
+    #expect(try young.count() == 0)
+    let tagged = members.where {
+      $0.tags.contains(anyOf: ["art"]) || $0.tags.contains(allOf: ["math"]) && $0.tags.count > 1
+    }
+    #expect(try tagged.count() == 1)
+    let even = members.where { $0.age.satisfies { $0 % 2 == 0 } && $0.tags.isEmpty }
+    #expect(try even.count() == 1)
+    let query = members.sorted(by: \.age, .reverse).sorted(by: \.email)
+    #expect(try query.limit(2).results().map(\.userName) == ["eve", "bob"])
+    let (first, last) = (try query.first(), try query.last())
+    #expect(first?.userName == "eve" && last?.userName == "ada")
+    try members.delete(ids: ["ada", "bob"])
+    #expect(try members.count == 1)
+    try members.destroy()
   }
 
   @Test func sizes() {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 
-import LarderTestSupport
-
 /// What an example printed, line by line.
-final class Transcript: Sendable {
+public final class Transcript: Sendable {
   private let printed = Locked<[String]>([])
 
+  public init() {}
+
   /// Adds a line as `print` would write it.
-  func add(_ items: [Any]) {
+  public func add(_ items: [Any]) {
     let line = items.map { String(describing: $0) }.joined(separator: " ")
     printed.withLock { $0.append(line) }
   }
 
-  var lines: [String] { printed.withLock { $0 } }
+  public var lines: [String] { printed.withLock { $0 } }
 }

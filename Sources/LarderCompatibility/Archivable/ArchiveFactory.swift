@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import Foundation
+public import Larder
 public import LarderCore
 import Synchronization
 
@@ -164,7 +165,7 @@ public final class ArchiveFactory: Sendable {
     var configuration = configuration
     configuration.maximumMemorySize = memorySize > .zero ? memorySize : maximumMemorySize
     configuration.maximumDiskSize = diskSize > .zero ? diskSize : maximumDiskSize
-    configuration.owner = ArchiveFactoryLink(owner: self)
+    configuration.companion = ArchiveFactoryLink(owner: self)
     return try Archive(path: try path(Element.archiveName), configuration: configuration)
   }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
+import Larder
+
 // Optional properties are compared as their values are; nil meets none of these.
 
-extension ArchiveCondition {
+extension ArchiveFilterCondition {
   /// Above a bound, which does not belong to it; nil is not.
   ///
   /// - Parameter bound: The bound.
@@ -10,7 +12,7 @@ extension ArchiveCondition {
   /// - Complexity: O(1).
   public static func greater<Wrapped: Comparable & Sendable>(than bound: Wrapped) -> Self
   where Value == Wrapped? {
-    Self(ArchiveRange(.greater, wrapped: bound)) { value in value.map { $0 > bound } ?? false }
+    Self { $0 > bound }
   }
 
   /// Below a bound, which does not belong to it; nil is not.
@@ -20,7 +22,7 @@ extension ArchiveCondition {
   /// - Complexity: O(1).
   public static func less<Wrapped: Comparable & Sendable>(than bound: Wrapped) -> Self
   where Value == Wrapped? {
-    Self(ArchiveRange(.less, wrapped: bound)) { value in value.map { $0 < bound } ?? false }
+    Self { $0 < bound }
   }
 
   /// From a bound on; nil is not.
@@ -30,9 +32,7 @@ extension ArchiveCondition {
   /// - Complexity: O(1).
   public static func greaterOrEqual<Wrapped: Comparable & Sendable>(with bound: Wrapped) -> Self
   where Value == Wrapped? {
-    Self(ArchiveRange(.greaterOrEqual, wrapped: bound)) { value in
-      value.map { $0 >= bound } ?? false
-    }
+    Self { $0 >= bound }
   }
 
   /// Through a bound; nil is not.
@@ -42,7 +42,7 @@ extension ArchiveCondition {
   /// - Complexity: O(1).
   public static func lessOrEqual<Wrapped: Comparable & Sendable>(with bound: Wrapped) -> Self
   where Value == Wrapped? {
-    Self(ArchiveRange(.lessOrEqual, wrapped: bound)) { value in value.map { $0 <= bound } ?? false }
+    Self { $0 <= bound }
   }
 
   /// From one bound through another; nil is not.
@@ -52,7 +52,7 @@ extension ArchiveCondition {
   /// - Complexity: O(1).
   public static func isIn<Wrapped: Comparable & Sendable>(_ range: ClosedRange<Wrapped>) -> Self
   where Value == Wrapped? {
-    greaterOrEqual(with: range.lowerBound) && lessOrEqual(with: range.upperBound)
+    Self { $0.within(range) }
   }
 
   /// From one bound up to another, which does not belong to it; nil is not.
@@ -62,6 +62,6 @@ extension ArchiveCondition {
   /// - Complexity: O(1).
   public static func isIn<Wrapped: Comparable & Sendable>(_ range: Range<Wrapped>) -> Self
   where Value == Wrapped? {
-    greaterOrEqual(with: range.lowerBound) && less(than: range.upperBound)
+    Self { $0.within(range) }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Foundation
-import Larder
+import LarderCompatibility
 import LarderTestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import Foundation
+public import Larder
 public import LarderCore
 
 /// An element that knows how it is archived: its key is a text, its archive has a name of its

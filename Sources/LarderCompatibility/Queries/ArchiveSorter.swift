@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import Foundation
+import Larder
 
 /// In which direction elements are sorted.
 ///
@@ -10,6 +11,8 @@ public enum ArchiveOrder: Sendable, Hashable, CaseIterable {
   case ascending
   /// The greatest first, and nil last.
   case descending
+
+  var foundation: SortOrder { self == .ascending ? .forward : .reverse }
 }
 
 /// Properties that elements are sorted by, each for those that the ones before leave alike.
@@ -24,10 +27,7 @@ public enum ArchiveOrder: Sendable, Hashable, CaseIterable {
 /// **Concurrency.** A value; safe to pass between threads.
 @dynamicMemberLookup
 public struct ArchiveSorter<Element: Sendable>: Sendable {
-  @usableFromInline var keys: [ArchiveSortKey<Element>] = []
-
-  @inlinable
-  init() {}
+  var keys: [ArchiveSortKey<Element>] = []
 
   /// The sorter itself, for who likes to read it.
   public var by: ArchiveSorter { self }
@@ -37,7 +37,6 @@ public struct ArchiveSorter<Element: Sendable>: Sendable {
   /// - Parameter keyPath: Which property of the element.
   /// - Returns: The property, to be called with a direction.
   /// - Complexity: O(1).
-  @inlinable
   public subscript<Value: Sendable>(
     dynamicMember keyPath: any KeyPath<Element, Value> & Sendable
   ) -> Property<Value> {
@@ -49,7 +48,6 @@ public struct ArchiveSorter<Element: Sendable>: Sendable {
   /// - Parameter keyPath: Which property of the element.
   /// - Returns: The property, to be called with a direction.
   /// - Complexity: O(1).
-  @inlinable
   public subscript<Value: Sendable>(
     _ keyPath: any KeyPath<Element, Value> & Sendable
   ) -> Property<Value> {
@@ -68,10 +66,9 @@ public struct ArchiveSorter<Element: Sendable>: Sendable {
   public func manual(
     _ order: ArchiveOrder, by compare: @escaping @Sendable (Element, Element) -> ComparisonResult
   ) -> ArchiveSorter {
-    adding(ArchiveSortKey(order: order, compare: compare))
+    adding(ArchiveSortKey(order: order.foundation, compare: compare))
   }
 
-  @inlinable
   func adding(_ key: ArchiveSortKey<Element>) -> ArchiveSorter {
     var sorter = self
     sorter.keys.append(key)
@@ -83,14 +80,8 @@ public struct ArchiveSorter<Element: Sendable>: Sendable {
   /// **Concurrency.** A value; safe to pass between threads.
   @dynamicMemberLookup
   public struct Property<Value: Sendable>: Sendable {
-    @usableFromInline let sorter: ArchiveSorter
-    @usableFromInline let keyPath: any KeyPath<Element, Value> & Sendable
-
-    @inlinable
-    init(sorter: ArchiveSorter, keyPath: any KeyPath<Element, Value> & Sendable) {
-      self.sorter = sorter
-      self.keyPath = keyPath
-    }
+    let sorter: ArchiveSorter
+    let keyPath: any KeyPath<Element, Value> & Sendable
 
     /// A property of the property.
     ///
@@ -100,14 +91,8 @@ public struct ArchiveSorter<Element: Sendable>: Sendable {
     public subscript<Inner: Sendable>(
       dynamicMember inner: any KeyPath<Value, Inner> & Sendable
     ) -> ArchiveSorter.Property<Inner> {
-      ArchiveSorter.Property(sorter: sorter, keyPath: ArchiveKeyPaths.joined(keyPath, inner))
-    }
-
-    @inlinable
-    func adding(
-      _ order: ArchiveOrder, _ compare: @escaping @Sendable (Value, Value) -> ComparisonResult
-    ) -> ArchiveSorter {
-      sorter.adding(ArchiveSortKey(keyPath, order: order, compare: compare))
+      ArchiveSorter.Property(
+        sorter: sorter, keyPath: ArchiveProperty(keyPath)[dynamicMember: inner].keyPath)
     }
   }
 }
@@ -123,10 +108,9 @@ extension ArchiveSorter.Property {
   /// - Parameter order: In which direction.
   /// - Returns: The sorter, for further properties.
   /// - Complexity: O(1).
-  @inlinable
   public func callAsFunction(_ order: ArchiveOrder) -> ArchiveSorter<Element>
   where Value: Comparable {
-    adding(order) { ArchiveComparison.compare($0, $1) }
+    sorter.adding(ArchiveSortKey(keyPath, order: order.foundation))
   }
 
   /// Sorts by the optional property: nil comes first when ascending.
@@ -134,11 +118,10 @@ extension ArchiveSorter.Property {
   /// - Parameter order: In which direction.
   /// - Returns: The sorter, for further properties.
   /// - Complexity: O(1).
-  @inlinable
   public func callAsFunction<Wrapped: Comparable & Sendable>(
     _ order: ArchiveOrder
   ) -> ArchiveSorter<Element> where Value == Wrapped? {
-    adding(order) { ArchiveComparison.compareOptional($0, $1) }
+    sorter.adding(ArchiveSortKey(keyPath, order: order.foundation))
   }
 
   /// Sorts by the property: false comes first when ascending.
@@ -146,10 +129,9 @@ extension ArchiveSorter.Property {
   /// - Parameter order: In which direction.
   /// - Returns: The sorter, for further properties.
   /// - Complexity: O(1).
-  @inlinable
   public func callAsFunction(_ order: ArchiveOrder) -> ArchiveSorter<Element>
   where Value == Bool {
-    adding(order) { ArchiveComparison.compare($0 ? 1 : 0, $1 ? 1 : 0) }
+    sorter.adding(ArchiveSortKey(keyPath, order: order.foundation))
   }
 
   /// Sorts by the optional property: nil comes first when ascending, then false.
@@ -157,11 +139,8 @@ extension ArchiveSorter.Property {
   /// - Parameter order: In which direction.
   /// - Returns: The sorter, for further properties.
   /// - Complexity: O(1).
-  @inlinable
   public func callAsFunction(_ order: ArchiveOrder) -> ArchiveSorter<Element>
   where Value == Bool? {
-    adding(order) {
-      ArchiveComparison.compareOptional($0.map { $0 ? 1 : 0 }, $1.map { $0 ? 1 : 0 })
-    }
+    sorter.adding(ArchiveSortKey(keyPath, order: order.foundation))
   }
 }
