@@ -4,6 +4,7 @@
 public final class Transcript: Sendable {
   private let printed = Locked<[String]>([])
 
+  /// Begins with nothing.
   public init() {}
 
   /// Adds a line as `print` would write it.
@@ -12,5 +13,6 @@ public final class Transcript: Sendable {
     printed.withLock { $0.append(line) }
   }
 
+  /// What was printed so far.
   public var lines: [String] { printed.withLock { $0 } }
 }
