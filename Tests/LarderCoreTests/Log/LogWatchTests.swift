@@ -14,7 +14,7 @@ import Testing
     let signal = ChangeSignal()
     let waits = Atomic<Int>(0)
     let limits = Locked<[Duration?]>([])
-    private let next = Mutex<UInt64?>(1)
+    private let next = Locked<UInt64?>(1)
     private let changes = DispatchSemaphore(value: 0)
 
     /// Waits as a follower does.
