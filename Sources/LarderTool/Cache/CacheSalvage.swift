@@ -12,7 +12,7 @@ struct CacheSalvage: ParsableCommand {
       The source is only read, however damaged it is: a torn or missing index, segments of the \
       log that were cut off or are missing. Entries keep their times and extended data. No \
       process may have the source open. Exits with 0 if nothing was lost and with 1 if something \
-      was.
+      was, or may have been: without the whole index nobody can tell whether a segment is missing.
 
       EXAMPLES
         larder cache salvage users.cache saved.cache
@@ -35,8 +35,7 @@ struct CacheSalvage: ParsableCommand {
         try RawCache.salvage(from: source, to: target, progress: $0)
       }
     }
-    // Of the index, which may be missing, nothing is copied.
-    let isWhole = report.damaged == 0 && report.uncertain == 0 && report.lost == 0
+    let isWhole = report.isIntact && report.lost == 0
     if json {
       var object = JSONObject()
       object.add("source", source)
@@ -47,6 +46,9 @@ struct CacheSalvage: ParsableCommand {
       try StandardOutput.line("\(target): \(CacheText.intact(report)) saved from \(source)")
       for finding in CacheText.findings(report) { try StandardOutput.line("  \(finding)") }
       if isWhole { try StandardOutput.line("  nothing was lost") }
+      if report.damagedPages > 0 {
+        try StandardOutput.line("  without all of data.mdb nobody can tell whether more was lost")
+      }
     }
     if !isWhole { throw ExitCode(ToolExit.damage) }
   }
