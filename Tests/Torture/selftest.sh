@@ -223,6 +223,9 @@ planted STORE_FORGETS_READS_ABOVE store-model
 planted STORE_WAITS_FOR_NOBODY store-limits
 planted STORE_KEEPS_WHAT_DIED store-limits
 planted STORE_KEEPS_TAILS store-limits
+planted STORE_READS_TOO_LATE store-rare-read
+planted STORE_EVICTS_THE_READ store-rare-read
+planted STORE_FINDS_THE_EVICTED store-rare-read
 planted STORE_WIPES_NOTHING store-promises
 planted STORE_WIPES_UNSYNCED store-promises
 END
