@@ -237,6 +237,9 @@ planted FEED_FORGETS_CURSOR feed
 planted FEED_SETS_BACK feed
 planted FEED_TELLS_UNSYNCED feed
 planted FEED_LOOKS_FIRST feed
+planted STORE_READS_TOO_LATE store-rare-read
+planted STORE_EVICTS_THE_READ store-rare-read
+planted STORE_FINDS_THE_EVICTED store-rare-read
 planted STORE_WIPES_NOTHING store-promises
 planted STORE_WIPES_UNSYNCED store-promises
 END

@@ -5,6 +5,7 @@
 #define LARDER_STORE_INDEX_H
 
 #include "handle/feed_file.h"
+#include "handle/leaving.h"
 #include "handle/live.h"
 #include "lmdb/environment.h"
 
@@ -19,6 +20,7 @@ typedef struct store_index {
     touch_buffer folding;
     /** Reads that came while there was no room for more in a slot's buffer; likewise. */
     touch_buffer waiting;
+    leaving leaving;
     /** The limit of bytes, as it was when the checkpoint began; 0 for none. */
     uint64_t value_max_bytes;
     live_table live;

@@ -105,7 +105,8 @@ enum {
 };
 
 /** How much a store keeps. What exceeds it is evicted by the next checkpoint, least recently used
-    first.
+    first: not what a read has just found, even while the checkpoint runs, unless all that is to
+    stay is read just then.
 
     **How far, and how long, the limits of count and bytes may be exceeded.** By a tenth of the
     limit, or by 32 MiB and by 8,192 entries where that is more; but of a small limit by no more

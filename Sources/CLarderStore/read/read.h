@@ -48,7 +48,9 @@ LARDER_MUST_CHECK larder_status larder_store_newest(larder_store *store, const s
                                                     feed_place *out);
 
 // touch.c
-/** Notes a read of an entry with that idle time, LARDER_STORE_NEVER for none. */
-void larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored, int64_t idle_ns);
+/** Notes a read of an entry with that idle time, LARDER_STORE_NEVER for none.
+    @return the hash of the stored key */
+uint64_t larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored,
+                            int64_t idle_ns);
 
 #endif

@@ -435,6 +435,7 @@ static void store_free(larder_store *store) {
     larder_touch_buffer_free(&store->index.folding);
     larder_touch_buffer_free(&store->index.waiting);
     larder_feed_free(&store->feed);
+    larder_leaving_free(&store->index.leaving);
     // In a child the threads that may have waited here, or held a lock, are gone: it would wait for
     // them for ever.
     if (is_ours) {
