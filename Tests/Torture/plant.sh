@@ -275,9 +275,9 @@ FEED_LOOKS_FIRST) in_file CLarderStore/feed/wait.c \
     /^        status = larder_feed_fetch(feed);$/d' ;;
 # What a power cut left behind the end of the log
 STORE_WIPES_NOTHING) in_file CLarderStore/store/replay.c \
-    's/^    if (was_power_cut) return wipe_behind.*/    (void)was_power_cut;/' ;;
+    's/^    if (was_power_cut .* wipe_behind(last);//' ;;
 STORE_WIPES_UNSYNCED) in_file CLarderStore/store/replay.c \
-    's/= larder_segment_sync(last, store->pending.log.folder);/= LARDER_OK;/' ;;
+    's/ status = larder_segment_sync_file(last, log->folder);/ status = LARDER_OK;/' ;;
 *)
     echo "plant.sh: there is no defect $defect" >&2
     exit 2
