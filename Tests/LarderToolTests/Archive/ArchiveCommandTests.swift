@@ -186,7 +186,13 @@ import Testing
     let object = try Tool.run("archive", "stat", "--json", folder).object
     #expect(object["count"] as? Int == 5 && object["format"] as? String == "cbor")
     #expect(object["writerProcess"] as? Int == Int(ProcessInfo.processInfo.processIdentifier))
+    #expect(table.text.contains("schema version") && object["schemaVersion"] as? Int == 1)
     try archive.close()
+    let migration = ArchiveMigration<User>(from: 1, User.self) { $0 }
+    let schema = ArchiveSchema<User>(version: 2, migrations: [migration])
+    try Archive<User>(path: folder, schema: schema).close()
+    let migrated = try Tool.run("archive", "stat", "--json", folder).object
+    #expect(migrated["schemaVersion"] as? Int == 2 && migrated["format"] as? String == "cbor")
   }
 
   @Test func larderCacheLooksAfterTheFolderAndItsIndexes() throws {
