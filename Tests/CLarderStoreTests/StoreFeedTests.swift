@@ -233,6 +233,20 @@ struct StoreFeedTests {
     }
   }
 
+  @Test func oneThatLagsLessThanItMayIsToldEverything() throws {
+    let store = try Store(url, tuning: small(4096, upTo: 65_536))
+    try store.put([1], [1])
+    let feed = try Feed(store, name: "slow", lag: 30_000)
+    var written: UInt64 = 0
+    while written < 28_000 {
+      try churn(store, 10)
+      written = try store.figures.appended_bytes
+    }
+    try store.flush()
+    try check(larder_store_sync(store.pointer))
+    #expect(try feed.next() == .write(2, ["+0"]))
+  }
+
   private func segments() throws -> Int {
     try FileManager.default.contentsOfDirectory(
       atPath: url.appendingPathComponent("log").path

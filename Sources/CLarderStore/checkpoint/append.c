@@ -5,6 +5,7 @@
 #include "checkpoint/append.h"
 
 #include "checkpoint/checkpoint.h"
+#include "cleaning/clean.h"
 
 larder_status larder_store_item_size(const larder_store_item *item, size_t *length) {
     const uint32_t flags = LARDER_STORE_SYNCED | LARDER_STORE_OWN_TIMES;
@@ -94,8 +95,19 @@ static larder_status try_append(larder_store *store, room_request *asked, uint8_
     return status;
 }
 
+/** Whether there are segments that nobody but feeds' cursors needs. */
+static bool keeps_for_cursors(larder_store *store) {
+    pthread_mutex_lock(&store->index.lock);
+    const bool keeps =
+        store->index.retired.count > 0 && larder_cleaning_fed_after(&store->index) != UINT64_MAX;
+    pthread_mutex_unlock(&store->index.lock);
+    return keeps;
+}
+
 /** As larder_store_begin_append, but a large write still has the others wait. */
 static larder_status append_at_last(larder_store *store, room_request *asked, uint8_t **target) {
+    enum { CURSOR_ROUNDS = 8 };
+    int rounds = 0;
     for (uint32_t flags = FLUSH_FOR_ROOM;; flags = 0) {
         larder_status status = try_append(store, asked, target);
         // Without room for a segment: a checkpoint may give some back, once; for a removal once
@@ -115,6 +127,9 @@ static larder_status append_at_last(larder_store *store, room_request *asked, ui
                              .room_bytes = is_short ? asked->wanted : 0};
         larder_status flushed = larder_store_checkpoint(store, &order);
         if (flushed && !(is_short && asked->is_removal)) return is_short ? status : flushed;
+        // Of those no more went than was wanted before the checkpoint, behind which it may be more.
+        if (is_short && !asked->is_removal && rounds++ < CURSOR_ROUNDS && keeps_for_cursors(store))
+            asked->shortages = 0;
     }
 }
 

@@ -39,6 +39,9 @@ static larder_status work_once(larder_store *store, int64_t now) {
     return status;
 }
 
+/** How often a store that nobody writes to looks whether somebody has begun to wait for writes. */
+static const int64_t FEED_LOOK_NS = (int64_t)20 * 1000000000;
+
 static int64_t store_work(void *context) {
     larder_store *store = context;
     larder_feed_watch(store);
@@ -51,6 +54,8 @@ static int64_t store_work(void *context) {
         store->syncing.unsynced_since_ns = larder_os_monotonic_ns();
     int64_t due = larder_store_next_due(store);
     pthread_mutex_unlock(&store->pending.lock);
+    if (atomic_load(&store->feed.page) == NULL)
+        due = earlier(due, later_by(larder_os_monotonic_ns(), FEED_LOOK_NS));
     return due;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** @file fed.c
     What named cursors of feeds keep from being deleted: of the written segments behind a cursor the
-    newest, as many as it may lag. So what one that lags further is not told of, is the oldest. */
+    newest, as many as have the bytes that it may lag. So what one that lags further is not told of, is the oldest. */
 #include "cleaning/clean.h"
 
 static bool is_behind(const live_segment *facts, uint64_t sequence) {
@@ -28,13 +28,13 @@ static const live_segment *oldest_after(const live_table *table, uint64_t sequen
     return oldest;
 }
 
-/** Behind which sequence no more than `most` bytes lie. */
+/** Behind which sequence the newest segments lie that have `most` bytes together, or all. */
 static uint64_t within(const store_index *index, uint64_t sequence, uint64_t most) {
     uint64_t bytes = bytes_after(&index->live, sequence) + bytes_after(&index->retired, sequence);
     while (bytes > most) {
         const live_segment *oldest = oldest_after(&index->live, sequence, NULL);
         oldest = oldest_after(&index->retired, sequence, oldest);
-        if (oldest == NULL) return sequence;
+        if (oldest == NULL || bytes - oldest->used_bytes < most) return sequence;
         bytes -= oldest->used_bytes;
         sequence = oldest->last_sequence;
     }

@@ -9,8 +9,9 @@
 static bool options_are_valid(const larder_store_feed_options *options) {
     const uint32_t flags =
         LARDER_STORE_FEED_SYNCED | LARDER_STORE_FEED_UNSYNCED | LARDER_STORE_FEED_FROM_START;
-    return (options->flags & ~flags) == 0 && options->reserved == 0 &&
-           options->name.length <= LARDER_STORE_FEED_NAME_MAX_BYTES;
+    const uint32_t both = LARDER_STORE_FEED_SYNCED | LARDER_STORE_FEED_UNSYNCED;
+    return (options->flags & ~flags) == 0 && (options->flags & both) != both &&
+           options->reserved == 0 && options->name.length <= LARDER_STORE_FEED_NAME_MAX_BYTES;
 }
 
 /** Where it begins, by what the caller says. */

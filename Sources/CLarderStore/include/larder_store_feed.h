@@ -22,6 +22,10 @@
     **Not in the feed:** evictions and expirations, which are no writes. A consumer that mirrors a
     store with limits asks larder_store_contains.
 
+    **Copies.** A folder that is put back from a copy has gone back without a power cut, and nothing in
+    it tells: what is written from then on gets sequences of what the copy lacks. Put back what
+    larder_store_backup made, of which tokens are told LARDER_STORE_FEED_GAP.
+
     A feed maps one segment of the log at a time, holds no reader's slot, and never delays
     checkpoints or cleaning; a segment that is deleted meanwhile keeps its space on disk until the
     feed is called again. Without a feed, nobody pays for one. */
@@ -84,8 +88,9 @@ typedef struct larder_store_feed_options {
     /** 1 to 32 bytes: the named cursor to go on with, or to make. Empty for none. */
     larder_bytes name;
     /** Of a named cursor: so many bytes of the log it keeps from being deleted, the newest, beyond
-        what the store's limits allow. One that lags further is told of a gap. 0 for
-        LARDER_STORE_FEED_LAG_DEFAULT_BYTES. */
+        what the store's limits allow, and the rest of the segment that the first of them is in, of
+        64 MiB at most. One that lags further may be told of a gap. 0 for
+        LARDER_STORE_FEED_LAG_DEFAULT_BYTES. Counts when the cursor is made. */
     uint64_t max_lag_bytes;
 } larder_store_feed_options;
 
@@ -158,9 +163,9 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_feed_next(larder_store_f
 
 /** Sleeps until there is an event. While a process has the store open for writing and knows of a
     waiter, this takes no time of any processor, but for a look every 20 s; it knows from its own
-    feeds at once, and otherwise from when it was opened or its maintenance ran last. Else, and
+    feeds at once, and otherwise from when it was opened, its maintenance ran last, or 20 s later. Else, and
     where the file `feed` can be neither written nor made, the log is looked at every 1 to 50 ms.
-    @param timeout_ns INT64_MAX for no limit.
+    @param timeout_ns INT64_MAX for no limit; 0 and less to look only.
     @return LARDER_OK; ETIMEDOUT; ECANCELED after larder_store_feed_interrupt; LARDER_ECLOSED as
             soon as the store is shut down; as larder_store_feed_next. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_store_feed_wait(larder_store_feed *feed,
@@ -169,7 +174,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_feed_wait(larder_store_f
 LARDER_API void larder_store_feed_interrupt(larder_store_feed *feed);
 
 /** Notes that a named cursor's consumer is done with everything up to the token: the feed that is
-    opened next begins behind it, and the log before it may go. It survives the end of the process
+    opened next begins behind it, and the log before it may go. An earlier token than before sets the
+    cursor back, as after LARDER_STORE_FEED_REWOUND. It survives the end of the process
     at once. A power cut may take it back, unless `flags` has LARDER_STORE_SYNCED: then events are
     told again.
     @return LARDER_OK; LARDER_EINVALID if the feed has no name, or the token is none; or why the

@@ -17,8 +17,9 @@ import LarderCore
 /// cursor, behind what was acknowledged. It keeps the store open that it belongs to, but ends
 /// when that is closed.
 ///
-/// **Concurrency.** Safe to pass between threads and tasks, and used by one at a time: a call
-/// waits for another one that is under way, events go to whoever asks first.
+/// **Concurrency.** Safe to pass between threads and tasks. One waits for events at a time, and
+/// others that do wait for it; events go to whoever asks first. To look without waiting and to
+/// acknowledge interrupts a wait for a moment.
 ///
 /// **Durability.** What was acknowledged survives the end of the process; see
 /// ``acknowledge(_:durability:)``.

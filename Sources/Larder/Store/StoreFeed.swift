@@ -91,6 +91,8 @@ final class StoreFeed: Sendable {
   /// Where it goes on when it is opened again. Held while C uses the feed.
   private let token: Mutex<ChangeToken?>
   private let opened = Mutex<Opened?>(nil)
+  /// Calls that take no time, for which one that waits makes way.
+  private let others = Atomic<Int>(0)
 
   init(
     _ store: StoreHandle, since token: ChangeToken?, name: String?, _ options: ChangeFeedOptions
@@ -131,28 +133,51 @@ final class StoreFeed: Sendable {
   func next<R: Sendable>(
     timeout: Int64, waits: Bool, isCancelled: () -> Bool, _ body: (StoreFeedEvent) throws -> R
   ) throws -> R? {
-    let start = ContinuousClock.now
-    return try token.withLock { token in
-      while true {
-        let feed = try open(&token, waits: waits)
-        if isCancelled() { throw CancellationError() }
-        var left = timeout
-        if timeout != .max { left = max(0, timeout - (ContinuousClock.now - start).inNanoseconds) }
-        var status = larder_store_feed_wait(feed.pointer, left)
-        var event = larder_store_feed_event()
-        if status == LARDER_OK { status = larder_store_feed_next(feed.pointer, &event) }
-        if status == LARDER_OK {
-          token = ChangeToken(event.token)
-          return try body(StoreFeedEvent(event))
-        }
-        if status == ETIMEDOUT { return nil }
-        if status == LARDER_ECLOSED {
-          opened.withLock { $0 = nil }
-        } else if status != ECANCELED, status != LARDER_END {
-          throw store.failure(status, "follow the changes of \(store.path)")
-        }
+    if timeout == 0 {
+      return try beforeOthers {
+        while true { if let found = try look(0, waits, isCancelled, body) { return found } }
       }
     }
+    let start = ContinuousClock.now
+    while true {
+      var left = timeout
+      if timeout != .max { left = max(0, timeout - (ContinuousClock.now - start).inNanoseconds) }
+      if let found = try look(left, waits, isCancelled, body) { return found }
+      while others.load(ordering: .acquiring) > 0 { Thread.sleep(forTimeInterval: 0.000_05) }
+    }
+  }
+
+  /// - Returns: nil if it was interrupted, and nil in nil if there was nothing in time.
+  private func look<R: Sendable>(
+    _ timeout: Int64, _ waits: Bool, _ isCancelled: () -> Bool,
+    _ body: (StoreFeedEvent) throws -> R
+  ) throws -> R?? {
+    try token.withLock { token in
+      let feed = try open(&token, waits: waits)
+      if isCancelled() { throw CancellationError() }
+      var status = larder_store_feed_wait(feed.pointer, timeout)
+      var event = larder_store_feed_event()
+      if status == LARDER_OK { status = larder_store_feed_next(feed.pointer, &event) }
+      if status == LARDER_OK {
+        token = ChangeToken(event.token)
+        return try body(StoreFeedEvent(event))
+      }
+      if status == ETIMEDOUT { return .some(nil) }
+      if status == LARDER_ECLOSED {
+        opened.withLock { $0 = nil }
+      } else if status != ECANCELED, status != LARDER_END {
+        throw store.failure(status, "follow the changes of \(store.path)")
+      }
+      return nil
+    }
+  }
+
+  /// Has a wait that is under way end, and go on behind the body.
+  private func beforeOthers<R>(_ body: () throws -> R) rethrows -> R {
+    others.add(1, ordering: .acquiringAndReleasing)
+    defer { others.subtract(1, ordering: .acquiringAndReleasing) }
+    interrupt()
+    return try body()
   }
 
   /// Ends the wait that is under way, or the next one.
@@ -163,6 +188,12 @@ final class StoreFeed: Sendable {
   }
 
   func acknowledge(_ done: ChangeToken, isSynced: Bool) throws {
+    try beforeOthers {
+      try acknowledgeInTurn(done, isSynced)
+    }
+  }
+
+  private func acknowledgeInTurn(_ done: ChangeToken, _ isSynced: Bool) throws {
     try token.withLock { token in
       while true {
         let feed = try open(&token, waits: true)

@@ -44,17 +44,20 @@ import Testing
     #expect(mirror == ["1": "Ada", "7": "Grace"])
 
     let other = try DiskCache<String, String>(path: directory.file("other").path)
-    let lost = try users.changes(since: other.changeLog.now)
     try users.remove(forKey: "1")
-    while let event = try lost.next(timeout: .zero) {
-      // Example: change gap
-      switch event.kind {
-      case .changes(let changes): changes.forEach(apply)
-      case .gap, .rewound:
-        mirror = [:]
-        token = try users.changeLog.snapshot(apply)
+    do {
+      var feed = try users.changes(since: other.changeLog.now)
+      while let event = try feed.next(timeout: .zero) {
+        // Example: change gap
+        switch event.kind {
+        case .changes(let changes): changes.forEach(apply)
+        case .gap, .rewound:
+          mirror = [:]
+          token = try users.changeLog.snapshot(apply)
+          feed = try users.changes(since: token)
+        }
+        // End of example
       }
-      // End of example
     }
     #expect(mirror == ["7": "Grace"])
     #expect(try token == users.changeLog.now)

@@ -218,6 +218,24 @@ struct ChangeFeedTests {
     #expect(try changes(feed) == [[.put(key: 1, value: "a")]])
   }
 
+  @Test func lookingAndAcknowledgingDoNotWaitForATaskThatWaits() async throws {
+    let cache = try place.openText()
+    let feed = try cache.changes(named: "mirror")
+    try cache.set("a", forKey: 1)
+    try cache.sync()
+    let first = try #require(try feed.next(timeout: nil))
+    let task = Task { try await feed.first { _ in true } }
+    for _ in 0..<200 {
+      #expect(try feed.next(timeout: .zero) == nil)
+      try feed.acknowledge(first.token)
+      await Task.yield()
+    }
+    #expect(try cache.changeLog.cursors.map(\.version) == [first.version])
+    try cache.set("b", forKey: 2)
+    try cache.sync()
+    #expect(try await task.value?.changes == [.put(key: 2, value: "b")])
+  }
+
   @Test func afterASuspensionItGoesOnBehindItsLastEvent() async throws {
     let cache = try place.openText()
     let reader = try place.openText { $0.isReadOnly = true }
