@@ -171,6 +171,11 @@ static bool cut_power(torture *run, scene *self) {
     atomic_fetch_add(&run->tally->images, 1);
     remove_tree(self->root);
     if (rename(self->image, self->root) != 0) return false;
+    // A store of which nothing was synced is gone as a whole. Consumers wait again until the writer
+    // has made the cursor: of what they make and sync the disk's model knows nothing.
+    char feed[800];
+    snprintf(feed, sizeof feed, "%s/feed", self->path);
+    if (access(feed, F_OK) != 0) atomic_store(&self->truth->has_cursor, 0);
     for (unsigned i = 0; i < 16; i++) self->boot[i] = (uint8_t)rng_next(&self->random);
     larder_fault_boot_id(self->boot);
     atomic_store(&self->truth->was_cut, 1);
