@@ -339,10 +339,10 @@ void feed_consume(feed_truth *truth, unsigned which, const char *path, rng rando
     if (kept > 0) self.state = self.own->states[(kept - 1) % FEED_STATES];
     atomic_store(&self.own->told, self.state.sequence);
     larder_status status = LARDER_END;
-    // There may be no store yet; and none is promised before the first sync.
-    while (larder_store_open(path, &options, NULL, &self.store) != LARDER_OK) nap(500);
-    // The file is made by the process whose disk is watched.
+    // The file is made by the process whose disk is watched, and so is the store where a power cut
+    // has left none.
     while (!atomic_load(&truth->has_cursor)) nap(500);
+    while (larder_store_open(path, &options, NULL, &self.store) != LARDER_OK) nap(500);
     status = self.state.has_token ? LARDER_OK : take_snapshot(&self);
     if (!status) status = open_feed(&self);
     while (!status) status = follow_on(&self);
