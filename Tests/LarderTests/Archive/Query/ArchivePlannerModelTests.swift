@@ -56,7 +56,9 @@ struct ArchivePlannerModelTests {
     [], [Volume.single[1]], Volume.single, Volume.compound, Volume.single + Volume.compound,
   ]
 
-  private static let authors = ["", "A", "Ada", "Ada\u{0}", "Ad\u{0}a", "B", "é", "e\u{301}", "\u{E9}a", "z"]
+  private static let authors = [
+    "", "A", "Ada", "Ada\u{0}", "Ad\u{0}a", "B", "é", "e\u{301}", "\u{E9}a", "z",
+  ]
   private var random = SeededGenerator(seed: 4_711)
 
   @Test(arguments: 0..<5) mutating func queriesFindWhatArraysDo(indexes: Int) throws {

@@ -1625,6 +1625,5 @@ void family_store_rare_read(torture *run) {
               pool_fails, long_logs, log_without_memory, cut_logs, hollow_segment, unknown_segments,
               full_segment, reader_behind_cut, reader_adds_up, tree_goes_back, tree_moves_on,
               shut_in_between, many_totals, many_over, late_rows, odd_openings, few_but_too_many,
-              checkpoints_fail, removals_without_room,
-              read_during_checkpoint);
+              checkpoints_fail, removals_without_room, read_during_checkpoint);
 }

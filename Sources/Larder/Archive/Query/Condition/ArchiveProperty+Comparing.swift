@@ -132,7 +132,9 @@ extension ArchiveProperty where Value: Comparable {
   /// - Complexity: O(1).
   @inlinable
   public static func >= (property: Self, bound: Value) -> ArchiveCondition<Element> {
-    property.condition(ArchiveRange(.greaterOrEqual, bound)) { ArchiveComparison.isAtMost(bound, $0) }
+    property.condition(ArchiveRange(.greaterOrEqual, bound)) {
+      ArchiveComparison.isAtMost(bound, $0)
+    }
   }
 
   /// Elements whose property is in a range.
@@ -222,6 +224,8 @@ extension ArchiveProperty {
   public func within<Wrapped: Comparable & Sendable>(
     _ range: some RangeExpression<Wrapped> & Sendable
   ) -> ArchiveCondition<Element> where Value == Wrapped? {
-    condition(ArchiveRanges(of: range)?.wrapped) { $0.map { ArchiveComparison.contains(range, $0) } ?? false }
+    condition(ArchiveRanges(of: range)?.wrapped) {
+      $0.map { ArchiveComparison.contains(range, $0) } ?? false
+    }
   }
 }

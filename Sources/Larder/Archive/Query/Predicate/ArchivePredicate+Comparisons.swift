@@ -41,10 +41,12 @@ extension PredicateExpressions.Comparison: ArchiveTestable {
       operand.condition(ArchiveRange(relation, value).map { ArchiveRanges($0) }, isMet: isMet)
     }
     switch (op, isMirrored) {
-    case (.lessThan, false), (.greaterThan, true): return test(.less) { ArchiveComparison.isLess($0, value) }
+    case (.lessThan, false), (.greaterThan, true):
+      return test(.less) { ArchiveComparison.isLess($0, value) }
     case (.lessThanOrEqual, false), (.greaterThanOrEqual, true):
       return test(.lessOrEqual) { ArchiveComparison.isAtMost($0, value) }
-    case (.greaterThan, false), (.lessThan, true): return test(.greater) { ArchiveComparison.isLess(value, $0) }
+    case (.greaterThan, false), (.lessThan, true):
+      return test(.greater) { ArchiveComparison.isLess(value, $0) }
     case (.greaterThanOrEqual, false), (.lessThanOrEqual, true):
       return test(.greaterOrEqual) { ArchiveComparison.isAtMost(value, $0) }
     @unknown default: return nil
