@@ -128,6 +128,16 @@ struct ArchiveOrderTests {
     }
   }
 
+  @Test func prefixesAreShownAsSuch() throws {
+    let archive = try archives([Item(id: 1, name: "Ada", other: "Bea")])[1]
+    func range(_ query: ArchiveQuery<Item>) throws -> String? { try query.explain().range }
+    #expect(try range(archive.where { $0.name.hasPrefix("A") }) == "name has prefix \"A\"")
+    #expect(try range(archive.where { $0.other.hasPrefix("B") }) == "other has prefix \"B\"")
+    #expect(
+      try range(archive.where(#Predicate { $0.name.starts(with: "A") && $0.name < "Ae" }))
+        == "name has prefix \"A\" and name < \"Ae\"")
+  }
+
   @Test func alikeElementsOfSeveralRangesAreSortedTogether() throws {
     let archive = try Archive<Item>(
       path: directory.file("ranges").path,
