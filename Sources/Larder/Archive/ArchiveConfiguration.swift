@@ -92,7 +92,9 @@ public struct ArchiveConfiguration: Sendable {
   ///
   /// It receives what is done and the total: bytes of a log that was not closed, and then, where
   /// the indexes are not those of before, elements that are stored again. When it says no, opening
-  /// throws `CancellationError`; nothing is lost, and the next opening begins again.
+  /// throws `CancellationError`; nothing is lost, and the next opening begins again. A migration to
+  /// another version of the schema that has begun goes on then; until it does, the folder has the
+  /// new version, and earlier releases refuse it.
   public var openingProgress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Bool)?
 
   /// The time; the system's by default. Only its date counts here.

@@ -11,6 +11,8 @@ struct StoreBatch: ~Copyable {
   /// What the batch belongs to has to be kept as long.
   private final class Binding {
     var owner: any SuspendableHandle.Owner
+    /// Bytes of keys and values that were put into it.
+    var size = 0
 
     init(_ owner: any SuspendableHandle.Owner) { self.owner = owner }
   }
@@ -65,7 +67,11 @@ struct StoreBatch: ~Copyable {
     }
     try store.check(
       status,
-      "store \(value.count) bytes under a key of \(key.count) bytes in a batch for \(store.path)")
+      """
+      store \(value.count) bytes under a key of \(key.count) bytes in a batch of \(binding.size) \
+      bytes for \(store.path)
+      """)
+    binding.size += key.count + value.count
   }
 
   func remove(_ key: StoreKey) throws(LarderError) {

@@ -68,8 +68,8 @@ enum StoreFailure {
     switch Int(status) {
     case LARDER_ETOOLARGE:
       """
-      a key and extended data have at most 65536 bytes each, and a batch of several writes half \
-      of what may wait for a checkpoint
+      a key and extended data have at most 65536 bytes each, and a batch or transaction half \
+      of journalCapacity
       """
     case LARDER_EDAMAGED:
       "the data is damaged; nothing was deleted, and salvage copies what is intact"

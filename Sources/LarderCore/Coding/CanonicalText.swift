@@ -8,6 +8,34 @@ package enum CanonicalText {
     return String(decoding: pieces(of: text, withLetters: true, Platform.composed), as: UTF8.self)
   }
 
+  /// Compares two texts by their characters in composed form, as their bytes are in an index.
+  ///
+  /// Swift's own `<` is no order of texts of which some are composed and some are not.
+  ///
+  /// - Returns: Less than 0, 0 or more than 0, as the first comes before the second, equals it or
+  ///   comes after it.
+  package static func compare(_ first: String, _ second: String) -> Int {
+    var (first, second) = (first, second)
+    let ofASCII: Int? = first.withUTF8 { first in
+      second.withUTF8 { second in
+        let (first, second) = (UnsafeRawBufferPointer(first), UnsafeRawBufferPointer(second))
+        return first.isASCII && second.isASCII ? compare(first, second) : nil
+      }
+    }
+    if let ofASCII { return ofASCII }
+    (first, second) = (composed(first), composed(second))
+    return first.withUTF8 { first in
+      second.withUTF8 { compare(UnsafeRawBufferPointer(first), UnsafeRawBufferPointer($0)) }
+    }
+  }
+
+  private static func compare(
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
+  ) -> Int {
+    for (a, b) in zip(first, second) where a != b { return a < b ? -1 : 1 }
+    return first.count - second.count
+  }
+
   /// The UTF-8 of the decomposed form (NFD), in which file systems of Apple give names.
   package static func decomposed(_ text: String) -> [UInt8] {
     pieces(of: text, withLetters: false, Platform.decomposed)
@@ -59,6 +87,8 @@ package enum CanonicalText {
   private static func isComposed(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x300, 0x4E00...0x9FFF, 0xAC00...0xD7A3: return true
+    // Most of Greek, Cyrillic, Hiragana and Katakana, where asking for properties takes long.
+    case 0x3A3...0x482, 0x48A...0x52F, 0x3041...0x3096, 0x30A1...0x30FA: return true
     // Jamo and vowels of Kirat Rai that a letter before them takes in, although no marks.
     case 0x1161...0x11FF, 0x16D40...0x16D7F: return false
     default: break

@@ -48,6 +48,7 @@ struct FieldCondition: Sendable {
         "'\(text)': '\(comparison.rawValue)' and '\(first)' are no operator together; a text that "
           + "begins so stands in quotation marks.")
     }
+    try Self.refuseOtherLanguages(literal, in: text)
     self.comparison = comparison
     value = try Self.value(literal)
     if case .text(let text) = value { word = text } else { word = literal }
@@ -115,6 +116,22 @@ struct FieldCondition: Sendable {
 }
 
 extension FieldCondition {
+  /// What is written as in a program or in SQL would be a text that no field has.
+  private static func refuseOtherLanguages(_ literal: String, in text: String) throws {
+    if literal.hasPrefix("\"") { return }
+    if literal.hasPrefix("'") {
+      throw ValidationError(
+        "\(text): text stands in double quotation marks, or in none; one that begins with a single "
+          + "one stands in double ones.")
+    }
+    for sign in ["&&", "||"] where literal.contains(sign) {
+      throw ValidationError(
+        "'\(text)': a condition has no \(sign). "
+          + (sign == "&&" ? "Give --where twice for both." : "Run the query twice for either.")
+          + " A text with \(sign) in it stands in double quotation marks.")
+    }
+  }
+
   private static func takeOperator(from rest: inout Substring) -> Operator? {
     for candidate in Operator.allCases where rest.hasPrefix(candidate.rawValue) {
       let behind = rest.dropFirst(candidate.rawValue.count)

@@ -90,7 +90,7 @@ extension FieldValue: Comparable {
     case (.real(let left), .integer(let right)): Self.order(left, Double(right))
     case (.real(let left), .real(let right)): Self.order(left, right)
     case (.date(let left), .date(let right)): Self.order(left, right)
-    case (.text(let left), .text(let right)): Self.order(left, right)
+    case (.text(let left), .text(let right)): CanonicalText.compare(left, right)
     case (.other(let left), .other(let right)): left == right ? 0 : nil
     default: nil
     }

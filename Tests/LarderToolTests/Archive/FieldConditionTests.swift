@@ -74,6 +74,7 @@ import Testing
     "", "age", "= 3", "age =", "age >", "age ! 3", "age like 3", "age 3", "name contains",
     "name containsx", ".age = 3", "age. = 3", "\"age = 3", "name = \"Ada", "name matches (",
     "name matches \"[\"", "age => 5", "age =< 5", "age === 36", "age = > 5", "age >> 5", "age <> 5",
+    "age > 10 && vip = true", "age > 10 || age < 3", "name = 'Ada'",
     "age !== 36", "name = <b>",
   ])
   func anythingElseIsAnErrorThatSaysWhatToWrite(_ condition: String) {

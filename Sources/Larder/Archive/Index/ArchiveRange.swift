@@ -10,6 +10,9 @@ struct ArchiveRange: Sendable {
     var value: (any Sendable)?
   }
 
+  /// What both bounds of texts that begin alike show.
+  private struct Prefix: Sendable { let text: String }
+
   private(set) var lower: Bound?
   private(set) var upper: Bound?
   /// Whether every value in it passes; if not, some may not.
@@ -76,10 +79,12 @@ struct ArchiveRange: Sendable {
       return "\(name) == \(Self.show(value))"
     }
     var parts: [String] = []
-    if let lower, let value = lower.value {
+    let prefixes = [lower, upper].compactMap { $0?.value as? Prefix }
+    if let prefix = prefixes.first { parts.append("\(name) has prefix \(Self.show(prefix.text))") }
+    if let lower, let value = lower.value, !(value is Prefix) {
       parts.append("\(name) \(lower.isExclusive ? ">" : ">=") \(Self.show(value))")
     }
-    if let upper, let value = upper.value {
+    if let upper, let value = upper.value, !(value is Prefix) {
       parts.append("\(name) \(upper.isExclusive ? "<" : "<=") \(Self.show(value))")
     }
     return parts.isEmpty ? nil : parts.joined(separator: " and ")
@@ -190,8 +195,10 @@ extension ArchiveRange {
   static func prefix(_ text: String, isOptional: Bool = false) -> ArchiveRange {
     let bytes = (isOptional ? [1] : []) + text.archiveIndexBytes
     // No text has a byte above 0xF4.
+    let prefix = Prefix(text: text)
     return ArchiveRange(
-      lower: Bound(bytes: bytes, value: text), upper: Bound(bytes: bytes + [0xFF]), isExact: false)
+      lower: Bound(bytes: bytes, value: prefix),
+      upper: Bound(bytes: bytes + [0xFF], value: prefix), isExact: false)
   }
 
   private static func bytes<Value, Indexable: ArchiveIndexable>(

@@ -108,9 +108,9 @@ extension Archive {
   @usableFromInline
   func decodingFailure(_ error: any Error, _ key: UnsafeRawBufferPointer) -> any Error {
     guard var failure = error as? LarderError, failure.code == .decoding else { return error }
-    failure.message =
-      "The element of \(path) with the primary key \(shown(key)) cannot be decoded: "
-      + failure.message
+    let beginning = "The element of \(path) with the primary key \(shown(key)) cannot be decoded: "
+    // Who reads it through another one has it already.
+    if !failure.message.hasPrefix(beginning) { failure.message = beginning + failure.message }
     return failure
   }
 

@@ -68,10 +68,14 @@ extension Archive {
       .duplicate,
       """
       Could not build the unique index "\(index.name)" of \(path): \(count) element\
-      \(count == 1 ? "" : "s") have the same value of \(index.propertyNames) as another one; no \
-      element was changed; open the archive with an index that is not unique to delete or change \
-      them.
+      \(count == 1 ? "" : "s") have the same value of \(index.propertyNames) as another one; \
+      \(schema.version > 1 ? Self.migrated : "no element was changed"); open the archive with an \
+      index that is not unique to delete or change them.
       """)
+  }
+
+  private static var migrated: String {
+    "all elements have the schema version of now, and earlier releases refuse the folder"
   }
 
   private func tooLong(_ index: ArchiveIndex<Element>) -> LarderError {

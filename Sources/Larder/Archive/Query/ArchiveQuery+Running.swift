@@ -41,7 +41,8 @@ extension ArchiveQuery {
 
   private func run(
     _ plan: ArchivePlan<Element>, _ wanted: Int?, _ isCounting: Bool,
-    _ fetch: ArchiveFetch<Element>?, _ goesOn: @escaping @Sendable () -> Bool
+    _ fetch: ArchiveFetch<Element>?, _ goesOn: @escaping @Sendable () -> Bool,
+    after earlier: ArchiveOutcome<Element>? = nil
   ) throws -> ArchiveOutcome<Element> {
     let walk = ArchiveWalk(archive: archive, plan: plan)
     walk.goesOn = goesOn
@@ -52,11 +53,16 @@ extension ArchiveQuery {
     pipeline.isCounting = isCounting
     if pipeline.isOver { return outcome }
     try walk.run { try pipeline.add($0) }
+    outcome.examined = walk.examined + (earlier?.examined ?? 0)
+    outcome.decoded = walk.decoded + (earlier?.decoded ?? 0)
+    if walk.gaveUp {
+      var other = plan
+      other.route = plan.route.next
+      return try run(other, wanted, isCounting, fetch, goesOn, after: outcome)
+    }
     try pipeline.finish()
     outcome.count = pipeline.count
     outcome.rows = pipeline.take()
-    outcome.examined = walk.examined
-    outcome.decoded = walk.decoded
     outcome.undecodable = walk.undecodable
     return outcome
   }
@@ -67,7 +73,10 @@ extension ArchiveQuery {
     _ plan: ArchivePlan<Element>, wanted: Int?, _ fetch: ArchiveFetch<Element>?,
     _ goesOn: @escaping @Sendable () -> Bool
   ) throws -> [Element] {
-    try run(plan, wanted, false, fetch, goesOn).rows.map { $0.element }
+    var plan = plan
+    // A scan has spent its budget already.
+    if plan.route.budget < .max { plan.route = plan.route.next }
+    return try run(plan, wanted, false, fetch, goesOn).rows.map { $0.element }
   }
 
   /// All results.
@@ -97,20 +106,23 @@ extension ArchiveQuery {
   }
 
   private func runLastOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Element? {
-    let plan = try ArchivePlan(stages, of: archive, wanted: 1)
-    guard plan.stages.isEmpty, plan.route.paths.count == 1 else {
+    var plan = try ArchivePlan(stages, of: archive, wanted: 1)
+    guard plan.stages.isEmpty, plan.route.paths.count == 1 || plan.ordersByKey else {
       return try run(goesOn: goesOn).rows.last?.element
     }
-    let walk = ArchiveWalk(archive: archive, plan: plan)
-    walk.goesOn = goesOn
-    walk.isLimited = true
-    walk.isReversed = true
-    var last: Element?
-    try walk.run { row in
-      last = row.element
-      return false
+    while true {
+      let walk = ArchiveWalk(archive: archive, plan: plan)
+      walk.goesOn = goesOn
+      walk.isLimited = true
+      walk.isReversed = true
+      var last: Element?
+      try walk.run { row in
+        last = row.element
+        return false
+      }
+      if !walk.gaveUp { return last }
+      plan.route = plan.route.next
     }
-    return last
   }
 
   /// Counts the results.
@@ -126,15 +138,11 @@ extension ArchiveQuery {
     query.stages = stages.enumerated().compactMap { number, stage in
       if case .sort = stage, number > lastFilter { nil } else { stage }
     }
-    let plan = try ArchivePlan(query.stages, of: archive, wanted: nil)
-    let isAllInNumbers = plan.stages.allSatisfy {
-      switch $0 {
-      case .limit, .skip: true
-      case .filter, .sort: false
-      }
-    }
+    // Which elements get through a limit matters only if a filter comes behind it.
+    let isAllInNumbers = query.stages.drop { $0.isFilter }.allSatisfy(\.isInNumbers)
+    let plan = try ArchivePlan(query.stages, of: archive, wanted: nil, inOrder: !isAllInNumbers)
     guard isAllInNumbers, plan.route.isComplete, plan.route.paths.count == 1 else {
-      return try query.run(isCounting: true, goesOn: goesOn).count
+      return try query.run(plan, nil, true, nil, goesOn).count
     }
     let format = archive.store.indexFormat.load(ordering: .acquiring)
     if plan.route.paths[0].index != nil { _ = try archive.unindexedCount() }
@@ -148,6 +156,17 @@ extension ArchiveQuery {
       case .skip(let skipped): Swift.max(0, count - skipped)
       case .filter, .sort: count
       }
+    }
+  }
+}
+
+extension ArchiveStage {
+  fileprivate var isFilter: Bool { if case .filter = self { true } else { false } }
+
+  fileprivate var isInNumbers: Bool {
+    switch self {
+    case .limit, .skip: true
+    case .filter, .sort: false
     }
   }
 }

@@ -88,7 +88,10 @@ extension ArchiveQuery {
   ///   the descriptor has a comparator of its own for texts.
   /// - Complexity: O(descriptors).
   public func sorted(using descriptors: [SortDescriptor<Element>]) -> ArchiveQuery {
-    sorted(by: descriptors.map { descriptor in key(descriptor) { $0.order(of: descriptor) } })
+    sorted(
+      by: descriptors.map { descriptor in
+        textKey(descriptor) ?? key(descriptor) { $0.order(of: descriptor) }
+      })
   }
 
   /// Sorts as one of Foundation's descriptors says.
@@ -127,6 +130,21 @@ extension ArchiveQuery {
     var query = self
     query.stages[stages.count - 1] = .sort(keys + before)
     return query
+  }
+
+  /// What compares texts with `<` compares them as an index does, also if there is none.
+  private func textKey(_ descriptor: SortDescriptor<Element>) -> ArchiveSortKey<Element>? {
+    if let path = descriptor.keyPath as? KeyPath<Element, String> {
+      let path = ArchiveKeyPaths.assumeSendable(path)
+      return ArchiveIndexComparators(path).order(of: descriptor).map {
+        ArchiveSortKey(path, order: $0)
+      }
+    }
+    guard let path = descriptor.keyPath as? KeyPath<Element, String?> else { return nil }
+    let sendable = ArchiveKeyPaths.assumeSendable(path)
+    return ArchiveIndexComparators(sendable).order(of: descriptor).map {
+      ArchiveSortKey(sendable, order: $0)
+    }
   }
 
   /// What sorts as a comparator does; with the property of the index that has its order.

@@ -19,9 +19,10 @@ public import Foundation
 /// property by the order of the index, so that a limit behind it ends the search early. Which
 /// one was used says `explain()`.
 ///
-/// **Order.** Elements that a sort leaves alike stay in the order of their primary keys'
-/// bytes, or in that of the stage before. Without a sort, elements come in the order in which
-/// they are found: that of the primary keys' bytes, or of the index that was used.
+/// **Order.** Elements come in the order of their primary keys' bytes until they are sorted,
+/// whatever index finds them; those that a sort leaves alike stay in the order that they had.
+/// Without a sort, a query with a limit may have to find the keys of all that an index has in a
+/// range, but decodes only what the filters and the limit need.
 ///
 /// **What it sees.** Everything written before the call, flushed or not, and nothing written
 /// after it began. Expired elements are not seen. A query leaves no trace in the

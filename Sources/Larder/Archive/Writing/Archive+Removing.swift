@@ -133,6 +133,27 @@ struct ArchiveKeys {
     ends.append((bytes.count, version))
   }
 
+  /// The numbers of the keys in the order of these.
+  func order() -> [Int] {
+    bytes.withUnsafeBytes { bytes in
+      var start = 0
+      // Most are told apart by eight bytes.
+      var rows: [(head: UInt64, key: UnsafeRawBufferPointer, number: Int)] = []
+      rows.reserveCapacity(ends.count)
+      for (number, end) in ends.enumerated() {
+        let key = UnsafeRawBufferPointer(rebasing: bytes[start..<end.end])
+        var head: UInt64 = 0
+        for at in 0..<8 { head = head << 8 | (at < key.count ? UInt64(key[at]) : 0) }
+        rows.append((head, key, number))
+        start = end.end
+      }
+      rows.sort { a, b in
+        a.head == b.head ? a.key.lexicographicallyPrecedes(b.key) : a.head < b.head
+      }
+      return rows.map(\.number)
+    }
+  }
+
   func withKey(
     _ number: Int, _ body: (UnsafeRawBufferPointer, _ version: UInt64) throws -> Void
   ) rethrows {

@@ -42,6 +42,13 @@ struct Citizen: Codable, Identifiable, Equatable, Sendable {
   }
 }
 
+extension String {
+  /// Whether it comes before another one by its characters in composed form.
+  func precedes(_ other: String) -> Bool {
+    archiveIndexBytes.lexicographicallyPrecedes(other.archiveIndexBytes)
+  }
+}
+
 /// A folder for archives of citizens, which do nothing by themselves.
 struct CitizenPlace {
   let directory: TemporaryDirectory

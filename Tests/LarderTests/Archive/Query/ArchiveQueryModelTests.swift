@@ -63,7 +63,7 @@ struct ArchiveQueryModelTests {
       try plain.delete(id: id)
       return
     }
-    let names = ["", "a", "ab", "b", "é", "e\u{301}", "zz"]
+    let names = ["", "a", "ab", "b", "é", "e\u{301}", "\u{E9}a", "e\u{301}b", "zz"]
     let citizen = Citizen(
       id: id, name: pick(names), age: Int.random(in: 0..<6, using: &random),
       nickname: Bool.random(using: &random) ? nil : pick(names),
@@ -81,14 +81,13 @@ struct ArchiveQueryModelTests {
 
   // MARK: - Stages
 
-  /// Filters, and perhaps a sort and what comes behind: without one the order would be that of
-  /// whatever index is used.
+  /// Filters, and perhaps a sort and what comes behind.
   private mutating func makeStages() -> [Stage] {
     var stages: [Stage] = []
     let isLimitedFirst = Int.random(in: 0..<6, using: &random) == 0
     if isLimitedFirst { stages.append(makeLimit()) }
     for _ in 0..<Int.random(in: 0...3, using: &random) { stages.append(makeFilter()) }
-    stages.append(makeSort())
+    if Int.random(in: 0..<3, using: &random) > 0 { stages.append(makeSort()) }
     for _ in 0..<Int.random(in: 0...3, using: &random) {
       switch Int.random(in: 0..<4, using: &random) {
       case 0: stages.append(makeFilter())
@@ -113,7 +112,7 @@ struct ArchiveQueryModelTests {
   private mutating func makeFilter() -> Stage {
     let number = Int.random(in: -1..<6, using: &random)
     let fraction = Double(number) / 2
-    let text = pick(["", "a", "é", "b"])
+    let text = pick(["", "a", "é", "b", "e\u{301}", "\u{E9}a"])
     func stage(
       _ name: String,
       _ query: @escaping (ArchiveProperties<Citizen>) -> ArchiveCondition<Citizen>,
@@ -130,7 +129,7 @@ struct ArchiveQueryModelTests {
     case 3:
       return stage("points <", { $0.points < number }, { ($0.points ?? 99) < number })
     case 4: return stage("points nil", { $0.points == nil }, { $0.points == nil })
-    case 5: return stage("name >=", { $0.name >= text }, { $0.name >= text })
+    case 5: return stage("name >=", { $0.name >= text }, { !$0.name.precedes(text) })
     case 6: return stage("nickname", { $0.nickname != nil }, { $0.nickname != nil })
     case 7:
       return stage(
@@ -164,7 +163,7 @@ struct ArchiveQueryModelTests {
     }
     switch Int.random(in: 0..<8, using: &random) {
     case 0: return stage("age", { $0.sorted(by: \.age, order) }, { $0.age < $1.age })
-    case 1: return stage("name", { $0.sorted(by: \.name, order) }, { $0.name < $1.name })
+    case 1: return stage("name", { $0.sorted(by: \.name, order) }, { $0.name.precedes($1.name) })
     case 2:
       return stage(
         "points", { $0.sorted(by: \.points, order) }, { ($0.points ?? -99) < ($1.points ?? -99) })
@@ -175,7 +174,7 @@ struct ArchiveQueryModelTests {
     case 6:
       return stage(
         "age, name", { $0.sorted(by: \.name, order).sorted(by: \.age, order) },
-        { ($0.age, $0.name) < ($1.age, $1.name) })
+        { $0.age == $1.age ? $0.name.precedes($1.name) : $0.age < $1.age })
     default: return stage("id", { $0.sorted(by: \.id, order) }, { $0.id < $1.id })
     }
   }

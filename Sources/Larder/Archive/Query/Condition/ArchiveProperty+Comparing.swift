@@ -96,7 +96,7 @@ extension ArchiveProperty where Value: Comparable {
   /// - Complexity: O(1).
   @inlinable
   public static func < (property: Self, bound: Value) -> ArchiveCondition<Element> {
-    property.condition(ArchiveRange(.less, bound)) { $0 < bound }
+    property.condition(ArchiveRange(.less, bound)) { ArchiveComparison.isLess($0, bound) }
   }
 
   /// Elements whose property is a bound or below it.
@@ -108,7 +108,7 @@ extension ArchiveProperty where Value: Comparable {
   /// - Complexity: O(1).
   @inlinable
   public static func <= (property: Self, bound: Value) -> ArchiveCondition<Element> {
-    property.condition(ArchiveRange(.lessOrEqual, bound)) { $0 <= bound }
+    property.condition(ArchiveRange(.lessOrEqual, bound)) { ArchiveComparison.isAtMost($0, bound) }
   }
 
   /// Elements whose property is above a bound.
@@ -120,7 +120,7 @@ extension ArchiveProperty where Value: Comparable {
   /// - Complexity: O(1).
   @inlinable
   public static func > (property: Self, bound: Value) -> ArchiveCondition<Element> {
-    property.condition(ArchiveRange(.greater, bound)) { $0 > bound }
+    property.condition(ArchiveRange(.greater, bound)) { ArchiveComparison.isLess(bound, $0) }
   }
 
   /// Elements whose property is a bound or above it.
@@ -132,7 +132,9 @@ extension ArchiveProperty where Value: Comparable {
   /// - Complexity: O(1).
   @inlinable
   public static func >= (property: Self, bound: Value) -> ArchiveCondition<Element> {
-    property.condition(ArchiveRange(.greaterOrEqual, bound)) { $0 >= bound }
+    property.condition(ArchiveRange(.greaterOrEqual, bound)) {
+      ArchiveComparison.isAtMost(bound, $0)
+    }
   }
 
   /// Elements whose property is in a range.
@@ -144,7 +146,7 @@ extension ArchiveProperty where Value: Comparable {
   public func within(
     _ range: some RangeExpression<Value> & Sendable
   ) -> ArchiveCondition<Element> {
-    condition(ArchiveRanges(of: range)) { range.contains($0) }
+    condition(ArchiveRanges(of: range)) { ArchiveComparison.contains(range, $0) }
   }
 }
 
@@ -161,7 +163,7 @@ extension ArchiveProperty {
     property: Self, bound: Wrapped
   ) -> ArchiveCondition<Element> where Value == Wrapped? {
     property.condition(ArchiveRange(.less, wrapped: bound)) {
-      $0.map { $0 < bound } ?? false
+      $0.map { ArchiveComparison.isLess($0, bound) } ?? false
     }
   }
 
@@ -177,7 +179,7 @@ extension ArchiveProperty {
     property: Self, bound: Wrapped
   ) -> ArchiveCondition<Element> where Value == Wrapped? {
     property.condition(ArchiveRange(.lessOrEqual, wrapped: bound)) {
-      $0.map { $0 <= bound } ?? false
+      $0.map { ArchiveComparison.isAtMost($0, bound) } ?? false
     }
   }
 
@@ -193,7 +195,7 @@ extension ArchiveProperty {
     property: Self, bound: Wrapped
   ) -> ArchiveCondition<Element> where Value == Wrapped? {
     property.condition(ArchiveRange(.greater, wrapped: bound)) {
-      $0.map { $0 > bound } ?? false
+      $0.map { ArchiveComparison.isLess(bound, $0) } ?? false
     }
   }
 
@@ -209,7 +211,7 @@ extension ArchiveProperty {
     property: Self, bound: Wrapped
   ) -> ArchiveCondition<Element> where Value == Wrapped? {
     property.condition(ArchiveRange(.greaterOrEqual, wrapped: bound)) {
-      $0.map { $0 >= bound } ?? false
+      $0.map { ArchiveComparison.isAtMost(bound, $0) } ?? false
     }
   }
 
@@ -222,6 +224,8 @@ extension ArchiveProperty {
   public func within<Wrapped: Comparable & Sendable>(
     _ range: some RangeExpression<Wrapped> & Sendable
   ) -> ArchiveCondition<Element> where Value == Wrapped? {
-    condition(ArchiveRanges(of: range)?.wrapped) { $0.map { range.contains($0) } ?? false }
+    condition(ArchiveRanges(of: range)?.wrapped) {
+      $0.map { ArchiveComparison.contains(range, $0) } ?? false
+    }
   }
 }

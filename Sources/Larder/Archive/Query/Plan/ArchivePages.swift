@@ -171,7 +171,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 extension ArchivePlan {
   /// Whether a page can begin after any result.
   fileprivate var isContinuous: Bool {
-    if route.sharedCount != nil || route.paths.count > 1 { return false }
+    if route.sharedCount != nil || route.paths.count > 1 || ordersByKey { return false }
+    if route.budget < .max { return false }
     return stages.allSatisfy { if case .sort = $0 { false } else { true } }
   }
 }

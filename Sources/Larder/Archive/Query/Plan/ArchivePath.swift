@@ -57,6 +57,26 @@ struct ArchiveRoute: Sendable {
   var isComplete = false
   /// How many rows were counted for it.
   var counted = 0
+  /// After so many elements without enough results it is given up for the next one.
+  var budget = Int.max
+  /// What is tried after it.
+  var others: [ArchiveRoute] = []
+
+  /// - Parameter other: What is tried if the budget is not enough.
+  static func byKey(budget: Int, else other: ArchiveRoute) -> ArchiveRoute {
+    var route = ArchiveRoute()
+    route.budget = budget
+    route.others = [other]
+    route.counted = other.counted
+    return route
+  }
+
+  /// What finds the same in another way: in the end every element is looked at.
+  var next: ArchiveRoute {
+    var next = others.first ?? ArchiveRoute()
+    next.counted = counted
+    return next
+  }
 
   func selection(_ range: ArchiveRange, of path: ArchivePath, descends: Bool) -> StoreSelection {
     var selection = StoreSelection()

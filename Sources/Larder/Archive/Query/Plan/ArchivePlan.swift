@@ -40,9 +40,14 @@ struct ArchivePlan<Element: Sendable>: Sendable {
     return overflows ? .max : sum
   }
 
-  /// - Parameter wanted: How many results are enough; nil for all.
+  /// - Parameters:
+  ///   - wanted: How many results are enough; nil for all.
+  ///   - inOrder: Whether it matters in which order elements are found that are not sorted.
   @inlinable
-  init<ID>(_ stages: [ArchiveStage<Element>], of archive: Archive<Element>, wanted: Int?) throws
+  init<ID>(
+    _ stages: [ArchiveStage<Element>], of archive: Archive<Element>, wanted: Int?,
+    inOrder: Bool = true
+  ) throws
   where Element: Identifiable, Element.ID == ID, ID: Codable & Sendable & SendableMetatype {
     var outline = ArchiveOutline(archive.catalog)
     filters = []
@@ -62,7 +67,7 @@ struct ArchivePlan<Element: Sendable>: Sendable {
       keys = first
     }
     let limit = Self.limit(of: stages[(keys == nil ? at : at + 1)...], wanted)
-    route = try outline.route(limit, usesIndexes: archive.indexesAreCurrent)
+    route = try outline.route(limit, usesIndexes: archive.indexesAreCurrent, inOrder: inOrder)
     if keys != nil, route.isSorted {
       sorting = keys
       at += 1
@@ -75,6 +80,9 @@ struct ArchivePlan<Element: Sendable>: Sendable {
   /// Whether whoever sorts later has to know the primary keys, because elements are not found in
   /// their order.
   var needsKeys: Bool { isSortedLater && route.needsKeys }
+
+  /// Whether what is found has to be put into the order of primary keys.
+  @usableFromInline var ordersByKey: Bool { !isSortedLater && route.needsKeys }
 }
 
 /// What a query asks for, for code that does not know its elements.
@@ -101,7 +109,19 @@ struct ArchiveOutline: Sendable {
 
   /// - Parameter limit: How many elements are enough that the filters let through, once sorted.
   @usableFromInline
-  func route(_ limit: Int?, usesIndexes: Bool) throws -> ArchiveRoute {
-    try ArchivePlanner.route(facts, sort: sort, limit: limit, in: catalog, usesIndexes)
+  func route(_ limit: Int?, usesIndexes: Bool, inOrder: Bool) throws -> ArchiveRoute {
+    var route = try ArchivePlanner.route(facts, sort: sort, limit: limit, in: catalog, usesIndexes)
+    if sort != nil { return route }
+    if !inOrder { route.needsKeys = false }
+    guard route.needsKeys, limit != nil else { return route }
+    let most = 10_000
+    var found = 0
+    for path in route.paths where found < most {
+      found += try catalog.count(path, upTo: most - found)
+    }
+    route.counted += found
+    // To collect so many keys takes longer than to look at a tenth as many elements in their order,
+    // among which there may be enough.
+    return found < most ? route : .byKey(budget: most / 10, else: route)
   }
 }

@@ -36,6 +36,8 @@ final class ArchiveScan {
   private var examined = 0
   /// Keys of what was found, if several paths may find it.
   private var given: Set<[UInt8]> = []
+  /// Those of results that are put into their order.
+  private var kept = ArchiveKeys()
   /// Whether elements were found in the order that the route stands for. Those that share all that
   /// the store puts them into order by would have to be sorted.
   @usableFromInline private(set) var isInOrder = true
@@ -68,7 +70,7 @@ final class ArchiveScan {
       }
       examined += 1
       if examined & 63 == 0, !goesOn() { throw CancellationError() }
-      if route.isSorted, !isOfKeys, isCut {
+      if examined > route.budget || (route.isSorted && !isOfKeys && isCut) {
         isInOrder = false
         return nil
       }
@@ -83,6 +85,18 @@ final class ArchiveScan {
     let isLast = route.isDescending ? path == 0 : path == route.paths.count - 1
     return isLast ? given.contains(key) : !given.insert(key).inserted
   }
+
+  /// Notes what was found last as one of the results.
+  @usableFromInline
+  func keep() {
+    kept.append(entry.key, entry.sequence)
+    // The store has them in an order of its own.
+    if entry.key.count > ArchiveRoute.longKey { isInOrder = false }
+  }
+
+  /// The numbers of the results in the order of their keys.
+  @usableFromInline
+  func order() -> [Int] { kept.order() }
 
   /// To be called when nothing is needed any more of what was found.
   @usableFromInline
@@ -212,6 +226,7 @@ extension ArchivePlan {
     }
     most = min(most, wanted ?? .max)
     if most == 0 { return [] }
+    if ordersByKey, skipped > 0 || most < .max { return nil }
     guard let scan = try archive.scan(route, expected: Self.saturatingSum(skipped, most), goesOn)
     else { return nil }
     defer { scan.end() }
@@ -235,8 +250,10 @@ extension ArchivePlan {
         continue
       }
       elements.append(element)
+      if ordersByKey { scan.keep() }
       if elements.count == most { break }
     }
-    return scan.isInOrder ? elements : nil
+    if !scan.isInOrder { return nil }
+    return ordersByKey ? scan.order().map { elements[$0] } : elements
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import Foundation
+import LarderCore
 
 /// One thing that elements are sorted by.
 @usableFromInline
@@ -68,13 +69,16 @@ package struct ArchiveSortKey<Element: Sendable>: Sendable {
   }
 }
 
-/// Comparisons that are an order whatever they are given.
+/// Comparisons as an index makes them: an order whatever they are given.
 @usableFromInline
 enum ArchiveComparison {
   /// What is neither less nor equal nor greater (not-a-number) comes behind everything else,
   /// as it does in an index.
   @inlinable
   static func compare<Value: Comparable>(_ a: Value, _ b: Value) -> ComparisonResult {
+    if Value.self == String.self {
+      return compareTexts(unsafeBitCast(a, to: String.self), unsafeBitCast(b, to: String.self))
+    }
     if a < b { return .orderedAscending }
     if b < a { return .orderedDescending }
     if a == b { return .orderedSame }
@@ -92,6 +96,48 @@ enum ArchiveComparison {
     case (nil, _): .orderedAscending
     case (_, nil): .orderedDescending
     case (let a?, let b?): compare(a, b)
+    }
+  }
+
+  /// `a < b`; of texts by their characters in composed form, as an index does.
+  @inlinable
+  static func isLess<Value: Comparable>(_ a: Value, _ b: Value) -> Bool {
+    Value.self == String.self ? compare(a, b) == .orderedAscending : a < b
+  }
+
+  /// `a <= b`, likewise.
+  @inlinable
+  static func isAtMost<Value: Comparable>(_ a: Value, _ b: Value) -> Bool {
+    Value.self == String.self ? compare(a, b) != .orderedDescending : a <= b
+  }
+
+  /// `range.contains(value)`, likewise.
+  @inlinable
+  static func contains<Bounds: RangeExpression>(_ range: Bounds, _ value: Bounds.Bound) -> Bool {
+    if Bounds.Bound.self == String.self {
+      return containsText(range, unsafeBitCast(value, to: String.self)) ?? range.contains(value)
+    }
+    return range.contains(value)
+  }
+
+  @usableFromInline
+  static func compareTexts(_ a: String, _ b: String) -> ComparisonResult {
+    let order = CanonicalText.compare(a, b)
+    return order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame
+  }
+
+  /// nil if it is no range of Swift's own.
+  @usableFromInline
+  static func containsText(_ range: Any, _ text: String) -> Bool? {
+    switch range {
+    case let range as Range<String>:
+      isAtMost(range.lowerBound, text) && isLess(text, range.upperBound)
+    case let range as ClosedRange<String>:
+      isAtMost(range.lowerBound, text) && isAtMost(text, range.upperBound)
+    case let range as PartialRangeFrom<String>: isAtMost(range.lowerBound, text)
+    case let range as PartialRangeUpTo<String>: isLess(text, range.upperBound)
+    case let range as PartialRangeThrough<String>: isAtMost(text, range.upperBound)
+    default: nil
     }
   }
 }

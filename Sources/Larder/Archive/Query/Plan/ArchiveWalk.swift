@@ -28,6 +28,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   var isLimited = false
   /// Rows say where they were found.
   var wantsPlaces = false
+  /// Whether the route's way was not enough: nothing that was handed over counts.
+  private(set) var gaveUp = false
   /// Makes elements; nil: the coder does.
   var fetch: ArchiveFetch<Element>?
   /// Asked now and then.
@@ -45,6 +47,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   private var after: ArchivePlace?
   /// Keys of what was handed over, if several paths may find it.
   private var given: Set<[UInt8]>?
+  /// That of the indexes when it began.
+  private var format: UInt64 = 0
   /// The path at hand.
   private var path = ArchivePath()
 
@@ -78,12 +82,84 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   func run(
     after place: ArchivePlace? = nil, _ deliver: (ArchiveRow<Element>) throws -> Bool
   ) throws {
+    format = archive.store.indexFormat.load(ordering: .acquiring)
+    if plan.route.paths.contains(where: { $0.index != nil }) {
+      undecodable = try archive.unindexedCount()
+    }
+    if !plan.ordersByKey { return try runAsFound(after: place, deliver) }
+    if isLimited { return try runByKeys(deliver) }
+    wantsPlaces = true
+    var rows: [ArchiveRow<Element>] = []
+    try runAsFound(after: place) { row in
+      rows.append(row)
+      return true
+    }
+    if rows.contains(where: { $0.place?.hasLongKey ?? false }) { gaveUp = true }
+    if gaveUp { return }
+    for row in rows.sorted(by: []) where try !deliver(row) { return }
+  }
+
+  private func runAsFound(
+    after place: ArchivePlace?, _ deliver: (ArchiveRow<Element>) throws -> Bool
+  ) throws {
     after = place
     group = []
     let paths = plan.route.paths
     given = paths.count > 1 ? [] : nil
-    let format = archive.store.indexFormat.load(ordering: .acquiring)
-    if paths.contains(where: { $0.index != nil }) { undecodable = try archive.unindexedCount() }
+    let parts = parts(after: place)
+    guard let first = parts.first else { return }
+    var cursor = try StoreCursor(archive.store, selection(first))
+    for (number, part) in parts.enumerated() {
+      path = paths[part.path]
+      isByIndex = path.index != nil
+      let selection = selection(part)
+      if number > 0 { try cursor.seek(selection) }
+      let goesOn =
+        turnsRound || isSorted
+        ? try pass(&cursor, selection, deliver) : try passForwards(&cursor, deliver)
+      if !goesOn || gaveUp { return }
+    }
+    _ = try deliverGroup(deliver)
+  }
+
+  /// Finds the keys of all, and makes elements of those whose turn it is until there are enough.
+  private func runByKeys(_ deliver: (ArchiveRow<Element>) throws -> Bool) throws {
+    let parts = parts(after: nil)
+    guard let first = parts.first else { return }
+    var keys = ArchiveKeys()
+    var cursor = try StoreCursor(archive.store, selection(first, ofKeys: true))
+    for (number, part) in parts.enumerated() {
+      if number > 0 { try cursor.seek(selection(part, ofKeys: true)) }
+      while try cursor.next({ entry in
+        try examine()
+        keys.append(entry.key, entry.sequence)
+        // The store has them in an order of its own.
+        if entry.key.count > Self.longKey { gaveUp = true }
+      }) {}
+    }
+    if gaveUp { return }
+    let order = keys.order()
+    path = ArchivePath()
+    isByIndex = false
+    var last: [UInt8]?
+    for number in isReversed ? order.reversed() : order {
+      var key: [UInt8] = []
+      keys.withKey(number) { bytes, _ in key = [UInt8](bytes) }
+      // Several paths may have found it.
+      if key == last { continue }
+      last = key
+      var isWanted = true
+      try cursor.seek(selection((0, ArchiveRange(only: key)), of: path))
+      _ = try cursor.next { entry in
+        if let row = try row(&entry) { isWanted = try deliver(row) }
+      }
+      if !isWanted { return }
+    }
+  }
+
+  /// The ranges in which to look, and of which of the route's paths they are.
+  private func parts(after place: ArchivePlace?) -> [(path: Int, range: ArchiveRange)] {
+    let paths = plan.route.paths
     var parts: [(path: Int, range: ArchiveRange)] = []
     for (number, path) in paths.enumerated() {
       for var range in path.ranges {
@@ -91,26 +167,18 @@ where Element.ID: Codable & Sendable & SendableMetatype {
         if !range.isEmpty { parts.append((number, range)) }
       }
     }
-    if descends { parts.reverse() }
-    guard let first = parts.first else { return }
-    var selection = plan.route.selection(first.range, of: paths[first.path], descends: descends)
+    return descends ? parts.reversed() : parts
+  }
+
+  private func selection(
+    _ part: (path: Int, range: ArchiveRange), of path: ArchivePath? = nil, ofKeys: Bool = false
+  ) -> StoreSelection {
+    let path = path ?? plan.route.paths[part.path]
+    var selection = plan.route.selection(part.range, of: path, descends: !ofKeys && descends)
     selection.indexFormat = format
     selection.isWithoutExpiry = true
-    var cursor = try StoreCursor(archive.store, selection)
-    for (number, part) in parts.enumerated() {
-      path = paths[part.path]
-      isByIndex = path.index != nil
-      if number > 0 {
-        selection = plan.route.selection(part.range, of: path, descends: descends)
-        selection.indexFormat = format
-        selection.isWithoutExpiry = true
-        try cursor.seek(selection)
-      }
-      let goesOn =
-        turnsRound || isSorted
-        ? try pass(&cursor, selection, deliver) : try passForwards(&cursor, deliver)
-      if !goesOn { return }
-    }
+    selection.isWithoutValues = ofKeys
+    return selection
   }
 
   // MARK: - Passes
@@ -169,6 +237,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
         if isGrouped { group.append(row) } else { isWanted = try deliver(row) }
       }
       if !isThere {
+        // What they share others may share in the next range.
+        if isWanted, sharedCount != nil { return (true, nil) }
         if isWanted { isWanted = try deliverGroup(deliver) }
         break
       }
@@ -187,7 +257,12 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     var isWanted = true
     while isWanted,
       try cursor.next({ entry in
-        if let row = try read(&entry) { isWanted = try deliver(row) }
+        if examined == plan.route.budget {
+          gaveUp = true
+          isWanted = false
+        } else if let row = try read(&entry) {
+          isWanted = try deliver(row)
+        }
       })
     {}
     return isWanted
@@ -233,10 +308,18 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 
   // MARK: - Elements
 
-  /// The element, if the filters let it through.
-  private func read(_ entry: inout StoreEntry) throws -> ArchiveRow<Element>? {
+  private func examine() throws {
     examined += 1
     if examined & 63 == 0, !goesOn() { throw CancellationError() }
+  }
+
+  /// The element, if the filters let it through.
+  private func read(_ entry: inout StoreEntry) throws -> ArchiveRow<Element>? {
+    try examine()
+    return try row(&entry)
+  }
+
+  private func row(_ entry: inout StoreEntry) throws -> ArchiveRow<Element>? {
     if let after, isBefore(entry, after) { return nil }
     guard let element = try element(of: entry) else { return nil }
     if try !isIncluded(element) { return nil }

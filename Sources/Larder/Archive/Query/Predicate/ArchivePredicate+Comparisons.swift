@@ -41,12 +41,14 @@ extension PredicateExpressions.Comparison: ArchiveTestable {
       operand.condition(ArchiveRange(relation, value).map { ArchiveRanges($0) }, isMet: isMet)
     }
     switch (op, isMirrored) {
-    case (.lessThan, false), (.greaterThan, true): return test(.less) { $0 < value }
+    case (.lessThan, false), (.greaterThan, true):
+      return test(.less) { ArchiveComparison.isLess($0, value) }
     case (.lessThanOrEqual, false), (.greaterThanOrEqual, true):
-      return test(.lessOrEqual) { $0 <= value }
-    case (.greaterThan, false), (.lessThan, true): return test(.greater) { $0 > value }
+      return test(.lessOrEqual) { ArchiveComparison.isAtMost($0, value) }
+    case (.greaterThan, false), (.lessThan, true):
+      return test(.greater) { ArchiveComparison.isLess(value, $0) }
     case (.greaterThanOrEqual, false), (.lessThanOrEqual, true):
-      return test(.greaterOrEqual) { $0 >= value }
+      return test(.greaterOrEqual) { ArchiveComparison.isAtMost(value, $0) }
     @unknown default: return nil
     }
   }
@@ -59,7 +61,7 @@ extension PredicateExpressions.RangeExpressionContains: ArchiveTestable {
     guard let operand = ArchivePredicate.operand(element, of: variable),
       let bounds = (range as? any ArchiveBounds)?.bounds(as: RangeExpression.Output.self)
     else { return nil }
-    return operand.condition(ArchiveRanges(of: bounds)) { bounds.contains($0) }
+    return operand.condition(ArchiveRanges(of: bounds)) { ArchiveComparison.contains(bounds, $0) }
   }
 }
 

@@ -6,31 +6,24 @@ import Foundation
 // understood here, comparisons of a property with a constant, members of a collection and what
 // `&&`, `||` and `!` make of them, become terms as if they had been written as conditions:
 // indexes help with them, and all is tested without the bindings that Foundation makes
-// for each element. If any part is not understood, Foundation evaluates the predicate; the parts
-// that are still choose an index.
+// for each element. What is not understood of the parts that `&&` joins is evaluated by Foundation.
 
 enum ArchivePredicate {
   /// The predicate as terms, each of which has to be met.
   static func terms<Element: Sendable>(_ predicate: Predicate<Element>) -> [ArchiveTerm<Element>] {
-    let variable = predicate.variable
-    let parts = parts(of: predicate.expression, variable)
-    let found = parts.compactMap { $0 }
-    if found.count == parts.count { return found.flatMap(\.terms) }
-    // They only choose an index: the last term has the say.
-    var terms = found.map { ArchiveTerm<Element>($0.hint) { _ in true } }
-    terms.append(ArchiveTerm { try predicate.evaluate($0) })
-    return terms
+    terms(of: predicate.expression, predicate.variable)
   }
 
-  /// What `&&` joins; nil for what is not understood.
-  private static func parts<Element: Sendable>(
-    of expression: any PredicateExpression,
+  private static func terms<Element: Sendable>(
+    of expression: any PredicateExpression<Bool>,
     _ variable: PredicateExpressions.Variable<Element>
-  ) -> [ArchiveCondition<Element>?] {
+  ) -> [ArchiveTerm<Element>] {
     if let conjunction = expression as? any ArchiveConjunction {
-      return conjunction.both.flatMap { parts(of: $0, variable) }
+      return conjunction.both.flatMap { terms(of: $0, variable) }
     }
-    return [condition(expression, of: variable)]
+    if let condition = condition(expression, of: variable) { return condition.terms }
+    let part = ArchivePredicatePart(expression: expression, variable: variable)
+    return [ArchiveTerm { try part.evaluate($0) }]
   }
 
   /// The expression as a condition; nil if it is not understood.
@@ -50,14 +43,15 @@ enum ArchivePredicate {
     }
     return (path as? KeyPath<Element, Value>).map { ArchiveKeyPaths.assumeSendable($0) }
   }
+}
 
-  /// The value of an expression in which no element plays a part; nil if one does.
-  static func constant<Value>(_ expression: any PredicateExpression<Value>) -> Value? {
-    guard let constant = expression as? any ArchiveConstant, constant.isConstant else {
-      return nil
-    }
-    // What cannot be evaluated throws again, and for all to see, when Foundation does it.
-    return try? expression.evaluate(PredicateBindings())
+/// A part of a predicate that Foundation evaluates. Sendable, because the predicate is.
+private struct ArchivePredicatePart<Element: Sendable>: @unchecked Sendable {
+  let expression: any PredicateExpression<Bool>
+  let variable: PredicateExpressions.Variable<Element>
+
+  func evaluate(_ element: Element) throws -> Bool {
+    try expression.evaluate(PredicateBindings((variable, element)))
   }
 }
 
@@ -65,11 +59,11 @@ enum ArchivePredicate {
 
 /// Two expressions joined by `&&`.
 protocol ArchiveConjunction {
-  var both: [any PredicateExpression] { get }
+  var both: [any PredicateExpression<Bool>] { get }
 }
 
 extension PredicateExpressions.Conjunction: ArchiveConjunction {
-  var both: [any PredicateExpression] { [lhs, rhs] }
+  var both: [any PredicateExpression<Bool>] { [lhs, rhs] }
 }
 
 /// A property of something.
@@ -86,29 +80,4 @@ extension PredicateExpressions.KeyPath: ArchiveKeyPath {
     guard let way = (root as? any ArchiveKeyPath)?.keyPath(from: variable) else { return nil }
     return way.appending(path: keyPath)
   }
-}
-
-/// Something that may be the same for all elements.
-private protocol ArchiveConstant {
-  var isConstant: Bool { get }
-}
-
-extension PredicateExpressions.Value: ArchiveConstant {
-  fileprivate var isConstant: Bool { true }
-}
-
-extension PredicateExpressions.NilLiteral: ArchiveConstant {
-  fileprivate var isConstant: Bool { true }
-}
-
-extension PredicateExpressions.KeyPath: ArchiveConstant {
-  fileprivate var isConstant: Bool { (root as? any ArchiveConstant)?.isConstant ?? false }
-}
-
-extension PredicateExpressions.UnaryMinus: ArchiveConstant {
-  fileprivate var isConstant: Bool { (wrapped as? any ArchiveConstant)?.isConstant ?? false }
-}
-
-extension PredicateExpressions.ForcedUnwrap: ArchiveConstant {
-  fileprivate var isConstant: Bool { (inner as? any ArchiveConstant)?.isConstant ?? false }
 }
