@@ -221,8 +221,8 @@ struct ChangeFeedTests {
   @Test func lookingAndAcknowledgingDoNotWaitForATaskThatWaits() async throws {
     let cache = try place.openText()
     let feed = try cache.changes(named: "mirror")
-    try cache.set("a", forKey: 1)
-    try cache.sync()
+    try await cache.set("a", forKey: 1)
+    try await cache.sync()
     let first = try #require(try feed.next(timeout: nil))
     let task = Task { try await feed.first { _ in true } }
     for _ in 0..<200 {
@@ -231,8 +231,8 @@ struct ChangeFeedTests {
       await Task.yield()
     }
     #expect(try cache.changeLog.cursors.map(\.version) == [first.version])
-    try cache.set("b", forKey: 2)
-    try cache.sync()
+    try await cache.set("b", forKey: 2)
+    try await cache.sync()
     #expect(try await task.value?.changes == [.put(key: 2, value: "b")])
   }
 
