@@ -109,7 +109,7 @@ extension Archive {
   func decodingFailure(_ error: any Error, _ key: UnsafeRawBufferPointer) -> any Error {
     guard var failure = error as? LarderError, failure.code == .decoding else { return error }
     let beginning = "The element of \(path) with the primary key \(shown(key)) cannot be decoded: "
-    // Who reads it through another one has it already.
+    // A failure that comes from another archive says so already.
     if !failure.message.hasPrefix(beginning) { failure.message = beginning + failure.message }
     return failure
   }
