@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** @file fed.c
     What named cursors of feeds keep from being deleted: of the written segments behind a cursor the
-    newest, as many as have the bytes that it may lag. So what one that lags further is not told of, is the oldest. */
+    newest, as many as have the bytes that it may lag. So what one that lags further is not told of,
+    is the oldest. */
 #include "cleaning/clean.h"
 
 static bool is_behind(const live_segment *facts, uint64_t sequence) {

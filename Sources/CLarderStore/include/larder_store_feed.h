@@ -22,8 +22,8 @@
     **Not in the feed:** evictions and expirations, which are no writes. A consumer that mirrors a
     store with limits asks larder_store_contains.
 
-    **Copies.** A folder that is put back from a copy has gone back without a power cut, and nothing in
-    it tells: what is written from then on gets sequences of what the copy lacks. Put back what
+    **Copies.** A folder that is put back from a copy has gone back without a power cut, and nothing
+    in it tells: what is written from then on gets sequences of what the copy lacks. Put back what
     larder_store_backup made, of which tokens are told LARDER_STORE_FEED_GAP.
 
     A feed maps one segment of the log at a time, holds no reader's slot, and never delays
@@ -163,8 +163,9 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_feed_next(larder_store_f
 
 /** Sleeps until there is an event. While a process has the store open for writing and knows of a
     waiter, this takes no time of any processor, but for a look every 20 s; it knows from its own
-    feeds at once, and otherwise from when it was opened, its maintenance ran last, or 20 s later. Else, and
-    where the file `feed` can be neither written nor made, the log is looked at every 1 to 50 ms.
+    feeds at once, and otherwise from when it was opened, its maintenance ran last, or 20 s
+    later. Else, and where the file `feed` can be neither written nor made, the log is looked at
+    every 1 to 50 ms.
     @param timeout_ns INT64_MAX for no limit; 0 and less to look only.
     @return LARDER_OK; ETIMEDOUT; ECANCELED after larder_store_feed_interrupt; LARDER_ECLOSED as
             soon as the store is shut down; as larder_store_feed_next. */
@@ -174,8 +175,8 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_feed_wait(larder_store_f
 LARDER_API void larder_store_feed_interrupt(larder_store_feed *feed);
 
 /** Notes that a named cursor's consumer is done with everything up to the token: the feed that is
-    opened next begins behind it, and the log before it may go. An earlier token than before sets the
-    cursor back, as after LARDER_STORE_FEED_REWOUND. It survives the end of the process
+    opened next begins behind it, and the log before it may go. An earlier token than before sets
+    the cursor back, as after LARDER_STORE_FEED_REWOUND. It survives the end of the process
     at once. A power cut may take it back, unless `flags` has LARDER_STORE_SYNCED: then events are
     told again.
     @return LARDER_OK; LARDER_EINVALID if the feed has no name, or the token is none; or why the

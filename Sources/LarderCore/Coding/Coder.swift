@@ -208,10 +208,6 @@ extension Coder {
   /// What `.decoding` looks like; an error of ours passes as it is.
   package static func decodingFailure(_ error: any Error, _ count: Int) -> any Error {
     if error is LarderError { return error }
-    var reason = ""
-    if case DecodingError.keyNotFound(let key, _)? = error as? DecodingError {
-      reason = ": no value for \"\(key.stringValue)\""
-    }
-    return LarderError(.decoding, "Could not decode \(count) bytes\(reason).", cause: error)
+    return LarderError(.decoding, "Could not decode \(count) bytes.", cause: error)
   }
 }
