@@ -19,7 +19,7 @@ public import LarderCore
 /// let users = try ArchiveFactory.shared.archive(for: User.self)
 /// ```
 ///
-/// An ``Archive`` takes any `Identifiable` element; this is for those who want more of it.
+/// An `Archive` takes any `Identifiable` element; this is for those who want more of it.
 public protocol Archivable: Identifiable, Sendable where ID == String {
   /// What the element is found by; `id` is the same.
   var primaryKey: String { get }

@@ -4,7 +4,7 @@ public import Larder
 
 extension Archive where Element: Archivable {
   /// Opens the archive in a folder, with elements encoded as they say themselves, and found
-  /// by ``Archivable/archiveIndexes``.
+  /// by `archiveIndexes`.
   ///
   /// - Parameters:
   ///   - path: The folder.
@@ -20,10 +20,10 @@ extension Archive where Element: Archivable {
   }
 
   /// Opens the archive of that name in the user's caches folder, with elements encoded as
-  /// they say themselves, and found by ``Archivable/archiveIndexes``.
+  /// they say themselves, and found by `archiveIndexes`.
   ///
   /// - Parameters:
-  ///   - name: The name of a folder; ``Archivable/archiveName`` by default.
+  ///   - name: The name of a folder; `archiveName` by default.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: As ``init(path:coder:indexes:schema:configuration:)``.
   /// - Complexity: As ``init(path:coder:indexes:schema:configuration:)``.

@@ -76,9 +76,9 @@ public final class ArchiveFactory: Sendable {
   /// - Returns: The archive: for one type always the same, while it is open.
   /// - Throws: `.invalidArgument` (a name that no folder can have, or one that another type
   ///   has too); `.io` if a folder cannot be created; as
-  ///   ``Archive/init(path:coder:indexes:schema:configuration:)``.
+  ///   `Archive.init(path:coder:indexes:schema:configuration:)`.
   /// - Complexity: O(1); if the call opens the archive, as
-  ///   ``Archive/init(path:coder:indexes:schema:configuration:)``.
+  ///   `Archive.init(path:coder:indexes:schema:configuration:)`.
   public func archive<Element: Archivable>(
     for type: Element.Type = Element.self, maximumMemorySize: DataSize = .zero,
     maximumDiskSize: DataSize = .zero

@@ -5,7 +5,7 @@ import LarderCore
 
 // Properties that have archives of their own.
 extension ArchiveConfiguration {
-  /// Whose archives get the properties of an ``Archivable`` element that are archivable
+  /// Whose archives get the properties of an `Archivable` element that are archivable
   /// themselves; nil, the default: they are only stored within the element. A factory's own
   /// archives have that factory here.
   public var propertyFactory: ArchiveFactory? {
