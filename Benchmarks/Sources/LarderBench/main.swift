@@ -20,7 +20,7 @@ do {
   if let writer = OtherWriter(arguments: CommandLine.arguments) {
     try writer.runAsChild()
   }
-  try await Watcher.runAsChild(CommandLine.arguments)
+  try Watcher.runAsChild(CommandLine.arguments)
   let options = try Options(CommandLine.arguments.dropFirst())
   if options.help {
     print(Options.usage)

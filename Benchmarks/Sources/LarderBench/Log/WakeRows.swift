@@ -45,7 +45,7 @@ final class Watcher {
   }
 
   /// Does what a command line asks for that `init` made; returns for any other.
-  static func runAsChild(_ arguments: [String]) async throws {
+  static func runAsChild(_ arguments: [String]) throws {
     guard arguments.count == 4, arguments[1] == option,
       let subject = Subject(rawValue: arguments[2])
     else { return }
@@ -54,8 +54,11 @@ final class Watcher {
     case .log:
       let log = try MessageLog<Data>(readingFrom: URL(fileURLWithPath: path), coder: .data)
       let messages = try log.follow(from: .newest)
-      say()
-      for try await _ in messages { say() }
+      Task {
+        say()
+        for try await _ in messages { say() }
+      }
+      dispatchMain()
     case .disk:
       var configuration = DiskCacheConfiguration<Int, Int>()
       configuration.isReadOnly = true
@@ -63,7 +66,6 @@ final class Watcher {
       say()
       while try changes.next(timeout: nil) != nil { say() }
     }
-    exit(1)
   }
 
   private static func say() {
