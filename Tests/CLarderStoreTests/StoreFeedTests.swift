@@ -284,6 +284,35 @@ struct StoreFeedTests {
     larder_store_feed_cursor_remove(store.pointer, name)
   }
 
+  @Test func whoHasAStoreOpenThatWasReplacedLeavesTheOtherOnesCursorsAlone() throws {
+    var store = try Store(url)
+    try store.put([1], [1])
+    try check(larder_store_sync(store.pointer))
+    let stale = try reader()
+    let gone = try Feed(stale, Int(LARDER_STORE_FEED_FROM_START), name: "gone")
+    #expect(try gone.next() == .write(1, ["+1"]))
+    store.close()
+    for name in ["data.mdb", "lock.mdb", "log"] {
+      try FileManager.default.removeItem(at: url.appendingPathComponent(name))
+    }
+    store = try Store(url)
+    for n in 2...5 { try store.put([UInt8(n)], [0]) }
+    try check(larder_store_sync(store.pointer))
+    let feed = try Feed(store, Int(LARDER_STORE_FEED_FROM_START), name: "kept")
+    #expect(try feed.next() == .write(1, ["+2"]))
+    try feed.acknowledge()
+    #expect(status { try gone.acknowledge() } == ENOENT)
+    #expect(status { _ = try Feed(stale, name: "more") } == ENOENT)
+    let old = try Feed(stale)
+    #expect(larder_store_feed_wait(old.pointer, 0) == ETIMEDOUT)
+    var cursors = [larder_store_feed_cursor](repeating: .init(), count: 2)
+    var count = 0
+    try check(larder_store_feed_cursors(store.pointer, &cursors, 2, &count))
+    #expect(count == 2)
+    #expect(cursors[1].sequence == 1 && cursors[1].lag_count == 3)
+    #expect(cursors[0].sequence == 0 && cursors[0].is_open)
+  }
+
   @Test func whatIsNotSyncedIsNotTold() throws {
     let store = try Store(url)
     try store.put([1], [1])

@@ -14,17 +14,11 @@ larder_status larder_store_feed_acknowledge(larder_store_feed *feed,
         return LARDER_EINVALID;
     status = larder_feed_token_read(feed->store, token, &place, &is_other);
     if (status || is_other) return LARDER_EINVALID;
-    larder_feed_position_write(feed->file.page, feed->slot, place.epoch, place.sequence);
+    status = larder_feed_file_note(&feed->file, feed->log.store_id, feed->slot, place.epoch,
+                                   place.sequence);
+    if (status) return status;
     if ((flags & LARDER_STORE_SYNCED) == 0) return LARDER_OK;
     return larder_feed_file_sync(&feed->file, feed->store->identity.path);
-}
-
-/** The file as it is, in which nothing is made.
-    @return LARDER_OK; ENOENT … */
-static larder_status open_existing(const larder_store *store, feed_file *out) {
-    bool trusts = (store->options.flags & LARDER_STORE_TRUST_OTHERS) != 0;
-    return larder_feed_file_open(store->identity.path, store->pending.log.store_id, false, trusts,
-                                 out);
 }
 
 /** How much of the log lies behind a sequence; one segment of it counts whole. */
@@ -58,7 +52,7 @@ larder_status larder_store_feed_cursors(larder_store *store, larder_store_feed_c
     larder_store_token now;
     *count = 0;
     larder_status status = store_enter(store);
-    if (!status) status = open_existing(store, &file);
+    if (!status) status = larder_feed_file_open(store, false, &file);
     if (status) return status == ENOENT ? LARDER_OK : status;
     log_survey there = {0};
     status = larder_store_token_now(store, &now);
@@ -79,7 +73,7 @@ larder_status larder_store_feed_cursor_remove(larder_store *store, larder_bytes 
     feed_file file;
     feed_cursor found;
     larder_status status = store_enter(store);
-    if (!status) status = open_existing(store, &file);
+    if (!status) status = larder_feed_file_open(store, false, &file);
     if (status) return status == ENOENT ? LARDER_ENOTFOUND : status;
     status = larder_feed_table_lock(&file);
     bool is_locked = !status, is_found = false;

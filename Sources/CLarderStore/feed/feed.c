@@ -73,10 +73,7 @@ static larder_status find_cursor(larder_store_feed *feed,
 
 static larder_status open_cursor(larder_store_feed *feed,
                                  const larder_store_feed_options *options) {
-    const larder_store *store = feed->store;
-    bool trusts = (store->options.flags & LARDER_STORE_TRUST_OTHERS) != 0;
-    larder_status status = larder_feed_file_open(store->identity.path, store->pending.log.store_id,
-                                                 true, trusts, &feed->file);
+    larder_status status = larder_feed_file_open(feed->store, true, &feed->file);
     if (!status) status = larder_feed_table_lock(&feed->file);
     if (status) return status;
     status = find_cursor(feed, options);

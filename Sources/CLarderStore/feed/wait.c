@@ -11,10 +11,8 @@ static const int64_t SHORT_SLEEP_NS = 1000000, SHORT_SLEEP_MOST_NS = 50000000;
 
 /** The file, if it can be had: for a process that may only read, there is none. */
 static void open_page(larder_store_feed *feed) {
-    const larder_store *store = feed->store;
-    bool trusts = (store->options.flags & LARDER_STORE_TRUST_OTHERS) != 0;
-    if (feed->file.page == NULL && larder_feed_file_open(store->identity.path, feed->log.store_id,
-                                                         true, trusts, &feed->file) == LARDER_OK)
+    if (feed->file.page == NULL &&
+        larder_feed_file_open(feed->store, true, &feed->file) == LARDER_OK)
         atomic_store(&feed->waiter.page, feed->file.page);
     // The store's own handle knows of it from now on.
     larder_feed_watch(feed->store);

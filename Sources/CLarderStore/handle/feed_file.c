@@ -68,7 +68,7 @@ bool larder_feed_cursor_read(const feed_page *page, size_t at, feed_cursor *out)
     return true;
 }
 
-void larder_feed_position_write(feed_page *page, size_t at, uint32_t epoch, uint64_t sequence) {
+static void position_write(feed_page *page, size_t at, uint32_t epoch, uint64_t sequence) {
     feed_slot *slot = &page->slots[at];
     feed_cursor ignored = {.length = 0};
     uint64_t counts[2];
@@ -89,7 +89,7 @@ void larder_feed_cursor_write(feed_page *page, size_t at, const feed_cursor *wri
     if (written->length == 0) return;
     memcpy(name, written->name, written->length);
     for (int copy = 0; copy < 2; copy++) store_word(&slot->positions[copy][3], UINT64_MAX);
-    larder_feed_position_write(page, at, written->epoch, written->sequence);
+    position_write(page, at, written->epoch, written->sequence);
     for (int word = 0; word < FEED_NAME_WORDS; word++) store_word(&slot->name[word], name[word]);
     store_word(&slot->max_lag, written->max_lag);
     // If we crash here, the slot is still free.
@@ -114,19 +114,30 @@ void larder_feed_table_unlock(const feed_file *of) {
     if (larder_os_file_locks_places()) larder_os_file_unlock_place(of->file, FEED_PLACE_TABLE);
 }
 
-/** What another store has left in the folder says nothing of this one. */
-static void adopt(feed_page *page, uint64_t store_id) {
-    if (load_word(&page->store_id) == store_id) return;
+static void lose_positions(feed_page *page) {
     feed_cursor left;
     for (size_t at = 0; at < LARDER_STORE_FEED_CURSORS_MAX; at++)
-        if (larder_feed_cursor_read(page, at, &left))
-            larder_feed_position_write(page, at, FEED_EPOCH_NONE, 0);
+        if (larder_feed_cursor_read(page, at, &left)) position_write(page, at, FEED_EPOCH_NONE, 0);
+}
+
+/** What another store has left in the folder says nothing of this one: unless it is this one that
+    was replaced, and a handle is left of it. */
+static larder_status adopt(feed_page *page, const larder_store *store) {
+    const uint64_t store_id = store->pending.log.store_id;
+    if (load_word(&page->store_id) == store_id) return LARDER_OK;
+    if (!larder_environment_is_there(store->index.environment)) return ENOENT;
+    // Before, for we may be killed; and behind what a handle of the other one writes that has not
+    // seen this.
+    lose_positions(page);
     store_word(&page->store_id, store_id);
+    atomic_thread_fence(memory_order_seq_cst);
+    lose_positions(page);
+    return LARDER_OK;
 }
 
 /** Maps the file, which is there.
     @return ENOENT if nothing was written to it yet, and it may not be `makes`. */
-static larder_status map_file(feed_file *of, uint64_t store_id, bool makes) {
+static larder_status map_file(feed_file *of, const larder_store *store, bool makes) {
     static const char blank[sizeof magic];
     larder_os_facts facts;
     uint8_t *map = NULL;
@@ -138,17 +149,17 @@ static larder_status map_file(feed_file *of, uint64_t store_id, bool makes) {
     if (status) return status;
     feed_page *page = (feed_page *)(void *)map;
     if (memcmp(page->magic, blank, sizeof blank) == 0) {
-        store_word(&page->store_id, store_id);
+        store_word(&page->store_id, store->pending.log.store_id);
         memcpy(page->magic, magic, sizeof magic);
     }
     of->page = page;
     if (memcmp(page->magic, magic, sizeof magic) != 0) return LARDER_EFOREIGN;
-    adopt(page, store_id);
-    return LARDER_OK;
+    return adopt(page, store);
 }
 
-larder_status larder_feed_file_open(const char *folder, uint64_t store_id, bool makes,
-                                    bool trusts_others, feed_file *out) {
+larder_status larder_feed_file_open(const larder_store *store, bool makes, feed_file *out) {
+    const char *folder = store->identity.path;
+    const bool trusts = (store->options.flags & LARDER_STORE_TRUST_OTHERS) != 0;
     file_path path;
     larder_os_facts facts;
     *out = (feed_file){.file = -1};
@@ -162,14 +173,24 @@ larder_status larder_feed_file_open(const char *folder, uint64_t store_id, bool 
         status = larder_os_file_open(path, LARDER_OS_WRITE | LARDER_OS_CREATE, mode, &out->file);
     if (!status) status = larder_os_file_facts_get(out->file, &facts);
     if (!status && !facts.is_regular) status = LARDER_EFOREIGN;
-    if (!status) status = larder_os_trust_check(&facts, trusts_others);
+    if (!status) status = larder_os_trust_check(&facts, trusts);
     if (!status && makes && facts.bytes == 0) (void)larder_os_file_change_mode(out->file, mode);
     if (!status) status = larder_feed_table_lock(out);
     bool is_locked = !status;
-    if (!status) status = map_file(out, store_id, makes);
+    if (!status) status = map_file(out, store, makes);
     if (is_locked) larder_feed_table_unlock(out);
     if (status) larder_feed_file_close(out);
     return status;
+}
+
+larder_status larder_feed_file_note(const feed_file *of, uint64_t store_id, size_t slot,
+                                    uint32_t epoch, uint64_t sequence) {
+    position_write(of->page, slot, epoch, sequence);
+    // Either whoever takes the file over writes behind this, or it is seen here.
+    atomic_thread_fence(memory_order_seq_cst);
+    if (load_word(&of->page->store_id) == store_id) return LARDER_OK;
+    position_write(of->page, slot, FEED_EPOCH_NONE, 0);
+    return ENOENT;
 }
 
 void larder_feed_file_close(feed_file *closed) {
@@ -210,10 +231,8 @@ void larder_feed_watch(larder_store *store) {
         store_is_read_only(store))
         return;
     pthread_mutex_lock(&feed->lock);
-    bool trusts = (store->options.flags & LARDER_STORE_TRUST_OTHERS) != 0;
     if (atomic_load(&feed->page) == NULL && !atomic_load(&store->identity.is_shut)) {
-        larder_status status = larder_feed_file_open(
-            store->identity.path, store->pending.log.store_id, false, trusts, &found);
+        larder_status status = larder_feed_file_open(store, false, &found);
         // A handle that is being closed may still have it: then the next look will do.
         if (!status && larder_os_file_locks_places())
             status = larder_os_file_lock_place(found.file, FEED_PLACE_WATCH, false);

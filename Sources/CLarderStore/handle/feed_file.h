@@ -88,13 +88,18 @@ typedef struct feed_cursor {
     uint64_t max_lag;
 } feed_cursor;
 
-/** Opens the file of the store in `folder`.
+/** Opens the file of a store.
     @param makes it if it is missing, with the permissions of `lock`.
-    @return LARDER_OK; ENOENT; LARDER_EFOREIGN; LARDER_EOWNER …; EACCES or another errno. */
-LARDER_MUST_CHECK larder_status larder_feed_file_open(const char *folder, uint64_t store_id,
-                                                      bool makes, bool trusts_others,
+    @return LARDER_OK; ENOENT: there is none, or it is that of another store, which is in the folder
+            by now; LARDER_EFOREIGN; LARDER_EOWNER …; EACCES or another errno. */
+LARDER_MUST_CHECK larder_status larder_feed_file_open(const larder_store *store, bool makes,
                                                       feed_file *out);
 void larder_feed_file_close(feed_file *closed);
+/** Notes where a cursor of this store is.
+    @return LARDER_OK; ENOENT: another store has taken the file over, and nothing was noted. */
+LARDER_MUST_CHECK larder_status larder_feed_file_note(const feed_file *of, uint64_t store_id,
+                                                      size_t slot, uint32_t epoch,
+                                                      uint64_t sequence);
 /** Keeps others from making and removing cursors until larder_feed_table_unlock. LARDER_EBUSY after
     a second. */
 LARDER_MUST_CHECK larder_status larder_feed_table_lock(const feed_file *of);
@@ -106,7 +111,6 @@ LARDER_MUST_CHECK larder_status larder_feed_file_sync(const feed_file *of, const
 bool larder_feed_cursor_read(const feed_page *page, size_t slot, feed_cursor *out);
 /** Makes a cursor in a free slot; `length` 0 frees it. */
 void larder_feed_cursor_write(feed_page *page, size_t slot, const feed_cursor *written);
-void larder_feed_position_write(feed_page *page, size_t slot, uint32_t epoch, uint64_t sequence);
 
 /** A feed of the handle, whose wait ends with the handle's use. */
 typedef struct feed_waiter {

@@ -74,6 +74,8 @@ void larder_environment_close(environment *env, bool writes);
 /** Brings data.mdb, its name, and that of its folder to the device: before anything is promised to
     be there, after its making. */
 LARDER_MUST_CHECK larder_status larder_environment_settle(environment *env);
+/** Whether `<folder>/data.mdb` is still the one that is open. */
+bool larder_environment_is_there(const environment *env);
 /** Whether `<folder>/data.mdb` is missing, or may be what a power cut left of a new one. */
 bool larder_environment_is_unmade(const char *folder);
 /** Keeps every process from opening the environment in `folder`, as long as `lock` is open, which

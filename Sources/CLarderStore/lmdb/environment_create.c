@@ -27,6 +27,14 @@ larder_status larder_environment_file(const environment *env, int flags, int *fi
     return status;
 }
 
+bool larder_environment_is_there(const environment *env) {
+    int file;
+    larder_os_facts facts;
+    if (larder_environment_file(env, 0, &file, &facts) != LARDER_OK) return false;
+    larder_os_file_close(file);
+    return true;
+}
+
 static void store16(uint8_t *target, uint32_t value) { memcpy(target, &value, 2); }
 
 enum { CREATE_PAGES = 3, CREATE_BYTES = CREATE_PAGES * NEW_PAGE_BYTES, CREATE_LEAF = 2 };
