@@ -181,7 +181,8 @@ static bool cut_power(torture *run, scene *self) {
     atomic_store(&self->truth->was_cut, 1);
     for (unsigned n = 0; n < FEED_CONSUMERS; n++) {
         feed_consumer *own = &self->truth->consumers[n];
-        uint32_t kept = atomic_load(&own->kept);
+        uint32_t kept = atomic_load(&own->kept), said = FEED_SAID;
+        atomic_compare_exchange_strong(&own->has_acknowledged, &said, 0);
         // One with a named cursor has synced what it acknowledged; but the disk's model knows of
         // the writer's syncs alone, and only what was told is sure to be there. So a snapshot is
         // lost.

@@ -50,12 +50,15 @@ typedef struct feed_state {
 
 typedef enum feed_kind { FEED_AT_ONCE, FEED_ONLY_SYNCED, FEED_NAMED } feed_consumer_kind;
 
+enum { FEED_SAID = 1, FEED_SAID_FOR_GOOD };
+
 typedef struct feed_consumer {
     feed_consumer_kind kind;
     feed_state states[FEED_STATES];
     /** How many states there were. */
     _Atomic uint32_t kept;
-    /** Its named cursor is where it said. */
+    /** Its named cursor is where it said: FEED_SAID, and on the device by a sync that the disk's
+        model knows: FEED_SAID_FOR_GOOD. */
     _Atomic uint32_t has_acknowledged;
     _Atomic uint64_t told, events, gaps, rewounds, snapshots;
 } feed_consumer;
@@ -95,6 +98,9 @@ bool feed_verify(torture *run, feed_truth *truth);
 
 void feed_write_on(feed_truth *truth, const char *path, rng random);
 void feed_consume(feed_truth *truth, unsigned which, const char *path, rng random);
+
+/** Syncs the cursors of a store that is open to write. */
+bool feed_sync(const larder_store *store);
 
 void family_feed(torture *run);
 

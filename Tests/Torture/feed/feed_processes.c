@@ -112,6 +112,15 @@ static bool await_told(feed_truth *truth, uint64_t sequence) {
     return true;
 }
 
+/** What the consumer with the cursor has synced is synced once more, by the process whose syncs the
+    disk's model knows. */
+static void sync_cursor(feed_truth *truth, const larder_store *store) {
+    uint32_t said = FEED_SAID;
+    _Atomic uint32_t *acknowledged = &truth->consumers[FEED_NAMED].has_acknowledged;
+    if (atomic_load(acknowledged) == said && feed_sync(store))
+        atomic_compare_exchange_strong(acknowledged, &said, FEED_SAID_FOR_GOOD);
+}
+
 static bool step(feed_truth *truth, larder_store *store, rng *random) {
     uint32_t number = atomic_fetch_add(&truth->next_number, 1) + 1;
     uint64_t next = atomic_load(&truth->last) + 1, sequence;
@@ -125,6 +134,7 @@ static bool step(feed_truth *truth, larder_store *store, rng *random) {
     }
     truth->writes[atomic_load(&truth->generation)][next] = number;
     atomic_store(&truth->last, next);
+    sync_cursor(truth, store);
     bool is_rare = truth->pings || truth->syncs_seldom;
     if (rng_one_in(random, is_rare ? 1000 : 25)) (void)!larder_store_sync(store);
     if (rng_one_in(random, truth->syncs_seldom ? 1000 : 60)) (void)!larder_store_flush(store);
@@ -248,7 +258,7 @@ static larder_status start_over(follower *self) {
     larder_status status = take_snapshot(self);
     if (!status && self->own->kind == FEED_NAMED)
         status = larder_store_feed_acknowledge(self->feed, &self->state.token, LARDER_STORE_SYNCED);
-    if (!status) atomic_store(&self->own->has_acknowledged, 1);
+    if (!status) atomic_store(&self->own->has_acknowledged, FEED_SAID);
     return status ? status : open_feed(self);
 }
 
