@@ -101,6 +101,12 @@ INDEX_NOTES) in_file CLarder/index/index.c '/^static void leave_reader/,/^}/{
 INDEX_LATE_CLOCK) in_file CLarder/index/clock.c '/^bool larder_index_is_over/,/^}/{
     s/return index.*;/return (void)index, (void)deadline, false;/
     }' ;;
+INDEX_GRACE_HIDES) in_file CLarder/index/table.h \
+    's/return deadline <= now && index->grace_ns == 0;/return deadline <= now;/' ;;
+INDEX_READS_GRACE) in_file CLarder/index/lock.c 's/index->is_held_for_writing = false;//' ;;
+INDEX_LONG_GRACE) in_file CLarder/index/expiry.c '/^static int64_t end_of_grace/,/^}/{
+    s/index->grace_ns/index->grace_ns + 1/
+    }' ;;
 # The store
 STORE_SHRINKS_TOO_FAR) in_file CLarderStore/repair/shrink.c \
     's/data != SPACE_META/data < SPACE_ORDER/' ;;

@@ -236,7 +236,8 @@ LARDER_API void larder_index_take(larder_index *index, larder_index_slot slot,
 LARDER_API larder_index_slot larder_index_evict(larder_index *index,
                                                 larder_index_cause *LARDER_NULLABLE cause);
 
-/** Takes out one entry whose deadline has passed; as larder_index_take. O(log n). */
+/** Takes out one entry whose deadline has passed, and the grace after it; as larder_index_take.
+    O(log n). */
 LARDER_API larder_index_slot larder_index_expire(larder_index *index);
 
 /** Whether larder_index_expire may find something: never false when it would, and true without
@@ -285,6 +286,16 @@ larder_index_set_expiry(larder_index *index, const larder_index_expiry *expiry);
 LARDER_API LARDER_MUST_CHECK larder_status larder_index_set_entry_expiry(
     larder_index *index, larder_index_slot slot, const larder_index_expiry *LARDER_NULLABLE expiry);
 
+/** Keeps entries for so long after their deadlines: then searches of whoever holds the index for
+    writing still find them, to tell by larder_index_has_passed, and no others do;
+    larder_index_expire takes them out only after it. 0, the default, and less: not at all. To be
+    set before the first entry. */
+LARDER_API void larder_index_set_grace(larder_index *index, int64_t grace_ns);
+
+/** Whether a time of the index's clock has passed, such as a deadline: to the moment, where
+    larder_index_now may be a tick late. The index is held. O(1). */
+LARDER_API bool larder_index_has_passed(const larder_index *index, int64_t time);
+
 /** When an entry expires, LARDER_INDEX_NEVER if it does not. O(1). */
 LARDER_API int64_t larder_index_deadline(const larder_index *index, larder_index_slot slot);
 
@@ -292,7 +303,8 @@ LARDER_API int64_t larder_index_deadline(const larder_index *index, larder_index
     LARDER_INDEX_NEVER if its deadline does not tell. O(1). */
 LARDER_API int64_t larder_index_last_use(const larder_index *index, larder_index_slot slot);
 
-/** When the next entry is due, at the earliest; LARDER_INDEX_NEVER if none will be. O(1). */
+/** When the next entry is due to leave, at the earliest; LARDER_INDEX_NEVER if none will be.
+    O(1). */
 LARDER_API int64_t larder_index_next_deadline(const larder_index *index);
 
 /** The time of the index's clock. Needs no hold. */

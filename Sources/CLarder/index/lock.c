@@ -51,6 +51,8 @@ static uint32_t thread_number(void) {
 uint32_t larder_lock_read_slowly(larder_index *index) {
     if (atomic_load_explicit(&index->reads_exclusively, memory_order_relaxed)) {
         lock_write(index);
+        // In order to read: it finds what readers do.
+        index->is_held_for_writing = false;
         return TOKEN_EXCLUSIVE;
     }
     const uint32_t own = thread_number() & index->reader_mask;

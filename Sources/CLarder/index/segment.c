@@ -65,8 +65,7 @@ void larder_index_take_reads(larder_index *index, larder_index_slot *from, larde
         *from = larder_index_step(index, *from);
         if (*from == LARDER_INDEX_NONE) return;
         if (!take_read(index, *from)) continue;
-        if (!index->is_timed ||
-            !index_is_expired(index, index_segment_of(index, *from), index_place_of(*from)))
+        if (!larder_index_has_passed(index, larder_index_deadline(index, *from)))
             slots[(*count)++] = *from;
     }
 }

@@ -229,6 +229,8 @@ struct larder_index {
     bool is_held_for_writing;
     larder_index_options options;
     larder_index_expiry expiry;
+    /** How long entries stay after their deadlines, for writers alone. */
+    int64_t grace_ns;
     index_deadline *heap;
     uint32_t heap_count;
     uint32_t heap_capacity;
@@ -430,14 +432,14 @@ static inline bool index_is_near(int64_t deadline, int64_t now) {
 }
 
 /** Whoever holds the index for writing goes by the time of that moment alone: what is not found has
-    left then. */
+    left then. With a grace, it finds all that has not left. */
 static inline bool index_is_expired(const larder_index *index, const index_segment *segment,
                                     uint32_t place) {
     const int64_t deadline = atomic_load_explicit(&segment->deadlines[place], memory_order_relaxed);
     const int64_t now = atomic_load_explicit(&index->now, memory_order_relaxed);
-    if (deadline <= now) return true;
-    if (!index_is_near(deadline, now) || index->is_held_for_writing) return false;
-    return larder_index_is_over(index, deadline);
+    if (index->is_held_for_writing) return deadline <= now && index->grace_ns == 0;
+    return deadline <= now ||
+           (index_is_near(deadline, now) && larder_index_is_over(index, deadline));
 }
 
 #endif
