@@ -213,8 +213,7 @@ void larder_index_set_grace(larder_index *index, int64_t grace_ns) {
 }
 
 bool larder_index_has_passed(const larder_index *index, int64_t time) {
-    const int64_t now = held_time(index);
-    return time <= now || (index_is_near(time, now) && larder_index_is_over(index, time));
+    return index_has_passed(index, time);
 }
 
 int64_t larder_index_deadline(const larder_index *index, larder_index_slot slot) {

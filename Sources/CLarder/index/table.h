@@ -431,6 +431,12 @@ static inline bool index_is_near(int64_t deadline, int64_t now) {
     return deadline > now && (uint64_t)deadline - (uint64_t)now <= INDEX_CLOCK_LATE_NS;
 }
 
+/** Whether a time has passed, to the moment. */
+static inline bool index_has_passed(const larder_index *index, int64_t time) {
+    const int64_t now = atomic_load_explicit(&index->now, memory_order_relaxed);
+    return time <= now || (index_is_near(time, now) && larder_index_is_over(index, time));
+}
+
 /** Whoever holds the index for writing goes by the time of that moment alone: what is not found has
     left then. With a grace, it finds all that has not left. */
 static inline bool index_is_expired(const larder_index *index, const index_segment *segment,
@@ -438,8 +444,7 @@ static inline bool index_is_expired(const larder_index *index, const index_segme
     const int64_t deadline = atomic_load_explicit(&segment->deadlines[place], memory_order_relaxed);
     const int64_t now = atomic_load_explicit(&index->now, memory_order_relaxed);
     if (index->is_held_for_writing) return deadline <= now && index->grace_ns == 0;
-    return deadline <= now ||
-           (index_is_near(deadline, now) && larder_index_is_over(index, deadline));
+    return index_has_passed(index, deadline);
 }
 
 #endif

@@ -74,7 +74,8 @@ public struct TieredCacheStatistics: Sendable, Hashable, Codable, CustomStringCo
     let lines = ["memory: \(memory)"] + tiers.map(\.description)
     return lines.joined(separator: "\n") + """
 
-      \(promotions) promotions; \(loads) loads in \(loadTime), shared by \(sharedLoads) more callers, \
+      \(promotions) promotions; \(loads) loads in \(loadTime), \
+      shared by \(sharedLoads) more callers, \
       \(loadFailures) failed, \(loadTimeouts) of them timed out, \
       \(emptyLoads) found nothing, \(refreshes) to refresh, \(negativeHits) saved, \
       \(staleHits) stale hits; \
