@@ -88,10 +88,6 @@ void *larder_index_payload(const larder_index *index, larder_index_slot slot) {
 
 // Coming and going --------------------------------------------------------------------------------
 
-static uint64_t *cost_of(const larder_index *index, larder_index_slot slot) {
-    return &index_segment_of(index, slot)->costs[index_place_of(slot)];
-}
-
 static larder_status make_costly(larder_index *index) {
     if (index->has_costs) return LARDER_OK;
     const larder_status status = larder_index_add_array(index, ARRAY_COSTS);
@@ -101,8 +97,10 @@ static larder_status make_costly(larder_index *index) {
 
 static void set_cost(larder_index *index, larder_index_slot slot, uint64_t cost) {
     if (!index->has_costs) return;
-    uint64_t *at = cost_of(index, slot);
+    uint64_t *at = index_cost_at(index, slot);
     index->total_cost = index->total_cost - *at + cost;
+    const uint32_t list = index_list_of(index, slot);
+    if (list != LIST_NONE) index->lists[list].cost = index->lists[list].cost - *at + cost;
     *at = cost;
 }
 
@@ -140,7 +138,7 @@ larder_status larder_index_insert(larder_index *index, uint64_t hash, uint64_t c
     index->insertions++;
     index->newest = *slot;
     if (index->has_costs) {
-        *cost_of(index, *slot) = 0;
+        *index_cost_at(index, *slot) = 0;
         set_cost(index, *slot, cost);
     }
     if (index->has_times) {
@@ -179,16 +177,14 @@ void larder_index_take(larder_index *index, larder_index_slot slot, larder_index
 // Whether the entry that was written just now is heavier than the limit, all alone.
 static bool is_newest_too_heavy(const larder_index *index) {
     return index->has_costs && index->newest != LARDER_INDEX_NONE &&
-           *cost_of(index, index->newest) > index->cost_limit &&
+           *index_cost_at(index, index->newest) > index->cost_limit &&
            index_list_of(index, index->newest) != LIST_PINNED;
 }
 
 larder_index_slot larder_index_evict(larder_index *index, larder_index_cause *cause) {
     if (!index->is_limited) return LARDER_INDEX_NONE;
-    const bool is_over_count = index->count > index->count_limit;
-    if (!is_over_count &&
-        (index->total_cost <= index->cost_limit || index->cost_limit == LARDER_INDEX_UNLIMITED))
-        return LARDER_INDEX_NONE;
+    const bool is_over_count = index_is_over_count(index);
+    if (!is_over_count && !index_is_over_cost(index)) return LARDER_INDEX_NONE;
     larder_index_slot slot = index->newest;
     larder_index_cause reason = LARDER_INDEX_EVICTED_COST;
     if (!is_newest_too_heavy(index)) {
@@ -230,11 +226,17 @@ static bool reader_note(larder_index *index, index_reader *reader, larder_index_
     return false;
 }
 
+static inline void count_hit(const larder_index *index, index_reader *reader,
+                             larder_index_slot slot) {
+    reader->hits++;
+    if (index->has_costs) reader->hit_cost += *index_cost_at(index, slot);
+}
+
 static void read_end_exclusive(larder_index *index, larder_index_slot outcome) {
     if (outcome == LARDER_INDEX_NONE) {
         index->readers[0].misses++;
     } else if (outcome != LARDER_INDEX_QUIET) {
-        index->readers[0].hits++;
+        count_hit(index, &index->readers[0], outcome);
         larder_index_touch(index, outcome);
     }
     unlock_write(index);
@@ -259,7 +261,7 @@ void larder_index_read_end(larder_index *index, uint32_t token, larder_index_slo
     if (outcome == LARDER_INDEX_NONE) {
         reader->misses++;
     } else if (outcome != LARDER_INDEX_QUIET) {
-        reader->hits++;
+        count_hit(index, reader, outcome);
         if (index->is_timed) larder_index_extend_life(index, outcome);
         wants_writer = reader_note(index, reader, outcome);
         if (index->marks_reads) segment_mark_read(index, outcome);
@@ -273,7 +275,7 @@ void larder_index_read_hit(larder_index *index, uint32_t token, const larder_ind
         return;
     }
     index_reader *reader = &index->readers[token];
-    reader->hits++;
+    count_hit(index, reader, probe->slot);
     if (index->is_timed) larder_index_extend_life(index, probe->slot);
     // The way to the segment can be a miss of the cache; the probe knows the tag without it.
     bool wants_writer = false;
@@ -336,5 +338,5 @@ uint64_t larder_index_total_cost(const larder_index *index) {
 }
 
 uint64_t larder_index_cost(const larder_index *index, larder_index_slot slot) {
-    return index->has_costs ? *cost_of(index, slot) : 0;
+    return index->has_costs ? *index_cost_at(index, slot) : 0;
 }

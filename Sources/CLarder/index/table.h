@@ -33,7 +33,8 @@
        `o` is not 0.
     2. `used` of a segment is its number of tags that are not 0; all of them are `count`.
     3. With limits each entry is in exactly one list, pinned ones in LIST_PINNED, and the list's
-       number is in its mark. Without, none is in a list.
+       number is in its mark; a list's `count` and `cost` are those of its entries. Without, none is
+       in a list.
     4. Entries with a deadline are in the heap, under a time that is not later than it. */
 #ifndef LARDER_TABLE_H
 #define LARDER_TABLE_H
@@ -83,6 +84,7 @@ typedef struct index_list {
     larder_index_slot first;
     larder_index_slot last;
     uint64_t count;
+    index_total cost;
 } index_list;
 
 /** What an entry's life depends on, beside its deadline. */
@@ -144,6 +146,8 @@ typedef struct index_reader {
     uint32_t noted;
     uint64_t hits;
     uint64_t misses;
+    /** What the hits cost together. */
+    uint64_t hit_cost;
     /** Stamps that this reader has to give: from `stamp`, so many. */
     uint32_t stamp;
     uint32_t stamps_left;
@@ -202,6 +206,8 @@ struct larder_index {
     bool stamps_reads;
     /** Reads mark the tag: unless they are noted. */
     bool marks_reads;
+    /** Segments have costs. */
+    bool has_costs;
     /** Reads hold the index for writing: LRU, and few entries. */
     _Atomic bool reads_exclusively;
     /** Taken when the index was held, if it is timed: searches of one hold agree. */
@@ -232,8 +238,7 @@ struct larder_index {
     index_deadline *heap;
     uint32_t heap_count;
     uint32_t heap_capacity;
-    /** Segments have the arrays. */
-    bool has_costs;
+    /** Segments have times and deadlines. */
     bool has_times;
     uint64_t insertions;
     uint64_t gone[LARDER_INDEX_CAUSES];
@@ -266,6 +271,11 @@ static inline bool index_is_pinned(const larder_index *index, larder_index_slot 
     return (*index_mark_of(index, slot) & MARK_PINNED) != 0;
 }
 
+/** The cost of an entry of an index that has costs. */
+static inline uint64_t *index_cost_at(const larder_index *index, larder_index_slot slot) {
+    return &index_segment_of(index, slot)->costs[index_place_of(slot)];
+}
+
 static inline index_link *index_link_of(const larder_index *index, larder_index_slot slot) {
     return &index_segment_of(index, slot)->links[index_place_of(slot)];
 }
@@ -286,6 +296,16 @@ static inline uint32_t index_list_of(const larder_index *index, larder_index_slo
     return *index_mark_of(index, slot) & MARK_LIST;
 }
 
+// Limits ------------------------------------------------------------------------------------------
+
+static inline bool index_is_over_count(const larder_index *index) {
+    return index->count > index->count_limit;
+}
+
+static inline bool index_is_over_cost(const larder_index *index) {
+    return index->total_cost > index->cost_limit && index->cost_limit != LARDER_INDEX_UNLIMITED;
+}
+
 // Lists -------------------------------------------------------------------------------------------
 
 /** Puts an entry that is in no list first, which is the most recent end. */
@@ -301,6 +321,7 @@ static inline void index_list_put_first(larder_index *index, uint32_t list,
     else index_link_of(index, at->first)->newer = slot;
     at->first = slot;
     at->count++;
+    if (index->has_costs) at->cost += *index_cost_at(index, slot);
 }
 
 /** Takes an entry out of the list it is in. */
@@ -314,6 +335,7 @@ static inline void index_list_remove(larder_index *index, larder_index_slot slot
     if (link.older == LARDER_INDEX_NONE) from->last = link.newer;
     else index_link_of(index, link.older)->newer = link.newer;
     from->count--;
+    if (index->has_costs) from->cost -= *index_cost_at(index, slot);
 }
 
 static inline void index_list_move_first(larder_index *index, uint32_t list,
