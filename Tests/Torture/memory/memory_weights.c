@@ -154,7 +154,8 @@ static void limits_hold(torture *run, larder_index_policy policy, uint64_t seed)
     if (!cache_open(&self, run, policy, 100000)) {
         return;
     }
-    for (uint64_t i = 0, most = run->brief ? 50000 : 1000000; i < most && torture_unhurt(run); i++) {
+    for (uint64_t i = 0, most = run->brief ? 50000 : 1000000; i < most && torture_unhurt(run);
+         i++) {
         uint64_t key = rng_below(&random, 1 + rng_below(&random, 5000));
         uint64_t dice = rng_below(&random, 1000);
         if (dice < 500) {
@@ -165,7 +166,8 @@ static void limits_hold(torture *run, larder_index_policy policy, uint64_t seed)
             larder_index_write_begin(self.index);
             self.count_limit = dice == 998 ? rng_between(&random, 1, 3000) : LARDER_INDEX_UNLIMITED;
             self.cost_limit = rng_below(&random, 200000);
-            EXPECT_STATUS(run, larder_index_set_limits(self.index, self.count_limit, self.cost_limit),
+            EXPECT_STATUS(run,
+                          larder_index_set_limits(self.index, self.count_limit, self.cost_limit),
                           LARDER_OK);
             while (larder_index_evict(self.index, NULL) != LARDER_INDEX_NONE) {
             }
