@@ -231,13 +231,13 @@ static uint64_t first_to_go(const shelf *self) {
 }
 
 /** What was just written goes only where no other can, or where it is weighed. */
-static void check_newest(shelf *self, uint64_t key, larder_index_cause cause) {
-    uint64_t others = 0, total = total_cost(self);
+static void check_newest(shelf *self, uint64_t key) {
+    uint64_t others = 0;
     for (uint64_t other = 0; other < self->keys; other++) {
         others += other != key && self->all[other].is_there && !self->all[other].is_pinned;
     }
-    bool is_weighed = self->options.policy == LARDER_INDEX_ADAPTIVE &&
-                      cause == LARDER_INDEX_EVICTED_COST && total > self->cost_limit && others > 1;
+    bool is_weighed = self->options.policy == LARDER_INDEX_ADAPTIVE && others > 1 &&
+                      total_cost(self) > self->cost_limit;
     EXPECT(self->run, others == 0 || is_weighed, "key %llu was just written, and went",
            (unsigned long long)key);
 }
@@ -258,7 +258,7 @@ static void check_victim(shelf *self, uint64_t key, larder_index_cause cause) {
                                                : total > self->cost_limit,
            "key %llu went for cause %d, which is none", name, (int)cause);
     if (key == self->newest && !is_heavy) {
-        check_newest(self, key, cause);
+        check_newest(self, key);
     }
     bool is_exact =
         self->options.policy == LARDER_INDEX_LRU || self->options.policy == LARDER_INDEX_FIFO;
