@@ -21,6 +21,9 @@ public struct AdaptiveModel: EvictionModel {
   private var mainGhost = GhostModel()
   /// Of all entries, in units of 2^-32.
   private var share = one / 10
+  private var refused = 0
+  /// Used again since they were stored, or back from where they went.
+  private var usedAgain: Set<UInt64> = []
   /// What the index has.
   public var figures = EvictionFigures()
 
@@ -34,6 +37,11 @@ public struct AdaptiveModel: EvictionModel {
       windowGhost.clear()
       mainGhost.clear()
       share = Self.one / 10
+      if figures.countLimit >= 10_000 {
+        share = max(Self.least, Self.one * 1000 / min(figures.countLimit, Self.one))
+      }
+      refused = 0
+      usedAgain = []
       return
     }
     let limit = figures.countLimit
@@ -118,7 +126,10 @@ public struct AdaptiveModel: EvictionModel {
     }
     sketch.add(hash)
     let rival = probation.keys.last
-    if adapt(hash), let rival, beats(key, rival, in: probation.keys) {
+    let comesBack = adapt(hash)
+    if isNew { usedAgain.remove(key) }
+    if comesBack { usedAgain.insert(key) }
+    if comesBack, let rival, beats(key, rival, in: probation.keys) {
       protected.putFirst(key, costs)
       shrinkProtected()
       return
@@ -135,6 +146,7 @@ public struct AdaptiveModel: EvictionModel {
   /// First in the window, or in the protected part of main.
   public mutating func touch(_ key: UInt64) {
     sketch.add(hashes[key] ?? 0)
+    usedAgain.insert(key)
     if window.keys.contains(key) {
       window.keys.moveFirst(key)
       return
@@ -177,7 +189,7 @@ public struct AdaptiveModel: EvictionModel {
     for other in queue.from(rival).prefix(Self.rivals) where weight <= needed && other != newest {
       weight += self.weight(of: other)
       if other == rival, weight > needed { return true }
-      uses += self.uses(other) > 1 ? self.uses(other) : 0
+      uses += usedAgain.contains(other) ? self.uses(other) : 0
     }
     return uses == 0 || weight * self.uses(newest) > self.weight(of: newest) * uses
   }
@@ -185,7 +197,8 @@ public struct AdaptiveModel: EvictionModel {
   /// The key lost: it goes, and what it lost to has its turn again later.
   private mutating func refuse(_ key: UInt64, _ rival: UInt64) -> UInt64 {
     windowGhost.remember(hashes[key] ?? 0, limit: figures.capacity / 4, figures)
-    if probation.keys.contains(rival) { probation.keys.moveFirst(rival) }
+    refused += 1
+    if refused % 4 == 0, probation.keys.contains(rival) { probation.keys.moveFirst(rival) }
     remove(key)
     return key
   }
@@ -236,6 +249,7 @@ public struct AdaptiveModel: EvictionModel {
     let old = keys.count - Int((UInt64(keys.count) * share) >> 32)
     for (place, entry) in keys.enumerated() {
       hashes[entry.key] = entry.hash
+      if entry.wasRead { usedAgain.insert(entry.key) }
       if place >= old {
         window.putFirst(entry.key, costs)
       } else if entry.wasRead {

@@ -238,10 +238,10 @@ LARDER_API void larder_index_take(larder_index *index, larder_index_slot slot,
     - it is heavier than the limit of cost: then it goes, and no other for it;
     - nothing but pinned entries is left beside it;
     - the policy is adaptive, the limit of cost is exceeded, the entry is heavier than the window's
-      share (1 % to 90 % of what is there, at first 10 %), more than one entry would have to go for
-      it, one of which was used twice or more, and all of them have more uses per cost than it has.
-      Then it goes. So of 1,000 entries that are used again and again, not 500 go for one of 500
-      times their cost; it gets in once it was asked for often enough.
+      share (1 % to 90 % of what is there), more than one entry would have to go for it, one of them
+      was used again since it was stored, and they have more uses per cost than it has. Then it
+      goes. So of 1,000 entries that are used again and again, not 500 go for one of 500 times
+      their cost. One that is not much heavier gets in once it was asked for often enough.
 
     The limits hold when this has given LARDER_INDEX_NONE, whatever the policy.
     @param cause receives which limit it was; may be NULL.

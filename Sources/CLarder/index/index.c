@@ -67,6 +67,9 @@ void larder_index_first(larder_index *index, uint64_t hash, larder_index_probe *
     if (index->stamps_reads ||
         atomic_load_explicit(&index->gate, memory_order_relaxed) != GATE_OPEN)
         __builtin_prefetch(&index->segments[way->id]->entries[group * GROUP_PLACES + wanted], 1);
+    // So is what a hit costs, for the statistics.
+    if (index->has_costs)
+        __builtin_prefetch(&index->segments[way->id]->costs[group * GROUP_PLACES + wanted]);
     probe->hash = hash;
     probe->segment = way->id;
     probe->groups_left = way->group_count;

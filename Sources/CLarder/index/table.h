@@ -296,6 +296,15 @@ static inline uint32_t index_list_of(const larder_index *index, larder_index_slo
     return *index_mark_of(index, slot) & MARK_LIST;
 }
 
+/** Brings nearer what looking at an entry in its list will want. */
+static inline void index_approach(const larder_index *index, larder_index_slot slot) {
+    const index_segment *segment = index_segment_of(index, slot);
+    const uint32_t place = index_place_of(slot);
+    __builtin_prefetch(&segment->entries[place]);
+    __builtin_prefetch(&segment->links[place], 1);
+    __builtin_prefetch(&segment->marks[place], 1);
+}
+
 // Limits ------------------------------------------------------------------------------------------
 
 static inline bool index_is_over_count(const larder_index *index) {
@@ -308,9 +317,8 @@ static inline bool index_is_over_cost(const larder_index *index) {
 
 // Lists -------------------------------------------------------------------------------------------
 
-/** Puts an entry that is in no list first, which is the most recent end. */
-static inline void index_list_put_first(larder_index *index, uint32_t list,
-                                        larder_index_slot slot) {
+static inline void index_list_link_first(larder_index *index, uint32_t list,
+                                         larder_index_slot slot) {
     index_list *at = &index->lists[list];
     index_link *link = index_link_of(index, slot);
     uint8_t *mark = index_mark_of(index, slot);
@@ -321,11 +329,9 @@ static inline void index_list_put_first(larder_index *index, uint32_t list,
     else index_link_of(index, at->first)->newer = slot;
     at->first = slot;
     at->count++;
-    if (index->has_costs) at->cost += *index_cost_at(index, slot);
 }
 
-/** Takes an entry out of the list it is in. */
-static inline void index_list_remove(larder_index *index, larder_index_slot slot) {
+static inline void index_list_unlink(larder_index *index, larder_index_slot slot) {
     uint8_t *mark = index_mark_of(index, slot);
     index_list *from = &index->lists[*mark & MARK_LIST];
     const index_link link = *index_link_of(index, slot);
@@ -335,14 +341,32 @@ static inline void index_list_remove(larder_index *index, larder_index_slot slot
     if (link.older == LARDER_INDEX_NONE) from->last = link.newer;
     else index_link_of(index, link.older)->newer = link.newer;
     from->count--;
-    if (index->has_costs) from->cost -= *index_cost_at(index, slot);
 }
 
+/** Puts an entry that is in no list first, which is the most recent end. */
+static inline void index_list_put_first(larder_index *index, uint32_t list,
+                                        larder_index_slot slot) {
+    index_list_link_first(index, list, slot);
+    if (index->has_costs) index->lists[list].cost += *index_cost_at(index, slot);
+}
+
+/** Takes an entry out of the list it is in. */
+static inline void index_list_remove(larder_index *index, larder_index_slot slot) {
+    if (index->has_costs)
+        index->lists[index_list_of(index, slot)].cost -= *index_cost_at(index, slot);
+    index_list_unlink(index, slot);
+}
+
+/** Within a list, its cost is not looked at: it lies further away in memory. */
 static inline void index_list_move_first(larder_index *index, uint32_t list,
                                          larder_index_slot slot) {
     if (index->lists[list].first == slot) return;
-    index_list_remove(index, slot);
-    index_list_put_first(index, list, slot);
+    const uint32_t from = index_list_of(index, slot);
+    index_list_unlink(index, slot);
+    index_list_link_first(index, list, slot);
+    if (from == list || !index->has_costs) return;
+    index->lists[from].cost -= *index_cost_at(index, slot);
+    index->lists[list].cost += *index_cost_at(index, slot);
 }
 
 /** Stamps are 32 bits wide: before they run out, entries are numbered afresh. A new index starts

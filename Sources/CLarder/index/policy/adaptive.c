@@ -25,7 +25,7 @@
 
     **The newest entry** stays if it fits into the window, as what was just written is likely to be
     read. A heavier one has the contest at once, but easier: it stays as well if one entry makes
-    room for it, and what was used only once has no say. If it stays it is the window's guest, and
+    room for it, and what was not used again since it was stored has no say. If it stays it is the window's guest, and
     a candidate as soon as something else is written. If it loses, it goes itself.
 
     **The window's share** depends on the work: small where the same entries are used again and
@@ -38,8 +38,11 @@
     ghosts keep more hits than it, and than any fixed window.
 
     Details that matter (each a gain on recorded traces, for most hash seeds and settings near):
-    - What wins against a candidate moves to probation's front, so the next candidate meets another
-      one. Otherwise one entry that was used much keeps all others out until the sketch forgets it.
+    - What wins against a candidate moves to probation's front, one time in four, so the next ones
+      meet another one. Otherwise one entry that was used much keeps all others out until the sketch
+      forgets it. To do it each time keeps few more hits, and each set waits for other memory.
+    - A small cache begins with a window of a tenth: a hundredth would be an entry or two. A window
+      of more than 1,000 entries has to prove itself, as its last one has left the processor's cache.
     - What comes back while it is a ghost, and would win the contest now, goes into the protected
       part at once: it has shown that it is used over longer times than the cache remembers.
     - To grow, the window takes nothing from main: as long as it has less than its share, what goes
@@ -68,6 +71,12 @@ enum {
     STEPS_MAX = 8,
     /** The most entries that one call moves across a border. */
     MOVES_MAX = 16,
+    /** What wins moves on for one candidate in so many that it was refused for. */
+    REFUSALS_TO_MOVE = 4,
+    /** The most entries that a window begins with, unless that is less than its least share. */
+    WINDOW_START_MAX = 1000,
+    /** In an entry's mark: it was used again, here or since it was a ghost. */
+    USED_AGAIN = 1,
     /** The most entries that one candidate contends with; those behind them are taken to be like
         them. */
     RIVALS_MAX = 16,
@@ -76,7 +85,6 @@ enum {
 /** Shares of all entries' weight, in units of 2^-32. */
 static const uint64_t SHARE_ONE = UINT64_C(1) << 32;
 static const uint64_t SHARE_STEP_MAX = (UINT64_C(1) << 32) / 400;
-static const uint64_t SHARE_START = (UINT64_C(1) << 32) / 10;
 static const uint64_t SHARE_MIN = (UINT64_C(1) << 32) / 100;
 static const uint64_t SHARE_MAX = (UINT64_C(1) << 32) / 10 * 9;
 
@@ -86,9 +94,17 @@ typedef struct adaptive_state {
     index_ghost window_ghost;
     index_ghost main_ghost;
     uint64_t window_share;
+    uint32_t refused;
 } adaptive_state;
 
 // Starting ----------------------------------------------------------------------------------------
+
+static uint64_t share_at_start(uint64_t count_limit) {
+    const uint64_t entries = count_limit < SHARE_ONE ? count_limit : SHARE_ONE;
+    if (entries < 10 * WINDOW_START_MAX) return SHARE_ONE / 10;
+    const uint64_t share = SHARE_ONE * WINDOW_START_MAX / entries;
+    return share > SHARE_MIN ? share : SHARE_MIN;
+}
 
 static larder_status adaptive_start(larder_index *index, bool forget) {
     adaptive_state *state = index->policy_state;
@@ -103,7 +119,8 @@ static larder_status adaptive_start(larder_index *index, bool forget) {
         larder_index_sketch_free(index, &state->sketch);
         larder_index_ghost_free(index, &state->window_ghost);
         larder_index_ghost_free(index, &state->main_ghost);
-        state->window_share = SHARE_START;
+        state->window_share = share_at_start(index->count_limit);
+        state->refused = 0;
         return LARDER_OK;
     }
     // Lower limits give memory back. For higher ones it comes with the entries.
@@ -205,6 +222,8 @@ static uint32_t uses_lately(const larder_index *index, larder_index_slot slot) {
 /** Whether an entry was used oftener, for its weight, than those from `rival` on that weigh as much
     as it does. */
 static bool beats(const larder_index *index, larder_index_slot candidate, larder_index_slot rival) {
+    const uint32_t own = uses_lately(index, candidate);
+    if (!weighs_costs(index)) return own > uses_lately(index, rival);
     const index_total needed = weight_of(index, candidate);
     index_total weight = 0;
     uint32_t uses = 0;
@@ -213,7 +232,7 @@ static bool beats(const larder_index *index, larder_index_slot candidate, larder
         uses += uses_lately(index, rival);
         rival = index_link_of(index, rival)->newer;
     }
-    return weight * uses_lately(index, candidate) > needed * uses;
+    return weight * own > needed * uses;
 }
 
 /** Whether the entry that was just written stays, although it makes the index too heavy. */
@@ -227,7 +246,7 @@ static bool newest_stays(const larder_index *index, larder_index_slot rival) {
             const uint32_t own = uses_lately(index, rival);
             weight += weight_of(index, rival);
             if (weight > needed && i == 0) return true;
-            uses += own > 1 ? own : 0;
+            uses += index_uses_of(index, rival) == 0 ? 0 : own;
         }
         rival = index_link_of(index, rival)->newer;
     }
@@ -258,8 +277,11 @@ static void approach_contest(const larder_index *index, const adaptive_state *st
         // What loses is the usual case.
         index_ghost_approach(&state->window_ghost, hash);
     }
-    if (victim != LARDER_INDEX_NONE)
+    if (victim != LARDER_INDEX_NONE) {
         index_sketch_approach(&state->sketch, index_hash_of(index, victim));
+        const larder_index_slot newer = index_link_of(index, victim)->newer;
+        if (newer != LARDER_INDEX_NONE) __builtin_prefetch(index_link_of(index, newer), 1);
+    }
 }
 
 static void adaptive_inserted(larder_index *index, larder_index_slot slot) {
@@ -273,7 +295,9 @@ static void adaptive_inserted(larder_index *index, larder_index_slot slot) {
     if (index->count > state->sketch.entries) fit_sketch(index, &state->sketch);
     index_sketch_add(&state->sketch, hash);
     const larder_index_slot rival = index->lists[LIST_PROBATION].last;
-    if (adapt(index, hash) && rival != LARDER_INDEX_NONE && beats(index, slot, rival)) {
+    const bool comes_back = adapt(index, hash);
+    if (comes_back) index_set_uses(index, slot, USED_AGAIN);
+    if (comes_back && rival != LARDER_INDEX_NONE && beats(index, slot, rival)) {
         index_list_put_first(index, LIST_PROTECTED, slot);
         shrink_protected(index);
         return;
@@ -291,6 +315,7 @@ static void adaptive_approach(const larder_index *index, larder_index_slot slot)
 static void adaptive_touched(larder_index *index, larder_index_slot slot) {
     adaptive_state *state = index->policy_state;
     index_sketch_add(&state->sketch, index_hash_of(index, slot));
+    if (index_uses_of(index, slot) == 0) index_set_uses(index, slot, USED_AGAIN);
     const uint32_t list = index_list_of(index, slot);
     if (list == LIST_WINDOW) {
         index_list_move_first(index, list, slot);
@@ -300,14 +325,16 @@ static void adaptive_touched(larder_index *index, larder_index_slot slot) {
     shrink_protected(index);
 }
 
-/** An entry lost to `rival`, and goes. */
+/** An entry lost to `rival`, and goes. From time to time the next one meets another. */
 static larder_index_slot adaptive_refuse(larder_index *index, larder_index_slot slot,
                                          larder_index_slot rival) {
     adaptive_state *state = index->policy_state;
     policy_remember(index, &state->window_ghost, index_hash_of(index, slot),
                     policy_capacity(index) / GHOST_DIVISOR);
-    if (index_list_of(index, rival) == LIST_PROBATION)
-        index_list_move_first(index, LIST_PROBATION, rival);
+    if (++state->refused % REFUSALS_TO_MOVE != 0 || index_list_of(index, rival) != LIST_PROBATION)
+        return slot;
+    index_list_move_first(index, LIST_PROBATION, rival);
+    index_approach(index, index->lists[LIST_PROBATION].last);
     return slot;
 }
 
@@ -349,6 +376,7 @@ static void adaptive_adopt(larder_index *index, const larder_index_slot *slots, 
     const adaptive_state *state = index->policy_state;
     const size_t window = (size_t)((uint64_t)count * state->window_share >> 32);
     for (size_t i = 0; i < count; i++) {
+        if (read[i]) index_set_uses(index, slots[i], USED_AGAIN);
         const bool is_new = count - i <= window;
         index_list_put_first(index,
                              is_new    ? LIST_WINDOW
