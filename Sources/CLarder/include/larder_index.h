@@ -52,9 +52,9 @@ typedef enum larder_index_policy {
     LARDER_INDEX_FIFO = 1,
     /** S3-FIFO (Yang et al., SOSP 2023): three queues; what is read once only goes first. */
     LARDER_INDEX_S3FIFO = 2,
-    /** W-TinyLFU (Einziger et al., ACM TOS 2017) with a window whose size two ghost lists adapt. With
-        a limit of cost, uses count per cost: many small entries that are used outlast a large one
-        that is not, and an entry may be evicted as it comes, see larder_index_evict. */
+    /** W-TinyLFU (Einziger et al., ACM TOS 2017) with a window whose size two ghost lists adapt.
+        With a limit of cost, uses count per cost: many small entries that are used outlast a large
+        one that is not, and an entry may be evicted as it comes, see larder_index_evict. */
     LARDER_INDEX_ADAPTIVE = 3
 } larder_index_policy;
 

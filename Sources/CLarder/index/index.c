@@ -67,8 +67,8 @@ void larder_index_first(larder_index *index, uint64_t hash, larder_index_probe *
     if (index->stamps_reads ||
         atomic_load_explicit(&index->gate, memory_order_relaxed) != GATE_OPEN)
         __builtin_prefetch(&index->segments[way->id]->entries[group * GROUP_PLACES + wanted], 1);
-    // So is what a hit costs, for the statistics.
-    if (index->has_costs)
+    // So is what a hit costs, for the statistics, where it is not noted.
+    if (index->has_costs && !index->notes_reads)
         __builtin_prefetch(&index->segments[way->id]->costs[group * GROUP_PLACES + wanted]);
     probe->hash = hash;
     probe->segment = way->id;
@@ -215,12 +215,20 @@ static uint32_t reader_stamp(larder_index *index, index_reader *reader) {
     return ++reader->stamp;
 }
 
+// Of a note it is added when the policy is told: then many costs come from memory at a time.
+static inline void reader_add_cost(const larder_index *index, index_reader *reader,
+                                   larder_index_slot slot) {
+    if (index->has_costs) reader->hit_cost += *index_cost_at(index, slot);
+}
+
 // Whether a writer has to come: a buffer is full, or stamps run out.
 static bool reader_note(larder_index *index, index_reader *reader, larder_index_slot slot) {
-    if (index->notes_reads) {
-        if (reader->noted < READER_NOTES) reader->notes[reader->noted++] = slot;
+    if (index->notes_reads && reader->noted < READER_NOTES) {
+        reader->notes[reader->noted++] = slot;
         return reader->noted == READER_NOTES;
     }
+    reader_add_cost(index, reader, slot);
+    if (index->notes_reads) return true;
     if (index->stamps_reads) {
         const uint32_t stamp = reader_stamp(index, reader);
         atomic_store_explicit(index_stamp_of(index, slot), stamp, memory_order_relaxed);
@@ -229,17 +237,12 @@ static bool reader_note(larder_index *index, index_reader *reader, larder_index_
     return false;
 }
 
-static inline void count_hit(const larder_index *index, index_reader *reader,
-                             larder_index_slot slot) {
-    reader->hits++;
-    if (index->has_costs) reader->hit_cost += *index_cost_at(index, slot);
-}
-
 static void read_end_exclusive(larder_index *index, larder_index_slot outcome) {
     if (outcome == LARDER_INDEX_NONE) {
         index->readers[0].misses++;
     } else if (outcome != LARDER_INDEX_QUIET) {
-        count_hit(index, &index->readers[0], outcome);
+        index->readers[0].hits++;
+        reader_add_cost(index, &index->readers[0], outcome);
         larder_index_touch(index, outcome);
     }
     unlock_write(index);
@@ -264,7 +267,7 @@ void larder_index_read_end(larder_index *index, uint32_t token, larder_index_slo
     if (outcome == LARDER_INDEX_NONE) {
         reader->misses++;
     } else if (outcome != LARDER_INDEX_QUIET) {
-        count_hit(index, reader, outcome);
+        reader->hits++;
         if (index->is_timed) larder_index_extend_life(index, outcome);
         wants_writer = reader_note(index, reader, outcome);
         if (index->marks_reads) segment_mark_read(index, outcome);
@@ -278,14 +281,14 @@ void larder_index_read_hit(larder_index *index, uint32_t token, const larder_ind
         return;
     }
     index_reader *reader = &index->readers[token];
-    count_hit(index, reader, probe->slot);
+    reader->hits++;
     if (index->is_timed) larder_index_extend_life(index, probe->slot);
     // The way to the segment can be a miss of the cache; the probe knows the tag without it.
     bool wants_writer = false;
     if (index->marks_reads)
         tag_mark_read((uint8_t *)(uintptr_t)probe->tags,
                       index_place_of(probe->slot) - probe->group * GROUP_PLACES);
-    if (!index->marks_reads || index->stamps_reads)
+    if (!index->marks_reads || index->stamps_reads || index->has_costs)
         wants_writer = reader_note(index, reader, probe->slot);
     leave_reader(index, reader, wants_writer);
 }

@@ -19,14 +19,15 @@
     **Weights.** With a limit of cost, an entry weighs its cost and one more, so that what costs
     nothing counts too; else all weigh 1. The parts have shares of the weight. A candidate contends
     with as many entries, from probation's last on, as weigh as much as it does, and needs more uses
-    per weight than they have together (the order of GDSF: Cherkasova, HP Labs 1998; the contest with
-    several victims: Einziger, Eytan, Friedman and Manes, "Lightweight Robust Size Aware Cache
-    Management", ACM TOS 2022). So many small entries that are used outlast a large one.
+    per weight than they have together. (The measure is that of GDSF: Cherkasova, "Improving WWW
+    Proxies Performance with Greedy-Dual-Size-Frequency Caching Policy", HP Labs 1998; the contest
+    with several: Einziger, Eytan, Friedman and Manes, "Lightweight Robust Size Aware Cache
+    Management", ACM TOS 2022.) So many small entries that are used outlast a large one.
 
     **The newest entry** stays if it fits into the window, as what was just written is likely to be
     read. A heavier one has the contest at once, but easier: it stays as well if one entry makes
-    room for it, and what was not used again since it was stored has no say. If it stays it is the window's guest, and
-    a candidate as soon as something else is written. If it loses, it goes itself.
+    room for it, and what was not used again since it was stored has no say. If it stays it is the
+    window's guest, and a candidate as soon as something else is written. If it loses, it goes.
 
     **The window's share** depends on the work: small where the same entries are used again and
     again, large where what is new is what is used. Two lists remember the hashes of what went, each
@@ -34,15 +35,15 @@
     went from main. What comes back and is found in the first would have needed a larger window; if
     found in the second, a larger main part. Each moves the border by the share of as many entries
     as the other list is longer, 1 to 8 times: the idea is that of ARC (Megiddo and Modha, FAST
-    2003). A hill climber in its place needs long samples and makes few steps; on recorded traces the
-    ghosts keep more hits than it, and than any fixed window.
+    2003). A hill climber in its place needs long samples and makes few steps; on recorded traces
+    the ghosts keep more hits than it, and than any fixed window.
 
     Details that matter (each a gain on recorded traces, for most hash seeds and settings near):
     - What wins against a candidate moves to probation's front, one time in four, so the next ones
       meet another one. Otherwise one entry that was used much keeps all others out until the sketch
       forgets it. To do it each time keeps few more hits, and each set waits for other memory.
     - A small cache begins with a window of a tenth: a hundredth would be an entry or two. A window
-      of more than 1,000 entries has to prove itself, as its last one has left the processor's cache.
+      of more than 1,000 entries has to prove itself, as its last ones are far away in memory.
     - What comes back while it is a ghost, and would win the contest now, goes into the protected
       part at once: it has shown that it is used over longer times than the cache remembers.
     - To grow, the window takes nothing from main: as long as it has less than its share, what goes
