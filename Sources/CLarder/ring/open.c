@@ -498,25 +498,54 @@ static larder_status ring_file_lock(int file, larder_ring_detail *detail) {
     return status;
 }
 
+/** So often a file that was locked may turn out to have been replaced meanwhile. */
+enum { REPLACED_MAX = 100 };
+
+/** Opens the file at `path`, or makes it where the options say so. */
+static larder_status ring_file_find(const char *path, const larder_ring_options *options, int *file,
+                                    bool *is_new) {
+    larder_status status = larder_os_file_open(path, LARDER_OS_WRITE, 0, file);
+    if (status != ENOENT || !options->capacity_bytes || options->flags & LARDER_RING_EXISTING)
+        return status;
+    status = larder_os_file_open(path, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE,
+                                 options->mode, file);
+    *is_new = !status;
+    // Another made it meanwhile.
+    return status == EEXIST ? larder_os_file_open(path, LARDER_OS_WRITE, 0, file) : status;
+}
+
+/** Whether the path still leads to the file. */
+static larder_status ring_file_is_there(const char *path, int file, bool *is_there) {
+    larder_os_facts own, found;
+    larder_status status = larder_os_file_facts_get(file, &own);
+    if (!status) status = larder_os_file_facts_at(path, &found);
+    *is_there = !status && own.device == found.device && own.inode == found.inode;
+    return status == ENOENT ? LARDER_OK : status;
+}
+
 /** The file, open and locked, if it is not open yet; `is_new` if this call made it. */
 static larder_status ring_file_open(const char *path, const larder_ring_options *options,
                                     larder_ring_detail *detail, int *file, bool *is_new) {
-    larder_status status = LARDER_OK;
     *is_new = *file >= 0;
     if (options->flags & LARDER_RING_READ_ONLY) return larder_os_file_open(path, 0, 0, file);
-    if (!*is_new) status = larder_os_file_open(path, LARDER_OS_WRITE, 0, file);
-    if (status == ENOENT && options->capacity_bytes && !(options->flags & LARDER_RING_EXISTING)) {
-        status = larder_os_file_open(path, LARDER_OS_WRITE | LARDER_OS_CREATE | LARDER_OS_EXCLUSIVE,
-                                     options->mode, file);
-        *is_new = !status;
-        // Another made it meanwhile.
-        if (status == EEXIST) status = larder_os_file_open(path, LARDER_OS_WRITE, 0, file);
+    if (*is_new) return ring_file_lock(*file, detail);
+    for (int tries = 0; tries < REPLACED_MAX; tries++) {
+        bool is_there = false;
+        larder_status status = ring_file_find(path, options, file, is_new);
+        if (!status && !*is_new) status = ring_file_trust(*file, options);
+        if (!status) status = ring_file_lock(*file, detail);
+        // Whoever has the lock owns the file, even if it was this call that made it.
+        if (status) *is_new = false;
+        // The file of a log that was resized meanwhile has no name any more, and what is appended
+        // to it would be lost.
+        if (!status) status = ring_file_is_there(path, *file, &is_there);
+        if (status || is_there) return status;
+        larder_os_file_unlock(*file);
+        larder_os_file_close(*file);
+        *file = -1;
+        *is_new = false;
     }
-    if (!status && !*is_new) status = ring_file_trust(*file, options);
-    if (!status) status = ring_file_lock(*file, detail);
-    // Whoever has the lock owns the file, even if it was this call that made it.
-    if (status) *is_new = false;
-    return status;
+    return LARDER_EBUSY;
 }
 
 /** Takes what the disk lacks of a file, as of a copy with holes: a write to one through the mapping

@@ -93,6 +93,24 @@ static larder_status open_lock(store_identity *identity, uint32_t mode) {
     return status;
 }
 
+bool larder_identity_is_foreign(const store_identity *identity) {
+    char bytes[LOCK_TEXT_BYTES + 1];
+    size_t got = 0;
+    int file = -1;
+    file_path path;
+    larder_status status =
+        larder_os_file_open(larder_environment_path(path, identity->path, "lock"), 0, 0, &file);
+    if (!status) status = larder_os_file_read_at(file, bytes, sizeof bytes, 0, &got);
+    larder_os_file_close(file);
+    // What cannot be read, whoever opens it to write will see.
+    if (status) return false;
+    bool is_ours = got <= LOCK_TEXT_BYTES;
+    // Zeros are what a power cut leaves, and strchr finds them.
+    for (size_t at = 0; is_ours && at < got; at++)
+        is_ours = strchr("0123456789abcdef -\n", bytes[at]) != NULL;
+    return !is_ours;
+}
+
 void larder_identity_undo(store_identity *identity) {
     file_path path;
     if (!identity->made_lock || identity->lock_file < 0) return;

@@ -48,6 +48,9 @@ location larder_lock_text_synced(const lock_text *text, uint64_t store_id);
     @return LARDER_OK; LARDER_EBUSY, and whose it is in `detail`; or an errno. */
 LARDER_MUST_CHECK larder_status larder_identity_lock(store_identity *identity, uint32_t mode,
                                                      lock_text *past, larder_store_detail *detail);
+/** Whether a file called `lock` is none of ours: asked only where there is no store, as that of a
+    store may be damaged. */
+bool larder_identity_is_foreign(const store_identity *identity);
 /** Releases the lock, and removes its file if this handle has made it: the folder is not a store's.
     */
 void larder_identity_undo(store_identity *identity);

@@ -876,8 +876,9 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_compact(
     @return LARDER_OK; LARDER_EBUSY if the store is open, in any process, even for reading;
             LARDER_EDAMAGED: there would be uncertain entries; LARDER_EFOREIGN if nothing in the
             folder looks like a store, there are segments of another one, or `index.new`, in which
-            the index is made, is no folder; LARDER_EVERSION; LARDER_EINVALID; ECANCELED; ENOENT, EACCES, ENOSPC, EIO (a segment cannot be read) or
-            another errno. O(bytes of the log), and 56 bytes of memory a record. */
+            the index is made, is no folder; LARDER_EVERSION; LARDER_EINVALID; ECANCELED; ENOENT,
+            EACCES, ENOSPC, EIO (a segment cannot be read) or another errno.
+    O(bytes of the log), and 56 bytes of memory a record. */
 LARDER_API LARDER_MUST_CHECK larder_status
 larder_store_rebuild(const char *path, const larder_store_options *LARDER_NULLABLE options,
                      larder_progress LARDER_NULLABLE progress, void *LARDER_NULLABLE context,

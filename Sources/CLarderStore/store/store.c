@@ -152,6 +152,7 @@ static larder_status folder_prepare(larder_store *store, larder_store_detail *de
     larder_status status = larder_os_folder_make(store->identity.path, mode | (mode & 0444u) >> 2);
     if (status != EEXIST) return status;
     status = larder_os_folder_list(store->identity.path, has_foreign_name, NULL);
+    if (!status && larder_identity_is_foreign(&store->identity)) return LARDER_EFOREIGN;
     return status == ECANCELED ? LARDER_EFOREIGN : status;
 }
 

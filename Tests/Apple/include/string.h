@@ -12,6 +12,7 @@ void *memset(void *target, int byte, size_t length);
 int strcmp(const char *one, const char *other);
 char *strdup(const char *text);
 size_t strlen(const char *text);
+char *strchr(const char *text, int character);
 char *strrchr(const char *text, int character);
 
 #endif

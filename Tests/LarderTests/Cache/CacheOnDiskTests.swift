@@ -216,6 +216,17 @@ struct CacheOnDiskTests {
     try await disk.close()
   }
 
+  @Test(arguments: [("caf\u{E9}/a", "cafe\u{301}/"), ("cafe\u{301}/a", "caf\u{E9}/")])
+  func aPrefixInAnotherFormGoesFromBoth(key: String, prefix: String) async throws {
+    let cache = try Cache<String, Int>(path: path)
+    try await cache.set(1, forKey: key)
+    try await cache.set(2, forKey: "cafe")
+    #expect(try await cache.remove(prefix: prefix) == 1)
+    #expect(try await cache.value(forKey: key) == nil)
+    #expect(try await cache.value(forKey: "cafe") == 2)
+    try await cache.close()
+  }
+
   @Test func prefixesGoFromBoth() async throws {
     let cache = try Cache<String, Int>(path: path)
     for key in ["a/1", "a/2", "b"] { try await cache.set(1, forKey: key) }

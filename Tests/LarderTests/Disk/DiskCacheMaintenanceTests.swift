@@ -277,6 +277,15 @@ struct DiskCacheMaintenanceTests {
     #expect(!FileManager.default.fileExists(atPath: target))
   }
 
+  @Test(arguments: ["my own precious notes", String(repeating: "7\n", count: 40)])
+  func aFileCalledLockOfSomebodyElsesIsLeftAlone(content: String) throws {
+    try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: false)
+    let file = place.url.appendingPathComponent("lock")
+    try Data(content.utf8).write(to: file)
+    #expect(errorCode { try DiskCache<String, Data>(path: place.path) } == .notALarderFile)
+    #expect(try Data(contentsOf: file) == Data(content.utf8))
+  }
+
   @Test func garbageInPlaceOfTheDataIsAnErrorAndStaysThere() throws {
     do { try place.openText().fill(1...3) }
     let garbage = Data(repeating: 0x5A, count: 40_960)

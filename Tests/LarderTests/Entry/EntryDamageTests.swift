@@ -44,6 +44,26 @@ struct EntryDamageTests {
     #expect(try cache.texts("c") == ["C", "D"])
   }
 
+  @Test func anIndexThatIsGoneIsMadeAnew() throws {
+    do {
+      let cache = try open()
+      try fill(cache)
+      try cache.close()
+    }
+    let path = place.url.path
+    try FileManager.default.removeItem(atPath: path + "/data.mdb")
+    let report = try DiskCache<String, Data>.rebuild(path: path)
+    #expect(report.intact == 3)
+    do {
+      let cache = try open()
+      #expect(try cache.snapshot(forKey: "a")?.data(at: 0) == entryBytes(5000))
+      try expectOthers(cache)
+      try cache.close()
+    }
+    // From now on it says again what it holds.
+    #expect(throws: LarderError.self) { try DiskCache<String, Data>(path: path) }
+  }
+
   @Test(arguments: [nil, 0, 1, 64, 5000])
   func aSegmentThatIsGoneOrCutIsAMissOfItsEntry(left: Int?) throws {
     do { try fill(try open()) }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "failing_calls.h"
 #include "faults.h"
 #include "power.h"
 #include "ring_calls.h"
@@ -109,6 +110,38 @@ static void copies(torture *run, void *context) {
         GIVES(larder_ring_resize(self->path, &options, &detail), LARDER_EFULL);
         EXPECT(run, count_all(run, self->path) == 9, "a ring that was not resized is another");
     }
+}
+
+static const rare *replaced;
+
+/** As another process that has just resized the log. */
+static void replace_once(const char *call, const void *what) {
+    (void)what;
+    if (strcmp(call, "system fcntl") == 0 && replaced) {
+        (void)rename(replaced->other, replaced->path);
+        replaced = NULL;
+    }
+}
+
+/** A log that another takes the place of between opening its file and locking it. */
+static void replaced_log(torture *run, void *context) {
+    const rare *self = context;
+    larder_ring *ring = NULL;
+    larder_ring_options options = ring_options(16384, 0);
+    if (!make_ring(run, self->path, 16384, 0, 2, 100) ||
+        !make_ring(run, self->other, 16384, 0, 3, 100))
+        return;
+    uint8_t bytes[100];
+    message_fill(4, bytes, sizeof bytes);
+    uint64_t sequence = 0;
+    replaced = self;
+    call_hook = replace_once;
+    GIVES(larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK);
+    call_hook = NULL;
+    GIVES(larder_ring_append(ring, bytes, sizeof bytes, &sequence), LARDER_OK);
+    larder_ring_close(ring);
+    EXPECT(run, replaced == NULL && sequence == 4 && count_all(run, self->path) == 4,
+           "message %llu went elsewhere", (unsigned long long)sequence);
 }
 
 /** What is no ring. */
@@ -269,8 +302,8 @@ static void power_cuts(torture *run, void *context) {
 }
 
 void family_rare(torture *run) {
-    static void (*const bodies[])(torture *, void *) = {copies,     no_rings,   cursors,
-                                                        power_cuts, ring_calls, ring_hurt};
+    static void (*const bodies[])(torture *, void *) = {copies,     replaced_log, no_rings, cursors,
+                                                        power_cuts, ring_calls,   ring_hurt};
     rng random;
     if (!torture_next_case(run, &random)) {
         return;

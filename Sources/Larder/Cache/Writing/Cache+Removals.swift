@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import LarderCore
+
 extension Cache {
   // MARK: - Blocking
 
@@ -78,7 +80,7 @@ extension Cache where Key == String {
   /// Removes all keys that begin with a prefix, and their values, from memory and every
   /// tier.
   ///
-  /// Compared as UTF-8. What is written while this goes on may stay.
+  /// Compared as UTF-8 of the composed forms. What is written while this goes on may stay.
   ///
   /// - Parameter prefix: What the keys begin with; empty for all.
   /// - Returns: How many the tier had that had most of them.
@@ -137,7 +139,11 @@ extension Cache where Key == String {
   }
 
   private func endRemoving(_ prefix: String, _ version: UInt64, hasFailed: Bool) -> Int {
-    let isMeant: (String) -> Bool = { $0.utf8.starts(with: prefix.utf8) }
+    // As the tiers on disk compare them.
+    let start = CanonicalText.composed(prefix)
+    let isMeant: (String) -> Bool = {
+      CanonicalText.composed($0).utf8.starts(with: start.utf8)
+    }
     if !hasFailed { queue?.removeAll(through: version, where: isMeant) }
     absent?.removeAll { key, _ in isMeant(key) }
     return memoryCache.removeAll { key, _ in isMeant(key) }

@@ -13,8 +13,12 @@ enum EntryOpening {
     _ path: String, _ format: EntryFormat, _ options: StoreOptions
   ) throws -> StoreHandle {
     let handle = try openAny(path, format, options)
-    // A store that does not say what it holds is let in by any number.
-    if try handle.statistics().content_format == 0 { throw otherKind(path) }
+    // A store that does not say what it holds is let in by any number. That of an index which had
+    // to be made without the old one does not.
+    if try handle.statistics().content_format == 0 {
+      guard try holdsEntries(handle, format) else { throw otherKind(path) }
+      if !options.isReadOnly { try handle.setContentFormat(format.number) }
+    }
     if !options.isReadOnly { EntrySpool.clean(path) }
     return handle
   }
@@ -38,6 +42,24 @@ enum EntryOpening {
     try handle.removeAll(progress: nil)
     try handle.setContentFormat(format.number)
     return handle
+  }
+
+  /// Whether there are entries, the first of which have as many values as those of the format.
+  private static func holdsEntries(_ handle: StoreHandle, _ format: EntryFormat) throws -> Bool {
+    var selection = StoreSelection()
+    selection.isWithoutValues = true
+    var cursor = try StoreCursor(handle, selection)
+    var (seen, alien) = (0, false)
+    while seen < 64, !alien,
+      try cursor.next({ entry in
+        let head = EntryHead(
+          entry.extended, valueCount: format.valueCount, size: entry.valueCount)
+        alien = head == nil
+      })
+    {
+      seen += 1
+    }
+    return seen > 0 && !alien
   }
 
   private static func otherKind(_ path: String) -> LarderError {
