@@ -38,7 +38,7 @@
     2003). A hill climber in its place needs long samples and makes few steps; on recorded traces
     the ghosts keep more hits than it, and than any fixed window.
 
-    Details that matter (each a gain on recorded traces, for most hash seeds and settings near):
+    Details that matter:
     - What wins against a candidate moves to probation's front, one time in four, so the next ones
       meet another one. Otherwise one entry that was used much keeps all others out until the sketch
       forgets it. To do it each time keeps few more hits, and each set waits for other memory.
