@@ -73,7 +73,10 @@ TESTS = lint check-c check-apple test-c torture-short torture-selftest test-outs
 
 .PHONY: test
 test: deps ## run every check but the sanitizers
-	@set -e; for check in $(TESTS); do $(MAKE) --no-print-directory $$check; done
+	@set -e; begun=$$(date +%s); for check in $(TESTS); do \
+	  echo "== $$check (after $$(($$(date +%s) - begun)) s)"; \
+	  $(MAKE) --no-print-directory $$check; \
+	done
 
 .PHONY: test-bundled-lmdb
 test-bundled-lmdb: ## run the Swift tests with LMDB from a package, as on macOS
@@ -355,7 +358,7 @@ clean: ## remove everything that was built
 # linked, no C compiled and no test built.
 DOCS_BUILD = .build-docs
 SYMBOLS = .build/docs/symbols
-DOCUMENTED_SWIFT = Larder LarderCompression LarderEncryption
+DOCUMENTED_SWIFT = Larder LarderCompatibility LarderCompression LarderEncryption
 DOCUMENTED = CLarder CLarderStore LarderCore $(DOCUMENTED_SWIFT)
 DECLARE = swift build $(TRAITS) $(SWIFT_FLAGS) --scratch-path $(DOCS_BUILD) \
   --experimental-prepare-for-indexing

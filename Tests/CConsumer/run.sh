@@ -48,8 +48,8 @@ exports() {
 }
 if [ "$(uname)" = Linux ]; then
   # shellcheck disable=SC2046 # No name of ours has a space.
-  exports liblarder $(ls "$prefix"/include/larder_*.h | grep -v '/larder_store\.h$')
-  exports liblarder-store "$prefix/include/larder_store.h"
+  exports liblarder $(ls "$prefix"/include/larder_*.h | grep -v '/larder_store')
+  exports liblarder-store "$prefix"/include/larder_store*.h
   if ldd "$prefix/lib/liblarder.so" | grep -i lmdb; then fail "liblarder needs LMDB"; fi
 fi
 
@@ -136,6 +136,16 @@ if [ "$(uname)" = Linux ]; then
   else
     echo "test-c: no small disk can be mounted, skipped full_disk"
   fi
+fi
+
+# What Tests/Outside says of logs that get another size meanwhile.
+if [ "$(uname)" = Linux ]; then
+  use larder
+  cc -std=c11 Tests/Outside/resized_log.c $strict $flags -o "$work/resized_log" $static
+  rm -rf "$work/files"
+  mkdir "$work/files"
+  printf 'test-c: '
+  "$work/resized_log" "$work/files/log" 3 1 || fail "a log that is resized meanwhile"
 fi
 
 # What a program that logs one message waits for.

@@ -141,8 +141,52 @@ static void a_batch_is_all_or_nothing_and_knows_versions(void) {
     CHECK_OK(larder_store_batch_remove(batch, bytes_of("sold")));
     CHECK(larder_store_batch_commit(batch, 0, NULL) == LARDER_ECONFLICT);
     CHECK_TEXT(get(store, "sold"), "1");
+
+    uint64_t last = 0;
+    CHECK_OK(larder_store_last_sequence(store, &last));
+    larder_store_batch_require_unchanged(batch, last);
+    CHECK_OK(larder_store_batch_remove(batch, bytes_of("sold")));
+    CHECK(put(store, "other", "1") > last);
+    CHECK(larder_store_batch_commit(batch, 0, NULL) == LARDER_ECONFLICT);
     larder_store_batch_destroy(batch);
     larder_store_batch_destroy(NULL);
+    check_sound(store);
+    larder_store_close(store);
+}
+
+static larder_status put_unique(larder_store_batch *batch, const char *key, const char *code) {
+    larder_store_index_entry found;
+    found.index = 3;
+    found.value = bytes_of(code);
+    larder_store_item item;
+    larder_store_item_init(&item, bytes_of(key), bytes_of("1"));
+    item.indexes = &found;
+    item.index_count = 1;
+    larder_status status = larder_store_batch_put(batch, &item);
+    return status ? status : larder_store_batch_require_unique(batch, 3, bytes_of(code));
+}
+
+static void a_value_of_an_index_can_be_unique(void) {
+    larder_store *store = open_store("unique", NULL);
+    larder_store_batch *batch = NULL;
+    uint16_t index = 1;
+    CHECK_OK(larder_store_batch_create(store, &batch));
+    CHECK_OK(put_unique(batch, "one", "a"));
+    CHECK_OK(put_unique(batch, "two", "b"));
+    CHECK_OK(larder_store_batch_commit(batch, 0, NULL));
+    CHECK(larder_store_batch_duplicate(batch, &index) == LARDER_ENOTFOUND && index == 0);
+    for (int flushed = 0; flushed < 2; flushed++) {
+        CHECK_OK(put_unique(batch, "three", "a"));
+        CHECK(larder_store_batch_commit(batch, 0, NULL) == LARDER_ECONFLICT);
+        CHECK_OK(larder_store_batch_duplicate(batch, &index));
+        CHECK(index == 3);
+        CHECK_TEXT(get(store, "three"), "none");
+        CHECK_OK(larder_store_flush(store));
+    }
+    CHECK_OK(put_unique(batch, "one", "b"));
+    CHECK_OK(put_unique(batch, "two", "a"));
+    CHECK_OK(larder_store_batch_commit(batch, LARDER_STORE_SYNCED, NULL));
+    larder_store_batch_destroy(batch);
     check_sound(store);
     larder_store_close(store);
 }
@@ -317,6 +361,7 @@ int main(int count, char **values) {
     folder = values[1];
     RUN(entries_are_there_after_a_reopen);
     RUN(a_batch_is_all_or_nothing_and_knows_versions);
+    RUN(a_value_of_an_index_can_be_unique);
     RUN(cursors_go_by_key_by_use_and_by_index);
     RUN(entries_expire_by_the_clock_of_the_caller);
     RUN(a_large_value_is_retained_and_outlives_its_entry_and_the_store);

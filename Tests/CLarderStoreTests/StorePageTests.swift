@@ -20,7 +20,7 @@ struct StorePageTests {
     for round in 0..<2 {
       for key in 0..<250 {
         try store.put([UInt8(key)], Self.value(key, round), indexes: [(1, [UInt8(key / 2)])]) {
-          $0.expires_ns = Int64.max - 1 - Int64(key)
+          $0.expires_ns = (1 << 62) - 1 - Int64(key)
         }
       }
       try store.flush()

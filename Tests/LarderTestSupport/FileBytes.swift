@@ -30,6 +30,7 @@ extension [UInt8] {
   public var closedChecksum: UInt32 {
     var covered = Array(self[64..<320])
     covered.set(UInt32(0), at: 60)
+    covered.set(UInt64(0), at: 184)
     return Swift.max(covered.crc(0..<256), 1)
   }
 

@@ -34,6 +34,10 @@ struct Family: Sendable {
       summary: "SIGKILL at a random moment: elements and indexes agree",
       body: ArchiveKillFamily.run),
     Family(
+      area: "migration", name: "kill", share: 3,
+      summary: "SIGKILL in a migration, again and again: each element once, of the last version",
+      body: MigrationKillFamily.run),
+    Family(
       area: "suspend", name: "kill", share: 3,
       summary: "suspended and resumed under load, SIGKILL at a random moment",
       body: SuspendKillFamily.run),

@@ -76,6 +76,7 @@ struct Orders {
     case .die:
       switch family.area {
       case "entry": try EntryVictim(self).live()
+      case "migration": try MigrationVictim(self).live()
       case "suspend": try SuspendVictim(self).live()
       default: try ArchiveVictim(self).live()
       }

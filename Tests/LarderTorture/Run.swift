@@ -28,7 +28,7 @@ final class Run {
       caseIndex += 1
     }
     hasBegun = true
-    say("C", "\(caseIndex)")
+    Self.say("C", "\(caseIndex)")
     return Dice(orders, caseIndex: caseIndex, salt: 0)
   }
 
@@ -37,20 +37,23 @@ final class Run {
   /// - Returns: Whether it held.
   @discardableResult
   func trial(_ note: @autoclosure () -> String, _ body: () throws -> Void) -> Bool {
-    say("T", note())
+    Self.say("T", note())
     do {
       try body()
       return true
     } catch {
-      say("F", "\(error)".replacingOccurrences(of: "\n", with: " "))
+      Self.say("F", "\(error)".replacingOccurrences(of: "\n", with: " "))
       return false
     }
   }
 
   /// What is going on, for the report of a failure.
-  func note(_ text: String) { say("N", text) }
+  func note(_ text: String) { Self.say("N", text) }
 
-  private func say(_ letter: String, _ text: String) {
+  /// Prints a line above the family's.
+  func tell(_ text: String) { Self.say(" ", text) }
+
+  static func say(_ letter: String, _ text: String) {
     FileHandle.standardOutput.write(Data("\(letter) \(text)\n".utf8))
   }
 }

@@ -106,6 +106,7 @@ planted stale-index archive model
 planted limit-ignored archive model
 planted delete-forgets archive model
 planted neighbour archive damage
+planted migrates-twice migration kill
 planted keeps-lock suspend kill
 planted early-acknowledgement suspend kill
 END

@@ -177,8 +177,8 @@ private final class Shelf<Key: Hashable & Codable & Sendable> {
   static func archive(_ path: String) throws -> Shelf {
     try Shelf { shelf in
       let archive = try Archive<Item<Key>>(path: path)
-      shelf.value = { try archive.access($0)?.text }
-      shelf.set = { try archive.record(Item(id: $1, text: $0)) }
+      shelf.value = { try archive.element(forID: $0)?.text }
+      shelf.set = { try archive.upsert(Item(id: $1, text: $0)) }
       shelf.remove = { try archive.delete(id: $0) }
       shelf.count = { try archive.count }
       shelf.flush = { try archive.flush() }

@@ -46,7 +46,7 @@ enum Library {
     var inserting = Latencies()
     for start in stride(from: 0, to: count, by: 10_000) {
       let tracks = model.tracks(start..<start + 10_000)
-      try inserting.time { try archive.insert(all: tracks) }
+      try inserting.time { try archive.upsert(all: tracks) }
     }
     say("archive: 10,000 elements inserted: \(inserting.figures)")
     let reader = try session.start(["\(count)"])
@@ -95,7 +95,7 @@ enum Library {
     let state = model.state
     let expected = state.tracks.compactMap { $0 }
     expect(
-      try archive.accessAll() == expected, "An archive holds what was recorded",
+      try archive.elements() == expected, "An archive holds what was recorded",
       "\(expected.count) elements should be there")
     let count = try archive.count
     expect(count == expected.count, "Counts are right", "\(count) of \(expected.count)")
@@ -205,8 +205,8 @@ private final class Updates: Sendable {
     case 0: try model.change([id], { _ in try archive.delete(id: id) }, deletes: true)
     case 1:
       let ids = Set((0..<20).map { _ in changing() }).sorted()
-      try model.change(ids, { try archive.insert(all: $0) }, deletes: false)
-    default: try model.change([id], { try archive.record($0[0]) }, deletes: false)
+      try model.change(ids, { try archive.upsert(all: $0) }, deletes: false)
+    default: try model.change([id], { try archive.upsert($0[0]) }, deletes: false)
     }
   }
 

@@ -20,35 +20,35 @@ struct Question {
     switch dice.below(7) {
     case 0:
       name = "title"
-      query = { $0.findWhere { $0.title(.isEqual(sample.title)) } }
+      query = { $0.where { $0.title == sample.title } }
       matches = { $0.title == sample.title }
     case 1:
       name = "year and rating"
-      query = { $0.findWhere { $0.year(.isIn(year...year + 1)).rating(.greater(than: rating)) } }
+      query = { $0.where { $0.year.within(year...year + 1) && $0.rating > rating } }
       matches = { $0.year >= year && $0.year <= year + 1 && $0.rating > rating }
     case 2:
       name = "rating"
-      query = { $0.findWhere { $0.rating(.isIn(rating..<rating + 0.03)) } }
+      query = { $0.where { $0.rating.within(rating..<rating + 0.03) } }
       matches = { $0.rating >= rating && $0.rating < rating + 0.03 }
     case 3:
       name = "genre and year"
-      query = { $0.findWhere { $0.genre(.isEqual(genre)).year(.isEqual(year)) } }
+      query = { $0.where { $0.genre == genre && $0.year == year } }
       matches = { $0.genre == genre && $0.year == year }
     case 4:
       name = "first by year"
-      query = { $0.findWhere { $0.year(.greaterOrEqual(with: year)) }.sorted(by: \.year) }
+      query = { $0.where { $0.year >= year }.sorted(by: \.year) }
       matches = { $0.year >= year }
       precedes = { ($0.year, $0.id) < ($1.year, $1.id) }
       limit = dice.between(1, 50)
     case 5:
       name = "predicate"
-      query = { $0.filter(#Predicate<Library.Track> { $0.year == year && $0.plays > plays }) }
+      query = { $0.where(#Predicate<Library.Track> { $0.year == year && $0.plays > plays }) }
       matches = { $0.year == year && $0.plays > plays }
     default:
       name = "best of a year"
       query = { archive in
-        archive.findWhere { $0.year(.isEqual(year)) }
-          .sorted(by: \.rating, order: .descending)
+        archive.where { $0.year == year }
+          .sorted(by: \.rating, .reverse)
       }
       matches = { $0.year == year }
       precedes = { $0.rating != $1.rating ? $0.rating > $1.rating : $0.id < $1.id }
@@ -58,7 +58,7 @@ struct Question {
 
   func ask(_ archive: Archive<Library.Track>) throws -> [Library.Track] {
     let query = query(archive)
-    return try (limit == .max ? query : query.limitResults(by: limit)).getResults()
+    return try (limit == .max ? query : query.limit(limit)).results()
   }
 
   /// Compares a result with what was recorded before it was asked for and by when it was there.

@@ -81,7 +81,7 @@ struct Remains: Sendable {
     leave: { path in
       let archive = try Archive<Library.Track>(path: path, indexes: Library.indexes)
       try write(
-        { try archive.record(Library.Track($0, $1)) }, { try archive.delete(id: $0) },
+        { try archive.upsert(Library.Track($0, $1)) }, { try archive.delete(id: $0) },
         { try archive.flush() })
       return archive
     },
@@ -92,11 +92,11 @@ struct Remains: Sendable {
         finding.take(id, isSame ? Stamp(id: id, version: track.version) : nil)
       }
       for id in 0..<Folders.idCount {
-        try finding.reading { if let track = try archive.access(id) { take(track, id) } }
+        try finding.reading { if let track = try archive.element(forID: id) { take(track, id) } }
       }
       for year in stride(from: 1700, to: 2020, by: 40) {
         try finding.reading {
-          let found = try archive.findWhere { $0.year(.isIn(year..<year + 40)) }.getResults()
+          let found = try archive.where { $0.year.within(year..<year + 40) }.results()
           for track in found { take(track, (year..<year + 40) ~= track.year ? track.id : -1) }
         }
       }

@@ -63,6 +63,7 @@ RING_BELIEVES_LENGTH) in_file CLarder/ring/copy.c \
 RING_LEAVES_FILE_HOLES) in_file CLarder/ring/open.c \
     's/if (!status) status = ring_fill_holes(.*);//
     s/^static larder_status ring_fill_holes/__attribute__((unused)) &/' ;;
+RING_KEEPS_REPLACED) in_file CLarder/ring/open.c 's/if (status || is_there) return/return/' ;;
 RING_TRUSTS_ANYBODY) in_file CLarder/ring/open.c \
     's/return larder_os_trust_check(.*);/return LARDER_OK;/' ;;
 NO_LOCK) in_file CLarder/ring/ring_internal.h '/^    uint32_t expected = LOCK_FREE;/i\
@@ -120,6 +121,11 @@ STORE_HALF_A_BATCH) in_file CLarderStore/handle/pending.c \
             usleep(20);\
             pthread_mutex_lock(\&store->pending.lock);\
         }' ;;
+STORE_FORGETS_UNIQUE) in_file CLarderStore/store/unique.c \
+    's/if (!status && count < 2) status = count_stored(.*);//
+    s/^static larder_status count_stored/__attribute__((unused)) &/' ;;
+STORE_UNIQUE_OF_ITSELF) in_file CLarderStore/store/unique.c \
+    's/&scratch)) == NULL;/\&scratch)) == NULL || 1;/' ;;
 STORE_SKIPS_CLEANED_SYNC) in_file CLarderStore/cleaning/clean.c \
     '/^larder_status larder_cleaning_settle/,/^}/s/= larder_segment_sync(.*);/= LARDER_OK;/' ;;
 STORE_DELETES_UNKNOWN) in_file CLarderStore/store/replay.c \
@@ -213,6 +219,16 @@ STORE_SHOWS_REPLACED) in_file CLarderStore/read/cursor_overlay.c \
     's/return newest && newest->record == row->record/return newest/' ;;
 STORE_DROPS_ROWS) in_file CLarderStore/log/write_rows.c \
     's/= sorted->folded; at < until/= sorted->folded; at + 1 < until/' ;;
+STORE_KEEPS_LATE_ROWS) in_file CLarderStore/checkpoint/apply.c \
+    's/out->has_late_rows = .*/out->has_late_rows = false;/' ;;
+STORE_COUNTS_LATE) in_file CLarderStore/read/count.c \
+    's/!expiry_is_behind_rows(&store->expiry)/true/' ;;
+STORE_KEEPS_LATE) in_file CLarderStore/checkpoint/checkpoint.c \
+    's/apply->now_ns >= EXPIRY_ROWS_END_NS/false/' ;;
+STORE_MIXES_AHEAD) in_file CLarderStore/read/cursor_ahead.c \
+    's/if (found->stored != stored.data) continue;/(void)stored;/' ;;
+STORE_LISTS_EXPIRED) in_file CLarderStore/read/cursor.c \
+    's/if (due == .*) return true;/if (due) return true;/' ;;
 STORE_OVERLOOKS_READS) in_file CLarderStore/read/cursor_touched.c \
     's/^    \*counts = cursor->query.order == .*/    *counts = (cursor == NULL) \&\&/' ;;
 # Limits that are left far behind, and reads that are not seen
@@ -224,6 +240,12 @@ STORE_KEEPS_WHAT_DIED) in_file CLarderStore/checkpoint/checkpoint.c \
     's/\.is_limited = has_bytes_limit(store),/.is_limited = false,/' ;;
 STORE_KEEPS_TAILS) in_file CLarderStore/log/segment.c \
     's/(void)larder_os_file_release(file, .*/(void)file;/' ;;
+STORE_READS_TOO_LATE) in_file CLarderStore/checkpoint/checkpoint.c \
+    's/ status = apply_news(apply, run, &applied);/ status = LARDER_OK;/' ;;
+STORE_EVICTS_THE_READ) in_file CLarderStore/checkpoint/apply_limits.c \
+    's/if (search.deadline_ns == INT64_MIN) return true;/if (search.hash != 0) return true;/' ;;
+STORE_FINDS_THE_EVICTED) in_file CLarderStore/handle/leaving.c \
+    's/if (load(&table->transaction) <= transaction) return false;/if (hash != 0) return false;/' ;;
 # What somebody has made who knows the formats, or another user
 STORE_LEADS_TWICE) in_file CLarderStore/pages/tree_guard.c \
     's/^        if (has_bit(guard->taken, number)) return false;//' ;;
@@ -238,11 +260,32 @@ STORE_TRUSTS_ANYBODY) in_file CLarderStore/handle/trust.c \
     's/^    return larder_os_trust_check(.*/    return LARDER_OK;/' ;;
 STORE_LINKED_TABLE) in_file CLarderStore/lmdb/environment_open.c \
     '/facts.links > 1) status = LARDER_ELINKED/d' ;;
+RING_WAKES_NOBODY) in_file CLarder/ring/append.c \
+    's/if (UNLIKELY(LOAD(ring->header->floor.bell.armed).*//' ;;
+# Feeds of changes
+FEED_EPOCH_STAYS) in_file CLarderStore/store/replay.c \
+    's/^    if (!status \&\& !goes_on) status = begin_.*/    (void)goes_on, (void)begin_epoch;/' ;;
+FEED_HALF_A_BATCH) in_file CLarderStore/feed/feed.c \
+    '/^static larder_status tell_write/,/^}/{
+    s/\.count = count,/.count = count > 2 ? count - 1 : count,/
+    }' ;;
+FEED_FORGETS_CURSOR) in_file CLarderStore/cleaning/fed.c \
+    's/if (behind < least) least = behind;/(void)behind;/' ;;
+FEED_SETS_BACK) in_file CLarderStore/cleaning/clean.c \
+    's/larder_feed_sync(index->feed) != LARDER_OK)/0)/' ;;
+FEED_TELLS_UNSYNCED) in_file CLarderStore/feed/feed.c \
+    's/bool waits = !status \&\& feed->is_synced_only .*/bool waits = false;/' ;;
+FEED_LOOKS_FIRST) in_file CLarderStore/feed/wait.c \
+    's/uint32_t word = bell != NULL ? larder_feed_arm(bell) : 0;/\
+        status = larder_feed_fetch(feed);\
+        if (status != LARDER_END) return status;\
+        uint32_t word = bell != NULL ? larder_feed_arm(bell) : 0;/
+    /^        status = larder_feed_fetch(feed);$/d' ;;
 # What a power cut left behind the end of the log
 STORE_WIPES_NOTHING) in_file CLarderStore/store/replay.c \
-    's/^    if (was_power_cut) return wipe_behind.*/    (void)was_power_cut;/' ;;
+    's/^    if (was_power_cut .* wipe_behind(last);//' ;;
 STORE_WIPES_UNSYNCED) in_file CLarderStore/store/replay.c \
-    's/= larder_segment_sync(last, store->pending.log.folder);/= LARDER_OK;/' ;;
+    's/ status = larder_segment_sync_file(last, log->folder);/ status = LARDER_OK;/' ;;
 *)
     echo "plant.sh: there is no defect $defect" >&2
     exit 2

@@ -157,6 +157,8 @@ planted RING_BELIEVES_COUNTS hostile
 planted RING_NUMBERS_GO_ON hostile
 planted RING_OLDEST_STAYS hostile
 planted RING_TRUSTS_ANYBODY others
+planted RING_KEEPS_REPLACED rare
+planted RING_WAKES_NOBODY concurrency
 planted NO_LOCK concurrency
 planted NO_RESERVE exhaustion
 planted TAKES_WHAT_IS_THERE others
@@ -181,6 +183,8 @@ planted STORE_BELIEVES_SUMS store-rare-log
 planted STORE_FILLS_HOLES store-rare-log
 planted STORE_SKIPS_CRC store-damage
 planted STORE_HALF_A_BATCH store-concurrency
+planted STORE_FORGETS_UNIQUE store-model
+planted STORE_UNIQUE_OF_ITSELF store-model
 planted STORE_SKIPS_CLEANED_SYNC store-explore
 planted STORE_JUDGES_EARLY store-growth
 planted STORE_DELETES_UNKNOWN store-remains
@@ -210,6 +214,11 @@ planted STORE_FOLLOWS_ON store-rare-read
 planted STORE_KEEPS_OLDER_ROWS store-model
 planted STORE_SHOWS_REPLACED store-model
 planted STORE_DROPS_ROWS store-model
+planted STORE_KEEPS_LATE_ROWS store-rare-read
+planted STORE_COUNTS_LATE store-model
+planted STORE_KEEPS_LATE store-model
+planted STORE_MIXES_AHEAD store-model
+planted STORE_LISTS_EXPIRED store-model
 planted STORE_OVERLOOKS_READS store-model
 planted STORE_NEVER_LEAVES store-exhaustion
 planted STORE_REFUSES_REMOVALS store-full
@@ -225,6 +234,15 @@ planted STORE_FORGETS_READS_ABOVE store-model
 planted STORE_WAITS_FOR_NOBODY store-limits
 planted STORE_KEEPS_WHAT_DIED store-limits
 planted STORE_KEEPS_TAILS store-limits
+planted FEED_EPOCH_STAYS feed
+planted FEED_HALF_A_BATCH feed
+planted FEED_FORGETS_CURSOR feed
+planted FEED_SETS_BACK feed
+planted FEED_TELLS_UNSYNCED feed
+planted FEED_LOOKS_FIRST feed
+planted STORE_READS_TOO_LATE store-rare-read
+planted STORE_EVICTS_THE_READ store-rare-read
+planted STORE_FINDS_THE_EVICTED store-rare-read
 planted STORE_WIPES_NOTHING store-promises
 planted STORE_WIPES_UNSYNCED store-promises
 END

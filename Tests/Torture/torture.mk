@@ -4,7 +4,7 @@
 #   make torture SECONDS=120 SEED=7     everything, longer, with that seed
 #   make torture AREA=coding            the coders and their fuzzers alone; or AREA=log,
 #                                       AREA=memory, AREA=store, AREA=entry, AREA=archive,
-#                                       AREA=suspend, of which the last three are in Swift
+#                                       AREA=migration, AREA=suspend: the last four in Swift
 #   make torture-short                  about twenty seconds, as in `make test`; SEED is 1 there
 #   make torture-selftest               each planted defect must be found; `make test` runs it
 #   make torture-tsan                   the concurrency families under the Thread Sanitizer
@@ -30,7 +30,7 @@ FUZZ_SWIFTC ?= swiftc
 AREA ?= all
 
 TORTURE_ROOMS := $(addprefix $(TORTURE_DIR)/,harness coding memory ring ring/hostile store \
-  store/cuts store/rare)
+  store/cuts store/rare feed)
 TORTURE_SOURCES := $(wildcard $(addsuffix /*.c,$(TORTURE_ROOMS)))
 TORTURE_HEADERS := $(wildcard $(addsuffix /*.h,$(TORTURE_ROOMS)))
 TORTURE_C := $(C_SOURCES) $(STORE_SOURCES)
@@ -87,8 +87,8 @@ TORTURE_FUZZ_SECONDS = $(if $(TORTURE_FUZZES),$(shell expr $(TORTURE_SECONDS) \*
 
 # Entries and archives have a harness in Swift, built as the tests are, so that both share the work.
 # If all areas have a turn, a fifth of the time is theirs.
-TORTURE_IN_C = $(filter-out entry archive suspend,$(AREA))
-TORTURE_IN_SWIFT = $(filter entry archive suspend all,$(AREA))
+TORTURE_IN_C = $(filter-out entry archive migration suspend,$(AREA))
+TORTURE_IN_SWIFT = $(filter entry archive migration suspend all,$(AREA))
 TORTURE_SWIFT = $(BUILD)/debug
 TORTURE_SWIFT_SECONDS = $(if $(TORTURE_IN_SWIFT),$(if $(TORTURE_IN_C),$(shell expr \
   $(TORTURE_SECONDS) / 5),$(TORTURE_SECONDS)),0)

@@ -77,7 +77,8 @@ LARDER_API uint64_t larder_ring_capacity_for(uint64_t count, size_t length, uint
 enum {
     /** A full ring makes room by dropping its oldest messages. Otherwise it refuses the new one. */
     LARDER_RING_OVERWRITE = 1u << 0,
-    /** Open for reading only; the file must exist. Takes no lock and writes nothing. */
+    /** Open for reading only; the file must exist. Takes no lock and writes nothing, but for what
+        larder_ring_wait says. */
     LARDER_RING_READ_ONLY = 1u << 1,
     /** Return ENOENT for a missing file instead of creating it. */
     LARDER_RING_EXISTING = 1u << 2,
@@ -328,15 +329,24 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_previous(larder_ri
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_reader_seek(larder_ring_reader *reader,
                                                                    uint64_t sequence);
 
-/** Waits until the ring holds a message with a number greater than `sequence`. Appends through the
-    same handle wake it. A handle that only reads looks for those of the writer: every 2 ms for a
-    while after something came, and then less and less often, down to 20 times a second; so what
-    comes is found within an eighth of the time that nothing came before, 50 ms at most.
+/** Waits until the ring holds a message with a number greater than `sequence`. Appends wake it,
+    also those of another process where this one may write to the file: a handle that only reads
+    says in the file's header that it waits, and writes nothing else. It costs the writer one system
+    call, and nothing while nobody waits. A writer that is killed while it appends may wake nobody:
+    then what it appended last is found within 20 seconds, or when another opens the ring.
+    Where the file may only be read, while nobody has it open for writing, and beside a writer of a
+    version that wakes nobody, the waiter looks: every 2 ms for a while after something came, and
+    then less and less often, down to 20 times a second; so what comes is found within an eighth of
+    the time that nothing came before, 50 ms at most.
     @param timeout_ns how long at most; negative waits for ever.
-    @return LARDER_OK; LARDER_END at the timeout; LARDER_ECLOSED, also when the ring is shut
-            down meanwhile; LARDER_EFORKED. */
+    @return LARDER_OK; LARDER_END at the timeout, or after larder_ring_interrupt; LARDER_ECLOSED,
+            also when the ring is shut down meanwhile; LARDER_EFORKED. */
 LARDER_API LARDER_MUST_CHECK larder_status larder_ring_wait(larder_ring *ring, uint64_t sequence,
                                                             int64_t timeout_ns);
+
+/** Ends one larder_ring_wait of the handle that finds nothing: one that is under way, or the
+    next. */
+LARDER_API void larder_ring_interrupt(larder_ring *ring);
 
 // Named cursors -----------------------------------------------------------------------------------
 

@@ -293,6 +293,9 @@ static inline void ring_publish(larder_ring *ring) {
     STORE(published->newest, ring->newest);
     STORE_RELEASE(published->end, ring->end);
     if (UNLIKELY(ring->is_unsettled)) larder_ring_settle(ring);
+    // No fence: see ring/wait.c.
+    atomic_signal_fence(memory_order_seq_cst);
+    if (UNLIKELY(LOAD(ring->header->floor.bell.armed) != 0)) larder_ring_bell_ring(ring);
 }
 
 static inline ALWAYS_INLINE void ring_write_record(larder_ring *ring, uint64_t skip,

@@ -37,6 +37,7 @@ static larder_status ring_leave(larder_ring *ring, larder_status status, bool sy
         // While it is open, `closed_crc` may be that of the open without a change.
         STORE_RELEASE(header->state.closed_crc, 0);
         STORE(header->opened.writer_pid, 0);
+        larder_ring_bell_end(ring);
         if (ring->is_writing && !is_good) larder_ring_unsettle(ring);
         else STORE_RELEASE(header->state.closed_crc, larder_ring_closed_crc(header));
     }
@@ -81,6 +82,7 @@ void larder_ring_close(larder_ring *ring) {
         // The child's copy: the parent's lock, file and threads are not ours to touch.
         larder_os_file_unmap(ring->map, ring->map_bytes);
         larder_os_file_close(ring->file);
+        larder_ring_bell_unmap(ring);
         larder_os_fork_page_free((void *)ring->lock);
         free(ring->path);
         free(ring);

@@ -133,6 +133,7 @@ uint32_t larder_ring_closed_crc(const ring_header *header) {
     uint8_t bytes[sizeof(ring_header) - sizeof(ring_fixed)];
     memcpy(bytes, &header->state, sizeof bytes);
     memset(bytes + offsetof(ring_state, closed_crc), 0, sizeof(uint32_t));
+    memset(bytes + offsetof(ring_header, floor.bell) - sizeof(ring_fixed), 0, sizeof(ring_bell));
     uint32_t crc = larder_crc32c(0, bytes, sizeof bytes);
     return crc ? crc : 1; // 0 says that the ring is open.
 }

@@ -134,7 +134,8 @@ typedef struct ring_state {
     /** How often the ring was opened for writing; a reader of another process finds its
         position again when it changes. */
     _Atomic uint32_t epoch;
-    /** CRC of all that follows the fixed header, while the ring is closed; 0 while it is open. */
+    /** CRC of all that follows the fixed header but the bell, while the ring is closed; 0 while it
+        is open. */
     _Atomic uint32_t closed_crc;
 } ring_state;
 
@@ -149,6 +150,16 @@ typedef struct ring_opened {
     uint64_t inode;
     uint8_t boot_id[16];
 } ring_opened;
+
+/** What followers in other processes sleep on; see ring/wait.c. No checksum covers it. */
+typedef struct ring_bell {
+    /** Changes when they are to look. */
+    _Atomic uint32_t word;
+    /** Not 0 if somebody waits for that. */
+    _Atomic uint16_t armed;
+    /** The low half of the epoch, if the writer looks at `armed`; 0 while nobody writes. */
+    _Atomic uint16_t epoch;
+} ring_bell;
 
 /** Numbers that hold after a power cut, too. */
 typedef struct ring_floor {
@@ -165,7 +176,7 @@ typedef struct ring_floor {
     _Atomic uint64_t given;
     /** `~next_floor`, stored after it. */
     _Atomic uint64_t next_complement;
-    uint64_t zero;
+    ring_bell bell;
 } ring_floor;
 
 /** What holds during one boot: what is known of the device, and of the state. */
@@ -246,6 +257,7 @@ _Static_assert(offsetof(ring_opened, boot_id) == 48, "boot_id");
 _Static_assert(sizeof(ring_floor) == 64, "floor");
 _Static_assert(offsetof(ring_floor, synced) == 24, "synced");
 _Static_assert(offsetof(ring_floor, given) == 40, "given");
+_Static_assert(offsetof(ring_floor, bell) == 56, "bell");
 _Static_assert(sizeof(ring_session) == 64, "session");
 _Static_assert(offsetof(ring_session, missing) == 32, "missing");
 _Static_assert(sizeof(ring_header) == RING_HEADER_BYTES, "header");

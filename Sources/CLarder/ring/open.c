@@ -34,6 +34,7 @@ static larder_status ring_lock_page_make(larder_ring *ring) {
 void larder_ring_free(larder_ring *ring) {
     larder_os_fork_page_free((void *)ring->lock);
     larder_ring_sync_destroy(ring);
+    larder_ring_bell_unmap(ring);
     larder_record_runs_free(&ring->private_view.kept);
     free(ring->path);
     free(ring);
@@ -261,6 +262,7 @@ static void ring_sign(larder_ring *ring, const larder_os_facts *facts) {
     larder_ring_opened_sign(&header->opened, facts);
     // Always at least one epoch on, and even.
     STORE_RELEASE(state->epoch, (LOAD(state->epoch) | 1) + 1);
+    larder_ring_bell_begin(ring);
     uint64_t synced = LOAD(header->floor.synced);
     ring->generation_bits = record_tag(0, record_generation(synced));
     ring->synced = LOAD(header->session.promised);
@@ -614,8 +616,9 @@ static larder_status ring_open_file(larder_ring *ring, const char *path,
     ring->is_established = ring->is_named = state.is_established;
     ring->has_backup = state.is_whole;
     ring->had_backup = state.has_backup;
-    if (!ring->read_only && !ring->is_named) status = larder_os_absolute_path(path, &ring->path);
-    return status ? status : ring_adopt(ring, &facts);
+    if (ring->read_only || !ring->is_named) status = larder_os_absolute_path(path, &ring->path);
+    // Who only reads needs it to be woken; see ring/wait.c.
+    return status && !ring->read_only ? status : ring_adopt(ring, &facts);
 }
 
 larder_status larder_ring_open(const char *path, const larder_ring_options *options,

@@ -4,8 +4,8 @@
 
     Who holds what:
     - `ring_lock` guards everything but what is said below. It is held for the copy of a message, or
-      of a reader's chunk; over a system call only to warm pages ahead, and for the sync of an
-      append that has overtaken the background, larder_ring_mark.
+      of a reader's chunk; over a system call only to warm pages ahead, to wake followers that
+      sleep, and for the sync of an append that has overtaken the background, larder_ring_mark.
     - `device_mutex` lets one thread at a time wait for the device: the kernel tells of a failure
       once, and would tell the other one that all is well. It is the last to be taken.
     - `sync_mutex` guards the group commit and its thread; it may be held when ring_lock is taken,
@@ -176,6 +176,10 @@ struct larder_ring {
 
     pthread_mutex_t wait_mutex;
     pthread_cond_t wait_appended;
+    /** Of a handle that only reads, from its first wait on: the header, to be written to. */
+    uint8_t *bell_map;
+    bool has_no_bell;
+    _Atomic bool is_interrupted;
     /** The newest number that a wait of a read-only handle saw, and when it saw it first. */
     uint64_t seen_newest;
     int64_t seen_newest_ns;
@@ -462,7 +466,17 @@ void larder_ring_limit(larder_ring *ring);
 void larder_ring_sync_destroy(larder_ring *ring);
 /** Tells the background sync that there is work. The lock must not be held. */
 void larder_ring_sync_wake(larder_ring *ring);
-/** Wakes everybody in larder_ring_wait. */
+
+// Waiting -----------------------------------------------------------------------------------------
+
+/** Wakes everybody in larder_ring_wait on the handle. */
 void larder_ring_wake_waiters(larder_ring *ring);
+/** From here on, the writer looks at `armed`. Wakes all who waited for an earlier one. */
+void larder_ring_bell_begin(larder_ring *ring);
+/** Wakes all who wait in other processes; the lock is held. */
+COLD void larder_ring_bell_ring(larder_ring *ring);
+/** Nobody looks at `armed` any more. */
+void larder_ring_bell_end(larder_ring *ring);
+void larder_ring_bell_unmap(larder_ring *ring);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** @file sync.c
-    Durability: group commit, the background sync, and waiting for messages. */
+    Durability: group commit, and the background sync. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -11,7 +11,6 @@
 
 #include "larder_os_condition.h"
 #include "larder_os_machine.h"
-#include "larder_os_wait.h"
 #include "ring/ring_internal.h"
 
 /** No system has smaller pages. */
@@ -351,54 +350,4 @@ void larder_ring_sync_stop(larder_ring *ring) {
     pthread_cond_broadcast(&ring->sync_wanted);
     pthread_mutex_unlock(&ring->sync_mutex);
     if (joins) pthread_join(ring->sync_thread, NULL);
-}
-
-// Waiting for messages ----------------------------------------------------------------------------
-
-void larder_ring_wake_waiters(larder_ring *ring) {
-    pthread_mutex_lock(&ring->wait_mutex);
-    pthread_cond_broadcast(&ring->wait_appended);
-    pthread_mutex_unlock(&ring->wait_mutex);
-}
-
-/** What another process appends wakes nobody here: how long to sleep before looking again, if
-    `newest` was just seen. Of all waits of the handle, however short each is. */
-static int64_t look_again_ns(larder_ring *ring, uint64_t newest) {
-    int64_t now = larder_os_monotonic_ns();
-    if (newest != ring->seen_newest) {
-        ring->seen_newest = newest;
-        ring->seen_newest_ns = now;
-    }
-    return larder_os_look_again_ns(now - ring->seen_newest_ns);
-}
-
-larder_status larder_ring_wait(larder_ring *ring, uint64_t sequence, int64_t timeout_ns) {
-    if (atomic_load_explicit(ring->lock, memory_order_relaxed) == LOCK_FORKED)
-        return LARDER_EFORKED;
-    int64_t now = larder_os_monotonic_ns();
-    bool is_endless = timeout_ns < 0 || timeout_ns > INT64_MAX - now;
-    int64_t until = is_endless ? INT64_MAX : now + timeout_ns;
-    pthread_mutex_lock(&ring->wait_mutex);
-    // Before looking: see ring_announce.
-    atomic_fetch_add_explicit(&ring->waiters, 1, memory_order_relaxed);
-    larder_status status;
-    for (;;) {
-        status = ring_lock(ring);
-        if (status) break;
-        ring_view view = larder_ring_view_get(ring);
-        ring_unlock(ring);
-        int64_t pause = ring->read_only ? look_again_ns(ring, view.newest) : INT64_MAX;
-        if (view.newest > sequence && view.end > view.oldest) break;
-        int64_t left = until == INT64_MAX ? INT64_MAX : until - larder_os_monotonic_ns();
-        if (left <= 0) {
-            status = LARDER_END;
-            break;
-        }
-        if (left > pause) left = pause;
-        if (left == INT64_MAX) pthread_cond_wait(&ring->wait_appended, &ring->wait_mutex);
-        else (void)larder_os_condition_wait(&ring->wait_appended, &ring->wait_mutex, left);
-    }
-    atomic_fetch_sub_explicit(&ring->waiters, 1, memory_order_relaxed);
-    pthread_mutex_unlock(&ring->wait_mutex);
-    return status;
 }

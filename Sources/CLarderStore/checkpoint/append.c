@@ -163,6 +163,7 @@ larder_status larder_store_end_append(larder_store *store, const uint8_t *target
     uint64_t last = pending->log.last_sequence;
     store_tell(store);
     pthread_mutex_unlock(&pending->lock);
+    feed_tell(&store->feed, FEED_WRITTEN);
     atomic_fetch_add_explicit(&store->figures.appended_bytes, length, memory_order_relaxed);
     if (sequence != NULL) *sequence = last;
     return (flags & LARDER_STORE_SYNCED) != 0 ? larder_store_sync_through(store, last) : LARDER_OK;

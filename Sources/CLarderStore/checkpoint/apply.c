@@ -6,7 +6,8 @@
     1. If meta.has_order, each entry has one row in the order of use: of its write, or of the last
        read that was folded in, and then SPACE_RECENCY says which.
     2. Each entry with a deadline has one row among those to expire: at its own deadline, or at the
-       one that SPACE_RECENCY calls armed. It is never later than the deadline.
+       one that SPACE_RECENCY calls armed. It is never later than the deadline. From
+       EXPIRY_ROWS_END_NS on there is none, unless an earlier version put it there.
     3. Each index entry of each entry has its row.
     4. Each entry's row leads to a record in a segment that is there and, as far as that record, on
        the device; and a row of SPACE_SEGMENT counts it.
@@ -61,6 +62,12 @@ static larder_status apply_begin(larder_store *store, apply_txn *out) {
     MDB_val key = {1, &(uint8_t){SPACE_RECENCY}}, value;
     status = larder_apply_seek(out, MDB_SET_RANGE, &key, &value);
     out->has_recency = !status && *(const uint8_t *)key.mv_data == SPACE_RECENCY;
+    if (status && status != LARDER_END) return status;
+    tree_key late;
+    larder_tree_key_expiry(EXPIRY_ROWS_END_NS, 0, 0, &late);
+    key = val_of(bytes_of_key(&late));
+    status = larder_apply_seek(out, MDB_SET_RANGE, &key, &value);
+    out->has_late_rows = !status && *(const uint8_t *)key.mv_data == SPACE_EXPIRY;
     return status == LARDER_END ? LARDER_OK : status;
 }
 
@@ -230,11 +237,13 @@ larder_status larder_apply_arm(apply_txn *apply, larder_bytes stored, const reco
                                int64_t from_ns, int64_t to_ns) {
     tree_key key;
     larder_status status = LARDER_OK;
-    if (from_ns != LARDER_STORE_NEVER) {
+    bool has_row =
+        from_ns < EXPIRY_ROWS_END_NS || (from_ns != LARDER_STORE_NEVER && apply->has_late_rows);
+    if (has_row) {
         larder_tree_key_expiry(from_ns, entry->sequence, entry->minor, &key);
         status = row_list_delete(&apply->rows, &key);
     }
-    if (status || to_ns == LARDER_STORE_NEVER) return status;
+    if (status || to_ns >= EXPIRY_ROWS_END_NS) return status;
     larder_tree_key_expiry(to_ns, entry->sequence, entry->minor, &key);
     return row_list_put(&apply->rows, &key, stored);
 }

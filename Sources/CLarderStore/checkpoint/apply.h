@@ -20,12 +20,17 @@ typedef struct apply_txn {
     int64_t now_ns;
     /** There are rows of SPACE_RECENCY. */
     bool has_recency;
+    /** There are rows of deadlines that have none any more. */
+    bool has_late_rows;
     /** Evicted or expired in this transaction: what lies under pending writes has changed. */
     uint64_t evicted, expired;
     /** Rows that passes went over. */
     uint64_t passed;
     /** What passes keep to. */
     const larder_store_limits *limits;
+    /** Eviction leaves what was read just now, and so many it left. */
+    bool spares;
+    uint64_t spared;
 } apply_txn;
 
 /** Runs `body` in a transaction and commits; again from the start when the map had to grow. Then
@@ -115,6 +120,7 @@ pass_body larder_pass_expiry, larder_pass_eviction, larder_pass_sweep, larder_pa
     `is_done` receives whether that was all. */
 LARDER_MUST_CHECK larder_status larder_apply_pass(apply_txn *apply, pass_body *body, uint64_t most,
                                                   tree_key *from, bool *is_done);
+bool larder_apply_is_within_limits(const apply_txn *apply);
 /** When an entry stands among those to expire, unless SPACE_RECENCY says otherwise. */
 int64_t larder_apply_default_due(const record *entry, int64_t age_ns);
 

@@ -156,11 +156,43 @@ larder_status larder_pass_expiry(apply_txn *apply, const tree_key *row, larder_b
     return expire(apply, stored, entry, LARDER_STORE_NEVER, is_own ? due : entry->state.armed_ns);
 }
 
+bool larder_apply_is_within_limits(const apply_txn *apply) {
+    return apply->meta.count <= apply->limits->count && apply->meta.bytes <= apply->limits->bytes;
+}
+
+typedef struct read_search {
+    uint64_t hash;
+    int64_t deadline_ns;
+} read_search;
+
+static void look_for_read(void *context, const touch_buffer *touches) {
+    read_search *search = context;
+    larder_touch_buffer_search(touches, search->hash, 0, &search->deadline_ns);
+}
+
+/** Whether an entry may go. Then nobody finds it any more who is to note that it is in use. */
+static bool leaves(apply_txn *apply, larder_bytes stored) {
+    store_index *index = &apply->store->index;
+    read_search search = {larder_index_hash_bytes(stored.data, stored.length), INT64_MIN};
+    larder_leaving_add(&index->leaving, search.hash);
+    if (!apply->spares) return true;
+    larder_environment_look_at_touches(apply->environment, look_for_read, &search);
+    if (__atomic_load_n(&index->waiting.count, __ATOMIC_SEQ_CST) != 0) {
+        pthread_mutex_lock(&apply->store->pending.lock);
+        look_for_read(&search, &index->waiting);
+        pthread_mutex_unlock(&apply->store->pending.lock);
+    }
+    if (search.deadline_ns == INT64_MIN) return true;
+    larder_leaving_remove(&index->leaving, search.hash);
+    apply->spared++;
+    return false;
+}
+
 /** For SPACE_ORDER: evicts the least recently used until the limits hold. */
 larder_status larder_pass_eviction(apply_txn *apply, const tree_key *row, larder_bytes stored,
                                    const apply_entry *entry) {
-    if (apply->meta.count <= apply->limits->count && apply->meta.bytes <= apply->limits->bytes)
-        return LARDER_END;
+    if (larder_apply_is_within_limits(apply)) return LARDER_END;
+    if (entry != NULL && !leaves(apply, stored)) return LARDER_OK;
     larder_status status = row_list_delete(&apply->rows, row);
     if (status || entry == NULL) return status;
     apply->evicted++;

@@ -33,8 +33,8 @@ typedef struct checkpoint {
     cleaning cleaning;
     /** How far a pass had come with the last commit, and with this one. */
     tree_key passed, passing;
-    /** The transaction under way is the last one. */
-    bool is_done;
+    /** The transaction under way is the last one; it has all reads that were taken. */
+    bool is_done, has_reads;
     apply_txn apply;
 } checkpoint;
 
@@ -130,18 +130,28 @@ static larder_status apply_segments(apply_txn *apply, const memtable *frozen) {
 }
 
 /** Where the last segment was sealed and nothing came behind it, the log goes on in the next one:
-    so that it can be cleaned, too. */
+    so that it can be cleaned, too. What leads there has to be on the device: a write may have left
+    the last one only now. */
 static larder_status pass_sealed(apply_txn *apply) {
-    location *end = &apply->meta.end;
-    segment *last;
-    if (end->segment == 0) return LARDER_OK;
-    larder_status status = larder_log_segment(&apply->store->pending.log, end->segment, &last);
-    // What is lost is not cleaned.
-    if (status == ENOENT || status == LARDER_EDAMAGED) return LARDER_OK;
-    if (status || last->next == 0 || end->offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
-        return status;
-    *end = (location){last->next, SEGMENT_HEAD_BYTES};
-    return larder_apply_measure(apply, last, NULL);
+    pending_writes *pending = &apply->store->pending;
+    location end = apply->meta.end;
+    if (end.segment == 0) end = (location){1, SEGMENT_HEAD_BYTES};
+    pthread_mutex_lock(&pending->lock);
+    const uint32_t synced = pending->log.synced_end.segment;
+    pthread_mutex_unlock(&pending->lock);
+    while (end.segment < synced) {
+        segment *last;
+        larder_status status = larder_log_segment(&pending->log, end.segment, &last);
+        // What is lost is not cleaned.
+        if (status == ENOENT || status == LARDER_EDAMAGED) return LARDER_OK;
+        if (status || last->next == 0 || end.offset + SEGMENT_NEXT_BYTES != atomic_load(&last->end))
+            return status;
+        end = (location){last->next, SEGMENT_HEAD_BYTES};
+        status = larder_apply_measure(apply, last, NULL);
+        if (status) return status;
+        apply->meta.end = end;
+    }
+    return LARDER_OK;
 }
 
 /** What the last transaction has besides: the order of use, reads, and how far the log came. */
@@ -244,8 +254,8 @@ static bool has_bytes_limit(larder_store *store) {
     return is_limited;
 }
 
-/** Applies what is frozen, with everything else that waits. */
-static larder_status checkpoint_once(larder_store *store, flush_order *order) {
+/** Takes the reads that were noted so far, to be applied. */
+static void take_reads(larder_store *store) {
     store_index *index = &store->index;
     pthread_mutex_lock(&store->pending.lock);
     store->maintenance.has_reads = false;
@@ -255,6 +265,23 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     pthread_mutex_lock(&store->pending.lock);
     if (!is_all) larder_store_has_reads(store);
     larder_touch_buffer_move(&index->waiting, &index->folding);
+    pthread_mutex_unlock(&store->pending.lock);
+}
+
+/** Those that were taken are in the tree, except for `dropped`. */
+static void forget_reads(larder_store *store, uint64_t dropped) {
+    touch_buffer *reads = &store->index.folding;
+    pthread_mutex_lock(&store->pending.lock);
+    atomic_fetch_add(&store->figures.touches_dropped, dropped + reads->dropped);
+    larder_touch_buffer_free(reads);
+    pthread_mutex_unlock(&store->pending.lock);
+}
+
+/** Applies what is frozen, with everything else that waits. */
+static larder_status checkpoint_once(larder_store *store, flush_order *order) {
+    store_index *index = &store->index;
+    take_reads(store);
+    pthread_mutex_lock(&store->pending.lock);
     uint64_t most = store->expiry.limits.bytes;
     index->value_max_bytes = most == LARDER_STORE_UNLIMITED ? 0 : most;
     pthread_mutex_unlock(&store->pending.lock);
@@ -281,12 +308,8 @@ static larder_status checkpoint_once(larder_store *store, flush_order *order) {
     uint64_t dropped = 0;
     if (!status && run.halvings > 0 && index->folding.count > 0)
         status = apply_reads_in_steps(&run, &dropped);
-    if (status) return status;
-    pthread_mutex_lock(&store->pending.lock);
-    atomic_fetch_add(&store->figures.touches_dropped, dropped + index->folding.dropped);
-    larder_touch_buffer_free(&index->folding);
-    pthread_mutex_unlock(&store->pending.lock);
-    return LARDER_OK;
+    if (!status) forget_reads(store, dropped);
+    return status;
 }
 
 /** On a full disk cleaning has no room to copy, but what is to be removed has to come into the
@@ -308,6 +331,13 @@ static void give_reserves(larder_store *store) {
     pthread_mutex_lock(&store->pending.lock);
     larder_log_drop_spare(&store->pending.log);
     pthread_mutex_unlock(&store->pending.lock);
+}
+
+/** Before a checkpoint fails for the want of room, that goes, and what cursors keep. */
+static void give_all(larder_store *store) {
+    give_reserves(store);
+    flush_order order = {.room_bytes = larder_store_room_to_keep(store)};
+    larder_segments_delete_retired(&store->index, &store->pending.log, &order);
 }
 
 /** What cleaning may have to copy before anything comes free. */
@@ -342,7 +372,8 @@ static larder_status clean_in_steps(larder_store *store, flush_order *order) {
     while (order->is_cut) {
         larder_segments_delete_retired(&store->index, &store->pending.log, order);
         // Somebody looks at an older state, or wants no more of it.
-        if (store->index.retired.count > 0 || order->deletion) return LARDER_OK;
+        if (larder_segments_are_looked_at(&store->index, order) || order->deletion)
+            return LARDER_OK;
         larder_live_totals(&store->index.live, &used, &live);
         bool is_stuck = used - live >= before;
         if (is_stuck && has_given) return LARDER_OK;
@@ -391,15 +422,52 @@ static larder_status ensure_order(larder_store *store, flush_order *order, bool 
     return is_full_disk(status) && !evicts ? LARDER_OK : status;
 }
 
+/** What was read since the checkpoint began is neither the least recently used nor idle. Where
+    there is little room, reads come with the next one.
+    @param applied how many reads this transaction has already */
+static larder_status apply_news(apply_txn *apply, const checkpoint *run, uint32_t *applied) {
+    if (run->halvings > 0) return LARDER_OK;
+    take_reads(run->store);
+    const touch_buffer *reads = &run->store->index.folding;
+    larder_status status = larder_apply_touches(apply, reads, *applied, reads->count);
+    *applied = reads->count;
+    return status;
+}
+
+/** Spares what is read meanwhile, and looks again for others; where nothing else is left, that goes
+    all the same. */
+static larder_status evict(apply_txn *apply, const checkpoint *run, uint64_t most,
+                           uint32_t *applied, bool *is_done) {
+    const uint64_t step = 512;
+    larder_leaving_begin(&run->store->index.leaving, mdb_txn_id(apply->txn));
+    larder_status status = LARDER_OK;
+    *is_done = false;
+    apply->spares = run->halvings == 0;
+    for (uint64_t left = most; !status && !*is_done && left > 0;) {
+        const uint64_t count = left < step ? left : step, evicted = apply->evicted;
+        tree_key use = {{SPACE_ORDER}, 1};
+        apply->spared = 0;
+        status = larder_apply_pass(apply, larder_pass_eviction, count, &use, is_done);
+        left -= count;
+        if (status || apply->spared == 0) continue;
+        *is_done = larder_apply_is_within_limits(apply);
+        apply->spares = apply->evicted > evicted;
+        status = apply_news(apply, run, applied);
+    }
+    return status;
+}
+
 static larder_status apply_limits(apply_txn *apply, void *context) {
     checkpoint *run = context;
     const larder_store_limits *limits = apply->limits = &run->order->limits;
     uint64_t most = share_of(run, run->store->tuning.remove_max_count);
     bool is_swept = true, is_expired = true, is_evicted = false;
-    tree_key expiry = {{SPACE_EXPIRY}, 1}, use = {{SPACE_ORDER}, 1};
-    larder_status status = LARDER_OK;
-    if ((run->order->flags & FLUSH_TRIMS) != 0) {
-        if (limits->age_ns != apply->meta.age_ns || limits->end_ns <= apply->now_ns)
+    tree_key expiry = {{SPACE_EXPIRY}, 1};
+    uint32_t applied = 0;
+    larder_status status = apply_news(apply, run, &applied);
+    if (!status && (run->order->flags & FLUSH_TRIMS) != 0) {
+        if (limits->age_ns != apply->meta.age_ns || limits->end_ns <= apply->now_ns ||
+            apply->now_ns >= EXPIRY_ROWS_END_NS)
             status = larder_apply_pass(apply, larder_pass_sweep, most, pass_on(run, SPACE_ENTRY),
                                        &is_swept);
         if (is_swept) {
@@ -410,9 +478,9 @@ static larder_status apply_limits(apply_txn *apply, void *context) {
             status = larder_apply_pass(apply, larder_pass_expiry, most, &expiry, &is_expired);
     }
     // None is evicted as long as there are some that expired.
-    if (!status && is_swept && is_expired)
-        status = larder_apply_pass(apply, larder_pass_eviction, most, &use, &is_evicted);
+    if (!status && is_swept && is_expired) status = evict(apply, run, most, &applied, &is_evicted);
     run->is_done = !status && is_swept && is_expired && is_evicted;
+    run->has_reads = run->halvings == 0 && apply->passed > 0;
     // A store that nobody writes to is left alone.
     return !status && apply->passed == 0 ? LARDER_END : status;
 }
@@ -427,12 +495,19 @@ static larder_status enforce_limits(larder_store *store, flush_order *order) {
     *limits = store->expiry.limits;
     if (evicts && asked.count < limits->count) limits->count = asked.count;
     if (evicts && asked.bytes < limits->bytes) limits->bytes = asked.bytes;
-    bool trims = (order->flags & FLUSH_TRIMS) != 0 && store->expiry.may_expire && now->count > 0;
+    bool may_expire = store->expiry.may_expire || expiry_is_behind_rows(&store->expiry);
+    bool trims = (order->flags & FLUSH_TRIMS) != 0 && may_expire && now->count > 0;
     bool has_work = trims || now->count > limits->count || now->bytes > limits->bytes;
     pthread_mutex_unlock(&store->pending.lock);
     // Only now: an order that nothing asked for would have reads count that nobody tracks.
     larder_status status = has_work ? ensure_order(store, order, evicts) : LARDER_OK;
-    return status || !has_work ? status : run_all(&run, apply_limits);
+    if (!status && has_work) status = run_all(&run, apply_limits);
+    if (status) larder_leaving_end(&store->index.leaving);
+    if (!status && run.has_reads) forget_reads(store, 0);
+    pthread_mutex_lock(&store->pending.lock);
+    if (store->index.folding.count > 0) larder_store_has_reads(store);
+    pthread_mutex_unlock(&store->pending.lock);
+    return status;
 }
 
 // Flushing ----------------------------------------------------------------------------------------
@@ -520,7 +595,19 @@ static larder_status leave_segment(larder_store *store, flush_order *order) {
     return status;
 }
 
+/** Whether recovery has left behind the segment where the tree ends, and nothing was written since:
+    then those before it need not wait for a write to be cleaned. */
+static bool is_behind_seal(larder_store *store) {
+    pthread_mutex_lock(&store->pending.lock);
+    const segment *active = store->pending.log.active;
+    bool is_behind = active != NULL && active->number != store->index.meta.end.segment &&
+                     active->number != 1 && atomic_load(&active->end) == SEGMENT_HEAD_BYTES;
+    pthread_mutex_unlock(&store->pending.lock);
+    return is_behind;
+}
+
 static larder_status flush_once(larder_store *store, flush_order *order) {
+    if (is_behind_seal(store)) order->flags |= FLUSH_PASSES;
     bool leaves = (order->flags & (FLUSH_COMPACTS | FLUSH_PASSES)) != 0;
     larder_status status = ensure_order(store, order, false);
     if (!status) status = freeze(store);
@@ -529,7 +616,7 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
         status = larder_store_sync_through(store, UINT64_MAX);
     const bool has_applied = store->pending.frozen != NULL;
     for (int attempt = 0; !status && attempt < 2; attempt++) {
-        if (attempt > 0) give_reserves(store);
+        if (attempt > 0) give_all(store);
         status = run_checkpoint(store, order);
         if (!status) status = enforce_limits(store, order);
         if (!is_full_disk(status) || attempt > 0) break;
@@ -553,6 +640,7 @@ static larder_status flush_once(larder_store *store, flush_order *order) {
 larder_status larder_store_checkpoint(larder_store *store, flush_order *order) {
     larder_status status = store_enter_to_write(store);
     if (status) return status;
+    larder_feed_watch(store);
     pthread_mutex_lock(&store->index.lock);
     status = store_enter(store);
     pthread_mutex_lock(&store->pending.lock);

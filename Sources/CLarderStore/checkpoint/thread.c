@@ -41,6 +41,7 @@ static larder_status work_once(larder_store *store, int64_t now) {
 
 static int64_t store_work(void *context) {
     larder_store *store = context;
+    larder_feed_watch(store);
     pthread_mutex_lock(&store->pending.lock);
     larder_status status = work_once(store, larder_os_monotonic_ns());
     // last_failure says why; the next try is an interval away, or when a write finds no room.

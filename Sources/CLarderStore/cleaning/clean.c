@@ -55,6 +55,11 @@ static bool is_victim(const cleaning *work, uint32_t number) {
     return false;
 }
 
+/** Whether a named cursor of a feed needs what was written there: its file stays. */
+static bool is_fed(const cleaning *work, const live_segment *facts) {
+    return facts->as_of == 0 && facts->last_sequence > work->fed_after;
+}
+
 /** Up to which sequence removals in a segment may go. Of the victims those are deleted before it,
     and their names are off the device by then, that come before it in the order of deletion. */
 static uint64_t forgettable(const cleaning *work, const live_segment *facts) {
@@ -63,7 +68,7 @@ static uint64_t forgettable(const cleaning *work, const live_segment *facts) {
     for (size_t at = 0; at < index->live.count; at++) {
         const live_segment *other = &index->live.items[at];
         if (other->number == facts->number || !has_dead(other) ||
-            (goes_before(other, facts) && is_victim(work, other->number)))
+            (goes_before(other, facts) && is_victim(work, other->number) && !is_fed(work, other)))
             continue;
         if (hides_from(other) < least) least = hides_from(other);
     }
@@ -256,6 +261,7 @@ static void measure_room(cleaning *work, const flush_order *order) {
 larder_status larder_cleaning_begin(cleaning *work, const flush_order *order) {
     const live_table *live = &work->index->live;
     work->as_of = work->index->meta.applied;
+    work->fed_after = larder_cleaning_fed_after(work->index);
     pthread_mutex_lock(&work->pending->lock);
     work->next_capacity = larder_log_next_capacity(&work->pending->log);
     work->segment_max_bytes = work->pending->log.segment_max_bytes;
@@ -486,6 +492,10 @@ larder_status larder_cleaning_retire(cleaning *work, apply_txn *apply) {
             facts->is_damaged = true;
             continue;
         }
+        if (is_fed(work, facts)) {
+            next->fed_to = facts->last_sequence;
+            next->fed_bytes = facts->used_bytes;
+        }
         tree_key key;
         larder_tree_key_segment(next->number, &key);
         larder_status status = larder_apply_row(apply, &key, NULL);
@@ -513,10 +523,14 @@ larder_status larder_segment_retire(store_index *index, store_log *log, uint32_t
 void larder_cleaning_end(cleaning *work, uint64_t transaction) {
     store_log *log = &work->pending->log;
     for (size_t at = 0; transaction != 0 && at < work->victim_count; at++) {
-        if (work->victims[at].stays) continue;
+        const victim *gone = &work->victims[at];
+        if (gone->stays) continue;
         // Without memory its file stays until the store is opened again.
-        (void)!larder_segment_retire(work->index, log, work->victims[at].number, transaction,
-                                     false);
+        if (larder_segment_retire(work->index, log, gone->number, transaction, false)) continue;
+        live_segment *noted = larder_live_find(&work->index->retired, gone->number);
+        noted->is_fed = gone->fed_to > 0;
+        noted->last_sequence = gone->fed_to;
+        noted->used_bytes = gone->fed_bytes;
     }
     for (size_t at = 0; at < work->made_count; at++) {
         segment *made;
@@ -544,18 +558,62 @@ static larder_status keep_unproven(store_index *index, store_log *log) {
     return LARDER_OK;
 }
 
+/** Whether a feed's named cursor needs the file of a segment that is retired. */
+static bool is_needed(const live_segment *retired, uint64_t fed_after) {
+    return (retired->is_fed || retired->is_unproven) && retired->last_sequence > fed_after;
+}
+
+/** The next one to delete; NULL if feeds need all the others. Of those that were found when the
+    store was opened, none goes whose removals may hide what is in one that a feed needs. */
+static const live_segment *next_to_delete(const live_table *retired, uint64_t fed_after) {
+    const live_segment *gone = NULL, *kept = NULL;
+    for (size_t at = 0; at < retired->count; at++) {
+        const live_segment *next = &retired->items[at];
+        if (next->is_unproven && is_needed(next, fed_after) &&
+            (kept == NULL || goes_before(next, kept)))
+            kept = next;
+    }
+    for (size_t at = 0; at < retired->count; at++) {
+        const live_segment *next = &retired->items[at];
+        if (is_needed(next, fed_after) ||
+            (next->is_unproven && kept != NULL && goes_before(kept, next)))
+            continue;
+        if (gone == NULL || goes_before(next, gone)) gone = next;
+    }
+    return gone;
+}
+
+/** The same, on a disk that has no room for what is asked: before a write is refused, the oldest
+    goes that cursors keep, and they are told of a gap. */
+static const live_segment *next_for_room(const store_index *index, uint64_t fed_after,
+                                         const flush_order *order) {
+    const live_segment *gone = next_to_delete(&index->retired, fed_after);
+    bool is_short = order->room_bytes > larder_environment_room(index->environment);
+    return gone == NULL && is_short ? next_to_delete(&index->retired, UINT64_MAX) : gone;
+}
+
+bool larder_segments_are_looked_at(const store_index *index, const flush_order *order) {
+    return next_for_room(index, larder_cleaning_fed_after(index), order) != NULL;
+}
+
 void larder_segments_delete_retired(store_index *index, store_log *log, flush_order *order) {
     live_table *retired = &index->retired;
     const size_t total = retired->count;
-    uint64_t oldest = total > 0 ? larder_environment_oldest_reader(index->environment) : 0;
+    if (total == 0) return;
+    uint64_t oldest = larder_environment_oldest_reader(index->environment);
+    const uint64_t fed_after = larder_cleaning_fed_after(index);
+    bool is_synced = false;
     // One after the other, each off the device before the next.
     for (size_t done = 0;; done++) {
         if (order->progress != NULL && order->progress(order->context, done, total) != 0)
             order->deletion = ECANCELED;
-        if (order->deletion || done == total || retired->count == 0) return;
-        const live_segment *gone = retired->items;
-        for (size_t at = 1; at < retired->count; at++)
-            if (goes_before(&retired->items[at], gone)) gone = &retired->items[at];
+        if (order->deletion || done == total) return;
+        const live_segment *gone = next_for_room(index, fed_after, order);
+        if (gone == NULL) return;
+        // What a cursor has passed goes for good: a power cut must not set the cursor back to it.
+        if (fed_after != UINT64_MAX && !is_synced && larder_feed_sync(index->feed) != LARDER_OK)
+            return;
+        is_synced = true;
         // Somebody still looks at a state that leads there.
         if (oldest < gone->retired_by) return;
         bool is_superfluous = true;

@@ -31,6 +31,8 @@ typedef struct victim {
     uint64_t forgettable;
     /** Not all that lives in it was found. */
     bool stays;
+    /** A named cursor of a feed needs it: up to which sequence, and its bytes. 0 if none does. */
+    uint64_t fed_to, fed_bytes;
 } victim;
 
 /** How far copying had come with the last transaction that was committed. */
@@ -50,6 +52,8 @@ typedef struct cleaning {
     size_t victim_count;
     /** meta.applied when it began. */
     uint64_t as_of;
+    /** Writes behind this one are kept for feeds; UINT64_MAX without. */
+    uint64_t fed_after;
     /** Bytes that may still have to be copied. */
     uint64_t left_bytes;
     /** The one that is being filled. */
@@ -117,7 +121,15 @@ LARDER_MUST_CHECK larder_status larder_segment_keep(store_index *index, store_lo
     write. O(its records). */
 LARDER_MUST_CHECK larder_status larder_segment_prove(store_index *index, store_log *log,
                                                      uint32_t number, bool *is_superfluous);
-/** Deletes segments that no state needs any more; the lock of the index is held. */
+/** Behind which sequence named cursors of feeds need the log, each no more of it than it may lag.
+    UINT64_MAX if none does. The lock of the index is held. O(cursors · segments · those that fall
+    out). */
+uint64_t larder_cleaning_fed_after(const store_index *index);
+/** Whether retired segments stay because of a state that somebody looks at, not of a cursor. The
+    lock of the index is held. */
+bool larder_segments_are_looked_at(const store_index *index, const flush_order *order);
+/** Deletes segments that no state needs any more; those that cursors need, too, as long as the file
+    system has not the room that the order asks for. The lock of the index is held. */
 void larder_segments_delete_retired(store_index *index, store_log *log, flush_order *order);
 
 #endif

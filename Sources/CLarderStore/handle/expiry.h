@@ -30,10 +30,19 @@ static inline int64_t later_by(int64_t time, int64_t span) {
     return sum;
 }
 
+/** Later deadlines, from 2116 on, have no row among those to expire: of elements that have one only
+    so that their reads are noted, each row would cost as much as an index. */
+#define EXPIRY_ROWS_END_NS ((int64_t)1 << 62)
+
 static inline int64_t expiry_now(const store_expiry *expiry) {
     if (expiry->clock != NULL) return expiry->clock(expiry->context);
     return larder_os_wall_clock_ns();
 }
+/** Whether something may have expired that had no row. */
+static inline bool expiry_is_behind_rows(const store_expiry *expiry) {
+    return expiry_now(expiry) >= EXPIRY_ROWS_END_NS;
+}
+
 /** The earliest of the deadline, by an entry's own times and reads, and the limits' times. */
 static inline int64_t expiry_due(const store_expiry *terms, const record *entry, int64_t deadline) {
     if ((entry->flags & RECORD_OWN_TIMES) != 0) return deadline;

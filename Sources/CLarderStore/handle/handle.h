@@ -6,13 +6,14 @@
     key lies) → checkpoint (sorted, in several LMDB transactions). A read goes: memtable, tree,
     record.
 
-    Locks are taken in the order of identity, index, syncing, rows, pending: each may be taken under
-    those before it, never the other way round. Readers' slots guard themselves (environment.h); one
-    may be taken under any lock. */
+    Locks are taken in the order of unique, identity, index, syncing, rows, pending: each may be
+    taken under those before it, never the other way round. Readers' slots guard themselves
+    (environment.h); one may be taken under any lock. */
 #ifndef LARDER_HANDLE_H
 #define LARDER_HANDLE_H
 
 #include "handle/expiry.h"
+#include "handle/feed_file.h"
 #include "handle/figures.h"
 #include "handle/identity.h"
 #include "handle/maintenance.h"
@@ -32,6 +33,7 @@ struct larder_store {
     syncing syncing;
     store_index index;
     maintenance maintenance;
+    store_feed feed;
     figures figures;
 };
 

@@ -104,8 +104,9 @@ bool larder_identity_is_foreign(const store_identity *identity) {
     larder_os_file_close(file);
     // What cannot be read, whoever opens it to write will see.
     if (status) return false;
-    bool is_ours = got <= LOCK_TEXT_BYTES;
-    // Zeros are what a power cut leaves, and strchr finds them.
+    // Ours has always had this length, or none. Zeros are what a power cut leaves, and strchr finds
+    // them.
+    bool is_ours = got == 0 || got == LOCK_TEXT_BYTES;
     for (size_t at = 0; is_ours && at < got; at++)
         is_ours = strchr("0123456789abcdef -\n", bytes[at]) != NULL;
     return !is_ours;

@@ -45,6 +45,8 @@ typedef struct live_segment {
     bool is_damaged;
     /** Of one that is retired: whether anybody needs it has to be found out before it goes. */
     bool is_unproven;
+    /** Of one that is retired: a named cursor of a feed needed it then. */
+    bool is_fed;
     /** By the transaction under way. */
     bool is_changed;
 } live_segment;

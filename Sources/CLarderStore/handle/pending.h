@@ -58,6 +58,9 @@ typedef struct pending_writes {
     /** Writes since the last checkpoint began, those that it is applying or NULL, and an empty
         table to go on with. */
     memtable *active, *frozen, *spare;
+    /** Held by a batch that requires unique values, from before its look at those that there are
+        until it is written. A checkpoint may be run meanwhile. */
+    pthread_mutex_t unique_lock;
     /** One at a time adds to the memtables' write rows; before `lock`. */
     pthread_mutex_t rows_lock;
     /** Entries in both tables, and removals of everything: readers look no further if it is 0. */

@@ -4,6 +4,8 @@
 #ifndef LARDER_STORE_INDEX_H
 #define LARDER_STORE_INDEX_H
 
+#include "handle/feed_file.h"
+#include "handle/leaving.h"
 #include "handle/live.h"
 #include "lmdb/environment.h"
 
@@ -18,6 +20,7 @@ typedef struct store_index {
     touch_buffer folding;
     /** Reads that came while there was no room for more in a slot's buffer; likewise. */
     touch_buffer waiting;
+    leaving leaving;
     /** The limit of bytes, as it was when the checkpoint began; 0 for none. */
     uint64_t value_max_bytes;
     live_table live;
@@ -25,6 +28,10 @@ typedef struct store_index {
     live_table retired;
     /** The tree may have writes behind meta.applied: a checkpoint ended early. */
     bool is_partly_applied;
+    /** This handle has made it. */
+    bool is_made;
+    /** Named cursors keep segments. */
+    const store_feed *feed;
     /** What segments may take too much, since opening: fewer by each byte written. */
     uint64_t clean_grace_bytes;
 } store_index;

@@ -16,6 +16,7 @@ larder_status larder_store_sync_held(larder_store *store) {
     location synced = store->pending.log.synced_end;
     if (!status && compare_locations(synced, store->identity.synced) > 0)
         larder_identity_note_synced(&store->identity, synced, store->pending.log.store_id);
+    if (!status) feed_tell(&store->feed, FEED_SYNCED);
     return status;
 }
 

@@ -51,11 +51,9 @@ larder_status larder_store_trust(const char *folder, const larder_store_options 
     static const struct {
         const char *name;
         larder_store_part part;
-    } parts[] = {{".", LARDER_STORE_PART_FOLDER},
-                 {"lock", LARDER_STORE_PART_LOCK},
-                 {"data.mdb", LARDER_STORE_PART_DATA},
-                 {"lock.mdb", LARDER_STORE_PART_READERS},
-                 {"log", LARDER_STORE_PART_JOURNAL}};
+    } parts[] = {{".", LARDER_STORE_PART_FOLDER},      {"lock", LARDER_STORE_PART_LOCK},
+                 {"data.mdb", LARDER_STORE_PART_DATA}, {"lock.mdb", LARDER_STORE_PART_READERS},
+                 {"feed", LARDER_STORE_PART_READERS},  {"log", LARDER_STORE_PART_JOURNAL}};
     trust of = {.options = options, .folder = folder, .detail = detail};
     file_path log;
     for (size_t at = 0; at < sizeof parts / sizeof *parts && !of.status; at++)

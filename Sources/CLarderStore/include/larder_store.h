@@ -105,7 +105,8 @@ enum {
 };
 
 /** How much a store keeps. What exceeds it is evicted by the next checkpoint, least recently used
-    first.
+    first: not what a read has just found, even while the checkpoint runs, unless all that is to
+    stay is read just then.
 
     **How far, and how long, the limits of count and bytes may be exceeded.** By a tenth of the
     limit, or by 32 MiB and by 8,192 entries where that is more; but of a small limit by no more
@@ -416,6 +417,32 @@ LARDER_API LARDER_MUST_CHECK larder_status larder_store_batch_require(larder_sto
                                                                       larder_bytes key,
                                                                       uint64_t sequence);
 
+/** Makes the commit require that after it no two entries are found by `value` in `index`: of what
+    is stored, and of what the batch leaves. Expired entries and damaged ones do not count.
+
+    Commits that require this exclude each other. So an index is unique as long as every entry that
+    is found by anything there is written with this requirement, and was so from the first one on.
+    @return LARDER_OK; LARDER_ETOOLARGE: longer than LARDER_STORE_INDEX_VALUE_MAX_BYTES; ENOMEM.
+    At the commit O(log entries) for the index and each entry that has the value. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_batch_require_unique(larder_store_batch *batch, uint16_t index, larder_bytes value);
+
+/** Makes the commit require that nothing was written or removed since the write of that version,
+    as larder_store_last_sequence gave it before anything was read. */
+LARDER_API void larder_store_batch_require_unchanged(larder_store_batch *batch, uint64_t sequence);
+
+/** After LARDER_ECONFLICT: whether all versions were as required, and a value was not unique.
+    @param index receives the index that it is of; 0 on failure.
+    @return LARDER_OK; LARDER_ENOTFOUND if it was another requirement. */
+LARDER_API LARDER_MUST_CHECK larder_status
+larder_store_batch_duplicate(const larder_store_batch *batch, uint16_t *index);
+
+/** The version of the last write, of a removal too. O(1).
+    @param sequence receives it; 0 on failure.
+    @return LARDER_OK; LARDER_EREADONLY, LARDER_ECLOSED, LARDER_EFORKED. */
+LARDER_API LARDER_MUST_CHECK larder_status larder_store_last_sequence(larder_store *store,
+                                                                      uint64_t *sequence);
+
 /** Writes everything in the batch, atomically, and empties it.
     @param flags LARDER_STORE_SYNCED or 0.
     @param sequence receives the version of all its entries; may be NULL.
@@ -585,7 +612,9 @@ enum {
     LARDER_STORE_HAS_UPPER = 1u << 10,
     /** The range excludes the bound. */
     LARDER_STORE_LOWER_EXCLUSIVE = 1u << 11,
-    LARDER_STORE_UPPER_EXCLUSIVE = 1u << 12
+    LARDER_STORE_UPPER_EXCLUSIVE = 1u << 12,
+    /** `expires_ns` need not count reads, which takes a search for each entry. */
+    LARDER_STORE_WITHOUT_EXPIRY = 1u << 13
 };
 
 /** What to list. Fill with larder_store_query_init, then change what matters. */
@@ -604,6 +633,9 @@ typedef struct larder_store_query {
     /** The content format that the store must have in the snapshot, for a caller to whom the values
         in an index mean something only then; 0 for any. See larder_store_content_format_set. */
     uint64_t content_format;
+    /** How many entries will be asked for, as far as is known: by index, so many are looked for
+        together, which takes less. 0 if nobody knows. */
+    uint64_t expected;
 } larder_store_query;
 
 /** Everything, by key. */

@@ -33,7 +33,7 @@ void larder_touch_buffer_search(const touch_buffer *touches, uint64_t hash, uint
         for (uint32_t i = 0; slots == NULL && i < count; i++)
             look_at(&touches->touches[i], hash, sequence, &latest);
         for (uint64_t at = hash; slots != NULL && count > 0; at++) {
-            uint16_t number = __atomic_load_n(&slots[at % TOUCH_SLOTS], __ATOMIC_ACQUIRE);
+            uint16_t number = __atomic_load_n(&slots[at % TOUCH_SLOTS], __ATOMIC_SEQ_CST);
             if (number == 0) break;
             look_at(&touches->touches[number - 1], hash, sequence, &latest);
         }

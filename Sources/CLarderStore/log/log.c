@@ -157,6 +157,11 @@ void larder_log_prefetch(const store_log *log, location at) {
         __builtin_prefetch(from->map + at.offset + line * LINE_BYTES);
 }
 
+/** Of a segment in which the log just goes on. */
+static segment_epoch epoch_of(const store_log *log) {
+    return (segment_epoch){log->epoch, log->epoch};
+}
+
 /** The next number, which nobody else gets; 0 when there is none any more: somebody has named a
     file by the greatest. */
 static uint32_t take_number(store_log *log) {
@@ -166,7 +171,8 @@ static uint32_t take_number(store_log *log) {
 /** Makes a segment and puts it into the table.
     @return as larder_segment_create; LARDER_EDAMAGED for the number 0. */
 static larder_status make_segment(store_log *log, uint32_t number, uint32_t kind, uint64_t capacity,
-                                  uint64_t first_sequence, uint64_t as_of, segment **out) {
+                                  uint64_t first_sequence, uint64_t as_of, segment_epoch epoch,
+                                  segment **out) {
     *out = NULL;
     if (number == 0) return LARDER_EDAMAGED;
     larder_status status = larder_log_enter(log);
@@ -175,7 +181,7 @@ static larder_status make_segment(store_log *log, uint32_t number, uint32_t kind
     status = larder_segment_table_reserve(&log->table, number);
     if (!status)
         status = larder_segment_create(log->folder, number, kind, capacity, first_sequence, as_of,
-                                       log->store_id, log->mode, out);
+                                       epoch, log->store_id, log->mode, out);
     if (!status) larder_segment_table_set(&log->table, number, *out);
     pthread_mutex_unlock(&log->table_lock);
     larder_log_leave(log);
@@ -188,11 +194,11 @@ larder_status larder_log_create_cleaned(store_log *log, pthread_mutex_t *store_l
     pthread_mutex_lock(store_lock);
     uint32_t number = take_number(log);
     pthread_mutex_unlock(store_lock);
-    return make_segment(log, number, SEGMENT_CLEANED, capacity, first_sequence, as_of, out);
+    return make_segment(log, number, SEGMENT_CLEANED, capacity, first_sequence, as_of,
+                        (segment_epoch){0, 0}, out);
 }
 
-/** Takes a segment out of the table. */
-static void let_go(store_log *log, uint32_t number) {
+void larder_log_let_go(store_log *log, uint32_t number) {
     pthread_mutex_lock(&log->table_lock);
     segment *gone = larder_segment_table_set(&log->table, number, NULL);
     pthread_mutex_unlock(&log->table_lock);
@@ -210,7 +216,7 @@ larder_status larder_log_remove(store_log *log, uint32_t number) {
         if (status == ENOENT) status = LARDER_OK;
         larder_log_leave(log);
     }
-    let_go(log, number);
+    larder_log_let_go(log, number);
     return status;
 }
 
@@ -224,7 +230,7 @@ void larder_log_drop_missing(store_log *log) {
         int file;
         larder_status status = larder_segment_open_file(log->folder, next->number, 0, &file);
         larder_os_file_close(file);
-        if (status == ENOENT) let_go(log, next->number);
+        if (status == ENOENT) larder_log_let_go(log, next->number);
     }
     larder_log_leave(log);
 }
@@ -235,6 +241,23 @@ static larder_status log_sync_names(store_log *log) {
     if (status) return status;
     status = larder_os_folder_sync(log->folder);
     larder_log_leave(log);
+    return status;
+}
+
+larder_status larder_log_begin_epoch(store_log *log, segment_epoch epoch, segment **out) {
+    larder_status status;
+    // Somebody else's file may have the name.
+    do {
+        status = make_segment(log, log->next_number, SEGMENT_WRITTEN, log->segment_min_bytes,
+                              log->last_sequence + 1, 0, epoch, out);
+        if (!status || status == EEXIST) (void)take_number(log);
+    } while (status == EEXIST);
+    if (!status) status = larder_log_enter(log);
+    if (status) return status;
+    status = larder_segment_sync_file(*out, log->folder);
+    if (!status) status = larder_os_folder_sync(log->folder);
+    larder_log_leave(log);
+    (*out)->is_named = !status;
     return status;
 }
 
@@ -288,7 +311,7 @@ static larder_status turn_over(store_log *log, size_t length) {
         // Where there is little room, a smaller one will do.
         for (;;) {
             status = make_segment(log, log->next_number, SEGMENT_WRITTEN, capacity,
-                                  log->last_sequence + 1, 0, &next);
+                                  log->last_sequence + 1, 0, epoch_of(log), &next);
             bool is_short = status == ENOSPC || status == EDQUOT || status == EFBIG;
             // Somebody else's file has the name.
             if (status == EEXIST) (void)take_number(log);
@@ -376,7 +399,8 @@ void larder_log_prepare(store_log *log, pthread_mutex_t *store_lock) {
     // Where there is little room it is for writes and checkpoints.
     if (!is_wanted ||
         (larder_os_file_system_room(log->path, &room) == LARDER_OK && room / 16 < capacity) ||
-        make_segment(log, number, SEGMENT_WRITTEN, capacity, first_sequence, 0, &made) != LARDER_OK)
+        make_segment(log, number, SEGMENT_WRITTEN, capacity, first_sequence, 0, epoch_of(log),
+                     &made) != LARDER_OK)
         return;
     // Its name comes before the record that leads there, here without a wait.
     made->is_named = log_sync_names(log) == LARDER_OK;

@@ -42,6 +42,8 @@ typedef struct store_log {
     uint32_t prepared;
     /** Of the last record that is there. */
     uint64_t last_sequence;
+    /** Of the segments that are made: see StoreProtocol.md, I15. */
+    uint32_t epoch;
     /** Bytes and records behind what the tree has. */
     uint64_t unapplied_bytes;
     /** Of the segments that lie in the chain and may not be on the device: the first one. */
@@ -126,6 +128,12 @@ LARDER_MUST_CHECK larder_status larder_log_create_cleaned(store_log *log,
                                                           uint64_t capacity,
                                                           uint64_t first_sequence, uint64_t as_of,
                                                           segment **out);
+/** Makes the segment in which the log goes on in another epoch, behind `last_sequence`, and has it
+    and its name on the device; it is not the active one yet. */
+LARDER_MUST_CHECK larder_status larder_log_begin_epoch(store_log *log, segment_epoch epoch,
+                                                       segment **out);
+/** Takes a segment out of the table; ends the mapping, of which what is lent out is kept. */
+void larder_log_let_go(store_log *log, uint32_t number);
 /** Takes a segment out of the table and removes its file; ends the mapping, of which what is lent
     out is kept as a copy. Nobody looks for it any more.
     @return LARDER_OK, or why its file is still there; the call can be repeated. */

@@ -18,13 +18,14 @@ typedef struct segment_head {
     uint64_t capacity;
     uint64_t first_sequence;
     uint64_t as_of;
-    uint64_t reserved;
+    segment_epoch epoch;
 } segment_head;
 
 _Static_assert(sizeof(segment_head) == SEGMENT_HEAD_BYTES, "segment head");
 _Static_assert(offsetof(segment_head, number) == 12, "number");
 _Static_assert(offsetof(segment_head, capacity) == 32, "capacity");
 _Static_assert(offsetof(segment_head, as_of) == 48, "as of");
+_Static_assert(offsetof(segment_head, epoch) == 56, "epoch");
 _Static_assert(SEGMENT_NEXT_BYTES == ((RECORD_HEAD_BYTES + 7) & ~7), "room for RECORD_NEXT");
 
 static const char magic[8] = {'L', 'A', 'R', 'D', 'S', 'E', 'G', '1'};
@@ -45,13 +46,15 @@ static uint32_t head_crc(const segment_head *head) {
 }
 
 static segment_head head_make(uint32_t number, uint32_t kind, uint64_t capacity,
-                              uint64_t first_sequence, uint64_t as_of, uint64_t store_id) {
+                              uint64_t first_sequence, uint64_t as_of, segment_epoch epoch,
+                              uint64_t store_id) {
     segment_head head = {.number = number,
                          .store_id = store_id,
                          .kind = kind,
                          .capacity = (capacity + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES,
                          .first_sequence = first_sequence,
-                         .as_of = as_of};
+                         .as_of = as_of,
+                         .epoch = epoch};
     memcpy(head.magic, magic, sizeof magic);
     head.crc = head_crc(&head);
     return head;
@@ -96,6 +99,7 @@ static segment *segment_new(const segment_head *head) {
     fresh->capacity = head->capacity;
     fresh->first_sequence = head->first_sequence;
     fresh->as_of = head->as_of;
+    fresh->epoch = head->epoch;
     fresh->synced = SEGMENT_HEAD_BYTES;
     atomic_init(&fresh->end, SEGMENT_HEAD_BYTES);
     atomic_init(&fresh->holds, 1);
@@ -149,10 +153,10 @@ larder_status larder_segment_open_file(int folder, uint32_t number, int flags, i
 }
 
 larder_status larder_segment_create(int folder, uint32_t number, uint32_t kind, uint64_t capacity,
-                                    uint64_t first_sequence, uint64_t as_of, uint64_t store_id,
-                                    uint32_t mode, segment **out) {
+                                    uint64_t first_sequence, uint64_t as_of, segment_epoch epoch,
+                                    uint64_t store_id, uint32_t mode, segment **out) {
     *out = NULL;
-    segment_head head = head_make(number, kind, capacity, first_sequence, as_of, store_id);
+    segment_head head = head_make(number, kind, capacity, first_sequence, as_of, epoch, store_id);
     memcpy(head.magic, new_magic, sizeof new_magic);
     char name[SEGMENT_NAME_BYTES], unfinished[SEGMENT_NAME_BYTES];
     larder_segment_name(number, name);
@@ -226,6 +230,7 @@ static larder_status head_read(int folder, uint32_t number, int flags, int *file
     facts->store_id = out->store_id;
     facts->first_sequence = out->first_sequence;
     facts->as_of = out->as_of;
+    facts->epoch = out->epoch;
     return LARDER_OK;
 }
 
@@ -323,7 +328,7 @@ larder_status larder_segment_mend(segment *mended, int folder, uint32_t kind, ui
     larder_status status = larder_segment_open_file(folder, mended->number, LARDER_OS_WRITE, &file);
     if (status) return status;
     segment_head head = head_make(mended->number, kind, mended->capacity, mended->first_sequence,
-                                  mended->as_of, store_id);
+                                  mended->as_of, mended->epoch, store_id);
     // It does not say more than before: what leads to a segment that says it was synced is synced.
     if (kind == SEGMENT_WRITTEN && memcmp(mended->map, magic, sizeof magic) != 0)
         memcpy(head.magic, new_magic, sizeof new_magic);
@@ -335,10 +340,21 @@ larder_status larder_segment_mend(segment *mended, int folder, uint32_t kind, ui
     return status;
 }
 
+uint32_t larder_segment_epoch_now(const segment *of) {
+    segment_head head;
+    // Of a damaged one it is known once it is mended.
+    memcpy(&head, of->map, sizeof head);
+    if (of->kind == SEGMENT_UNKNOWN && head.crc != head_crc(&head)) return of->epoch.number;
+    uint64_t word = atomic_load_explicit(
+        (const _Atomic uint64_t *)(const void *)(of->map + offsetof(segment_head, epoch)),
+        memory_order_acquire);
+    return (uint32_t)word;
+}
+
 larder_status larder_segment_sync_file(const segment *synced, int folder) {
     int file;
     larder_status status = larder_segment_open_file(folder, synced->number, LARDER_OS_WRITE, &file);
-    if (!status) status = larder_os_file_sync(file);
+    if (!status) status = larder_os_map_sync(file, synced->map, synced->capacity);
     larder_os_file_close(file);
     return status;
 }
@@ -347,6 +363,13 @@ void larder_segment_rest(const segment *resting) {
     enum { SMALL_BYTES = 1 << 18 };
     if (resting->capacity <= SMALL_BYTES)
         (void)madvise(resting->map, (size_t)resting->capacity, MADV_DONTNEED);
+}
+
+void larder_segment_rest_between(const segment *resting, uint64_t from, uint64_t until) {
+    const uint64_t block = (uint64_t)1 << 16;
+    from = from / block * block;
+    until = until / block * block;
+    if (from < until) (void)madvise(resting->map + from, (size_t)(until - from), MADV_DONTNEED);
 }
 
 void larder_segment_close(segment *closed) {

@@ -12,7 +12,8 @@
         40  u64  first      no write in it has a smaller sequence
         48  u64  as of      of a cleaned one: no record in it was replaced or removed by a write
                             up to this sequence
-        56  u64  0
+        56  u32  epoch      of a written one: see StoreProtocol.md, I15
+        60  u32  before     the epoch before it, where it begins; else the same
         64       records, see record.h
 
     The file has all its blocks and its head when it gets its name (it is made as `<number>.new`),
@@ -21,10 +22,10 @@
     which are stored last: a process that is killed leaves it whole or not at all. Whoever appends
     keeps SEGMENT_NEXT_BYTES free for the record that names the next segment.
 
-    Nothing in it is ever overwritten but the magic: what makes a store is synced before the first
-    sync of its log, and only then. So where every segment still says that it is new, nothing in the
-    store was ever promised to survive a power cut. Its files are found relative to the descriptor
-    of the folder `log`, never by path. */
+    Nothing in it is ever overwritten but the magic, and the epoch of an empty one: what makes a
+    store is synced before the first sync of its log, and only then. So where every segment still
+    says that it is new, nothing in the store was ever promised to survive a power cut. Its files
+    are found relative to the descriptor of the folder `log`, never by path. */
 #ifndef LARDER_SEGMENT_H
 #define LARDER_SEGMENT_H
 
@@ -44,6 +45,13 @@ enum {
     SEGMENT_CLEANED = 2
 };
 
+/** How often the log went back. */
+typedef struct segment_epoch {
+    uint32_t number;
+    /** Of the segment that begins it, the last one that began before; of others `number`. */
+    uint32_t before;
+} segment_epoch;
+
 /** What is known of a segment's file without mapping it. */
 typedef struct segment_facts {
     /** Of the file's name, and of its head: 0 if that is damaged. */
@@ -56,6 +64,7 @@ typedef struct segment_facts {
     uint64_t stored_bytes;
     uint64_t first_sequence;
     uint64_t as_of;
+    segment_epoch epoch;
     /** Its first sync has not begun; of a damaged head, that nothing says it has. */
     bool is_new;
     /** It has a head, and no record right behind it. */
@@ -89,6 +98,7 @@ typedef struct segment {
     /** Of the last record that was appended or read; 0 if that is not known. */
     uint64_t last_sequence;
     uint64_t as_of;
+    segment_epoch epoch;
     /** Behind the last record that is there. */
     _Atomic uint64_t end;
     /** Records up to there, and those of them that are no puts. */
@@ -133,8 +143,9 @@ LARDER_MUST_CHECK larder_status larder_segment_open_file(int folder, uint32_t nu
     none. */
 LARDER_MUST_CHECK larder_status larder_segment_create(int folder, uint32_t number, uint32_t kind,
                                                       uint64_t capacity, uint64_t first_sequence,
-                                                      uint64_t as_of, uint64_t store_id,
-                                                      uint32_t mode, segment **out);
+                                                      uint64_t as_of, segment_epoch epoch,
+                                                      uint64_t store_id, uint32_t mode,
+                                                      segment **out);
 /** Reads what the file's head says.
     @return LARDER_OK, also where the head is damaged or too short; ENOENT or another errno. */
 LARDER_MUST_CHECK larder_status larder_segment_facts(int folder, uint32_t number,
@@ -149,6 +160,8 @@ LARDER_MUST_CHECK larder_status larder_segment_open(int folder, uint32_t number,
                                                     bool writes, segment **out);
 /** Releases the mapped pages of a segment of the least size: they are read again on access. */
 void larder_segment_rest(const segment *resting);
+/** The same of the pages between two offsets, as far as they are whole. */
+void larder_segment_rest_between(const segment *resting, uint64_t from, uint64_t until);
 /** Opens one for reading whatever its head says: of SEGMENT_UNKNOWN if that is damaged, without a
     first sequence, and of whatever length it is. Its number is that of a sound head. NULL if it is
     no file, or too short for a head.
@@ -159,7 +172,10 @@ LARDER_MUST_CHECK larder_status larder_segment_open_damaged(int folder, uint32_t
     mapped segment has it then, too. */
 LARDER_MUST_CHECK larder_status larder_segment_mend(segment *of, int folder, uint32_t kind,
                                                     uint64_t store_id);
-/** All of its file to the device. */
+/** Its epoch as its head says by now: whoever recovers the log may have changed it since it was
+    mapped. */
+uint32_t larder_segment_epoch_now(const segment *of);
+/** All of its file to the device; it does not say that it was synced. */
 LARDER_MUST_CHECK larder_status larder_segment_sync_file(const segment *of, int folder);
 /** Ends the mapping, or leaves that to the last loan; NULL is allowed. */
 void larder_segment_close(segment *closed);

@@ -31,7 +31,8 @@ static bool expiry_is_in_rows(const larder_store_cursor *cursor) {
            (atomic_load_explicit(&store->expiry.age_ns, memory_order_relaxed) ==
                 LARDER_STORE_NEVER &&
             atomic_load_explicit(&store->expiry.end_ns, memory_order_relaxed) >
-                expiry_now(&store->expiry));
+                expiry_now(&store->expiry) &&
+            !expiry_is_behind_rows(&store->expiry));
 }
 
 /** Whether the row's entry does not count because it has expired. */

@@ -10,7 +10,8 @@ void larder_store_query_init(larder_store_query *query) { memset(query, 0, sizeo
 
 static bool query_is_valid(const larder_store_query *query) {
     const uint32_t others = LARDER_STORE_DESCENDING | LARDER_STORE_PEEK |
-                            LARDER_STORE_WITHOUT_VALUE | LARDER_STORE_EXPIRED_TOO;
+                            LARDER_STORE_WITHOUT_VALUE | LARDER_STORE_EXPIRED_TOO |
+                            LARDER_STORE_WITHOUT_EXPIRY;
     if (query->flags & ~(QUERY_BOUNDS | others)) return false;
     if (query->order == LARDER_STORE_BY_RECENCY) return (query->flags & QUERY_BOUNDS) == 0;
     return query->order == LARDER_STORE_BY_KEY || query->order == LARDER_STORE_BY_INDEX;
@@ -142,13 +143,18 @@ static bool record_has_stored_key(const larder_store_cursor *cursor, const recor
                          stored) == 0;
 }
 
-static bool is_asked_for(larder_store_cursor *cursor, const record *entry, int64_t deadline) {
-    // Rows have long keys only as far as their beginning.
-    if (cursor->query.order != LARDER_STORE_BY_INDEX &&
-        larder_query_side(&cursor->query, entry->key) != 0)
-        return false;
+/** Whether the entry has not expired; and when it will, or where that is not asked for, would if
+    nobody had read it. */
+static bool is_alive(const larder_store_cursor *cursor, const record *entry, int64_t *deadline) {
+    larder_store *store = cursor->store;
+    if (cursor->query.flags & LARDER_STORE_WITHOUT_EXPIRY) {
+        *deadline = earlier(entry->expires_ns, later_by(entry->written_ns, entry->idle_ns));
+        int64_t due = expiry_due(&store->expiry, entry, *deadline);
+        if (due == LARDER_STORE_NEVER || due > expiry_now(&store->expiry)) return true;
+    }
+    *deadline = larder_store_deadline(cursor->place, entry);
     return (cursor->query.flags & LARDER_STORE_EXPIRED_TOO) ||
-           !larder_store_is_expired(cursor->store, cursor->place, entry, deadline, false);
+           !larder_store_is_expired(store, cursor->place, entry, *deadline, false);
 }
 
 /** The next row whose record is sound and asked for, and when that expires. */
@@ -162,8 +168,10 @@ static larder_status cursor_next_wanted(larder_store_cursor *cursor, cursor_row 
         if (!status && !record_has_stored_key(cursor, found, (*row)->stored))
             status = LARDER_EDAMAGED;
         if (status) return status;
-        *deadline = larder_store_deadline(cursor->place, found);
-        if (is_asked_for(cursor, found, *deadline)) return LARDER_OK;
+        // Rows have long keys only as far as their beginning.
+        bool is_in_range = cursor->query.order == LARDER_STORE_BY_INDEX ||
+                           larder_query_side(&cursor->query, found->key) == 0;
+        if (is_in_range && is_alive(cursor, found, deadline)) return LARDER_OK;
     }
 }
 

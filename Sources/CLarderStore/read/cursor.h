@@ -97,6 +97,22 @@ typedef struct gathered_row {
     uint16_t row_bytes;
 } gathered_row;
 
+enum { AHEAD_MAX_COUNT = 16 };
+/** What the tree has of the entry that a row of an index leads to by that stored key; NULL: it was
+    not found yet. */
+typedef struct ahead_row {
+    const uint8_t *stored;
+    larder_bytes row;
+} ahead_row;
+
+/** The entries of the index's next rows, if they have been looked for. */
+typedef struct ahead_rows {
+    ahead_row rows[AHEAD_MAX_COUNT];
+    uint32_t count, next;
+    /** How many have been looked for since the first row of the range. */
+    uint64_t given;
+} ahead_rows;
+
 /** The place in the tree. */
 typedef struct tree_rows {
     tree_cursor cursor;
@@ -113,6 +129,7 @@ typedef struct tree_rows {
     size_t damaged;
     /** The cursor is at the row behind the group already. */
     bool is_ahead;
+    ahead_rows ahead;
     /** The leaf of which the next records were asked for. */
     uint64_t asked_page;
 } tree_rows;
@@ -120,6 +137,8 @@ typedef struct tree_rows {
 struct larder_store_cursor {
     larder_store *store;
     snapshot *place;
+    /** The newest write that it shows. */
+    feed_place newest;
     /** A bound that was not given is empty. */
     larder_store_query query;
     bool descends;
@@ -198,6 +217,13 @@ bool larder_touched_row(const larder_store_cursor *cursor, const cursor_row *rea
 
 /** The row of a stored key among rows that are sorted by them; NULL if there is none. */
 const cursor_row *larder_rows_find(const row_array *rows, larder_bytes stored);
+
+// cursor_ahead.c
+/** Looks for the entries of the rows of an index from the cursor's place on. */
+void larder_ahead_look(larder_store_cursor *cursor);
+/** Whether the entry to which a row leads by `stored`, as it lies in the tree, was found. Rows have
+    to be asked for in their order. */
+bool larder_ahead_take(ahead_rows *ahead, larder_bytes stored, larder_bytes *row);
 
 // cursor_tree.c
 /** The tree's next row in the range. That no pending write replaces it is seen to here but by key,

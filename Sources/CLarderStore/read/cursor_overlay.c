@@ -69,6 +69,7 @@ larder_status larder_overlay_take(larder_store_cursor *cursor) {
     pthread_mutex_lock(&pending->rows_lock);
     pthread_mutex_lock(&pending->lock);
     larder_status status = larder_store_look(cursor->store, true, &cursor->place);
+    if (!status) status = larder_store_newest(cursor->store, cursor->place, &cursor->newest);
     if (!status) status = hold_rows(cursor);
     if (!status && *counts_reads) status = larder_touched_copy(cursor);
     pthread_mutex_unlock(&pending->lock);

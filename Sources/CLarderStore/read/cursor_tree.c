@@ -103,7 +103,9 @@ static larder_status tree_step(larder_store_cursor *cursor, larder_bytes *key, l
 // Rows that lead to an entry ----------------------------------------------------------------------
 
 /** The entry that a row leads to, by the stored key that is its value. */
-static larder_status row_follow(const larder_store_cursor *cursor, cursor_row *row) {
+static larder_status row_follow(larder_store_cursor *cursor, cursor_row *row) {
+    row->is_row = true;
+    if (larder_ahead_take(&cursor->tree.ahead, row->stored, &row->record)) return LARDER_OK;
     larder_status status = larder_cursor_find_entry(cursor, row->stored, row);
     return status == LARDER_ENOTFOUND ? LARDER_EDAMAGED : status;
 }
@@ -150,6 +152,7 @@ static larder_status group_fill(larder_store_cursor *cursor) {
     larder_status status = tree_step(cursor, &key, &value);
     if (status) return status;
     bool is_open = group_head(key, &head);
+    if (rows->ahead.next == rows->ahead.count) larder_ahead_look(cursor);
     while (!status) {
         larder_status added = group_add(cursor, key, value);
         if (added == LARDER_EDAMAGED) rows->damaged++;
@@ -312,6 +315,8 @@ void larder_tree_rows_restart(tree_rows *rows) {
     rows->is_placed = rows->has_ended = rows->is_ahead = false;
     rows->group.count = rows->given = rows->damaged = 0;
     rows->asked_page = 0;
+    rows->ahead.count = rows->ahead.next = 0;
+    rows->ahead.given = 0;
 }
 
 void larder_tree_rows_free(tree_rows *rows) {

@@ -140,3 +140,19 @@ larder_status larder_store_look(larder_store *store, bool is_long, snapshot **ou
         seen = transaction;
     }
 }
+
+larder_status larder_store_newest(larder_store *store, const snapshot *seen, feed_place *out) {
+    pending_writes *pending = &store->pending;
+    const follower *follow = &pending->follower;
+    segment *last;
+    if (!store_is_read_only(store)) {
+        *out = (feed_place){pending->log.epoch, pending->log.last_sequence};
+        return LARDER_OK;
+    }
+    uint64_t applied = seen->meta.applied;
+    *out = (feed_place){0, follow->last > applied ? follow->last : applied};
+    larder_status status = larder_log_segment(&pending->log, follow->next.segment, &last);
+    if (!status) out->epoch = larder_segment_epoch_now(last);
+    // Nothing was written yet, or it is lost.
+    return status == LARDER_EDAMAGED || status == ENOENT ? LARDER_OK : status;
+}

@@ -108,6 +108,7 @@ typedef struct finding {
     snapshot *seen;
     larder_bytes record;
     uint32_t segment;
+    bool is_in_tree;
 } finding;
 
 /** Looks into the memtables; `lock` is held, and the place was taken under it.
@@ -137,6 +138,7 @@ static larder_status find_in_tree(larder_store *store, larder_bytes key, finding
     larder_tree_key_entry(SPACE_ENTRY, key, found->seen->meta.secret, &wanted);
     larder_status status = larder_tree_get(&found->seen->tree, bytes_of_key(&wanted), &row);
     if (status) return status;
+    found->is_in_tree = true;
     return larder_log_row(&store->pending.log, row, &found->record, &found->segment);
 }
 
@@ -166,12 +168,14 @@ static larder_status find(larder_store *store, larder_bytes key, finding *found)
     return find_in_tree(store, key, found);
 }
 
-static void note_read(larder_store *store, snapshot *seen, larder_bytes key, int64_t idle_ns) {
+/** @return whether a checkpoint is just about to evict what the state that is `seen` has there. */
+static bool note_read(larder_store *store, snapshot *seen, larder_bytes key, int64_t idle_ns) {
     tree_key scratch;
     bool is_noted = idle_ns != LARDER_STORE_NEVER || atomic_load(&store->expiry.tracks_access);
-    if (is_noted && !store_is_read_only(store))
-        larder_store_touch(store, seen, larder_stored_key(key, seen->meta.secret, &scratch),
-                           idle_ns);
+    if (!is_noted || store_is_read_only(store)) return false;
+    larder_bytes stored = larder_stored_key(key, seen->meta.secret, &scratch);
+    const uint64_t hash = larder_store_touch(store, seen, stored, idle_ns);
+    return larder_leaving_has(&store->index.leaving, seen->meta.transaction, hash);
 }
 
 /** What was found, verified, as an entry; notes the read. */
@@ -187,8 +191,10 @@ static larder_status read_finding(larder_store *store, larder_bytes key, uint32_
     if ((flags & LARDER_STORE_EXPIRED_TOO) == 0 &&
         larder_store_is_expired(store, found->seen, &parts, deadline, false))
         return LARDER_ENOTFOUND;
+    if ((flags & LARDER_STORE_PEEK) == 0 && note_read(store, found->seen, key, parts.idle_ns) &&
+        found->is_in_tree)
+        return LARDER_ENOTFOUND;
     larder_store_entry_of_record(store, &parts, deadline, flags, found->segment, entry);
-    if ((flags & LARDER_STORE_PEEK) == 0) note_read(store, found->seen, key, parts.idle_ns);
     entry->lease = found->seen;
     return LARDER_OK;
 }
@@ -234,7 +240,7 @@ larder_status larder_store_get_again(larder_store *store, larder_bytes key, int6
         return LARDER_ENOTFOUND;
     if (!status) status = larder_environment_read(store->index.environment, &seen);
     if (status) return status;
-    note_read(store, seen, key, idle_ns);
+    (void)note_read(store, seen, key, idle_ns);
     larder_environment_release(store->index.environment, seen);
     count_read(&store->figures, 0, LARDER_OK);
     return LARDER_OK;

@@ -7,6 +7,12 @@
 #include "handle/handle.h"
 #include "log/survey.h"
 
+/** A write, for good: sequences alone are assigned again after a power cut. */
+typedef struct feed_place {
+    uint32_t epoch;
+    uint64_t sequence;
+} feed_place;
+
 // get.c
 /** When the entry expires, by its own times and the last read that was folded in or is in no
     reader's buffer; not by the store's limits. */
@@ -37,9 +43,14 @@ void larder_store_follow_begin(larder_store *store, const log_survey *there);
     writes, and the tree may be newer than what was followed. As store_enter, too. */
 LARDER_MUST_CHECK larder_status larder_store_look(larder_store *store, bool is_long,
                                                   snapshot **out);
+/** The newest write of a state that was just looked at; `lock` is held. */
+LARDER_MUST_CHECK larder_status larder_store_newest(larder_store *store, const snapshot *seen,
+                                                    feed_place *out);
 
 // touch.c
-/** Notes a read of an entry with that idle time, LARDER_STORE_NEVER for none. */
-void larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored, int64_t idle_ns);
+/** Notes a read of an entry with that idle time, LARDER_STORE_NEVER for none.
+    @return the hash of the stored key */
+uint64_t larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored,
+                            int64_t idle_ns);
 
 #endif

@@ -76,10 +76,11 @@ static void ask_for_checkpoint(larder_store *store) {
     pthread_mutex_unlock(&store->pending.lock);
 }
 
-void larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored, int64_t idle_ns) {
+uint64_t larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored,
+                            int64_t idle_ns) {
     touch_buffer *touches = &seen->touches;
-    if (!touch_buffer_prepare(touches)) return;
     const uint64_t hash = larder_index_hash_bytes(stored.data, stored.length);
+    if (!touch_buffer_prepare(touches)) return hash;
     uint16_t *slot = larder_touch_buffer_slot(touches, hash, stored);
     const bool is_new = *slot == 0;
     bool has_room = !is_new || touches->count < TOUCH_MAX_COUNT;
@@ -91,14 +92,16 @@ void larder_store_touch(larder_store *store, snapshot *seen, larder_bytes stored
     if (has_room) noted = is_new ? touch_add(touches, hash, stored) : &touches->touches[*slot - 1];
     if (noted == NULL) {
         touches->dropped++;
-        return;
+        return hash;
     }
     touch_stamp(store, noted, deadline_after(store, 0, idle_ns));
-    if (!is_new) return;
+    if (!is_new) return hash;
     __atomic_store_n(&touches->count, touches->count + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(slot, (uint16_t)touches->count, __ATOMIC_RELEASE);
+    // As leaving.h asks.
+    __atomic_store_n(slot, (uint16_t)touches->count, __ATOMIC_SEQ_CST);
     if (touches->count == 1) note_reads(store);
     if (touches->count == TOUCH_MAX_COUNT / 4 * 3) ask_for_checkpoint(store);
+    return hash;
 }
 
 // Many reads --------------------------------------------------------------------------------------

@@ -194,7 +194,8 @@ static void check_rows(store_check *check, const record *entry, larder_bytes sto
     check_row(check, &key, stored,
               check->meta->has_order && entry->sequence <= check->meta->applied);
     larder_tree_key_expiry(armed_ns, entry->sequence, entry->minor, &key);
-    if (armed_ns != LARDER_STORE_NEVER) check_row(check, &key, stored, true);
+    if (armed_ns != LARDER_STORE_NEVER)
+        check_row(check, &key, stored, armed_ns < EXPIRY_ROWS_END_NS);
     if (entry->index_count) check_indexes(check, entry, stored);
 }
 

@@ -114,6 +114,15 @@ static larder_status open_log(const larder_store *store, int *log) {
     return larder_os_folder_open(path, log);
 }
 
+/** The end of the log may be lost: its sequences may be used again. */
+static segment_epoch epoch_behind(const salvage *search) {
+    uint32_t greatest = 0;
+    for (size_t i = 0; i < search->segment_count; i++)
+        if (search->segments[i]->epoch.number > greatest)
+            greatest = search->segments[i]->epoch.number;
+    return (segment_epoch){greatest + 1, greatest};
+}
+
 /** The segments on the device, each with a head, and the one in which the log goes on. */
 static larder_status rebuild_log(const larder_store *store, const rebuild *work) {
     const salvage *search = &work->search;
@@ -130,7 +139,8 @@ static larder_status rebuild_log(const larder_store *store, const rebuild *work)
     if (!status)
         status = larder_segment_create(log, work->meta.end.segment, SEGMENT_WRITTEN,
                                        store->tuning.segment_min_bytes, search->last_sequence + 1,
-                                       0, work->meta.store_id, store->options.mode, &next);
+                                       0, epoch_behind(search), work->meta.store_id,
+                                       store->options.mode, &next);
     // It stays marked as never synced, so that the next open syncs all names before it promises
     // anything: the rename may succeed, and its sync fail.
     if (!status) status = larder_segment_sync_file(next, log);
@@ -167,7 +177,8 @@ static larder_status keep_inlined(const larder_store *store, salvage *search) {
     if (!status) status = open_log(store, &log);
     if (!status)
         status = larder_segment_create(log, search->last_number + 1, SEGMENT_CLEANED, bytes, 1, 0,
-                                       search->store_id, store->options.mode, &made);
+                                       (segment_epoch){0, 0}, search->store_id, store->options.mode,
+                                       &made);
     larder_os_file_close(log);
     if (status) return status;
     search->last_number++;

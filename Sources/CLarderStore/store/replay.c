@@ -3,13 +3,16 @@
     What the log holds that is not in the tree, read when a store is opened.
 
     After a power cut any page may be missing that was not synced, so the log ends at the first
-    write that is not whole: what comes back is a prefix. What lies behind is wiped, on the device,
-    before the first new write: else a later power cut could leave an old write behind a new one.
+    write that is not whole: what comes back is a prefix. Where the log goes on there, what lies
+    behind is wiped, on the device, before the first new write: else a later power cut could leave
+    an old write behind a new one.
 
     A process that was killed leaves every page, so a write that is not whole is damage there: it
     costs itself, and the writes behind it are kept. The same holds after a power cut for what is
     known to have been synced. But pages whose sync failed before may be taken for clean by the
     system; they are made dirty again before the next sync.
+
+    Sequences of writes that were given up are assigned again, in another epoch: see begin_epoch.
 
     A file goes only if it is known that nobody needs it: see retire_unknown. */
 #include "store/replay.h"
@@ -84,6 +87,15 @@ static void leave(segment *left, const segment *next) {
     left->bare_count++;
 }
 
+/** The epoch of a segment whose head is damaged: that of the one before it, as far as is known. */
+static segment_epoch epoch_below(const replay *work, uint32_t number) {
+    uint32_t epoch = 0;
+    for (size_t at = 0; at < work->there->count && work->there->items[at].number < number; at++)
+        if (work->there->items[at].kind == SEGMENT_WRITTEN)
+            epoch = work->there->items[at].epoch.number;
+    return (segment_epoch){epoch, epoch};
+}
+
 /** The next segment of the chain: everything in it that is not in the tree is counted, and may not
     be on the device. One with a damaged head gets another. */
 static larder_status enter_next(replay *work, segment *entered) {
@@ -112,6 +124,7 @@ static larder_status enter_next(replay *work, segment *entered) {
     if (entered->kind != SEGMENT_UNKNOWN) return LARDER_OK;
     entered->first_sequence =
         before != NULL ? before->first_sequence : work->log->last_sequence + 1;
+    entered->epoch = epoch_below(work, entered->number);
     return larder_segment_mend(entered, work->log->folder, SEGMENT_WRITTEN, work->log->store_id);
 }
 
@@ -218,21 +231,17 @@ static larder_status read_log(replay *work, bool was_power_cut) {
     return status == LARDER_END ? publish_run(work) : status;
 }
 
-/** What lies behind the end of the log is gone, on the device, before anything new is written. Most
-    of the time nothing does. */
-static larder_status wipe_behind(larder_store *store, segment *last) {
+/** What lies behind the end of the log has to be gone, on the device, before anything new is written
+    there. Most of the time nothing does. */
+static void wipe_behind(segment *last) {
     enum { PART_BYTES = 4096 };
     uint64_t at = larder_segment_first_used(last, atomic_load(&last->end));
-    if (at >= last->capacity) return LARDER_OK;
+    if (at < last->capacity) larder_segment_redirty(last, last->synced);
     while (at < last->capacity) {
         uint64_t rest = last->capacity - at, part = rest < PART_BYTES ? rest : PART_BYTES;
         memset(last->map + at, 0, (size_t)part);
         at = larder_segment_first_used(last, at + part);
     }
-    larder_segment_redirty(last, last->synced);
-    larder_status status = larder_segment_sync(last, store->pending.log.folder);
-    if (!status) last->sync_failed = false;
-    return status;
 }
 
 /** The last segment is the one that is appended to. Where it is missing, the next write makes
@@ -265,7 +274,6 @@ static larder_status resume(replay *work, bool was_power_cut) {
     if (status) return status;
     work->log->active = last;
     last->cut_at = 0;
-    if (was_power_cut) return wipe_behind(work->store, last);
     uint64_t end = atomic_load(&last->end);
     // A write that was not published, or the name of a segment that is missing.
     if (end + 8 <= last->capacity) memset(last->map + end, 0, 8);
@@ -273,22 +281,81 @@ static larder_status resume(replay *work, bool was_power_cut) {
 }
 
 /** A log of which nothing was ever synced, and whose first segment was lost to a power cut while it
-    was made: then whatever is left goes, so that the first segment has the first number.
-    @return LARDER_END if so. */
-static larder_status restart_log(const replay *work) {
-    store_log *log = work->log;
+    was made: then whatever is left goes, and the first segment has the first number again. */
+static bool restarts_log(const replay *work) {
     const log_survey *there = work->there;
-    if (work->store->index.meta.end.segment != 0 || work->at != NULL || there->count == 0 ||
-        larder_log_survey_has(log, there, 1) || !larder_log_survey_is_new(there))
-        return LARDER_OK;
-    for (size_t at = there->count; at > 0; at--) {
-        larder_status status = larder_log_remove(log, there->items[at - 1].number);
-        if (status) return status;
-    }
-    log->next_number = 1;
-    larder_status status = larder_os_folder_sync(log->folder);
-    return status ? status : LARDER_END;
+    return work->store->index.meta.end.segment == 0 && work->at == NULL && there->count > 0 &&
+           !larder_log_survey_has(work->log, there, 1) && larder_log_survey_is_new(there);
 }
+
+// Epochs ------------------------------------------------------------------------------------------
+
+/** What is appended to is of the greatest epoch that any head says.
+    @return false if the log may have gone back, so that sequences name other writes than before. */
+static bool is_of_last_epoch(const replay *work, bool was_power_cut, uint32_t *greatest) {
+    const store_log *log = work->log;
+    *greatest = 0;
+    for (size_t at = 0; at < work->there->count; at++) {
+        const segment_facts *facts = &work->there->items[at];
+        if (facts->kind == SEGMENT_WRITTEN && facts->store_id == log->store_id &&
+            facts->epoch.number > *greatest)
+            *greatest = facts->epoch.number;
+    }
+    // Nobody knows a write of a store that was made just now.
+    if (work->store->index.is_made) return true;
+    return !was_power_cut && work->store->recovery.journal_lost == 0 &&
+           (log->active == NULL || log->active->epoch.number == *greatest);
+}
+
+/** The epoch before one that begins here: if the greatest one begins here, too, as after two
+    crashes of a recovery, then the one before that. */
+static uint32_t epoch_before(const replay *work, uint32_t greatest) {
+    for (size_t at = 0; at < work->there->count; at++) {
+        const segment_facts *facts = &work->there->items[at];
+        if (facts->kind == SEGMENT_WRITTEN && facts->epoch.number == greatest &&
+            facts->epoch.before != greatest &&
+            facts->first_sequence == work->log->last_sequence + 1)
+            return facts->epoch.before;
+    }
+    return greatest;
+}
+
+/** RE1: another epoch begins behind the end of the log, on the device.
+    @param next receives the segment that the log goes on in; NULL where that is the last one: it is
+           empty, or there is no room for another. Then the epoch is said to begin with what it
+           holds, which is told once more. One in which an epoch begins is not overwritten: torn, it
+           would no longer tell that there was that epoch. */
+static larder_status begin_epoch(replay *work, bool was_power_cut, uint32_t greatest,
+                                 segment **next) {
+    store_log *log = work->log;
+    segment *last = log->active != NULL ? log->active : work->at;
+    const segment_epoch epoch = {greatest + 1, epoch_before(work, greatest)};
+    log->epoch = epoch.number;
+    bool is_empty = last != NULL && atomic_load(&last->end) == SEGMENT_HEAD_BYTES;
+    bool is_spare = is_empty && last->epoch.before == last->epoch.number;
+    // What tells of an epoch may be the first of the log that is on the device: the tree comes
+    // before.
+    larder_status status = larder_environment_settle(work->store->index.environment);
+    if (!status) status = is_spare ? ENOSPC : larder_log_begin_epoch(log, epoch, next);
+    if (last == NULL || (status != ENOSPC && status != EDQUOT)) return status;
+    last->epoch = epoch;
+    if (was_power_cut && last == log->active) wipe_behind(last);
+    if (is_empty) last->first_sequence = log->last_sequence + 1;
+    status = larder_segment_mend(last, log->folder, SEGMENT_WRITTEN, log->store_id);
+    if (!status) status = larder_segment_sync_file(last, log->folder);
+    return status ? status : larder_os_folder_sync(log->folder);
+}
+
+/** RE2: if we crash before this is on the device, the log ends where it ended. */
+static void enter_epoch(replay *work, segment *next) {
+    store_log *log = work->log;
+    if (next == NULL) return;
+    if (log->active != NULL) larder_segment_seal(log->active, next->number, log->last_sequence);
+    else log->first_unsynced = next->number;
+    log->active = next;
+}
+
+// What lies there besides -------------------------------------------------------------------------
 
 /** What becomes of a segment that no row names and no write was read from. */
 typedef enum unknown_fate {
@@ -321,6 +388,35 @@ static unknown_fate fate_of(const replay *work, const segment_facts *facts, bool
                                                                                : FATE_KEPT;
 }
 
+/** The last write of a segment of which only the next one tells; 0 of one that no feed reads. */
+static uint64_t last_sequence_of(const replay *work, size_t at) {
+    const log_survey *there = work->there;
+    if (there->items[at].kind != SEGMENT_WRITTEN) return 0;
+    for (size_t next = at + 1; next < there->count; next++) {
+        segment *found;
+        larder_bytes bytes;
+        if (there->items[next].kind != SEGMENT_WRITTEN ||
+            larder_log_segment(work->log, there->items[next].number, &found) != LARDER_OK ||
+            larder_segment_look(found, SEGMENT_HEAD_BYTES, &bytes) != LARDER_OK)
+            continue;
+        bool is_write = record_kind(bytes.data) != RECORD_NEXT;
+        return record_sequence(bytes.data) - is_write;
+    }
+    return work->log->last_sequence;
+}
+
+static larder_status retire_unproven(const replay *work, size_t at) {
+    store_index *index = &work->store->index;
+    const segment_facts *facts = &work->there->items[at];
+    larder_status status =
+        larder_segment_retire(index, work->log, facts->number, index->meta.transaction, true);
+    if (status) return status;
+    live_segment *noted = larder_live_find(&index->retired, facts->number);
+    noted->last_sequence = last_sequence_of(work, at);
+    noted->used_bytes = facts->stored_bytes;
+    return LARDER_OK;
+}
+
 /** What lies in the folder and belongs to nothing: of cleaning that was not committed, or not
     deleted; segments made in advance; what a power cut tore off; and what nobody knows. */
 static larder_status retire_unknown(replay *work, bool was_power_cut) {
@@ -336,9 +432,7 @@ static larder_status retire_unknown(replay *work, bool was_power_cut) {
         unknown_fate fate = fate_of(work, facts, was_power_cut);
         work->store->recovery.inconsistencies += fate == FATE_KEPT;
         if (fate == FATE_KEPT) status = larder_segment_keep(index, log, facts->number);
-        else if (fate == FATE_PROVED)
-            status =
-                larder_segment_retire(index, log, facts->number, index->meta.transaction, true);
+        else if (fate == FATE_PROVED) status = retire_unproven(work, at);
         else {
             // Nobody reads it: not since the power came back, and there was nothing in it before.
             larder_status removed = larder_log_remove(log, facts->number);
@@ -364,6 +458,7 @@ static larder_status mend_heads(const replay *work) {
         if (status) break;
         found->first_sequence = row->first_sequence;
         found->as_of = row->as_of;
+        if (row->as_of == 0) found->epoch = epoch_below(work, row->number);
         status = larder_segment_mend(found, work->log->folder,
                                      row->as_of > 0 ? SEGMENT_CLEANED : SEGMENT_WRITTEN,
                                      work->log->store_id);
@@ -418,10 +513,18 @@ larder_status larder_store_replay(larder_store *store, const log_survey *there, 
         first->kind != SEGMENT_CLEANED)
         status = enter_segment(&work, first);
     if (!status && has_log) status = read_log(&work, was_cut);
-    if (!status && was_cut) status = restart_log(&work);
-    if (!status && has_log) status = resume(&work, was_cut);
+    bool restarts = was_cut && restarts_log(&work);
+    if (!status && has_log && !restarts) status = resume(&work, was_cut);
+    segment *next = NULL;
+    uint32_t epoch, number = log->next_number;
+    bool goes_on = is_of_last_epoch(&work, was_cut, &epoch);
+    log->epoch = epoch;
+    if (restarts) log->next_number = 1;
+    // Before anything goes that may be of the greatest epoch.
+    if (!status && !goes_on) status = begin_epoch(&work, was_cut, epoch, &next);
+    if (log->next_number < number) log->next_number = number;
     if (!status) status = retire_unknown(&work, was_cut);
-    if (status == LARDER_END) status = LARDER_OK;
+    if (!status) enter_epoch(&work, next);
     store->index.is_partly_applied = store->recovery.journal_intact > 0;
     if (status == LARDER_EDAMAGED) detail->offset = work.scan.at.offset;
     return status;

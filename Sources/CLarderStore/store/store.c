@@ -76,8 +76,8 @@ static larder_status options_check(larder_store *store) {
 // Opening -----------------------------------------------------------------------------------------
 
 static int has_foreign_name(void *context, const char *name) {
-    static const char *const ours[] = {"lock",     "log",      "data.mdb",
-                                       "data.new", "lock.mdb", "index.new"};
+    static const char *const ours[] = {"lock",     "log",       "data.mdb", "data.new",
+                                       "lock.mdb", "index.new", "feed"};
     (void)context;
     for (size_t at = 0; at < sizeof ours / sizeof *ours; at++)
         if (strcmp(name, ours[at]) == 0) return 0;
@@ -171,7 +171,9 @@ static void resume_use(larder_store *store, const tree *from) {
     status = larder_tree_cursor_seek(&cursor, from, (larder_bytes){&expiry, 1});
     if (!status) status = larder_tree_cursor_get(&cursor, &key, &value);
     bytes = key.data;
-    if (!status && key.length > 0 && bytes[0] == SPACE_EXPIRY) store->expiry.may_expire = true;
+    if ((!status && key.length > 0 && bytes[0] == SPACE_EXPIRY) ||
+        expiry_is_behind_rows(&store->expiry))
+        store->expiry.may_expire = true;
 }
 
 /** A file that was cut short, though what the two of its pages say that LMDB begins with can be
@@ -241,7 +243,9 @@ static larder_status data_open(larder_store *store, larder_store_detail *detail)
     if (status == LARDER_EFOREIGN && folder_has_log(store)) return LARDER_EDAMAGED;
     if (status == LARDER_EDAMAGED && !data_has_head(store) && !folder_has_log(store))
         return LARDER_EFOREIGN;
-    return status ? status : data_load(store, detail);
+    if (!status) status = data_load(store, detail);
+    store->index.is_made = !status && store->index.meta.store_id == fresh.store_id;
+    return status;
 }
 
 static void data_close(larder_store *store) {
@@ -325,6 +329,9 @@ static larder_status begin_writing(larder_store *store, const lock_text *past) {
     larder_environment_rest(store->index.environment);
     if (store->pending.log.active != NULL) larder_segment_rest(store->pending.log.active);
     larder_environment_reserve(store->index.environment);
+    store->pending.log.synced_end = store->identity.synced;
+    store->feed.epoch = store->pending.log.epoch;
+    larder_feed_watch(store);
     if ((store->options.flags & LARDER_STORE_HOST_MAINTENANCE) != 0) return LARDER_OK;
     if (has_pending) store->maintenance.pending_since_ns = larder_os_monotonic_ns();
     store->maintenance.wants_flush = larder_store_is_over_limit(store);
@@ -387,6 +394,10 @@ static larder_status store_make(const char *path, const larder_store_options *op
     store->expiry.limits = store->options.limits;
     store->identity.lock_file = -1;
     store->index.clean_grace_bytes = UINT64_MAX;
+    pthread_mutex_init(&store->pending.unique_lock, NULL);
+    store->feed.file.file = -1;
+    store->index.feed = &store->feed;
+    pthread_mutex_init(&store->feed.lock, NULL);
     pthread_mutex_init(&store->pending.rows_lock, NULL);
     pthread_mutex_init(&store->pending.lock, NULL);
     pthread_mutex_init(&store->index.lock, NULL);
@@ -423,6 +434,8 @@ static void store_free(larder_store *store) {
     larder_live_free(&store->index.retired);
     larder_touch_buffer_free(&store->index.folding);
     larder_touch_buffer_free(&store->index.waiting);
+    larder_feed_free(&store->feed);
+    larder_leaving_free(&store->index.leaving);
     // In a child the threads that may have waited here, or held a lock, are gone: it would wait for
     // them for ever.
     if (is_ours) {
@@ -431,7 +444,9 @@ static void store_free(larder_store *store) {
         pthread_mutex_destroy(&store->syncing.lock);
         pthread_mutex_destroy(&store->index.lock);
         pthread_mutex_destroy(&store->pending.lock);
+        pthread_mutex_destroy(&store->pending.unique_lock);
         pthread_mutex_destroy(&store->pending.rows_lock);
+        pthread_mutex_destroy(&store->feed.lock);
     }
     larder_os_fork_page_free((void *)(uintptr_t)store->identity.not_forked);
     free(store->identity.path);
@@ -555,10 +570,12 @@ static larder_status store_shut(larder_store *store) {
     // As long as nobody else may write: its number may be used again then.
     if (writes) larder_log_drop_spare(&store->pending.log);
     if (writes) larder_environment_end_writing(store->index.environment);
+    if (writes) larder_feed_unwatch(&store->feed);
     larder_identity_unlock(&store->identity, !status && !closed);
     pthread_mutex_unlock(&store->pending.lock);
     pthread_mutex_unlock(&store->syncing.lock);
     pthread_mutex_unlock(&store->index.lock);
+    larder_feed_wake_own(&store->feed);
     return status ? status : closed;
 }
 

@@ -18,6 +18,13 @@ void larder_os_wait(_Atomic uint32_t *word, uint32_t expected);
 /** Wakes every thread of this process that sleeps on the word. */
 void larder_os_wake_all(_Atomic uint32_t *word);
 
+/** The same for a word in a file that processes map, for at most that long. A system without such a
+    call sleeps a millisecond at most. */
+void larder_os_shared_wait(_Atomic uint32_t *word, uint32_t expected, int64_t limit_ns);
+/** Wakes every thread of every process that sleeps on the word. */
+void larder_os_shared_wake_all(_Atomic uint32_t *word);
+void larder_os_sleep(int64_t ns);
+
 /** How long to sleep before another look for what another process may write, which was last seen to
     change `quiet_ns` ago: an eighth of that, so that what comes is found while it is fresh; 2 ms at
     least, and 50 at most, which is 20 looks a second at a file that nobody writes to. */

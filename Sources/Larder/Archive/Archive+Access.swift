@@ -13,7 +13,7 @@ extension Archive {
   ///   neither returned nor deleted), `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n), and what decoding takes if the element is not in memory.
   @inlinable
-  public func access(_ id: Element.ID) throws -> Element? {
+  public func element(forID id: Element.ID) throws -> Element? {
     try read(id)
   }
 
@@ -23,7 +23,7 @@ extension Archive {
   /// - Returns: False also if the element has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n).
-  public func contains(_ id: Element.ID) throws -> Bool {
+  public func contains(id: Element.ID) throws -> Bool {
     var isThere = false
     try keyCoder.borrow(id) { isThere = try store.contains($0) }
     return isThere
@@ -39,7 +39,7 @@ extension Archive {
   /// - Returns: The elements.
   /// - Throws: `.decoding` (the message has the primary key), `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(elements read), and what decoding takes.
-  public func accessAll(limitedBy limit: Int = .max) throws -> [Element] {
+  public func elements(limit: Int = .max) throws -> [Element] {
     var elements: [Element] = []
     if limit <= 0 { return elements }
     var cursor = try StoreCursor(store, StoreSelection())
@@ -59,7 +59,7 @@ extension Archive {
     }
   }
 
-  /// When the element with a primary key was accessed or recorded last.
+  /// When the element with a primary key was accessed or written last.
   ///
   /// Outlives the archive, as far as it has been flushed. When very many elements are
   /// accessed between two flushes, the time of some is not noted. An archive that is open
@@ -107,7 +107,7 @@ extension Archive {
       }
       _ = try store.read(key, .use) { entry in
         let element: Element
-        do { element = try coder.decode(entry.value) } catch {
+        do { element = try decode(entry.value, tag: entry.extended) } catch {
           throw decodingFailure(error, key.bytes)
         }
         found = element

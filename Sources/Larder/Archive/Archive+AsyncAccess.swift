@@ -11,8 +11,8 @@ extension Archive {
   /// - Throws: `.damaged`, `.decoding`, `.encoding` (of the key), `.closed`, `.io`.
   /// - Complexity: O(log n), and what decoding takes if the element is not in memory, and a
   ///   change of threads.
-  public func access(_ id: Element.ID) async throws -> Element? {
-    try await executor.run { try self.access(id) }
+  public func element(forID id: Element.ID) async throws -> Element? {
+    try await executor.run { try self.element(forID: id) }
   }
 
   /// As the synchronous form, on a thread of the archive's own: whether there is an element
@@ -22,8 +22,8 @@ extension Archive {
   /// - Returns: False also if the element has expired.
   /// - Throws: `.encoding` (of the key), `.damaged`, `.closed`, `.io`.
   /// - Complexity: O(log n), and a change of threads.
-  public func contains(_ id: Element.ID) async throws -> Bool {
-    try await executor.run { try self.contains(id) }
+  public func contains(id: Element.ID) async throws -> Bool {
+    try await executor.run { try self.contains(id: id) }
   }
 
   /// As the synchronous form, on a thread of the archive's own: reads all elements.
@@ -32,12 +32,12 @@ extension Archive {
   /// - Returns: The elements.
   /// - Throws: `.decoding`, `.closed`, `.damaged`, `.io`.
   /// - Complexity: O(elements read), and what decoding takes.
-  public func accessAll(limitedBy limit: Int = .max) async throws -> [Element] {
-    try await executor.run { try self.accessAll(limitedBy: limit) }
+  public func elements(limit: Int = .max) async throws -> [Element] {
+    try await executor.run { try self.elements(limit: limit) }
   }
 
   /// As the synchronous form, on a thread of the archive's own: when the element with a
-  /// primary key was accessed or recorded last.
+  /// primary key was accessed or written last.
   ///
   /// - Parameter id: The primary key.
   /// - Returns: The time; nil if there is no element, or it has expired.

@@ -25,5 +25,5 @@ extension Archive {
   ///
   /// - Throws: `.readOnly`, and then nothing has changed; `.io`.
   /// - Complexity: O(segments of the log).
-  public func delete() async throws { try await executor.runAnyway { try self.delete() } }
+  public func destroy() async throws { try await executor.runAnyway { try self.destroy() } }
 }

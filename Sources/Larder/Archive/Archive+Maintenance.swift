@@ -33,7 +33,7 @@ extension Archive {
   /// - Complexity: As `flush()`.
   public func close() throws { try shutdown() }
 
-  /// Whether the archive was closed or deleted.
+  /// Whether the archive was closed or destroyed.
   ///
   /// - Complexity: O(1).
   public var isClosed: Bool { wasClosed.load(ordering: .acquiring) }
@@ -45,7 +45,7 @@ extension Archive {
   /// - Throws: `.readOnly`, and then nothing has changed; `.busy` (somebody else has it open
   ///   for writing by now: nothing was deleted); `.io`.
   /// - Complexity: O(segments of the log).
-  public func delete() throws {
+  public func destroy() throws {
     if isReadOnly {
       throw LarderError(.readOnly, "\(path) is not deleted: it was opened for reading only.")
     }

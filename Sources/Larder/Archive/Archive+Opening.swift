@@ -6,6 +6,7 @@ extension Archive {
   /// Opens the archive in a folder with a coder, and creates it if it is missing; not the
   /// folders above.
   ///
+  /// Elements of an earlier version are migrated; see ``ArchiveSchema``.
   /// If the indexes in the folder are not what these would give for the elements, as far as their
   /// declarations and some 64 elements tell, every element is decoded and stored again, once; a
   /// crash meanwhile makes the next opening do it again. An archive that is only read does without
@@ -16,20 +17,26 @@ extension Archive {
   ///   - coder: Makes bytes of elements. Its format is kept in the folder: a coder of another
   ///     one is refused.
   ///   - indexes: What elements are found by besides their primary key; up to 64.
+  ///   - schema: The version of the elements, and steps from earlier ones; version 1 by default.
   ///   - configuration: Everything else; see there for the defaults.
   /// - Throws: `.invalidArgument` (an empty path, a number out of range, two indexes with one
   ///   number), `.busy` (the message names the process), `.configurationMismatch` (another
   ///   coder's elements, or no archive; none of the elements looked at can be decoded, unless
-  ///   ``ArchiveConfiguration/undecodable-swift.property`` says otherwise), `.incompatibleVersion`,
-  ///   `.notALarderFile`, `.damaged`, `.readOnly`, `.diskFull`, `.io`.
+  ///   ``ArchiveConfiguration/undecodable-swift.property`` says otherwise), `.incompatibleVersion`
+  ///   (of Larder, or a later one of the schema), `.decoding` (an element of an earlier version
+  ///   cannot be migrated), `.duplicate` (elements have the same value of a unique index),
+  ///   `.tooLarge` (a value of one is too long), `.notALarderFile`, `.damaged`, `.readOnly`,
+  ///   `.diskFull`, `.io`.
   /// - Complexity: O(64 · log n) for an archive that was closed, and what decoding up to 66
   ///   elements takes; O(what waited for a checkpoint) for one that was not; O(bytes of everything)
   ///   with other indexes than before; O(elements that could not be decoded).
   public convenience init(
     path: String, coder: Coder<Element>, indexes: [ArchiveIndex<Element>] = [],
-    configuration: ArchiveConfiguration = .init()
+    schema: ArchiveSchema<Element> = .init(), configuration: ArchiveConfiguration = .init()
   ) throws {
-    try self.init(folder: path, coder: coder, indexes: indexes, configuration: configuration)
+    try self.init(
+      folder: path, coder: coder, indexes: indexes, schema: schema,
+      configuration: configuration)
   }
 
   /// Opens the archive of that name in the user's caches folder with a coder, and creates
@@ -39,16 +46,17 @@ extension Archive {
   ///   - name: The name of a folder: not empty, without slashes.
   ///   - coder: Makes bytes of elements.
   ///   - indexes: What elements are found by besides their primary key; up to 64.
+  ///   - schema: The version of the elements, and steps from earlier ones; version 1 by default.
   ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: As ``init(path:coder:indexes:configuration:)``.
-  /// - Complexity: As ``init(path:coder:indexes:configuration:)``.
+  /// - Throws: As ``init(path:coder:indexes:schema:configuration:)``.
+  /// - Complexity: As ``init(path:coder:indexes:schema:configuration:)``.
   public convenience init(
     name: String, coder: Coder<Element>, indexes: [ArchiveIndex<Element>] = [],
-    configuration: ArchiveConfiguration = .init()
+    schema: ArchiveSchema<Element> = .init(), configuration: ArchiveConfiguration = .init()
   ) throws {
     try self.init(
       folder: try DiskFolder.caches(name), coder: coder, indexes: indexes,
-      configuration: configuration)
+      schema: schema, configuration: configuration)
   }
 
   /// Opens an archive on another thread, so that neither the log that a killed process
@@ -61,7 +69,7 @@ extension Archive {
   /// - Parameter make: Opens the archive.
   /// - Returns: The archive.
   /// - Throws: What the closure throws.
-  /// - Complexity: As ``init(path:coder:indexes:configuration:)``.
+  /// - Complexity: As ``init(path:coder:indexes:schema:configuration:)``.
   public static func opening(
     _ make: @escaping @Sendable () throws -> Archive
   ) async throws -> Archive {
@@ -69,21 +77,25 @@ extension Archive {
   }
 }
 
+// Disfavored: elements of LarderCompatibility say themselves how they are encoded and indexed.
 extension Archive where Element: Codable {
   /// Opens the archive in a folder, with elements as CBOR.
   ///
   /// - Parameters:
   ///   - path: The folder.
   ///   - indexes: What elements are found by besides their primary key; up to 64.
+  ///   - schema: The version of the elements, and steps from earlier ones; version 1 by default.
   ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: As ``init(path:coder:indexes:configuration:)``.
-  /// - Complexity: As ``init(path:coder:indexes:configuration:)``.
+  /// - Throws: As ``init(path:coder:indexes:schema:configuration:)``.
+  /// - Complexity: As ``init(path:coder:indexes:schema:configuration:)``.
   @_disfavoredOverload
   public convenience init(
     path: String, indexes: [ArchiveIndex<Element>] = [],
-    configuration: ArchiveConfiguration = .init()
+    schema: ArchiveSchema<Element> = .init(), configuration: ArchiveConfiguration = .init()
   ) throws {
-    try self.init(folder: path, coder: .cbor, indexes: indexes, configuration: configuration)
+    try self.init(
+      folder: path, coder: .cbor, indexes: indexes, schema: schema,
+      configuration: configuration)
   }
 
   /// Opens the archive of that name in the user's caches folder, with elements as CBOR.
@@ -91,50 +103,17 @@ extension Archive where Element: Codable {
   /// - Parameters:
   ///   - name: The name of a folder: not empty, without slashes.
   ///   - indexes: What elements are found by besides their primary key; up to 64.
+  ///   - schema: The version of the elements, and steps from earlier ones; version 1 by default.
   ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: As ``init(path:coder:indexes:configuration:)``.
-  /// - Complexity: As ``init(path:coder:indexes:configuration:)``.
+  /// - Throws: As ``init(path:coder:indexes:schema:configuration:)``.
+  /// - Complexity: As ``init(path:coder:indexes:schema:configuration:)``.
   @_disfavoredOverload
   public convenience init(
     name: String, indexes: [ArchiveIndex<Element>] = [],
-    configuration: ArchiveConfiguration = .init()
+    schema: ArchiveSchema<Element> = .init(), configuration: ArchiveConfiguration = .init()
   ) throws {
     try self.init(
       folder: try DiskFolder.caches(name), coder: .cbor, indexes: indexes,
-      configuration: configuration)
-  }
-}
-
-extension Archive where Element: Archivable {
-  /// Opens the archive in a folder, with elements encoded as they say themselves, and found
-  /// by ``Archivable/archiveIndexes``.
-  ///
-  /// - Parameters:
-  ///   - path: The folder.
-  ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: As ``init(path:coder:indexes:configuration:)``.
-  /// - Complexity: As ``init(path:coder:indexes:configuration:)``.
-  public convenience init(
-    path: String, configuration: ArchiveConfiguration = .init()
-  ) throws {
-    try self.init(
-      folder: path, coder: Element.archiveCoder, indexes: Element.archiveIndexes,
-      configuration: configuration)
-  }
-
-  /// Opens the archive of that name in the user's caches folder, with elements encoded as
-  /// they say themselves, and found by ``Archivable/archiveIndexes``.
-  ///
-  /// - Parameters:
-  ///   - name: The name of a folder; ``Archivable/archiveName`` by default.
-  ///   - configuration: Everything else; see there for the defaults.
-  /// - Throws: As ``init(path:coder:indexes:configuration:)``.
-  /// - Complexity: As ``init(path:coder:indexes:configuration:)``.
-  public convenience init(
-    name: String = Element.archiveName, configuration: ArchiveConfiguration = .init()
-  ) throws {
-    try self.init(
-      folder: try DiskFolder.caches(name), coder: Element.archiveCoder,
-      indexes: Element.archiveIndexes, configuration: configuration)
+      schema: schema, configuration: configuration)
   }
 }

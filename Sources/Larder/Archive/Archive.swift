@@ -14,17 +14,16 @@ public import Synchronization
 /// }
 ///
 /// let users = try Archive<User>(name: "users", indexes: [ArchiveIndex("age", \.age)])
-/// try users.record(User(id: 1, name: "Ada", age: 36))
-/// let ada = try users.access(1)
-/// let oldest = try users.sorted { $0.age(.descending) }.limitResults(by: 10).getResults()
+/// try users.insert(User(id: 1, name: "Ada", age: 36))
+/// let ada = try users.element(forID: 1)
+/// let adults = try users.where { $0.age >= 18 }.sorted(by: \.age, .reverse).limit(10).results()
 /// ```
 ///
-/// The primary key is the element's `id`: recording an element replaces the one of the
-/// same id. Recently accessed elements are kept in memory too, and are returned again
-/// without being decoded.
+/// The primary key is the element's `id`. Recently accessed elements are kept in memory too, and
+/// are returned again without being decoded.
 ///
 /// With ``ArchiveConfiguration/maximumDiskSize`` an archive stays within that size: what
-/// was accessed least recently leaves for what is recorded.
+/// was accessed least recently leaves for what is written.
 ///
 /// Nearly every call has a synchronous form, for threads that may wait, and an `async` one
 /// of the same name, which works on a thread of the archive's own. A write of a task that was
@@ -58,8 +57,14 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// Makes bytes of elements and elements of bytes.
   public let coder: Coder<Element>
 
+  /// The version of the elements, and what becomes of those of earlier ones.
+  public let schema: ArchiveSchema<Element>
+
+  /// What an element's extended data is.
+  @usableFromInline let versionTag: [UInt8]
   /// What elements are found by besides their primary key, and written with.
   let declaredIndexes: [ArchiveIndex<Element>]
+  let hasUniqueIndexes: Bool
   /// The same as the folder knows it.
   let format: ArchiveFormat
   let indexState = ArchiveIndexState()
@@ -69,15 +74,15 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   @usableFromInline let store: StoreHandle
   @usableFromInline let keyCoder: KeyCoder<Element.ID>
   /// What queries are planned with.
-  let catalog: ArchiveCatalog
-  let executor: DiskExecutor
+  @usableFromInline let catalog: ArchiveCatalog
+  @usableFromInline let executor: DiskExecutor
   let changes = ArchiveChanges()
   /// Elements that need not be decoded again: good as long as their version is the store's.
   @usableFromInline let memory: MemoryCache<Element.ID, ArchiveCell<Element>>
   @usableFromInline let memoryLimit: Atomic<Int>
   let room: ArchiveRoom
-  /// Where properties that are archived themselves go; nil: nowhere.
-  let factory: ArchiveFactoryLink?
+  /// What is told of each element before it is stored.
+  let companion: (any ArchiveCompanion)?
   let clock: CacheClock
   /// The most bytes that one batch has: far from half of what may wait for a checkpoint.
   let batchLimit: Int
@@ -88,19 +93,26 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// Opens the archive, and brings its indexes up to date.
   init(
     folder path: String, coder: Coder<Element>, indexes: [ArchiveIndex<Element>],
-    configuration: ArchiveConfiguration
+    schema: ArchiveSchema<Element>, configuration: ArchiveConfiguration
   ) throws {
     try ArchiveFormat.validate(indexes)
-    format = ArchiveFormat(coder: coder.format, indexes: indexes)
+    try schema.validate()
+    format = ArchiveFormat(coder: coder.format, indexes: indexes, version: schema.version)
     let opened: ArchiveStore
     do throws(LarderError) {
-      opened = try format.openStore(path: path, options: configuration.options)
+      opened = try format.openStore(
+        path: path, options: configuration.options, oldest: schema.oldest,
+        oldCoders: schema.migrations.map(\.format),
+        readsLater: configuration.isReadOnly && schema.readsLaterVersions)
     } catch {
       throw error.errno == ECANCELED ? CancellationError() : error
     }
     self.path = path
     self.coder = coder
+    self.schema = schema
+    versionTag = [UInt8](schema.tag)
     declaredIndexes = indexes
+    hasUniqueIndexes = indexes.contains(where: \.isUnique)
     sampleCount = configuration.sampleCount
     undecodable = configuration.undecodable
     store = opened.store
@@ -111,7 +123,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     isReadOnly = configuration.isReadOnly
     expiration = configuration.expiration
     clock = configuration.clock
-    factory = configuration.factoryLink
+    companion = configuration.companion
     batchLimit = Int(clamping: min(8 << 20, configuration.journalCapacity / 8))
     memory = ArchiveCell.makeMemory(configuration)
     memoryLimit = Atomic(max(0, configuration.maximumMemorySize.bytes))
@@ -130,7 +142,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       store.options.withLock { $0.contentFormatNumber = 0 }
       // A writer may just have begun to build others: then the first query looks again.
       if !declaredIndexes.isEmpty { _ = try? adoptIndexes(there.number, sample) }
-    } else if there.indexes != format.indexes || sample.differing > 0 {
+    } else if !there.hasElements(as: format) || sample.differing > 0 {
       try rebuild(after: there, isAlone: true, progress)
     } else {
       try indexUnindexed()

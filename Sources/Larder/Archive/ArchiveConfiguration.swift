@@ -2,7 +2,7 @@
 
 public import LarderCore
 
-/// How an archive is opened: everything has a default that keeps what is recorded until it
+/// How an archive is opened: everything has a default that keeps what is stored until it
 /// is deleted.
 ///
 /// ```swift
@@ -22,7 +22,7 @@ public struct ArchiveConfiguration: Sendable {
   /// default. 0 and less: none is kept there.
   public var maximumMemorySize: DataSize = 1.megabytes
 
-  /// How long elements live, counted from when they were recorded or last accessed;
+  /// How long elements live, counted from when they were written or last accessed;
   /// `Expiration.never` by default.
   public var expiration: Expiration = .never
 
@@ -68,19 +68,14 @@ public struct ArchiveConfiguration: Sendable {
   /// What Apple's systems are told of the files: data protection, backups.
   public var files = FileAttributes()
 
-  /// Whose archives get the properties of an ``Archivable`` element that are archivable
-  /// themselves; nil, the default: they are only stored within the element. A factory's own
-  /// archives have that factory here.
-  public var propertyFactory: ArchiveFactory?
-
   /// What becomes of elements that cannot be decoded, because the type has changed.
   public enum Undecodable: Sendable, Hashable {
     /// Whatever would have to look at one throws `.decoding`, with its primary key in the message;
     /// so does a query by an index as long as there is one that is in no index. Opening
     /// throws `.configurationMismatch` if none of the elements that it looks at can be decoded.
     case fail
-    /// Queries and `accessAll` leave them out, with or without an index, and opening takes any
-    /// elements: `explain()` says how many were left out, `verify()` how many there are.
+    /// Queries and `elements(limit:)` leave them out, with or without an index, and opening takes
+    /// any elements: `explain()` says how many were left out, `verify()` how many there are.
     case skip
   }
 
@@ -88,7 +83,7 @@ public struct ArchiveConfiguration: Sendable {
   /// default.
   ///
   /// They stay as they are, are found by their primary keys, `ids()` lists them, and they can be
-  /// deleted or recorded again. As soon as the archive is opened with a type that decodes them,
+  /// deleted or replaced. As soon as the archive is opened with a type that decodes them,
   /// they are in its indexes again.
   public var undecodable: Undecodable = .fail
 
@@ -111,12 +106,8 @@ public struct ArchiveConfiguration: Sendable {
   /// How many elements opening looks at to find out whether the indexes are theirs.
   var sampleCount = 64
 
-  /// The factory that owns the archive, and counts instead of the one above.
-  var owner: ArchiveFactoryLink?
-
-  var factoryLink: ArchiveFactoryLink? {
-    owner ?? propertyFactory.map(ArchiveFactoryLink.init(to:))
-  }
+  /// What is told of each element before it is stored; nil: nobody is.
+  package var companion: (any ArchiveCompanion)?
 
   /// The same in the terms of the store.
   var options: StoreOptions {

@@ -7,21 +7,27 @@ import Synchronization
 /// Threads for calls that may wait for a disk, so that neither the caller's thread nor one
 /// of the few that run tasks has to.
 @usableFromInline
-final class DiskExecutor: Sendable {
+package final class DiskExecutor: Sendable {
   /// Whether the task has a thread of its own, which may wait for a disk as well as any other.
   @TaskLocal static var mayBlockItsThread = false
 
   private let queue: DispatchQueue
   private let suspension: SuspendableHandle?
 
-  /// - Parameter suspension: Of the store that the calls are for; nil if there is none.
-  init(_ label: String, _ suspension: SuspendableHandle? = nil) {
-    queue = DispatchQueue(label: label, qos: .userInitiated, attributes: .concurrent)
+  /// For calls of no store, or of several.
+  package convenience init(_ label: String) { self.init(label, nil) }
+
+  /// - Parameters:
+  ///   - suspension: Of the store that the calls are for; nil if there is none.
+  ///   - isSerial: For calls that may be blocked for long: then it has a thread of its own.
+  init(_ label: String, _ suspension: SuspendableHandle?, isSerial: Bool = false) {
+    queue = DispatchQueue(
+      label: label, qos: .userInitiated, attributes: isSerial ? [] : .concurrent)
     self.suspension = suspension
   }
 
   /// Runs the body on a thread of the executor.
-  func run<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+  package func run<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     if Self.mayBlockItsThread { return try body() }
     // So that a task waits for a resumption, and not a thread; but for one that comes too late.
     try await suspension?.untilResumed()
@@ -52,6 +58,7 @@ final class DiskExecutor: Sendable {
 
   /// Runs a long body, which asks now and then whether it is to go on: not any more when
   /// the task is cancelled.
+  @usableFromInline
   func runCancellable<R: Sendable>(
     _ body: @escaping @Sendable (_ goesOn: @escaping @Sendable () -> Bool) throws -> R
   ) async throws -> R {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 
 import Foundation
-import LarderCore
+package import LarderCore
 
 /// Names of folders and files.
-enum DiskFolder {
+package enum DiskFolder {
   /// The path of a folder of that name in the program's part of the user's caches folder, which
   /// is created.
-  static func caches(_ name: String, program: String = program) throws(LarderError) -> String {
+  package static func caches(_ name: String, program: String = program) throws(LarderError)
+    -> String
+  {
     try validate(name)
     try validate(program)
     do {
@@ -23,7 +25,7 @@ enum DiskFolder {
 
   /// What tells this program's caches from those of others: the identifier of its bundle, else the
   /// name of its executable.
-  static var program: String {
+  package static var program: String {
     Bundle.main.bundleIdentifier ?? lastComponent(of: CommandLine.arguments.first ?? "")
   }
 
@@ -34,7 +36,7 @@ enum DiskFolder {
   }
 
   /// Refuses what is not the name of one file in a folder.
-  static func validate(_ name: String) throws(LarderError) {
+  package static func validate(_ name: String) throws(LarderError) {
     let bytes = name.utf8
     if bytes.isEmpty || name == "." || name == ".." || bytes.contains(0)
       || bytes.contains(UInt8(ascii: "/")) || bytes.count > 255

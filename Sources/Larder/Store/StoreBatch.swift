@@ -80,7 +80,7 @@ struct StoreBatch: ~Copyable {
     try removed.get()
   }
 
-  private func remove(_ key: UnsafeRawBufferPointer) throws(LarderError) {
+  func remove(_ key: UnsafeRawBufferPointer) throws(LarderError) {
     try store.check(
       call { larder_store_batch_remove($0, larder_bytes(key)) },
       "remove an entry in a batch for \(store.path)")
@@ -113,16 +113,53 @@ struct StoreBatch: ~Copyable {
       "require a version in a batch for \(store.path)")
   }
 
+  /// Makes the commit depend on no two entries having that value in its index behind it.
+  func requireUnique(_ value: StoreIndexValue) throws(LarderError) {
+    let status = value.bytes.withUnsafeBytes { bytes in
+      larder_store_batch_require_unique(batch, value.index, larder_bytes(bytes))
+    }
+    try store.check(status, "require a unique value in a batch for \(store.path)")
+  }
+
+  /// Makes the commit depend on nothing having been written since that version.
+  func requireUnchanged(since sequence: UInt64) {
+    larder_store_batch_require_unchanged(batch, sequence)
+  }
+
   /// Writes everything, or nothing.
   ///
   /// - Returns: the version of all entries; nil if a requirement did not hold.
+  /// - Throws: `.duplicate` with a `StoreDuplicate` if it was that of a unique value, and all
+  ///   others held.
   func commit(isSynced: Bool) throws(LarderError) -> UInt64? {
     var sequence: UInt64 = 0
     let status = try call {
       larder_store_batch_commit($0, isSynced ? UInt32(LARDER_STORE_SYNCED) : 0, &sequence)
     }
-    if status == LARDER_ECONFLICT { return nil }
+    if status == LARDER_ECONFLICT {
+      var index: UInt16 = 0
+      if larder_store_batch_duplicate(batch, &index) != LARDER_OK { return nil }
+      throw LarderError(
+        .duplicate, "An index of \(store.path) would have a value twice.",
+        cause: StoreDuplicate(index: index))
+    }
     try store.check(status, "commit a batch to \(store.path)")
+    return sequence
+  }
+}
+
+/// The cause of an error that says that a value is not unique.
+struct StoreDuplicate: Error {
+  /// The index that it is of.
+  var index: UInt16
+}
+
+extension StoreHandle {
+  /// The version of the last write, of a removal too.
+  func lastSequence() throws(LarderError) -> UInt64 {
+    var sequence: UInt64 = 0
+    let status = try suspension.call { larder_store_last_sequence($0, &sequence) }
+    try check(status, "find out what was written last to \(path)")
     return sequence
   }
 }

@@ -30,6 +30,25 @@ struct StoreCursor: ~Copyable {
     self.owner = owner
   }
 
+  /// Goes over everything, by key.
+  ///
+  /// - Parameter token: Receives where a feed goes on that tells what is written later.
+  init(snapshotOf store: StoreHandle, token: inout ChangeToken?) throws(LarderError) {
+    var opened: OpaquePointer?
+    var raw = larder_store_token()
+    let (status, owner) = try store.suspension.callKeeping { pointer in
+      StoreSelection().withQuery(0) { larder_store_snapshot_open(pointer, &$0, &raw, &opened) }
+    }
+    guard status == LARDER_OK, let opened else {
+      throw store.failure(
+        status == LARDER_OK ? Int32(LARDER_EINVALID) : status, "list the entries of \(store.path)")
+    }
+    token = ChangeToken(raw)
+    cursor = opened
+    self.store = store
+    self.owner = owner
+  }
+
   deinit { larder_store_cursor_close(cursor) }
 
   /// Goes over something else, as of the same moment.
@@ -47,15 +66,21 @@ struct StoreCursor: ~Copyable {
   /// - Returns: false at the end.
   /// - Throws: `.suspended` if the store was suspended since the cursor was opened.
   mutating func next(_ body: (inout StoreEntry) throws -> Void) throws -> Bool {
+    var entry = StoreEntry(raw: larder_store_entry())
+    guard try step(&entry) else { return false }
+    try body(&entry)
+    return true
+  }
+
+  /// As ``next(_:)``, with an entry that is valid until the cursor is gone.
+  mutating func step(_ entry: inout StoreEntry) throws -> Bool {
     while true {
-      var entry = StoreEntry(raw: larder_store_entry())
       let status = larder_store_cursor_next(cursor, &entry.raw)
+      if status == LARDER_OK { return true }
       if status == LARDER_END { return false }
       if status == LARDER_EDAMAGED { continue }
       if status == LARDER_ECLOSED, !store.suspension.isClosed { throw interruption }
       try store.check(status, "list the entries of \(store.path)")
-      try body(&entry)
-      return true
     }
   }
 
@@ -78,6 +103,8 @@ struct StoreSelection: Sendable {
   var lower: [UInt8] = []
   var upper: [UInt8] = []
   var prefix: [UInt8] = []
+  /// How many entries will be asked for; 0 if nobody knows.
+  var expected = 0
 
   init() {}
 
@@ -89,6 +116,12 @@ struct StoreSelection: Sendable {
   var isWithoutValues: Bool {
     get { flags & UInt32(LARDER_STORE_WITHOUT_VALUE) != 0 }
     set { set(LARDER_STORE_WITHOUT_VALUE, newValue) }
+  }
+
+  /// Whether nobody asks when entries expire.
+  var isWithoutExpiry: Bool {
+    get { flags & UInt32(LARDER_STORE_WITHOUT_EXPIRY) != 0 }
+    set { set(LARDER_STORE_WITHOUT_EXPIRY, newValue) }
   }
 
   mutating func setLower(_ bytes: [UInt8], isExclusive: Bool = false) {
@@ -133,6 +166,7 @@ struct StoreSelection: Sendable {
       query.content_format = format
     }
     query.flags = flags
+    query.expected = UInt64(expected)
     return lower.withUnsafeBytes { lower in
       upper.withUnsafeBytes { upper in
         prefix.withUnsafeBytes { prefix in

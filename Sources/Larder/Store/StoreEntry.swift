@@ -18,6 +18,7 @@ struct StoreEntry {
   var value: UnsafeRawBufferPointer { UnsafeRawBufferPointer(raw.value) }
 
   /// The extended data's bytes.
+  @usableFromInline
   var extended: UnsafeRawBufferPointer { UnsafeRawBufferPointer(raw.extended) }
 
   /// In an index's order: the bytes that the entry is found by.

@@ -10,7 +10,7 @@ enum StoreFiles {
   /// The index goes first: a log without it is taken for damage, so that what is left of a
   /// store that was deleted in part is never opened as if it were whole.
   private static let names = [
-    "data.new", "index.new/data.mdb", "index.new/lock.mdb", "data.mdb", "lock.mdb",
+    "data.new", "index.new/data.mdb", "index.new/lock.mdb", "data.mdb", "lock.mdb", "feed",
   ]
 
   /// Deletes them, and the folder if nothing else is in it.

@@ -92,8 +92,9 @@ public final class MessageLog<Message: Sendable>: Sendable {
 
   /// Opens an existing log for reading only.
   ///
-  /// It takes no lock, writes nothing to the file, needs no permission to write,
-  /// and reads what a writer in this or another process appends meanwhile.
+  /// It takes no lock, needs no permission to write, and reads what a writer in this or
+  /// another process appends meanwhile. It writes nothing to the file, but for who
+  /// follows it and may: that somebody waits.
   /// Capacity and policy are those of the file.
   ///
   /// - Parameters:

@@ -3,16 +3,6 @@
 public import Foundation
 
 extension Int {
-  /// So many bits, rounded up to bytes.
-  ///
-  /// - Complexity: O(1).
-  public var bits: DataSize { .bits(self) }
-
-  /// So many half bytes, rounded up to bytes.
-  ///
-  /// - Complexity: O(1).
-  public var nibbles: DataSize { .nibbles(self) }
-
   /// So many bytes.
   ///
   /// - Complexity: O(1).
@@ -40,16 +30,6 @@ extension Int {
 }
 
 extension Double {
-  /// So many bits, rounded up to bytes.
-  ///
-  /// - Complexity: O(1).
-  public var bits: DataSize { .bits(self) }
-
-  /// So many half bytes, rounded up to bytes.
-  ///
-  /// - Complexity: O(1).
-  public var nibbles: DataSize { .nibbles(self) }
-
   /// So many bytes, rounded up.
   ///
   /// - Complexity: O(1).

@@ -3,16 +3,6 @@
 // MARK: - A size in units
 
 extension DataSize {
-  /// The number of bits; `Int.max` if there are more.
-  ///
-  /// - Complexity: O(1).
-  public var bits: Int { DataSize(bytes, unit: 8).bytes }
-
-  /// The number of half bytes; `Int.max` if there are more.
-  ///
-  /// - Complexity: O(1).
-  public var nibbles: Int { DataSize(bytes, unit: 2).bytes }
-
   /// The number of kilobytes, of 1,024 bytes each.
   ///
   /// - Complexity: O(1).
@@ -37,30 +27,6 @@ extension DataSize {
 // MARK: - Units made a size
 
 extension DataSize {
-  /// So many bits, rounded up to bytes.
-  ///
-  /// - Parameter count: How many.
-  /// - Complexity: O(1).
-  public static func bits(_ count: Int) -> DataSize { DataSize(count, parts: 8) }
-
-  /// So many bits, rounded up to bytes.
-  ///
-  /// - Parameter count: How many.
-  /// - Complexity: O(1).
-  public static func bits(_ count: Double) -> DataSize { DataSize(count, parts: 8) }
-
-  /// So many half bytes, rounded up to bytes.
-  ///
-  /// - Parameter count: How many.
-  /// - Complexity: O(1).
-  public static func nibbles(_ count: Int) -> DataSize { DataSize(count, parts: 2) }
-
-  /// So many half bytes, rounded up to bytes.
-  ///
-  /// - Parameter count: How many.
-  /// - Complexity: O(1).
-  public static func nibbles(_ count: Double) -> DataSize { DataSize(count, parts: 2) }
-
   /// So many bytes.
   ///
   /// - Parameter count: How many.

@@ -27,7 +27,7 @@ public struct DataSize: Sendable, Hashable, Codable {
   public static let zero = DataSize(bytes: 0)
 
   /// So many units of so many bytes each, rounded up.
-  init(_ count: Double, unit: Double) {
+  package init(_ count: Double, unit: Double) {
     let bytes = (count * unit).rounded(.up)
     if bytes.isNaN {
       self.bytes = 0
@@ -37,18 +37,18 @@ public struct DataSize: Sendable, Hashable, Codable {
     }
   }
 
-  init(_ count: Int, unit: Int) {
+  package init(_ count: Int, unit: Int) {
     let (bytes, overflows) = count.multipliedReportingOverflow(by: unit)
     self.bytes = overflows ? (count < 0 ? .min : .max) : bytes
   }
 
   /// So many parts of a byte, `parts` of which are one, rounded up.
-  init(_ count: Int, parts: Int) {
+  package init(_ count: Int, parts: Int) {
     let (whole, rest) = count.quotientAndRemainder(dividingBy: parts)
     bytes = rest > 0 ? whole + 1 : whole
   }
 
-  init(_ count: Double, parts: Double) { self.init(count, unit: 1 / parts) }
+  package init(_ count: Double, parts: Double) { self.init(count, unit: 1 / parts) }
 }
 
 extension DataSize: Comparable {

@@ -9,7 +9,7 @@ struct ArchiveCommand: ParsableCommand {
       An archive is one folder, whose elements have a primary key each. These commands only read, \
       and work while a program uses the archive, on the state of the moment; they leave no trace \
       in the times of access. Elements come out as JSON. The folder is one like those of larder \
-      cache: its rm, verify, salvage, compact and backup work on it as well.
+      cache: its rm, verify, rebuild, salvage, compact and backup work on it, too.
 
       Keys are text. Those that are not, or not printable, are shown as 0x and hexadecimal digits, \
       and given with --hex; keys of type Int are shown and given as numbers with --int.

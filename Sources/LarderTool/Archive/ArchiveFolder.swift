@@ -7,14 +7,17 @@ import LarderCore
 enum ArchiveFolder {
   /// Opens the folder for reading only, while whoever has it goes on.
   ///
-  /// - Returns: it, and the name of its coder; nil if that is none that the tool knows.
-  static func read(_ path: String) throws -> (archive: RawCache, format: String?) {
+  /// - Returns: it, the name of its coder, nil if that is none that the tool knows, and the version
+  ///   of its schema.
+  static func read(
+    _ path: String
+  ) throws -> (archive: RawCache, format: String?, version: Int) {
     let archive = try CacheFolder.read(path)
     let kind = StoreKind(try archive.statistics)
-    guard case .archive(let coder) = kind else {
+    guard case .archive(let coder, let version) = kind else {
       throw ToolFailure("\(path): no archive, but \(kind.name)")
     }
-    return (archive, name(ofCoder: coder))
+    return (archive, name(ofCoder: coder), version)
   }
 
   /// The name of a coder of Larder's whose number is in the folder.

@@ -39,7 +39,7 @@ struct ArchiveGet: ParsableCommand {
   func validate() throws { _ = try keys.bytes(key) }
 
   func run() throws {
-    let (archive, name) = try ArchiveFolder.read(folder)
+    let (archive, name, _) = try ArchiveFolder.read(folder)
     let format = raw ? nil : try element.chosen(folder, name)
     let bytes = try keys.bytes(key)
     guard let value = try archive.peek(forKey: bytes) else {

@@ -79,7 +79,7 @@ struct ArchiveQuery: ParsableCommand {
 
   func run() throws {
     let start = ContinuousClock.now
-    let (archive, name) = try ArchiveFolder.read(folder)
+    let (archive, name, _) = try ArchiveFolder.read(folder)
     var scan = ArchiveScan(
       format: try element.chosen(folder, name), conditions: `where`, ignoresCase: ignoreCase,
       sort: sort, isDescending: descending, skip: skip, limit: limit ?? .max,

@@ -22,10 +22,13 @@ struct ArchiveStat: ParsableCommand {
   var json = false
 
   func run() throws {
-    let (archive, name) = try ArchiveFolder.read(folder)
+    let (archive, name, version) = try ArchiveFolder.read(folder)
     let format = name.map { $0.isEmpty ? "any" : $0 }
     try CacheFigures(folder, archive).print(
-      json: json, noun: "elements", rows: [("element format", format ?? "a program's own")],
-      fields: { $0.add("format", format) })
+      json: json, noun: "elements", rows: [("element format", format ?? "a program's own"), ("schema version", "\(version)")],
+      fields: {
+        $0.add("format", format)
+        $0.add("schemaVersion", version)
+      })
   }
 }

@@ -41,4 +41,20 @@ enum CacheFolder {
     configuration.trustsOtherUsers = others.areTrusted
     return try RawCache(path: path, coder: coder, keyCoder: .data, configuration: configuration)
   }
+
+  /// Runs what needs a cache for itself, and says which process has it open, if one does.
+  ///
+  /// - Parameter purpose: A verb, for the sentence.
+  static func alone<Result>(
+    _ path: String, _ purpose: String, _ body: () throws -> Result
+  ) throws -> Result {
+    do {
+      return try body()
+    } catch let error as LarderError where error.code == .busy {
+      // The cache itself says who it is, if it is whole enough to be opened.
+      guard let writer = try? openForReading(path).statistics.writerProcess else { throw error }
+      throw ToolFailure(
+        "Could not \(purpose) \(path): process \(writer) has it open; close it there first.")
+    }
+  }
 }

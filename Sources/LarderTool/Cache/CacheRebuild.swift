@@ -9,8 +9,9 @@ struct CacheRebuild: ParsableCommand {
     discussion: """
       For a cache whose data.mdb is damaged or missing: its log has every entry. No value is \
       copied, and after a crash or Ctrl-C in the middle the cache is as it was. No process may \
-      have it open. Exits with 0 if nothing was lost and with 1 if something was. Where the log is \
-      damaged, too, salvage makes a cache without damage.
+      have it open. Exits with 0 if nothing of the log was found damaged and with 1 if something \
+      was; whether a segment is missing, only the old index could tell. Where the log is damaged, \
+      too, salvage makes a cache without damage.
 
       EXAMPLES
         larder cache rebuild users.cache
@@ -25,8 +26,10 @@ struct CacheRebuild: ParsableCommand {
 
   func run() throws {
     try StandardStreams.requireOutput(outside: folder)
-    let report = try EntryProgress.run("rebuilding") {
-      try RawCache.rebuild(path: folder, trustsOtherUsers: others.areTrusted, progress: $0)
+    let report = try CacheFolder.alone(folder, "rebuild") {
+      try EntryProgress.run("rebuilding") {
+        try RawCache.rebuild(path: folder, trustsOtherUsers: others.areTrusted, progress: $0)
+      }
     }
     try StandardOutput.line("\(folder): \(CacheText.intact(report)) in the new index")
     if report.damaged > 0 || report.lost > 0 {

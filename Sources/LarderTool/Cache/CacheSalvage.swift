@@ -12,7 +12,7 @@ struct CacheSalvage: ParsableCommand {
       The source is only read, however damaged it is: a torn or missing index, segments of the \
       log that were cut off or are missing. Entries keep their times and extended data. No \
       process may have the source open. Exits with 0 if nothing was lost and with 1 if something \
-      was.
+      was, or may have been: without the whole index nobody can tell whether a segment is missing.
 
       EXAMPLES
         larder cache salvage users.cache saved.cache
@@ -30,7 +30,11 @@ struct CacheSalvage: ParsableCommand {
 
   func run() throws {
     try StandardStreams.requireOutput(outside: source)
-    let report = try salvage()
+    let report = try CacheFolder.alone(source, "salvage") {
+      try EntryProgress.run("salvaging") {
+        try RawCache.salvage(from: source, to: target, progress: $0)
+      }
+    }
     let isWhole = report.isIntact && report.lost == 0
     if json {
       var object = JSONObject()
@@ -42,20 +46,10 @@ struct CacheSalvage: ParsableCommand {
       try StandardOutput.line("\(target): \(CacheText.intact(report)) saved from \(source)")
       for finding in CacheText.findings(report) { try StandardOutput.line("  \(finding)") }
       if isWhole { try StandardOutput.line("  nothing was lost") }
+      if report.damagedPages > 0 {
+        try StandardOutput.line("  without all of data.mdb nobody can tell whether more was lost")
+      }
     }
     if !isWhole { throw ExitCode(ToolExit.damage) }
-  }
-
-  private func salvage() throws -> DiskCacheReport {
-    do {
-      return try EntryProgress.run("salvaging") {
-        try RawCache.salvage(from: source, to: target, progress: $0)
-      }
-    } catch let error as LarderError where error.code == .busy {
-      // The cache itself says who it is, if it is whole enough to be opened.
-      guard let writer = try? CacheFolder.read(source).statistics.writerProcess else { throw error }
-      throw ToolFailure(
-        "Could not salvage \(source): process \(writer) has it open; close it there first.")
-    }
   }
 }

@@ -9,7 +9,7 @@ struct EntryCommand: ParsableCommand {
       An entry cache is one folder, whose entries have the same number of values each, all written \
       together. These commands only read, and work while a program uses the cache, on the state of \
       the moment; they leave no trace in the order of use. The folder is one like those of larder \
-      cache: its rm, verify, salvage, compact and backup work on it as well.
+      cache: its rm, verify, rebuild, salvage, compact and backup work on it, too.
 
       Keys are text. Those that are not, or not printable, are shown as 0x and hexadecimal digits, \
       and given with --hex; keys of type Int are shown and given as numbers with --int.

@@ -51,7 +51,7 @@ struct LogCat: ParsableCommand {
     let newest = statistics.newestSequence ?? 0
     var printer = MessagePrinter(format, path: file, endsEveryMessage: reverse)
     printer.contentFormat = statistics.format
-    if newest > 0 {
+    if newest > 0, last != 0 {
       let reader = try ring.makeReader()
       let oldest = max(statistics.oldestSequence ?? 1, from ?? 1, 1)
       if reverse {

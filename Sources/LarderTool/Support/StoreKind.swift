@@ -8,13 +8,13 @@ enum StoreKind: Equatable, Sendable {
   case cache(format: String)
   /// An entry cache.
   case entries(valueCount: Int, version: UInt32)
-  /// An archive; the number stands for the name of its coder.
-  case archive(coder: UInt16)
+  /// An archive; the number stands for the name of its coder, the version is that of its schema.
+  case archive(coder: UInt16, version: Int)
 
   init(_ statistics: DiskCacheStatistics) {
     let number = statistics.contentFormat
     if let archive = ArchiveFormat(number: number) {
-      self = .archive(coder: archive.coder)
+      self = .archive(coder: archive.coder, version: Int(archive.version))
     } else if let entries = EntryFormat(number: number) {
       self = .entries(valueCount: entries.valueCount, version: entries.version)
     } else {

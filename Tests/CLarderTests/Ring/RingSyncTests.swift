@@ -139,9 +139,25 @@ struct RingSyncTests {
     #expect(failures.withLock { $0 } == [])
   }
 
-  @Test func aWaitEndsWithTheShutdown() throws {
+  @Test(arguments: [false, true])
+  func aWaitEndsWhenItIsInterrupted(readOnly: Bool) throws {
+    let ring = try Ring(url, data: 4000)
+    let waiting = try readOnly ? Ring(reading: url) : ring
+    for _ in 0..<50 {
+      onThreads(2) { thread in
+        // One that begins later finds that it was.
+        if thread == 0 { return larder_ring_interrupt(waiting.raw) }
+        #expect(larder_ring_wait(waiting.raw, .max, -1) == LARDER_END)
+      }
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func aWaitEndsWithTheShutdown(readOnly: Bool) throws {
+    let writer = try Ring(url, data: 4000)
     for _ in 0..<20 {
-      let ring = try Ring(url, data: 4000)
+      if !readOnly { writer.close() }
+      let ring = try readOnly ? Ring(reading: url) : Ring(url, data: 4000)
       let statuses = Locked<[Int32]>([])
       onThreads(3) { thread in
         let status =

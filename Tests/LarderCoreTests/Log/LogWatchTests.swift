@@ -1,83 +1,96 @@
 // SPDX-License-Identifier: MIT
 
+import Foundation
 import LarderTestSupport
 import Synchronization
 import Testing
 
 @testable import LarderCore
 
-/// Looking for what another process appends, by a clock that does not wait.
+/// One thread that waits for what another process appends.
 @Suite(.timeLimit(.minutes(5))) struct LogWatchTests {
-  /// A log whose next number changes with the look of that number.
+  /// A log whose number changes when a test says so.
   private final class Log: Sendable {
     let signal = ChangeSignal()
-    let pauses = Locked<[Duration]>([])
-    private let changesAt: Int
-    private let waiting = Atomic<Int>(0)
-    private let expected: Int
-
-    init(changesAt: Int, waiters: Int) {
-      self.changesAt = changesAt
-      expected = waiters
-    }
+    let waits = Atomic<Int>(0)
+    let limits = Locked<[Duration?]>([])
+    private let next = Locked<UInt64?>(1)
+    private let changes = DispatchSemaphore(value: 0)
 
     /// Waits as a follower does.
-    func wait(_ watch: LogWatch) async {
+    func follow(_ watch: LogWatch, seen: UInt64) async {
       await signal.wait {
-        watch.begin(self.signal, seen: 1) { self.look() }
-        self.waiting.add(1, ordering: .sequentiallyConsistent)
-        return false
+        watch.begin(self.signal, seen: seen) { seen, limit in self.block(seen, limit) }
+        return self.next.withLock { $0 } != seen
       }
     }
 
-    /// Nobody looks before all wait.
-    func sleep(_ pause: Duration) async {
-      while waiting.load(ordering: .sequentiallyConsistent) < expected { await Task.yield() }
-      pauses.withLock { $0.append(pause) }
+    func change(to number: UInt64?) {
+      next.withLock { $0 = number }
+      changes.signal()
     }
 
-    private func look() -> UInt64? { pauses.withLock { $0.count < changesAt ? 1 : 2 } }
+    /// As if it had been interrupted.
+    func interrupt() { changes.signal() }
+
+    private func block(_ seen: UInt64, _ limit: Duration?) -> UInt64? {
+      waits.add(1, ordering: .sequentiallyConsistent)
+      limits.withLock { $0.append(limit) }
+      // What comes while nobody waits is not waited for.
+      if limit == nil, next.withLock({ $0 }) == seen { changes.wait() }
+      return next.withLock { $0 }
+    }
+
+    func untilWaiting(_ count: Int) async {
+      while waits.load(ordering: .sequentiallyConsistent) < count { await Task.yield() }
+    }
   }
 
-  @Test func manyWaitersShareOneLook() async {
-    let log = Log(changesAt: 500, waiters: 100)
-    let watch = LogWatch { await log.sleep($0) }
+  @Test func manyWaitersShareOneThread() async {
+    let log = Log()
+    let watch = LogWatch()
     await withTaskGroup { group in
-      for _ in 0..<100 { group.addTask { await log.wait(watch) } }
+      for _ in 0..<100 { group.addTask { await log.follow(watch, seen: 1) } }
+      await log.untilWaiting(1)
+      log.change(to: 2)
     }
-    // One more where the watch was faster than those whom it woke.
-    #expect((500...501).contains(log.pauses.withLock { $0.count }))
+    // A few more where it was faster than those whom it woke.
+    let limits = log.limits.withLock { $0 }
+    #expect(limits.first == .some(nil))
+    #expect(limits.filter { $0 == nil }.count <= 100)
   }
 
-  @Test func aQuietLogIsLookedAtTwentyTimesASecond() async {
-    let log = Log(changesAt: 500, waiters: 1)
-    await log.wait(LogWatch { await log.sleep($0) })
-    let pauses = log.pauses.withLock { $0 }
-    #expect(pauses.first == .milliseconds(2))
-    #expect(pauses.allSatisfy { $0 >= .milliseconds(2) && $0 <= .milliseconds(50) })
-    var time = Duration.zero
-    var inFirstSecond = 0
-    for pause in pauses.prefix(500) {
-      if time < .seconds(1) { inFirstSecond += 1 } else { #expect(pause == .milliseconds(50)) }
-      time += pause
+  @Test func aThreadThatEndedBeginsAgain() async {
+    let log = Log()
+    let watch = LogWatch()
+    for number in 1..<UInt64(200) {
+      await withTaskGroup { group in
+        group.addTask { await log.follow(watch, seen: number) }
+        log.change(to: number + 1)
+      }
     }
-    #expect(inFirstSecond <= 60)
   }
 
-  @Test func aWatchThatEndedBeginsAgain() async {
-    for _ in 0..<20 {
-      let first = Log(changesAt: 3, waiters: 1)
-      let watch = LogWatch { await first.sleep($0) }
-      for _ in 0..<5 { await first.wait(watch) }
-    }
+  @Test func theThreadEndsWhenTheLastWaiterHasLeft() async {
+    let log = Log()
+    let watch = LogWatch()
+    let waiter = Task { await log.follow(watch, seen: 1) }
+    await log.untilWaiting(1)
+    waiter.cancel()
+    await waiter.value
+    log.interrupt()
+    // Once with a limit, and no more.
+    await log.untilWaiting(2)
+    #expect(log.limits.withLock { $0 } == [nil, .milliseconds(100)])
   }
 
   @Test func whatCannotBeReadWakesTheWaiters() async {
-    let signal = ChangeSignal()
-    let watch = LogWatch { _ in await Task.yield() }
-    await signal.wait {
-      watch.begin(signal, seen: 1) { nil }
-      return false
+    let log = Log()
+    let watch = LogWatch()
+    await withTaskGroup { group in
+      group.addTask { await log.follow(watch, seen: 1) }
+      await log.untilWaiting(1)
+      log.change(to: nil)
     }
   }
 }

@@ -116,6 +116,22 @@ struct MessageLogFollowerTests {
     #expect(try await seen == Array(1...50))
   }
 
+  /// A wake-up that is missed takes 20 seconds.
+  @Test func followerOfAnotherHandleIsWokenForEachMessage() async throws {
+    let log = try fixture.open(holding: 100)
+    let reader = try fixture.reader()
+    var iterator = try reader.follow().makeAsyncIterator()
+    for number in 1...UInt64(300) {
+      async let appended: Void = {
+        // Also when it has slept for a while.
+        try await Task.sleep(for: .milliseconds(Int(number % 4)))
+        try log.append(text(Int(number)))
+      }()
+      #expect(try await iterator.next()?.sequence == number)
+      try await appended
+    }
+  }
+
   @Test func followerOfAnotherHandleGoesOnWithTheNextWriter() async throws {
     let first = try fixture.open(holding: 100)
     try first.append(text(1))

@@ -13,23 +13,23 @@ struct ArchiveAsyncTests {
 
   @Test func everyCallHasAnAsynchronousForm() async throws {
     let archive = try place.openPersons()
-    try await archive.record(ArchivePerson(1), durability: .power)
+    try await archive.upsert(ArchivePerson(1), durability: .power)
     try await archive.update(ArchivePerson(1, age: 2))
-    #expect(try await archive.update(1) { $0.age += 1 }?.age == 3)
-    try await archive.insert(ArchivePerson(2), ArchivePerson(3))
-    try await archive.insert(all: (4...20).map { ArchivePerson($0) })
+    #expect(try await archive.update(id: 1) { $0.age += 1 }?.age == 3)
+    try await archive.upsert(all: [ArchivePerson(2), ArchivePerson(3)])
+    try await archive.upsert(all: (4...20).map { ArchivePerson($0) })
     #expect(try await !archive.insertIfAbsent(ArchivePerson(4)))
-    #expect(try await archive.access(1)?.age == 3)
-    #expect(try await archive.contains(20))
-    #expect(try await archive.accessAll(limitedBy: 3).map(\.id) == [1, 2, 3])
+    #expect(try await archive.element(forID: 1)?.age == 3)
+    #expect(try await archive.contains(id: 20))
+    #expect(try await archive.elements(limit: 3).map(\.id) == [1, 2, 3])
     #expect(try await archive.latestAccessTime(of: 1) == place.clock.date)
     try await archive.delete(id: 1)
     try await archive.delete(ArchivePerson(2))
-    try await archive.delete(ArchivePerson(3), ArchivePerson(4))
+    try await archive.delete(all: [ArchivePerson(3), ArchivePerson(4)])
     try await archive.delete(all: [ArchivePerson(5)])
-    try await archive.delete(ids: 6, 7)
-    try await archive.delete(allIDs: [8, 9])
-    #expect(try await archive.accessAll().map(\.id) == Array(10...20))
+    try await archive.delete(ids: [6, 7])
+    try await archive.delete(ids: [8, 9])
+    #expect(try await archive.elements().map(\.id) == Array(10...20))
     #expect(try await archive.deleteAll(olderThan: .seconds(1)) == 0)
     #expect(try await archive.deleteExpired() == 0)
     try await archive.setMaximumDiskSize(1.megabytes)
@@ -39,8 +39,8 @@ struct ArchiveAsyncTests {
     try await archive.deleteAll()
     #expect(try archive.isEmpty)
     try await archive.close()
-    await #expect(throws: LarderError.self) { try await archive.access(1) }
-    try await archive.delete()
+    await #expect(throws: LarderError.self) { try await archive.element(forID: 1) }
+    try await archive.destroy()
     #expect(try place.directory.names == [])
   }
 
@@ -59,8 +59,8 @@ struct ArchiveAsyncTests {
     var configuration = place.configuration()
     configuration.maximumMemorySize = .zero
     let archive = try Archive(path: place.path, coder: coder, configuration: configuration)
-    try await archive.record(ArchivePerson(1))
-    #expect(try await archive.access(1) != nil)
+    try await archive.upsert(ArchivePerson(1))
+    #expect(try await archive.element(forID: 1) != nil)
     #expect(onMain.withLock { $0 } == [false, false])
   }
 
@@ -74,10 +74,10 @@ struct ArchiveAsyncTests {
         group.addTask {
           for number in 0..<20 {
             let id = task * 100 + number
-            try await archive.record(ArchivePerson(id, age: task))
-            #expect(try await archive.access(id)?.age == task)
+            try await archive.upsert(ArchivePerson(id, age: task))
+            #expect(try await archive.element(forID: id)?.age == task)
             if number % 2 == 1 { try await archive.delete(id: id) }
-            try await archive.update(task * 100) { $0.age = task }
+            try await archive.update(id: task * 100) { $0.age = task }
           }
         }
       }

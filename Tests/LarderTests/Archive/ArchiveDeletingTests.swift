@@ -14,12 +14,12 @@ struct ArchiveDeletingTests {
 
   private func filled(_ count: Int) throws -> Archive<ArchivePerson> {
     let archive = try place.openPersons()
-    try archive.insert(all: (1...count).map { ArchivePerson($0) })
+    try archive.upsert(all: (1...count).map { ArchivePerson($0) })
     return archive
   }
 
   private func ids(_ archive: Archive<ArchivePerson>) throws -> [Int] {
-    try archive.accessAll().map(\.id)
+    try archive.elements().map(\.id)
   }
 
   @Test func oneGoesByKeyOrByItself() throws {
@@ -28,18 +28,18 @@ struct ArchiveDeletingTests {
     try archive.delete(ArchivePerson(2, name: "whatever is stored under it"))
     try archive.delete(id: 99)
     #expect(try ids(archive) == [3, 4, 5])
-    #expect(try archive.access(1) == nil)
+    #expect(try archive.element(forID: 1) == nil)
     #expect(archive.memoryCount == 3)
   }
 
   @Test func manyGoAtOnce() throws {
     let archive = try filled(12)
-    try archive.delete(ArchivePerson(1), ArchivePerson(2), ArchivePerson(3))
-    try archive.delete(ids: 4, 5)
-    try archive.delete(ids: 6)
+    try archive.delete(all: [ArchivePerson(1), ArchivePerson(2), ArchivePerson(3)])
+    try archive.delete(ids: [4, 5])
+    try archive.delete(ids: [6])
     try archive.delete(all: [ArchivePerson(7), ArchivePerson(8)])
-    try archive.delete(allIDs: [9, 10, 10, 77])
-    try archive.delete(allIDs: [])
+    try archive.delete(ids: [9, 10, 10, 77])
+    try archive.delete(ids: [])
     #expect(try ids(archive) == [11, 12])
     #expect(try archive.verify().isIntact)
   }
@@ -47,7 +47,7 @@ struct ArchiveDeletingTests {
   @Test func moreThanABatchHoldsGo() throws {
     let archive = try filled(3000)
     try archive.flush()
-    try archive.delete(allIDs: 1...2999)
+    try archive.delete(ids: 1...2999)
     #expect(try ids(archive) == [3000])
     #expect(try archive.verify().isIntact)
   }
@@ -59,15 +59,15 @@ struct ArchiveDeletingTests {
     #expect(try archive.isEmpty)
     #expect(try archive.currentDiskSize == .zero)
     #expect(archive.currentMemorySize == .zero)
-    #expect(try archive.access(1) == nil)
-    try archive.record(ArchivePerson(1))
+    #expect(try archive.element(forID: 1) == nil)
+    try archive.upsert(ArchivePerson(1))
     #expect(try ids(archive) == [1])
   }
 
   @Test func whatIsOlderGoesAndWhatIsYoungerStays() throws {
     let archive = try place.openPersons()
     for id in 1...10 {
-      try archive.record(ArchivePerson(id))
+      try archive.upsert(ArchivePerson(id))
       place.clock.advance(1)
     }
     // The newest is 1 second old, the oldest 10.
@@ -84,10 +84,10 @@ struct ArchiveDeletingTests {
   @Test func whatWasAccessedIsYoung() throws {
     let archive = try filled(5)
     place.clock.advance(100)
-    _ = try archive.access(2)
-    _ = try archive.contains(3)
-    _ = try archive.accessAll()
-    try archive.record(ArchivePerson(4, name: "again"))
+    _ = try archive.element(forID: 2)
+    _ = try archive.contains(id: 3)
+    _ = try archive.elements()
+    try archive.upsert(ArchivePerson(4, name: "again"))
     place.clock.advance(10)
     #expect(try archive.deleteAll(olderThan: .seconds(50)) == 3)
     #expect(try ids(archive) == [2, 4])

@@ -50,10 +50,6 @@ struct ArchivePlace {
   ) throws -> Archive<ArchiveBlock> {
     try Archive(path: path, coder: ArchiveBlock.coder, configuration: configuration(change))
   }
-
-  func factory(_ name: String = "factory") -> ArchiveFactory {
-    ArchiveFactory(directory: directory.file(name), configuration: configuration())
-  }
 }
 
 /// Found by a number.
@@ -98,51 +94,31 @@ struct ArchiveBlock: Identifiable, Equatable, Sendable {
 }
 
 /// After Vellum's tests: an element with an optional text and an element within.
-struct ArchiveStructure: ArchiveCodable, Equatable {
-  var primaryKey: String
+struct ArchiveStructure: Codable, Identifiable, Equatable, Sendable {
+  var id: String
   var someNumber: Int
   var someText: String?
   var innerStructure: ArchiveInnerStructure?
 
   static func random(_ generator: inout SeededGenerator) -> ArchiveStructure {
     ArchiveStructure(
-      primaryKey: generator.text(20), someNumber: .random(in: 0..<1000, using: &generator),
+      id: generator.text(20), someNumber: .random(in: 0..<1000, using: &generator),
       someText: generator.text(.random(in: 50..<100, using: &generator)),
       innerStructure: .random(&generator))
   }
 }
 
 /// What is within it.
-struct ArchiveInnerStructure: ArchiveCodable, Equatable {
-  var primaryKey: String
+struct ArchiveInnerStructure: Codable, Equatable, Identifiable, Sendable {
+  var id: String
   var someNumber = -1
   var someText: String?
 
   static func random(_ generator: inout SeededGenerator) -> ArchiveInnerStructure {
     ArchiveInnerStructure(
-      primaryKey: generator.text(20), someNumber: .random(in: 0..<1000, using: &generator),
+      id: generator.text(20), someNumber: .random(in: 0..<1000, using: &generator),
       someText: generator.text(.random(in: 50..<100, using: &generator)))
   }
-}
-
-/// With nothing but a key that is called otherwise, and a number.
-struct ArchiveUser: ArchiveCodable, Equatable {
-  var primaryKey: String { email }
-  var email: String
-  var age = 0
-}
-
-/// With elements of another kind in all sorts of places.
-struct ArchiveTeam: ArchiveCodable, Equatable {
-  static let archiveName = "teams"
-  static var archiveIndexes: [ArchiveIndex<ArchiveTeam>] { [ArchiveIndex("rank", \.rank)] }
-
-  var primaryKey: String
-  var rank = 0
-  var captain: ArchiveUser?
-  var players: [ArchiveUser] = []
-  var named: [String: ArchiveUser] = [:]
-  var trainer: ArchiveUser??
 }
 
 extension SeededGenerator {

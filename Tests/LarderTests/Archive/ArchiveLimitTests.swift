@@ -21,18 +21,19 @@ struct ArchiveLimitTests {
   }
 
   private func ids(_ archive: Archive<ArchiveBlock>) throws -> [String] {
-    try archive.accessAll().map(\.id)
+    try archive.elements().map(\.id)
   }
 
   @Test func justEnoughIsStored() throws {
     var generator = SeededGenerator(seed: 42)
-    let factory = place.factory()
-    let archive = try factory.archive(
-      for: ArchiveStructure.self, maximumMemorySize: 10.kilobytes, maximumDiskSize: 20.kilobytes)
+    let archive = try place.open(ArchiveStructure.self) {
+      $0.maximumMemorySize = 10.kilobytes
+      $0.maximumDiskSize = 20.kilobytes
+    }
     for _ in 0..<100 {
       let element = ArchiveStructure.random(&generator)
-      try archive.record(element)
-      #expect(try archive.access(element.primaryKey) == element, "seed \(generator.seed)")
+      try archive.upsert(element)
+      #expect(try archive.element(forID: element.id) == element, "seed \(generator.seed)")
       #expect(try archive.currentDiskSize <= 20.kilobytes)
       #expect(archive.currentMemorySize <= 10.kilobytes)
     }
@@ -46,9 +47,9 @@ struct ArchiveLimitTests {
   func theLimitHoldsFromBothSides(limit: Int) throws {
     let archive = try open(disk: limit)
     for number in 0..<10 {
-      try archive.record(ArchiveBlock(id: "\(number)", size: 100))
+      try archive.upsert(ArchiveBlock(id: "\(number)", size: 100))
       #expect(try archive.currentDiskSize.bytes <= limit)
-      #expect(try archive.access("\(number)") != nil)
+      #expect(try archive.element(forID: "\(number)") != nil)
     }
     let kept = limit / 100
     #expect(try ids(archive) == (10 - kept..<10).map { "\($0)" })
@@ -56,13 +57,13 @@ struct ArchiveLimitTests {
 
   @Test func roomIsMadeForATenthAtOnce() throws {
     let archive = try open(disk: 10_000)
-    for number in 100..<200 { try archive.record(ArchiveBlock(id: "\(number)", size: 100)) }
+    for number in 100..<200 { try archive.upsert(ArchiveBlock(id: "\(number)", size: 100)) }
     #expect(try archive.count == 100)
-    try archive.record(ArchiveBlock(id: "200", size: 100))
+    try archive.upsert(ArchiveBlock(id: "200", size: 100))
     // Down to nine tenths, and one more.
     #expect(try archive.count == 91)
     let flushes = try archive.statistics.flushes
-    for number in 201..<210 { try archive.record(ArchiveBlock(id: "\(number)", size: 100)) }
+    for number in 201..<210 { try archive.upsert(ArchiveBlock(id: "\(number)", size: 100)) }
     #expect(try archive.count == 100)
     #expect(try archive.statistics.flushes == flushes)
   }
@@ -70,35 +71,35 @@ struct ArchiveLimitTests {
   @Test func whatWasAccessedLeastRecentlyLeaves() throws {
     for memory in [0, 1 << 20] {
       let archive = try open(disk: 500, memory: memory)
-      for number in 1...5 { try archive.record(ArchiveBlock(id: "\(number)", size: 100)) }
-      for id in ["1", "3", "4"] { _ = try archive.access(id) }
-      try archive.record(ArchiveBlock(id: "6", size: 200))
+      for number in 1...5 { try archive.upsert(ArchiveBlock(id: "\(number)", size: 100)) }
+      for id in ["1", "3", "4"] { _ = try archive.element(forID: id) }
+      try archive.upsert(ArchiveBlock(id: "6", size: 200))
       #expect(try ids(archive) == ["1", "3", "4", "6"])
-      try archive.delete()
+      try archive.destroy()
     }
   }
 
   @Test(arguments: [501, 1000, 100_000])
   func whatIsTooLargeIsRefusedAndNothingChanges(size: Int) throws {
     let archive = try open(disk: 500)
-    try archive.insert(ArchiveBlock(id: "1", size: 200), ArchiveBlock(id: "2", size: 200))
+    try archive.upsert(all: [ArchiveBlock(id: "1", size: 200), ArchiveBlock(id: "2", size: 200)])
     let large = ArchiveBlock(id: "1", size: size, byte: 1)
-    #expect(errorCode { try archive.record(large) } == .tooLarge)
-    #expect(errorCode { try archive.insert(all: [large]) } == .tooLarge)
-    #expect(errorCode { try archive.update("1") { $0 = large } } == .tooLarge)
-    #expect(try archive.access("1") == ArchiveBlock(id: "1", size: 200))
+    #expect(errorCode { try archive.upsert(large) } == .tooLarge)
+    #expect(errorCode { try archive.upsert(all: [large]) } == .tooLarge)
+    #expect(errorCode { try archive.update(id: "1") { $0 = large } } == .tooLarge)
+    #expect(try archive.element(forID: "1") == ArchiveBlock(id: "1", size: 200))
     #expect(try archive.currentDiskSize == 400)
-    try archive.record(ArchiveBlock(id: "3", size: 500))
+    try archive.upsert(ArchiveBlock(id: "3", size: 500))
     #expect(try ids(archive) == ["3"])
   }
 
   @Test func sizesFollowWhatIsReplacedAndDeleted() throws {
     let archive = try open(disk: nil)
-    try archive.record(ArchiveBlock(id: "a", size: 24))
-    try archive.record(ArchiveBlock(id: "a", size: 1000))
+    try archive.upsert(ArchiveBlock(id: "a", size: 24))
+    try archive.upsert(ArchiveBlock(id: "a", size: 1000))
     #expect(try archive.currentDiskSize == 1000)
     #expect(archive.currentMemorySize == 1000)
-    try archive.record(ArchiveBlock(id: "a", size: 10))
+    try archive.upsert(ArchiveBlock(id: "a", size: 10))
     #expect(try archive.currentDiskSize == 10)
     #expect(archive.currentMemorySize == 10)
     try archive.delete(id: "a")
@@ -108,39 +109,39 @@ struct ArchiveLimitTests {
 
   @Test func replacingDoesNotDriveOutWhatFits() throws {
     let archive = try open(disk: 1000)
-    try archive.insert(ArchiveBlock(id: "a", size: 600), ArchiveBlock(id: "b", size: 300))
+    try archive.upsert(all: [ArchiveBlock(id: "a", size: 600), ArchiveBlock(id: "b", size: 300)])
     for byte in 0..<20 {
-      try archive.record(ArchiveBlock(id: "a", size: 600 + byte, byte: UInt8(byte)))
+      try archive.upsert(ArchiveBlock(id: "a", size: 600 + byte, byte: UInt8(byte)))
     }
-    try archive.insert(all: [ArchiveBlock(id: "a", size: 500), ArchiveBlock(id: "b", size: 500)])
+    try archive.upsert(all: [ArchiveBlock(id: "a", size: 500), ArchiveBlock(id: "b", size: 500)])
     #expect(try archive.currentDiskSize == 1000)
     // Now it does not fit any more, and the other one goes.
-    try archive.record(ArchiveBlock(id: "a", size: 501))
+    try archive.upsert(ArchiveBlock(id: "a", size: 501))
     #expect(try ids(archive) == ["a"])
   }
 
   @Test func aSequenceLargerThanTheArchiveLeavesItsEnd() throws {
     let archive = try open(disk: 1000)
-    try archive.insert(all: (100..<200).map { ArchiveBlock(id: "\($0)", size: 100) })
+    try archive.upsert(all: (100..<200).map { ArchiveBlock(id: "\($0)", size: 100) })
     #expect(try archive.currentDiskSize <= 1000)
     #expect(try archive.count >= 9)
     #expect(try ids(archive).last == "199")
-    try archive.insert(all: (0..<50).map { ArchiveBlock(id: "x", size: 10 + $0) })
-    #expect(try archive.access("x")?.size == 59)
+    try archive.upsert(all: (0..<50).map { ArchiveBlock(id: "x", size: 10 + $0) })
+    #expect(try archive.element(forID: "x")?.size == 59)
     #expect(try archive.currentDiskSize <= 1000)
   }
 
   @Test func aSmallerLimitHoldsAtOnceAndAfterOpeningAgain() throws {
     var archive: Archive? = try open(disk: 1000)
-    for number in 0..<10 { try archive?.record(ArchiveBlock(id: "\(number)", size: 100)) }
+    for number in 0..<10 { try archive?.upsert(ArchiveBlock(id: "\(number)", size: 100)) }
     try archive?.setMaximumDiskSize(700)
     #expect(try archive?.currentDiskSize == 700)
     #expect(archive?.maximumDiskSize == 700)
-    try archive?.record(ArchiveBlock(id: "x", size: 100))
+    try archive?.upsert(ArchiveBlock(id: "x", size: 100))
     #expect(try archive?.count == 7)
     try archive?.setMaximumDiskSize(nil)
     #expect(archive?.maximumDiskSize == nil)
-    for number in 0..<10 { try archive?.record(ArchiveBlock(id: "\(number)", size: 100)) }
+    for number in 0..<10 { try archive?.upsert(ArchiveBlock(id: "\(number)", size: 100)) }
     #expect(try archive?.count == 11)
     archive = nil
     let again = try open(disk: 250)
@@ -152,15 +153,15 @@ struct ArchiveLimitTests {
   @Test func memoryHoldsNoMoreThanItMay() throws {
     let archive = try open(disk: nil, memory: 300)
     for number in 0..<10 {
-      try archive.record(ArchiveBlock(id: "\(number)", size: 100))
+      try archive.upsert(ArchiveBlock(id: "\(number)", size: 100))
       #expect(archive.currentMemorySize <= 300)
     }
     #expect(archive.memoryCount == 3)
-    #expect(try archive.access("0") != nil)
+    #expect(try archive.element(forID: "0") != nil)
     #expect(archive.memoryCount == 3)
-    try archive.record(ArchiveBlock(id: "large", size: 301))
+    try archive.upsert(ArchiveBlock(id: "large", size: 301))
     #expect(archive.memoryCount == 3)
-    #expect(try archive.access("large")?.size == 301)
+    #expect(try archive.element(forID: "large")?.size == 301)
     archive.maximumMemorySize = 150
     #expect(archive.currentMemorySize == 100)
     #expect(archive.maximumMemorySize == 150)
@@ -171,9 +172,9 @@ struct ArchiveLimitTests {
 
   @Test func whatTheStoreEvictedIsNotGivenOutOfMemory() throws {
     let archive = try open(disk: 300)
-    for number in 0..<10 { try archive.record(ArchiveBlock(id: "\(number)", size: 100)) }
-    #expect(try archive.access("0") == nil)
-    #expect(try archive.access("9") != nil)
+    for number in 0..<10 { try archive.upsert(ArchiveBlock(id: "\(number)", size: 100)) }
+    #expect(try archive.element(forID: "0") == nil)
+    #expect(try archive.element(forID: "9") != nil)
     #expect(archive.memoryCount < 10)
   }
 
@@ -183,7 +184,7 @@ struct ArchiveLimitTests {
     onDiskThreads(4) { thread in
       for number in 0..<100 {
         let block = ArchiveBlock(id: "\(thread)-\(number % 30)", size: 50 + number % 70)
-        try? archive.record(block)
+        try? archive.upsert(block)
         if (try? archive.currentDiskSize).map({ $0 > 2000 }) ?? true {
           exceeded.withLock { $0 += 1 }
         }
@@ -198,12 +199,12 @@ struct ArchiveLimitTests {
       $0.maximumDiskSize = 500
       $0.expiration = .seconds(10)
     }
-    try archive.record(ArchiveBlock(id: "a", size: 200))
+    try archive.upsert(ArchiveBlock(id: "a", size: 200))
     place.clock.advance(9)
-    try archive.record(ArchiveBlock(id: "b", size: 200))
-    _ = try archive.access("a")
+    try archive.upsert(ArchiveBlock(id: "b", size: 200))
+    _ = try archive.element(forID: "a")
     place.clock.advance(1)
-    try archive.record(ArchiveBlock(id: "c", size: 200))
+    try archive.upsert(ArchiveBlock(id: "c", size: 200))
     #expect(try ids(archive) == ["b", "c"])
   }
 }

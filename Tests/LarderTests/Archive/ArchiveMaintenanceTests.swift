@@ -13,17 +13,17 @@ struct ArchiveMaintenanceTests {
 
   @Test func aClosedArchiveRefusesEverything() throws {
     let archive = try place.openPersons()
-    try archive.record(ArchivePerson(1))
+    try archive.upsert(ArchivePerson(1))
     #expect(!archive.isClosed)
     try archive.close()
     try archive.close()
     #expect(archive.isClosed)
-    #expect(errorCode { try archive.access(1) } == .closed)
-    #expect(errorCode { try archive.contains(1) } == .closed)
-    #expect(errorCode { try archive.accessAll() } == .closed)
-    #expect(errorCode { try archive.record(ArchivePerson(2)) } == .closed)
-    #expect(errorCode { try archive.insert(all: [ArchivePerson(2)]) } == .closed)
-    #expect(errorCode { try archive.update(1) { $0.age = 1 } } == .closed)
+    #expect(errorCode { try archive.element(forID: 1) } == .closed)
+    #expect(errorCode { try archive.contains(id: 1) } == .closed)
+    #expect(errorCode { try archive.elements() } == .closed)
+    #expect(errorCode { try archive.upsert(ArchivePerson(2)) } == .closed)
+    #expect(errorCode { try archive.upsert(all: [ArchivePerson(2)]) } == .closed)
+    #expect(errorCode { try archive.update(id: 1) { $0.age = 1 } } == .closed)
     #expect(errorCode { try archive.delete(id: 1) } == .closed)
     #expect(errorCode { try archive.deleteAll() } == .closed)
     #expect(errorCode { try archive.deleteAll(olderThan: .zero) } == .closed)
@@ -31,20 +31,20 @@ struct ArchiveMaintenanceTests {
     #expect(errorCode { try archive.flush() } == .closed)
     #expect(errorCode { try archive.count } == .closed)
     #expect(errorCode { try archive.verify() } == .closed)
-    #expect(try place.openPersons().access(1) != nil)
+    #expect(try place.openPersons().element(forID: 1) != nil)
   }
 
   @Test func flushAndSyncWriteWhatWaits() throws {
     let archive = try place.openPersons()
-    try archive.insert(all: (1...10).map { ArchivePerson($0) })
+    try archive.upsert(all: (1...10).map { ArchivePerson($0) })
     #expect(try archive.statistics.pendingCount == 10)
     try archive.sync()
     #expect(try archive.statistics.syncedVersion == archive.statistics.lastVersion)
     try archive.flush()
     #expect(try archive.statistics.pendingCount == 0)
-    try archive.record(ArchivePerson(11), durability: .power)
+    try archive.upsert(ArchivePerson(11), durability: .power)
     #expect(try archive.statistics.syncedVersion == archive.statistics.lastVersion)
-    try archive.insert(all: [ArchivePerson(12), ArchivePerson(13)], durability: .power)
+    try archive.upsert(all: [ArchivePerson(12), ArchivePerson(13)], durability: .power)
     #expect(try archive.statistics.syncedVersion == archive.statistics.lastVersion)
     try archive.delete(id: 12, durability: .power)
     #expect(try archive.statistics.syncedVersion == archive.statistics.lastVersion)
@@ -52,30 +52,30 @@ struct ArchiveMaintenanceTests {
 
   @Test func deletingTakesTheFilesAndTheFolder() throws {
     let archive = try place.openBlocks { $0.inlineThreshold = 0 }
-    for number in 0..<5 { try archive.record(ArchiveBlock(id: "\(number)", size: 100)) }
+    for number in 0..<5 { try archive.upsert(ArchiveBlock(id: "\(number)", size: 100)) }
     try archive.flush()
-    try archive.delete()
+    try archive.destroy()
     #expect(try place.directory.names == [])
     #expect(archive.isClosed)
-    #expect(errorCode { try archive.access("1") } == .closed)
+    #expect(errorCode { try archive.element(forID: "1") } == .closed)
     #expect(try place.openBlocks().isEmpty)
   }
 
   @Test func deletingLeavesWhatIsNotTheArchives() throws {
     let archive = try place.openPersons()
-    try archive.record(ArchivePerson(1))
+    try archive.upsert(ArchivePerson(1))
     let mine = place.url.appendingPathComponent("mine.txt")
     try Data("mine".utf8).write(to: mine)
-    try archive.delete()
+    try archive.destroy()
     #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == ["mine.txt"])
     #expect(try Data(contentsOf: mine) == Data("mine".utf8))
   }
 
   @Test func verifyingFindsNothingInASoundArchive() throws {
     let archive = try place.openPersons()
-    try archive.insert(all: (1...50).map { ArchivePerson($0, name: "\($0)", age: $0 % 7) })
+    try archive.upsert(all: (1...50).map { ArchivePerson($0, name: "\($0)", age: $0 % 7) })
     try archive.flush()
-    for id in 1...20 { _ = try archive.access(id) }
+    for id in 1...20 { _ = try archive.element(forID: id) }
     try archive.flush()
     let report = try archive.verify()
     #expect(report.isIntact && report.intact == 50 && report.inconsistencies == 0)
@@ -86,17 +86,17 @@ struct ArchiveMaintenanceTests {
   @Test func aDamagedElementCostsItselfAndNoOther() throws {
     var archive: Archive? = try place.openBlocks { $0.inlineThreshold = 1000 }
     for number in 0..<5 {
-      try archive?.record(ArchiveBlock(id: "\(number)", size: 2000, byte: UInt8(number)))
+      try archive?.upsert(ArchiveBlock(id: "\(number)", size: 2000, byte: UInt8(number)))
     }
     try archive?.close()
     archive = nil
     #expect(try StoreLog(place.url).flip(Data(repeating: 3, count: 1900), at: 1000) == 1)
     let again = try place.openBlocks { $0.inlineThreshold = 1000 }
-    #expect(errorCode { try again.access("3") } == .damaged)
-    #expect(try again.access("2")?.size == 2000)
-    #expect(try again.accessAll().map(\.id) == ["0", "1", "2", "4"])
+    #expect(errorCode { try again.element(forID: "3") } == .damaged)
+    #expect(try again.element(forID: "2")?.size == 2000)
+    #expect(try again.elements().map(\.id) == ["0", "1", "2", "4"])
     #expect(try !again.verify().isIntact)
-    try again.record(ArchiveBlock(id: "3", size: 10))
-    #expect(try again.access("3")?.size == 10)
+    try again.upsert(ArchiveBlock(id: "3", size: 10))
+    #expect(try again.element(forID: "3")?.size == 10)
   }
 }

@@ -27,24 +27,24 @@ struct ArchiveModelTests {
       switch generator.next() % 100 {
       case 0..<30:
         let person = person(id, &generator)
-        try archive.record(person)
+        try archive.upsert(person)
         model.people[id] = person
         model.accessed[id] = place.clock.date
       case 30..<60:
-        #expect(try archive.access(id) == model.people[id], comment)
+        #expect(try archive.element(forID: id) == model.people[id], comment)
         if model.people[id] != nil { model.accessed[id] = place.clock.date }
       case 60..<70:
         try archive.delete(id: id)
         model.people[id] = nil
       case 70..<75:
         let people = (0..<10).map { person(id + $0, &generator) }
-        try archive.insert(all: people)
+        try archive.upsert(all: people)
         for person in people {
           model.people[person.id] = person
           model.accessed[person.id] = place.clock.date
         }
       case 75..<80:
-        let changed = try archive.update(id) { $0.age += 1 }
+        let changed = try archive.update(id: id) { $0.age += 1 }
         model.people[id]?.age += 1
         if changed != nil { model.accessed[id] = place.clock.date }
         #expect(changed == model.people[id], comment)
@@ -64,7 +64,7 @@ struct ArchiveModelTests {
       default: place.clock.advance(Double(generator.next() % 10))
       }
       if step % 150 == 0 {
-        #expect(try archive.accessAll() == model.people.values.sorted { $0.id < $1.id }, comment)
+        #expect(try archive.elements() == model.people.values.sorted { $0.id < $1.id }, comment)
         #expect(try archive.count == model.people.count, comment)
         #expect(try archive.verify().isIntact, comment)
       }

@@ -12,11 +12,11 @@ struct ArchiveOpeningTests {
   init() throws { place = try ArchivePlace() }
 
   @Test func whatWasRecordedIsThereAgain() throws {
-    try place.openPersons().insert(all: (1...20).map { ArchivePerson($0, age: $0) })
+    try place.openPersons().upsert(all: (1...20).map { ArchivePerson($0, age: $0) })
     let archive = try place.openPersons()
     #expect(try archive.count == 20)
     #expect(archive.memoryCount == 0)
-    #expect(try archive.access(7)?.age == 7)
+    #expect(try archive.element(forID: 7)?.age == 7)
     #expect(archive.memoryCount == 1)
   }
 
@@ -34,8 +34,8 @@ struct ArchiveOpeningTests {
     let name = "larder-test-\(UUID().uuidString)"
     let archive = try Archive<ArchivePerson>(name: name)
     #expect(archive.directoryURL.lastPathComponent == name)
-    try archive.record(ArchivePerson(1))
-    try archive.delete()
+    try archive.upsert(ArchivePerson(1))
+    try archive.destroy()
     #expect(!FileManager.default.fileExists(atPath: archive.path))
   }
 
@@ -43,15 +43,15 @@ struct ArchiveOpeningTests {
     let archive = try place.openPersons()
     #expect(errorCode { try place.openPersons() } == .busy)
     try archive.close()
-    try place.openPersons().record(ArchivePerson(1))
+    try place.openPersons().upsert(ArchivePerson(1))
   }
 
   @Test func aCoderOfAnotherFormatIsRefusedAndNothingChanges() throws {
-    try place.openPersons().record(ArchivePerson(1, age: 7))
+    try place.openPersons().upsert(ArchivePerson(1, age: 7))
     #expect(
       errorCode { try Archive<ArchivePerson>(path: place.path, coder: .json()) }
         == .configurationMismatch)
-    #expect(try place.openPersons().access(1)?.age == 7)
+    #expect(try place.openPersons().element(forID: 1)?.age == 7)
   }
 
   @Test func aCoderThatSaysNothingIsNotCompared() throws {
@@ -59,15 +59,15 @@ struct ArchiveOpeningTests {
     let silent = Coder<ArchivePerson>(
       encode: { try cbor.encode($0) }, decode: { try cbor.decode($0) })
     let indexes = [ArchiveIndex<ArchivePerson>("age", \.age)]
-    try place.open(ArchivePerson.self, indexes: indexes).record(ArchivePerson(1))
+    try place.open(ArchivePerson.self, indexes: indexes).upsert(ArchivePerson(1))
     let archive = try Archive(
       path: place.path, coder: silent, indexes: indexes, configuration: place.configuration())
-    #expect(try archive.access(1) != nil)
+    #expect(try archive.element(forID: 1) != nil)
     try archive.close()
     // Other indexes besides: what there is stays known as CBOR.
     let other = try Archive(
       path: place.path, coder: silent, configuration: place.configuration())
-    #expect(try other.access(1) != nil)
+    #expect(try other.element(forID: 1) != nil)
     try other.close()
     #expect(
       errorCode { try Archive<ArchivePerson>(path: place.path, coder: .json()) }
@@ -82,7 +82,7 @@ struct ArchiveOpeningTests {
     #expect(
       try DiskCache<Int, String>(path: place.path, coder: .string).value(forKey: 1) == "one")
     let other = place.directory.file("other").path
-    try Archive<ArchivePerson>(path: other, coder: .cbor).record(ArchivePerson(1))
+    try Archive<ArchivePerson>(path: other, coder: .cbor).upsert(ArchivePerson(1))
     #expect(
       errorCode { try DiskCache<Int, String>(path: other, coder: .string) }
         == .configurationMismatch)
@@ -90,20 +90,20 @@ struct ArchiveOpeningTests {
 
   @Test func aReaderReadsWhileAWriterWrites() throws {
     let writer = try place.openPersons()
-    try writer.record(ArchivePerson(1, age: 1))
+    try writer.upsert(ArchivePerson(1, age: 1))
     let reader = try place.openPersons { $0.isReadOnly = true }
     #expect(reader.isReadOnly)
-    #expect(try reader.access(1)?.age == 1)
-    try writer.record(ArchivePerson(1, age: 2))
-    #expect(try reader.access(1)?.age == 2)
+    #expect(try reader.element(forID: 1)?.age == 1)
+    try writer.upsert(ArchivePerson(1, age: 2))
+    #expect(try reader.element(forID: 1)?.age == 2)
     #expect(try reader.latestAccessTime(of: 1) == place.clock.date)
-    #expect(errorCode { try reader.record(ArchivePerson(2)) } == .readOnly)
+    #expect(errorCode { try reader.upsert(ArchivePerson(2)) } == .readOnly)
     #expect(errorCode { try reader.insert(all: [ArchivePerson(2)]) } == .readOnly)
     #expect(errorCode { try reader.delete(id: 1) } == .readOnly)
     #expect(errorCode { try reader.deleteAll() } == .readOnly)
     #expect(errorCode { try reader.setMaximumDiskSize(1) } == .readOnly)
-    #expect(errorCode { try reader.delete() } == .readOnly)
-    #expect(try writer.access(1)?.age == 2)
+    #expect(errorCode { try reader.destroy() } == .readOnly)
+    #expect(try writer.element(forID: 1)?.age == 2)
   }
 
   @Test func aReaderDoesNotCreateWhatIsMissing() throws {
@@ -113,7 +113,7 @@ struct ArchiveOpeningTests {
   @Test func openingCanBeDoneElsewhere() async throws {
     let place = place
     let archive = try await Archive<ArchivePerson>.opening { try place.openPersons() }
-    try await archive.record(ArchivePerson(1))
-    #expect(try await archive.access(1) != nil)
+    try await archive.upsert(ArchivePerson(1))
+    #expect(try await archive.element(forID: 1) != nil)
   }
 }

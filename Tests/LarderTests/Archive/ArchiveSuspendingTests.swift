@@ -22,18 +22,18 @@ struct ArchiveSuspendingTests {
 
   @Test func whileItIsSuspendedOthersWriteAndNothingIsHeld() throws {
     let archive = try place.openPersons()
-    try archive.record(ArchivePerson(1, name: "Ada"))
+    try archive.upsert(ArchivePerson(1, name: "Ada"))
     #expect(errorCode { try visit { _ in } } == .busy)
     try archive.suspend()
     #expect(archive.isSuspended && filesHeld(under: place.url) == [])
-    #expect(errorCode { try archive.access(1) } == .suspended)
-    #expect(errorCode { try archive.record(ArchivePerson(2)) } == .suspended)
+    #expect(errorCode { try archive.element(forID: 1) } == .suspended)
+    #expect(errorCode { try archive.upsert(ArchivePerson(2)) } == .suspended)
     #expect(errorCode { try archive.count } == .suspended)
     #expect(errorCode { try archive.deleteAll() } == .suspended)
     try visit { try $0.update(ArchivePerson(1, name: "Grace")) }
     try archive.resume()
     // Not what was in memory.
-    #expect(try archive.access(1)?.name == "Grace")
+    #expect(try archive.element(forID: 1)?.name == "Grace")
     #expect(try archive.verify().isIntact)
   }
 
@@ -42,19 +42,19 @@ struct ArchiveSuspendingTests {
     // Read twice, an element is in memory with what the store knows of it: so many writes. The
     // store counts anew after each resumption, and comes to the same numbers.
     for round in 0..<20 {
-      try archive.record(ArchivePerson(1, age: round))
-      #expect(try archive.access(1)?.age == round)
-      #expect(try archive.access(1)?.age == round)
+      try archive.upsert(ArchivePerson(1, age: round))
+      #expect(try archive.element(forID: 1)?.age == round)
+      #expect(try archive.element(forID: 1)?.age == round)
       try archive.suspend()
       try visit { try $0.update(ArchivePerson(1, age: 1000 + round)) }
       try archive.resume()
-      #expect(try archive.access(1)?.age == 1000 + round)
+      #expect(try archive.element(forID: 1)?.age == 1000 + round)
     }
   }
 
   @Test func aTraceOfTheTimeBeforeIsNotBelieved() throws {
     let archive = try place.openPersons()
-    try archive.record(ArchivePerson(1))
+    try archive.upsert(ArchivePerson(1))
     let key = try archive.keyCoder.encode(1)
     var trace = StoreTrace()
     func isSame() throws -> Bool {
@@ -70,13 +70,13 @@ struct ArchiveSuspendingTests {
 
   @Test func anArchiveOfALimitedSizeStaysWithinIt() throws {
     let archive = try place.openBlocks { $0.maximumDiskSize = DataSize(bytes: 2000) }
-    for id in 0..<10 { try archive.record(ArchiveBlock(id: "\(id)", size: 100)) }
+    for id in 0..<10 { try archive.upsert(ArchiveBlock(id: "\(id)", size: 100)) }
     try archive.suspend()
     let visitor = try place.openBlocks()
-    for id in 100..<117 { try visitor.record(ArchiveBlock(id: "\(id)", size: 100)) }
+    for id in 100..<117 { try visitor.upsert(ArchiveBlock(id: "\(id)", size: 100)) }
     try visitor.close()
     try archive.resume()
-    for id in 200..<205 { try archive.record(ArchiveBlock(id: "\(id)", size: 100)) }
+    for id in 200..<205 { try archive.upsert(ArchiveBlock(id: "\(id)", size: 100)) }
     #expect(try archive.currentDiskSize.bytes <= 2000)
   }
 
@@ -91,7 +91,7 @@ struct ArchiveSuspendingTests {
       return try await updates.next()?.map(\.id)
     }
     let visitor = try await Archive<ArchivePerson>.opening { try place.openPersons() }
-    try await visitor.record(ArchivePerson(7))
+    try await visitor.upsert(ArchivePerson(7))
     try await visitor.close()
     try await archive.resume()
     #expect(try await next.value == [7])
@@ -114,52 +114,36 @@ struct ArchiveSuspendingTests {
 
   @Test func aQueryThatIsInterruptedSaysSo() throws {
     let archive = try place.openPersons()
-    for id in 0..<10 { try archive.record(ArchivePerson(id)) }
+    for id in 0..<10 { try archive.upsert(ArchivePerson(id)) }
     let code = errorCode {
-      try archive.findWhere {
-        $0.age(
-          .isValid { _ in
-            try? archive.suspend()
-            try? archive.resume()
-            return true
-          })
-      }.getResults()
+      try archive.where {
+        $0.age.satisfies { _ in
+          try? archive.suspend()
+          try? archive.resume()
+          return true
+        }
+      }.results()
     }
     #expect(code == .suspended)
     #expect(try archive.count == 10)
   }
 
-  @Test func aFactorySuspendsAllOfItsArchives() throws {
-    let factory = place.factory()
-    let archive = try factory.archive(for: ArchiveUser.self)
-    try archive.record(ArchiveUser(email: "one", age: 7))
-    try factory.suspendAll()
-    #expect(try factory.archive(for: ArchiveUser.self) === archive)
-    #expect(errorCode { try archive.access("one") } == .suspended)
-    #expect(filesHeld(under: place.directory.url) == [])
-    try factory.resumeAll()
-    #expect(try archive.access("one")?.age == 7)
-    try archive.close()
-    try factory.suspendAll()
-    try factory.resumeAll()
-  }
-
   @Test func aSuspendedArchiveIsClosedForGood() throws {
     let archive = try place.openPersons()
-    try archive.record(ArchivePerson(1))
+    try archive.upsert(ArchivePerson(1))
     try archive.suspend()
     try archive.close()
     #expect(archive.isClosed)
-    #expect(errorCode { try archive.access(1) } == .closed)
+    #expect(errorCode { try archive.element(forID: 1) } == .closed)
     #expect(errorCode { try archive.resume() } == .closed)
     #expect(try visit { try $0.count } == 1)
   }
 
   @Test func aSuspendedArchiveIsDeleted() throws {
     let archive = try place.openPersons()
-    try archive.record(ArchivePerson(1))
+    try archive.upsert(ArchivePerson(1))
     try archive.suspend()
-    try archive.delete()
+    try archive.destroy()
     #expect(!FileManager.default.fileExists(atPath: place.path))
   }
 }

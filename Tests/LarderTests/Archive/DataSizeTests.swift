@@ -4,17 +4,13 @@ import Foundation
 import Larder
 import Testing
 
-/// Sizes in units. After Vellum's DataSizeSpec, "should calculate bytes correctly" and
-/// "should calculate bytes from bits correctly"; its defect that the units of its README do not
-/// compile.
+/// Sizes in units.
 struct DataSizeTests {
   private static let sizes = [128, 256, 512, 1024, 1536, 2048, 2560, 8192, 65536]
 
   @Test(arguments: sizes)
   func unitsAreOf1024(count: Int) {
     let size = DataSize(bytes: count)
-    #expect(size.bits == count * 8 && DataSize.bits(count * 8) == size)
-    #expect(size.nibbles == count * 2 && DataSize.nibbles(count * 2) == size)
     #expect(size.bytes == count && DataSize.bytes(count) == size)
     let thousands = Double(count) / 1024
     #expect(size.kilobytes == thousands && DataSize.kilobytes(thousands) == size)
@@ -26,18 +22,7 @@ struct DataSizeTests {
     #expect(largest.terabytes == thousands && DataSize.terabytes(thousands) == largest)
   }
 
-  @Test(arguments: [
-    (1, 1), (8, 1), (9, 2), (50, 7), (100, 13), (1000, 125), (1500, 188), (2000, 250),
-    (2500, 313), (8000, 1000), (65500, 8188), (0, 0), (-8, -1), (-9, -1),
-  ])
-  func bitsAreRoundedUp(bits: Int, bytes: Int) {
-    #expect(DataSize.bits(bits).bytes == bytes)
-    #expect(DataSize.bits(Double(bits)).bytes == bytes)
-  }
-
   @Test func partsOfABytesAreRoundedUp() {
-    #expect(DataSize.nibbles(3).bytes == 2)
-    #expect(DataSize.nibbles(2.5).bytes == 2)
     #expect(DataSize.bytes(1.5).bytes == 2)
     #expect(DataSize.kilobytes(1.0001).bytes == 1025)
     #expect((1.5 as DataSize).bytes == 2)
@@ -48,7 +33,7 @@ struct DataSizeTests {
     #expect(10.kilobytes.bytes == 10_240)
     #expect(1.gigabytes.megabytes == 1024)
     #expect(0.5.terabytes.gigabytes == 512)
-    #expect(9.bits.bytes == 2 && 3.nibbles.bytes == 2 && 7.bytes.bytes == 7)
+    #expect(7.bytes.bytes == 7)
     #expect(2.5.kilobytes.bytes == 2560 && 1.5.megabytes.kilobytes == 1536)
     #expect(Data(count: 17).dataSize == 17)
   }
@@ -66,8 +51,6 @@ struct DataSizeTests {
     #expect(DataSize(bytes: .max) + 1 == DataSize(bytes: .max))
     #expect(DataSize(bytes: .min) - 1 == DataSize(bytes: .min))
     #expect(Int.max.kilobytes.bytes == .max && Int.min.kilobytes.bytes == .min)
-    #expect(DataSize(bytes: .max).bits == .max)
-    #expect(Int.max.bits.bytes == Int.max / 8 + 1)
     #expect(DataSize.bytes(Double.infinity).bytes == .max)
     #expect(DataSize.gigabytes(-Double.infinity).bytes == .min)
     #expect(DataSize.megabytes(Double.nan).bytes == 0)

@@ -277,7 +277,7 @@ struct DiskCacheMaintenanceTests {
     #expect(!FileManager.default.fileExists(atPath: target))
   }
 
-  @Test(arguments: ["my own precious notes", String(repeating: "7\n", count: 40)])
+  @Test(arguments: ["my own precious notes", "4711\n", String(repeating: "7\n", count: 40)])
   func aFileCalledLockOfSomebodyElsesIsLeftAlone(content: String) throws {
     try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: false)
     let file = place.url.appendingPathComponent("lock")

@@ -66,10 +66,11 @@ enum MarkedCode {
   /// In this folder, in that of the pages for those who move here, and with the modules that not
   /// everybody links.
   private static let folders = [
-    "Tests/LarderTests/Documentation", "Tests/LarderTests/Migration", "Tests/LarderEncryptionTests",
+    "Tests/LarderTests/Documentation", "Tests/LarderTests/Migration",
+    "Tests/LarderCompatibilityTests", "Tests/LarderEncryptionTests",
   ]
 
-  private static let files: [String] = folders.flatMap { folder in
+  static let files: [String] = folders.flatMap { folder in
     let url = Documentation.top.appendingPathComponent(folder)
     let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
     return names.filter { $0.hasSuffix("Examples.swift") }.sorted().map { folder + "/" + $0 }

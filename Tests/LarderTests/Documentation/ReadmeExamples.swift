@@ -137,9 +137,9 @@ struct Event: Codable, Sendable {
     }
 
     let notes = try Archive<Note>(path: folder.path, indexes: [ArchiveIndex("stars", \.stars)])
-    try notes.insert(
-      Note(id: 1, text: "Buy milk", stars: 2), Note(id: 2, text: "Call Ada", stars: 5))
-    let found = try notes.findWhere { $0.stars(.greater(than: 3)) }.getResults()
+    try notes.insert(Note(id: 1, text: "Buy milk", stars: 2))
+    try notes.insert(Note(id: 2, text: "Call Ada", stars: 5))
+    let found = try notes.where { $0.stars > 3 }.results()
     print(found.map(\.text))  // ["Call Ada"]
     // End of example
     #expect(transcript.lines == [#"["Call Ada"]"#])

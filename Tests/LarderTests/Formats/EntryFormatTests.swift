@@ -86,7 +86,7 @@ import Testing
   @Test func anArchivesNumberStandsForItsCoderAndItsIndexes() throws {
     let items = try Archive<Item>(
       path: folder.path, indexes: [ArchiveIndex("title", \.title), ArchiveIndex("rank", \.rank)])
-    try items.record(Item(id: "a", rank: 7, title: "A"))
+    try items.upsert(Item(id: "a", rank: 7, title: "A"))
     try items.flush()
     try items.close()
     let coder = UInt64((hash("cbor") >> 16 ^ hash("cbor")) & 0xFFFF)

@@ -54,6 +54,8 @@ import Testing
     var state = image.bytes(64, 256)
     state.replaceSubrange(60..<64, with: Data(count: 4))
     #expect(try image.number(.state, "closed_crc") == CRC32C.of(state))
+    #expect(try image.number(.floor, "bell_word") == 0)
+    #expect(try image.number(.floor, "bell_epoch") == 0)
 
     #expect(try image.number(.opened, "removed") == 1)
     #expect(try image.number(.opened, "lost") == 0)
@@ -172,6 +174,15 @@ import Testing
     for line in body.split(separator: "\n") {
       let member = /\s+(?:_Atomic )?(\w+) (\w+)(?:\[(\d+)\])?;/
       guard let match = line.wholeMatch(of: member) else { continue }
+      if match.1 == "ring_bell" {
+        // Beside those of the others, its fields would be of any thing.
+        for (field, place) in try Self.fields(of: "ring_bell", in: header) {
+          fields["\(match.2)_\(field)"] = FileFormatPage.Field(
+            offset: offset + place.offset, bytes: place.bytes)
+        }
+        offset += 8
+        continue
+      }
       let size = try #require(sizes[String(match.1)], "\(line)")
       let bytes = size * (match.3.flatMap { Int($0) } ?? 1)
       fields[String(match.2)] = FileFormatPage.Field(offset: offset, bytes: bytes)

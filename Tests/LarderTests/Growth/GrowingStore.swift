@@ -121,7 +121,7 @@ struct GrowingArchive: GrowingStore {
 
   func fill(_ count: Int) throws {
     for start in stride(from: 0, to: count, by: 1000) {
-      try archive.insert(all: (start..<min(count, start + 1000)).map(element))
+      try archive.upsert(all: (start..<min(count, start + 1000)).map(element))
     }
     try archive.flush()
   }
@@ -129,18 +129,18 @@ struct GrowingArchive: GrowingStore {
   func expect(_ count: Int) throws {
     #expect(try archive.query.count() == count)
     for number in sample(count) {
-      #expect(try archive.access(number) == element(number))
+      #expect(try archive.element(forID: number) == element(number))
     }
     let queries: [@Sendable (GrowingElement) -> ArchiveQuery<GrowingElement>] = [
-      { [archive] wanted in archive.findWhere { $0.path(.isEqual(wanted.path)) } },
-      { [archive] wanted in archive.findWhere { $0.title(.isEqual(wanted.title)) } },
-      { [archive] wanted in archive.findWhere { $0.author(.isEqual(wanted.author)) } },
-      { [archive] wanted in archive.findWhere { $0.number(.isEqual(wanted.number)) } },
+      { [archive] wanted in archive.where { $0.path == wanted.path } },
+      { [archive] wanted in archive.where { $0.title == wanted.title } },
+      { [archive] wanted in archive.where { $0.author == wanted.author } },
+      { [archive] wanted in archive.where { $0.number == wanted.number } },
     ]
     for number in [0, count / 2, count - 1] {
       let wanted = element(number)
       for query in queries.prefix(indexes) {
-        #expect(try query(wanted).getResults() == [wanted])
+        #expect(try query(wanted).results() == [wanted])
       }
     }
   }

@@ -138,7 +138,7 @@ struct EarlierKeyTests {
   @Test(arguments: ["é", "e\u{301}"]) func elements(_ key: String) throws {
     struct Word: Codable, Identifiable, Equatable { var id: String, number: Int }
     let archive = try Archive<Word>(path: path)
-    try archive.record(Word(id: "é", number: 1))
+    try archive.upsert(Word(id: "é", number: 1))
     try archive.close()
     // Under the key as it was given, which any coder's cache can be opened with.
     let coder = Coder<Data>(format: "", encode: { $0 }, decode: { $0 })
@@ -149,11 +149,11 @@ struct EarlierKeyTests {
     try raw.close()
 
     let words = try Archive<Word>(path: path)
-    #expect(try words.access(key)?.number == 1 && words.contains(key))
-    #expect(try words.access(key)?.number == 1, "from memory")
-    try words.record(Word(id: key, number: 2))
-    #expect(try words.accessAll() == [Word(id: "é", number: 2)])
+    #expect(try words.element(forID: key)?.number == 1 && words.contains(id: key))
+    #expect(try words.element(forID: key)?.number == 1, "from memory")
+    try words.upsert(Word(id: key, number: 2))
+    #expect(try words.elements() == [Word(id: "é", number: 2)])
     try words.delete(id: "é")
-    #expect(try words.accessAll().isEmpty)
+    #expect(try words.elements().isEmpty)
   }
 }

@@ -110,7 +110,7 @@ struct EqualKeyTests {
         texts.set(data, forKey: text)
         try entries.setValues([data], forKey: text)
         things.set(thing, forKey: key)
-        try archive.record(thing)
+        try archive.upsert(thing)
       case 2:
         let wasThere = texts.remove(forKey: text) != nil
         #expect(try entries.remove(forKey: text) == wasThere, comment)
@@ -125,10 +125,10 @@ struct EqualKeyTests {
       default: break
       }
       #expect(try entries.snapshot(forKey: text)?.data(at: 0) == texts.value(forKey: text), comment)
-      #expect(try archive.access(key)?.value == things.value(forKey: key)?.value, comment)
+      #expect(try archive.element(forID: key)?.value == things.value(forKey: key)?.value, comment)
     }
     #expect(try entries.count == texts.totalCount)
-    #expect(try archive.accessAll().count == things.totalCount)
+    #expect(try archive.elements().count == things.totalCount)
   }
 
   @Test func rangesAndPrefixesTakeAnyForm() throws {
@@ -165,8 +165,8 @@ struct EqualKeyTests {
       #expect(errorCode { try entries.snapshot(forKey: [key]) } == .encoding)
       #expect(errorCode { try entries.edit([key]) } == .encoding)
       let archive = try Archive<Numbered>(path: path("archive"))
-      #expect(errorCode { try archive.record(Numbered(id: key)) } == .encoding)
-      #expect(errorCode { try archive.access(key) } == .encoding)
+      #expect(errorCode { try archive.upsert(Numbered(id: key)) } == .encoding)
+      #expect(errorCode { try archive.element(forID: key) } == .encoding)
       #expect(errorCode { try archive.delete(id: key) } == .encoding)
       let both = try Cache<Double, Int>(path: path("both"))
       #expect(errorCode { try both.set(1, forKey: key) } == .encoding)

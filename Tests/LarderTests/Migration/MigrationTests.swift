@@ -8,14 +8,10 @@ import Testing
 @Suite("Pages for those who move here") struct MigrationTests {
   static let pages = Documentation.articles.filter { $0.path.contains("/ComingFrom") }
 
-  private static let folder = "Tests/LarderTests/Migration"
-
   /// What is compiled, without comments and blanks.
   private static let compiled: String = {
-    let url = Documentation.top.appendingPathComponent(folder)
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
-    return names.filter { $0.hasSuffix("Examples.swift") }.sorted()
-      .flatMap { Documentation.page(folder + "/" + $0).text.split(separator: "\n") }
+    MarkedCode.files.filter { $0.contains("/ComingFrom") }
+      .flatMap { Documentation.page($0).text.split(separator: "\n") }
       .filter { !$0.drop(while: \.isWhitespace).hasPrefix("//") }
       .joined().filter { !$0.isWhitespace }
   }()

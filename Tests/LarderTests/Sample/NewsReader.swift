@@ -46,12 +46,12 @@ struct NewsReader: Sendable {
       try await fetch(feed).split(separator: "\n").map(String.init)
     }
     for name in names {
-      if try await articles.contains(name) { continue }
+      if try await articles.contains(id: name) { continue }
       let text = try await fetch(name)
       let title = String(text.prefix { $0 != "\n" })
       try await pages.setValues([Data(title.utf8), Data(text.utf8)], forKey: name)
       let words = text.split(whereSeparator: \.isWhitespace).count
-      try await articles.record(Article(id: name, title: title, words: words))
+      try await articles.upsert(Article(id: name, title: title, words: words))
       try notes.append(Note(text: "fetched \(name)"))
     }
   }
@@ -59,14 +59,14 @@ struct NewsReader: Sendable {
   /// The text of an article, which counts as read from then on.
   func read(_ name: String) async throws -> String? {
     guard let page = try await pages.snapshot(forKey: name, values: [1]) else { return nil }
-    try await articles.update(name) { $0.isRead = true }
+    try await articles.update(id: name) { $0.isRead = true }
     try notes.append(Note(text: "read \(name)"))
     return try page.string(at: 1)
   }
 
   /// The shortest articles that nobody has read.
   func suggestions(_ count: Int) async throws -> [String] {
-    try await articles.findWhere { $0.words(.less(than: 1000)).isRead(.isEqual(with: false)) }
-      .sorted { $0.words(.ascending) }.limitResults(by: count).getResults().map(\.title)
+    try await articles.where { $0.words < 1000 && !$0.isRead }
+      .sorted(by: \.words).limit(count).results().map(\.title)
   }
 }

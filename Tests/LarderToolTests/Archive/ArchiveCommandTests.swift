@@ -37,7 +37,7 @@ import Testing
     let archive = try Archive<User>(
       path: folder, coder: coder, indexes: [ArchiveIndex("age", \.age)],
       configuration: configuration)
-    try archive.insert(all: users)
+    try archive.upsert(all: users)
     return archive
   }
 
@@ -60,7 +60,7 @@ import Testing
     let none = try Tool.run("archive", "get", folder, "zoe")
     #expect(none.code == 3 && none.output.isEmpty)
     #expect(none.errors == "larder: \(folder): there is no element under zoe\n")
-    try archive.record(User(id: "zoe", age: 1))
+    try archive.upsert(User(id: "zoe", age: 1))
     #expect(try Tool.run("archive", "get", folder, "zoe").code == 0)
     let long = try Tool.run("archive", "ls", "--long", folder)
     #expect(long.lines.count == 6 && long.lines[0].hasSuffix("  ada"))
@@ -135,7 +135,7 @@ import Testing
     let numbers = (0..<5_000).map {
       Number(id: $0, value: .random(in: 0..<1_000, using: &generator))
     }
-    try archive.insert(all: numbers)
+    try archive.upsert(all: numbers)
     try archive.close()
     let expected = numbers.sorted { ($0.value, $0.id) < ($1.value, $1.id) }.map { String($0.id) }
     let all = try Tool.run("archive", "query", folder, "--sort", "value", "--keys", "--int")
@@ -186,7 +186,13 @@ import Testing
     let object = try Tool.run("archive", "stat", "--json", folder).object
     #expect(object["count"] as? Int == 5 && object["format"] as? String == "cbor")
     #expect(object["writerProcess"] as? Int == Int(ProcessInfo.processInfo.processIdentifier))
+    #expect(table.text.contains("schema version") && object["schemaVersion"] as? Int == 1)
     try archive.close()
+    let migration = ArchiveMigration<User>(from: 1, User.self) { $0 }
+    let schema = ArchiveSchema<User>(version: 2, migrations: [migration])
+    try Archive<User>(path: folder, schema: schema).close()
+    let migrated = try Tool.run("archive", "stat", "--json", folder).object
+    #expect(migrated["schemaVersion"] as? Int == 2 && migrated["format"] as? String == "cbor")
   }
 
   @Test func larderCacheLooksAfterTheFolderAndItsIndexes() throws {
@@ -197,7 +203,7 @@ import Testing
     let saved = directory.file("saved").path
     #expect(try Tool.run("cache", "salvage", folder, saved).code == 0)
     let rescued = try Archive<User>(path: saved, indexes: [ArchiveIndex("age", \.age)])
-    let found = try rescued.findWhere { $0.age(.greater(than: 30)) }.getResults()
+    let found = try rescued.where { $0.age > 30 }.results()
     #expect(found.map(\.id) == ["ada"])
   }
 

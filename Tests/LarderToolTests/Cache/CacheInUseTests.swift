@@ -19,6 +19,7 @@ import Testing
   /// Commands that need the cache for themselves.
   static let writers: [[String]] = [
     ["set", "key", "value"], ["rm", "key"], ["rm", "--all"], ["rm", "--prefix", "k"], ["compact"],
+    ["rebuild"],
   ]
 
   @Test(arguments: writers)

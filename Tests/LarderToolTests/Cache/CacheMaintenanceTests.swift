@@ -131,6 +131,15 @@ import Testing
     #expect(again.text.contains("nothing was lost"))
   }
 
+  @Test func salvageWithoutAnIndexDoesNotSayThatNothingWasLost() throws {
+    try FileManager.default.removeItem(at: data)
+    let target = directory.file("saved.cache").path
+    let run = try Tool.run("cache", "salvage", cache, target)
+    #expect(run.code == 1)
+    #expect(run.text.contains("nobody can tell") && !run.text.contains("nothing was lost"))
+    #expect(try Tool.run("cache", "ls", target).lines.count == Self.count + 1)
+  }
+
   @Test func rebuildMakesALostIndexAnew() throws {
     let before = try Tool.run("cache", "ls", cache).output
     try FileManager.default.removeItem(atPath: cache + "/data.mdb")

@@ -46,5 +46,5 @@ try await entries.close()
 
 let archive = try Archive<Note>(path: path("archive"))
 try await archive.insert(Note(id: 1, text: "one"))
-expect(try await archive.filter { $0.id == 1 }.getResults().count == 1)
+expect(try await archive.filter { $0.id == 1 }.results().count == 1)
 try await archive.close()

@@ -63,11 +63,11 @@ expect(try entries.snapshot(forKey: "a")?.string(at: 0) == "four")
 try entries.close()
 
 let archive = try Archive<Note>(path: path("archive"), indexes: [ArchiveIndex("text", \.text)])
-try archive.insert(Note(id: 1, text: "one"), Note(id: 2, text: "two"))
-try archive.update(2) { $0.text = "three" }
-expect(try archive.access(2)?.text == "three")
-expect(try archive.filter { $0.id > 1 }.getResults().count == 1)
-var pages = archive.sorted { $0.text(.ascending) }.pages(of: 1)
+try archive.upsert(all: [Note(id: 1, text: "one"), Note(id: 2, text: "two")])
+try archive.update(id: 2) { $0.text = "three" }
+expect(try archive.element(forID: 2)?.text == "three")
+expect(try archive.filter { $0.id > 1 }.results().count == 1)
+var pages = archive.sorted(by: \.text).pages(of: 1)
 expect(try pages.next()?.first?.text == "one")
 try archive.delete(id: 1)
 try archive.close()

@@ -42,7 +42,7 @@ try log.append("two", durability: .power)
 try disk.update(forKey: "a") { $0?.text = "two" }
 try cache.update(forKey: "a") { $0?.text = "two" }
 try entries.update([0: Data("two".utf8)], forKey: "a")
-try archive.update(1) { $0.text = "two" }
+try archive.update(id: 1) { $0.text = "two" }
 
 var messages: [String] = []
 for try await entry in try log.follow() {
@@ -63,7 +63,7 @@ let text = Task { try await cache.value(forKey: "a")?.text }
 expect(try await text.value == "two")
 expect(try disk.value(forKey: "a")?.text == "two")
 expect(try await entries.snapshot(forKey: "a")?.string(at: 0) == "two")
-expect(try archive.filter { $0.id == 1 }.getResults().count == 1)
+expect(try archive.filter { $0.id == 1 }.results().count == 1)
 
 try log.close()
 try await disk.close()

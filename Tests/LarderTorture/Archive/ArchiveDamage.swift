@@ -157,7 +157,7 @@ private struct ArchivePatient {
       try unlessDamaged(mustHold: false) { found = try question.ask(subject.archive) }
       for exhibit in found { try expectIsAnswer(exhibit, to: question) }
     }
-    try unlessDamaged(mustHold: false) { _ = try subject.archive.accessAll() }
+    try unlessDamaged(mustHold: false) { _ = try subject.archive.elements() }
     try unlessDamaged(mustHold: false) { _ = try subject.archive.verify() }
     try unlessDamaged(mustHold: false) { _ = try subject.archive.count }
   }
@@ -174,9 +174,9 @@ private struct ArchivePatient {
   private func write(_ subject: ArchiveSubject, mustHold: Bool) throws {
     let exhibit = Exhibit(key: Self.later, version: 77)
     try unlessDamaged(mustHold: mustHold) {
-      try subject.archive.record(exhibit)
+      try subject.archive.upsert(exhibit)
       try subject.archive.flush()
-      let found = try subject.archive.access(exhibit.id)
+      let found = try subject.archive.element(forID: exhibit.id)
       try expect(found == exhibit, "what was recorded afterwards is not there")
       try subject.archive.delete(id: exhibit.id)
     }

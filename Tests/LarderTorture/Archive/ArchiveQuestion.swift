@@ -51,7 +51,7 @@ struct ArchiveQuestion: CustomStringConvertible {
   }
 
   /// What the archive answers.
-  func ask(_ archive: Archive<Exhibit>) throws -> [Exhibit] { try query(archive).getResults() }
+  func ask(_ archive: Archive<Exhibit>) throws -> [Exhibit] { try query(archive).results() }
 
   /// How many it says there are.
   func count(_ archive: Archive<Exhibit>) throws -> Int { try query(archive).count() }
@@ -60,12 +60,12 @@ struct ArchiveQuestion: CustomStringConvertible {
     var query = filtered(archive.query)
     switch sort {
     case .none: break
-    case .score: query = query.sorted { $0.indexedScore(.ascending) }
-    case .scoreDescending: query = query.sorted { $0.indexedScore(.descending) }
-    case .name: query = query.sorted { $0.name(.ascending) }
-    case .levelThenScore: query = query.sorted { $0.level(.ascending).indexedScore(.descending) }
+    case .score: query = query.sorted(by: \.indexedScore)
+    case .scoreDescending: query = query.sorted(by: \.indexedScore, .reverse)
+    case .name: query = query.sorted(by: \.name)
+    case .levelThenScore: query = query.sorted(by: \.indexedScore, .reverse).sorted(by: \.level)
     }
-    if let limit { query = query.limitResults(by: limit) }
+    if let limit { query = query.limit(limit) }
     return query
   }
 
@@ -73,15 +73,13 @@ struct ArchiveQuestion: CustomStringConvertible {
     switch filter {
     case .none: query
     case .score(let low, let high):
-      query.findWhere {
-        $0.indexedScore(.greaterOrEqual(with: low)).indexedScore(.less(than: high))
-      }
-    case .scoreIs(let score): query.findWhere { $0.indexedScore(.isEqual(with: score)) }
-    case .name(let name): query.findWhere { $0.name(.isEqual(with: name)) }
+      query.where { $0.indexedScore >= low && $0.indexedScore < high }
+    case .scoreIs(let score): query.where { $0.indexedScore == score }
+    case .name(let name): query.where { $0.name == name }
     case .nameAndScore(let name, let low):
-      query.findWhere { $0.indexedScore(.greater(than: low)).name(.isEqual(with: name)) }
-    case .hasNoLevel: query.findWhere { $0.level(.isNil()) }
-    case .level(let low): query.findWhere { $0.level(.greater(than: low)) }
+      query.where { $0.indexedScore > low && $0.name == name }
+    case .hasNoLevel: query.where { $0.level == nil }
+    case .level(let low): query.where { $0.level > low }
     }
   }
 

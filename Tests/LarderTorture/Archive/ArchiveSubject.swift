@@ -36,14 +36,14 @@ final class ArchiveSubject: @unchecked Sendable {
   private func really(_ step: ArchiveStep) throws {
     if plant == .staleIndex { StaleIndex.isAtWork = true }
     switch step {
-    case .record(let key, let version): try archive.record(Exhibit(key: key, version: version))
-    case .update(let key, let version): try archive.update(Exhibit(key: key, version: version))
+    case .record(let key, let version): try archive.upsert(Exhibit(key: key, version: version))
+    case .update(let key, let version): try archive.upsert(Exhibit(key: key, version: version))
     case .recordAll(let keys, let version):
-      try archive.insert(all: keys.map { Exhibit(key: $0, version: version) })
+      try archive.upsert(all: keys.map { Exhibit(key: $0, version: version) })
     case .delete(let key): try archive.delete(id: Exhibit.id(key))
     case .deleteKeys(let keys):
       let deleted = plant == .deleteForgets ? keys.dropLast() : keys[...]
-      try archive.delete(allIDs: deleted.map { Exhibit.id($0) })
+      try archive.delete(ids: deleted.map { Exhibit.id($0) })
     case .deleteAll: try archive.deleteAll()
     case .flush: try archive.flush()
     }
@@ -52,11 +52,11 @@ final class ArchiveSubject: @unchecked Sendable {
   // MARK: - Answers
 
   func access(_ key: Int) throws -> Exhibit? {
-    if let found = try archive.access(Exhibit.id(key)) { return found }
-    return plant == .neighbour ? try archive.access(Exhibit.id(key + 1)) : nil
+    if let found = try archive.element(forID: Exhibit.id(key)) { return found }
+    return plant == .neighbour ? try archive.element(forID: Exhibit.id(key + 1)) : nil
   }
 
   func all(limitedBy limit: Int = .max) throws -> [Exhibit] {
-    try archive.accessAll(limitedBy: plant == .limitIgnored ? .max : limit)
+    try archive.elements(limit: plant == .limitIgnored ? .max : limit)
   }
 }

@@ -51,7 +51,7 @@ int call_passes(const char *call, const void *what) {
     int __real_##name parameters;                                                                  \
     int __wrap_##name parameters;                                                                  \
     int __wrap_##name parameters {                                                                 \
-        int error = larder_fault_at(#name);                                                        \
+        int error = call_passes(#name, NULL);                                                      \
         return error ? error : __real_##name(__VA_ARGS__);                                         \
     }
 
@@ -249,7 +249,7 @@ FAILS_BY_CODE(mdb_cursor_del, (MDB_cursor * cursor, unsigned flags), cursor, fla
 int __real_mdb_txn_commit(MDB_txn *txn);
 int __wrap_mdb_txn_commit(MDB_txn *txn);
 int __wrap_mdb_txn_commit(MDB_txn *txn) {
-    int error = larder_fault_at("mdb_txn_commit");
+    int error = call_passes("mdb_txn_commit", NULL);
     if (!error) {
         return __real_mdb_txn_commit(txn);
     }

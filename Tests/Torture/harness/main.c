@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "failing_calls.h"
+#include "feed_model.h"
 #include "memory.h"
 #include "store.h"
 
@@ -85,6 +86,8 @@ static const family families[] = {
     {"store", "store-kill", family_store_kill, 20, "SIGKILL at a random moment, then reopen"},
     {"store", "store-power", family_store_power, 20,
      "pages and names old, new or torn as after a power cut"},
+    {"store", "feed", family_feed, 15,
+     "consumers of changes in other processes: kills and power cuts of both sides"},
     {"large", "store-kill-large", family_store_kill_large, 1,
      "SIGKILL twice and three times in flushes of 100,000 writes"},
     {"blocks", "store-blocks", family_store_blocks, 1,

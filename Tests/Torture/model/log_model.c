@@ -402,11 +402,11 @@ static void test_circle(void) {
     CHECK(random_write(&m, 10, 10));
     segment *other, *cleaned;
     CHECK(larder_log_create_cleaned(&m.log, &m.lock, 100, 1, 0, &cleaned) == LARDER_OK);
-    CHECK(larder_segment_create(m.log.folder, 3, SEGMENT_WRITTEN, 1, 2, 0, STORE_ID, 0600,
-                                &other) == 0);
+    CHECK(larder_segment_create(m.log.folder, 3, SEGMENT_WRITTEN, 1, 2, 0, (segment_epoch){0, 0},
+                                STORE_ID, 0600, &other) == 0);
     segment *twice;
-    CHECK(larder_segment_create(m.log.folder, 3, SEGMENT_WRITTEN, 1, 2, 0, STORE_ID, 0600,
-                                &twice) == EEXIST);
+    CHECK(larder_segment_create(m.log.folder, 3, SEGMENT_WRITTEN, 1, 2, 0, (segment_epoch){0, 0},
+                                STORE_ID, 0600, &twice) == EEXIST);
     static const uint32_t leads[] = {1, 2, 3, 4, 0};
     segment *first = m.log.active;
     uint64_t at = atomic_load(&first->end);

@@ -376,9 +376,9 @@ void used_after_shutdown(torture *run, void *context) {
 
 void family_concurrency(torture *run) {
     static void (*const scenes[])(torture *, void *) = {
-        threads_on_one_ring,  second_opener,       follower_elsewhere,
-        shut_down_under_load, forked_handle,       synced_together,
-        openers_race,         used_after_shutdown, copied_elsewhere,
+        threads_on_one_ring, second_opener,   follower_elsewhere, shut_down_under_load,
+        forked_handle,       synced_together, openers_race,       used_after_shutdown,
+        copied_elsewhere,    woken_elsewhere,
     };
     enum { SCENES = sizeof scenes / sizeof *scenes };
     scene self = {.book = shared_memory(sizeof(ledger))};

@@ -29,6 +29,7 @@ void used_after_shutdown(torture *run, void *context);
 void second_opener(torture *run, void *context);
 void forked_handle(torture *run, void *context);
 void follower_elsewhere(torture *run, void *context);
+void woken_elsewhere(torture *run, void *context);
 void openers_race(torture *run, void *context);
 void copied_elsewhere(torture *run, void *context);
 

@@ -308,6 +308,58 @@ void follower_elsewhere(torture *run, void *context) {
     larder_ring_close(ring);
 }
 
+/** Less than a waiter sleeps for at most. */
+#define WAKE_LIMIT_NS ((int64_t)10000000000)
+
+static void be_woken(torture *run, scene *self) {
+    ledger *book = self->book;
+    larder_ring *ring = NULL;
+    larder_ring_options reading = ring_options(0, LARDER_RING_READ_ONLY);
+    if (!EXPECT_STATUS(run, larder_ring_open(torture_path(run, "ring"), &reading, NULL, &ring),
+                       LARDER_OK))
+        return;
+    uint64_t rounds = atomic_load(&book->removed);
+    for (uint64_t seen = 0; seen < rounds; seen++) {
+        const uint64_t start = now_ns();
+        larder_status status = larder_ring_wait(ring, seen, WAKE_LIMIT_NS);
+        bool is_woken = status == LARDER_OK && now_ns() - start < (uint64_t)WAKE_LIMIT_NS;
+        if (!EXPECT(run, is_woken, "nobody was woken for %" PRIu64 ": %d", seen + 1, status)) break;
+        atomic_store(&book->ready, (uint32_t)seen + 1);
+    }
+    larder_ring_close(ring);
+}
+
+/** One message at a time, at any moment of the wait for it. */
+void woken_elsewhere(torture *run, void *context) {
+    scene *self = context;
+    ledger *book = self->book;
+    larder_ring *ring = NULL;
+    const uint64_t rounds = run->brief ? 100 : 1000;
+    if (!scene_open(run, self, torture_path(run, "ring"), 4096, LARDER_RING_OVERWRITE, &ring))
+        return;
+    atomic_store(&book->removed, rounds);
+    atomic_store(&book->ready, 0);
+    pid_t child = spawn(run, self, be_woken);
+    for (uint64_t round = 0; round < rounds && !atomic_load(&run->tally->failures); round++) {
+        uint64_t until = now_ns() + rng_below(&self->random, 3000000);
+        while (atomic_load(&book->ready) < round && !atomic_load(&run->tally->failures)) usleep(50);
+        // Also in the microseconds between its look and its sleep.
+        if (rng_one_in(&self->random, 2)) until = now_ns() + rng_below(&self->random, 20000);
+        while (now_ns() < until) {
+        }
+        if (round % 50 == 49) {
+            // Also by a writer that came later.
+            larder_ring_close(ring);
+            if (!EXPECT_STATUS(run, larder_ring_open(torture_path(run, "ring"), NULL, NULL, &ring),
+                               LARDER_OK))
+                break;
+        }
+        if (!EXPECT_STATUS(run, larder_ring_append(ring, "x", 1, NULL), LARDER_OK)) break;
+    }
+    join(run, child);
+    larder_ring_close(ring);
+}
+
 // Copies ------------------------------------------------------------------------------------------
 
 /** @return how many messages the ring has, each of which is exact; 0 after a failure. */

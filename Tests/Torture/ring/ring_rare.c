@@ -113,11 +113,14 @@ static void copies(torture *run, void *context) {
 }
 
 static const rare *replaced;
+static bool was_opened;
 
-/** As another process that has just resized the log. */
+/** As another process that has just resized the log: the first fcntl behind an open is the lock's.
+    Those before it look at the standard descriptors. */
 static void replace_once(const char *call, const void *what) {
     (void)what;
-    if (strcmp(call, "system fcntl") == 0 && replaced) {
+    if (strcmp(call, "system openat") == 0) was_opened = true;
+    if (strcmp(call, "system fcntl") == 0 && was_opened && replaced) {
         (void)rename(replaced->other, replaced->path);
         replaced = NULL;
     }
@@ -135,6 +138,7 @@ static void replaced_log(torture *run, void *context) {
     message_fill(4, bytes, sizeof bytes);
     uint64_t sequence = 0;
     replaced = self;
+    was_opened = false;
     call_hook = replace_once;
     GIVES(larder_ring_open(self->path, &options, NULL, &ring), LARDER_OK);
     call_hook = NULL;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "exhaustion.h"
+#include "larder_store_feed.h"
 #include "store.h"
 
 #ifdef __linux__
@@ -39,6 +40,8 @@ typedef struct full {
     bool has_limit, has_index, has_deadlines, uses_threads, removes_in_batches;
     /** Another process looks at a state, and keeps it. */
     bool has_reader;
+    /** A cursor of a feed that may keep all of the log. */
+    bool has_cursor;
     char disk[640], path[700];
     larder_store *store;
     /** What each key holds, 0 for nothing: keys are numbered as they were first written. */
@@ -124,7 +127,47 @@ static uint64_t fill(full *self, uint64_t most) {
     return bytes;
 }
 
+/** A named cursor is told everything up to the end, or how much is missing; some of it it
+    acknowledges. */
+static bool follow(full *self, const char *when) {
+    larder_store_feed_options options = {.flags = LARDER_STORE_FEED_UNSYNCED,
+                                         .name = bytes_of_text("cursor")};
+    larder_store_feed *feed;
+    larder_store_feed_event event;
+    larder_store_token now;
+    if (!EXPECT_STATUS(self->run, larder_store_feed_open(self->store, &options, &feed),
+                       LARDER_OK) ||
+        !EXPECT_STATUS(self->run, larder_store_token_now(self->store, &now), LARDER_OK)) {
+        return false;
+    }
+    uint64_t last = 0, until = rng_below(&self->random, larder_store_token_sequence(&now) + 1);
+    bool good = true, acknowledges = rng_below(&self->random, 3) == 0;
+    larder_status status;
+    while (good && (status = larder_store_feed_next(feed, &event)) == LARDER_OK) {
+        uint64_t passed = event.kind == LARDER_STORE_FEED_WRITE ? 1 : event.missing;
+        good = EXPECT(
+            self->run,
+            last == 0 || passed == LARDER_STORE_UNLIMITED || event.sequence == last + passed,
+            "%s: a cursor at %" PRIu64 " is told of %" PRIu64 ", kind %d, %" PRIu64 " missing",
+            when, last, event.sequence, event.kind, event.missing);
+        last = event.sequence;
+        if (good && acknowledges && last <= until) {
+            good = EXPECT_STATUS(self->run, larder_store_feed_acknowledge(feed, &event.token, 0),
+                                 LARDER_OK);
+        }
+    }
+    larder_store_feed_close(feed);
+    return good &&
+           EXPECT(self->run,
+                  status == LARDER_END && (last == 0 || last == larder_store_token_sequence(&now)),
+                  "%s: a feed ends at %" PRIu64 " of %" PRIu64 " with %d", when, last,
+                  larder_store_token_sequence(&now), status);
+}
+
 static bool verify(full *self, const char *when) {
+    if (self->has_cursor && !follow(self, when)) {
+        return false;
+    }
     // Of many each few, from another one on each time.
     uint32_t step = self->count / 30000 + 1;
     for (uint32_t key = (uint32_t)rng_below(&self->random, step); key < self->count; key += step) {
@@ -364,6 +407,15 @@ static bool round_of(full *self) {
            verify(self, "filled again");
 }
 
+/** What is there from here on, nobody keeps. */
+static bool lose_cursor(full *self) {
+    if (!self->has_cursor) return true;
+    self->has_cursor = false;
+    return EXPECT_STATUS(self->run,
+                         larder_store_feed_cursor_remove(self->store, bytes_of_text("cursor")),
+                         LARDER_OK);
+}
+
 static bool end(full *self) {
     torture_note(self->run, "removing everything");
     if (rng_below(&self->random, 2) == 0) {
@@ -372,8 +424,9 @@ static bool end(full *self) {
         (void)EXPECT_STATUS(self->run, larder_store_remove_all(self->store, NULL, NULL), LARDER_OK);
         memset(self->salts, 0, self->count * sizeof *self->salts);
     }
-    if (!torture_unhurt(self->run) || !succeeds(self, larder_store_flush(self->store), "a flush") ||
-        !verify(self, "emptied") || !reopen(self, true) || !verify(self, "compacted")) {
+    if (!torture_unhurt(self->run) || !verify(self, "removed") || !lose_cursor(self) ||
+        !succeeds(self, larder_store_flush(self->store), "a flush") || !verify(self, "emptied") ||
+        !reopen(self, true) || !verify(self, "compacted")) {
         return false;
     }
     // The index keeps what it has, for later entries.
@@ -400,8 +453,9 @@ static void history(torture *run, void *context) {
     if (!EXPECT_STATUS(run, open_store(self, 0), LARDER_OK)) {
         return;
     }
+    bool good = !self->has_cursor || follow(self, "empty");
     fill(self, self->has_limit ? self->disk_bytes + self->disk_bytes / 2 : UINT64_MAX);
-    bool good = torture_unhurt(run) && verify(self, "full");
+    good = good && torture_unhurt(run) && verify(self, "full");
     for (unsigned i = 0; i < ROUNDS && good; i++) {
         good = round_of(self);
     }
@@ -669,6 +723,7 @@ static void draw(full *self, torture *run) {
     self->has_index = rng_below(random, 4) == 0;
     self->has_deadlines = rng_below(random, 4) == 0;
     self->uses_threads = rng_below(random, 2) == 0;
+    self->has_cursor = rng_below(random, 2) == 0;
     self->removes_in_batches = rng_below(random, 4) == 0;
 }
 #endif

@@ -262,10 +262,60 @@ static bool remove_one(model *self) {
 /** What a batch asks for, and what it writes. */
 typedef struct batch_part {
     uint32_t key;
-    bool requires;
+    bool requires, is_unique;
     uint64_t version;
     model_entry entry;
 } batch_part;
+
+/** Requires some of what the batch puts to be found by what nothing else is. */
+static bool require_unique(model *self, larder_store_batch *batch, batch_part *all,
+                           unsigned parts) {
+    if (!rng_one_in(&self->random, 3)) {
+        return true;
+    }
+    for (unsigned i = 0; i < parts; i++) {
+        uint8_t value[BOOK_INDEX_MAX];
+        size_t length = all[i].entry.salt ? book_index_value(all[i].entry.salt, value) : SIZE_MAX;
+        all[i].is_unique = length != SIZE_MAX && !rng_one_in(&self->random, 4);
+        if (all[i].is_unique && !EXPECT_STATUS(self->run,
+                                               larder_store_batch_require_unique(
+                                                   batch, BOOK_INDEX, bytes_of(value, length)),
+                                               LARDER_OK)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/** How many entries have the value behind the batch. */
+static unsigned count_value(const model *self, const batch_part *all, unsigned parts,
+                            larder_bytes value) {
+    unsigned count = 0;
+    for (uint32_t key = 0; key < MODEL_KEYS; key++) {
+        uint64_t salt = is_there(self, key) ? self->entries[key].salt : 0;
+        for (unsigned i = 0; i < parts; i++) {
+            if (all[i].key == key && !all[i].requires) {
+                salt = all[i].entry.salt;
+            }
+        }
+        uint8_t found[BOOK_INDEX_MAX];
+        size_t length = salt ? book_index_value(salt, found) : SIZE_MAX;
+        count += length != SIZE_MAX && compare_bytes_of(bytes_of(found, length), value) == 0;
+    }
+    return count;
+}
+
+static bool is_unique(const model *self, const batch_part *all, unsigned parts) {
+    for (unsigned i = 0; i < parts; i++) {
+        uint8_t value[BOOK_INDEX_MAX];
+        if (all[i].is_unique &&
+            count_value(self, all, parts,
+                        bytes_of(value, book_index_value(all[i].entry.salt, value))) > 1) {
+            return false;
+        }
+    }
+    return true;
+}
 
 static bool run_batch(model *self) {
     larder_store_batch *batch = NULL;
@@ -297,8 +347,11 @@ static bool run_batch(model *self) {
             good = EXPECT_STATUS(self->run, larder_store_batch_put(batch, &item), LARDER_OK);
         }
     }
+    good = good && require_unique(self, batch, all, parts);
     uint64_t sequence = 0;
+    uint16_t index = 0;
     larder_status status = good ? larder_store_batch_commit(batch, 0, &sequence) : LARDER_OK;
+    bool is_duplicate = larder_store_batch_duplicate(batch, &index) == LARDER_OK;
     larder_store_batch_destroy(batch);
     good = good && catch_up(self);
     bool holds = true, any = false;
@@ -306,6 +359,11 @@ static bool run_batch(model *self) {
         uint64_t version = is_there(self, all[i].key) ? self->entries[all[i].key].sequence : 0;
         holds = holds && (!all[i].requires || version == all[i].version);
     }
+    bool wanted = holds && !is_unique(self, all, parts);
+    good = good && EXPECT(self->run, is_duplicate == wanted && index == (wanted ? BOOK_INDEX : 0),
+                          "a value is %s, and %s", wanted ? "there twice" : "unique",
+                          is_duplicate ? "refused" : "taken");
+    holds = holds && !wanted;
     good = good &&
            EXPECT(self->run, status == (holds ? LARDER_OK : LARDER_ECONFLICT),
                   "a batch whose requirements %s gave %d", holds ? "hold" : "do not hold", status);
@@ -556,17 +614,19 @@ static bool go_over(model *self) {
     larder_store_query_init(&query);
     query.order = (larder_store_order)rng_below(&self->random, 3);
     query.index = BOOK_INDEX;
-    static const uint32_t flags[] = {LARDER_STORE_DESCENDING,      LARDER_STORE_WITHOUT_VALUE,
-                                     LARDER_STORE_EXPIRED_TOO,     LARDER_STORE_HAS_LOWER,
-                                     LARDER_STORE_HAS_UPPER,       LARDER_STORE_LOWER_EXCLUSIVE,
-                                     LARDER_STORE_UPPER_EXCLUSIVE, LARDER_STORE_DESCENDING};
+    static const uint32_t flags[] = {
+        LARDER_STORE_DESCENDING,      LARDER_STORE_WITHOUT_VALUE, LARDER_STORE_EXPIRED_TOO,
+        LARDER_STORE_HAS_LOWER,       LARDER_STORE_HAS_UPPER,     LARDER_STORE_LOWER_EXCLUSIVE,
+        LARDER_STORE_UPPER_EXCLUSIVE, LARDER_STORE_DESCENDING,    LARDER_STORE_WITHOUT_EXPIRY};
+    // A guess, which may be wrong.
+    query.expected = rng_below(&self->random, MODEL_KEYS / 2);
     for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++) {
         query.flags |= rng_one_in(&self->random, 4) ? flags[i] : 0;
     }
     uint8_t lower[BOOK_INDEX_MAX + MODEL_KEY_MAX], upper[sizeof lower], prefix[3];
     if (query.order == LARDER_STORE_BY_RECENCY) {
         query.flags &= (uint32_t)(LARDER_STORE_DESCENDING | LARDER_STORE_WITHOUT_VALUE |
-                                  LARDER_STORE_EXPIRED_TOO);
+                                  LARDER_STORE_EXPIRED_TOO | LARDER_STORE_WITHOUT_EXPIRY);
         // Where reads are not remembered, only a flush folds in those of entries that idle.
         if (!tracks(self) && !flush(self)) {
             return false;
@@ -779,7 +839,8 @@ static void run_model(torture *run, void *context) {
     }
     options->clock = model_clock;
     options->context = self;
-    self->now = 1000000;
+    // Later deadlines than the second have no rows.
+    self->now = rng_one_in(&self->random, 2) ? 1000000 : ((int64_t)1 << 62) - 30000;
     self->has_order = tracks(self);
     self->room = malloc((size_t)self->book->longest + (size_t)self->book->threshold_bytes + 4096);
     bool good =

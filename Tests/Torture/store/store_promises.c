@@ -378,6 +378,9 @@ typedef struct twice {
     /** How many of the first writes came through the first power cut, and how many were lost before
         the next one that is on the device: so many are written anew. */
     _Atomic uint32_t kept, anew;
+    /** There is no room for another segment when it is opened behind the first one: the log goes on
+        where it ended. */
+    bool is_full;
     char root[600], vault[600], image[600], store[640];
 } twice;
 
@@ -439,7 +442,11 @@ static void write_first(torture *run, void *context) {
 static void write_behind_cut(torture *run, void *context) {
     twice *self = context;
     disk_watch(self->disk, self->random, 0);
-    if (!twice_open(run, self, self->image, 2)) {
+    larder_fault_set(self->is_full ? "fallocate" : NULL, 1, ENOSPC);
+    bool is_open = twice_open(run, self, self->image, 2);
+    EXPECT(run, !self->is_full || larder_fault_passes() > 0, "no segment was to be made");
+    larder_fault_set(NULL, 0, 0);
+    if (!is_open) {
         return;
     }
     uint32_t kept = 0;
@@ -540,6 +547,7 @@ static void what_a_power_cut_took_does_not_come_back(torture *run, rng *random) 
     for (int round = 0; round < CUT_ROUNDS; round++) {
         torture_note(run, "a power cut behind another, round %d", round);
         self->random = rng_make(rng_next(random));
+        self->is_full = round % 2 == 1;
         if (!cut_twice(run, self, random)) {
             break;
         }

@@ -29,7 +29,7 @@ extension ArchiveArea {
     Row(
       id: id,
       ours: """
-        Archive<Person>.access(_:) of 100,000, flushed, warm, in random order; all of it is \
+        Archive<Person>.element(forID:) of 100,000, flushed, warm, in random order; all of it is \
         decoded, because nothing is kept in memory
         """,
       rival: rival, goal: goal
@@ -42,7 +42,7 @@ extension ArchiveArea {
       let ourPieces = Pieces(people, size: 2000)
       let theirPieces = Pieces(people, size: 2000)
       return Contest(
-        ours: { try sample(bench, ourPieces) { try ours.access($0) } },
+        ours: { try sample(bench, ourPieces) { try ours.element(forID: $0) } },
         rival: { try sample(bench, theirPieces) { try theirAccess(theirs, $0) } },
         close: { closeQuietly(ours) })
     }
@@ -52,8 +52,8 @@ extension ArchiveArea {
     Row(
       id: "archive.access.memory",
       ours: """
-        Archive<Person>.access(_:) of 2,000, all of them in memory, decoded (64 MiB for it), in \
-        random order
+        Archive<Person>.element(forID:) of 2,000, all of them in memory, decoded (64 MiB for it), \
+        in random order
         """,
       rival: Rival(
         name: "MemoryCache get",
@@ -65,14 +65,14 @@ extension ArchiveArea {
       configuration.maximumMemorySize = 64.megabytes
       let ours = try Archive<Person>(
         path: bench.freshFolder("archive"), configuration: configuration)
-      try ours.insert(all: people)
+      try ours.upsert(all: people)
       try ours.flush()
       let memory = MemoryCache<Int, Person>()
       for person in people { memory.set(person, forKey: person.id) }
       let ourPieces = Pieces(people, size: people.count)
       let theirPieces = Pieces(people, size: people.count)
       return Contest(
-        ours: { try warmSample(bench, ourPieces) { try ours.access($0) } },
+        ours: { try warmSample(bench, ourPieces) { try ours.element(forID: $0) } },
         rival: { try warmSample(bench, theirPieces) { memory.value(forKey: $0) } },
         close: { closeQuietly(ours) })
     }

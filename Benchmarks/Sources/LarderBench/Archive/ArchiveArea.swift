@@ -45,7 +45,7 @@ enum ArchiveArea: Area {
     let archive = try Archive<Person>(
       path: path, indexes: indexes, configuration: configuration)
     if !people.isEmpty {
-      try archive.insert(all: people)
+      try archive.upsert(all: people)
       try archive.flush()
     }
     return archive

@@ -21,15 +21,15 @@ extension ArchiveArea {
     Row(
       id: "archive.query.key",
       ours: """
-        100 of 100,000 elements by a range of the primary key: findWhere { $0.id(.isIn(…)) }, \
-        getResults
+        100 of 100,000 elements by a range of the primary key: where { $0.id.within(…) }, \
+        results
         """,
       rival: .grdb("SELECT", does: "SELECT … WHERE id >= ? AND id < ?, inDatabase and cached"),
       goal: .ratio(1)
     ) { bench in
       try contest(bench, Person.many(stored), [], []) { archive, number in
         let first = number % (stored - 100)
-        return try archive.findWhere { $0.id(.isIn(first..<first + 100)) }.getResults()
+        return try archive.where { $0.id.within(first..<first + 100) }.results()
       } rival: { table, number in
         let first = number % (stored - 100)
         return try table.all(from: first, below: first + 100)
@@ -44,7 +44,7 @@ extension ArchiveArea {
       id: "archive.query.or",
       ours: """
         those of one age or one score, ten each of 100,000, both indexed: filter(#Predicate), \
-        getResults
+        results
         """,
       rival: .grdb("SELECT", does: "SELECT … WHERE age = ? OR score = ?, inDatabase and cached"),
       goal: .ratio(1)
@@ -52,7 +52,7 @@ extension ArchiveArea {
       try contest(bench, tens, byScore + [ArchiveIndex("age", \.age)], [["score"], ["age"]]) {
         archive, number in
         let (age, score) = (number % 10_000, number % 9_999)
-        return try archive.filter(#Predicate { $0.age == age || $0.score == score }).getResults()
+        return try archive.where(#Predicate { $0.age == age || $0.score == score }).results()
       } rival: { table, number in
         try table.all(age: number % 10_000, orScore: number % 9_999)
       } isRight: { found, number in
@@ -67,7 +67,7 @@ extension ArchiveArea {
       id: "archive.query.compound",
       ours: """
         the ten lowest scores from a random one on, of one of 70 ages, of 100,000 elements with an \
-        index of both: findWhere, sorted, limitResults, getResults
+        index of both: where, sorted, limit, results
         """,
       rival: .grdb(
         "SELECT",
@@ -80,9 +80,9 @@ extension ArchiveArea {
       let index = ArchiveIndex<Person>("ageScore", \.age, \.score)
       return try contest(bench, Person.many(stored), [index], [["age", "score"]]) {
         archive, number in
-        try archive.findWhere {
-          $0.age(.isEqual(18 + number % 70)).score(.greaterOrEqual(with: number * 9_000))
-        }.sorted { $0.score(.ascending) }.limitResults(by: 10).getResults()
+        try archive.where { $0.age == 18 + number % 70 && $0.score >= number * 9_000 }.sorted(
+          by: \.score
+        ).limit(10).results()
       } rival: { table, number in
         try table.top(10, age: 18 + number % 70, from: number * 9_000)
       } isRight: { found, number in
@@ -123,7 +123,7 @@ extension ArchiveArea {
     Row(
       id: "archive.delete.where",
       ours: """
-        deleting some 1,000 of 100,000 elements by a range of an indexed property: findWhere, \
+        deleting some 1,000 of 100,000 elements by a range of an indexed property: where, \
         delete; the flush that follows is in the time, recording them again is not
         """,
       rival: .grdb(
@@ -142,13 +142,13 @@ extension ArchiveArea {
         ours: {
           defer { next = (next + 1) % 100 }
           let time = try bench.time(1, loop: .swift) {
-            let count = try archive.findWhere { $0.score(.isIn(ranges[next])) }.delete()
+            let count = try archive.where { $0.score.within(ranges[next]) }.delete()
             guard count == groups[next].count else {
               throw Failure(description: "others were deleted")
             }
             try archive.flush()
           }
-          try archive.insert(all: groups[next])
+          try archive.upsert(all: groups[next])
           try archive.flush()
           return time
         },

@@ -40,8 +40,8 @@ extension ArchiveArea {
   private static func ours(_ count: Int) -> String {
     """
     the ten lowest scores from a random one on, of \(count) elements with an index of the score, \
-    flushed, warm: findWhere { $0.score(.greaterOrEqual(with:)) }, sorted, limitResults, \
-    getResults; by default up to 1 MiB of elements is kept in memory
+    flushed, warm: where { $0.score >= … }, sorted, limit, \
+    results; by default up to 1 MiB of elements is kept in memory
     """
   }
 
@@ -62,8 +62,8 @@ extension ArchiveArea {
 
   @inline(never)
   private static func top(_ archive: Archive<Person>, from score: Int) throws -> [Person] {
-    try archive.findWhere { $0.score(.greaterOrEqual(with: score)) }
-      .sorted { $0.score(.ascending) }.limitResults(by: limit).getResults()
+    try archive.where { $0.score >= score }
+      .sorted(by: \.score).limit(limit).results()
   }
 
   static var growth: Row {
@@ -112,7 +112,7 @@ extension ArchiveArea {
     Row(
       id: "archive.query.count",
       ours: """
-        count() of findWhere with a range of the score that about 1,000 of 100,000 elements are \
+        count() of where with a range of the score that about 1,000 of 100,000 elements are \
         in, by the index; none is decoded
         """,
       rival: .grdb(
@@ -135,9 +135,7 @@ extension ArchiveArea {
       return Contest(
         ours: {
           try sample {
-            try ours.findWhere {
-              $0.score(.greaterOrEqual(with: 0)).score(.less(than: width))
-            }.count()
+            try ours.where { $0.score >= 0 && $0.score < width }.count()
           }
         },
         rival: { try sample { try theirs.count(from: 0, below: width) } },

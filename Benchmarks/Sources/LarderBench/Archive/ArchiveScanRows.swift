@@ -56,7 +56,7 @@ extension ArchiveArea {
     return Row(
       id: id,
       ours: """
-        findWhere { $0.age(.greater(than: 60)).isActive(.isEqual(with: true)) } without an index \
+        where { $0.age > 60 && $0.isActive == true } without an index \
         for it, 2,000 elements of about 100 B, flushed, warm, \(memory); the time for all
         """,
       rival: rival, goal: goal
@@ -76,9 +76,7 @@ extension ArchiveArea {
       return Contest(
         ours: {
           try sample {
-            try ours.findWhere {
-              $0.age(.greater(than: 60)).isActive(.isEqual(with: true))
-            }.getResults()
+            try ours.where { $0.age > 60 && $0.isActive == true }.results()
           }
         },
         rival: { try sample(theirs) },

@@ -42,13 +42,13 @@ extension ArchiveArea {
     Row(
       id: id,
       ours: """
-        Archive<Person>.record, six properties, \(index(hasIndex)), process-durable, defaults: of \
+        Archive<Person>.upsert, six properties, \(index(hasIndex)), process-durable, defaults: of \
         100,000 that are there, 10,000 at a time in random order; \(Bench.timing(flushes))
         """,
       rival: rival, goal: goal
     ) { bench in
       try upserts(bench, hasIndex: hasIndex, flushes: flushes) { ours, piece in
-        for person in piece { try ours.record(person) }
+        for person in piece { try ours.upsert(person) }
       } rival: { theirs, piece in
         for person in piece { try theirRecord(theirs, person) }
       }
@@ -87,14 +87,14 @@ extension ArchiveArea {
     Row(
       id: "archive.record.many",
       ours: """
-        Archive<Person>.insert(all:) of 10,000 that are there of 100,000, in random order, with an \
+        Archive<Person>.upsert(all:) of 10,000 that are there of 100,000, in random order, with an \
         index of one property; the time for each, \(Bench.timing(true))
         """,
       rival: .grdb("upsert", does: "the same 10,000 upserts, cached, in one transaction"),
       goal: .ratio(1)
     ) { bench in
       try upserts(bench, hasIndex: true, flushes: true) { ours, piece in
-        try ours.insert(all: piece)
+        try ours.upsert(all: piece)
       } rival: { theirs, piece in
         try theirs.record(all: piece)
       }

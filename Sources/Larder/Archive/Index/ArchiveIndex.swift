@@ -42,7 +42,12 @@ public struct ArchiveIndex<Element: Sendable>: Sendable {
   /// What Foundation would sort by each property with.
   let comparators: [ArchiveIndexComparators<Element>]
 
+  /// Whether no two elements may have the same value, unless it is nil.
+  public let isUnique: Bool
+
   private let make: @Sendable (Element) -> [UInt8]
+  /// Whether one of the properties is nil.
+  private let hasNil: @Sendable (Element) -> Bool
 
   /// Declares an index.
   ///
@@ -51,21 +56,28 @@ public struct ArchiveIndex<Element: Sendable>: Sendable {
   ///     should two names of one archive have the same one, opening it throws
   ///     `.invalidArgument`, and one of them has to change.
   ///   - keyPath: The property, stored or computed, of the element or of something in it.
+  ///   - isUnique: Whether no two elements may have the same value; false by default. Any number
+  ///     may have nil. See <doc:Archives>.
   ///   - version: To be changed when the property gives other values than before for elements
   ///     that are stored already, be it that it computes something else, or that they are decoded
   ///     otherwise; 0 by default. Most such changes are noticed without it: see <doc:Archives>.
   /// - Complexity: O(1).
   public init<Value: ArchiveIndexable>(
-    _ name: String, _ keyPath: any KeyPath<Element, Value> & Sendable, version: Int = 0
+    _ name: String, _ keyPath: any KeyPath<Element, Value> & Sendable, isUnique: Bool = false,
+    version: Int = 0
   ) {
     self.name = name
+    self.isUnique = isUnique
     number = Self.number(of: name)
     let declared = ArchiveDeclaration.part(keyPath as KeyPath<Element, Value>, Value.self)
-    declaration = ArchiveDeclaration.text(name: name, version: version, [declared])
+    declaration = ArchiveDeclaration.text(
+      name: name, version: version, isUnique: isUnique, [declared])
     shape = ArchiveIndexShape(name: name, number: number, parts: [ArchiveIndexPart(keyPath)])
     comparators = [ArchiveIndexComparators(keyPath)]
+    hasNil = Self.nilTest(keyPath)
+    let read = ArchiveKeyPaths.reader(keyPath)
     make = { element in
-      let bytes = element[keyPath: keyPath].archiveIndexBytes
+      let bytes = read(element).archiveIndexBytes
       return bytes.count <= Self.maximumCount ? bytes : Array(bytes.prefix(Self.maximumCount))
     }
   }
@@ -77,20 +89,28 @@ public struct ArchiveIndex<Element: Sendable>: Sendable {
   ///   - first: The property that it is sorted by.
   ///   - second: The one that those are sorted by whose first is the same.
   ///   - others: Those that follow. The bytes of all values together are kept up to 1,000.
+  ///   - isUnique: Whether no two elements may have the same values; false by default. Any number
+  ///     may have the same ones if one of them is nil.
   ///   - version: As of an index of one property.
   /// - Complexity: O(properties).
   public init<First: ArchiveIndexable, Second: ArchiveIndexable, each Other: ArchiveIndexable>(
     _ name: String, _ first: any KeyPath<Element, First> & Sendable,
     _ second: any KeyPath<Element, Second> & Sendable,
-    _ others: repeat any KeyPath<Element, each Other> & Sendable, version: Int = 0
+    _ others: repeat any KeyPath<Element, each Other> & Sendable, isUnique: Bool = false,
+    version: Int = 0
   ) {
     var parts = ArchiveIndexParts<Element>()
     parts.add(first)
     parts.add(second)
     repeat parts.add(each others)
+    var nilTests = [Self.nilTest(first), Self.nilTest(second)]
+    repeat nilTests.append(Self.nilTest(each others))
     self.name = name
+    self.isUnique = isUnique
     number = Self.number(of: name)
-    declaration = ArchiveDeclaration.text(name: name, version: version, parts.declared)
+    declaration = ArchiveDeclaration.text(
+      name: name, version: version, isUnique: isUnique, parts.declared)
+    hasNil = { [nilTests] element in nilTests.contains { $0(element) } }
     shape = ArchiveIndexShape(name: name, number: number, parts: parts.parts)
     comparators = parts.comparators
     make = { [parts] element in
@@ -101,6 +121,16 @@ public struct ArchiveIndex<Element: Sendable>: Sendable {
 
   /// What the element is found by: bytes in the order of the values.
   func bytes(of element: Element) -> [UInt8] { make(element) }
+
+  /// Whether no other element may have its value.
+  func isUnique(for element: Element) -> Bool { isUnique && !hasNil(element) }
+
+  private static func nilTest<Value: ArchiveIndexable>(
+    _ keyPath: any KeyPath<Element, Value> & Sendable
+  ) -> @Sendable (Element) -> Bool {
+    guard Value.self is any ArchiveOptional.Type else { return { _ in false } }
+    return { ($0[keyPath: keyPath] as? any ArchiveOptional)?.isNil ?? false }
+  }
 
   /// FNV-1a of the name, 32 bits folded to 16; 1 for 0, which is that of `unindexed`.
   private static func number(of name: String) -> UInt16 {

@@ -22,13 +22,13 @@ struct ArchiveIndexComparators<Element: Sendable>: Sendable {
   }
 
   /// The direction in which the descriptor goes through the index; nil if it has another order.
-  func order(of descriptor: SortDescriptor<Element>) -> ArchiveOrder? {
-    descriptors.firstIndex(of: descriptor).map { $0 == 0 ? .ascending : .descending }
+  func order(of descriptor: SortDescriptor<Element>) -> SortOrder? {
+    descriptors.firstIndex(of: descriptor).map { $0 == 0 ? .forward : .reverse }
   }
 
   /// The direction in which the comparator goes through the index; nil if it has another order.
-  func order(of comparator: KeyPathComparator<Element>) -> ArchiveOrder? {
-    comparators.firstIndex(of: comparator).map { $0 == 0 ? .ascending : .descending }
+  func order(of comparator: KeyPathComparator<Element>) -> SortOrder? {
+    comparators.firstIndex(of: comparator).map { $0 == 0 ? .forward : .reverse }
   }
 
   private mutating func add<Value: Comparable>(_ type: Value.Type, _ keyPath: AnyKeyPath) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Which values of an index can belong to what a filter lets through.
+@usableFromInline
 struct ArchiveRange: Sendable {
   struct Bound: Sendable {
     var bytes: [UInt8]
@@ -124,36 +125,58 @@ struct ArchiveRange: Sendable {
 
 extension ArchiveRange {
   /// How a value relates to another.
-  enum Relation: Sendable { case equal, less, lessOrEqual, greater, greaterOrEqual }
+  @usableFromInline enum Relation: Sendable {
+    case equal, less, lessOrEqual, greater, greaterOrEqual
+  }
 
   /// What an index of values like this one holds in that relation to it; nil if values of
   /// that type are in no index, or their bytes in no order.
+  @usableFromInline
   init?<Value>(_ relation: Relation, _ value: Value) {
+    // To ask the runtime whether a type is indexable takes longer than all else.
+    if Value.self == Int.self {
+      let value = unsafeBitCast(value, to: Int.self)
+      self.init(relation, Bound(bytes: value.archiveIndexBytes, value: value))
+      return
+    }
     guard let type = Value.self as? any ArchiveIndexable.Type else { return nil }
     guard relation == .equal || type.archiveIndexKeepsOrder else { return nil }
     guard let (value, bytes) = Self.bytes(of: value, as: type) else { return nil }
-    // What is neither less nor greater than anything lies behind the others.
-    let end = (Value.self as? any ArchivePartlyOrdered.Type)?.archiveIndexEnd
-    let last = end.map { Bound(bytes: $0, isExclusive: true) }
-    switch relation {
-    case .equal:
-      // Not-a-number has its place in an index, and is equal to nothing.
-      let isInOrder = end.map { Self.compare(bytes, $0) < 0 } ?? true
-      let bound = Bound(bytes: bytes, value: value)
-      self.init(lower: bound, upper: bound, isExact: isInOrder)
-    case .less: self.init(upper: Bound(bytes: bytes, isExclusive: true, value: value))
-    case .lessOrEqual: self.init(upper: Bound(bytes: bytes, value: value))
-    case .greater: self.init(lower: Bound(bytes: bytes, isExclusive: true, value: value))
-    case .greaterOrEqual: self.init(lower: Bound(bytes: bytes, value: value))
+    self.init(relation, Bound(bytes: bytes, value: value))
+    guard let end = (Value.self as? any ArchivePartlyOrdered.Type)?.archiveIndexEnd else { return }
+    // What is neither less nor greater than anything lies behind the others; the bound itself may
+    // be one of them. Not-a-number has its place in an index, and is equal to nothing.
+    let isInOrder = Self.compare(bytes, end) < 0
+    if relation != .equal {
+      formIntersection(ArchiveRange(upper: Bound(bytes: end, isExclusive: true)))
     }
-    if relation != .equal, let last {
-      formIntersection(ArchiveRange(upper: last))
-      // The bound itself may be one of them.
-      isExact = isExact && Self.compare(bytes, last.bytes) < 0
+    isExact = isExact && isInOrder
+  }
+
+  private init(_ relation: Relation, _ bound: Bound) {
+    var other = bound
+    other.isExclusive = true
+    switch relation {
+    case .equal: self.init(lower: bound, upper: bound)
+    case .less: self.init(upper: other)
+    case .lessOrEqual: self.init(upper: bound)
+    case .greater: self.init(lower: other)
+    case .greaterOrEqual: self.init(lower: bound)
     }
   }
 
+  /// What an index holds in both relations; nil if it cannot tell of either.
+  @usableFromInline
+  init?<Value>(_ relation: Relation, _ value: Value, _ other: Relation, _ bound: Value) {
+    guard var range = ArchiveRange(relation, value), let rest = ArchiveRange(other, bound) else {
+      return nil
+    }
+    range.formIntersection(rest)
+    self = range
+  }
+
   /// The same of optional values, of which nil is in no relation to anything.
+  @usableFromInline
   init?<Value>(_ relation: Relation, wrapped value: Value) {
     guard var range = ArchiveRange(relation, Value?.some(value)) else { return nil }
     range.formIntersection(.notNil)
@@ -161,7 +184,7 @@ extension ArchiveRange {
   }
 
   /// The values of an optional property that are not nil.
-  static var notNil: ArchiveRange { ArchiveRange(lower: Bound(bytes: [1])) }
+  @usableFromInline static var notNil: ArchiveRange { ArchiveRange(lower: Bound(bytes: [1])) }
 
   /// The values that begin with a text.
   static func prefix(_ text: String, isOptional: Bool = false) -> ArchiveRange {

@@ -2,6 +2,7 @@
 
 /// Which values of a property can belong to what a filter lets through: ranges in order, none of
 /// which overlaps another.
+@usableFromInline
 struct ArchiveRanges: Sendable {
   /// A value of a type that is in no index, which a primary key may be all the same. It is a part
   /// of a condition or a predicate, which are `Sendable`.
@@ -14,10 +15,16 @@ struct ArchiveRanges: Sendable {
   /// Everything.
   init() { parts = [ArchiveRange()] }
 
+  @usableFromInline
   init(_ range: ArchiveRange) { parts = range.isEmpty ? [] : [range] }
 
   /// One of these values; nil if only a test can tell.
+  @usableFromInline
   init?<Value>(oneOf values: [Value]) {
+    if values.count == 1, let range = ArchiveRange(.equal, values[0]) {
+      self.init(range)
+      return
+    }
     let ranges = values.compactMap { ArchiveRange(.equal, $0) }
     if ranges.count == values.count {
       self.init(ranges)

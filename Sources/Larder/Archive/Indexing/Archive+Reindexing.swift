@@ -64,17 +64,24 @@ extension Archive {
   ) throws {
     var next = format.rebuilt(after: there)
     if next.coder == 0 { next.coder = there.coder }
+    // Of a store that lost what it said about itself nothing is taken for done.
+    let said = ArchiveFormat(number: try store.statistics().content_format)
     let wereCurrent = indexState.areCurrent.exchange(false, ordering: .acquiringAndReleasing)
     do { try store.setContentFormat(next.changing.number) } catch {
       indexState.areCurrent.store(wereCurrent, ordering: .releasing)
       throw error
     }
-    try writeAll(isAlone: isAlone, progress)
+    try writeAll(isAlone: isAlone, isResumed: said?.isBuilding == true, progress)
+    try checkUniqueness(progress)
     try store.setContentFormat(next.number)
     try useIndexes(next.number)
   }
 
-  private func writeAll(isAlone: Bool, _ progress: StoreProgressReport?) throws {
+  /// - Parameter isResumed: Some elements may be as they are to be: then they stay, and stand in
+  ///   the order of use behind those that are written now, as they did when they were written.
+  private func writeAll(
+    isAlone: Bool, isResumed: Bool, _ progress: StoreProgressReport?
+  ) throws {
     let total = UInt64(try store.totals().count)
     // What waits for a checkpoint is most of the work, and counts as done too early.
     let flushedPart = max(total / 16, 1)
@@ -87,7 +94,14 @@ extension Archive {
     var items: [ArchiveRebuilt] = []
     var size = 0
     while try cursor.next({ entry in
-      let item = rebuilt(entry)
+      if isResumed, isCurrent(entry.extended), case .same = compare(entry) {
+        done += 1
+        if done % 256 == 0, let progress, !progress(done, max(done, total)) {
+          throw CancellationError()
+        }
+        return
+      }
+      let item = try rebuilt(entry, isStrict: isAlone && undecodable == .fail)
       let isFull = size > batchLimit - item.logSize
       if items.count == ArchiveBatchSize.count || (!items.isEmpty && isFull) {
         try write(items[...], isAlone: isAlone)
@@ -112,14 +126,15 @@ extension Archive {
   func indexUnindexed() throws {
     var items: [ArchiveRebuilt] = []
     try forEachUnindexed { entry in
-      let item = rebuilt(entry)
+      let item = try rebuilt(entry)
       if item.values != [ArchiveIndex<Element>.unindexed] { items.append(item) }
       return true
     }
-    for item in items { try write([item], isAlone: true) }
+    for item in items { try write([item], isAlone: true, requiresUnique: true) }
   }
 
-  private func rebuilt(_ entry: StoreEntry) -> ArchiveRebuilt {
+  /// - Parameter isStrict: Throws if an element of an earlier version cannot be migrated.
+  private func rebuilt(_ entry: StoreEntry, isStrict: Bool = false) throws -> ArchiveRebuilt {
     var terms = terms(.process)
     terms.written = entry.raw.written_ns
     // The time of the last access would be lost otherwise. It can stand for the time of
@@ -127,25 +142,44 @@ extension Archive {
     if expiration.afterWrite == nil, let accessed = entry.accessed {
       terms.written = max(terms.written, accessed)
     }
-    // An element that cannot be decoded stays what it is, and is found by its key.
-    var values = declaredIndexes.isEmpty ? [] : [ArchiveIndex<Element>.unindexed]
-    if !declaredIndexes.isEmpty, let element = try? coder.decode(entry.value) {
+    // An element that cannot be decoded stays what it is, and is found by its key. One of an
+    // earlier version is marked even without indexes, so that later openings try again.
+    let isMarked = !declaredIndexes.isEmpty || !isCurrent(entry.extended)
+    var values = isMarked ? [ArchiveIndex<Element>.unindexed] : []
+    var unique: [StoreIndexValue] = []
+    var (value, tag) = (Data(copied: entry.value), Data(copied: entry.extended))
+    var element: Element?
+    do {
+      if let migrated = try migrated(entry) {
+        element = migrated.element
+        (value, tag) = (migrated.bytes, schema.tag)
+        values = []
+      } else if !declaredIndexes.isEmpty {
+        element = try decode(entry)
+      }
+    } catch {
+      if isStrict, !isCurrent(entry.extended) { throw error }
+    }
+    if !declaredIndexes.isEmpty, let element {
       values = indexValues(of: element)
+      unique = try uniqueValues(of: element, values)
     }
     return ArchiveRebuilt(
-      key: [UInt8](entry.key), value: Data(copied: entry.value),
-      extended: Data(copied: entry.extended), version: entry.sequence, terms: terms,
-      values: values)
+      key: [UInt8](entry.key), value: value, extended: tag, version: entry.sequence, terms: terms,
+      values: values, unique: unique)
   }
 
   /// Writes elements, but for those that were written or deleted meanwhile.
-  private func write(_ items: ArraySlice<ArchiveRebuilt>, isAlone: Bool) throws {
+  private func write(
+    _ items: ArraySlice<ArchiveRebuilt>, isAlone: Bool, requiresUnique: Bool = false
+  ) throws {
     if items.isEmpty { return }
     let batch = try StoreBatch(store)
     for item in items {
       try item.key.withUnsafeBytes { key in
         let key = StoreKey(key)
         if !isAlone { try batch.require(key, version: item.version) }
+        if requiresUnique { for value in item.unique { try batch.requireUnique(value) } }
         try item.value.withUnsafeBytes { value in
           try item.extended.withUnsafeBytes { extended in
             try batch.put(
@@ -154,7 +188,11 @@ extension Archive {
         }
       }
     }
-    if try batch.commit(isSynced: false) != nil || items.count == 1 { return }
+    do throws(LarderError) {
+      if try batch.commit(isSynced: false) != nil || items.count == 1 { return }
+    } catch {
+      throw named(error)
+    }
     let middle = items.startIndex + items.count / 2
     try write(items[..<middle], isAlone: isAlone)
     try write(items[middle...], isAlone: isAlone)
@@ -169,6 +207,8 @@ private struct ArchiveRebuilt {
   let version: UInt64
   let terms: StoreTerms
   let values: [StoreIndexValue]
+  /// Those of them that no other element may have.
+  let unique: [StoreIndexValue]
 
   /// About what it takes in the log; not less.
   var logSize: Int {

@@ -99,7 +99,7 @@ extension Archive {
   ///
   /// - Throws: An error that names its primary key.
   func decode(_ entry: StoreEntry) throws -> Element {
-    do { return try coder.decode(entry.value) } catch {
+    do { return try decode(entry.value, tag: entry.extended) } catch {
       throw decodingFailure(error, entry.key)
     }
   }

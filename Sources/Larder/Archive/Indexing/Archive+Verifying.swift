@@ -28,7 +28,7 @@ public struct ArchiveReport: Sendable, Hashable {
   public let differing: Int
   /// Elements that can be decoded and are in no index; likewise.
   public let unindexed: Int
-  /// Elements that cannot be decoded. That is no damage; `access(_:)` says why.
+  /// Elements that cannot be decoded. That is no damage; `element(forID:)` says why.
   public let undecodable: Int
 
   /// What was found in the files.

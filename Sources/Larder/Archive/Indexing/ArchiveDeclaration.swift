@@ -5,8 +5,9 @@
 /// It need not tell everything: what the index gives for a sample of elements is compared with
 /// what is stored, too. Where it tells more than there is, the index is only built once more.
 enum ArchiveDeclaration {
-  static func text(name: String, version: Int, _ parts: [String]) -> String {
-    ([name.debugDescription, "\(version)"] + parts).joined(separator: " ")
+  static func text(name: String, version: Int, isUnique: Bool, _ parts: [String]) -> String {
+    let number = isUnique ? "\(version) unique" : "\(version)"
+    return ([name.debugDescription, number] + parts).joined(separator: " ")
   }
 
   /// A property that it is made of.

@@ -26,6 +26,7 @@ extension Archive {
   public var indexes: [ArchiveIndex<Element>] { indexesAreCurrent ? declaredIndexes : [] }
 
   /// Whether queries may use indexes.
+  @usableFromInline
   var indexesAreCurrent: Bool {
     if indexState.areCurrent.load(ordering: .acquiring) { return true }
     return isReadOnly && !declaredIndexes.isEmpty && adoptIndexes()
@@ -35,19 +36,21 @@ extension Archive {
   ///
   /// A cursor by index only opens on a snapshot of the content format that was adopted. So what
   /// another process, or a rebuild, has begun to write is never taken for what it was.
+  @inlinable
   func withCurrentIndexes<R>(_ body: () throws -> R) throws -> R {
     var attempt = 0
     while true {
       attempt += 1
-      do { return try body() } catch let error as LarderError
-        where error.cause is StoreHasOtherIndexes
-      {
-        // A writer knows itself: its rebuild began, or ended, when the cursor was opened.
-        if isReadOnly || attempt > 3 {
-          indexState.areCurrent.store(false, ordering: .releasing)
-        }
-      }
+      do { return try body() } catch { try passOver(error, attempt) }
     }
+  }
+
+  /// Throws any other error than that of indexes that are somebody else's.
+  @usableFromInline
+  func passOver(_ error: any Error, _ attempt: Int) throws {
+    guard (error as? LarderError)?.cause is StoreHasOtherIndexes else { throw error }
+    // A writer knows itself: its rebuild began, or ended, when the cursor was opened.
+    if isReadOnly || attempt > 3 { indexState.areCurrent.store(false, ordering: .releasing) }
   }
 
   /// Uses the indexes in the folder if they are certainly those that were declared.
@@ -62,13 +65,13 @@ extension Archive {
 
   /// - Parameter number: The content format of the folder.
   func adoptIndexes(_ number: UInt64, _ sample: ArchiveSample? = nil) throws -> Bool {
-    let isDeclared = ArchiveFormat(number: number)?.indexes == format.indexes
+    let isDeclared = ArchiveFormat(number: number)?.hasElements(as: format) == true
     if !isDeclared || number == indexState.rejected.load(ordering: .acquiring) { return false }
     var isOurs = try (sample ?? takeSample()).differing == 0
     if isOurs {
       // Fails if the format has changed since the sample was taken.
       try forEachUnindexed(number) { entry in
-        if (try? coder.decode(entry.value)) != nil { isOurs = false }
+        if (try? decode(entry)) != nil { isOurs = false }
         return isOurs
       }
     }

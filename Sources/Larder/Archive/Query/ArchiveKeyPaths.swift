@@ -4,6 +4,7 @@
 ///
 /// A key path is not if it holds an index of a subscript that is not. Those that come here hold
 /// what others hold that are, or come out of something that is.
+@usableFromInline
 enum ArchiveKeyPaths {
   /// Both, one after the other.
   static func joined<Root, Value, Inner>(
@@ -27,8 +28,13 @@ enum ArchiveKeyPaths {
     unsafeBitCast(keyPath, to: (any PartialKeyPath<Root> & Sendable).self)
   }
 
+  static func assumeAnySendable(_ keyPath: AnyKeyPath) -> any AnyKeyPath & Sendable {
+    unsafeBitCast(keyPath, to: (any AnyKeyPath & Sendable).self)
+  }
+
   /// Reads the property: of a stored one in a structure from where it lies, which is several
   /// times faster than through its key path.
+  @inlinable
   static func reader<Root: Sendable, Value: Sendable>(
     _ keyPath: any KeyPath<Root, Value> & Sendable
   ) -> @Sendable (Root) -> Value {

@@ -2,31 +2,53 @@
 
 public import Foundation
 
+/// What can be queried: an archive, or a transaction on it.
+///
+/// **Concurrency.** That of the archive or the transaction.
+public protocol ArchiveQueryable<Element> {
+  /// What is found.
+  associatedtype Element: Identifiable & Sendable
+  where Element.ID: Codable & Sendable & SendableMetatype
+
+  /// A query of all elements.
+  var query: ArchiveQuery<Element> { get }
+}
+
+extension Archive: ArchiveQueryable {}
+
+extension ArchiveTransaction: ArchiveQueryable {}
+
 // What a query begins with, so that it need not begin with `query`.
 
-extension Archive {
-  /// Begins a query with conditions on properties; see
-  /// ``ArchiveQuery/findWhere(_:)``.
+extension ArchiveQueryable {
+  /// Begins a query with a condition on properties.
   ///
-  /// - Parameter conditions: Gets a filter without conditions, and adds some.
-  /// - Returns: A query of one stage.
-  /// - Complexity: O(1).
-  public func findWhere(
-    _ conditions: (ArchiveFilter<Element>) -> ArchiveFilter<Element>
-  ) -> ArchiveQuery<Element> {
-    query.findWhere(conditions)
+  /// ```swift
+  /// books.where { $0.year > 1800 && $0.author != nil }
+  /// ```
+  ///
+  /// - Parameter condition: Gets the properties of an element, and compares some.
+  /// - Returns: A query of one stage. An index helps; see ``ArchiveCondition``.
+  /// - Complexity: O(comparisons).
+  @inlinable
+  public func `where`(
+    _ condition: (ArchiveProperties<Element>) throws -> ArchiveCondition<Element>
+  ) rethrows -> ArchiveQuery<Element> {
+    try query.where(condition)
   }
 
-  /// Begins a query with a closure that finds elements.
+  /// Begins a query with a condition.
   ///
-  /// - Parameter isIncluded: Whether an element will do. What it throws comes out of the
-  ///   query.
-  /// - Returns: A query of one stage.
-  /// - Complexity: O(1).
-  public func filter(
-    _ isIncluded: @escaping @Sendable (Element) throws -> Bool
-  ) -> ArchiveQuery<Element> {
-    query.filter(isIncluded)
+  /// ```swift
+  /// books.where(\.year > 1800 && \.author != nil)
+  /// ```
+  ///
+  /// - Parameter condition: Comparisons of key paths, or any other condition.
+  /// - Returns: A query of one stage. An index helps; see ``ArchiveCondition``.
+  /// - Complexity: O(comparisons).
+  @inlinable
+  public func `where`(_ condition: ArchiveCondition<Element>) -> ArchiveQuery<Element> {
+    query.where(condition)
   }
 
   /// Begins a query with a predicate.
@@ -34,45 +56,49 @@ extension Archive {
   /// - Parameter predicate: As `#Predicate` makes it. What it throws comes out of the query.
   /// - Returns: A query of one stage.
   /// - Complexity: O(size of the predicate).
-  public func filter(_ predicate: Predicate<Element>) -> ArchiveQuery<Element> {
-    query.filter(predicate)
+  public func `where`(_ predicate: Predicate<Element>) -> ArchiveQuery<Element> {
+    query.where(predicate)
   }
 
-  /// Begins a query with an order; see ``ArchiveQuery/sorted(_:)``.
+  /// Begins a query with a closure that finds elements.
   ///
-  /// - Parameter properties: Gets a sorter without properties, and adds some.
-  /// - Returns: A query of one stage.
+  /// - Parameter isIncluded: Whether an element will do. What it throws comes out of the
+  ///   query.
+  /// - Returns: A query of one stage. No index helps with it.
   /// - Complexity: O(1).
-  public func sorted(
-    _ properties: (ArchiveSorter<Element>) -> ArchiveSorter<Element>
+  @inlinable
+  public func filter(
+    _ isIncluded: @escaping @Sendable (Element) throws -> Bool
   ) -> ArchiveQuery<Element> {
-    query.sorted(properties)
+    query.filter(isIncluded)
   }
 
   /// Begins a query with the order of one property.
   ///
   /// - Parameters:
   ///   - property: Which one.
-  ///   - order: In which direction; ascending by default.
-  /// - Returns: A query of one stage.
+  ///   - order: In which direction; forward by default.
+  /// - Returns: A query of one stage. An index of the property helps.
   /// - Complexity: O(1).
+  @inlinable
   public func sorted<Value: Comparable & Sendable>(
-    by property: any KeyPath<Element, Value> & Sendable, order: ArchiveOrder = .ascending
+    by property: any KeyPath<Element, Value> & Sendable, _ order: SortOrder = .forward
   ) -> ArchiveQuery<Element> {
-    query.sorted(by: property, order: order)
+    query.sorted(by: property, order)
   }
 
-  /// Begins a query with the order of one optional property: nil comes first when ascending.
+  /// Begins a query with the order of one optional property: nil comes first, unless in reverse.
   ///
   /// - Parameters:
   ///   - property: Which one.
-  ///   - order: In which direction; ascending by default.
-  /// - Returns: A query of one stage.
+  ///   - order: In which direction; forward by default.
+  /// - Returns: A query of one stage. An index of the property helps.
   /// - Complexity: O(1).
+  @inlinable
   public func sorted<Value: Comparable & Sendable>(
-    by property: any KeyPath<Element, Value?> & Sendable, order: ArchiveOrder = .ascending
+    by property: any KeyPath<Element, Value?> & Sendable, _ order: SortOrder = .forward
   ) -> ArchiveQuery<Element> {
-    query.sorted(by: property, order: order)
+    query.sorted(by: property, order)
   }
 
   /// Begins a query with the order of Foundation's descriptors.
@@ -89,7 +115,6 @@ extension Archive {
   /// - Parameter count: How many at most. 0 and less: none.
   /// - Returns: A query of one stage.
   /// - Complexity: O(1).
-  public func limitResults(by count: Int) -> ArchiveQuery<Element> {
-    query.limitResults(by: count)
-  }
+  @inlinable
+  public func limit(_ count: Int) -> ArchiveQuery<Element> { query.limit(count) }
 }

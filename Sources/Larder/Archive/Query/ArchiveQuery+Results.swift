@@ -10,7 +10,7 @@ extension ArchiveQuery {
   /// - Complexity: O(log n + elements looked at), which an index or a limit keeps few, and what
   ///   decoding them takes; O(elements · log elements) for a sort without an index.
   @inlinable
-  public func getResults() throws -> [Element] { try runAll(makeFetch()) }
+  public func results() throws -> [Element] { try runAll(makeFetch()) }
 
   /// Runs the query, on a thread of the archive's own.
   ///
@@ -19,7 +19,7 @@ extension ArchiveQuery {
   ///   no regular expression), `.decoding`, `.closed`, `.damaged`, `.io`.
   /// - Complexity: As the synchronous form, and a change of threads.
   @inlinable
-  public func getResults() async throws -> [Element] { try await runAll(makeFetch()) }
+  public func results() async throws -> [Element] { try await runAll(makeFetch()) }
 
   /// Runs the query until there is a result.
   ///
@@ -27,7 +27,7 @@ extension ArchiveQuery {
   /// - Throws: As the form for all results.
   /// - Complexity: O(log n + elements looked at), and what decoding them takes.
   @inlinable
-  public func firstResult() throws -> Element? { try runFirst(makeFetch()) }
+  public func first() throws -> Element? { try runFirst(makeFetch()) }
 
   /// Runs the query until there is a result, on a thread of the archive's own.
   ///
@@ -35,7 +35,7 @@ extension ArchiveQuery {
   /// - Throws: `CancellationError`; what filters throw; `.invalidArgument`, `.decoding`,
   ///   `.closed`, `.damaged`, `.io`.
   /// - Complexity: As the synchronous form, and a change of threads.
-  public func firstResult() async throws -> Element? {
+  public func first() async throws -> Element? {
     try await archive.executor.runCancellable { goesOn in
       try self.run(wanted: 1, goesOn: goesOn).rows.first?.element
     }
@@ -48,7 +48,7 @@ extension ArchiveQuery {
   ///   `.io`.
   /// - Complexity: As for the first result if there are only filters, and a sort that an
   ///   index does; otherwise that of all results.
-  public func lastResult() throws -> Element? { try runLast() }
+  public func last() throws -> Element? { try runLast() }
 
   /// Runs the query for its last result, on a thread of the archive's own.
   ///
@@ -56,7 +56,7 @@ extension ArchiveQuery {
   /// - Throws: `CancellationError`; what filters throw; `.invalidArgument`, `.decoding`,
   ///   `.closed`, `.damaged`, `.io`.
   /// - Complexity: As the synchronous form, and a change of threads.
-  public func lastResult() async throws -> Element? {
+  public func last() async throws -> Element? {
     try await archive.executor.runCancellable { goesOn in try self.runLast(goesOn: goesOn) }
   }
 

@@ -24,7 +24,11 @@ extension ArchiveQuery {
     wanted: Int? = nil, isCounting: Bool = false, fetch: ArchiveFetch<Element>? = nil,
     goesOn: @escaping @Sendable () -> Bool = { true }
   ) throws -> ArchiveOutcome<Element> {
-    try archive.withCurrentIndexes { try runOnce(wanted, isCounting, fetch, goesOn) }
+    if let transaction {
+      return try transaction.run(
+        self, wanted: wanted, isCounting: isCounting, fetch: fetch, goesOn: goesOn)
+    }
+    return try archive.withCurrentIndexes { try runOnce(wanted, isCounting, fetch, goesOn) }
   }
 
   private func runOnce(
@@ -32,6 +36,13 @@ extension ArchiveQuery {
     _ goesOn: @escaping @Sendable () -> Bool
   ) throws -> ArchiveOutcome<Element> {
     let plan = try ArchivePlan(stages, of: archive, wanted: wanted)
+    return try run(plan, wanted, isCounting, fetch, goesOn)
+  }
+
+  private func run(
+    _ plan: ArchivePlan<Element>, _ wanted: Int?, _ isCounting: Bool,
+    _ fetch: ArchiveFetch<Element>?, _ goesOn: @escaping @Sendable () -> Bool
+  ) throws -> ArchiveOutcome<Element> {
     let walk = ArchiveWalk(archive: archive, plan: plan)
     walk.goesOn = goesOn
     if let fetch, try archive.fitsIntoMemory { walk.fetch = fetch }
@@ -50,29 +61,39 @@ extension ArchiveQuery {
     return outcome
   }
 
-  /// All results.
+  /// The results of a plan, whatever it is.
   @usableFromInline
+  func runAny(
+    _ plan: ArchivePlan<Element>, wanted: Int?, _ fetch: ArchiveFetch<Element>?,
+    _ goesOn: @escaping @Sendable () -> Bool
+  ) throws -> [Element] {
+    try run(plan, wanted, false, fetch, goesOn).rows.map { $0.element }
+  }
+
+  /// All results.
+  @inlinable
   func runAll(_ fetch: @escaping ArchiveFetch<Element>) throws -> [Element] {
-    try run(fetch: fetch).rows.map(\.element)
+    try runResults(wanted: nil, fetch) { true }
   }
 
   /// All results, on a thread of the archive's own.
-  @usableFromInline
+  @inlinable
   func runAll(_ fetch: @escaping ArchiveFetch<Element>) async throws -> [Element] {
     try await archive.executor.runCancellable { goesOn in
-      try self.run(fetch: fetch, goesOn: goesOn).rows.map(\.element)
+      try self.runResults(wanted: nil, fetch, goesOn)
     }
   }
 
   /// The first result.
-  @usableFromInline
+  @inlinable
   func runFirst(_ fetch: @escaping ArchiveFetch<Element>) throws -> Element? {
-    try run(wanted: 1, fetch: fetch).rows.first?.element
+    try runResults(wanted: 1, fetch) { true }.first
   }
 
   /// The last result: the first one back to front, if nothing behind the filters counts.
   func runLast(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Element? {
-    try archive.withCurrentIndexes { try runLastOnce(goesOn) }
+    if transaction != nil { return try run(goesOn: goesOn).rows.last?.element }
+    return try archive.withCurrentIndexes { try runLastOnce(goesOn) }
   }
 
   private func runLastOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Element? {
@@ -94,7 +115,8 @@ extension ArchiveQuery {
 
   /// Counts the results.
   func runCount(goesOn: @escaping @Sendable () -> Bool = { true }) throws -> Int {
-    try archive.withCurrentIndexes { try runCountOnce(goesOn) }
+    if transaction != nil { return try run(isCounting: true, goesOn: goesOn).count }
+    return try archive.withCurrentIndexes { try runCountOnce(goesOn) }
   }
 
   private func runCountOnce(_ goesOn: @escaping @Sendable () -> Bool) throws -> Int {
@@ -122,8 +144,8 @@ extension ArchiveQuery {
     }
     return plan.stages.reduce(found) { count, stage in
       switch stage {
-      case .limit(let limit): min(count, limit)
-      case .skip(let skipped): max(0, count - skipped)
+      case .limit(let limit): Swift.min(count, limit)
+      case .skip(let skipped): Swift.max(0, count - skipped)
       case .filter, .sort: count
       }
     }

@@ -3,41 +3,65 @@
 public import Foundation
 
 extension ArchiveQuery {
-  /// Sorts by properties, each for the elements that those before leave alike.
+  /// Sorts by one property. What is alike stays in the order that it had: of several sorts the last
+  /// one counts most.
   ///
-  /// - Parameter properties: Gets a sorter without properties, and adds some.
-  /// - Returns: The query, longer by a stage. An index of the first property helps.
+  /// ```swift
+  /// books.query.sorted(by: \.year, .reverse).sorted(by: \.author)  // by author, then by year
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - property: Which one.
+  ///   - order: In which direction; forward by default.
+  /// - Returns: The query, longer by a stage. An index of the property helps.
   /// - Complexity: O(1).
+  @inlinable
+  public func sorted<Value: Comparable & Sendable>(
+    by property: any KeyPath<Element, Value> & Sendable, _ order: SortOrder = .forward
+  ) -> ArchiveQuery {
+    sorted(by: [ArchiveSortKey(property, order: order)])
+  }
+
+  /// Sorts by one optional property: nil comes first, unless in reverse.
+  ///
+  /// - Parameters:
+  ///   - property: Which one.
+  ///   - order: In which direction; forward by default.
+  /// - Returns: The query, longer by a stage. An index of the property helps.
+  /// - Complexity: O(1).
+  @inlinable
+  public func sorted<Value: Comparable & Sendable>(
+    by property: any KeyPath<Element, Value?> & Sendable, _ order: SortOrder = .forward
+  ) -> ArchiveQuery {
+    sorted(by: [ArchiveSortKey(property, order: order)])
+  }
+
+  /// Sorts by a property that is true or false: false comes first, unless in reverse.
+  ///
+  /// - Parameters:
+  ///   - property: Which one.
+  ///   - order: In which direction; forward by default.
+  /// - Returns: The query, longer by a stage. An index of the property helps.
+  /// - Complexity: O(1).
+  @inlinable
   public func sorted(
-    _ properties: (ArchiveSorter<Element>) -> ArchiveSorter<Element>
+    by property: any KeyPath<Element, Bool> & Sendable, _ order: SortOrder = .forward
   ) -> ArchiveQuery {
-    adding(.sort(properties(ArchiveSorter()).keys))
+    sorted(by: [ArchiveSortKey(property, order: order)])
   }
 
-  /// Sorts by one property.
+  /// Sorts by an optional property: nil comes first, then false, unless in reverse.
   ///
   /// - Parameters:
   ///   - property: Which one.
-  ///   - order: In which direction; ascending by default.
+  ///   - order: In which direction; forward by default.
   /// - Returns: The query, longer by a stage. An index of the property helps.
   /// - Complexity: O(1).
-  public func sorted<Value: Comparable & Sendable>(
-    by property: any KeyPath<Element, Value> & Sendable, order: ArchiveOrder = .ascending
+  @inlinable
+  public func sorted(
+    by property: any KeyPath<Element, Bool?> & Sendable, _ order: SortOrder = .forward
   ) -> ArchiveQuery {
-    sorted { $0[property](order) }
-  }
-
-  /// Sorts by one optional property: nil comes first when ascending.
-  ///
-  /// - Parameters:
-  ///   - property: Which one.
-  ///   - order: In which direction; ascending by default.
-  /// - Returns: The query, longer by a stage. An index of the property helps.
-  /// - Complexity: O(1).
-  public func sorted<Value: Comparable & Sendable>(
-    by property: any KeyPath<Element, Value?> & Sendable, order: ArchiveOrder = .ascending
-  ) -> ArchiveQuery {
-    sorted { $0[property](order) }
+    sorted(by: [ArchiveSortKey(property, order: order)])
   }
 
   /// Sorts by a closure.
@@ -49,12 +73,11 @@ extension ArchiveQuery {
   public func sorted(
     by areInIncreasingOrder: @escaping @Sendable (Element, Element) -> Bool
   ) -> ArchiveQuery {
-    sorted {
-      $0.manual(.ascending) { a, b in
-        if areInIncreasingOrder(a, b) { return .orderedAscending }
-        return areInIncreasingOrder(b, a) ? .orderedDescending : .orderedSame
-      }
+    let key = ArchiveSortKey<Element>(order: .forward) { a, b in
+      if areInIncreasingOrder(a, b) { return .orderedAscending }
+      return areInIncreasingOrder(b, a) ? .orderedDescending : .orderedSame
     }
+    return sorted(by: [key])
   }
 
   /// Sorts as Foundation's descriptors say, each for the elements that those before leave
@@ -65,11 +88,7 @@ extension ArchiveQuery {
   ///   the descriptor has a comparator of its own for texts.
   /// - Complexity: O(descriptors).
   public func sorted(using descriptors: [SortDescriptor<Element>]) -> ArchiveQuery {
-    adding(
-      .sort(
-        descriptors.map { descriptor in
-          key(descriptor) { $0.order(of: descriptor) }
-        }))
+    sorted(by: descriptors.map { descriptor in key(descriptor) { $0.order(of: descriptor) } })
   }
 
   /// Sorts as one of Foundation's descriptors says.
@@ -95,22 +114,34 @@ extension ArchiveQuery {
     let key = key(comparator) { comparators in
       (comparator as? KeyPathComparator<Element>).flatMap { comparators.order(of: $0) }
     }
-    return adding(.sort([key]))
+    return sorted(by: [key])
+  }
+
+  /// Sorts by keys, each for the elements that those before leave alike.
+  ///
+  /// What a sort right before it has to say about alike elements becomes part of it, so that an
+  /// index of several properties helps with both.
+  @inlinable
+  package func sorted(by keys: [ArchiveSortKey<Element>]) -> ArchiveQuery {
+    guard case .sort(let before)? = stages.last else { return adding(.sort(keys)) }
+    var query = self
+    query.stages[stages.count - 1] = .sort(keys + before)
+    return query
   }
 
   /// What sorts as a comparator does; with the property of the index that has its order.
   private func key<Comparator: SortComparator & Sendable>(
-    _ comparator: Comparator, _ order: (ArchiveIndexComparators<Element>) -> ArchiveOrder?
+    _ comparator: Comparator, _ order: (ArchiveIndexComparators<Element>) -> SortOrder?
   ) -> ArchiveSortKey<Element> where Comparator.Compared == Element {
     for comparators in archive.indexes.lazy.flatMap(\.comparators) {
       guard let order = order(comparators) else { continue }
       var key = ArchiveSortKey<Element>(order: order) { a, b in
         // The comparator has its own direction.
-        order == .ascending ? comparator.compare(a, b) : comparator.compare(b, a)
+        order == .forward ? comparator.compare(a, b) : comparator.compare(b, a)
       }
       key.keyPath = comparators.keyPath
       return key
     }
-    return ArchiveSortKey(order: .ascending) { comparator.compare($0, $1) }
+    return ArchiveSortKey(order: .forward) { comparator.compare($0, $1) }
   }
 }

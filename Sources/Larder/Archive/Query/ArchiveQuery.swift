@@ -6,10 +6,10 @@ public import Foundation
 ///
 /// ```swift
 /// let adults = try archive
-///   .findWhere { $0.age(.greaterOrEqual(with: 18)).name(.contains("an")) }
-///   .sorted { $0.age(.descending).name(.ascending) }
-///   .limitResults(by: 10)
-///   .getResults()
+///   .where { $0.age >= 18 && $0.name.contains("an") }
+///   .sorted(by: \.age, .reverse)
+///   .limit(10)
+///   .results()
 /// ```
 ///
 /// A limit that is written before a filter limits what the filter gets to see.
@@ -32,8 +32,21 @@ public import Foundation
 public struct ArchiveQuery<Element: Identifiable & Sendable>: Sendable
 where Element.ID: Codable & Sendable & SendableMetatype {
   @usableFromInline let archive: Archive<Element>
-  var stages: [ArchiveStage<Element>] = []
+  @usableFromInline var stages: [ArchiveStage<Element>]
+  /// Whose writes the query sees besides what is stored.
+  @usableFromInline var transaction: ArchiveTransaction<Element>?
 
+  @inlinable
+  init(
+    archive: Archive<Element>, stages: [ArchiveStage<Element>] = [],
+    transaction: ArchiveTransaction<Element>? = nil
+  ) {
+    self.archive = archive
+    self.stages = stages
+    self.transaction = transaction
+  }
+
+  @inlinable
   func adding(_ stage: ArchiveStage<Element>) -> ArchiveQuery {
     var query = self
     query.stages.append(stage)
@@ -42,6 +55,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
 }
 
 /// One step of a query.
+@usableFromInline
 enum ArchiveStage<Element: Sendable>: Sendable {
   case filter([ArchiveTerm<Element>])
   case sort([ArchiveSortKey<Element>])
@@ -51,21 +65,54 @@ enum ArchiveStage<Element: Sendable>: Sendable {
 
 extension Archive {
   /// A query without stages: every element, in the order of the primary keys' bytes.
-  public var query: ArchiveQuery<Element> { ArchiveQuery(archive: self) }
+  @inlinable public var query: ArchiveQuery<Element> { ArchiveQuery(archive: self) }
 }
 
 // MARK: - Filters
 
 extension ArchiveQuery {
-  /// Lets elements through that meet conditions, all of them.
+  /// Lets elements through whose properties meet a condition.
   ///
-  /// - Parameter conditions: Gets a filter without conditions, and adds some.
+  /// ```swift
+  /// books.where { $0.year > 1800 && $0.author != nil }
+  /// ```
+  ///
+  /// - Parameter condition: Gets the properties of an element, and compares some.
   /// - Returns: The query, longer by a stage. An index helps; see ``ArchiveCondition``.
-  /// - Complexity: O(1).
-  public func findWhere(
-    _ conditions: (ArchiveFilter<Element>) -> ArchiveFilter<Element>
-  ) -> ArchiveQuery {
-    adding(.filter(conditions(ArchiveFilter()).terms))
+  /// - Complexity: O(comparisons).
+  @inlinable
+  public func `where`(
+    _ condition: (ArchiveProperties<Element>) throws -> ArchiveCondition<Element>
+  ) rethrows -> ArchiveQuery {
+    `where`(try condition(ArchiveProperties()))
+  }
+
+  /// Lets elements through that meet a condition.
+  ///
+  /// ```swift
+  /// books.where(\.year > 1800 && \.author != nil)
+  /// ```
+  ///
+  /// - Parameter condition: Comparisons of key paths, or any other condition.
+  /// - Returns: The query, longer by a stage. An index helps; see ``ArchiveCondition``.
+  /// - Complexity: O(comparisons).
+  @inlinable
+  public func `where`(_ condition: ArchiveCondition<Element>) -> ArchiveQuery {
+    adding(.filter(condition.terms))
+  }
+
+  /// Lets elements through for which a predicate holds.
+  ///
+  /// ```swift
+  /// books.where(#Predicate { $0.year > 1800 && $0.author != nil })
+  /// ```
+  ///
+  /// - Parameter predicate: As `#Predicate` makes it. What it throws comes out of the query.
+  /// - Returns: The query, longer by a stage. An index helps with comparisons of a property
+  ///   with a constant, by themselves or joined by `&&`, `||` and `!`.
+  /// - Complexity: O(size of the predicate).
+  public func `where`(_ predicate: Predicate<Element>) -> ArchiveQuery {
+    adding(.filter(ArchivePredicate.terms(predicate)))
   }
 
   /// Lets elements through that a closure finds.
@@ -74,22 +121,9 @@ extension ArchiveQuery {
   ///   query.
   /// - Returns: The query, longer by a stage. No index helps with it.
   /// - Complexity: O(1).
+  @inlinable
   public func filter(_ isIncluded: @escaping @Sendable (Element) throws -> Bool) -> ArchiveQuery {
-    adding(.filter([ArchiveTerm(isIncluded)]))
-  }
-
-  /// Lets elements through for which a predicate holds.
-  ///
-  /// ```swift
-  /// archive.query.filter(#Predicate { $0.age >= 18 && $0.city == "Oslo" })
-  /// ```
-  ///
-  /// - Parameter predicate: As `#Predicate` makes it. What it throws comes out of the query.
-  /// - Returns: The query, longer by a stage. An index helps with comparisons of a property
-  ///   with a constant, by themselves or joined by `&&`.
-  /// - Complexity: O(size of the predicate).
-  public func filter(_ predicate: Predicate<Element>) -> ArchiveQuery {
-    adding(.filter(ArchivePredicate.terms(predicate)))
+    adding(.filter([ArchiveTerm { try isIncluded($0) }]))
   }
 }
 
@@ -101,7 +135,8 @@ extension ArchiveQuery {
   /// - Parameter count: How many at most. 0 and less: none.
   /// - Returns: The query, longer by a stage.
   /// - Complexity: O(1).
-  public func limitResults(by count: Int) -> ArchiveQuery { adding(.limit(max(0, count))) }
+  @inlinable
+  public func limit(_ count: Int) -> ArchiveQuery { adding(.limit(Swift.max(0, count))) }
 
   /// Leaves out the first elements.
   ///
@@ -109,5 +144,6 @@ extension ArchiveQuery {
   /// - Returns: The query, longer by a stage. What is left out is read all the same: to go
   ///   through many pages see ``pages(of:)``.
   /// - Complexity: O(1).
-  public func skip(_ count: Int) -> ArchiveQuery { adding(.skip(max(0, count))) }
+  @inlinable
+  public func skip(_ count: Int) -> ArchiveQuery { adding(.skip(Swift.max(0, count))) }
 }

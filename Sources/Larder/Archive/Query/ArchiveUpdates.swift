@@ -6,9 +6,7 @@ extension ArchiveQuery {
   /// The results as they are, and again whenever they are others.
   ///
   /// ```swift
-  /// for try await newest in archive.sorted(by: \.date, order: .descending)
-  ///   .limitResults(by: 10).updates()
-  /// {
+  /// for try await newest in archive.sorted(by: \.date, .reverse).limit(10).updates() {
   ///   show(newest)
   /// }
   /// ```

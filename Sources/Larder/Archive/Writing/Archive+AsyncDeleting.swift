@@ -32,20 +32,6 @@ extension Archive {
   }
 
   /// As the synchronous form, on a thread of the archive's own: deletes elements, by their
-  /// primary keys.
-  ///
-  /// - Parameters:
-  ///   - first: An element.
-  ///   - second: Another one.
-  ///   - others: More of them.
-  /// - Throws: `.encoding` (of a key), `.tooLarge`, `.readOnly`, `.closed`, `.diskFull`,
-  ///   `.io`, `.damaged`.
-  /// - Complexity: O(bytes of the keys).
-  public func delete(_ first: Element, _ second: Element, _ others: Element...) async throws {
-    try await executor.run { try self.remove(all: ([first, second] + others).map(\.id), nil) }
-  }
-
-  /// As the synchronous form, on a thread of the archive's own: deletes elements, by their
   /// primary keys, in batches as `insert(all:)`.
   ///
   /// - Parameters:
@@ -62,19 +48,6 @@ extension Archive {
   }
 
   /// As the synchronous form, on a thread of the archive's own: deletes the elements with
-  /// some primary keys.
-  ///
-  /// - Parameters:
-  ///   - first: A primary key.
-  ///   - others: More of them.
-  /// - Throws: `.encoding` (of a key), `.tooLarge`, `.readOnly`, `.closed`, `.diskFull`,
-  ///   `.io`, `.damaged`.
-  /// - Complexity: O(bytes of the keys).
-  public func delete(ids first: Element.ID, _ others: Element.ID...) async throws {
-    try await executor.run { try self.remove(all: [first] + others, nil) }
-  }
-
-  /// As the synchronous form, on a thread of the archive's own: deletes the elements with
   /// some primary keys, in batches as `insert(all:)`.
   ///
   /// - Parameters:
@@ -85,7 +58,7 @@ extension Archive {
   ///   `.io`, `.damaged`; earlier batches are deleted then.
   /// - Complexity: O(bytes of the keys).
   public func delete(
-    allIDs ids: some Sequence<Element.ID> & Sendable, durability: Durability? = nil
+    ids: some Sequence<Element.ID> & Sendable, durability: Durability? = nil
   ) async throws {
     try await executor.run { try self.remove(all: ids, durability) }
   }
@@ -97,9 +70,9 @@ extension Archive {
   public func deleteAll() async throws { try await executor.run { try self.deleteAll() } }
 
   /// As the synchronous form, on a thread of the archive's own: deletes the elements that
-  /// were neither accessed nor recorded for longer than that.
+  /// were neither accessed nor written for longer than that.
   ///
-  /// - Parameter age: How long; 0 and less: everything that was not accessed or recorded at
+  /// - Parameter age: How long; 0 and less: everything that was not accessed or written at
   ///   this very moment.
   /// - Returns: How many elements were deleted.
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.

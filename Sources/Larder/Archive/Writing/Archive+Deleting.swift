@@ -29,18 +29,6 @@ extension Archive {
     try remove(element.id, durability)
   }
 
-  /// Deletes elements, by their primary keys.
-  ///
-  /// - Parameters:
-  ///   - first: An element.
-  ///   - second: Another one.
-  ///   - others: More of them.
-  /// - Throws: As `delete(id:durability:)`.
-  /// - Complexity: O(bytes of the keys).
-  public func delete(_ first: Element, _ second: Element, _ others: Element...) throws {
-    try remove(all: ([first, second] + others).map(\.id), nil)
-  }
-
   /// Deletes elements, by their primary keys, in batches as `insert(all:)`.
   ///
   /// - Parameters:
@@ -55,17 +43,6 @@ extension Archive {
     try remove(all: elements.lazy.map(\.id), durability)
   }
 
-  /// Deletes the elements with some primary keys.
-  ///
-  /// - Parameters:
-  ///   - first: A primary key.
-  ///   - others: More of them.
-  /// - Throws: As `delete(id:durability:)`.
-  /// - Complexity: O(bytes of the keys).
-  public func delete(ids first: Element.ID, _ others: Element.ID...) throws {
-    try remove(all: [first] + others, nil)
-  }
-
   /// Deletes the elements with some primary keys, in batches as `insert(all:)`.
   ///
   /// - Parameters:
@@ -75,7 +52,7 @@ extension Archive {
   /// - Throws: As `delete(id:durability:)`; earlier batches are deleted then.
   /// - Complexity: O(bytes of the keys).
   public func delete(
-    allIDs ids: some Sequence<Element.ID>, durability: Durability? = nil
+    ids: some Sequence<Element.ID>, durability: Durability? = nil
   ) throws {
     try remove(all: ids, durability)
   }
@@ -90,10 +67,10 @@ extension Archive {
     changes.notify()
   }
 
-  /// Deletes the elements that were neither accessed nor recorded for longer than that; the
+  /// Deletes the elements that were neither accessed nor written for longer than that; the
   /// others stay.
   ///
-  /// - Parameter age: How long; 0 and less: everything that was not accessed or recorded at
+  /// - Parameter age: How long; 0 and less: everything that was not accessed or written at
   ///   this very moment.
   /// - Returns: How many elements were deleted.
   /// - Throws: `.readOnly`, `.closed`, `.diskFull`, `.io`, `.damaged`.

@@ -40,6 +40,40 @@ extension Archive {
     try commit(durability)
   }
 
+  /// Deletes what is stored under these keys and those of these elements: all of it, or nothing.
+  ///
+  /// - Returns: Whether each had that version still.
+  func remove(
+    _ keys: ArchiveKeys, _ others: [(id: Element.ID, version: UInt64)], _ durability: Durability?
+  ) throws -> Bool {
+    let batch = try StoreBatch(store)
+    for number in 0..<keys.count {
+      try keys.withKey(number) { key, version in
+        try batch.require(StoreKey(key), version: version)
+        try batch.remove(key)
+      }
+    }
+    for (id, version) in others {
+      try keyCoder.borrow(id) { key in
+        try batch.require(key, version: version)
+        try batch.remove(key)
+      }
+    }
+    let isSynced = (durability ?? self.durability) == .power
+    guard try batch.commit(isSynced: isSynced) != nil else { return false }
+    if !memory.isEmpty {
+      for number in 0..<keys.count {
+        // What cannot be decoded is not in memory.
+        keys.withKey(number) { key, _ in
+          if let id = try? keyCoder.decode(key) { memory.remove(forKey: id) }
+        }
+      }
+      for (id, _) in others { memory.remove(forKey: id) }
+    }
+    changes.notify()
+    return true
+  }
+
   func removeAll(olderThan age: Duration) throws -> Int {
     try flushAccesses()
     var (limit, overflows) = clock.nanoseconds.subtractingReportingOverflow(age.inNanoseconds)
@@ -64,7 +98,7 @@ extension Archive {
     return count
   }
 
-  /// Removes what has not been recorded again meanwhile.
+  /// Removes what has not been written again meanwhile.
   private func removeUnchanged(_ entries: ArraySlice<(key: Data, version: UInt64)>) throws -> Int {
     if entries.isEmpty { return 0 }
     let batch = try StoreBatch(store)
@@ -84,5 +118,28 @@ extension Archive {
     if entries.count == 1 { return 0 }
     let middle = entries.startIndex + entries.count / 2
     return try removeUnchanged(entries[..<middle]) + removeUnchanged(entries[middle...])
+  }
+}
+
+/// Keys as they are stored, one behind the other, and the versions of their entries.
+struct ArchiveKeys {
+  private var bytes: [UInt8] = []
+  private var ends: [(end: Int, version: UInt64)] = []
+
+  var count: Int { ends.count }
+
+  mutating func append(_ key: UnsafeRawBufferPointer, _ version: UInt64) {
+    bytes += key
+    ends.append((bytes.count, version))
+  }
+
+  func withKey(
+    _ number: Int, _ body: (UnsafeRawBufferPointer, _ version: UInt64) throws -> Void
+  ) rethrows {
+    let start = number == 0 ? 0 : ends[number - 1].end
+    try bytes.withUnsafeBytes { bytes in
+      try body(
+        UnsafeRawBufferPointer(rebasing: bytes[start..<ends[number].end]), ends[number].version)
+    }
   }
 }

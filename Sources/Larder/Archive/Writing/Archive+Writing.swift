@@ -43,20 +43,43 @@ extension Archive {
     _ durability: Durability?
   ) throws(LarderError) -> UInt64 {
     let values = indexValues(of: element)
+    let unique = try uniqueValues(of: element, values)
     let terms = terms(durability ?? self.durability)
-    if room.isUnlimited { return try put(key, bytes, terms, values) }
+    if room.isUnlimited { return try put(key, bytes, terms, values, unique) }
     return try room.withRoom(
       for: bytes.count, in: store, expires: expiration != .never,
       replacing: { () throws(LarderError) in try size(key) },
-      { () throws(LarderError) in try put(key, bytes, terms, values) })
+      { () throws(LarderError) in try put(key, bytes, terms, values, unique) })
   }
 
   private func put(
     _ key: StoreKey, _ bytes: UnsafeRawBufferPointer, _ terms: StoreTerms,
-    _ values: [StoreIndexValue]
+    _ values: [StoreIndexValue], _ unique: [StoreIndexValue]
   ) throws(LarderError) -> UInt64 {
-    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-    return try store.put(key, bytes, extended: nothing, terms: terms, indexes: values)
+    // `withUnsafeBytes` does not know the type of what is thrown.
+    try versionTag.withUnsafeBytes { tag in
+      Result { () throws(LarderError) -> UInt64 in
+        if unique.isEmpty {
+          return try store.put(key, bytes, extended: tag, terms: terms, indexes: values)
+        }
+        return try putUnique(key, bytes, tag, terms, values, unique)
+      }
+    }.get()
+  }
+
+  private func putUnique(
+    _ key: StoreKey, _ bytes: UnsafeRawBufferPointer, _ tag: UnsafeRawBufferPointer,
+    _ terms: StoreTerms, _ values: [StoreIndexValue], _ unique: [StoreIndexValue]
+  ) throws(LarderError) -> UInt64 {
+    let batch = try StoreBatch(store)
+    try batch.put(key, bytes, extended: tag, terms: terms.unsynced, indexes: values)
+    for value in unique { try batch.requireUnique(value) }
+    do throws(LarderError) {
+      // Nothing else is required: without a duplicate there is a version.
+      return try batch.commit(isSynced: terms.flags & StoreTerms.flags(.power) != 0) ?? 0
+    } catch {
+      throw named(error)
+    }
   }
 
   /// Stores an element if its key has that version still; 0: if there is none.
@@ -109,7 +132,12 @@ extension Archive {
 
   func indexValues(of element: Element) -> [StoreIndexValue] {
     if declaredIndexes.isEmpty { return [] }
-    return declaredIndexes.map { StoreIndexValue(index: $0.number, bytes: $0.bytes(of: element)) }
+    var values: [StoreIndexValue] = []
+    values.reserveCapacity(declaredIndexes.count)
+    for index in declaredIndexes {
+      values.append(StoreIndexValue(index: index.number, bytes: index.bytes(of: element)))
+    }
+    return values
   }
 
   /// Every element has an idle time: it makes the store note when it was used last.

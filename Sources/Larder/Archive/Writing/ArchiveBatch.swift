@@ -13,6 +13,8 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     let key: StoreOwnKey
     let bytes: Data
     let indexes: [StoreIndexValue]
+    /// Those of them that no other element may have.
+    let unique: [StoreIndexValue]
     /// What the key must have at the commit; nil: anything. 0: nothing.
     let version: UInt64?
 
@@ -23,6 +25,16 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     }
   }
 
+  /// What the commit depends on besides, and what it removes: of a transaction.
+  struct Conditions {
+    var removed: [(id: Element.ID, key: StoreOwnKey)] = []
+    /// Versions that keys must have; 0: none.
+    var versions: [(key: StoreOwnKey, version: UInt64)] = []
+    /// Nothing must have been written since that version.
+    var unchangedSince: UInt64?
+  }
+
+  var conditions = Conditions()
   private let archive: Archive<Element>
   private var items: [Item] = []
   private var size = 0
@@ -33,10 +45,11 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   var isEmpty: Bool { items.isEmpty }
 
   func encode(_ element: Element, ifVersion version: UInt64? = nil) throws -> Item {
-    Item(
+    let values = archive.indexValues(of: element)
+    return Item(
       element: element, key: try archive.keyCoder.own(element.id),
-      bytes: try archive.coder.encode(element), indexes: archive.indexValues(of: element),
-      version: version)
+      bytes: try archive.coder.encode(element), indexes: values,
+      unique: try archive.uniqueValues(of: element, values), version: version)
   }
 
   /// Whether the batch is to be committed before that one is added.
@@ -60,6 +73,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   mutating func commit(_ durability: Durability) throws -> Bool {
     defer {
       items = []
+      conditions = Conditions()
       size = 0
       logSize = 0
     }
@@ -68,6 +82,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       replacing: { () throws(LarderError) in try replacedSize() },
       { () throws(LarderError) in try write(durability) })
     guard let version else { return false }
+    for removed in conditions.removed { archive.memory.remove(forKey: removed.id) }
     // Where memory has no room for all of them, each would drive out another, which takes as long
     // as all else. Those of before are known by their version to be others.
     // If that cannot be told, they are not kept: the next call that needs the store says why.
@@ -76,13 +91,22 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       archive.keep(
         item.element, item.element.id, StoreTrace(version: version), size: item.bytes.count)
     }
-    archive.changes.notify()
+    if !items.isEmpty || !conditions.removed.isEmpty { archive.changes.notify() }
     return true
   }
 
   private func write(_ durability: Durability) throws(LarderError) -> UInt64? {
+    try archive.versionTag.withUnsafeBytes { tag in
+      Result { () throws(LarderError) in try write(durability, tag) }
+    }.get()
+  }
+
+  private func write(
+    _ durability: Durability, _ tag: UnsafeRawBufferPointer
+  ) throws(LarderError) -> UInt64? {
     let batch = try StoreBatch(archive.store)
     let terms = archive.terms(durability).unsynced
+    try add(conditions, to: batch)
     for item in items {
       // `withUnsafeBytes` does not know the type of what is thrown.
       let added = item.key.withKey { key in
@@ -90,14 +114,32 @@ where Element.ID: Codable & Sendable & SendableMetatype {
           Result { () throws(LarderError) in
             if let version = item.version { try batch.require(key, version: version) }
             try batch.put(
-              key, bytes, extended: UnsafeRawBufferPointer(start: nil, count: 0), terms: terms,
-              indexes: item.indexes)
+              key, bytes, extended: tag, terms: terms, indexes: item.indexes)
+            for value in item.unique { try batch.requireUnique(value) }
           }
         }
       }
       try added.get()
     }
-    return try batch.commit(isSynced: durability == .power)
+    do throws(LarderError) { return try batch.commit(isSynced: durability == .power) } catch {
+      throw archive.named(error)
+    }
+  }
+
+  private func add(
+    _ conditions: Conditions, to batch: borrowing StoreBatch
+  ) throws(LarderError) {
+    for (key, version) in conditions.versions {
+      try key.withKey { key in
+        Result { () throws(LarderError) in try batch.require(key, version: version) }
+      }.get()
+    }
+    for (_, key) in conditions.removed {
+      try key.withKey { key in
+        Result { () throws(LarderError) in try batch.remove(key) }
+      }.get()
+    }
+    if let sequence = conditions.unchangedSince { batch.requireUnchanged(since: sequence) }
   }
 
   private func replacedSize() throws(LarderError) -> Int {

@@ -19,10 +19,12 @@ public enum FollowStart: Sendable, Hashable {
 /// }
 /// ```
 ///
-/// Appends through the same log are seen at once. A log opened for reading looks
-/// for those of its writer every 2 ms, and less and less often, down to 20 times a
-/// second, while nothing comes; however many follow it, it looks once for all. One
-/// that the writer overtakes counts what it missed in ``LogEntry/lost`` and goes on.
+/// Appends are seen at once. For a log opened for reading one thread waits, however
+/// many follow it, which its writer wakes. Where the file may not be written to, while
+/// nobody has it open for writing, and beside a writer of a version that wakes nobody, it
+/// looks every 2 ms instead, and less and less often, down to 20 times a second, while
+/// nothing comes. A follower that the writer overtakes counts what it missed in
+/// ``LogEntry/lost`` and goes on.
 ///
 /// While the log is suspended the sequence waits, and continues with the next message when it is
 /// resumed. It ends when the log is closed or the task is cancelled; messages not read by then
@@ -136,6 +138,7 @@ private struct Idleness {
         // A log that cannot say is closed or suspended: looking again finds that out.
         return (try? log.handle.nextSequence(waits: false)) != next
       }
+      if log.isReader, Task.isCancelled, !log.signal.hasWaiters { log.handle.interrupt() }
     }
     seen = next
   }
@@ -146,8 +149,13 @@ extension MessageLog {
   ///
   /// - Parameter next: The next number as it was seen last.
   fileprivate func watchWriter(from next: UInt64) {
-    watch.begin(signal, seen: next) { [weak self] in
-      try? self?.handle.nextSequence(waits: false)
+    watch.begin(signal, seen: next) { [weak self] seen, limit in
+      guard
+        let self,
+        (try? handle.wait(after: seen.subtracting(clamping: 1), timeout: limit, waits: false))
+          != nil
+      else { return nil }
+      return try? handle.nextSequence(waits: false)
     }
   }
 }

@@ -155,18 +155,23 @@ package struct RingHandle: ~Copyable, Sendable {
   /// Blocks until there is a message after `sequence`.
   ///
   /// - Returns: False when the timeout is reached.
-  package func wait(after sequence: UInt64, timeout: Duration?) throws(LarderError) -> Bool {
+  package func wait(
+    after sequence: UInt64, timeout: Duration?, waits: Bool = true
+  ) throws(LarderError) -> Bool {
     var nanoseconds: Int64 = -1
     if let timeout {
       let (seconds, attoseconds) = timeout.components
       let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
       nanoseconds = overflow ? .max : max(0, product + attoseconds / 1_000_000_000)
     }
-    let status = try suspension.call { larder_ring_wait($0, sequence, nanoseconds) }
+    let status = try suspension.call(waits: waits) { larder_ring_wait($0, sequence, nanoseconds) }
     if status == LARDER_END { return false }
     try check(status, "wait for messages in \(path)")
     return true
   }
+
+  /// Ends a wait that finds nothing: one that is under way, or the next.
+  package func interrupt() { suspension.withPointer { larder_ring_interrupt($0) } }
 
   /// Makes a reader that stands before the oldest message. The ring stays open
   /// until it is shut down, or this handle and all its readers are gone.

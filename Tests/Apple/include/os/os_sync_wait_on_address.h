@@ -3,6 +3,7 @@
 #ifndef LARDER_DARWIN_OS_SYNC_WAIT_ON_ADDRESS_H
 #define LARDER_DARWIN_OS_SYNC_WAIT_ON_ADDRESS_H
 
+#include <os/clock.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/cdefs.h>
@@ -24,6 +25,9 @@ typedef enum : uint32_t {
 
 DARWIN_SYNC int os_sync_wait_on_address(void *address, uint64_t value, size_t size,
                                         os_sync_wait_on_address_flags_t flags);
+DARWIN_SYNC int os_sync_wait_on_address_with_timeout(void *address, uint64_t value, size_t size,
+                                                     os_sync_wait_on_address_flags_t flags,
+                                                     os_clockid_t clock, uint64_t timeout_ns);
 DARWIN_SYNC int os_sync_wake_by_address_all(void *address, size_t size,
                                             os_sync_wake_by_address_flags_t flags);
 

@@ -78,7 +78,7 @@ struct ArchiveHistory {
         adds: writer.release.adds)
     }
     log.append("write \(things.map(\.id))")
-    try writer.archive.insert(all: things)
+    try writer.archive.upsert(all: things)
     for thing in things { stored[thing.id] = try writer.release.coder.encode(thing) }
   }
 
@@ -86,7 +86,7 @@ struct ArchiveHistory {
     guard let writer else { return }
     let ids = (0..<5).map { _ in Int(generator.next() % 50) }
     log.append("delete \(ids)")
-    try writer.archive.delete(allIDs: ids)
+    try writer.archive.delete(ids: ids)
     for id in ids { stored[id] = nil }
   }
 
@@ -246,14 +246,14 @@ struct ArchiveHistory {
     var query = handle.archive.query
     if isFiltered { query = query.find(name, lower, upper) }
     if isSorted { query = query.sorted(by: property) }
-    query = query.limitResults(by: limit)
+    query = query.limit(limit)
     // Behind a limit no index is used.
-    var scan = handle.archive.limitResults(by: .max)
+    var scan = handle.archive.limit(.max)
     if isFiltered {
       scan = scan.filter { (lower...upper).contains($0[keyPath: property]) }
     }
     if isSorted { scan = scan.sorted(by: property) }
-    scan = scan.limitResults(by: limit)
+    scan = scan.limit(limit)
     var expected = decoded(handle.release)
     if isFiltered { expected = expected.filter { (lower...upper).contains($0[keyPath: property]) } }
     if isSorted {
@@ -271,9 +271,9 @@ struct ArchiveHistory {
     if let plan = try? query.explain(), plan.index != nil { queriesByIndex += 1 }
     for (way, query) in [("by index", query), ("by scan", scan)] {
       do {
-        let found = inOrder(try query.getResults())
+        let found = inOrder(try query.results())
         expect(found == expected, "\(what) \(way): \(found.map(\.id)), not \(expected.map(\.id))")
-        let last = try query.lastResult()
+        let last = try query.last()
         let isLast = isSorted ? last == expected.last : (last == nil) == expected.isEmpty
         expect(isLast, "\(what) \(way): last")
         // Without filters no element is looked at to count them.
@@ -291,12 +291,12 @@ struct ArchiveHistory {
 
 extension ArchiveQuery<ArchiveThing> {
   fileprivate func find(_ name: String, _ lower: Int, _ upper: Int) -> ArchiveQuery {
-    findWhere { filter in
+    self.where { thing in
       switch name {
-      case "a": filter.a(.isIn(lower...upper))
-      case "b": filter.b(.isIn(lower...upper))
-      case "c": filter.c(.isIn(lower...upper))
-      default: filter.sum(.isIn(lower...upper))
+      case "a": thing.a.within(lower...upper)
+      case "b": thing.b.within(lower...upper)
+      case "c": thing.c.within(lower...upper)
+      default: thing.sum.within(lower...upper)
       }
     }
   }

@@ -37,7 +37,7 @@ struct ArchiveIndexTrustTests {
 
   private func fill(_ count: Int = 20, _ indexes: [ArchiveIndex<Pair>]? = nil) throws {
     let archive = try pairs(indexes ?? [ArchiveIndex("a", \.a)])
-    try archive.insert(all: (0..<count).map { Pair(id: $0, a: $0 % 10, b: 2) })
+    try archive.upsert(all: (0..<count).map { Pair(id: $0, a: $0 % 10, b: 2) })
     try archive.close()
   }
 
@@ -47,7 +47,7 @@ struct ArchiveIndexTrustTests {
     let archive = try place.open(Strict.self, indexes: [ArchiveIndex("a", \.a)]) {
       $0.undecodable = .skip
     }
-    try archive.insert(
+    try archive.upsert(
       all: stride(from: 0, to: 20, by: 3).map { Strict(id: $0, a: $0 % 10, b: 2, z: 1) })
     try archive.close()
   }
@@ -58,8 +58,8 @@ struct ArchiveIndexTrustTests {
     let first = ArchiveIndex<Pair>("k", \.a)
     #expect(first.declaration == "\"k\" 0 .a:Int")
     #expect(ArchiveIndex<Pair>("k", \.sum).declaration == "\"k\" 0 .<computed  (Int)>:Int")
-    let inner = ArchiveIndex<ArchiveTeam>("k", \.captain?.email)
-    #expect(inner.declaration.contains(".captain?.email"))
+    let inner = ArchiveIndex<ArchiveStructure>("k", \.innerStructure?.someText)
+    #expect(inner.declaration.contains(".innerStructure?.someText"))
     let others = [
       ArchiveIndex<Pair>("l", \.a), ArchiveIndex("k", \.b), ArchiveIndex("k", \.sum),
       ArchiveIndex("k", \.a, version: 1),
@@ -71,7 +71,7 @@ struct ArchiveIndexTrustTests {
   @Test func anotherPropertyUnderTheSameNameIsIndexedAnew() throws {
     try fill(20, [ArchiveIndex("k", \.a)])
     let archive = try pairs([ArchiveIndex("k", \.b)])
-    let query = archive.findWhere { $0.b(.isEqual(2)) }
+    let query = archive.where { $0.b == 2 }
     #expect(try query.explain().index == "k")
     #expect(try query.count() == 20)
   }
@@ -92,13 +92,13 @@ struct ArchiveIndexTrustTests {
       }
     }
     #expect(told.withLock { $0 } == [20])
-    #expect(try archive.findWhere { $0.sum(.isEqual(-2)) }.count() == 2)
+    #expect(try archive.where { $0.sum == -2 }.count() == 2)
     #expect(try archive.verify().isIntact)
   }
 
   @Test func ofManyElementsSomeAllOverTheFolderAreLookedAt() throws {
     let archive = try place.open(ArchivePerson.self)
-    try archive.insert(all: (0..<3000).map { ArchivePerson($0) })
+    try archive.upsert(all: (0..<3000).map { ArchivePerson($0) })
     let looked = Locked<Set<Int>>([])
     try archive.close()
     let coder = Coder<ArchivePerson>(
@@ -114,7 +114,7 @@ struct ArchiveIndexTrustTests {
     // Texts, whose bytes leave most of the room between them empty.
     let texts = try Archive<ArchiveBlock>(
       path: place.directory.file("texts").path, coder: ArchiveBlock.coder)
-    try texts.insert(all: (0..<3000).map { ArchiveBlock(id: "element \($0)", size: 30) })
+    try texts.upsert(all: (0..<3000).map { ArchiveBlock(id: "element \($0)", size: 30) })
     #expect(try (50...66).contains(texts.takeSample().count))
   }
 
@@ -135,7 +135,7 @@ struct ArchiveIndexTrustTests {
     }
     let archive = try pairs()
     #expect(try archive.statistics.written == 20)
-    #expect(try archive.findWhere { $0.a(.isEqual(3)) }.explain().index == "a")
+    #expect(try archive.where { $0.a == 3 }.explain().index == "a")
   }
 
   // MARK: - Building
@@ -164,13 +164,13 @@ struct ArchiveIndexTrustTests {
         path: copy, coder: .cbor, indexes: [ArchiveIndex("a", \.a)],
         configuration: place.configuration { $0.isReadOnly = true })
       #expect(reader.indexes.isEmpty)
-      #expect(try reader.findWhere { $0.a(.isEqual(3)) }.count() == 4)
+      #expect(try reader.where { $0.a == 3 }.count() == 4)
       try reader.close()
       // The release of before.
       let archive = try Archive<Pair>(
         path: copy, coder: .cbor, indexes: [ArchiveIndex("a", \.a)],
         configuration: place.configuration())
-      #expect(try archive.findWhere { $0.a(.isEqual(3)) }.count() == 4)
+      #expect(try archive.where { $0.a == 3 }.count() == 4)
       #expect(try archive.verify().isIntact)
     }
   }
@@ -182,18 +182,18 @@ struct ArchiveIndexTrustTests {
     try archive.reindex { done, total in
       calls += 1
       // None of that is there in the snapshot that is being written again.
-      try? archive.record(Pair(id: 2500, a: 77, b: calls))
+      try? archive.upsert(Pair(id: 2500, a: 77, b: calls))
       try? archive.delete(id: 2400)
-      try? archive.record(Pair(id: 5000 + calls, a: 77, b: 0))
-      let seventy = archive.findWhere { $0.a(.isEqual(77)) }
+      try? archive.upsert(Pair(id: 5000 + calls, a: 77, b: 0))
+      let seventy = archive.where { $0.a == 77 }
       #expect((try? seventy.explain().index) == .some(nil))
       #expect((try? seventy.count()) == calls + 1)
       return done <= total
     }
     #expect(calls > 2)
-    #expect(try archive.access(2500)?.b == calls)
-    #expect(try archive.access(2400) == nil)
-    let query = archive.findWhere { $0.a(.isEqual(77)) }
+    #expect(try archive.element(forID: 2500)?.b == calls)
+    #expect(try archive.element(forID: 2400) == nil)
+    let query = archive.where { $0.a == 77 }
     #expect(try query.explain().index == "a")
     #expect(try query.count() == calls + 1)
     #expect(try archive.verify().isIntact)
@@ -204,7 +204,7 @@ struct ArchiveIndexTrustTests {
     let archive = try pairs()
     #expect(throws: CancellationError.self) { try archive.reindex { _, _ in false } }
     #expect(archive.indexes.isEmpty)
-    #expect(try await archive.findWhere { $0.a(.isEqual(3)) }.count() == 2)
+    #expect(try await archive.where { $0.a == 3 }.count() == 2)
     try await archive.reindex()
     #expect(archive.indexes.count == 1)
     let reader = try pairs { $0.isReadOnly = true }
@@ -216,24 +216,24 @@ struct ArchiveIndexTrustTests {
   @Test func anElementThatCannotBeDecodedIsNamedByQueriesThatWouldNeedIt() throws {
     try fillStrict()
     let archive = try place.open(Strict.self, indexes: [ArchiveIndex("a", \.a)])
-    for query in [archive.findWhere { $0.a(.isEqual(9)) }, archive.sorted(by: \.a)] {
-      let failure = error { try query.getResults() }
+    for query in [archive.where { $0.a == 9 }, archive.sorted(by: \.a)] {
+      let failure = error { try query.results() }
       #expect(failure?.code == .decoding)
       #expect(failure?.message.contains("with the primary key 1 ") == true)
     }
-    #expect(errorCode { try archive.findWhere { $0.a(.isEqual(9)) }.count() } == .decoding)
-    #expect(errorCode { try archive.accessAll() } == .decoding)
-    let failure = error { try archive.access(4) }
+    #expect(errorCode { try archive.where { $0.a == 9 }.count() } == .decoding)
+    #expect(errorCode { try archive.elements() } == .decoding)
+    let failure = error { try archive.element(forID: 4) }
     #expect(failure?.code == .decoding)
     #expect(failure?.message.contains("with the primary key 4 ") == true)
     // It is usable all the same.
-    #expect(try archive.access(3)?.z == 1)
+    #expect(try archive.element(forID: 3)?.z == 1)
     #expect(try archive.count == 20)
     #expect(try archive.ids() == Array(0..<20))
     #expect(try archive.unindexedIDs() == (0..<20).filter { $0 % 3 != 0 })
     #expect(try archive.unindexedIDs(limitedBy: 2) == [1, 2])
-    try archive.delete(allIDs: archive.unindexedIDs())
-    #expect(try archive.findWhere { $0.a(.isEqual(9)) }.getResults().map(\.id) == [9])
+    try archive.delete(ids: archive.unindexedIDs())
+    #expect(try archive.where { $0.a == 9 }.results().map(\.id) == [9])
     #expect(try archive.verify().undecodable == 0)
   }
 
@@ -242,15 +242,15 @@ struct ArchiveIndexTrustTests {
     let archive = try place.open(Strict.self, indexes: [ArchiveIndex("a", \.a)]) {
       $0.undecodable = .skip
     }
-    let query = archive.findWhere { $0.a(.isEqual(9)) }
-    #expect(try await query.getResults().map(\.id) == [9])
+    let query = archive.where { $0.a == 9 }
+    #expect(try await query.results().map(\.id) == [9])
     let explanation = try await query.explain()
     #expect(explanation.index == "a" && explanation.undecodable == 13)
     #expect(explanation.description.hasSuffix(", 13 that cannot be decoded left out"))
     let scan = archive.filter { $0.a == 9 }
-    #expect(try await scan.getResults().map(\.id) == [9])
+    #expect(try await scan.results().map(\.id) == [9])
     #expect(try await scan.explain().undecodable == 13)
-    #expect(try await archive.accessAll().count == 7)
+    #expect(try await archive.elements().count == 7)
     #expect(try await archive.ids(limitedBy: 3) == [0, 1, 2])
     #expect(try await archive.unindexedIDs().count == 13)
     let report = try await archive.verify()
@@ -261,9 +261,9 @@ struct ArchiveIndexTrustTests {
     try fillStrict()
     let archive = try pairs()
     #expect(try archive.statistics.written == 13)
-    let query = archive.findWhere { $0.a(.isEqual(4)) }
+    let query = archive.where { $0.a == 4 }
     #expect(try query.explain().index == "a")
-    #expect(try query.getResults().map(\.id) == [4, 14])
+    #expect(try query.results().map(\.id) == [4, 14])
     #expect(try archive.unindexedIDs() == [])
     #expect(try archive.verify().isIntact)
   }
@@ -272,7 +272,7 @@ struct ArchiveIndexTrustTests {
     try fillStrict()
     let reader = try pairs { $0.isReadOnly = true }
     #expect(reader.indexes.isEmpty)
-    #expect(try reader.findWhere { $0.a(.isEqual(4)) }.getResults().map(\.id) == [4, 14])
+    #expect(try reader.where { $0.a == 4 }.results().map(\.id) == [4, 14])
     #expect(try !reader.verify().comparedIndexes)
   }
 
@@ -292,10 +292,10 @@ struct ArchiveIndexTrustTests {
     let others = try place.open(Other.self, indexes: [ArchiveIndex("title", \.title)]) {
       $0.undecodable = .skip
     }
-    #expect(try others.sorted(by: \.title).getResults().isEmpty)
+    #expect(try others.sorted(by: \.title).results().isEmpty)
     #expect(try others.unindexedIDs().count == 20)
     try others.close()
-    #expect(try pairs().findWhere { $0.a(.isEqual(4)) }.count() == 2)
+    #expect(try pairs().where { $0.a == 4 }.count() == 2)
   }
 
   // MARK: - Readers elsewhere
@@ -303,15 +303,15 @@ struct ArchiveIndexTrustTests {
   @Test func aReaderNoticesThatAWriterCameWithOtherIndexes() throws {
     try fill()
     let reader = try pairs { $0.isReadOnly = true }
-    let query = reader.findWhere { $0.a(.isEqual(4)) }
+    let query = reader.where { $0.a == 4 }
     #expect(try query.explain().index == "a")
     do {
       let writer = try pairs([ArchiveIndex("b", \.b)])
-      try writer.record(Pair(id: 100, a: 4, b: 0))
-      #expect(try query.getResults().map(\.id) == [4, 14, 100])
+      try writer.upsert(Pair(id: 100, a: 4, b: 0))
+      #expect(try query.results().map(\.id) == [4, 14, 100])
       #expect(try query.count() == 3)
-      #expect(try query.lastResult()?.id == 100)
-      #expect(try reader.sorted(by: \.a).getResults().count == 21)
+      #expect(try query.last()?.id == 100)
+      #expect(try reader.sorted(by: \.a).results().count == 21)
       #expect(reader.indexes.isEmpty)
       try writer.close()
     }
@@ -325,7 +325,7 @@ struct ArchiveIndexTrustTests {
   @Test func aReaderNoticesThatTheSameIndexWasBuiltByAnotherRelease() throws {
     try fill(20, [ArchiveIndex("sum", \.sum)])
     let reader = try pairs([ArchiveIndex("sum", \.sum)]) { $0.isReadOnly = true }
-    let query = reader.findWhere { $0.sum(.isEqual(5)) }
+    let query = reader.where { $0.sum == 5 }
     #expect(try query.explain().index == "sum")
     try place.open(Difference.self, indexes: [ArchiveIndex("sum", \.sum)]).close()
     #expect(try query.explain().index == nil)
@@ -340,15 +340,15 @@ struct ArchiveIndexTrustTests {
     try reader.suspend()
     try pairs([ArchiveIndex("b", \.b)]).close()
     try reader.resume()
-    #expect(try reader.findWhere { $0.a(.isEqual(4)) }.count() == 2)
+    #expect(try reader.where { $0.a == 4 }.count() == 2)
     #expect(reader.indexes.isEmpty)
   }
 
   @Test func pagesGoOnWhenTheirIndexIsGone() throws {
     try fill()
     let reader = try pairs { $0.isReadOnly = true }
-    let query = reader.sorted(by: \.a, order: .descending)
-    let expected = try query.getResults()
+    let query = reader.sorted(by: \.a, .reverse)
+    let expected = try query.results()
     var pages = query.pages(of: 6)
     var found = try #require(try pages.next())
     try pairs([ArchiveIndex("b", \.b)]).close()

@@ -33,7 +33,7 @@ struct ArchiveReindexingTests {
   }
 
   private func fill(_ archive: Archive<ArchivePerson>) throws {
-    try archive.insert(
+    try archive.upsert(
       all: (1...9).map { ArchivePerson($0, name: "\(($0 * 5) % 10)", age: 100 - $0) })
   }
 
@@ -41,8 +41,8 @@ struct ArchiveReindexingTests {
     let archive = try open([age, name])
     try fill(archive)
     #expect(try ids(archive, by: age) == Array((1...9).reversed()))
-    try archive.record(ArchivePerson(5, age: 0))
-    try archive.update(6) { $0.age = 1 }
+    try archive.upsert(ArchivePerson(5, age: 0))
+    try archive.update(id: 6) { $0.age = 1 }
     try archive.delete(id: 9)
     try archive.flush()
     #expect(try ids(archive, by: age) == [5, 6, 8, 7, 4, 3, 2, 1])
@@ -62,7 +62,7 @@ struct ArchiveReindexingTests {
     archive = try open([name])
     #expect(try archive.map { try ids($0, by: name) } == [2, 4, 6, 8, 1, 3, 5, 7, 9])
     #expect(try archive.map { try ids($0, by: age) } == [])
-    #expect(try archive?.accessAll().count == 9)
+    #expect(try archive?.elements().count == 9)
     archive = nil
     archive = try open([])
     #expect(try archive.map { try ids($0, by: name) } == [])
@@ -72,9 +72,9 @@ struct ArchiveReindexingTests {
   @Test func queriesUseTheIndexesThatThereAreNow() throws {
     try fill(try open([]))
     let archive = try open([age])
-    try archive.record(ArchivePerson(10, age: 99))
-    let found = try archive.findWhere { $0.age(.greater(than: 98)) }
-      .sorted { $0.age(.descending) }.getResults()
+    try archive.upsert(ArchivePerson(10, age: 99))
+    let found = try archive.where { $0.age > 98 }
+      .sorted(by: \.age, .reverse).results()
     #expect(found.map(\.id) == [1, 10])
   }
 
@@ -95,21 +95,21 @@ struct ArchiveReindexingTests {
       // Some are larger than all that may wait for a checkpoint.
       let length = id % 1000 == 0 ? 100_000 : id % 100 == 0 ? 5000 : id % 50
       let name = String(repeating: "n", count: length)
-      try archive?.record(ArchivePerson(id, name: name, age: -id))
+      try archive?.upsert(ArchivePerson(id, name: name, age: -id))
     }
     archive = nil
     let again = try open([age]) { $0.journalCapacity = 64 << 10 }
     #expect(try ids(again, by: age) == Array((1...2500).reversed()))
-    #expect(try again.access(2500)?.name.count == 5000)
+    #expect(try again.element(forID: 2500)?.name.count == 5000)
     #expect(try again.verify().isIntact)
   }
 
   @Test func accessTimesAndTheirOrderStay() throws {
     var archive: Archive? = try open([])
-    for id in 1...4 { try archive?.record(ArchivePerson(id)) }
+    for id in 1...4 { try archive?.upsert(ArchivePerson(id)) }
     let start = place.clock.date
     place.clock.advance(10)
-    for id in [3, 1] { _ = try archive?.access(id) }
+    for id in [3, 1] { _ = try archive?.element(forID: id) }
     try archive?.close()
     archive = nil
     place.clock.advance(10)
@@ -117,9 +117,9 @@ struct ArchiveReindexingTests {
     #expect(try again.latestAccessTime(of: 1) == start + 10)
     #expect(try again.latestAccessTime(of: 2) == start)
     try again.setMaximumDiskSize(try again.currentDiskSize - 1)
-    #expect(try again.accessAll().map(\.id) == [1, 3, 4])
+    #expect(try again.elements().map(\.id) == [1, 3, 4])
     #expect(try again.deleteAll(olderThan: .seconds(15)) == 1)
-    #expect(try again.accessAll().map(\.id) == [1, 3])
+    #expect(try again.elements().map(\.id) == [1, 3])
   }
 
   @Test func anElementThatCannotBeDecodedStays() throws {
@@ -135,9 +135,9 @@ struct ArchiveReindexingTests {
     let archive = try Archive(
       path: place.path, coder: picky, indexes: [age], configuration: place.configuration())
     #expect(try ids(archive, by: age) == [9, 8, 7, 6, 4, 3, 2, 1])
-    #expect(errorCode { try archive.access(5) } == .decoding)
+    #expect(errorCode { try archive.element(forID: 5) } == .decoding)
     try archive.close()
-    #expect(try open([age]).access(5)?.age == 95)
+    #expect(try open([age]).element(forID: 5)?.age == 95)
   }
 
   @Test func aCrashWhileIndexingIsMadeUpFor() throws {
@@ -165,7 +165,7 @@ struct ArchiveReindexingTests {
     try fill(writer)
     let reader = try open([name]) { $0.isReadOnly = true }
     #expect(reader.indexes.isEmpty)
-    #expect(try reader.access(1) != nil)
+    #expect(try reader.element(forID: 1) != nil)
     #expect(try open([age]) { $0.isReadOnly = true }.indexes.count == 1)
   }
 
@@ -191,7 +191,7 @@ struct ArchiveReindexingTests {
     let count = 2500
     do {
       let archive = try open([age])
-      try archive.insert(all: (1...count).map { ArchivePerson($0, name: "n", age: $0) })
+      try archive.upsert(all: (1...count).map { ArchivePerson($0, name: "n", age: $0) })
       try archive.close()
     }
     let told = Locked<[(done: UInt64, total: UInt64)]>([])
@@ -233,7 +233,7 @@ struct ArchiveReindexingTests {
   @Test func openingTellsOfALongLogAndCanBeStopped() throws {
     let archive = try open([]) { $0.journalCapacity = 64 << 20 }
     let text = String(repeating: "x", count: 100_000)
-    for number in 1...40 { try archive.record(ArchivePerson(number, name: text)) }
+    for number in 1...40 { try archive.upsert(ArchivePerson(number, name: text)) }
     // As a kill leaves it.
     let copy = place.path + "-copy"
     try FileManager.default.copyItem(atPath: place.path, toPath: copy)
@@ -248,7 +248,7 @@ struct ArchiveReindexingTests {
     }
     #expect(throws: CancellationError.self) { try open(false) }
     #expect(calls.withLock { $0 } == 1)
-    #expect(try open(true).accessAll().count == 40)
+    #expect(try open(true).elements().count == 40)
     #expect(calls.withLock { $0 } > 2)
   }
 }

@@ -5,10 +5,7 @@ import Larder
 import LarderTestSupport
 import Testing
 
-/// What a filter can ask of a property. After Vellum's QueryValidatorSpec: isValid, isNil,
-/// isNotNil, isEqual, isNotEqual, greater, less, countEqual, countLess, countGreater, isEmpty,
-/// isNotEmpty, contains, and of texts contains, case-insensitive, regex and nilOrEmpty; and the
-/// spellings of its README that did not compile: `.contains("premium")`, `.isNotEqual(nil)`.
+/// What a condition can ask of a property, and what `&&`, `||` and `!` make of conditions.
 struct ArchiveConditionTests {
   private let archive: Archive<Citizen>
   private let place: CitizenPlace
@@ -24,131 +21,181 @@ struct ArchiveConditionTests {
   }
 
   private func ids(
-    _ conditions: (ArchiveFilter<Citizen>) -> ArchiveFilter<Citizen>
+    _ condition: (ArchiveProperties<Citizen>) -> ArchiveCondition<Citizen>
   ) throws -> [Int] {
-    // Whichever way they are found.
-    let found = try archive.findWhere(conditions).getResults().map(\.id).sorted()
-    #expect(try archive.findWhere(conditions).count() == found.count)
+    try ids(archive.where(condition), others: archive.where { !condition($0) })
+  }
+
+  private func ids(_ condition: ArchiveCondition<Citizen>) throws -> [Int] {
+    try ids(archive.where(condition), others: archive.where(!condition))
+  }
+
+  /// Whichever way they are found; and all others by the opposite.
+  private func ids(
+    _ query: ArchiveQuery<Citizen>, others: ArchiveQuery<Citizen>
+  ) throws -> [Int] {
+    let found = try query.results().map(\.id).sorted()
+    #expect(try query.count() == found.count)
+    let rest = try others.results().map(\.id)
+    #expect(try others.count() == rest.count)
+    #expect((found + rest).sorted() == [1, 2, 3, 4])
     return found
   }
 
   @Test func aClosureMaySayAnything() throws {
-    #expect(try ids { $0.age(.isValid { $0 % 2 == 1 }) } == [2, 3, 4])
+    #expect(try ids { $0.age.satisfies { $0 % 2 == 1 } } == [2, 3, 4])
     struct Refusal: Error {}
-    #expect(throws: Refusal.self) { try ids { $0.age(.isValid { _ in throw Refusal() }) } }
+    #expect(throws: Refusal.self) { try ids { $0.age.satisfies { _ in throw Refusal() } } }
   }
 
   @Test func nilIsFoundOrLeftOut() throws {
-    #expect(try ids { $0.nickname(.isNil()) } == [2])
-    #expect(try ids { $0.nickname(.isNotNil()) } == [1, 3, 4])
-    #expect(try ids { $0.points(.isNil()) } == [1])
-    // What is not optional is never nil.
-    #expect(try ids { $0.name(.isNil()) } == [])
-    #expect(try ids { $0.name(.isNotNil()) } == [1, 2, 3, 4])
-    #expect(try ids { $0.nickname(.isNilOrEmpty()) } == [2, 3])
+    #expect(try ids { $0.nickname == nil } == [2])
+    #expect(try ids { $0.nickname != nil } == [1, 3, 4])
+    #expect(try ids { $0.points == nil } == [1])
+    #expect(try ids { $0.nickname.isOne(of: [nil, ""]) } == [2, 3])
   }
 
   @Test func valuesAreEqualOrNot() throws {
-    #expect(try ids { $0.age(.isEqual(with: 36)) } == [1])
-    #expect(try ids { $0.age(.isEqual(36)) } == [1])
-    #expect(try ids { $0.age(.isNotEqual(with: 36)) } == [2, 3, 4])
-    #expect(try ids { $0.nickname(.isEqual(with: "Zo")) } == [4])
-    #expect(try ids { $0.nickname(.isEqual(nil)) } == [2])
-    #expect(try ids { $0.nickname(.isNotEqual(nil)) } == [1, 3, 4])
-    #expect(try ids { $0.nickname(.isNotEqual(with: nil)) } == [1, 3, 4])
-    #expect(try ids { $0.nickname(.isNotEqual("Zo")) } == [1, 2, 3])
-    #expect(try ids { $0.name(.isEqual("Zoe\u{308}")) } == [4])
-    #expect(try ids { $0.isActive(.isEqual(false)) } == [3])
-    #expect(try ids { $0.level(.isEqual(.high)) } == [4])
-    #expect(try ids { $0.tags(.isEqual(["math"])) } == [1])
-    #expect(try ids { $0.age(.isOne(of: [17, 85, 100])) } == [3, 4])
-    #expect(try ids { $0.age(.isOne(of: [])) } == [])
-    #expect(try ids { $0.score(.isEqual(.nan)) } == [])
+    #expect(try ids { $0.age == 36 } == [1])
+    #expect(try ids { $0.age != 36 } == [2, 3, 4])
+    #expect(try ids { $0.nickname == "Zo" } == [4])
+    #expect(try ids { $0.nickname == nil } == [2])
+    #expect(try ids { $0.nickname != nil } == [1, 3, 4])
+    #expect(try ids { $0.nickname != "Zo" } == [1, 2, 3])
+    #expect(try ids { $0.name == "Zoe\u{308}" } == [4])
+    #expect(try ids { $0.isActive == false } == [3])
+    #expect(try ids { $0.level == .high } == [4])
+    #expect(try ids { $0.tags == ["math"] } == [1])
+    #expect(try ids { $0.age.isOne(of: [17, 85, 100]) } == [3, 4])
+    #expect(try ids { $0.age.isOne(of: []) } == [])
+    #expect(try ids { $0.score == .nan } == [])
   }
 
   @Test func valuesAreBeforeOrBehindABound() throws {
-    #expect(try ids { $0.age(.greater(than: 36)) } == [2, 3])
-    #expect(try ids { $0.age(.greaterOrEqual(with: 36)) } == [1, 2, 3])
-    #expect(try ids { $0.age(.less(than: 36)) } == [4])
-    #expect(try ids { $0.age(.lessOrEqual(with: 36)) } == [1, 4])
-    #expect(try ids { $0.age(.isIn(17..<41)) } == [1, 4])
-    #expect(try ids { $0.age(.isIn(36...41)) } == [1, 2])
-    #expect(try ids { $0.age(.greater(than: .max)) } == [])
-    #expect(try ids { $0.age(.greaterOrEqual(with: .min)) } == [1, 2, 3, 4])
-    #expect(try ids { $0.name(.less(than: "Grace")) } == [1])
+    #expect(try ids { $0.age > 36 } == [2, 3])
+    #expect(try ids { $0.age >= 36 } == [1, 2, 3])
+    #expect(try ids { $0.age < 36 } == [4])
+    #expect(try ids { $0.age <= 36 } == [1, 4])
+    #expect(try ids { $0.age.within(17..<41) } == [1, 4])
+    #expect(try ids { $0.age.within(36...41) } == [1, 2])
+    #expect(try ids { $0.age.within(41...) } == [2, 3])
+    #expect(try ids { $0.age.within(..<41) } == [1, 4])
+    #expect(try ids { $0.age.within(...41) } == [1, 2, 4])
+    #expect(try ids { $0.age > .max } == [])
+    #expect(try ids { $0.age >= .min } == [1, 2, 3, 4])
+    #expect(try ids { $0.name < "Grace" } == [1])
     // nil is in no relation to anything.
-    #expect(try ids { $0.points(.less(than: 5)) } == [3, 4])
-    #expect(try ids { $0.points(.lessOrEqual(with: 5)) } == [2, 3, 4])
-    #expect(try ids { $0.points(.greater(than: -5)) } == [2, 4])
-    #expect(try ids { $0.points(.greaterOrEqual(with: -5)) } == [2, 3, 4])
-    #expect(try ids { $0.points(.isIn(0..<5)) } == [4])
-    #expect(try ids { $0.points(.isIn(-5...0)) } == [3, 4])
+    #expect(try ids { $0.points < 5 } == [3, 4])
+    #expect(try ids { $0.points <= 5 } == [2, 3, 4])
+    #expect(try ids { $0.points > -5 } == [2, 4])
+    #expect(try ids { $0.points >= -5 } == [2, 3, 4])
+    #expect(try ids { $0.points.within(0..<5) } == [4])
+    #expect(try ids { $0.points.within(-5...0) } == [3, 4])
+    #expect(try ids { $0.points.within(..<5) } == [3, 4])
     // Nor is what is not a number.
-    #expect(try ids { $0.score(.greater(than: 0)) } == [1, 3, 4])
-    #expect(try ids { $0.score(.less(than: .infinity)) } == [1, 3, 4])
-    #expect(try ids { $0.score(.lessOrEqual(with: .nan)) } == [])
+    #expect(try ids { $0.score > 0 } == [1, 3, 4])
+    #expect(try ids { $0.score < .infinity } == [1, 3, 4])
+    #expect(try ids { $0.score <= .nan } == [])
     // By its own order, and not by that of the raw values.
-    #expect(try ids { $0.level(.greater(than: .low)) } == [4])
-    #expect(try ids { $0.level(.less(than: .high)) } == [1, 2, 3])
+    #expect(try ids { $0.level > .low } == [4])
+    #expect(try ids { $0.level < .high } == [1, 2, 3])
   }
 
   @Test func collectionsHaveSoManyMembers() throws {
-    #expect(try ids { $0.tags(.countEqual(with: 1)) } == [1])
-    #expect(try ids { $0.tags(.countGreater(than: 1)) } == [2])
-    #expect(try ids { $0.tags(.countLess(than: 1)) } == [3, 4])
-    #expect(try ids { $0.tags(.countGreaterOrEqual(with: 1)) } == [1, 2])
-    #expect(try ids { $0.tags(.countLessOrEqual(with: 1)) } == [1, 3, 4])
-    #expect(try ids { $0.tags(.isEmpty()) } == [3, 4])
-    #expect(try ids { $0.tags(.isNotEmpty()) } == [1, 2])
-    #expect(try ids { $0.name(.countEqual(with: 3)) } == [4])
+    #expect(try ids { $0.tags.count == 1 } == [1])
+    #expect(try ids { $0.tags.count > 1 } == [2])
+    #expect(try ids { $0.tags.count < 1 } == [3, 4])
+    #expect(try ids { $0.tags.count >= 1 } == [1, 2])
+    #expect(try ids { $0.tags.count <= 1 } == [1, 3, 4])
+    #expect(try ids { $0.tags.isEmpty } == [3, 4])
+    #expect(try ids { !$0.tags.isEmpty } == [1, 2])
+    #expect(try ids { $0.name.count == 3 } == [4])
   }
 
   @Test func collectionsContainMembers() throws {
-    #expect(try ids { $0.tags(.contains(with: "math")) } == [1, 2])
-    #expect(try ids { $0.tags(.contains("math")) } == [1, 2])
-    #expect(try ids { $0.tags(.contains("math", "ai")) } == [2])
-    #expect(try ids { $0.tags(.contains(all: ["math", "ai"])) } == [2])
-    #expect(try ids { $0.tags(.contains(all: [])) } == [1, 2, 3, 4])
-    #expect(try ids { $0.tags(.contains(atLeastOne: ["ai", "law"])) } == [2])
-    #expect(try ids { $0.tags(.contains(atLeastOne: [])) } == [])
+    #expect(try ids { $0.tags.contains("math") } == [1, 2])
+    #expect(try ids { $0.tags.contains(allOf: ["math", "ai"]) } == [2])
+    #expect(try ids { $0.tags.contains(allOf: []) } == [1, 2, 3, 4])
+    #expect(try ids { $0.tags.contains(anyOf: ["ai", "law"]) } == [2])
+    #expect(try ids { $0.tags.contains(anyOf: []) } == [])
   }
 
   @Test func textsContainTexts() throws {
-    #expect(try ids { $0.name(.contains(string: "a L")) } == [1])
-    #expect(try ids { $0.name(.contains("race")) } == [3])
-    #expect(try ids { $0.name(.contains("")) } == [1, 2, 3, 4])
-    #expect(try ids { $0.name(.contains("ë")) } == [4])
-    #expect(try ids { $0.name(.contains("premium")) } == [])
-    #expect(try ids { $0.name(.contains(string: "A", caseSensitive: true)) } == [1])
-    #expect(try ids { $0.name(.contains(string: "AL", caseSensitive: false)) } == [2])
-    #expect(try ids { $0.name(.contains(string: "OË", caseSensitive: false)) } == [4])
-    #expect(try ids { $0.nickname(.contains("o")) } == [1, 4])
-    #expect(try ids { $0.nickname(.contains(string: "COUNT", caseSensitive: false)) } == [1])
+    #expect(try ids { $0.name.contains("a L") } == [1])
+    #expect(try ids { $0.name.contains("race") } == [3])
+    #expect(try ids { $0.name.contains("") } == [1, 2, 3, 4])
+    #expect(try ids { $0.name.contains("ë") } == [4])
+    #expect(try ids { $0.name.contains("premium") } == [])
+    #expect(try ids { $0.name.contains("A", caseSensitive: true) } == [1])
+    #expect(try ids { $0.name.contains("AL", caseSensitive: false) } == [2])
+    #expect(try ids { $0.name.contains("OË", caseSensitive: false) } == [4])
+    #expect(try ids { $0.nickname.contains("o") } == [1, 4])
+    #expect(try ids { $0.nickname.contains("COUNT", caseSensitive: false) } == [1])
   }
 
   @Test func textsBeginWithTexts() throws {
-    #expect(try ids { $0.name(.hasPrefix("Gra")) } == [3])
-    #expect(try ids { $0.name(.hasPrefix("")) } == [1, 2, 3, 4])
-    #expect(try ids { $0.name(.hasPrefix("Zo")) } == [4])
+    #expect(try ids { $0.name.hasPrefix("Gra") } == [3])
+    #expect(try ids { $0.name.hasPrefix("") } == [1, 2, 3, 4])
+    #expect(try ids { $0.name.hasPrefix("Zo") } == [4])
     // A character is more than its first scalar.
-    #expect(try ids { $0.name(.hasPrefix("Zoe")) } == [])
-    #expect(try ids { $0.name(.hasPrefix("Zoe\u{308}")) } == [4])
-    #expect(try ids { $0.nickname(.hasPrefix("C")) } == [1])
-    #expect(try ids { $0.nickname(.hasPrefix("")) } == [1, 3, 4])
+    #expect(try ids { $0.name.hasPrefix("Zoe") } == [])
+    #expect(try ids { $0.name.hasPrefix("Zoe\u{308}") } == [4])
+    #expect(try ids { $0.nickname.hasPrefix("C") } == [1])
+    #expect(try ids { $0.nickname.hasPrefix("") } == [1, 3, 4])
   }
 
   @Test func textsMatchRegularExpressions() throws {
-    #expect(try ids { $0.name(.matches(regex: "^[A-Z].*e")) } == [1, 3])
-    #expect(try ids { $0.name(.matches(regex: "tur")) } == [2])
-    #expect(try ids { $0.nickname(.matches(regex: "^$")) } == [3])
-    #expect(errorCode { try ids { $0.name(.matches(regex: "(")) } } == .invalidArgument)
+    #expect(try ids { $0.name.matches(regex: "^[A-Z].*e") } == [1, 3])
+    #expect(try ids { $0.name.matches(regex: "tur") } == [2])
+    #expect(try ids { $0.nickname.matches(regex: "^$") } == [3])
+    #expect(errorCode { try ids { $0.name.matches(regex: "(") } } == .invalidArgument)
   }
 
-  @Test func conditionsOfOneFilterHaveToBeMetAll() throws {
-    #expect(try ids { $0.age(.greater(than: 20)).age(.less(than: 50)) } == [1, 2])
-    #expect(try ids { $0.age(.greater(than: 20)).tags(.contains("ai")) } == [2])
-    #expect(try ids { $0.home.city(.isEqual("Oslo")).isActive(.isEqual(true)) } == [1, 2, 4])
-    #expect(try ids { $0[\.age](.isEqual(36)) } == [1])
-    #expect(try ids { $0 } == [1, 2, 3, 4])
+  @Test func propertiesThatAreTrueAreConditions() throws {
+    #expect(try ids { $0.isActive } == [1, 2, 4])
+    #expect(try ids { !$0.isActive } == [3])
+    #expect(try ids { $0.isActive && !$0.tags.isEmpty } == [1, 2])
+    let inactive = archive.where { !$0.isActive }
+    #expect(try inactive.explain().range == "active == false")
+    #expect(try archive.where { !($0.isActive == false) }.explain().range == "active == true")
+  }
+
+  @Test func conditionsAreJoinedAndTurnedRound() throws {
+    #expect(try ids { $0.age > 20 && $0.age < 50 } == [1, 2])
+    #expect(try ids { $0.age > 20 && $0.tags.contains("ai") } == [2])
+    #expect(try ids { $0.home.city == "Oslo" && $0.isActive == true } == [1, 2, 4])
+    #expect(try ids { $0[\.age] == 36 } == [1])
+    #expect(try ids { $0.id == 3 || $0.age == 36 } == [1, 3])
+    #expect(try ids { $0.age > 40 && $0.nickname != nil || $0.name.hasPrefix("Z") } == [3, 4])
+    #expect(try ids { !($0.age > 40 || $0.nickname == "Zo") } == [1])
+    #expect(try ids { !($0.age > 40 && $0.nickname == nil) } == [1, 3, 4])
+    #expect(try ids { !(!($0.tags.contains("ai")) && $0.isActive) } == [2, 3])
+    struct Refusal: Error {}
+    // As in Swift, what does not matter is not asked.
+    #expect(
+      try ids { $0.age < 100 || $0.age.satisfies { _ in throw Refusal() } } == [1, 2, 3, 4])
+    #expect(try ids { $0.age > 100 && $0.age.satisfies { _ in throw Refusal() } } == [])
+  }
+
+  @Test func keyPathsAreComparedToo() throws {
+    #expect(try ids(\.age > 36 && \.nickname == nil) == [2])
+    #expect(try ids(\.age == 36 || \.home.city != "Oslo") == [1])
+    #expect(try ids(\.points < 5) == [3, 4])
+    #expect(try ids(\.points <= 5 && \.points >= 0) == [2, 4])
+    #expect(try ids(!(\.age < 36) && \.age <= 41) == [1, 2])
+    #expect(try archive.where(\.age >= 36).limit(1).results().map(\.id) == [1])
+    let explanation = try archive.where(\.id == 3).explain()
+    #expect(explanation.isByPrimaryKey && explanation.examined == 1)
+  }
+
+  @Test func aClosureAKeyPathAndAPredicateArePlannedAlike() throws {
+    let expected = try archive.where(#Predicate { $0.age == 36 || $0.name == "Zoë" }).explain()
+    #expect(expected.union.count == 2)
+    #expect(try archive.where { $0.age == 36 || $0.name == "Zoë" }.explain() == expected)
+    #expect(try archive.where(\.age == 36 || \.name == "Zoë").explain() == expected)
+    let opposite = try archive.where(#Predicate { !($0.age < 40 && $0.age != 17) }).explain()
+    #expect(opposite.index == "age" && !opposite.isFiltered)
+    #expect(try archive.where { !($0.age < 40 && $0.age != 17) }.explain() == opposite)
+    #expect(try archive.where(!(\.age < 40 && \.age != 17)).explain() == opposite)
   }
 }

@@ -20,21 +20,21 @@ struct ArchivePagesTests {
 
   private var queries: [ArchiveQuery<Citizen>] {
     [
-      archive.query, archive.sorted(by: \.age), archive.sorted(by: \.age, order: .descending),
-      archive.sorted(by: \.points, order: .descending), archive.sorted(by: \.level),
-      archive.sorted { $0.age(.descending).name(.ascending) },
-      archive.filter { $0.id % 3 == 0 }, archive.findWhere { $0.age(.isEqual(1)) },
-      archive.sorted(by: \.age, order: .descending).filter { $0.id % 3 == 0 },
-      archive.query.skip(13).limitResults(by: 100),
-      archive.sorted(by: \.name, order: .descending).skip(13).limitResults(by: 100),
-      archive.limitResults(by: 0),
+      archive.query, archive.sorted(by: \.age), archive.sorted(by: \.age, .reverse),
+      archive.sorted(by: \.points, .reverse), archive.sorted(by: \.level),
+      archive.sorted(by: \.name).sorted(by: \.age, .reverse),
+      archive.filter { $0.id % 3 == 0 }, archive.where { $0.age == 1 },
+      archive.sorted(by: \.age, .reverse).filter { $0.id % 3 == 0 },
+      archive.query.skip(13).limit(100),
+      archive.sorted(by: \.name, .reverse).skip(13).limit(100),
+      archive.limit(0),
     ]
   }
 
   @Test(arguments: [1, 2, 7, 100, 249, 250, 251, .max])
   func pagesAreTheResultsInPieces(size: Int) throws {
     for query in queries {
-      let all = try query.getResults()
+      let all = try query.results()
       let pages = try query.pages(of: size).all()
       #expect(pages.flatMap { $0 } == all)
       #expect(pages.dropLast().allSatisfy { $0.count == size })
@@ -47,13 +47,13 @@ struct ArchivePagesTests {
     for query in queries {
       var all: [Citizen] = []
       for try await page in query.pages(of: 40) { all += page }
-      #expect(try await query.getResults() == all)
+      #expect(try await query.results() == all)
     }
   }
 
   @Test func aPageIsFoundByItsNumber() throws {
     let query = archive.sorted(by: \.name)
-    let all = try query.getResults()
+    let all = try query.results()
     #expect(try query.page(3, size: 20) == Array(all[60..<80]))
     #expect(try query.page(12, size: 20) == Array(all[240...]))
     #expect(try query.page(13, size: 20) == [])
@@ -63,7 +63,7 @@ struct ArchivePagesTests {
   }
 
   @Test func aSizeBelowOneCountsAsOne() throws {
-    #expect(try archive.limitResults(by: 3).pages(of: 0).all().map(\.count) == [1, 1, 1])
+    #expect(try archive.limit(3).pages(of: 0).all().map(\.count) == [1, 1, 1])
   }
 
   @Test func laterPagesLookAtNoMoreThanTheFirst() throws {
@@ -78,9 +78,9 @@ struct ArchivePagesTests {
       })
     let other = try Archive<Citizen>(
       path: place.directory.file("counted").path, coder: counting, indexes: Citizen.indexes)
-    for id in 0..<500 { try other.record(Citizen(id: id, age: id)) }
+    for id in 0..<500 { try other.upsert(Citizen(id: id, age: id)) }
     for query in [
-      other.query, other.sorted(by: \.age), other.sorted(by: \.age, order: .descending),
+      other.query, other.sorted(by: \.age), other.sorted(by: \.age, .reverse),
     ] {
       var pages = query.pages(of: 20)
       var most = 0
@@ -94,9 +94,9 @@ struct ArchivePagesTests {
   }
 
   @Test func pagesSeeWhatWasWrittenBetweenThem() throws {
-    var pages = archive.sorted(by: \.points, order: .descending).pages(of: 5)
+    var pages = archive.sorted(by: \.points, .reverse).pages(of: 5)
     #expect(try pages.next()?.first?.id == 249)
-    try archive.record(Citizen(id: 1_000, points: 1_000))
+    try archive.upsert(Citizen(id: 1_000, points: 1_000))
     try archive.delete(id: 243)
     #expect(try pages.next()?.map(\.id) == [242, 241, 239, 238, 237])
     // The place itself may be gone.

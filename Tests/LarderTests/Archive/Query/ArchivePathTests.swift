@@ -28,9 +28,9 @@ struct ArchivePathTests {
   ) throws -> Archive<Volume> {
     let archive = try Archive<Volume>(
       path: place.directory.file("\(indexes.count)").path, indexes: indexes)
-    try archive.insert(all: all.prefix(500))
+    try archive.upsert(all: all.prefix(500))
     try archive.flush()
-    try archive.insert(all: all.dropFirst(500))
+    try archive.upsert(all: all.dropFirst(500))
     return archive
   }
 
@@ -43,7 +43,7 @@ struct ArchivePathTests {
     let expected = Self.all.filter(isIncluded)
     #expect("\(explanation)".hasPrefix(explained), sourceLocation: location)
     #expect(explanation.examined == examined ?? expected.count, sourceLocation: location)
-    let found = try query.getResults().sorted { $0.id < $1.id }
+    let found = try query.results().sorted { $0.id < $1.id }
     #expect(found == expected, sourceLocation: location)
     #expect(try query.count() == expected.count, sourceLocation: location)
     #expect(!expected.isEmpty, sourceLocation: location)
@@ -55,7 +55,7 @@ struct ArchivePathTests {
   ) throws {
     let matching = Set(try Self.all.filter(predicate).map(\.id))
     try expect(
-      archive.filter(predicate), explained, { matching.contains($0.id) }, examined: examined,
+      archive.where(predicate), explained, { matching.contains($0.id) }, examined: examined,
       location)
   }
 
@@ -63,10 +63,10 @@ struct ArchivePathTests {
 
   @Test func conditionsOnThePrimaryKeyReadThatRangeOfIt() throws {
     try expect(
-      archive.findWhere { $0.id(.isIn(100..<110)) }, "primary key, id >= 100 and id < 110: 10",
+      archive.where { $0.id.within(100..<110) }, "primary key, id >= 100 and id < 110: 10",
       { (100..<110).contains($0.id) })
     try expect(
-      archive.findWhere { $0.id(.isOne(of: [7, 3, 900, -5])) },
+      archive.where { $0.id.isOne(of: [7, 3, 900, -5]) },
       "primary key, id == -5 or id == 3 or id == 7 or id == 900: 3",
       { [7, 3, 900].contains($0.id) })
     try expect(#Predicate { $0.id == 5 }, "primary key, id == 5: 1")
@@ -74,7 +74,7 @@ struct ArchivePathTests {
     try expect(#Predicate { [1, 600].contains($0.id) }, "primary key, id == 1 or id == 600: 2")
     try expect(
       #Predicate { $0.id < 10 && $0.score > 3 && $0.author == "a7" }, "primary key", examined: 10)
-    let explanation = try archive.findWhere { $0.id(.isEqual(3)) }.explain()
+    let explanation = try archive.where { $0.id == 3 }.explain()
     #expect(explanation.isByPrimaryKey)
     #expect(explanation.index == nil)
     #expect(explanation.range == "id == 3")
@@ -82,15 +82,14 @@ struct ArchivePathTests {
 
   @Test func theOrderOfPrimaryKeysNeedsNoSort() throws {
     for (order, expected) in [
-      (ArchiveOrder.ascending, [501, 502, 503]), (.descending, [999, 998, 997]),
+      (SortOrder.forward, [501, 502, 503]), (.reverse, [999, 998, 997]),
     ] {
-      let query = archive.findWhere { $0.id(.greater(than: 500)) }.sorted(by: \.id, order: order)
-        .limitResults(by: 3)
-      #expect(try query.getResults().map(\.id) == expected)
+      let query = archive.where { $0.id > 500 }.sorted(by: \.id, order).limit(3)
+      #expect(try query.results().map(\.id) == expected)
       #expect(try query.explain().isSortedByIndex)
       #expect(try query.explain().decoded == 3)
       #expect(
-        try archive.sorted { $0.id(order) }.skip(2).limitResults(by: 1).explain().examined == 3)
+        try archive.sorted(by: \.id, order).skip(2).limit(1).explain().examined == 3)
     }
   }
 
@@ -100,14 +99,14 @@ struct ArchivePathTests {
       var value = 1
     }
     let archive = try Archive<Reading>(path: place.directory.file("readings").path)
-    for number in 0..<100 { try archive.record(Reading(id: Double(number) - 50)) }
-    let zero = archive.findWhere { $0.id(.isOne(of: [-0.0, 3, .nan])) }
-    #expect(try zero.getResults().map(\.id).sorted() == [0, 3])
+    for number in 0..<100 { try archive.upsert(Reading(id: Double(number) - 50)) }
+    let zero = archive.where { $0.id.isOne(of: [-0.0, 3, .nan]) }
+    #expect(try zero.results().map(\.id).sorted() == [0, 3])
     #expect(try zero.explain().examined == 2)
-    let above = archive.findWhere { $0.id(.greater(than: 3)) }
+    let above = archive.where { $0.id > 3 }
     #expect(try above.explain().examined == 100)
     #expect(try above.count() == 46)
-    #expect(try archive.sorted { $0.id(.ascending) }.firstResult()?.id == -50)
+    #expect(try archive.sorted(by: \.id).first()?.id == -50)
   }
 
   @Test func keysOfAnyTypeAreFoundByEquality() throws {
@@ -116,12 +115,12 @@ struct ArchivePathTests {
       var id: ID
     }
     let archive = try Archive<Page>(path: place.directory.file("pages").path)
-    for number in 0..<100 { try archive.record(Page(id: .init(book: 1, number: number))) }
+    for number in 0..<100 { try archive.upsert(Page(id: .init(book: 1, number: number))) }
     let wanted = Page.ID(book: 1, number: 7)
-    let query = archive.filter(#Predicate { $0.id == wanted })
-    #expect(try query.getResults().map(\.id) == [wanted])
+    let query = archive.where(#Predicate { $0.id == wanted })
+    #expect(try query.results().map(\.id) == [wanted])
     #expect(try query.explain().examined == 1)
-    #expect(try archive.findWhere { $0.id(.isNotEqual(wanted)) }.count() == 99)
+    #expect(try archive.where { $0.id != wanted }.count() == 99)
   }
 
   @Test func textsAreKeysInTheirOrder() throws {
@@ -129,13 +128,13 @@ struct ArchivePathTests {
     let archive = try Archive<Word>(path: place.directory.file("words").path)
     let long = String(repeating: "x", count: 600)
     let words = ["", "a", "ab", "b", "e\u{301}a", "éb", "z", long + "b", long + "a", long]
-    for word in words { try archive.record(Word(id: word)) }
-    func ids(_ query: ArchiveQuery<Word>) throws -> [String] { try query.getResults().map(\.id) }
-    #expect(try ids(archive.findWhere { $0.id(.hasPrefix("é")) }) == ["éa", "éb"])
-    #expect(try archive.findWhere { $0.id(.hasPrefix("a")) }.explain().examined == 2)
+    for word in words { try archive.upsert(Word(id: word)) }
+    func ids(_ query: ArchiveQuery<Word>) throws -> [String] { try query.results().map(\.id) }
+    #expect(try ids(archive.where { $0.id.hasPrefix("é") }) == ["éa", "éb"])
+    #expect(try archive.where { $0.id.hasPrefix("a") }.explain().examined == 2)
     #expect(try ids(archive.sorted(by: \.id)) == words.sorted())
-    #expect(try ids(archive.sorted(by: \.id, order: .descending)) == words.sorted().reversed())
-    let above = archive.findWhere { $0.id(.greater(than: long)) }.sorted(by: \.id)
+    #expect(try ids(archive.sorted(by: \.id, .reverse)) == words.sorted().reversed())
+    let above = archive.where { $0.id > long }.sorted(by: \.id)
     #expect(try ids(above) == words.sorted().filter { $0 > long })
     #expect(try above.pages(of: 1).all().flatMap { $0 }.map(\.id) == ids(above))
   }
@@ -149,14 +148,14 @@ struct ArchivePathTests {
     }
     let archive = try Archive<Entry>(path: place.directory.file("entries").path)
     for number in 0..<20 {
-      try archive.record(Entry(owner: .init(id: 20 - number), number: number))
+      try archive.upsert(Entry(owner: .init(id: 20 - number), number: number))
     }
-    let query = archive.filter(#Predicate { $0.owner.id == 3 })
-    #expect(try query.getResults().map(\.id) == [17])
+    let query = archive.where(#Predicate { $0.owner.id == 3 })
+    #expect(try query.results().map(\.id) == [17])
     #expect(try query.explain().examined == 20)
     // The computed one is known by the call, not by its key path.
-    #expect(try archive.findWhere { $0.id(.isEqual(5)) }.explain().examined == 1)
-    #expect(try archive.filter(#Predicate { $0.id == 5 }).getResults().map(\.number) == [5])
+    #expect(try archive.where { $0.id == 5 }.explain().examined == 1)
+    #expect(try archive.where(#Predicate { $0.id == 5 }).results().map(\.number) == [5])
   }
 
   // MARK: - Forms
@@ -173,11 +172,11 @@ struct ArchivePathTests {
       examined: 2)
     try expect(#Predicate { !($0.year != 5 && $0.author != "a3") }, "union of")
     try expect(#Predicate { $0.year == 5 || $0.id + 1 == 5 }, "scan", examined: 1_000)
-    let sorted = archive.filter(#Predicate { $0.author == "a3" || $0.year == 7 })
-      .sorted { $0.author(.descending) }
-    #expect(try sorted.firstResult()?.id == 7)
+    let sorted = archive.where(#Predicate { $0.author == "a3" || $0.year == 7 })
+      .sorted(by: \.author, .reverse)
+    #expect(try sorted.first()?.id == 7)
     #expect(
-      try sorted.getResults().dropFirst().map(\.id) == Array(stride(from: 3, to: 999, by: 50)))
+      try sorted.results().dropFirst().map(\.id) == Array(stride(from: 3, to: 999, by: 50)))
   }
 
   @Test func formsOfPredicatesUseTheirIndex() throws {
@@ -192,10 +191,10 @@ struct ArchivePathTests {
     try expect(#Predicate { $0.place?.city == nil }, "index city, city == nil")
     try expect(#Predicate { !($0.year > 3) }, "index year, year <= 3")
     try expect(#Predicate { $0.year < 5 && $0.year != 3 }, "index year, year < 3 or year > 3")
-    let query = archive.findWhere { $0.kind.rawValue(.isEqual(1)) }
+    let query = archive.where { $0.kind.rawValue == 1 }
     try expect(query, "index kind", { $0.kind == .poem })
     // With nil: all the others.
-    #expect(try archive.filter(#Predicate { ($0.rating ?? 5) < 8 }).count() == 908)
+    #expect(try archive.where(#Predicate { ($0.rating ?? 5) < 8 }).count() == 908)
   }
 
   @Test func theIndexWithTheFewestRowsIsUsed() throws {
@@ -203,7 +202,7 @@ struct ArchivePathTests {
       #Predicate { $0.author == "a3" && $0.year < 5 }, "index year, year < 5, filtered, chosen by",
       examined: 5)
     try expect(#Predicate { $0.author == "a3" && $0.year < 500 }, "index author", examined: 20)
-    #expect(try archive.filter(#Predicate { $0.year == 3 && $0.isOut }).explain().counted <= 65)
+    #expect(try archive.where(#Predicate { $0.year == 3 && $0.isOut }).explain().counted <= 65)
   }
 
   // MARK: - Several properties
@@ -212,30 +211,30 @@ struct ArchivePathTests {
     let archive = try Self.open(
       place, [ArchiveIndex("authorYear", \.author, \.year)])
     try expect(
-      archive.findWhere { $0.author(.isEqual("a3")).year(.greater(than: 800)) },
+      archive.where { $0.author == "a3" && $0.year > 800 },
       "index authorYear, author == \"a3\" and year > 800: 4", { $0.author == "a3" && $0.year > 800 }
     )
     try expect(
-      archive.findWhere { $0.author(.isEqual("a3")) }, "index authorYear, author == \"a3\": 20",
+      archive.where { $0.author == "a3" }, "index authorYear, author == \"a3\": 20",
       { $0.author == "a3" })
     try expect(
-      archive.findWhere { $0.author(.isOne(of: ["a3", "a4"])).year(.isIn(0..<60)) },
+      archive.where { $0.author.isOne(of: ["a3", "a4"]) && $0.year.within(0..<60) },
       "index authorYear, (author == \"a3\" or author == \"a4\") and year >= 0 and year < 60: 4",
       { ["a3", "a4"].contains($0.author) && $0.year < 60 })
     try expect(
-      archive.findWhere { $0.year(.isEqual(3)) }, "scan", { $0.year == 3 }, examined: 1_000)
-    let last = archive.findWhere { $0.author(.isEqual("a3")) }.sorted { $0.year(.descending) }
-      .limitResults(by: 2)
-    #expect(try last.getResults().map(\.year) == [953, 903])
+      archive.where { $0.year == 3 }, "scan", { $0.year == 3 }, examined: 1_000)
+    let last = archive.where { $0.author == "a3" }.sorted(by: \.year, .reverse)
+      .limit(2)
+    #expect(try last.results().map(\.year) == [953, 903])
     #expect(try last.explain().isSortedByIndex)
     #expect(try last.explain().decoded <= 3)
-    let both = archive.sorted { $0.author(.ascending).year(.ascending) }.limitResults(by: 3)
-    #expect(try both.getResults().map(\.id) == [0, 50, 100])
+    let both = archive.sorted(by: \.year).sorted(by: \.author).limit(3)
+    #expect(try both.results().map(\.id) == [0, 50, 100])
     #expect(try both.explain().decoded == 3)
     // Of one author the primary keys decide, not the years.
-    try archive.record(Volume(id: 2_000, author: "a0", year: -1))
-    let alone = archive.sorted(by: \.author).limitResults(by: 3)
-    #expect(try alone.getResults().map(\.id) == [0, 50, 100])
+    try archive.upsert(Volume(id: 2_000, author: "a0", year: -1))
+    let alone = archive.sorted(by: \.author).limit(3)
+    #expect(try alone.results().map(\.id) == [0, 50, 100])
     #expect(try alone.explain().decoded < 30)
   }
 
@@ -258,16 +257,16 @@ struct ArchivePathTests {
         pairs.append(Pair(id: pairs.count * 37 % 101, data: Data(data), text: text))
       }
     }
-    try archive.insert(all: pairs)
+    try archive.upsert(all: pairs)
     let byID = pairs.sorted { $0.id < $1.id }
     for pair in pairs {
       for text in [nil, pair.text] {
-        let query = archive.findWhere { filter in
-          let filter = filter.data(.isEqual(pair.data))
-          return text.map { filter.text(.isEqual($0)) } ?? filter
-        }.sorted { $0.id(.ascending) }
+        let query = archive.where { element in
+          let data = element.data == pair.data
+          return text.map { data && element.text == $0 } ?? data
+        }.sorted(by: \.id)
         let expected = byID.filter { $0.data == pair.data && (text == nil || $0.text == text) }
-        #expect(try query.getResults() == expected)
+        #expect(try query.results() == expected)
         #expect(try query.explain().index == "pair")
       }
     }
@@ -275,20 +274,20 @@ struct ArchivePathTests {
       if $0.data != $1.data { return $0.data.lexicographicallyPrecedes($1.data) }
       return ($0.text, $0.id) < ($1.text, $1.id)
     }
-    let last = try archive.sorted { $0.text(.ascending) }.getResults()
+    let last = try archive.sorted(by: \.text).results()
     #expect(last == byID.sorted { $0.text < $1.text })
-    #expect(try archive.findWhere { $0.data(.isNotEqual(Data([0xFE]))) }.count() == inOrder.count)
+    #expect(try archive.where { $0.data != Data([0xFE]) }.count() == inOrder.count)
   }
 
   // MARK: - Deleting
 
   @Test func whatAQueryFindsIsDeleted() throws {
-    #expect(try archive.findWhere { $0.year(.less(than: 10)) }.delete() == 10)
-    #expect(try archive.filter(#Predicate { $0.author == "a3" || $0.id == 11 }).delete() == 20)
-    #expect(try archive.sorted(by: \.year).limitResults(by: 2).delete() == 2)
+    #expect(try archive.where { $0.year < 10 }.delete() == 10)
+    #expect(try archive.where(#Predicate { $0.author == "a3" || $0.id == 11 }).delete() == 20)
+    #expect(try archive.sorted(by: \.year).limit(2).delete() == 2)
     let rest = Self.all.filter { $0.year >= 10 && $0.author != "a3" && $0.id > 12 }
-    #expect(try archive.query.getResults() == rest)
-    #expect(try archive.findWhere { $0.year(.isIn(0..<20)) }.count() == 7)
+    #expect(try archive.query.results() == rest)
+    #expect(try archive.where { $0.year.within(0..<20) }.count() == 7)
     #expect(try archive.query.delete() == rest.count)
     #expect(try archive.count == 0)
   }

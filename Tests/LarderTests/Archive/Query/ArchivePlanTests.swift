@@ -32,7 +32,7 @@ struct ArchivePlanTests {
   }
 
   @Test func anIndexedFilterLooksAtWhatItFinds() throws {
-    let query = archive.findWhere { $0.age(.greaterOrEqual(with: 100)).age(.less(than: 110)) }
+    let query = archive.where { $0.age >= 100 && $0.age < 110 }
     let explanation = try query.explain()
     #expect(explanation.index == "age")
     #expect(explanation.range == "age >= 100 and age < 110")
@@ -42,87 +42,87 @@ struct ArchivePlanTests {
   }
 
   @Test func aSortByTheSameIndexAndALimitEndTheSearchEarly() throws {
-    let query = archive.findWhere { $0.age(.greater(than: 100)) }
-      .sorted { $0.age(.ascending) }.limitResults(by: 10)
+    let query = archive.where { $0.age > 100 }
+      .sorted(by: \.age).limit(10)
     #expect(
       try "\(query.explain())"
         == "index age, age > 100, sorted by it: 10 results, 10 elements looked at, 10 decoded")
-    #expect(try query.getResults().map(\.age) == Array(101...110))
-    let back = archive.findWhere { $0.age(.less(than: 900)) }
-      .sorted { $0.age(.descending) }.limitResults(by: 10)
+    #expect(try query.results().map(\.age) == Array(101...110))
+    let back = archive.where { $0.age < 900 }
+      .sorted(by: \.age, .reverse).limit(10)
     let explanation = try back.explain()
     #expect(explanation.isSortedByIndex)
     #expect(explanation.isDescending)
     #expect(explanation.decoded == 10)
-    #expect(try back.getResults().map(\.age) == (890..<900).reversed())
+    #expect(try back.results().map(\.age) == (890..<900).reversed())
   }
 
   @Test func aSortAloneUsesItsIndex() throws {
-    let explanation = try archive.sorted(by: \.age).limitResults(by: 3).explain()
+    let explanation = try archive.sorted(by: \.age).limit(3).explain()
     #expect(explanation.index == "age")
     #expect(explanation.range == nil)
     #expect(explanation.decoded == 3)
-    #expect(try archive.sorted(by: \.age).lastResult()?.age == 999)
+    #expect(try archive.sorted(by: \.age).last()?.age == 999)
   }
 
   @Test func manyElementsOfOneValueCostNoMoreThanFew() throws {
     // 500 of them are active: back to front, and yet in the order of their keys.
-    let query = archive.sorted { $0.isActive(.descending) }.limitResults(by: 5)
+    let query = archive.query.sorted(by: \.isActive, .reverse).limit(5)
     let explanation = try query.explain()
     #expect(explanation.index == "active")
     #expect(explanation.decoded < 200)
-    #expect(try query.getResults().map(\.id) == [0, 2, 4, 6, 8])
+    #expect(try query.results().map(\.id) == [0, 2, 4, 6, 8])
     #expect(
-      try archive.sorted { $0.isActive(.descending) }.skip(499).limitResults(by: 3).getResults()
+      try archive.query.sorted(by: \.isActive, .reverse).skip(499).limit(3).results()
         .map(\.id) == [998, 1, 3])
-    #expect(try archive.sorted { $0.isActive(.descending) }.lastResult()?.id == 999)
-    let last = archive.sorted { $0.isActive(.descending).age(.ascending) }
-    #expect(try last.lastResult()?.id == 999)
+    #expect(try archive.query.sorted(by: \.isActive, .reverse).last()?.id == 999)
+    let last = archive.sorted(by: \.age).sorted(by: \.isActive, .reverse)
+    #expect(try last.last()?.id == 999)
   }
 
   @Test func equalityGoesBeforeARangeAndARangeBeforeAnOrder() throws {
-    let equal = archive.findWhere { $0.age(.greater(than: 10)).name(.isEqual("n3")) }
+    let equal = archive.where { $0.age > 10 && $0.name == "n3" }
     #expect(try equal.explain().index == "name")
     #expect(try equal.explain().range == "name == \"n3\"")
     #expect(try equal.explain().decoded == 100)
-    let range = archive.findWhere { $0.age(.isIn(10..<20)) }.sorted { $0.name(.ascending) }
+    let range = archive.where { $0.age.within(10..<20) }.sorted(by: \.name)
     #expect(try range.explain().index == "age")
     #expect(try !range.explain().isSortedByIndex)
     #expect(try range.explain().decoded == 10)
   }
 
   @Test func aFilterThatFindsNearlyAllGivesWayToTheOrder() throws {
-    let query = archive.findWhere { $0.isActive(.isEqual(true)) }
-      .sorted { $0.age(.descending) }.limitResults(by: 3)
+    let query = archive.where { $0.isActive == true }
+      .sorted(by: \.age, .reverse).limit(3)
     let explanation = try query.explain()
     #expect(explanation.index == "age")
     #expect(explanation.decoded < 20)
-    #expect(try query.getResults().map(\.id) == [998, 996, 994])
+    #expect(try query.results().map(\.id) == [998, 996, 994])
   }
 
   @Test func ofOneValueOnlyTheKeysOrderIsLeft() throws {
-    let query = archive.findWhere { $0.name(.isEqual("n3")) }
-      .sorted { $0.name(.descending) }.limitResults(by: 3)
+    let query = archive.where { $0.name == "n3" }
+      .sorted(by: \.name, .reverse).limit(3)
     #expect(try query.explain().decoded == 3)
-    #expect(try query.getResults().map(\.id) == [3, 13, 23])
+    #expect(try query.results().map(\.id) == [3, 13, 23])
   }
 
   @Test func whatAnIndexFindsIsSortedAsIfItWereScanned() throws {
     // All cities are alike, so the keys decide, and not the ages.
-    let query = archive.findWhere { $0.age(.greater(than: 500)) }.sorted { $0.level(.ascending) }
+    let query = archive.where { $0.age > 500 }.sorted(by: \.level)
     #expect(try query.explain().index == "age")
-    #expect(try query.getResults().map(\.id) == Array(501...999))
+    #expect(try query.results().map(\.id) == Array(501...999))
   }
 
   @Test func anOrderThatIsNotThatOfTheBytesIsNotUsed() throws {
     let query = archive.sorted(by: \.level)
     #expect(try query.explain().index == nil)
-    #expect(try archive.findWhere { $0.level(.greater(than: .low)) }.explain().index == nil)
-    #expect(try archive.findWhere { $0.level(.isEqual(.high)) }.explain().index == "level")
+    #expect(try archive.where { $0.level > .low }.explain().index == nil)
+    #expect(try archive.where { $0.level == .high }.explain().index == "level")
   }
 
   @Test func filtersBehindALimitUseNoIndex() throws {
-    let query = archive.limitResults(by: 5).findWhere { $0.age(.isEqual(7)) }
+    let query = archive.limit(5).where { $0.age == 7 }
     #expect(try query.explain().index == nil)
     #expect(try query.explain().decoded == 5)
   }
@@ -136,14 +136,14 @@ struct ArchivePlanTests {
       coder: Coder(
         format: "x", encode: { _ in Data() }, decode: { _ in throw CocoaError(.coderReadCorrupt) }),
       indexes: Citizen.indexes, configuration: configuration)
-    for id in 0..<10 { try numbers.record(Citizen(id: id, age: id)) }
-    #expect(errorCode { try numbers.query.getResults() } == .decoding)
+    for id in 0..<10 { try numbers.upsert(Citizen(id: id, age: id)) }
+    #expect(errorCode { try numbers.query.results() } == .decoding)
     #expect(try numbers.query.count() == 10)
-    #expect(try numbers.query.skip(3).limitResults(by: 20).count() == 7)
-    #expect(try numbers.findWhere { $0.age(.greater(than: 6)) }.count() == 3)
-    #expect(try numbers.findWhere { $0.age(.greater(than: 6)) }.sorted(by: \.name).count() == 3)
-    #expect(try numbers.findWhere { $0.age(.greater(than: 6)) }.limitResults(by: 2).count() == 2)
-    #expect(try numbers.filter(#Predicate { $0.age < 2 }).count() == 2)
+    #expect(try numbers.query.skip(3).limit(20).count() == 7)
+    #expect(try numbers.where { $0.age > 6 }.count() == 3)
+    #expect(try numbers.where { $0.age > 6 }.sorted(by: \.name).count() == 3)
+    #expect(try numbers.where { $0.age > 6 }.limit(2).count() == 2)
+    #expect(try numbers.where(#Predicate { $0.age < 2 }).count() == 2)
     #expect(errorCode { try numbers.filter { _ in true }.count() } == .decoding)
   }
 
@@ -152,8 +152,8 @@ struct ArchivePlanTests {
     let other = try place.open(indexes: [
       ArchiveIndex("score", \.score), ArchiveIndex("age", \.age),
     ])
-    #expect(try other.findWhere { $0.age(.isEqual(5)) }.explain().decoded == 1)
-    #expect(try other.findWhere { $0.name(.isEqual("n3")) }.explain().index == nil)
+    #expect(try other.where { $0.age == 5 }.explain().decoded == 1)
+    #expect(try other.where { $0.name == "n3" }.explain().index == nil)
     #expect(try other.sorted(by: \.score).explain().index == "score")
   }
 
@@ -175,15 +175,15 @@ struct ArchivePlanTests {
         configuration: configuration)
       // Opening has looked at some.
       decoded.withLock { $0 = 0 }
-      for _ in 0..<3 { #expect(try other.filter { $0.id >= 0 }.getResults().count == 1_000) }
+      for _ in 0..<3 { #expect(try other.filter { $0.id >= 0 }.results().count == 1_000) }
       #expect(decoded.withLock { $0 } == times * 1_000)
       // Nor is anything given out that was replaced or deleted meanwhile.
-      try other.record(Citizen(id: 5, name: "other"))
+      try other.upsert(Citizen(id: 5, name: "other"))
       try other.delete(id: 6)
-      let found = try other.query.limitResults(by: 7).getResults()
+      let found = try other.query.limit(7).results()
       #expect(found.map(\.id) == [0, 1, 2, 3, 4, 5, 7])
       #expect(found[5].name == "other")
-      try other.record(Citizen(id: 6))
+      try other.upsert(Citizen(id: 6))
       try other.close()
     }
   }

@@ -47,8 +47,8 @@ struct ArchivePlannerModelTests {
 
   private struct Sort {
     var name: String
-    var order: ArchiveOrder
-    var add: (ArchiveSorter<Volume>) -> ArchiveSorter<Volume>
+    var order: SortOrder
+    var add: (ArchiveQuery<Volume>) -> ArchiveQuery<Volume>
     var isBefore: (Volume, Volume) -> Bool
   }
 
@@ -95,24 +95,24 @@ struct ArchivePlannerModelTests {
     let sorts = makeSorts()
     let name = "\(condition.name), by \(sorts.map { "\($0.name) \($0.order)" }): \(name)"
     let matching = all.filter(condition.isMet)
-    let query = archive.filter(predicate)
-    let found = try query.getResults()
+    let query = archive.where(predicate)
+    let found = try query.results()
     #expect(found.sorted { $0.id < $1.id } == matching, "\(name)")
     #expect(try query.count() == matching.count, "\(name)")
     let pages = try query.pages(of: 5).all().flatMap { $0 }
     #expect(pages.sorted { $0.id < $1.id } == matching, "\(name)")
-    if let last = try query.lastResult() { #expect(found.last == last, "\(name)") }
+    if let last = try query.last() { #expect(found.last == last, "\(name)") }
 
     let sorted = Self.sort(matching, sorts)
     let (skipped, limit) = (
       Int.random(in: 0..<3, using: &random), Int.random(in: 1..<20, using: &random)
     )
-    let inOrder = query.sorted { sorts.reduce($0) { $1.add($0) } }
-    #expect(try inOrder.getResults() == sorted, "\(name)")
-    #expect(try inOrder.firstResult() == sorted.first, "\(name)")
-    #expect(try inOrder.lastResult() == sorted.last, "\(name)")
+    let inOrder = sorts.reversed().reduce(query) { $1.add($0) }
+    #expect(try inOrder.results() == sorted, "\(name)")
+    #expect(try inOrder.first() == sorted.first, "\(name)")
+    #expect(try inOrder.last() == sorted.last, "\(name)")
     #expect(
-      try inOrder.skip(skipped).limitResults(by: limit).getResults()
+      try inOrder.skip(skipped).limit(limit).results()
         == Array(sorted.dropFirst(skipped).prefix(limit)), "\(name)")
     #expect(try inOrder.pages(of: limit).all().flatMap { $0 } == sorted, "\(name)")
     let explanation = try inOrder.explain()
@@ -122,8 +122,8 @@ struct ArchivePlannerModelTests {
   private static func sort(_ volumes: [Volume], _ sorts: [Sort]) -> [Volume] {
     volumes.sorted { a, b in
       for sort in sorts {
-        if sort.isBefore(a, b) { return sort.order == .ascending }
-        if sort.isBefore(b, a) { return sort.order == .descending }
+        if sort.isBefore(a, b) { return sort.order == .forward }
+        if sort.isBefore(b, a) { return sort.order == .reverse }
       }
       return a.id < b.id
     }
@@ -143,7 +143,7 @@ struct ArchivePlannerModelTests {
       place: Bool.random(using: &random) ? nil : Volume.Place(city: pick(Self.authors)),
       isOut: Bool.random(using: &random), score: pick([-1, -0.0, 0, 0.5, 2]))
     model[id] = volume
-    try archive.record(volume)
+    try archive.upsert(volume)
   }
 
   private mutating func pick<Value>(_ values: [Value]) -> Value {
@@ -157,16 +157,22 @@ struct ArchivePlannerModelTests {
   }
 
   private mutating func makeSort() -> Sort {
-    let order: ArchiveOrder = Int.random(in: 0..<3, using: &random) == 0 ? .descending : .ascending
+    let order = Int.random(in: 0..<3, using: &random) == 0 ? SortOrder.reverse : .forward
     switch Int.random(in: 0..<6, using: &random) {
-    case 0: return Sort(name: "id", order: order, add: { $0.id(order) }) { $0.id < $1.id }
+    case 0:
+      return Sort(name: "id", order: order, add: { $0.sorted(by: \.id, order) }) { $0.id < $1.id }
     case 1, 2:
-      return Sort(name: "author", order: order, add: { $0.author(order) }) { $0.author < $1.author }
+      return Sort(name: "author", order: order, add: { $0.sorted(by: \.author, order) }) {
+        $0.author < $1.author
+      }
     case 3:
-      return Sort(name: "rating", order: order, add: { $0.rating(order) }) {
+      return Sort(name: "rating", order: order, add: { $0.sorted(by: \.rating, order) }) {
         ($0.rating ?? -9) < ($1.rating ?? -9)
       }
-    default: return Sort(name: "year", order: order, add: { $0.year(order) }) { $0.year < $1.year }
+    default:
+      return Sort(name: "year", order: order, add: { $0.sorted(by: \.year, order) }) {
+        $0.year < $1.year
+      }
     }
   }
 

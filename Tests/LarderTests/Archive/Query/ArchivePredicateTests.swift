@@ -26,10 +26,10 @@ struct ArchivePredicateTests {
   private func run(
     _ predicate: Predicate<Citizen>, _ index: String?, _ location: SourceLocation = #_sourceLocation
   ) throws {
-    let all = try archive.query.getResults()
+    let all = try archive.query.results()
     let expected = try all.filter(predicate)
-    let query = archive.filter(predicate)
-    let found = try query.getResults().sorted { $0.id < $1.id }
+    let query = archive.where(predicate)
+    let found = try query.results().sorted { $0.id < $1.id }
     #expect(found == expected, sourceLocation: location)
     #expect(!found.isEmpty && found.count < 20, sourceLocation: location)
     #expect(try query.count() == found.count, sourceLocation: location)
@@ -95,35 +95,35 @@ struct ArchivePredicateTests {
 
   @Test func whatAPredicateThrowsComesOut() throws {
     let predicate = #Predicate<Citizen> { $0.nickname!.count > 1 }
-    #expect(throws: PredicateError.self) { try archive.filter(predicate).getResults() }
+    #expect(throws: PredicateError.self) { try archive.where(predicate).results() }
     // A constant that cannot be had is no plan, and the same error.
     let none: Int? = nil
     let broken = #Predicate<Citizen> { $0.age > none! }
-    #expect(throws: PredicateError.self) { try archive.filter(broken).getResults() }
+    #expect(throws: PredicateError.self) { try archive.where(broken).results() }
   }
 
   @Test func predicatesThatAlwaysOrNeverHold() throws {
-    #expect(try archive.filter(Predicate<Citizen>.true).count() == 20)
-    #expect(try archive.filter(Predicate<Citizen>.false).count() == 0)
+    #expect(try archive.where(Predicate<Citizen>.true).count() == 20)
+    #expect(try archive.where(Predicate<Citizen>.false).count() == 0)
   }
 
   @Test func descriptorsSort() throws {
-    func ids(_ query: ArchiveQuery<Citizen>) throws -> [Int] { try query.getResults().map(\.id) }
-    let all = try archive.query.getResults()
+    func ids(_ query: ArchiveQuery<Citizen>) throws -> [Int] { try query.results().map(\.id) }
+    let all = try archive.query.results()
     #expect(
       try ids(archive.query.sorted(using: SortDescriptor(\.age, order: .reverse)))
         == (0..<20).reversed())
     let both = [SortDescriptor(\Citizen.nickname), SortDescriptor(\.age, order: .reverse)]
-    #expect(try archive.sorted(using: both).getResults() == all.sorted(using: both))
+    #expect(try archive.sorted(using: both).results() == all.sorted(using: both))
     #expect(try ids(archive.sorted(using: [])) == Array(0..<20))
     // Whatever Foundation makes of a descriptor whose order was changed, so do we.
     var changed = SortDescriptor(\Citizen.age)
     changed.order = .reverse
-    #expect(try archive.sorted(using: [changed]).getResults() == all.sorted(using: changed))
+    #expect(try archive.sorted(using: [changed]).results() == all.sorted(using: changed))
   }
 
   @Test func descriptorsAndComparatorsOfAnIndexedPropertyUseTheIndex() throws {
-    let all = try archive.query.getResults()
+    let all = try archive.query.results()
     for order in [SortOrder.forward, .reverse] {
       let explanations = try [
         archive.sorted(using: [SortDescriptor(\.age, order: order)]).explain(),
@@ -141,7 +141,7 @@ struct ArchivePredicateTests {
       KeyPathComparator(\Citizen.age, comparator: Nearness(), order: .forward),
     ] {
       let query = archive.query.sorted(using: comparator)
-      #expect(try query.getResults() == all.sorted(using: comparator))
+      #expect(try query.results() == all.sorted(using: comparator))
       #expect(try query.explain().index == nil)
     }
   }

@@ -18,8 +18,8 @@ struct ArchiveQueryConcurrencyTests {
         if thread == 0 {
           defer { isOver.withLock { $0 = true } }
           for _ in 0..<150 {
-            let found = try archive.sorted { $0.age(.descending) }.limitResults(by: 100)
-              .getResults()
+            let found = try archive.sorted(by: \.age, .reverse).limit(100)
+              .results()
             let isRight =
               Set(found.map(\.id)).count == 100
               && zip(found, found.dropFirst()).allSatisfy { ($1.age, $0.id) < ($0.age, $1.id) }
@@ -30,7 +30,7 @@ struct ArchiveQueryConcurrencyTests {
         var round = 0
         while !isOver.withLock({ $0 }) {
           round += 1
-          try archive.record(Citizen(id: round % 100, age: (round / 7 + thread) % 2))
+          try archive.upsert(Citizen(id: round % 100, age: (round / 7 + thread) % 2))
         }
       } catch {
         failures.withLock { $0.append("\(error)") }

@@ -70,9 +70,9 @@ struct CitizenPlace {
   ) throws -> Archive<Citizen> {
     let archive = try open(indexes: indexes)
     let half = citizens.count / 2
-    for citizen in citizens[..<half] { try archive.record(citizen) }
+    for citizen in citizens[..<half] { try archive.upsert(citizen) }
     try archive.flush()
-    for citizen in citizens[half...] { try archive.record(citizen) }
+    for citizen in citizens[half...] { try archive.upsert(citizen) }
     return archive
   }
 }

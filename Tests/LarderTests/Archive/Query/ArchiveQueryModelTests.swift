@@ -43,11 +43,11 @@ struct ArchiveQueryModelTests {
   private func compare(
     _ query: ArchiveQuery<Citizen>, _ expected: [Citizen], _ name: String
   ) throws {
-    let found = try query.getResults()
+    let found = try query.results()
     #expect(found == expected, "\(name)")
     #expect(try query.count() == expected.count, "\(name)")
-    #expect(try query.firstResult() == expected.first, "\(name)")
-    #expect(try query.lastResult() == expected.last, "\(name)")
+    #expect(try query.first() == expected.first, "\(name)")
+    #expect(try query.last() == expected.last, "\(name)")
     #expect(try query.pages(of: 7).all().flatMap { $0 } == expected, "\(name)")
   }
 
@@ -71,8 +71,8 @@ struct ArchiveQueryModelTests {
       score: pick([-1, -0.0, 0, 0.5, 2, .infinity]), isActive: Bool.random(using: &random),
       level: pick(Citizen.Level.allCases))
     model[id] = citizen
-    try indexed.record(citizen)
-    try plain.record(citizen)
+    try indexed.upsert(citizen)
+    try plain.upsert(citizen)
   }
 
   private mutating func pick<Value>(_ values: [Value]) -> Value {
@@ -106,7 +106,7 @@ struct ArchiveQueryModelTests {
         name: "skip \(number)", query: { $0.skip(number) }, array: { Array($0.dropFirst(number)) })
     }
     return Stage(
-      name: "limit \(number)", query: { $0.limitResults(by: number) },
+      name: "limit \(number)", query: { $0.limit(number) },
       array: { Array($0.prefix(number)) })
   }
 
@@ -115,65 +115,68 @@ struct ArchiveQueryModelTests {
     let fraction = Double(number) / 2
     let text = pick(["", "a", "é", "b"])
     func stage(
-      _ name: String, _ query: @escaping (ArchiveFilter<Citizen>) -> ArchiveFilter<Citizen>,
+      _ name: String,
+      _ query: @escaping (ArchiveProperties<Citizen>) -> ArchiveCondition<Citizen>,
       _ isIncluded: @escaping (Citizen) -> Bool
     ) -> Stage {
       Stage(
-        name: "\(name) \(number) \(text)", query: { $0.findWhere(query) },
+        name: "\(name) \(number) \(text)", query: { $0.where(query) },
         array: { $0.filter(isIncluded) })
     }
     switch Int.random(in: 0..<12, using: &random) {
-    case 0: return stage("age =", { $0.age(.isEqual(number)) }, { $0.age == number })
-    case 1: return stage("age >", { $0.age(.greater(than: number)) }, { $0.age > number })
-    case 2: return stage("age <=", { $0.age(.lessOrEqual(with: number)) }, { $0.age <= number })
+    case 0: return stage("age =", { $0.age == number }, { $0.age == number })
+    case 1: return stage("age >", { $0.age > number }, { $0.age > number })
+    case 2: return stage("age <=", { $0.age <= number }, { $0.age <= number })
     case 3:
-      return stage("points <", { $0.points(.less(than: number)) }, { ($0.points ?? 99) < number })
-    case 4: return stage("points nil", { $0.points(.isNil()) }, { $0.points == nil })
-    case 5: return stage("name >=", { $0.name(.greaterOrEqual(with: text)) }, { $0.name >= text })
-    case 6: return stage("nickname", { $0.nickname(.isNotEqual(nil)) }, { $0.nickname != nil })
+      return stage("points <", { $0.points < number }, { ($0.points ?? 99) < number })
+    case 4: return stage("points nil", { $0.points == nil }, { $0.points == nil })
+    case 5: return stage("name >=", { $0.name >= text }, { $0.name >= text })
+    case 6: return stage("nickname", { $0.nickname != nil }, { $0.nickname != nil })
     case 7:
       return stage(
-        "prefix", { $0.nickname(.hasPrefix(text)) }, { $0.nickname?.hasPrefix(text) ?? false })
-    case 8: return stage("score >", { $0.score(.greater(than: fraction)) }, { $0.score > fraction })
-    case 9: return stage("active", { $0.isActive(.isEqual(true)) }, { $0.isActive })
+        "prefix", { $0.nickname.hasPrefix(text) }, { $0.nickname?.hasPrefix(text) ?? false })
+    case 8: return stage("score >", { $0.score > fraction }, { $0.score > fraction })
+    case 9: return stage("active", { $0.isActive == true }, { $0.isActive })
     case 10:
       let predicate = #Predicate<Citizen> { $0.age >= number && $0.name != text && $0.score < 2 }
       return Stage(
-        name: "predicate \(number) \(text)", query: { $0.filter(predicate) },
+        name: "predicate \(number) \(text)", query: { $0.where(predicate) },
         array: { $0.filter { $0.age >= number && $0.name != text && $0.score < 2 } })
-    default: return stage("level", { $0.level(.greater(than: .low)) }, { $0.level > .low })
+    default: return stage("level", { $0.level > .low }, { $0.level > .low })
     }
   }
 
   private mutating func makeSort() -> Stage {
-    let order: ArchiveOrder = Bool.random(using: &random) ? .ascending : .descending
+    let order = Bool.random(using: &random) ? SortOrder.forward : .reverse
     func stage(
-      _ name: String, _ query: @escaping (ArchiveSorter<Citizen>) -> ArchiveSorter<Citizen>,
+      _ name: String, _ query: @escaping (ArchiveQuery<Citizen>) -> ArchiveQuery<Citizen>,
       _ isBefore: @escaping (Citizen, Citizen) -> Bool
     ) -> Stage {
       Stage(
-        name: "\(name) \(order)", query: { $0.sorted(query) },
+        name: "\(name) \(order)", query: query,
         array: { array in
           array.enumerated().sorted { a, b in
-            if isBefore(a.element, b.element) { return order == .ascending }
-            if isBefore(b.element, a.element) { return order == .descending }
+            if isBefore(a.element, b.element) { return order == .forward }
+            if isBefore(b.element, a.element) { return order == .reverse }
             return a.offset < b.offset
           }.map(\.element)
         })
     }
     switch Int.random(in: 0..<8, using: &random) {
-    case 0: return stage("age", { $0.age(order) }, { $0.age < $1.age })
-    case 1: return stage("name", { $0.name(order) }, { $0.name < $1.name })
+    case 0: return stage("age", { $0.sorted(by: \.age, order) }, { $0.age < $1.age })
+    case 1: return stage("name", { $0.sorted(by: \.name, order) }, { $0.name < $1.name })
     case 2:
-      return stage("points", { $0.points(order) }, { ($0.points ?? -99) < ($1.points ?? -99) })
-    case 3: return stage("score", { $0.score(order) }, { $0.score < $1.score })
-    case 4: return stage("active", { $0.isActive(order) }, { !$0.isActive && $1.isActive })
-    case 5: return stage("level", { $0.level(order) }, { $0.level < $1.level })
+      return stage(
+        "points", { $0.sorted(by: \.points, order) }, { ($0.points ?? -99) < ($1.points ?? -99) })
+    case 3: return stage("score", { $0.sorted(by: \.score, order) }, { $0.score < $1.score })
+    case 4:
+      return stage("active", { $0.sorted(by: \.isActive, order) }, { !$0.isActive && $1.isActive })
+    case 5: return stage("level", { $0.sorted(by: \.level, order) }, { $0.level < $1.level })
     case 6:
       return stage(
-        "age, name", { $0.age(order).name(order) },
+        "age, name", { $0.sorted(by: \.name, order).sorted(by: \.age, order) },
         { ($0.age, $0.name) < ($1.age, $1.name) })
-    default: return stage("id", { $0.id(order) }, { $0.id < $1.id })
+    default: return stage("id", { $0.sorted(by: \.id, order) }, { $0.id < $1.id })
     }
   }
 }

@@ -23,27 +23,21 @@ struct ArchiveQueryTests {
   @Test(arguments: [true, false])
   func elementsAreSortedAndThoseAlikeStayInTheOrderOfTheirKeys(hasIndexes: Bool) throws {
     let archive = try place.open(six, indexes: hasIndexes ? Citizen.indexes : [])
-    func ids(_ query: ArchiveQuery<Citizen>) throws -> [Int] { try query.getResults().map(\.id) }
-    #expect(try ids(archive.sorted { $0.age(.ascending) }) == [0, 3, 1, 4, 2, 5])
-    #expect(try ids(archive.sorted { $0.age(.descending) }) == [2, 5, 1, 4, 0, 3])
-    #expect(try ids(archive.sorted { $0.age(.descending).name(.ascending) }) == [5, 2, 4, 1, 3, 0])
+    func ids(_ query: ArchiveQuery<Citizen>) throws -> [Int] { try query.results().map(\.id) }
+    #expect(try ids(archive.sorted(by: \.age)) == [0, 3, 1, 4, 2, 5])
+    #expect(try ids(archive.sorted(by: \.age, .reverse)) == [2, 5, 1, 4, 0, 3])
+    #expect(try ids(archive.sorted(by: \.name).sorted(by: \.age, .reverse)) == [5, 2, 4, 1, 3, 0])
     #expect(
-      try ids(archive.sorted { $0.by.age(.ascending).by.name(.descending) }) == [0, 3, 1, 4, 2, 5])
+      try ids(archive.sorted(by: \.name, .reverse).sorted(by: \.age)) == [0, 3, 1, 4, 2, 5])
     #expect(try ids(archive.sorted(by: \.name)) == [5, 4, 3, 2, 1, 0])
-    #expect(try ids(archive.sorted(by: \.age, order: .descending)) == [2, 5, 1, 4, 0, 3])
+    #expect(try ids(archive.sorted(by: \.age, .reverse)) == [2, 5, 1, 4, 0, 3])
     // nil comes first when ascending.
     #expect(try ids(archive.sorted(by: \.points)) == [0, 1, 5, 4, 3, 2])
-    #expect(try ids(archive.sorted { $0.points(.descending) }) == [2, 3, 4, 5, 0, 1])
+    #expect(try ids(archive.sorted(by: \.points, .reverse)) == [2, 3, 4, 5, 0, 1])
     #expect(try ids(archive.query.sorted { $0.age < $1.age }) == [0, 3, 1, 4, 2, 5])
-    #expect(try ids(archive.sorted { $0 }) == [0, 1, 2, 3, 4, 5])
-    let manual = archive.sorted {
-      $0.by.manual(.descending) { a, b in
-        a.age == b.age ? .orderedSame : a.age < b.age ? .orderedAscending : .orderedDescending
-      }
-    }
-    #expect(try ids(manual) == [2, 5, 1, 4, 0, 3])
+    #expect(try ids(archive.sorted(using: [])) == [0, 1, 2, 3, 4, 5])
     #expect(
-      try ids(archive.sorted { $0.home.city(.ascending).isActive(.descending) }) == [
+      try ids(archive.query.sorted(by: \.isActive, .reverse).sorted(by: \.home.city)) == [
         0, 1, 2, 3, 4, 5,
       ])
   }
@@ -51,26 +45,26 @@ struct ArchiveQueryTests {
   @Test(arguments: [true, false])
   func stagesRunInTheOrderInWhichTheyAreWritten(hasIndexes: Bool) throws {
     let archive = try place.open(six, indexes: hasIndexes ? Citizen.indexes : [])
-    func ids(_ query: ArchiveQuery<Citizen>) throws -> [Int] { try query.getResults().map(\.id) }
+    func ids(_ query: ArchiveQuery<Citizen>) throws -> [Int] { try query.results().map(\.id) }
     let query = archive.query
-    #expect(try ids(query.limitResults(by: 3).findWhere { $0.age(.isEqual(10)) }) == [0])
-    #expect(try ids(query.findWhere { $0.age(.isEqual(10)) }.limitResults(by: 3)) == [0, 3])
-    #expect(try ids(query.limitResults(by: 3).sorted(by: \.name)) == [2, 1, 0])
-    #expect(try ids(query.sorted(by: \.name).limitResults(by: 3)) == [5, 4, 3])
-    #expect(try ids(query.sorted(by: \.name).skip(1).limitResults(by: 2)) == [4, 3])
-    #expect(try ids(query.sorted(by: \.name).limitResults(by: 2).skip(1)) == [4])
+    #expect(try ids(query.limit(3).where { $0.age == 10 }) == [0])
+    #expect(try ids(query.where { $0.age == 10 }.limit(3)) == [0, 3])
+    #expect(try ids(query.limit(3).sorted(by: \.name)) == [2, 1, 0])
+    #expect(try ids(query.sorted(by: \.name).limit(3)) == [5, 4, 3])
+    #expect(try ids(query.sorted(by: \.name).skip(1).limit(2)) == [4, 3])
+    #expect(try ids(query.sorted(by: \.name).limit(2).skip(1)) == [4])
     #expect(
-      try ids(query.sorted(by: \.name).limitResults(by: 4).sorted(by: \.age)) == [3, 4, 5, 2])
+      try ids(query.sorted(by: \.name).limit(4).sorted(by: \.age)) == [3, 4, 5, 2])
     // The second sort keeps what the first did, where it finds elements alike.
     #expect(try ids(query.sorted(by: \.name).sorted(by: \.age)) == [3, 0, 4, 1, 5, 2])
     let combined =
       archive
-      .findWhere { $0.age(.greater(than: 10)).name(.isNotEqual("n0")) }
-      .sorted { $0.age(.descending).name(.ascending) }
-      .limitResults(by: 2)
+      .where { $0.age > 10 && $0.name != "n0" }
+      .sorted(by: \.name).sorted(by: \.age, .reverse)
+      .limit(2)
     #expect(try ids(combined) == [2, 4])
-    #expect(try combined.firstResult()?.id == 2)
-    #expect(try combined.lastResult()?.id == 4)
+    #expect(try combined.first()?.id == 2)
+    #expect(try combined.last()?.id == 4)
     #expect(try combined.count() == 2)
   }
 
@@ -78,21 +72,21 @@ struct ArchiveQueryTests {
   func limitsAndSkipsCountFromBothEnds(number: Int, count: Int) throws {
     let archive = try place.open(six)
     for query in [
-      archive.query, archive.sorted(by: \.age), archive.sorted { $0.level(.ascending) },
+      archive.query, archive.sorted(by: \.age), archive.sorted(by: \.level),
     ] {
-      #expect(try query.limitResults(by: number).getResults().count == count)
-      #expect(try query.limitResults(by: number).count() == count)
-      #expect(try query.skip(number).getResults().count == 6 - count)
+      #expect(try query.limit(number).results().count == count)
+      #expect(try query.limit(number).count() == count)
+      #expect(try query.skip(number).results().count == 6 - count)
       #expect(try query.skip(number).count() == 6 - count)
-      #expect(try query.skip(number).limitResults(by: .max).count() == 6 - count)
+      #expect(try query.skip(number).limit(.max).count() == 6 - count)
     }
   }
 
   @Test func anEmptyArchiveHasNoResults() throws {
     let archive = try place.open()
-    #expect(try archive.query.getResults() == [])
-    #expect(try archive.sorted(by: \.age).firstResult() == nil)
-    #expect(try archive.sorted(by: \.age, order: .descending).lastResult() == nil)
+    #expect(try archive.query.results() == [])
+    #expect(try archive.sorted(by: \.age).first() == nil)
+    #expect(try archive.sorted(by: \.age, .reverse).last() == nil)
     #expect(try archive.query.count() == 0)
   }
 
@@ -101,16 +95,16 @@ struct ArchiveQueryTests {
       let archive = try place.open(six, indexes: indexes)
       for query in [
         archive.query, archive.filter { $0.age < 30 }, archive.sorted(by: \.age),
-        archive.sorted(by: \.age, order: .descending), archive.sorted(by: \.points),
-        archive.sorted { $0.age(.descending).name(.ascending) },
-        archive.sorted { $0.age(.ascending).name(.descending) },
-        archive.sorted(by: \.age).limitResults(by: 3), archive.sorted(by: \.level),
-        archive.findWhere { $0.age(.isEqual(20)) }.sorted(by: \.age, order: .descending),
-        archive.findWhere { $0.age(.less(than: 30)) },
+        archive.sorted(by: \.age, .reverse), archive.sorted(by: \.points),
+        archive.sorted(by: \.name).sorted(by: \.age, .reverse),
+        archive.sorted(by: \.name, .reverse).sorted(by: \.age),
+        archive.sorted(by: \.age).limit(3), archive.sorted(by: \.level),
+        archive.where { $0.age == 20 }.sorted(by: \.age, .reverse),
+        archive.where { $0.age < 30 },
       ] {
-        let all = try query.getResults()
-        #expect(try query.lastResult() == all.last)
-        #expect(try query.firstResult() == all.first)
+        let all = try query.results()
+        #expect(try query.last() == all.last)
+        #expect(try query.first() == all.first)
         #expect(!all.isEmpty)
       }
       try archive.close()
@@ -119,30 +113,30 @@ struct ArchiveQueryTests {
 
   @Test func whatWasJustWrittenIsSeenAndWhatWasRemovedIsNot() throws {
     let archive = try place.open(six)
-    let query = archive.findWhere { $0.age(.greaterOrEqual(with: 30)) }
+    let query = archive.where { $0.age >= 30 }
     #expect(try query.count() == 2)
-    try archive.record(Citizen(id: 9, age: 99))
-    #expect(try query.getResults().map(\.id) == [2, 5, 9])
-    try archive.record(Citizen(id: 2, age: 3))
+    try archive.upsert(Citizen(id: 9, age: 99))
+    #expect(try query.results().map(\.id) == [2, 5, 9])
+    try archive.upsert(Citizen(id: 2, age: 3))
     try archive.delete(id: 5)
-    #expect(try query.getResults().map(\.id) == [9])
+    #expect(try query.results().map(\.id) == [9])
     #expect(try query.count() == 1)
     try archive.flush()
-    #expect(try query.getResults().map(\.id) == [9])
+    #expect(try query.results().map(\.id) == [9])
     try archive.deleteAll()
-    #expect(try query.getResults() == [])
+    #expect(try query.results() == [])
   }
 
   @Test func whatIsExpiredIsNeitherFoundNorCounted() throws {
     let archive = try place.open { $0.expiration = .seconds(10) }
-    try archive.record(Citizen(id: 1, age: 1))
+    try archive.upsert(Citizen(id: 1, age: 1))
     place.clock.advance(6)
-    try archive.record(Citizen(id: 2, age: 2))
+    try archive.upsert(Citizen(id: 2, age: 2))
     place.clock.advance(6)
-    #expect(try archive.query.getResults().map(\.id) == [2])
+    #expect(try archive.query.results().map(\.id) == [2])
     #expect(try archive.query.count() == 1)
-    #expect(try archive.findWhere { $0.age(.greater(than: 0)) }.count() == 1)
-    #expect(try archive.sorted(by: \.age).firstResult()?.id == 2)
+    #expect(try archive.where { $0.age > 0 }.count() == 1)
+    #expect(try archive.sorted(by: \.age).first()?.id == 2)
   }
 
   @Test(arguments: [Expiration.never, .seconds(10), .afterAccess(.seconds(10))])
@@ -153,24 +147,24 @@ struct ArchiveQueryTests {
       $0.isReadOnly = true
     }
     for id in 0..<60 {
-      try archive.record(Citizen(id: id, name: "n\(id % 7)", age: id % 10, points: id % 3))
+      try archive.upsert(Citizen(id: id, name: "n\(id % 7)", age: id % 10, points: id % 3))
       // Some is replaced, some removed, some expired, and some waits for a checkpoint.
-      if id % 5 == 4 { try archive.record(Citizen(id: id / 2, age: 3)) }
+      if id % 5 == 4 { try archive.upsert(Citizen(id: id / 2, age: 3)) }
       if id % 9 == 8 { try archive.delete(id: id - 3) }
       if id % 25 == 24 { try archive.flush() }
       place.clock.advance(0.5)
       for handle in [archive, reader] where id % 4 == 3 {
         let age = id * 7 % 10
         for query in [
-          handle.query, handle.query.skip(2).limitResults(by: 9), handle.sorted(by: \.age),
-          handle.findWhere { $0.age(.isEqual(3)) },
-          handle.findWhere { $0.age(.greater(than: age)) },
-          handle.findWhere { $0.age(.lessOrEqual(with: age)) }.limitResults(by: 4),
-          handle.findWhere { $0.age(.greaterOrEqual(with: 2)).age(.less(than: 7)) },
-          handle.findWhere { $0.points(.isNotEqual(nil)) },
-          handle.findWhere { $0.name(.hasPrefix("n")) },
+          handle.query, handle.query.skip(2).limit(9), handle.sorted(by: \.age),
+          handle.where { $0.age == 3 },
+          handle.where { $0.age > age },
+          handle.where { $0.age <= age }.limit(4),
+          handle.where { $0.age >= 2 && $0.age < 7 },
+          handle.where { $0.points != nil },
+          handle.where { $0.name.hasPrefix("n") },
         ] {
-          #expect(try query.count() == query.getResults().count, "id \(id), age \(age)")
+          #expect(try query.count() == query.results().count, "id \(id), age \(age)")
         }
       }
     }
@@ -185,9 +179,9 @@ struct ArchiveQueryTests {
     // A short one lies in the index too.
     try StoreLog.flip(Data(text.utf8), in: folder.appendingPathComponent("data.mdb"))
     let damaged = try place.open()
-    #expect(try damaged.query.getResults().count == 1)
+    #expect(try damaged.query.results().count == 1)
     #expect(try damaged.query.count() == 2 && damaged.count == 2)
-    #expect(try damaged.findWhere { $0.age(.greater(than: 0)) }.count() == 2)
+    #expect(try damaged.where { $0.age > 0 }.count() == 2)
     #expect(try damaged.filter { $0.age > 0 }.count() == 1)
   }
 
@@ -199,26 +193,26 @@ struct ArchiveQueryTests {
     for indexes in [[], Citizen.indexes] {
       let archive = try place.open(citizens, indexes: indexes)
       let sorted = citizens.sorted { $0.name < $1.name }
-      #expect(try archive.sorted(by: \.name).getResults() == sorted)
-      #expect(try archive.sorted(by: \.name, order: .descending).getResults() == sorted.reversed())
-      #expect(try archive.sorted(by: \.name).lastResult() == sorted.last)
-      #expect(try archive.sorted(by: \.name, order: .descending).lastResult() == sorted.first)
+      #expect(try archive.sorted(by: \.name).results() == sorted)
+      #expect(try archive.sorted(by: \.name, .reverse).results() == sorted.reversed())
+      #expect(try archive.sorted(by: \.name).last() == sorted.last)
+      #expect(try archive.sorted(by: \.name, .reverse).last() == sorted.first)
       #expect(try archive.sorted(by: \.name).pages(of: 3).all().flatMap { $0 } == sorted)
       for citizen in citizens {
         let name = citizen.name
-        let equal = archive.findWhere { $0.name(.isEqual(name)) }
-        #expect(try equal.getResults() == [citizen])
+        let equal = archive.where { $0.name == name }
+        #expect(try equal.results() == [citizen])
         #expect(try equal.count() == 1)
         for query in [
-          archive.findWhere { $0.name(.greater(than: name)) },
-          archive.findWhere { $0.name(.hasPrefix(name)) },
-          archive.findWhere { $0.name(.lessOrEqual(with: name)) },
+          archive.where { $0.name > name },
+          archive.where { $0.name.hasPrefix(name) },
+          archive.where { $0.name <= name },
         ] {
-          let found = try query.sorted(by: \.name).getResults()
+          let found = try query.sorted(by: \.name).results()
           #expect(try query.count() == found.count)
           #expect(!found.contains { $0.name == name } || found.count <= 10)
         }
-        let above = try archive.findWhere { $0.name(.greater(than: name)) }.count()
+        let above = try archive.where { $0.name > name }.count()
         #expect(above == sorted.filter { $0.name > name }.count)
       }
       try archive.close()
@@ -229,10 +223,10 @@ struct ArchiveQueryTests {
     let place = place
     let six = six
     let archive = try await Archive<Citizen>.opening { try place.open(six) }
-    let query = archive.findWhere { $0.age(.greater(than: 10)) }.sorted(by: \.name)
-    #expect(try await query.getResults().map(\.id) == [5, 4, 2, 1])
-    #expect(try await query.firstResult()?.id == 5)
-    #expect(try await query.lastResult()?.id == 1)
+    let query = archive.where { $0.age > 10 }.sorted(by: \.name)
+    #expect(try await query.results().map(\.id) == [5, 4, 2, 1])
+    #expect(try await query.first()?.id == 5)
+    #expect(try await query.last()?.id == 1)
     #expect(try await query.count() == 4)
     #expect(try await query.explain().count == 4)
     #expect(try await query.page(1, size: 3).map(\.id) == [1])
@@ -245,7 +239,7 @@ struct ArchiveQueryTests {
     }
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      return try await archive.filter { _ in true }.getResults()
+      return try await archive.filter { _ in true }.results()
     }
     await #expect(throws: CancellationError.self) { try await task.value }
   }

@@ -18,17 +18,17 @@ struct ArchiveUpdatesTests {
 
   @Test func resultsComeAtOnceAndAgainWhenTheyAreOthers() async throws {
     let archive = try await open([Citizen(id: 1, age: 10), Citizen(id: 2, age: 20)])
-    var updates = archive.findWhere { $0.age(.greater(than: 15)) }.sorted(by: \.age)
+    var updates = archive.where { $0.age > 15 }.sorted(by: \.age)
       .updates().makeAsyncIterator()
     #expect(try await updates.next()?.map(\.id) == [2])
-    try await archive.record(Citizen(id: 3, age: 30))
+    try await archive.upsert(Citizen(id: 3, age: 30))
     #expect(try await updates.next()?.map(\.id) == [2, 3])
     // Not among them; what comes next is the deletion.
-    try await archive.record(Citizen(id: 4, age: 1))
+    try await archive.upsert(Citizen(id: 4, age: 1))
     try await archive.delete(id: 2)
     #expect(try await updates.next()?.map(\.id) == [3])
     // Another value of the same element.
-    try await archive.record(Citizen(id: 3, name: "Other", age: 30))
+    try await archive.upsert(Citizen(id: 3, name: "Other", age: 30))
     #expect(try await updates.next()?.map(\.name) == ["Other"])
     try await archive.deleteAll()
     #expect(try await updates.next() == [])
@@ -45,7 +45,7 @@ struct ArchiveUpdatesTests {
       }
       return sizes
     }
-    for id in 0..<20 { try await archive.record(Citizen(id: id)) }
+    for id in 0..<20 { try await archive.upsert(Citizen(id: id)) }
     let sizes = try await observer.value
     // Several changes may have come as one.
     #expect(sizes == sizes.sorted())
@@ -110,7 +110,7 @@ struct ArchiveUpdatesTests {
     try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<8 {
         group.addTask {
-          for try await found in archive.findWhere({ $0.age(.isEqual(7)) }).updates()
+          for try await found in archive.where({ $0.age == 7 }).updates()
           where found.count == 100 { return found.count }
           return 0
         }
@@ -118,7 +118,7 @@ struct ArchiveUpdatesTests {
       for writer in 0..<4 {
         group.addTask {
           for number in 0..<25 {
-            try await archive.record(Citizen(id: writer * 25 + number, age: 7))
+            try await archive.upsert(Citizen(id: writer * 25 + number, age: 7))
           }
           return 100
         }

@@ -64,6 +64,16 @@ static int raw_rename(int from_folder, const char *from, int to_folder, const ch
 
 static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER;
 
+static void begin_notes(void) {
+    pthread_mutex_lock(&notes);
+    if (watched) atomic_store(&watched->is_noting, 1);
+}
+
+static void end_notes(void) {
+    if (watched) atomic_store(&watched->is_noting, 0);
+    pthread_mutex_unlock(&notes);
+}
+
 static bool is_in(const char *root, const char *path) {
     size_t length = strlen(root);
     return strncmp(path, root, length) == 0 && (path[length] == '/' || path[length] == 0);
@@ -296,9 +306,9 @@ static void write_passes(int file) {
     if (!watched || watched_chance == 0) {
         return;
     }
-    pthread_mutex_lock(&notes);
+    begin_notes();
     bool now = rng_one_in(&watched_random, watched_chance);
-    pthread_mutex_unlock(&notes);
+    end_notes();
     if (now && path_of_file(watched, file, path) && fstat(file, &facts) == 0) {
         snapshot_inode(watched, facts.st_ino);
     }
@@ -397,12 +407,12 @@ static int open_at(int folder, const char *path, int flags, mode_t mode) {
     int file = raw_open(folder, path, flags, mode);
     disk_name what;
     if (ours && file >= 0 && !was_there) {
-        pthread_mutex_lock(&notes);
+        begin_notes();
         if (look_up(whole, &what)) {
             keep_link(self, whole, what.inode);
             note(self, DISK_MADE, &what, NULL);
         }
-        pthread_mutex_unlock(&notes);
+        end_notes();
     }
     return file;
 }
@@ -435,11 +445,11 @@ int mkdirat(int folder, const char *path, mode_t mode) {
     disk_name what;
     int result = (int)syscall(SYS_mkdirat, folder, path, mode);
     if (result == 0 && watched && path_of_call(watched, folder, path, whole)) {
-        pthread_mutex_lock(&notes);
+        begin_notes();
         if (look_up(whole, &what)) {
             note(watched, DISK_MADE, &what, NULL);
         }
-        pthread_mutex_unlock(&notes);
+        end_notes();
     }
     return result;
 }
@@ -452,7 +462,7 @@ int unlinkat(int folder, const char *path, int flags) {
     char whole[2048];
     disk_name what;
     if (watched && path_of_call(watched, folder, path, whole)) {
-        pthread_mutex_lock(&notes);
+        begin_notes();
         // Noted first: if we are killed in between it may be gone as well as not.
         bool was_there = look_up(whole, &what);
         if (was_there) {
@@ -463,7 +473,7 @@ int unlinkat(int folder, const char *path, int flags) {
         if (was_there && result != 0) {
             note(watched, DISK_MADE, &what, NULL);
         }
-        pthread_mutex_unlock(&notes);
+        end_notes();
         errno = error;
         return result;
     }
@@ -482,14 +492,14 @@ int renameat(int from_folder, const char *from, int to_folder, const char *to) {
         !path_of_call(watched, to_folder, to, to_whole)) {
         return raw_rename(from_folder, from, to_folder, to);
     }
-    pthread_mutex_lock(&notes);
+    begin_notes();
     bool known = look_up(from_whole, &was);
     int result = raw_rename(from_folder, from, to_folder, to);
     int error = errno;
     if (result == 0 && known && look_up(to_whole, &is)) {
         note(watched, DISK_MOVED, &is, &was);
     }
-    pthread_mutex_unlock(&notes);
+    end_notes();
     errno = error;
     return result;
 }

@@ -51,6 +51,9 @@ typedef struct disk {
     /** There was no room for an event: no image of this says anything. */
     _Atomic uint32_t overflow;
     _Atomic uint64_t syncs;
+    /** A name is changed and noted: whoever is killed in between leaves a change that no image has,
+        whatever is synced later. */
+    _Atomic uint32_t is_noting;
 } disk;
 
 /** Starts anew with what lies in `root` now, all of it durable. */

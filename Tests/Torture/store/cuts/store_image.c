@@ -59,6 +59,7 @@ bool disk_begin(disk *self, const char *root, const char *vault) {
     atomic_store(&self->event_count, 0);
     atomic_store(&self->overflow, 0);
     atomic_store(&self->syncs, 0);
+    atomic_store(&self->is_noting, 0);
     if (!make_directory(vault) || stat(root, &facts) != 0) {
         return false;
     }
@@ -149,11 +150,14 @@ static void take(const versions *all, unsigned which, size_t from, size_t to, ui
     memset(target + from + there, 0, to - from - there);
 }
 
-/** @param is_index the file is LMDB's. Its meta pages are written by one call within a sector each,
-    and LMDB takes it that a device writes a sector whole or not at all. */
-static void mix_pages(const versions *all, rng *random, bool is_index, uint8_t *target,
+/** @param name LMDB's meta pages are written by one call within a sector each, and LMDB takes it
+    that a device writes a sector whole or not at all. The same goes for positions of feeds'
+    cursors. */
+static void mix_pages(const versions *all, rng *random, const char *name, uint8_t *target,
                       size_t size) {
     enum { PAGE = 4096, META_BYTES = 512, META_PAGES = 2 };
+    bool is_index = name && strcmp(name, "/data.mdb") == 0;
+    bool is_feed = name && strcmp(name, "/feed") == 0;
     size_t unit = rng_one_in(random, 3) ? 512 : 4096;
     size_t units = (size + unit - 1) / unit;
     uint64_t shape = rng_below(random, 8), bias = rng_between(random, 1, 15);
@@ -178,6 +182,7 @@ static void mix_pages(const versions *all, rng *random, bool is_index, uint8_t *
             if (is_index && cut < META_PAGES * PAGE && cut % PAGE < META_BYTES) {
                 cut -= cut % PAGE;
             }
+            if (is_feed) cut -= cut % META_BYTES;
             take(all, (unsigned)rng_below(random, all->count), cut, to, target);
         }
     }
@@ -207,13 +212,12 @@ static bool make_content(const disk *self, rng *random, disk_shape shape, uint64
         size = all.size[way ? newest : 0];
     }
     const char *name = strrchr(path, '/');
-    bool is_index = name && strcmp(name, "/data.mdb") == 0;
     uint8_t *bytes = malloc(size ? size : 1);
     if (bytes) {
         switch (way) {
         case 0: take(&all, 0, 0, size, bytes); break;
         case 1: take(&all, newest, 0, size, bytes); break;
-        default: mix_pages(&all, random, is_index, bytes, size); break;
+        default: mix_pages(&all, random, name, bytes, size); break;
         }
     }
     bool good = bytes && write_file(path, bytes, size);

@@ -350,11 +350,11 @@ static void segments(torture *run, void *context) {
     uint64_t store_id;
     GIVES(log_made(self->path, &log), LARDER_OK);
     GIVES(larder_log_enter(&log), LARDER_OK);
-    GIVES(larder_segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0, STORE_ID, 0600,
-                                &made),
+    GIVES(larder_segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0,
+                                (segment_epoch){0, 0}, STORE_ID, 0600, &made),
           LARDER_OK);
-    GIVES(larder_segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0, STORE_ID, 0600,
-                                &again),
+    GIVES(larder_segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0,
+                                (segment_epoch){0, 0}, STORE_ID, 0600, &again),
           EEXIST);
     EXPECT(run, !again, "what is there is made again");
     larder_segment_close(made);
@@ -418,8 +418,8 @@ static void mended_with_holes(torture *run, void *context) {
     uint64_t store_id;
     GIVES(log_made(self->path, &log), LARDER_OK);
     GIVES(larder_log_enter(&log), LARDER_OK);
-    GIVES(larder_segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0, STORE_ID, 0600,
-                                &made),
+    GIVES(larder_segment_create(log.folder, 1, SEGMENT_WRITTEN, SMALL_BYTES, 1, 0,
+                                (segment_epoch){0, 0}, STORE_ID, 0600, &made),
           LARDER_OK);
     larder_segment_close(made);
     const char *path = inside(self->path, "log/00000001.seg");

@@ -3,17 +3,20 @@
 // nowhere while others wait over them, counts that memory runs out in, handles that were shut down
 // or inherited, logs that are cut or have holes, writers without room, several stores at once.
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <lmdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "failing_calls.h"
 #include "faults.h"
 #include "store_disk.h"
 #include "store_rare.h"
 
-enum { KEYS = 60, INDEX = 5, PASSES_MOST = 400, ROOM = 1 << 20 };
+enum { KEYS = 60, INDEX = 5, PASSES_MOST = 400, ROOM = 1 << 20, MANY_READ = 600 };
 
 // Stores ------------------------------------------------------------------------------------------
 
@@ -1270,6 +1273,70 @@ static void many_over(torture *run, void *context) {
     larder_store_close(store);
 }
 
+// Late deadlines ----------------------------------------------------------------------------------
+
+/** Gives the entry of that number the row that a late deadline used to have. */
+static bool give_late_row(row_edit *edit, unsigned number, int64_t deadline_ns) {
+    uint8_t stored[600], value[24];
+    if (!edit_find_entry(edit, number) || edit->found.mv_size < sizeof value) {
+        return false;
+    }
+    size_t length = edit->at.mv_size - 1;
+    memcpy(stored, edit->key + 1, length);
+    memcpy(value, edit->value, sizeof value);
+    edit->key[0] = 0x20;
+    for (unsigned i = 0; i < 8; i++) {
+        edit->key[1 + i] = (uint8_t)((uint64_t)deadline_ns >> (56 - 8 * i)) ^ (i ? 0 : 0x80);
+        edit->key[9 + i] = value[7 - i];
+    }
+    // The last word has the flags in its first byte, and the number in a batch above.
+    edit->key[17] = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        edit->key[18 + i] = value[23 - i];
+    }
+    edit->at.mv_size = 21;
+    edit->found = (MDB_val){length, stored};
+    return edit_put(edit);
+}
+
+/** Rows of late deadlines, which there are in stores from before, go with their entries. */
+static void late_rows(torture *run, void *context) {
+    const rare *self = context;
+    larder_store *store = NULL;
+    larder_store_report report;
+    const int64_t idle_ns = (int64_t)1 << 62;
+    static row_edit edit;
+    the_time = 1000;
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    for (unsigned i = 0; i < KEYS; i++) {
+        larder_store_item item;
+        larder_store_item_init(&item, key_of(i), bytes_of_text("value"));
+        item.idle_ns = idle_ns;
+        EXPECT_STATUS(run, larder_store_put(store, &item, NULL), LARDER_OK);
+    }
+    GIVES(larder_store_shutdown(store), LARDER_OK);
+    larder_store_close(store);
+    bool good = edit_begin(self->path, &edit.in);
+    for (unsigned i = 0; i < KEYS && good; i += 2) {
+        good = give_late_row(&edit, i, the_time + idle_ns);
+    }
+    if (!EXPECT(run, good && edit_seal(&edit.in, NULL) && edit_end(&edit.in), "cannot change")) {
+        return;
+    }
+    GIVES(opened(self->path, 0, &store), LARDER_OK);
+    GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_OK);
+    EXPECT(run, report.intact == KEYS && report.inconsistencies == 0, "rows from before are wrong");
+    for (unsigned i = 0; i < KEYS; i++) {
+        bool goes = i % 4 < 2;
+        EXPECT_STATUS(run, goes ? larder_store_remove(store, key_of(i), 0) : put(store, i),
+                      LARDER_OK);
+    }
+    GIVES(larder_store_flush(store), LARDER_OK);
+    GIVES(larder_store_check(store, NULL, NULL, &report), LARDER_OK);
+    EXPECT(run, report.intact == KEYS / 2 && report.inconsistencies == 0, "rows are left");
+    larder_store_close(store);
+}
+
 // Opening -----------------------------------------------------------------------------------------
 
 static char hidden_path[800], data_path[800];
@@ -1465,6 +1532,87 @@ static void kept_values(torture *run, void *context) {
     }
 }
 
+/** Reads at some calls of a checkpoint. */
+static struct {
+    larder_store *store;
+    rng random;
+    unsigned commits, reads;
+    /** What was found meanwhile; what is read at the first commit, UINT_MAX for any. */
+    bool is_found[MANY_READ];
+    unsigned first;
+} meanwhile;
+
+static void read_meanwhile(const char *call, const void *what) {
+    (void)what;
+    bool is_commit = strcmp(call, "mdb_txn_commit") == 0;
+    bool is_eviction = meanwhile.commits > 0 && strcmp(call, "mdb_del") == 0;
+    // Fewer than the limit that is to hold: each of them stays.
+    if (!is_commit && !(is_eviction && rng_one_in(&meanwhile.random, 100))) {
+        return;
+    }
+    larder_store_entry entry;
+    unsigned number = meanwhile.first;
+    if (meanwhile.commits > 0 || number == UINT_MAX) {
+        number = (unsigned)rng_below(&meanwhile.random, MANY_READ);
+    }
+    meanwhile.commits += is_commit;
+    meanwhile.reads++;
+    if (larder_store_get(meanwhile.store, key_of(number), 0, &entry) == LARDER_OK) {
+        meanwhile.is_found[number] = true;
+        larder_store_release(&entry);
+    }
+    the_time = 1120;
+}
+
+static void begin_meanwhile(torture *run, const rare *self, uint64_t seed, unsigned idle) {
+    larder_store_options options = options_of(LARDER_STORE_HOST_MAINTENANCE);
+    options.limits.count = MANY_READ;
+    remove_tree(self->path);
+    the_time = 1000;
+    memset(&meanwhile, 0, sizeof meanwhile);
+    meanwhile.random = rng_make(seed);
+    meanwhile.first = idle;
+    GIVES(larder_store_open(self->path, &options, NULL, &meanwhile.store), LARDER_OK);
+    for (unsigned n = 0; n < MANY_READ; n++) {
+        uint8_t value[300];
+        larder_store_item item;
+        larder_store_item_init(&item, key_of(n), value_of(n, value));
+        item.idle_ns = n == idle ? 100 : LARDER_STORE_NEVER;
+        GIVES(larder_store_put(meanwhile.store, &item, NULL), LARDER_OK);
+    }
+    the_time = 1050;
+}
+
+/** What is found during a checkpoint is not what it evicts, and not idle. */
+static void read_during_checkpoint(torture *run, void *context) {
+    enum { IDLE = 7 };
+    static const unsigned left[] = {20, 500, 0};
+    const rare *self = context;
+    uint64_t removed = 0;
+    for (unsigned at = 0; at < 3; at++) {
+        begin_meanwhile(run, self, mix(at), UINT_MAX);
+        call_hook = read_meanwhile;
+        larder_status status = larder_store_trim(meanwhile.store, left[at], UINT64_MAX, &removed);
+        call_hook = NULL;
+        GIVES(status, LARDER_OK);
+        EXPECT(run, meanwhile.reads > 2, "%u reads are too few", meanwhile.reads);
+        EXPECT(run, removed == MANY_READ - left[at], "%" PRIu64 " were removed", removed);
+        for (unsigned n = 0; n < MANY_READ && left[at] > 0 && torture_unhurt(run); n++) {
+            EXPECT(run, !meanwhile.is_found[n] || holds(meanwhile.store, n),
+                   "entry %u was found during a checkpoint, and is gone", n);
+        }
+        larder_store_close(meanwhile.store);
+    }
+    begin_meanwhile(run, self, 0, IDLE);
+    call_hook = read_meanwhile;
+    larder_status status = larder_store_remove_expired(meanwhile.store, &removed);
+    call_hook = NULL;
+    GIVES(status, LARDER_OK);
+    EXPECT(run, removed == 0 && meanwhile.is_found[IDLE] && holds(meanwhile.store, IDLE),
+           "what was read during a checkpoint counts as idle");
+    larder_store_close(meanwhile.store);
+}
+
 static bool make_whole(torture *run, const char *path) { return make_store(run, path, KEYS); }
 
 void family_store_rare_read(torture *run) {
@@ -1476,6 +1624,7 @@ void family_store_rare_read(torture *run) {
               places_end, wrong_flags, inherited, kept_values, value_without_segment, two_threads,
               pool_fails, long_logs, log_without_memory, cut_logs, hollow_segment, unknown_segments,
               full_segment, reader_behind_cut, reader_adds_up, tree_goes_back, tree_moves_on,
-              shut_in_between, many_totals, many_over, odd_openings, few_but_too_many,
-              checkpoints_fail, removals_without_room);
+              shut_in_between, many_totals, many_over, late_rows, odd_openings, few_but_too_many,
+              checkpoints_fail, removals_without_room,
+              read_during_checkpoint);
 }

@@ -1,177 +1,86 @@
 // SPDX-License-Identifier: MIT
 
-/// What a property has to be for an element to pass a filter.
+/// What an element has to meet to be found.
+///
+/// Comparisons of properties make conditions, and `&&`, `||` and `!` make conditions of others:
 ///
 /// ```swift
-/// archive.findWhere { $0.age(.greater(than: 17)).name(.contains("an")).email(.isNotNil()) }
+/// books.where { $0.year > 1800 && ($0.author == nil || $0.title.hasPrefix("A")) }
+/// books.where(\.year > 1800 && \.author != nil)
 /// ```
 ///
-/// **Concurrency.** A value; safe to pass between threads. What it tests runs on the thread
-/// that runs the query.
-public struct ArchiveCondition<Value: Sendable>: Sendable {
-  let isMet: @Sendable (Value) throws -> Bool
-  /// Which values can meet it; nil if it cannot say.
-  let ranges: ArchiveRanges?
+/// The planner sees all of it, as it does of a `#Predicate`: every comparison of an indexed
+/// property, or of the primary key, may choose what is read. Operators on key paths and
+/// ``ArchiveProperties`` make the same conditions.
+///
+/// **Concurrency.** A value; safe to pass between threads. What it tests runs on the thread that
+/// runs the query.
+public struct ArchiveCondition<Element: Sendable>: Sendable {
+  /// All of them have to be met.
+  @usableFromInline let terms: [ArchiveTerm<Element>]
+  /// What is so of all elements that do not meet the condition; nil: what follows from the terms.
+  @usableFromInline let other: ArchiveHint?
 
-  init(_ range: ArchiveRange?, _ isMet: @escaping @Sendable (Value) throws -> Bool) {
-    self.init(range.map { ArchiveRanges($0) }, isMet)
+  @inlinable
+  init(terms: [ArchiveTerm<Element>], other: ArchiveHint?) {
+    self.terms = terms
+    self.other = other
   }
 
+  @inlinable
   init(
-    _ ranges: ArchiveRanges? = nil, _ isMet: @escaping @Sendable (Value) throws -> Bool
+    _ hint: ArchiveHint, other: ArchiveHint? = nil,
+    _ isMet: @escaping @Sendable (Element) throws -> Bool
   ) {
-    self.ranges = ranges
-    self.isMet = isMet
+    self.init(terms: [ArchiveTerm(hint, isMet)], other: other)
   }
 
-  /// Whatever a closure says.
+  /// What is so of all elements that meet the condition, and of those that do not.
+  var hint: ArchiveHint { terms.count == 1 ? terms[0].hint : .all(terms.map(\.hint)) }
+  var negatedHint: ArchiveHint { other ?? hint.negated }
+
+  /// Whether an element meets it.
+  var isMet: @Sendable (Element) throws -> Bool { ArchiveTerm.all(terms) }
+
+  /// Elements that meet both conditions.
   ///
-  /// - Parameter isValid: Whether the value will do. What it throws comes out of the query.
-  /// - Returns: A condition. No index helps with it.
-  /// - Complexity: O(1).
-  public static func isValid(_ isValid: @escaping @Sendable (Value) throws -> Bool) -> Self {
-    Self(nil as ArchiveRanges?, isValid)
+  /// - Parameters:
+  ///   - left: A condition.
+  ///   - right: Another one, which is only tested if the first is met.
+  /// - Returns: A condition. An index of either side helps, or one of both.
+  /// - Complexity: O(comparisons).
+  @inlinable
+  public static func && (left: Self, right: Self) -> Self {
+    let follows = left.other == nil && right.other == nil
+    return Self(
+      terms: left.terms + right.terms, other: follows ? nil : left.eitherNegated(right))
   }
 
-  /// No value is nil but that of an optional property.
+  /// Elements that meet one of the conditions, or both.
   ///
-  /// - Returns: A condition.
-  /// - Complexity: O(1).
-  @_disfavoredOverload
-  public static func isNil() -> Self { Self(ArchiveRanges([])) { _ in false } }
-
-  /// Every value but the nil of an optional property.
-  ///
-  /// - Returns: A condition.
-  /// - Complexity: O(1).
-  @_disfavoredOverload
-  public static func isNotNil() -> Self { Self(ArchiveRange()) { _ in true } }
-
-  /// No value is nil but that of an optional property.
-  ///
-  /// - Returns: A condition. An index helps.
-  /// - Complexity: O(1).
-  public static func isNil<Wrapped>() -> Self where Value == Wrapped? {
-    Self(ArchiveRange(.equal, Value.none)) { $0.isNil }
+  /// - Parameters:
+  ///   - left: A condition.
+  ///   - right: Another one, which is only tested if the first is not met.
+  /// - Returns: A condition. Indexes help if there is one for each side.
+  /// - Complexity: O(comparisons).
+  public static func || (left: Self, right: Self) -> Self {
+    let (first, second) = (left.isMet, right.isMet)
+    let other = ArchiveHint.all([left.negatedHint, right.negatedHint])
+    return Self(.either(left.hint, right.hint), other: other) { try first($0) || second($0) }
   }
 
-  /// Every value but the nil of an optional property.
+  /// Elements that do not meet the condition.
   ///
-  /// - Returns: A condition. An index helps.
-  /// - Complexity: O(1).
-  public static func isNotNil<Wrapped>() -> Self where Value == Wrapped? {
-    Self(ArchiveRange.notNil) { !$0.isNil }
-  }
-}
-
-// MARK: - Equality
-
-extension ArchiveCondition where Value: Equatable {
-  /// The value itself.
-  ///
-  /// - Parameter value: What the property has to equal; nil is possible for an optional one.
-  /// - Returns: A condition. An index helps.
-  /// - Complexity: O(1).
-  public static func isEqual(with value: Value) -> Self { isEqual(value) }
-
-  /// The value itself.
-  ///
-  /// - Parameter value: What the property has to equal; nil is possible for an optional one.
-  /// - Returns: A condition. An index helps.
-  /// - Complexity: O(1).
-  public static func isEqual(_ value: Value) -> Self {
-    Self(ArchiveRanges(oneOf: [value])) { $0 == value }
+  /// - Parameter condition: A condition.
+  /// - Returns: A condition. An index helps with what is opposed to a comparison.
+  /// - Complexity: O(comparisons).
+  public static prefix func ! (condition: Self) -> Self {
+    let isMet = condition.isMet
+    return Self(condition.negatedHint, other: condition.hint) { try !isMet($0) }
   }
 
-  /// Any value but one.
-  ///
-  /// - Parameter value: What the property must not equal; nil is possible for an optional one.
-  /// - Returns: A condition. An index helps if the value is nil, or with other bounds.
-  /// - Complexity: O(1).
-  public static func isNotEqual(with value: Value) -> Self { isNotEqual(value) }
-
-  /// Any value but one.
-  ///
-  /// - Parameter value: What the property must not equal; nil is possible for an optional one.
-  /// - Returns: A condition. An index helps if the value is nil, or with other bounds.
-  /// - Complexity: O(1).
-  public static func isNotEqual(_ value: Value) -> Self {
-    Self(ArchiveRanges(butFor: value)) { $0 != value }
-  }
-
-  /// One of some values.
-  ///
-  /// - Parameter values: What the property may equal; no value will do if there are none.
-  /// - Returns: A condition. An index helps.
-  /// - Complexity: O(values), also for each element.
-  public static func isOne(of values: [Value]) -> Self {
-    Self(ArchiveRanges(oneOf: values)) { values.contains($0) }
-  }
-}
-
-// MARK: - Order
-
-extension ArchiveCondition where Value: Comparable {
-  /// Above a bound, which does not belong to it.
-  ///
-  /// - Parameter bound: The bound.
-  /// - Returns: A condition. An index helps.
-  /// - Complexity: O(1).
-  public static func greater(than bound: Value) -> Self {
-    Self(ArchiveRange(.greater, bound)) { $0 > bound }
-  }
-
-  /// Below a bound, which does not belong to it.
-  ///
-  /// - Parameter bound: The bound.
-  /// - Returns: A condition. An index helps.
-  /// - Complexity: O(1).
-  public static func less(than bound: Value) -> Self {
-    Self(ArchiveRange(.less, bound)) { $0 < bound }
-  }
-
-  /// From a bound on.
-  ///
-  /// - Parameter bound: The bound.
-  /// - Returns: A condition. An index helps.
-  /// - Complexity: O(1).
-  public static func greaterOrEqual(with bound: Value) -> Self {
-    Self(ArchiveRange(.greaterOrEqual, bound)) { $0 >= bound }
-  }
-
-  /// Through a bound.
-  ///
-  /// - Parameter bound: The bound.
-  /// - Returns: A condition. An index helps.
-  /// - Complexity: O(1).
-  public static func lessOrEqual(with bound: Value) -> Self {
-    Self(ArchiveRange(.lessOrEqual, bound)) { $0 <= bound }
-  }
-
-  /// From one bound through another.
-  ///
-  /// - Parameter range: The bounds.
-  /// - Returns: A condition. An index helps.
-  /// - Complexity: O(1).
-  public static func isIn(_ range: ClosedRange<Value>) -> Self {
-    greaterOrEqual(with: range.lowerBound) && lessOrEqual(with: range.upperBound)
-  }
-
-  /// From one bound up to another, which does not belong to it.
-  ///
-  /// - Parameter range: The bounds.
-  /// - Returns: A condition. An index helps.
-  /// - Complexity: O(1).
-  public static func isIn(_ range: Range<Value>) -> Self {
-    greaterOrEqual(with: range.lowerBound) && less(than: range.upperBound)
-  }
-}
-
-extension ArchiveCondition {
-  /// Both.
-  static func && (a: Self, b: Self) -> Self {
-    let unknown = ArchiveRanges(ArchiveRange(isExact: false))
-    let ranges = (a.ranges ?? unknown).intersection(b.ranges ?? unknown)
-    return Self(ranges) { try a.isMet($0) && b.isMet($0) }
+  @usableFromInline
+  func eitherNegated(_ other: Self) -> ArchiveHint {
+    .either(negatedHint, other.negatedHint)
   }
 }

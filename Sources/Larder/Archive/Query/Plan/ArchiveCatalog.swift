@@ -4,6 +4,7 @@ import LarderCore
 import Synchronization
 
 /// What an archive's elements can be found by, for code that does not know them.
+@usableFromInline
 final class ArchiveCatalog: Sendable {
   let indexes: [ArchiveIndexShape]
   /// Of each index, the numbers of its properties.
@@ -86,7 +87,15 @@ final class ArchiveCatalog: Sendable {
     let index = indexes[number]
     let properties = properties[number]
     var path = ArchivePath(index: index)
-    if facts.ranges(of: properties[0]) == nil { return path }
+    guard let first = facts.ranges(of: properties[0]) else { return path }
+    if properties.count == 1, first.strength > 0, first.parts.count <= Self.mostRanges {
+      path.add(first)
+      path.ranges = first.parts.map(\.cut)
+      path.isExact = path.isExact && path.ranges.allSatisfy(\.isExact)
+      path.strength = first.areValues ? 3 : first.strength
+      path.fixedCount = first.areValues && first.parts.count == 1 && path.isExact ? 1 : 0
+      return path
+    }
     var prefixes: [[UInt8]] = [[]]
     for (number, part) in index.parts.enumerated() {
       guard let known = facts.ranges(of: properties[number]), known.strength > 0 else { break }

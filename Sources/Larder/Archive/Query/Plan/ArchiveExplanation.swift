@@ -3,8 +3,7 @@
 /// How a query was answered, and how much had to be looked at for it.
 ///
 /// ```swift
-/// print(try archive.findWhere { $0.age(.greater(than: 30)) }
-///   .sorted(by: \.age).limitResults(by: 10).explain())
+/// print(try archive.where { $0.age > 30 }.sorted(by: \.age).limit(10).explain())
 /// // index age, age > 30, sorted by it: 10 results, 10 elements looked at, 10 decoded
 /// ```
 ///

@@ -31,7 +31,7 @@ extension ArchiveQuery {
 extension Archive {
   /// Whether memory has room for everything. If not, a query leaves it alone: it would find
   /// little there, and drive out what is accessed.
-  var fitsIntoMemory: Bool {
+  @usableFromInline var fitsIntoMemory: Bool {
     get throws {
       let limit = memoryLimit.load(ordering: .relaxed)
       return try limit > 0 && store.totals().cost <= limit

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// What the elements have in common that a filter lets through, as far as an index can use it.
+@usableFromInline
 indirect enum ArchiveHint: Sendable {
   /// The property has one of these values.
   case values(any AnyKeyPath & Sendable, ArchiveRanges)

@@ -6,7 +6,7 @@ extension ArchiveQuery {
   /// The results, some at a time.
   ///
   /// ```swift
-  /// var pages = archive.sorted(by: \.date, order: .descending).pages(of: 20)
+  /// var pages = archive.sorted(by: \.date, .reverse).pages(of: 20)
   /// while let page = try pages.next() { show(page) }
   ///
   /// for try await page in archive.query.pages(of: 100) { upload(page) }
@@ -22,7 +22,7 @@ extension ArchiveQuery {
   /// - Returns: The pages.
   /// - Complexity: O(1).
   public func pages(of size: Int) -> ArchivePages<Element> {
-    ArchivePages(query: self, size: max(1, size))
+    ArchivePages(query: self, size: Swift.max(1, size))
   }
 
   /// One page of the results; to go through many, ``pages(of:)`` is faster.
@@ -35,7 +35,7 @@ extension ArchiveQuery {
   ///   `.io`.
   /// - Complexity: As for all results up to the end of the page.
   public func page(_ number: Int, size: Int) throws -> [Element] {
-    try single(number, size)?.getResults() ?? []
+    try single(number, size)?.results() ?? []
   }
 
   /// One page of the results, on a thread of the archive's own; to go through many,
@@ -49,13 +49,13 @@ extension ArchiveQuery {
   ///   `.closed`, `.damaged`, `.io`.
   /// - Complexity: As the synchronous form, and a change of threads.
   public func page(_ number: Int, size: Int) async throws -> [Element] {
-    try await single(number, size)?.getResults() ?? []
+    try await single(number, size)?.results() ?? []
   }
 
   private func single(_ number: Int, _ size: Int) -> ArchiveQuery? {
     let (skipped, overflows) = number.multipliedReportingOverflow(by: size)
     if number < 0 || size <= 0 || overflows { return nil }
-    return skip(skipped).limitResults(by: size)
+    return skip(skipped).limit(size)
   }
 }
 
@@ -113,7 +113,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       where error.cause is StoreHasOtherIndexes
     {
       // Places in an index that is gone lead nowhere.
-      rest = try query.run(goesOn: goesOn).rows.map(\.element).dropFirst(given)
+      rest = try query.run(goesOn: goesOn).rows.map { $0.element }.dropFirst(given)
       return try stepOnce(goesOn)
     }
   }
@@ -122,10 +122,10 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     var page: [Element]?
     if rest == nil {
       let plan = try plan ?? makePlan()
-      if plan.isContinuous && place?.isExact ?? true {
+      if query.transaction == nil && plan.isContinuous && place?.isExact ?? true {
         page = try read(plan, goesOn)
       } else {
-        rest = try query.run(goesOn: goesOn).rows.map(\.element).dropFirst(given)
+        rest = try query.run(goesOn: goesOn).rows.map { $0.element }.dropFirst(given)
       }
     }
     if let rest {
@@ -161,7 +161,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       last = row.place
       return try pipeline.add(row)
     }
-    let page = pipeline.take().map(\.element)
+    let page = pipeline.take().map { $0.element }
     self.pipeline = pipeline
     place = last
     return page

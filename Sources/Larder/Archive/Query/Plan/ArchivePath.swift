@@ -41,12 +41,13 @@ struct ArchivePath: Sendable {
 }
 
 /// How the elements of a query are found.
+@usableFromInline
 struct ArchiveRoute: Sendable {
   /// One after the other. Of several, what one found already the others leave out.
   var paths = [ArchivePath()]
   var isDescending = false
   /// Whether elements are found in the order that the query's first sort asks for…
-  var isSorted = false
+  @usableFromInline var isSorted = false
   /// …but for those that share so many of the index's first properties, which are still to be
   /// sorted; nil if there are none.
   var sharedCount: Int?

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: MIT
 
+public import Foundation
+
 /// How a query is going to be answered.
+///
+/// Made in programs, as all is that has `@inlinable`: there it is specialised for their elements,
+/// where generic code would have the runtime look up one type after the other.
+@usableFromInline
 struct ArchivePlan<Element: Sendable>: Sendable {
-  var route = ArchiveRoute()
+  @usableFromInline var route: ArchiveRoute
   /// The sort that the route's order stands for.
-  var sorting: [ArchiveSortKey<Element>]?
+  @usableFromInline var sorting: [ArchiveSortKey<Element>]?
   /// Filters at the beginning.
-  var filters: [ArchiveTerm<Element>] = []
+  @usableFromInline var filters: [ArchiveTerm<Element>]
   /// What comes after them.
-  var stages: [ArchiveStage<Element>] = []
-  private var isSortedLater = false
+  @usableFromInline var stages: [ArchiveStage<Element>]
+  @usableFromInline var isSortedLater: Bool
   /// How many results there can be at most.
   var limit: Int? { Self.limit(of: stages[...]) }
 
   /// How many elements have to get through the stages until no more can; nil if that depends
   /// on the elements, or there is no limit.
+  @inlinable
   static func limit(of stages: ArraySlice<ArchiveStage<Element>>, _ wanted: Int? = nil) -> Int? {
     var skipped = 0
     for stage in stages {
@@ -27,45 +34,74 @@ struct ArchivePlan<Element: Sendable>: Sendable {
     return wanted.map { saturatingSum(skipped, $0) }
   }
 
-  private static func saturatingSum(_ a: Int, _ b: Int) -> Int {
+  @inlinable
+  static func saturatingSum(_ a: Int, _ b: Int) -> Int {
     let (sum, overflows) = a.addingReportingOverflow(b)
     return overflows ? .max : sum
   }
 
   /// - Parameter wanted: How many results are enough; nil for all.
+  @inlinable
   init<ID>(_ stages: [ArchiveStage<Element>], of archive: Archive<Element>, wanted: Int?) throws
   where Element: Identifiable, Element.ID == ID, ID: Codable & Sendable & SendableMetatype {
-    var rest = stages[...]
-    while case .filter(let terms)? = rest.first {
-      filters += terms
-      rest.removeFirst()
+    var outline = ArchiveOutline(archive.catalog)
+    filters = []
+    sorting = nil
+    isSortedLater = false
+    var at = 0
+    while at < stages.count, case .filter(let terms) = stages[at] {
+      for term in terms { outline.add(term.hint) }
+      if filters.isEmpty { filters = terms } else { filters += terms }
+      at += 1
     }
     // To sort by nothing changes nothing.
-    while case .sort(let keys)? = rest.first, keys.isEmpty { rest.removeFirst() }
-    let catalog = archive.catalog
-    let usesIndexes = archive.indexesAreCurrent
-    var facts = ArchiveFacts()
-    for term in filters { facts.add(term.hint, in: catalog) }
-    if case .sort(let keys)? = rest.first {
-      let limit = Self.limit(of: rest.dropFirst(), wanted)
-      let sort = keys.map { key -> ArchivePlanner.SortProperty in
-        (key.keyPath.flatMap { catalog.property($0) }, key.order)
-      }
-      route = try ArchivePlanner.route(facts, sort: sort, limit: limit, in: catalog, usesIndexes)
-      if route.isSorted {
-        sorting = keys
-        rest.removeFirst()
-      } else {
-        isSortedLater = true
-      }
-    } else {
-      let limit = Self.limit(of: rest, wanted)
-      route = try ArchivePlanner.route(facts, sort: nil, limit: limit, in: catalog, usesIndexes)
+    while at < stages.count, case .sort(let keys) = stages[at], keys.isEmpty { at += 1 }
+    var keys: [ArchiveSortKey<Element>]?
+    if at < stages.count, case .sort(let first) = stages[at] {
+      for key in first { outline.sort(by: key.keyPath, key.order) }
+      keys = first
     }
-    self.stages = Array(rest)
+    let limit = Self.limit(of: stages[(keys == nil ? at : at + 1)...], wanted)
+    route = try outline.route(limit, usesIndexes: archive.indexesAreCurrent)
+    if keys != nil, route.isSorted {
+      sorting = keys
+      at += 1
+    } else {
+      isSortedLater = keys != nil
+    }
+    self.stages = Array(stages[at...])
   }
 
   /// Whether whoever sorts later has to know the primary keys, because elements are not found in
   /// their order.
   var needsKeys: Bool { isSortedLater && route.needsKeys }
+}
+
+/// What a query asks for, for code that does not know its elements.
+@usableFromInline
+struct ArchiveOutline: Sendable {
+  private let catalog: ArchiveCatalog
+  private var facts = ArchiveFacts()
+  /// What the first sort is by, if there is one.
+  private var sort: [ArchivePlanner.SortProperty]?
+
+  @usableFromInline
+  init(_ catalog: ArchiveCatalog) { self.catalog = catalog }
+
+  /// What is known of all that a filter lets through.
+  @usableFromInline
+  mutating func add(_ hint: ArchiveHint) { facts.add(hint, in: catalog) }
+
+  /// What elements are sorted by; each time for those that are alike until then.
+  @usableFromInline
+  mutating func sort(by keyPath: (any AnyKeyPath & Sendable)?, _ order: SortOrder) {
+    let property = keyPath.flatMap { catalog.property($0) }
+    sort = (sort ?? []) + CollectionOfOne((property, order))
+  }
+
+  /// - Parameter limit: How many elements are enough that the filters let through, once sorted.
+  @usableFromInline
+  func route(_ limit: Int?, usesIndexes: Bool) throws -> ArchiveRoute {
+    try ArchivePlanner.route(facts, sort: sort, limit: limit, in: catalog, usesIndexes)
+  }
 }

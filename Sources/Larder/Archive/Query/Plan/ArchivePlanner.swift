@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import Foundation
+
 /// Finds out how a query is answered with the least work.
 ///
 /// Where there is a choice, rows are counted: first a few of each path, and more only as long as
@@ -7,7 +9,7 @@
 /// take in any case.
 struct ArchivePlanner {
   /// What a query sorts by: the number of a property that something is found by, if it is one.
-  typealias SortProperty = (property: Int?, order: ArchiveOrder)
+  typealias SortProperty = (property: Int?, order: SortOrder)
 
   /// Paths that together find all there is to be found.
   private struct Choice {
@@ -128,6 +130,7 @@ struct ArchivePlanner {
   ///
   /// - Parameter limit: How many rows are perhaps enough.
   private mutating func best(of choices: [Choice], _ limit: Int?) throws -> Choice? {
+    if choices.count < 2 { return choices.first }
     // The first one of the strongest, until something is counted.
     var left = choices.enumerated().sorted {
       ($1.element.strength, $0.offset) < ($0.element.strength, $1.offset)
@@ -174,7 +177,7 @@ struct ArchivePlanner {
     }
     var order = Order(path: path, isDescending: false, isComplete: isComplete(path, facts))
     guard let first = sort.first else { return path.isInOrderOfKeys ? order : nil }
-    order.isDescending = first.order == .descending
+    order.isDescending = first.order == .reverse
     if path.fixedCount > 0, path.isInOrderOfKeys, catalog.hasSortedKeys,
       first.property == ArchiveCatalog.key, !order.isDescending
     {
@@ -193,7 +196,7 @@ struct ArchivePlanner {
     }
     if sorted == path.fixedCount { return nil }
     // Elements that are alike come in the order of their primary keys in any case.
-    if catalog.hasSortedKeys, let next = sort.first, next.order == .ascending,
+    if catalog.hasSortedKeys, let next = sort.first, next.order == .forward,
       next.property == ArchiveCatalog.key
     {
       sort.removeAll()

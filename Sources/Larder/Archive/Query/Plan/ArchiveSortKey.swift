@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: MIT
 
-import Foundation
+public import Foundation
 
 /// One thing that elements are sorted by.
-struct ArchiveSortKey<Element: Sendable>: Sendable {
+@usableFromInline
+package struct ArchiveSortKey<Element: Sendable>: Sendable {
   /// The property, if an index of it has the order that is wanted.
-  var keyPath: (any PartialKeyPath<Element> & Sendable)?
-  let order: ArchiveOrder
+  @usableFromInline var keyPath: (any PartialKeyPath<Element> & Sendable)?
+  @usableFromInline let order: SortOrder
   /// In ascending order.
-  private let compareAscending: @Sendable (Element, Element) -> ComparisonResult
+  @usableFromInline let compareAscending: @Sendable (Element, Element) -> ComparisonResult
 
-  init(
-    order: ArchiveOrder,
+  @inlinable
+  package init(
+    order: SortOrder,
     compare: @escaping @Sendable (Element, Element) -> ComparisonResult
   ) {
     self.order = order
     compareAscending = compare
   }
 
+  @inlinable
   init<Value: Sendable>(
-    _ keyPath: any KeyPath<Element, Value> & Sendable, order: ArchiveOrder,
+    _ keyPath: any KeyPath<Element, Value> & Sendable, order: SortOrder,
     compare: @escaping @Sendable (Value, Value) -> ComparisonResult
   ) {
     self.keyPath = keyPath
@@ -28,18 +31,49 @@ struct ArchiveSortKey<Element: Sendable>: Sendable {
     compareAscending = { compare(read($0), read($1)) }
   }
 
+  @inlinable
+  package init<Value: Comparable & Sendable>(
+    _ keyPath: any KeyPath<Element, Value> & Sendable, order: SortOrder
+  ) {
+    self.init(keyPath, order: order) { ArchiveComparison.compare($0, $1) }
+  }
+
+  /// nil comes first.
+  @inlinable
+  package init<Value: Comparable & Sendable>(
+    _ keyPath: any KeyPath<Element, Value?> & Sendable, order: SortOrder
+  ) {
+    self.init(keyPath, order: order) { ArchiveComparison.compareOptional($0, $1) }
+  }
+
+  /// false comes first.
+  @inlinable
+  package init(_ keyPath: any KeyPath<Element, Bool> & Sendable, order: SortOrder) {
+    self.init(keyPath, order: order) { ArchiveComparison.compare($0 ? 1 : 0, $1 ? 1 : 0) }
+  }
+
+  /// nil comes first, then false.
+  @inlinable
+  package init(_ keyPath: any KeyPath<Element, Bool?> & Sendable, order: SortOrder) {
+    self.init(keyPath, order: order) {
+      ArchiveComparison.compareOptional($0.map { $0 ? 1 : 0 }, $1.map { $0 ? 1 : 0 })
+    }
+  }
+
   func compare(_ a: Element, _ b: Element) -> ComparisonResult {
     switch order {
-    case .ascending: compareAscending(a, b)
-    case .descending: compareAscending(b, a)
+    case .forward: compareAscending(a, b)
+    case .reverse: compareAscending(b, a)
     }
   }
 }
 
 /// Comparisons that are an order whatever they are given.
+@usableFromInline
 enum ArchiveComparison {
   /// What is neither less nor equal nor greater (not-a-number) comes behind everything else,
   /// as it does in an index.
+  @inlinable
   static func compare<Value: Comparable>(_ a: Value, _ b: Value) -> ComparisonResult {
     if a < b { return .orderedAscending }
     if b < a { return .orderedDescending }
@@ -51,6 +85,7 @@ enum ArchiveComparison {
   }
 
   /// nil comes before everything else, as it does in an index.
+  @inlinable
   static func compareOptional<Value: Comparable>(_ a: Value?, _ b: Value?) -> ComparisonResult {
     switch (a, b) {
     case (nil, nil): .orderedSame

@@ -18,8 +18,7 @@ final class ArchiveWalk<Element: Identifiable & Sendable>
 where Element.ID: Codable & Sendable & SendableMetatype {
   /// Elements of one value that are collected although few are wanted.
   private static var crowd: Int { 12 }
-  /// From so many bytes on, keys may share what the store puts them into order by.
-  private static var longKey: Int { 494 }
+  private static var longKey: Int { ArchiveRoute.longKey }
 
   let archive: Archive<Element>
   let plan: ArchivePlan<Element>
@@ -96,6 +95,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
     guard let first = parts.first else { return }
     var selection = plan.route.selection(first.range, of: paths[first.path], descends: descends)
     selection.indexFormat = format
+    selection.isWithoutExpiry = true
     var cursor = try StoreCursor(archive.store, selection)
     for (number, part) in parts.enumerated() {
       path = paths[part.path]
@@ -103,6 +103,7 @@ where Element.ID: Codable & Sendable & SendableMetatype {
       if number > 0 {
         selection = plan.route.selection(part.range, of: path, descends: descends)
         selection.indexFormat = format
+        selection.isWithoutExpiry = true
         try cursor.seek(selection)
       }
       let goesOn =
@@ -250,6 +251,10 @@ where Element.ID: Codable & Sendable & SendableMetatype {
   /// nil if it cannot be decoded, and is to be left out then.
   private func element(of entry: StoreEntry) throws -> Element? {
     do {
+      if !archive.isCurrent(entry.extended) {
+        decoded += 1
+        return try archive.decode(entry)
+      }
       if let fetch { return try fetch(entry.key, entry.sequence, entry.value) }
       decoded += 1
       return try coder.decode(entry.value)

@@ -5,35 +5,32 @@ import Foundation
 /// A side of a comparison that comes from the element: a property; a property or, if it is nil, a
 /// constant; a property of an optional one.
 ///
-/// Sendable, because it is a part of a `Predicate`, which is.
+/// Sendable, because it is a part of a condition or of a `Predicate`, which are.
 struct ArchiveOperand<Element: Sendable, Value>: @unchecked Sendable {
   let read: (Element) -> Value
   /// What an index makes of a test that these values pass, if one can tell.
-  let hint: (ArchiveRanges?, (Value) -> Bool) -> ArchiveHint
+  let hint: (ArchiveRanges?, (Value) throws -> Bool) -> ArchiveHint
 
-  /// - Parameters:
-  ///   - ranges: Where the values lie that pass; nil if one cannot tell.
-  ///   - isTruth: Whether the value is true or false, and has to be true.
-  func test(
-    _ ranges: ArchiveRanges?, _ isTruth: Bool = false, isMet: @escaping (Value) -> Bool
-  ) -> any ArchiveTest<Element> {
+  /// - Parameter ranges: Where the values lie that pass; nil if one cannot tell.
+  func condition(
+    _ ranges: ArchiveRanges?, isMet: @escaping (Value) throws -> Bool
+  ) -> ArchiveCondition<Element> {
     let hint = hint(ranges, isMet)
-    var test = ArchiveValueTest(operand: self, isMet: isMet, hint: hint, negatedHint: hint.negated)
-    if Value.self == Bool.self, ranges != nil {
-      test.negatedHint = self.hint(ArchiveRanges(oneOf: [!isTruth])) { !isMet($0) }
+    var other: ArchiveHint?
+    if Value.self == Bool.self, ranges != nil,
+      let others = try? ([false, true] as? [Value])?.filter({ try !isMet($0) })
+    {
+      other = self.hint(ArchiveRanges(oneOf: others)) { try !isMet($0) }
     }
-    return test
+    let test = ArchiveValueTest(read: read, isMet: isMet)
+    return ArchiveCondition(hint, other: other) { try test.isMet(test.read($0)) }
   }
 }
 
-/// Sendable, because it is a part of a `Predicate`, which is.
-private struct ArchiveValueTest<Element: Sendable, Value>: ArchiveTest, @unchecked Sendable {
-  let operand: ArchiveOperand<Element, Value>
-  let isMet: (Value) -> Bool
-  let hint: ArchiveHint
-  var negatedHint: ArchiveHint
-
-  func isMet(_ element: Element) -> Bool { isMet(operand.read(element)) }
+/// Sendable, because it is a part of a condition or of a `Predicate`, which are.
+private struct ArchiveValueTest<Element: Sendable, Value>: @unchecked Sendable {
+  let read: (Element) -> Value
+  let isMet: (Value) throws -> Bool
 }
 
 extension ArchivePredicate {
@@ -47,7 +44,7 @@ extension ArchivePredicate {
         read: ArchiveKeyPaths.plainReader(path),
         hint: { ranges, isMet in
           let hint = ranges.map { ArchiveHint.values(path, $0) } ?? .nothing
-          let isMet = { (value: Any) in (value as? Value).map(isMet) ?? false }
+          let isMet = { (value: Any) in try (value as? Value).map(isMet) ?? false }
           guard let others = cases?.hint(of: variable, where: isMet) else { return hint }
           return .all([hint, others])
         })
@@ -62,16 +59,17 @@ extension ArchivePredicate {
 /// the same as these.
 private protocol ArchiveCases {
   func hint<Element: Sendable>(
-    of variable: PredicateExpressions.Variable<Element>, where isMet: (Any) -> Bool
+    of variable: PredicateExpressions.Variable<Element>, where isMet: (Any) throws -> Bool
   ) -> ArchiveHint?
 }
 
 extension PredicateExpressions.KeyPath: ArchiveCases {
   fileprivate func hint<Element: Sendable>(
-    of variable: PredicateExpressions.Variable<Element>, where isMet: (Any) -> Bool
+    of variable: PredicateExpressions.Variable<Element>, where isMet: (Any) throws -> Bool
   ) -> ArchiveHint? {
     guard let outer = ArchivePredicate.property(root, of: variable) else { return nil }
-    return ArchiveHint(outer, ifCases: { (value: Root.Output) in isMet(value[keyPath: keyPath]) })
+    return ArchiveHint(
+      outer, ifCases: { (value: Root.Output) in try isMet(value[keyPath: keyPath]) })
   }
 }
 
@@ -114,11 +112,12 @@ extension PredicateExpressions.NilCoalesce: ArchiveMadeOfOptional {
       read: { outer.read($0) ?? other },
       hint: { ranges, isMet in
         var found = ranges?.wrapped
-        if isMet(other) {
+        // What throws is not ruled out.
+        if (try? isMet(other)) ?? true {
           let none = ArchiveRanges(oneOf: [LHS.Output.none])
           found = found.flatMap { found in none.map { found.union($0) } }
         }
-        return outer.hint(found) { isMet($0 ?? other) }
+        return outer.hint(found) { try isMet($0 ?? other) }
       })
     return operand as? ArchiveOperand<Element, Value>
   }
@@ -157,7 +156,7 @@ extension ArchivePredicate {
 
 extension ArchiveRanges {
   /// The same of optional values, which are not nil.
-  fileprivate var wrapped: ArchiveRanges? {
+  @usableFromInline var wrapped: ArchiveRanges? {
     if members != nil { return nil }
     func wrap(_ bound: ArchiveRange.Bound?) -> ArchiveRange.Bound? {
       bound.map {

@@ -2,43 +2,43 @@
 
 import Foundation
 
-/// An expression that can be tested without Foundation, perhaps.
+/// An expression that is a condition, perhaps.
 protocol ArchiveTestable {
-  /// The test; nil if there is something in it that is not understood.
-  func test<Subject: Sendable>(
+  /// The condition; nil if there is something in it that is not understood.
+  func condition<Subject: Sendable>(
     of variable: PredicateExpressions.Variable<Subject>
-  ) -> (any ArchiveTest<Subject>)?
+  ) -> ArchiveCondition<Subject>?
 }
 
 extension PredicateExpressions.Equal: ArchiveTestable {
-  func test<Subject: Sendable>(
+  func condition<Subject: Sendable>(
     of variable: PredicateExpressions.Variable<Subject>
-  ) -> (any ArchiveTest<Subject>)? {
+  ) -> ArchiveCondition<Subject>? {
     guard let (operand, value) = ArchivePredicate.sides(lhs, rhs, variable) else { return nil }
-    return operand.test(ArchiveRanges(oneOf: [value]), value as? Bool == true) { $0 == value }
+    return operand.condition(ArchiveRanges(oneOf: [value])) { $0 == value }
   }
 }
 
 extension PredicateExpressions.NotEqual: ArchiveTestable {
-  func test<Subject: Sendable>(
+  func condition<Subject: Sendable>(
     of variable: PredicateExpressions.Variable<Subject>
-  ) -> (any ArchiveTest<Subject>)? {
+  ) -> ArchiveCondition<Subject>? {
     guard let (operand, value) = ArchivePredicate.sides(lhs, rhs, variable) else { return nil }
-    return operand.test(ArchiveRanges(butFor: value)) { $0 != value }
+    return operand.condition(ArchiveRanges(butFor: value)) { $0 != value }
   }
 }
 
 extension PredicateExpressions.Comparison: ArchiveTestable {
-  func test<Subject: Sendable>(
+  func condition<Subject: Sendable>(
     of variable: PredicateExpressions.Variable<Subject>
-  ) -> (any ArchiveTest<Subject>)? {
+  ) -> ArchiveCondition<Subject>? {
     guard let (operand, value) = ArchivePredicate.sides(lhs, rhs, variable) else { return nil }
     // With the constant on the left it is the other way round.
     let isMirrored = ArchivePredicate.constant(lhs) != nil
     func test(
       _ relation: ArchiveRange.Relation, _ isMet: @escaping (LHS.Output) -> Bool
-    ) -> any ArchiveTest<Subject> {
-      operand.test(ArchiveRange(relation, value).map { ArchiveRanges($0) }, isMet: isMet)
+    ) -> ArchiveCondition<Subject> {
+      operand.condition(ArchiveRange(relation, value).map { ArchiveRanges($0) }, isMet: isMet)
     }
     switch (op, isMirrored) {
     case (.lessThan, false), (.greaterThan, true): return test(.less) { $0 < value }
@@ -53,13 +53,13 @@ extension PredicateExpressions.Comparison: ArchiveTestable {
 }
 
 extension PredicateExpressions.RangeExpressionContains: ArchiveTestable {
-  func test<Subject: Sendable>(
+  func condition<Subject: Sendable>(
     of variable: PredicateExpressions.Variable<Subject>
-  ) -> (any ArchiveTest<Subject>)? {
+  ) -> ArchiveCondition<Subject>? {
     guard let operand = ArchivePredicate.operand(element, of: variable),
       let bounds = (range as? any ArchiveBounds)?.bounds(as: RangeExpression.Output.self)
     else { return nil }
-    return operand.test(ArchiveRanges(of: bounds)) { bounds.contains($0) }
+    return operand.condition(ArchiveRanges(of: bounds)) { bounds.contains($0) }
   }
 }
 
@@ -108,6 +108,7 @@ extension PredicateExpressions.ClosedRange: ArchiveBounds {
 
 extension ArchiveRanges {
   /// Any value but one; nil if only a test can tell.
+  @usableFromInline
   init?<Value: Equatable>(butFor value: Value) {
     if (value as? any ArchiveOptional)?.isNil == true {
       self.init(ArchiveRange.notNil)
@@ -118,14 +119,14 @@ extension ArchiveRanges {
     }
   }
 
-  fileprivate init?<Bounds: RangeExpression>(of range: Bounds) {
+  /// The values of one of Swift's ranges; nil if only a test can tell.
+  @inlinable
+  init?<Bounds: RangeExpression>(of range: Bounds) {
     var bounds: ArchiveRange?
     if let range = range as? Range<Bounds.Bound> {
-      bounds = ArchiveRange(.greaterOrEqual, range.lowerBound)
-      ArchiveRange(.less, range.upperBound).map { bounds?.formIntersection($0) }
+      bounds = ArchiveRange(.greaterOrEqual, range.lowerBound, .less, range.upperBound)
     } else if let range = range as? ClosedRange<Bounds.Bound> {
-      bounds = ArchiveRange(.greaterOrEqual, range.lowerBound)
-      ArchiveRange(.lessOrEqual, range.upperBound).map { bounds?.formIntersection($0) }
+      bounds = ArchiveRange(.greaterOrEqual, range.lowerBound, .lessOrEqual, range.upperBound)
     } else if let range = range as? PartialRangeFrom<Bounds.Bound> {
       bounds = ArchiveRange(.greaterOrEqual, range.lowerBound)
     } else if let range = range as? PartialRangeUpTo<Bounds.Bound> {

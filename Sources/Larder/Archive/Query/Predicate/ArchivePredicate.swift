@@ -13,21 +13,11 @@ enum ArchivePredicate {
   /// The predicate as terms, each of which has to be met.
   static func terms<Element: Sendable>(_ predicate: Predicate<Element>) -> [ArchiveTerm<Element>] {
     let variable = predicate.variable
-    let tests = parts(of: predicate.expression, variable)
-    let found = tests.compactMap { $0 }
-    if found.count == tests.count {
-      return found.map { test in
-        var term = ArchiveTerm<Element> { test.isMet($0) }
-        term.hint = test.hint
-        return term
-      }
-    }
-    var terms = found.map { test in
-      // It only chooses an index: the last term has the say.
-      var term = ArchiveTerm<Element> { _ in true }
-      term.hint = test.hint
-      return term
-    }
+    let parts = parts(of: predicate.expression, variable)
+    let found = parts.compactMap { $0 }
+    if found.count == parts.count { return found.flatMap(\.terms) }
+    // They only choose an index: the last term has the say.
+    var terms = found.map { ArchiveTerm<Element>($0.hint) { _ in true } }
     terms.append(ArchiveTerm { try predicate.evaluate($0) })
     return terms
   }
@@ -36,18 +26,18 @@ enum ArchivePredicate {
   private static func parts<Element: Sendable>(
     of expression: any PredicateExpression,
     _ variable: PredicateExpressions.Variable<Element>
-  ) -> [(any ArchiveTest<Element>)?] {
+  ) -> [ArchiveCondition<Element>?] {
     if let conjunction = expression as? any ArchiveConjunction {
       return conjunction.both.flatMap { parts(of: $0, variable) }
     }
-    return [test(expression, of: variable)]
+    return [condition(expression, of: variable)]
   }
 
-  /// The expression as a test; nil if it is not understood.
-  static func test<Element: Sendable>(
+  /// The expression as a condition; nil if it is not understood.
+  static func condition<Element: Sendable>(
     _ expression: any PredicateExpression, of variable: PredicateExpressions.Variable<Element>
-  ) -> (any ArchiveTest<Element>)? {
-    (expression as? any ArchiveTestable)?.test(of: variable)
+  ) -> ArchiveCondition<Element>? {
+    (expression as? any ArchiveTestable)?.condition(of: variable)
   }
 
   /// The property that an expression is; nil if it is something else.
@@ -69,17 +59,6 @@ enum ArchivePredicate {
     // What cannot be evaluated throws again, and for all to see, when Foundation does it.
     return try? expression.evaluate(PredicateBindings())
   }
-}
-
-/// A part of a predicate that is understood.
-///
-/// Sendable, whatever it is made of: a `Predicate` is, and these are parts of one.
-protocol ArchiveTest<Element>: Sendable {
-  associatedtype Element: Sendable
-  /// What is so of all elements that pass; and of all that do not.
-  var hint: ArchiveHint { get }
-  var negatedHint: ArchiveHint { get }
-  func isMet(_ element: Element) -> Bool
 }
 
 // MARK: - What expressions are

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+
+@_exported public import Larder
+
+#if LARDER_TSAN
+  @usableFromInline typealias Mutex = WatchedMutex
+#endif

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+private struct RecordV1: Codable, Identifiable, Equatable, Sendable {
+  var id: Int
+  var name: String
+}
+
+private struct RecordV2: Codable, Identifiable, Equatable, Sendable {
+  var id: Int
+  var title: String
+  var year: Int
+}
+
+private struct RecordV3: Codable, Identifiable, Equatable, Sendable {
+  struct Refusal: Error {}
+
+  var id: Int
+  var title: String
+  var year: Int
+  var code: String
+
+  init(_ old: RecordV2) {
+    (id, title, year) = (old.id, old.title, old.year)
+    code = "c\(old.id)"
+  }
+
+  init(id: Int) { self.init(RecordV2(RecordV1(id: id))) }
+}
+
+extension RecordV1 {
+  fileprivate init(id: Int) { self.init(id: id, name: "n\(id)") }
+}
+
+extension RecordV2 {
+  fileprivate init(_ old: RecordV1) { self.init(id: old.id, title: old.name, year: 1800 + old.id) }
+}
+
+/// Elements of earlier versions become ones of this.
+struct ArchiveSchemaTests {
+  private let directory: TemporaryDirectory
+  private let clock = DiskClock()
+  private var path: String { directory.file("records").path }
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private static let first = ArchiveMigration(from: 1, RecordV1.self) { RecordV2($0) }
+  private static let second = ArchiveMigration(from: 2, RecordV2.self) { RecordV3($0) }
+  private static let third = ArchiveSchema<RecordV3>(version: 3, migrations: [first, second])
+
+  private static let indexes = [
+    ArchiveIndex<RecordV3>("year", \.year), ArchiveIndex<RecordV3>("code", \.code, isUnique: true),
+  ]
+
+  private func open<Element: Codable & Identifiable & Sendable>(
+    _ type: Element.Type, _ schema: ArchiveSchema<Element> = .init(),
+    indexes: [ArchiveIndex<Element>] = [],
+    _ change: (inout ArchiveConfiguration) -> Void = { _ in }
+  ) throws -> Archive<Element>
+  where Element.ID: Codable & Sendable & SendableMetatype {
+    var configuration = ArchiveConfiguration()
+    configuration.autoTrimInterval = .zero
+    configuration.flushInterval = .zero
+    configuration.syncInterval = .zero
+    configuration.journalCapacity = 4 << 20
+    configuration.clock = clock.clock
+    change(&configuration)
+    return try Archive(path: path, indexes: indexes, schema: schema, configuration: configuration)
+  }
+
+  private func fill(_ count: Int = 9) throws {
+    let archive = try open(RecordV1.self)
+    try archive.put(all: (0..<count).map { RecordV1(id: $0) })
+    try archive.close()
+  }
+
+  @Test func allVersionsBecomeTheLast() throws {
+    try fill()
+    let schema = ArchiveSchema<RecordV2>(version: 2, migrations: [Self.first])
+    let second = try open(RecordV2.self, schema)
+    #expect(try second.everything == (0..<9).map { RecordV2(RecordV1(id: $0)) })
+    try second.put(RecordV2(id: 9, title: "n9", year: 1809))
+    try second.close()
+    let archive = try open(RecordV3.self, Self.third, indexes: Self.indexes)
+    #expect(try archive.everything == (0..<10).map { RecordV3(id: $0) })
+    #expect(try archive.get(4) == RecordV3(id: 4))
+    #expect(try archive.where(#Predicate { $0.year > 1806 }).results().map(\.id) == [7, 8, 9])
+    #expect(try archive.verify().isIntact)
+    try archive.close()
+    // From now on there is nothing to do.
+    let again = try open(RecordV3.self, Self.third, indexes: Self.indexes)
+    #expect(try again.statistics.written == 0)
+    #expect(try again.everything.count == 10)
+  }
+
+  @Test func aNewArchiveHasTheVersion() throws {
+    let archive = try open(RecordV3.self, Self.third)
+    try archive.put(RecordV3(id: 1))
+    try archive.put(all: [RecordV3(id: 2)])
+    try archive.transaction { try $0.insert(RecordV3(id: 3)) }
+    try archive.close()
+    let failure = error { try open(RecordV1.self) }
+    #expect(failure?.code == .incompatibleVersion)
+    #expect(failure?.message.contains("version 3") == true, "\(failure?.message ?? "")")
+    // Nor does a release that knows no schemas take it for an archive, whose number begins so.
+    let coder = Coder<Data>(format: "", encode: { $0 }, decode: { $0 })
+    let raw = try DiskCache<Data, Data>(path: path, coder: coder, keyCoder: .data)
+    let number = try raw.statistics.contentFormat
+    #expect(number >> 48 == 0x534C && number >> 8 & 0xFF == 3)
+    #expect(try raw.infos().map(\.extendedData) == [Data([3]), Data([3]), Data([3])])
+    try raw.close()
+    let again = try open(RecordV3.self, Self.third)
+    #expect(try again.everything.map(\.id) == [1, 2, 3])
+    #expect(try again.statistics.written == 0)
+  }
+
+  @Test func timesAndTheOrderOfUseStay() throws {
+    let old = try open(RecordV1.self)
+    for id in 1...4 { try old.put(RecordV1(id: id)) }
+    let start = clock.date
+    clock.advance(10)
+    for id in [3, 1] { _ = try old.get(id) }
+    try old.close()
+    clock.advance(10)
+    let archive = try open(RecordV3.self, Self.third)
+    #expect(try archive.latestAccessTime(of: 1) == start + 10)
+    #expect(try archive.latestAccessTime(of: 2) == start)
+    try archive.setMaximumDiskSize(try archive.currentDiskSize - 1)
+    #expect(try archive.everything.map(\.id) == [1, 3, 4])
+  }
+
+  @Test func whatExpiresExpiresWhenItWouldHave() throws {
+    let old = try open(RecordV1.self) { $0.expiration = .after(.seconds(30)) }
+    try old.put(RecordV1(id: 1))
+    clock.advance(20)
+    try old.put(RecordV1(id: 2))
+    try old.close()
+    let archive = try open(RecordV3.self, Self.third) { $0.expiration = .after(.seconds(30)) }
+    #expect(try archive.everything.map(\.id) == [1, 2])
+    clock.advance(15)
+    #expect(try archive.everything.map(\.id) == [2])
+  }
+
+  @Test func aReaderMakesElementsOfItsVersionAsItMeetsThem() throws {
+    try fill()
+    let reader = try open(RecordV3.self, Self.third, indexes: Self.indexes) { $0.isReadOnly = true }
+    func look() throws {
+      #expect(try reader.everything == (0..<9).map { RecordV3(id: $0) })
+      #expect(try reader.get(4) == RecordV3(id: 4))
+      #expect(try reader.where(#Predicate { $0.year > 1806 }).results().map(\.id) == [7, 8])
+    }
+    try look()
+    #expect(reader.indexes.isEmpty)
+    // Somebody migrates meanwhile.
+    let archive = try open(RecordV3.self, Self.third, indexes: Self.indexes)
+    try look()
+    #expect(reader.indexes.count == 2)
+    try archive.close()
+  }
+
+  @Test func aReaderOfAnEarlierVersionNotices() throws {
+    try fill()
+    let reader = try open(RecordV1.self) { $0.isReadOnly = true }
+    #expect(try reader.get(3) == RecordV1(id: 3))
+    let archive = try open(RecordV3.self, Self.third)
+    #expect(errorCode { try reader.get(3) } == .incompatibleVersion)
+    #expect(errorCode { try reader.everything } == .incompatibleVersion)
+    #expect(errorCode { try reader.query.results() } == .incompatibleVersion)
+    try archive.close()
+    #expect(errorCode { try open(RecordV1.self) { $0.isReadOnly = true } } == .incompatibleVersion)
+  }
+
+  @Test func aReaderMayTakeALaterVersionAsItIs() throws {
+    let archive = try open(RecordV3.self, Self.third, indexes: Self.indexes)
+    try archive.put(all: (0..<5).map { RecordV3(id: $0) })
+    try archive.close()
+    var schema = ArchiveSchema<RecordV2>(version: 2, migrations: [Self.first])
+    schema.readsLaterVersions = true
+    let indexes = [ArchiveIndex<RecordV2>("year", \.year)]
+    let reader = try open(RecordV2.self, schema, indexes: indexes) { $0.isReadOnly = true }
+    #expect(try reader.everything.map(\.title) == (0..<5).map { "n\($0)" })
+    #expect(try reader.where(#Predicate { $0.year > 1803 }).results().map(\.id) == [4])
+    #expect(reader.indexes.isEmpty)
+    #expect(errorCode { try open(RecordV2.self, schema) } == .incompatibleVersion)
+  }
+
+  @Test func stepsThatLeadNowhereAreRefused() throws {
+    let schemas = [
+      ArchiveSchema<RecordV3>(version: 0), ArchiveSchema<RecordV3>(version: 256),
+      ArchiveSchema<RecordV3>(version: 3, migrations: [Self.second, Self.first]),
+      ArchiveSchema<RecordV3>(version: 3, migrations: [Self.first]),
+      ArchiveSchema<RecordV3>(version: 4, migrations: [Self.first, Self.second]),
+      ArchiveSchema<RecordV3>(
+        version: 3, migrations: [Self.first, ArchiveMigration(from: 2, RecordV2.self) { $0 }]),
+    ]
+    for schema in schemas {
+      #expect(errorCode { try open(RecordV3.self, schema) } == .invalidArgument)
+    }
+    // Nor is a folder touched from whose version no step leads on.
+    try fill()
+    let late = ArchiveSchema<RecordV3>(version: 3, migrations: [Self.second])
+    for undecodable in [ArchiveConfiguration.Undecodable.fail, .skip] {
+      let failure = error { try open(RecordV3.self, late) { $0.undecodable = undecodable } }
+      #expect(failure?.code == .incompatibleVersion)
+      #expect(failure?.message.contains("no migration") == true, "\(failure?.message ?? "")")
+    }
+    #expect(try open(RecordV1.self).everything.count == 9)
+  }
+
+  @Test func anElementThatCannotBeMigratedEndsItOrIsLeftOut() throws {
+    try fill()
+    let refusing = ArchiveMigration(from: 2, RecordV2.self) { old in
+      if old.id % 4 == 1 { throw RecordV3.Refusal() }
+      return RecordV3(old)
+    }
+    let schema = ArchiveSchema<RecordV3>(version: 3, migrations: [Self.first, refusing])
+    let failure = error { try open(RecordV3.self, schema, indexes: Self.indexes) }
+    #expect(failure?.code == .decoding)
+    #expect(failure?.cause is RecordV3.Refusal)
+    #expect(failure?.message.contains("primary key 1") == true, "\(failure?.message ?? "")")
+    var archive = try open(RecordV3.self, schema, indexes: Self.indexes) { $0.undecodable = .skip }
+    #expect(try archive.everything.map(\.id) == [0, 2, 3, 4, 6, 7, 8])
+    #expect(try archive.unindexedIDs() == [1, 5])
+    #expect(try archive.verify().undecodable == 2)
+    #expect(try archive.count == 9)
+    try archive.close()
+    // As soon as they can be, they are.
+    archive = try open(RecordV3.self, Self.third, indexes: Self.indexes)
+    #expect(try archive.everything == (0..<9).map { RecordV3(id: $0) })
+    #expect(try archive.where(#Predicate { $0.year == 1805 }).results().map(\.id) == [5])
+    #expect(try archive.unindexedIDs() == [])
+    #expect(try archive.verify().isIntact)
+  }
+
+  @Test func withoutIndexesWhatWasLeftOutIsMigratedAsSoonAsItCanBe() throws {
+    try fill()
+    let refusing = ArchiveMigration(from: 1, RecordV1.self) { old in
+      if old.id % 4 == 1 { throw RecordV3.Refusal() }
+      return RecordV2(old)
+    }
+    let schema = ArchiveSchema<RecordV2>(version: 2, migrations: [refusing])
+    try open(RecordV2.self, schema) { $0.undecodable = .skip }.close()
+    try open(RecordV2.self, ArchiveSchema(version: 2, migrations: [Self.first])).close()
+    let archive = try open(RecordV2.self, ArchiveSchema(version: 2))
+    #expect(try archive.everything == (0..<9).map { RecordV2(RecordV1(id: $0)) })
+    #expect(try archive.verify().isIntact)
+  }
+
+  @Test func aFeedTellsEveryElementAsOneOfTheLastVersion() throws {
+    let old = try open(RecordV1.self)
+    let token = try old.changeLog.now
+    try old.put(RecordV1(id: 1))
+    try old.close()
+    let archive = try open(RecordV3.self, Self.third)
+    let feed = try archive.changes(since: token)
+    var told: [ArchiveChange<RecordV3>] = []
+    while let event = try feed.next(timeout: .zero) { told += event.changes }
+    // Once as it was written, once as it was migrated.
+    let change = ArchiveChange.upserted(id: 1, element: RecordV3(id: 1))
+    #expect(told == [change, change])
+  }
+
+  @Test func aMigrationMustNotChangeThePrimaryKey() throws {
+    try fill()
+    let moving = ArchiveMigration(from: 1, RecordV1.self) { RecordV2(RecordV1(id: $0.id + 1)) }
+    let schema = ArchiveSchema<RecordV2>(version: 2, migrations: [moving])
+    let failure = error { try open(RecordV2.self, schema) }
+    #expect(failure?.code == .decoding)
+    #expect(failure?.message.contains("changed the primary key") == true)
+  }
+
+  @Test func valuesThatWouldCollideAreRefused() throws {
+    try fill()
+    let same = ArchiveMigration(from: 2, RecordV2.self) { old in
+      var made = RecordV3(old)
+      made.code = "\(old.id / 8)"
+      return made
+    }
+    let schema = ArchiveSchema<RecordV3>(version: 3, migrations: [Self.first, same])
+    let failure = error { try open(RecordV3.self, schema, indexes: Self.indexes) }
+    #expect(failure?.code == .duplicate)
+    #expect(failure?.message.contains(": 7 elements have") == true, "\(failure?.message ?? "")")
+    let archive = try open(RecordV3.self, schema)
+    #expect(try archive.everything.count == 9)
+  }
+
+  @Test func elementsMayGetAnotherCoder() throws {
+    let json = try Archive<RecordV1>(path: path, coder: .json())
+    try json.put(all: (0..<5).map { RecordV1(id: $0) })
+    try json.close()
+    let first = ArchiveMigration(from: 1, RecordV1.self, coder: .json()) { RecordV2($0) }
+    let schema = ArchiveSchema<RecordV3>(version: 3, migrations: [first, Self.second])
+    let archive = try open(RecordV3.self, schema, indexes: Self.indexes)
+    #expect(try archive.everything == (0..<5).map { RecordV3(id: $0) })
+    try archive.close()
+    #expect(try open(RecordV3.self, schema, indexes: Self.indexes).statistics.written == 0)
+  }
+
+  @Test(arguments: UInt64(1)...6) func whatIsCutShortGoesOn(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let count = isSanitized ? 3000 : 12_000
+    try fill(count)
+    var done: UInt64 = 0
+    // Fewer and fewer are left.
+    for _ in 0..<Int.random(in: 1...4, using: &random) {
+      let end = UInt64.random(in: 0..<UInt64(count), using: &random)
+      let hasIndexes = Bool.random(using: &random)
+      do {
+        let archive = try open(
+          RecordV3.self, Self.third, indexes: hasIndexes ? Self.indexes : []
+        ) {
+          $0.openingProgress = { done, _ in done < end }
+        }
+        try archive.close()
+        break
+      } catch is CancellationError { done = max(done, end) }
+      // Whoever knows the first version only must not meet what there is now.
+      #expect(errorCode { try open(RecordV1.self) } == .incompatibleVersion)
+    }
+    let archive = try open(RecordV3.self, Self.third, indexes: Self.indexes)
+    #expect(try archive.everything == (0..<count).map { RecordV3(id: $0) }, "\(random.seed)")
+    #expect(try archive.where(#Predicate { $0.year >= 1810 }).count() == count - 10)
+    #expect(try archive.verify().isIntact)
+  }
+}
