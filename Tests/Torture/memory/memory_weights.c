@@ -92,9 +92,9 @@ static uint64_t count_there(cache *self, uint64_t first, uint64_t count) {
 }
 
 /** Entries that are used again and again do not go for a heavy one that nobody asked for. */
-static void many_small_outlast_a_large_one(torture *run) {
+static void many_small_outlast_a_large_one(torture *run, uint64_t uses) {
     cache self;
-    if (!cache_fill(&self, run, LARDER_INDEX_ADAPTIVE, 6)) {
+    if (!cache_fill(&self, run, LARDER_INDEX_ADAPTIVE, uses)) {
         return;
     }
     EXPECT(run, cache_set(&self, 5000, 500) == 1 && !cache_get(&self, 5000), "it came in");
@@ -179,7 +179,9 @@ static void limits_hold(torture *run, larder_index_policy policy, uint64_t seed)
 
 void memory_weights(torture *run, void *context) {
     (void)context;
-    many_small_outlast_a_large_one(run);
+    for (uint64_t uses = 2; uses <= 6; uses++) {
+        many_small_outlast_a_large_one(run, uses);
+    }
     what_is_asked_for_gets_in(run);
     for (unsigned policy = LARDER_INDEX_LRU; policy <= LARDER_INDEX_ADAPTIVE; policy++) {
         what_is_new_stays(run, (larder_index_policy)policy);
