@@ -101,6 +101,9 @@ INDEX_NOTES) in_file CLarder/index/index.c '/^static void leave_reader/,/^}/{
 INDEX_LATE_CLOCK) in_file CLarder/index/clock.c '/^bool larder_index_is_over/,/^}/{
     s/return index.*;/return (void)index, (void)deadline, false;/
     }' ;;
+INDEX_EARLY_END) in_file CLarder/index/expiry.c '/^larder_index_slot larder_index_expire/,/^}/{
+    s/if (deadline <= held_time(index))/if (deadline > 0)/
+    }' ;;
 INDEX_LIST_COST) in_file CLarder/index/index.c \
     's/if (list != LIST_NONE) index->lists/if (0) index->lists/' ;;
 INDEX_WEIGHS_ALIKE) in_file CLarder/index/policy/adaptive.c '/^static index_total weight_of/,/^}/{

@@ -170,6 +170,7 @@ planted LOW_DESCRIPTOR descriptors
 planted LOW_FOR_A_MOMENT descriptors
 planted CBOR_LENGTH coding
 planted INDEX_LATE_CLOCK memory
+planted INDEX_EARLY_END memory
 planted INDEX_LIST_COST memory
 planted INDEX_WEIGHS_ALIKE memory
 planted INDEX_FORGETS_WEIGHT memory

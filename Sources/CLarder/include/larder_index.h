@@ -253,7 +253,7 @@ LARDER_API larder_index_slot larder_index_evict(larder_index *index,
 LARDER_API larder_index_slot larder_index_expire(larder_index *index);
 
 /** Whether larder_index_expire may find something: never false when it would, and true without
-    reason at most until it was called, after a read put a deadline off. For readers too. O(1). */
+    reason at most until it was called, after a deadline was put off. For readers too. O(1). */
 LARDER_API bool larder_index_is_due(const larder_index *index);
 
 /** Forgets all entries, whose payloads the caller has moved away, and what the policy remembers.
