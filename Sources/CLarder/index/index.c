@@ -56,20 +56,35 @@ void larder_index_next(larder_index *index, larder_index_probe *probe) {
     probe->payload = NULL;
 }
 
+// Brings nearer what lies beside the payload and will be wanted: by a writer all that it changes,
+// by a reader what it leaves or looks at.
+static inline void approach_rest(const larder_index *index, const index_segment *segment,
+                                 uint32_t place) {
+    const bool writes = atomic_load_explicit(&index->gate, memory_order_relaxed) != GATE_OPEN;
+    if (writes || index->stamps_reads) __builtin_prefetch(&segment->entries[place], 1);
+    if (index->is_timed) __builtin_prefetch(&segment->deadlines[place], 1);
+    // The cost of a hit counts in the statistics; of one that is noted, later.
+    if (index->has_costs && (writes || !index->notes_reads))
+        __builtin_prefetch(&segment->costs[place], 1);
+    if (!writes) return;
+    if (index->is_limited) {
+        __builtin_prefetch(&segment->marks[place], 1);
+        __builtin_prefetch(&segment->links[place], 1);
+    }
+    if (index->has_times) {
+        __builtin_prefetch(&segment->marks[place], 1);
+        __builtin_prefetch(&segment->times[place], 1);
+    }
+}
+
 void larder_index_first(larder_index *index, uint64_t hash, larder_index_probe *probe) {
     const index_way *way = way_of(index, hash_word(hash));
     const uint32_t group = group_of(hash_word(hash), way->depth, way->group_count);
     const uint8_t *tags = way->groups + (size_t)group * index->group_stride;
     const uint32_t wanted = wanted_place(hash_tag(hash));
-    // The payload most likely lies where it was wanted: it comes while the tags do. What will be
-    // written beside it is asked for now, too, by a writer, and by a reader that leaves a stamp.
+    // The entry most likely lies where it was wanted: it comes while the tags do.
     __builtin_prefetch(tags + index->payload_offset + (size_t)wanted * index->payload_stride);
-    if (index->stamps_reads ||
-        atomic_load_explicit(&index->gate, memory_order_relaxed) != GATE_OPEN)
-        __builtin_prefetch(&index->segments[way->id]->entries[group * GROUP_PLACES + wanted], 1);
-    // So is what a hit costs, for the statistics, where it is not noted.
-    if (index->has_costs && !index->notes_reads)
-        __builtin_prefetch(&index->segments[way->id]->costs[group * GROUP_PLACES + wanted]);
+    approach_rest(index, index->segments[way->id], group * GROUP_PLACES + wanted);
     probe->hash = hash;
     probe->segment = way->id;
     probe->groups_left = way->group_count;

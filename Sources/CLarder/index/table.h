@@ -16,7 +16,8 @@
 
     The directory leads from the hash's top bits to a segment (Fagin et al., "Extendible hashing",
     ACM TODS 1979). A full segment moves into a larger one, or, at full size, into two that are two
-    thirds full. So no insertion moves more than 3,840 entries.
+    thirds full; with a limit of entries, into up to eight of the size that they will want at the
+    limit. So no insertion moves more than 3,840 entries, and with a limit few entries ever move.
 
     A slot is `segment id << 12 | group * 15 + place`. It changes when a segment is replaced.
 
