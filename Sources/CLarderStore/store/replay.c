@@ -3,9 +3,8 @@
     What the log holds that is not in the tree, read when a store is opened.
 
     After a power cut any page may be missing that was not synced, so the log ends at the first
-    write that is not whole: what comes back is a prefix. Where the log goes on there, what lies
-    behind is wiped, on the device, before the first new write: else a later power cut could leave
-    an old write behind a new one.
+    write that is not whole: what comes back is a prefix. What lies behind is wiped, on the device,
+    before the first new write: else a later power cut could leave an old write behind a new one.
 
     A process that was killed leaves every page, so a write that is not whole is damage there: it
     costs itself, and the writes behind it are kept. The same holds after a power cut for what is
@@ -231,17 +230,21 @@ static larder_status read_log(replay *work, bool was_power_cut) {
     return status == LARDER_END ? publish_run(work) : status;
 }
 
-/** What lies behind the end of the log has to be gone, on the device, before anything new is written
-    there. Most of the time nothing does. */
-static void wipe_behind(segment *last) {
+/** What lies behind the end of the log is gone, on the device, before anything new is written. Most
+    of the time nothing does. */
+static larder_status wipe_behind(larder_store *store, segment *last) {
     enum { PART_BYTES = 4096 };
     uint64_t at = larder_segment_first_used(last, atomic_load(&last->end));
-    if (at < last->capacity) larder_segment_redirty(last, last->synced);
+    if (at >= last->capacity) return LARDER_OK;
     while (at < last->capacity) {
         uint64_t rest = last->capacity - at, part = rest < PART_BYTES ? rest : PART_BYTES;
         memset(last->map + at, 0, (size_t)part);
         at = larder_segment_first_used(last, at + part);
     }
+    larder_segment_redirty(last, last->synced);
+    larder_status status = larder_segment_sync(last, store->pending.log.folder);
+    if (!status) last->sync_failed = false;
+    return status;
 }
 
 /** The last segment is the one that is appended to. Where it is missing, the next write makes
@@ -274,6 +277,7 @@ static larder_status resume(replay *work, bool was_power_cut) {
     if (status) return status;
     work->log->active = last;
     last->cut_at = 0;
+    if (was_power_cut) return wipe_behind(work->store, last);
     uint64_t end = atomic_load(&last->end);
     // A write that was not published, or the name of a segment that is missing.
     if (end + 8 <= last->capacity) memset(last->map + end, 0, 8);
@@ -325,8 +329,7 @@ static uint32_t epoch_before(const replay *work, uint32_t greatest) {
            empty, or there is no room for another. Then the epoch is said to begin with what it
            holds, which is told once more. One in which an epoch begins is not overwritten: torn, it
            would no longer tell that there was that epoch. */
-static larder_status begin_epoch(replay *work, bool was_power_cut, uint32_t greatest,
-                                 segment **next) {
+static larder_status begin_epoch(replay *work, uint32_t greatest, segment **next) {
     store_log *log = work->log;
     segment *last = log->active != NULL ? log->active : work->at;
     const segment_epoch epoch = {greatest + 1, epoch_before(work, greatest)};
@@ -339,7 +342,6 @@ static larder_status begin_epoch(replay *work, bool was_power_cut, uint32_t grea
     if (!status) status = is_spare ? ENOSPC : larder_log_begin_epoch(log, epoch, next);
     if (last == NULL || (status != ENOSPC && status != EDQUOT)) return status;
     last->epoch = epoch;
-    if (was_power_cut && last == log->active) wipe_behind(last);
     if (is_empty) last->first_sequence = log->last_sequence + 1;
     status = larder_segment_mend(last, log->folder, SEGMENT_WRITTEN, log->store_id);
     if (!status) status = larder_segment_sync_file(last, log->folder);
@@ -521,7 +523,7 @@ larder_status larder_store_replay(larder_store *store, const log_survey *there, 
     log->epoch = epoch;
     if (restarts) log->next_number = 1;
     // Before anything goes that may be of the greatest epoch.
-    if (!status && !goes_on) status = begin_epoch(&work, was_cut, epoch, &next);
+    if (!status && !goes_on) status = begin_epoch(&work, epoch, &next);
     if (log->next_number < number) log->next_number = number;
     if (!status) status = retire_unknown(&work, was_cut);
     if (!status) enter_epoch(&work, next);

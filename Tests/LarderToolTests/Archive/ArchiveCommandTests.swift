@@ -188,8 +188,8 @@ import Testing
     #expect(object["writerProcess"] as? Int == Int(ProcessInfo.processInfo.processIdentifier))
     #expect(table.text.contains("schema version") && object["schemaVersion"] as? Int == 1)
     try archive.close()
-    let migration = ArchiveMigration<User>(from: 1, User.self) { $0 }
-    let schema = ArchiveSchema<User>(version: 2, migrations: [migration])
+    let schema = ArchiveSchema<User>(
+      version: 2, migrations: [ArchiveMigration(from: 1, User.self) { (old: User) in old }])
     try Archive<User>(path: folder, schema: schema).close()
     let migrated = try Tool.run("archive", "stat", "--json", folder).object
     #expect(migrated["schemaVersion"] as? Int == 2 && migrated["format"] as? String == "cbor")
