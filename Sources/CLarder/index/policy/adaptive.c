@@ -293,8 +293,7 @@ static void adaptive_inserted(larder_index *index, larder_index_slot slot) {
     index_ghost_approach(&state->window_ghost, hash);
     index_ghost_approach(&state->main_ghost, hash);
     if (is_over) approach_contest(index, state);
-    const uint64_t known = state->sketch.entries;
-    if (index->count > known && known < index->count_limit) fit_sketch(index, &state->sketch);
+    if (index->count > state->sketch.entries) fit_sketch(index, &state->sketch);
     index_sketch_add(&state->sketch, hash);
     const larder_index_slot rival = index->lists[LIST_PROBATION].last;
     const bool comes_back = adapt(index, hash);
